@@ -1,0 +1,88 @@
+# `make run` and `make test` do all the set-up on a Debian machine with a Rust toolchain.
+# `make help` lists the targets.
+
+# Outside the clone, so that the next clone finds its dependencies built.
+CACHE ?= $(HOME)/.cache/sillok
+CARGO_TARGET_DIR ?= $(CACHE)/target
+TOOLS ?= $(CACHE)/tools
+# What `sillok serve` uses when nothing else is configured.
+SILLOK_DATA ?= $(HOME)/.local/share/sillok
+
+# Cycles of kill and restart in `make crash`.
+CYCLES ?= 20
+# Further arguments, such as `make run DEMO_ARGS=--json` or `make bench BENCH_ARGS=store`.
+DEMO_ARGS ?=
+BENCH_ARGS ?=
+
+# The binary, for the tests that start real processes.
+SILLOK_BIN ?= $(CARGO_TARGET_DIR)/debug/sillok
+
+export CARGO_TARGET_DIR TOOLS SILLOK_BIN
+export PATH := $(TOOLS)/bin:$(PATH)
+
+# $(call stage,NAME,COMMAND): runs COMMAND and prints the seconds it took.
+define stage
+@printf '== %s\n' '$(1)' >&2; start=$$(date +%s); { $(2); } || exit $$?; \
+printf '== %s: %s s\n' '$(1)' "$$(( $$(date +%s) - start ))" >&2
+endef
+
+# One thing after the other: cargo uses all cores by itself, and the output stays readable.
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-build setup-check build run test test-rust test-doc bench crash tidy \
+	fmt fmt-check lint deny doc clean-data
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
+		while IFS='|' read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
+
+setup: setup-build setup-check ## install whatever the machine lacks
+
+setup-build:
+	@.ci/setup build
+
+setup-check:
+	@.ci/setup check
+
+build: setup-build ## build the sillok binary
+	$(call stage,build,cargo build --locked -p sillok-cli --bin sillok)
+
+run: build ## build, then show five agents at work: sillok demo
+	@$(SILLOK_BIN) demo $(DEMO_ARGS)
+
+test: setup fmt-check tidy lint deny build test-doc test-rust ## all that CI runs
+
+test-rust: setup-check build ## unit, property and end-to-end tests
+	$(call stage,nextest,cargo nextest run --locked --workspace --profile ci)
+
+test-doc: ## examples in docstrings
+	$(call stage,doc tests,cargo test --locked --quiet --workspace --doc)
+
+bench: build ## benchmarks as a table; fails under a floor
+	@cargo run --locked --quiet -p sillok-bench -- $(BENCH_ARGS)
+
+crash: setup-check build ## kill a server in mid-load, CYCLES times
+	SILLOK_CRASH_CYCLES=$(CYCLES) cargo nextest run --locked --profile long \
+		-p sillok-tests -E 'test(crash)'
+
+tidy: ## opening docstrings, lengths, arrows between crates, banned words
+	$(call stage,tidy,cargo run --locked --quiet -p sillok-tidy)
+
+fmt: ## format
+	@cargo fmt --all
+
+fmt-check: setup-check
+	$(call stage,rustfmt,cargo fmt --all --check)
+
+lint: setup ## clippy with the determinism lists; warnings are errors
+	$(call stage,clippy,cargo clippy --locked --workspace --all-targets -- -D warnings)
+
+deny: setup-check ## licences, banned crates, sources
+	$(call stage,deny,cargo fetch --locked --quiet && cargo deny --offline check bans licenses sources)
+
+doc: setup-build ## API documentation; a broken link is an error
+	$(call stage,doc,RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps)
+
+clean-data: ## remove the default data directory: all that was remembered
+	@case '$(SILLOK_DATA)' in ''|/|'$(HOME)'|'$(HOME)/') echo 'SILLOK_DATA names no data directory' >&2; exit 2;; esac
+	@if [ -d '$(SILLOK_DATA)' ]; then rm -r -- '$(SILLOK_DATA)' && echo 'removed $(SILLOK_DATA)'; fi

@@ -1,0 +1,187 @@
+//! The commit path: from a batch of commands to one transaction, and from its outcome to answers.
+//!
+//! Owns retries, splitting and the finding-out of unknown outcomes. Deciding is
+//! [`batch`]'s part and writing [`transaction`]'s; the rules themselves are core's.
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use sillok_core::command::{Answer, Digest};
+use sillok_core::id::{Attempt, CommandId};
+use sillok_core::ports::Rng;
+use sillok_core::principal::Actor;
+use sillok_core::scope::Scope;
+use sillok_core::state::State;
+use sillok_core::{Error, ErrorCode};
+use sillok_store::Store;
+
+use crate::config::NodeConfig;
+use crate::jobs::JobQueue;
+use crate::metrics::{Counters, count};
+use crate::outbox_feed::OutboxFeed;
+use crate::ownership::Ownership;
+use crate::ports::Ports;
+use crate::protocol::Protocol;
+use crate::scope_actor::{Carried, Pending, Reply};
+
+mod batch;
+mod resolve;
+mod transaction;
+
+pub(crate) use resolve::resolve;
+
+/// Tries at a batch that meets another writer before its callers are told to come back.
+const TRIES_MAX: usize = 8;
+/// What an actor remembers beyond its row and task before it forgets it.
+const REMEMBERED_MAX: usize = 512;
+/// Quarantined commands that are remembered.
+const QUARANTINE_MAX: usize = 1_024;
+
+/// What all actors of a node share.
+pub(crate) struct Shared<S: Store, P: Protocol> {
+    pub(crate) store: S,
+    pub(crate) ports: Ports,
+    pub(crate) config: NodeConfig,
+    pub(crate) counters: Counters,
+    pub(crate) ownership: Ownership,
+    pub(crate) bus_feed: OutboxFeed,
+    pub(crate) index_feed: OutboxFeed,
+    pub(crate) jobs: JobQueue,
+    pub(crate) quarantine: Quarantine,
+    pub(crate) protocol: PhantomData<P>,
+}
+
+/// Names a command across a node.
+pub(crate) type CommandKey = (Scope, Actor, CommandId, Digest);
+
+/// Commands that panicked: they are not tried again while the node runs.
+#[derive(Default)]
+pub(crate) struct Quarantine(Mutex<BTreeMap<CommandKey, ()>>);
+
+impl Quarantine {
+    fn holds(&self, key: &CommandKey) -> bool {
+        self.0.lock().contains_key(key)
+    }
+
+    fn add(&self, key: CommandKey) {
+        let mut held = self.0.lock();
+        if held.len() >= QUARANTINE_MAX {
+            held.pop_first();
+        }
+        held.insert(key, ());
+    }
+}
+
+/// What became of one command of a batch.
+pub(crate) enum Outcome {
+    /// It was applied, now or before.
+    Answered(Answer),
+    /// It was refused.
+    Refused(Error),
+    /// It can only be applied by a later attempt.
+    Abandoned(Attempt),
+    /// It is the same command as an earlier one of the batch.
+    SameAs(usize),
+}
+
+/// Why a batch did not commit.
+pub(crate) enum Failure {
+    /// Another writer came between: read anew and decide again.
+    Again,
+    /// The slot belongs to somebody else.
+    Fenced,
+    /// It may or may not have committed.
+    Unknown,
+    /// The transaction is over the store's limit.
+    TooLarge(Error),
+    /// The store did not do it.
+    Refused(Error),
+}
+
+/// Carries a batch out. Every command of it is answered, or handed back to be decided again.
+pub(crate) async fn run<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    scope: &Scope,
+    state: Option<State>,
+    mut rng: Box<dyn Rng>,
+    batch: Vec<Pending>,
+) -> Carried {
+    let mut state = state;
+    for _ in 0..TRIES_MAX {
+        let attempt = transaction::attempt(shared, scope, state.take(), &mut *rng, &batch).await;
+        let failure = match attempt {
+            Ok((mut state, outcomes)) => {
+                answer_all(batch, outcomes);
+                if state.remembered() > REMEMBERED_MAX {
+                    state.forget();
+                }
+                return Carried { state: Some(state), rng, again: Vec::new() };
+            }
+            Err(failure) => failure,
+        };
+        // Any result but Ok has dropped the state: the next try reads it anew.
+        match failure {
+            Failure::Again => count(&shared.counters.conflicts, 1),
+            Failure::Fenced => {
+                let error = Error::new(ErrorCode::Fenced, "another node owns the scope");
+                refuse_all(batch, &error);
+                return Carried { state: None, rng, again: Vec::new() };
+            }
+            Failure::Unknown => {
+                count(&shared.counters.unknown_outcomes, 1);
+                return Carried { state: None, rng, again: resolve::all(shared, batch).await };
+            }
+            Failure::TooLarge(error) => return split(batch, &error, rng),
+            Failure::Refused(error) => {
+                refuse_all(batch, &error);
+                return Carried { state: None, rng, again: Vec::new() };
+            }
+        }
+    }
+    let error = Error::busy("other writers came between too often", shared.config.admission.retry_after_ms);
+    refuse_all(batch, &error);
+    Carried { state: None, rng, again: Vec::new() }
+}
+
+/// A batch that is too large for one transaction is decided again one command at a time: the first
+/// of it alone is refused when it is too large by itself, which its own batch then shows.
+fn split(batch: Vec<Pending>, error: &Error, rng: Box<dyn Rng>) -> Carried {
+    if batch.len() == 1 {
+        refuse_all(batch, error);
+        return Carried { state: None, rng, again: Vec::new() };
+    }
+    let alone = |mut pending: Pending| {
+        pending.bytes = pending.bytes.max(sillok_core::limits::BATCH_BYTES_MAX);
+        pending
+    };
+    Carried { state: None, rng, again: batch.into_iter().map(alone).collect() }
+}
+
+fn answer_all(batch: Vec<Pending>, outcomes: Vec<Outcome>) {
+    assert_eq!(batch.len(), outcomes.len(), "every command of a batch has an outcome");
+    let answers: Vec<Option<Answer>> = outcomes.iter().map(|outcome| match outcome {
+        Outcome::Answered(answer) => Some(answer.clone()),
+        _ => None,
+    }).collect();
+    for (pending, outcome) in batch.into_iter().zip(outcomes) {
+        let reply = match outcome {
+            Outcome::Answered(answer) => Reply::Answered(answer),
+            Outcome::Refused(error) => Reply::Refused(error),
+            Outcome::Abandoned(last) => Reply::Abandoned(last),
+            Outcome::SameAs(first) => match answers.get(first).cloned().flatten() {
+                Some(answer) => Reply::Answered(answer),
+                None => Reply::Refused(Error::new(ErrorCode::Unavailable, "the same command is under way")),
+            },
+        };
+        // Whoever asked may have gone; the command is applied all the same.
+        let _ = pending.reply.send(reply);
+    }
+}
+
+fn refuse_all(batch: Vec<Pending>, error: &Error) {
+    for pending in batch {
+        let _ = pending.reply.send(Reply::Refused(error.clone()));
+    }
+}

@@ -1,0 +1,203 @@
+//! Deciding a batch: each command on the state that the earlier ones would leave.
+//!
+//! Owns the order of checks around `core::decide`: repeats within the batch, what the store
+//! remembers of the command, facts, the decision, and its sealing into events. Nothing here writes.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use sillok_core::chain::{Origin, StoredEvent, seal};
+use sillok_core::command::{Answer, CommandRecord, Digest, Submission};
+use sillok_core::decide::{Chunk, Decision, Replay, decide, denial, replay};
+use sillok_core::entry::Head;
+use sillok_core::event::Body;
+use sillok_core::id::{CommandId, Epoch, Seq};
+use sillok_core::ports::Rng;
+use sillok_core::principal::Actor;
+use sillok_core::promotion::Job;
+use sillok_core::state::{Change, Stamped, State};
+use sillok_core::time::Timestamp;
+use sillok_core::{Error, ErrorCode};
+use sillok_store::keys::{self, ScopeKey};
+use sillok_store::{Read, Store, Txn};
+
+use super::{CommandKey, Failure, Outcome, Shared};
+use crate::errors::refusal;
+use crate::facts;
+use crate::metrics::count;
+use crate::protocol::Protocol;
+use crate::scope_actor::Pending;
+
+/// What a batch would write, and what its commands would be told.
+pub(super) struct Decided {
+    pub(super) state: State,
+    pub(super) outcomes: Vec<Outcome>,
+    pub(super) events: Vec<(Seq, StoredEvent)>,
+    pub(super) changes: Vec<Change>,
+    pub(super) records: Vec<(Vec<u8>, CommandRecord)>,
+    /// Keys and contents of the chunks, which are written before everything else.
+    pub(super) chunks: Vec<(Vec<u8>, Vec<u8>)>,
+    /// What the transaction must find unchanged when it is begun anew after the chunks.
+    pub(super) seen: Vec<(Vec<u8>, Option<CommandRecord>)>,
+}
+
+impl Decided {
+    pub(super) fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.records.is_empty()
+    }
+
+    /// The heads that the batch changed, in the order of the changes.
+    pub(super) fn heads(&self) -> impl Iterator<Item = &Head> {
+        self.changes.iter().filter_map(|change| match change {
+            Change::Head(head) => Some(&**head),
+            _ => None,
+        })
+    }
+
+    /// The promotions that the batch started.
+    pub(super) fn jobs(&self) -> impl Iterator<Item = &Job> {
+        self.changes.iter().filter_map(|change| match change {
+            Change::JobAdded(job) => Some(job),
+            _ => None,
+        })
+    }
+}
+
+/// A batch under decision.
+pub(super) struct Deciding<'a, S: Store, P: Protocol, T: Txn> {
+    pub(super) shared: &'a Arc<Shared<S, P>>,
+    pub(super) txn: &'a mut T,
+    pub(super) rng: &'a mut dyn Rng,
+    pub(super) scope_key: ScopeKey,
+    pub(super) epoch: Epoch,
+    pub(super) now: Timestamp,
+    pub(super) decided: Decided,
+    /// Commands of this batch, by who gave them.
+    pub(super) earlier: BTreeMap<(Actor, CommandId), (usize, Digest)>,
+}
+
+impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
+    /// Decides all commands, in order.
+    pub(super) async fn all(mut self, batch: &[Pending]) -> Result<Decided, Failure> {
+        for (index, pending) in batch.iter().enumerate() {
+            let outcome = self.one(index, &pending.submission).await?;
+            self.decided.outcomes.push(outcome);
+        }
+        Ok(self.decided)
+    }
+
+    async fn one(&mut self, index: usize, submission: &Submission) -> Result<Outcome, Failure> {
+        let actor = &submission.principal.actor;
+        let digest = submission.command.digest();
+        let name = (actor.clone(), submission.id);
+        if P::DEDUPLICATES_BATCH && let Some((first, known)) = self.earlier.get(&name) {
+            return Ok(if *known == digest { self.repeat(*first) } else { Outcome::Refused(reused()) });
+        }
+        let key = keys::command::key(&self.scope_key, actor, submission.id);
+        let record = self.remembered(&key).await?;
+        let known = match replay(record.as_ref(), digest, submission.attempt) {
+            Ok(Replay::Apply) => None,
+            Ok(Replay::Answered(answer)) => Some(Outcome::Answered(*answer)),
+            Ok(Replay::Abandoned(last)) => Some(Outcome::Abandoned(last)),
+            Err(error) => Some(Outcome::Refused(error)),
+        };
+        if let Some(outcome) = known {
+            return Ok(outcome);
+        }
+        self.decided.seen.push((key.clone(), record));
+        self.earlier.insert(name, (index, digest));
+        let named: CommandKey = (submission.scope.clone(), actor.clone(), submission.id, digest);
+        if self.shared.quarantine.holds(&named) {
+            let why = "the command met a defect before and is not tried again; nothing was written";
+            return Ok(Outcome::Refused(Error::new(ErrorCode::Internal, why)));
+        }
+        let facts = facts::fetch(self.txn, &self.shared.ports, &mut self.decided.state, submission).await;
+        let facts = match facts {
+            Ok(facts) => facts,
+            Err(error) => return Ok(Outcome::Refused(error)),
+        };
+        let result = catch_unwind(AssertUnwindSafe(|| self.apply(submission, &facts)));
+        match result {
+            Ok(Ok((answer, events))) => {
+                count(&self.shared.counters.events, events);
+                self.decided.records.push((key, CommandRecord::Applied { digest, answer: answer.clone() }));
+                Ok(Outcome::Answered(answer))
+            }
+            Ok(Err(error)) => Ok(self.refuse(submission, error)),
+            Err(_panic) => {
+                // The state may be half changed: drop it, and decide the batch again without this command.
+                count(&self.shared.counters.panics, 1);
+                self.shared.quarantine.add(named);
+                Err(Failure::Again)
+            }
+        }
+    }
+
+    /// What a repeat within the batch is told: the answer of the first one, which is not there yet
+    /// when that one was refused; then the refusal is the same.
+    fn repeat(&self, first: usize) -> Outcome {
+        match &self.decided.outcomes[first] {
+            Outcome::Answered(_) => Outcome::SameAs(first),
+            Outcome::Refused(error) => Outcome::Refused(error.clone()),
+            Outcome::Abandoned(last) => Outcome::Abandoned(*last),
+            Outcome::SameAs(earlier) => Outcome::SameAs(*earlier),
+        }
+    }
+
+    async fn remembered(&mut self, key: &[u8]) -> Result<Option<CommandRecord>, Failure> {
+        let value = self.txn.get(key, Read::Conflict).await.map_err(|error| Failure::of(&error))?;
+        let record = value.map(|value| keys::command::decode(key, &value)).transpose();
+        record.map_err(|error| Failure::Refused(refusal(&error)))
+    }
+
+    /// Decides one command and applies its events to the state.
+    fn apply(&mut self, submission: &Submission, facts: &sillok_core::facts::Facts) -> Result<(Answer, u64), Error> {
+        let rules = &self.shared.config.rules;
+        let Decision { bodies, chunks, result } = decide(&self.decided.state, submission, facts, rules, self.now)?;
+        for body in &bodies {
+            self.seal(submission, body);
+        }
+        self.keep_chunks(submission, chunks);
+        let tip = self.decided.state.row().tip;
+        Ok((Answer { seq: tip.seq, time: tip.time, result }, bodies.len() as u64))
+    }
+
+    fn seal(&mut self, submission: &Submission, body: &Body) {
+        let mut salt = [0; 16];
+        self.rng.fill(&mut salt);
+        let origin = Origin {
+            actor: submission.principal.actor.clone(),
+            command: submission.id,
+            epoch: self.epoch,
+        };
+        let state = &mut self.decided.state;
+        let mut tip = state.row().tip;
+        let event = seal(&mut tip, body, &origin, self.now, salt);
+        let at = Stamped { seq: tip.seq, time: tip.time, actor: origin.actor };
+        self.decided.changes.extend(state.apply(body, &at));
+        state.advance(tip);
+        self.decided.events.push((tip.seq, event));
+    }
+
+    fn keep_chunks(&mut self, submission: &Submission, chunks: Vec<Chunk>) {
+        if chunks.is_empty() {
+            return;
+        }
+        let owner = CommandId::of_chunks(&submission.principal.actor.to_string(), submission.id);
+        self.decided.chunks.extend(chunks.into_iter().map(|chunk| {
+            (keys::chunk::key(&self.scope_key, owner, chunk.number), keys::chunk::encode(&chunk.bytes))
+        }));
+    }
+
+    fn refuse(&mut self, submission: &Submission, error: Error) -> Outcome {
+        if let Some(body) = denial(&mut self.decided.state, submission, &error, self.now) {
+            self.seal(submission, &body);
+        }
+        Outcome::Refused(error)
+    }
+}
+
+fn reused() -> Error {
+    Error::new(ErrorCode::CommandReused, "this command id was used with another body")
+}

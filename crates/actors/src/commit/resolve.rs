@@ -1,0 +1,85 @@
+//! Unknown outcomes: finding out whether a command was applied, and if not, making sure that this
+//! attempt of it never will be.
+//!
+//! Owns the ABORTED record. The original transaction has the command's row in its conflict set, so
+//! exactly one of the two can commit.
+
+use std::sync::Arc;
+
+use sillok_core::command::{CommandRecord, Submission};
+use sillok_core::decide::{Replay, replay};
+use sillok_core::{Error, ErrorCode};
+use sillok_store::keys::{self, ScopeKey};
+use sillok_store::{Error as StoreError, Read, Store, Txn};
+
+use super::Shared;
+use crate::errors::refusal;
+use crate::protocol::Protocol;
+use crate::scope_actor::{Pending, Reply};
+
+/// Tries at finding out.
+const TRIES_MAX: u32 = 6;
+/// The wait before the second try, in ms; it doubles with each.
+const BACKOFF_MS: u64 = 20;
+
+/// Finds out what became of each command of a lost batch. Those that were not applied are handed
+/// back under a later attempt; the others are answered.
+pub(super) async fn all<S: Store, P: Protocol>(shared: &Arc<Shared<S, P>>, batch: Vec<Pending>) -> Vec<Pending> {
+    let mut again = Vec::new();
+    for mut pending in batch {
+        match resolve(shared, &pending.submission).await {
+            Ok(Reply::Abandoned(last)) => {
+                pending.submission.attempt = last.next();
+                again.push(pending);
+            }
+            Ok(reply) => drop(pending.reply.send(reply)),
+            Err(error) => drop(pending.reply.send(Reply::Refused(error))),
+        }
+    }
+    again
+}
+
+/// Finds out what became of a command whose commit, batch or actor was lost.
+///
+/// # Errors
+/// `outcome_unknown` when the store does not answer.
+pub(crate) async fn resolve<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    submission: &Submission,
+) -> Result<Reply, Error> {
+    let mut wait_ms = BACKOFF_MS;
+    for _ in 0..TRIES_MAX {
+        match try_resolve(shared, submission).await {
+            Ok(reply) => return Ok(reply),
+            Err(StoreError::Conflict | StoreError::TooOld) => {}
+            Err(StoreError::OutcomeUnknown | StoreError::Unavailable { .. }) => {
+                shared.ports.clock.sleep(wait_ms).await;
+                wait_ms *= 2;
+            }
+            Err(error) => return Err(refusal(&error)),
+        }
+    }
+    Err(Error::new(ErrorCode::OutcomeUnknown, "the store did not say whether the command was applied"))
+}
+
+async fn try_resolve<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    submission: &Submission,
+) -> Result<Reply, StoreError> {
+    let scope_key = ScopeKey::of(&submission.scope);
+    let key = keys::command::key(&scope_key, &submission.principal.actor, submission.id);
+    let digest = submission.command.digest();
+    let mut txn = shared.store.begin().await?;
+    let record = txn.get(&key, Read::Conflict).await?;
+    let record = record.map(|value| keys::command::decode(&key, &value)).transpose()?;
+    match replay(record.as_ref(), digest, submission.attempt) {
+        Ok(Replay::Answered(answer)) => return Ok(Reply::Answered(*answer)),
+        Ok(Replay::Abandoned(last)) => return Ok(Reply::Abandoned(last)),
+        Ok(Replay::Apply) => {}
+        Err(error) => return Ok(Reply::Refused(error)),
+    }
+    let aborted = CommandRecord::Aborted { digest, attempt: submission.attempt };
+    txn.set(key, keys::command::encode(&aborted));
+    txn.commit().await?;
+    Ok(Reply::Abandoned(submission.attempt))
+}

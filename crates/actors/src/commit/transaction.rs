@@ -1,0 +1,250 @@
+//! Writing a batch: one transaction that conflicts with everything it was decided from.
+//!
+//! Owns the conflict set and the order of writes: chunks first, then everything else at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use sillok_core::command::ScopeRow;
+use sillok_core::id::{EntryId, Seq};
+use sillok_core::ports::Rng;
+use sillok_core::scope::Scope;
+use sillok_core::slot::Slot;
+use sillok_core::stamp::Stamp;
+use sillok_core::state::State;
+use sillok_core::task::Task;
+use sillok_store::keys::{self, ScopeKey};
+use sillok_store::{Error as StoreError, KeyRange, Read, Store, Txn};
+
+use super::batch::{Decided, Deciding};
+use super::{Failure, Outcome, Shared};
+use crate::documents;
+use crate::errors::refusal;
+use crate::metrics::count;
+use crate::protocol::Protocol;
+use crate::rows::{self, Place};
+use crate::scope_actor::Pending;
+
+/// Bytes of chunks that are written in one transaction.
+const CHUNK_TXN_BYTES: usize = 2 << 20;
+
+impl Failure {
+    pub(super) fn of(error: &StoreError) -> Self {
+        match error {
+            StoreError::Conflict | StoreError::TooOld => Self::Again,
+            StoreError::OutcomeUnknown => Self::Unknown,
+            StoreError::TooLarge { .. } => Self::TooLarge(refusal(error)),
+            _ => Self::Refused(refusal(error)),
+        }
+    }
+}
+
+/// Decides and commits a batch once.
+///
+/// # Errors
+/// Why it did not commit; the state is dropped with it.
+pub(super) async fn attempt<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    scope: &Scope,
+    state: Option<State>,
+    rng: &mut dyn Rng,
+    batch: &[Pending],
+) -> Result<(State, Vec<Outcome>), Failure> {
+    let place = Place::of(scope);
+    let (scope_key, slot) = (place.key, place.slot);
+    let mut txn = shared.store.begin().await.map_err(|error| Failure::of(&error))?;
+    check_owner(shared, &mut txn, slot).await?;
+    let state = current_state::<P>(&mut txn, scope, &scope_key, state).await?;
+    let before = state.row().clone();
+    let deciding = Deciding {
+        shared,
+        txn: &mut txn,
+        rng,
+        scope_key,
+        epoch: shared.ownership.epoch(slot),
+        now: shared.ports.clock.now(),
+        decided: Decided {
+            state,
+            outcomes: Vec::with_capacity(batch.len()),
+            events: Vec::new(),
+            changes: Vec::new(),
+            records: Vec::new(),
+            chunks: Vec::new(),
+            seen: Vec::new(),
+        },
+        earlier: BTreeMap::new(),
+    };
+    let mut decided = deciding.all(batch).await?;
+    if decided.is_empty() {
+        return Ok((decided.state, decided.outcomes));
+    }
+    if !decided.chunks.is_empty() {
+        write_chunks(shared, slot, &decided.chunks).await?;
+        // The chunks are newer than the transaction: begin anew, and look again at all that was seen.
+        txn = shared.store.begin().await.map_err(|error| Failure::of(&error))?;
+        check_owner(shared, &mut txn, slot).await?;
+        look_again(&mut txn, &scope_key, &before, &decided).await?;
+    }
+    let first = before.tip.seq.next();
+    write(&mut txn, &place, first, &decided);
+    let stamp = commit(shared, slot, txn).await?;
+    count(&shared.counters.batches, 1);
+    count(&shared.counters.commands, decided.records.len() as u64);
+    tell_index(shared, &mut decided, stamp).await?;
+    for job in decided.jobs() {
+        shared.jobs.add(slot, job.clone());
+    }
+    Ok((decided.state, decided.outcomes))
+}
+
+async fn commit<S: Store, P: Protocol>(shared: &Shared<S, P>, slot: Slot, txn: S::Txn) -> Result<Stamp, Failure> {
+    let _followers = (shared.bus_feed.begin(slot), shared.index_feed.begin(slot));
+    let committed = txn.commit().await.map_err(|error| Failure::of(&error))?;
+    Ok(committed.stamp)
+}
+
+/// The slot must still belong to this incarnation of this node, until the commit.
+async fn check_owner<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    txn: &mut S::Txn,
+    slot: Slot,
+) -> Result<(), Failure> {
+    let key = keys::owner::key(slot);
+    let row = txn.get(&key, Read::Conflict).await.map_err(|error| Failure::of(&error))?;
+    let row = row.map(|value| keys::owner::decode(&key, &value)).transpose();
+    let row = row.map_err(|error| Failure::Refused(refusal(&error)))?;
+    if shared.ownership.is_held(slot, row.as_ref()) { Ok(()) } else { Err(Failure::Fenced) }
+}
+
+/// The state to decide from: the carried one if nobody wrote to the scope since, else read anew.
+async fn current_state<P: Protocol>(
+    txn: &mut impl Txn,
+    scope: &Scope,
+    scope_key: &ScopeKey,
+    carried: Option<State>,
+) -> Result<State, Failure> {
+    if !P::CONFLICTS_ON_TIP && let Some(state) = carried {
+        return Ok(state);
+    }
+    let read = if P::CONFLICTS_ON_TIP { Read::Conflict } else { Read::Snapshot };
+    let key = keys::scope::key(scope_key);
+    let row = get(txn, &key, read, keys::scope::decode).await?;
+    match carried {
+        Some(state) if row.as_ref().is_some_and(|row| row.tip == state.row().tip) => Ok(state),
+        Some(_) => Err(Failure::Again),
+        None => {
+            let key = keys::task::key(scope_key);
+            let task: Option<Task> = get(txn, &key, Read::Snapshot, keys::task::decode).await?;
+            Ok(State::new(scope, row, task))
+        }
+    }
+}
+
+async fn get<V>(
+    txn: &mut impl Txn,
+    key: &[u8],
+    read: Read,
+    decode: impl FnOnce(&[u8], &[u8]) -> Result<V, StoreError>,
+) -> Result<Option<V>, Failure> {
+    let value = txn.get(key, read).await.map_err(|error| Failure::of(&error))?;
+    let value = value.map(|value| decode(key, &value)).transpose();
+    value.map_err(|error| Failure::Refused(refusal(&error)))
+}
+
+/// Writes the chunks of large contents, each transaction under the slot's ownership.
+async fn write_chunks<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    slot: Slot,
+    chunks: &[(Vec<u8>, Vec<u8>)],
+) -> Result<(), Failure> {
+    let mut rest = chunks;
+    while !rest.is_empty() {
+        let mut txn = shared.store.begin().await.map_err(|error| Failure::of(&error))?;
+        check_owner(shared, &mut txn, slot).await?;
+        let mut bytes = 0;
+        while let Some(((key, value), more)) = rest.split_first() {
+            bytes += value.len();
+            if bytes > CHUNK_TXN_BYTES {
+                break;
+            }
+            txn.set(key.clone(), value.clone());
+            rest = more;
+        }
+        // Chunks that nothing refers to yet may be written twice: an unknown outcome needs no finding out.
+        match txn.commit().await {
+            Ok(_) => {}
+            Err(StoreError::OutcomeUnknown) => return Err(Failure::Again),
+            Err(error) => return Err(Failure::of(&error)),
+        }
+    }
+    Ok(())
+}
+
+/// After the chunks: the scope, the commands and the chunks themselves must be what was decided from.
+async fn look_again(
+    txn: &mut impl Txn,
+    scope_key: &ScopeKey,
+    before: &ScopeRow,
+    decided: &Decided,
+) -> Result<(), Failure> {
+    let row = get(txn, &keys::scope::key(scope_key), Read::Conflict, keys::scope::decode).await?;
+    let unchanged = row.as_ref().map_or(before.tip.seq == Seq::ZERO, |row| row == before);
+    if !unchanged {
+        return Err(Failure::Again);
+    }
+    for (key, seen) in &decided.seen {
+        if get(txn, key, Read::Conflict, keys::command::decode).await? != *seen {
+            return Err(Failure::Again);
+        }
+    }
+    for (key, _) in &decided.chunks {
+        txn.conflict_on(&KeyRange::key(key));
+    }
+    Ok(())
+}
+
+fn write(txn: &mut impl Txn, place: &Place, first: Seq, decided: &Decided) {
+    for (seq, event) in &decided.events {
+        rows::write_event(txn, place, *seq, event);
+    }
+    for head in decided.heads() {
+        txn.conflict_on(&KeyRange::key(&keys::head::key(&place.key, head.id)));
+    }
+    for change in &decided.changes {
+        rows::write_change(txn, place, change);
+    }
+    for (key, record) in &decided.records {
+        txn.set(key.clone(), keys::command::encode(record));
+    }
+    if decided.events.is_empty() {
+        return;
+    }
+    let row = decided.state.row();
+    let entries: BTreeSet<EntryId> = decided.heads().map(|head| head.id).collect();
+    rows::write_scope(txn, place, row);
+    rows::write_outbox(txn, place, first, row.tip.seq, entries.into_iter().collect());
+}
+
+/// Makes what was published visible to searches before anybody is told that it is there.
+async fn tell_index<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    decided: &mut Decided,
+    stamp: Stamp,
+) -> Result<(), Failure> {
+    if decided.heads().next().is_none() {
+        return Ok(());
+    }
+    // The commit stands whatever happens here: the indexer will read the outbox and tell the index.
+    let docs = match shared.store.begin().await {
+        Ok(mut txn) => documents::load_all(&mut txn, decided.heads(), stamp).await,
+        Err(error) => Err(refusal(&error)),
+    };
+    match docs {
+        Ok(docs) => {
+            shared.ports.index.offer(docs);
+            decided.state.index_was_told();
+        }
+        Err(error) => tracing::warn!(%error, "the index was not told of a commit; the indexer will tell it"),
+    }
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! What an operator may tune about a node.
+//!
+//! Owns names and defaults; ranges that matter for safety are bounds of `core::limits`.
+
+use serde::{Deserialize, Serialize};
+use sillok_core::config::RulesConfig;
+use sillok_core::limits::{NODE_QUEUE_BYTES_MAX, NODE_QUEUE_MAX, SCOPE_QUEUE_MAX};
+use sillok_core::{Error, ErrorCode};
+
+/// A node's configuration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NodeConfig {
+    /// The node's name.
+    pub name: String,
+    /// The rules' configuration.
+    pub rules: RulesConfig,
+    /// How much may wait.
+    pub admission: AdmissionConfig,
+    /// An actor that was idle for so long is put away, in ms.
+    pub passivate_after_ms: u64,
+    /// How the index is kept up.
+    pub indexer: IndexerConfig,
+    /// How promotions are carried out.
+    pub jobs: JobsConfig,
+}
+
+impl Default for NodeConfig {
+    fn default() -> Self {
+        Self {
+            name: "local".to_owned(),
+            rules: RulesConfig::default(),
+            admission: AdmissionConfig::default(),
+            passivate_after_ms: 60_000,
+            indexer: IndexerConfig::default(),
+            jobs: JobsConfig::default(),
+        }
+    }
+}
+
+/// `[admission]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AdmissionConfig {
+    /// Commands that may wait for one scope.
+    pub scope_commands: usize,
+    /// Commands that may wait in the node.
+    pub node_commands: usize,
+    /// Bytes of commands that may wait in the node.
+    pub node_bytes: usize,
+    /// What a caller that is turned away is told to wait, in ms.
+    pub retry_after_ms: u64,
+}
+
+impl Default for AdmissionConfig {
+    fn default() -> Self {
+        Self {
+            scope_commands: SCOPE_QUEUE_MAX,
+            node_commands: NODE_QUEUE_MAX,
+            node_bytes: NODE_QUEUE_BYTES_MAX / 4,
+            retry_after_ms: 100,
+        }
+    }
+}
+
+/// `[index]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct IndexerConfig {
+    /// Entries that are stored at once.
+    pub batch_entries: usize,
+    /// How long writes are gathered before they are stored, in ms. They are visible before.
+    pub gather_ms: u64,
+    /// The index is optimised after so many stored entries.
+    pub optimise_after_entries: u64,
+    /// How long to wait after the index did not answer, in ms.
+    pub retry_after_ms: u64,
+}
+
+impl Default for IndexerConfig {
+    fn default() -> Self {
+        Self { batch_entries: 2_048, gather_ms: 200, optimise_after_entries: 5_000, retry_after_ms: 1_000 }
+    }
+}
+
+/// `[jobs]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct JobsConfig {
+    /// Promotions that run at once.
+    pub workers: usize,
+    /// Attempts before a promotion waits for the next start of the node.
+    pub attempts: u32,
+    /// The wait before the second attempt, in ms; it doubles with each.
+    pub backoff_ms: u64,
+    /// Bytes of one record that a cognifier reads.
+    pub record_bytes: usize,
+}
+
+impl Default for JobsConfig {
+    fn default() -> Self {
+        Self { workers: 2, attempts: 8, backoff_ms: 200, record_bytes: 16 << 10 }
+    }
+}
+
+impl NodeConfig {
+    /// Checks that every number lies in its range.
+    ///
+    /// # Errors
+    /// `invalid_argument` naming the first field that does not.
+    pub fn check(&self) -> Result<(), Error> {
+        self.rules.check()?;
+        let bounds = [
+            ("admission.scope_commands", self.admission.scope_commands, SCOPE_QUEUE_MAX),
+            ("admission.node_commands", self.admission.node_commands, NODE_QUEUE_MAX),
+            ("admission.node_bytes", self.admission.node_bytes, NODE_QUEUE_BYTES_MAX),
+            ("index.batch_entries", self.indexer.batch_entries, 1 << 16),
+            ("jobs.workers", self.jobs.workers, 64),
+            ("jobs.record_bytes", self.jobs.record_bytes, 1 << 20),
+        ];
+        for (name, value, max) in bounds {
+            if value == 0 || value > max {
+                let why = format!("configuration {name} is out of range: 1 to {max}");
+                return Err(Error::new(ErrorCode::InvalidArgument, why));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_in_range_and_a_bad_value_is_named() {
+        assert!(NodeConfig::default().check().is_ok());
+        let mut config = NodeConfig::default();
+        config.jobs.workers = 0;
+        assert!(config.check().unwrap_err().message.contains("jobs.workers"));
+    }
+}

@@ -1,0 +1,74 @@
+//! Index documents: what the index is told of an entry, read from the store.
+//!
+//! Owns the loading of one document. The text and its vector stand in the event that wrote the
+//! active version, so head changes need no second copy of them.
+
+use std::collections::BTreeMap;
+
+use sillok_core::entry::Head;
+use sillok_core::event::{Body, Text};
+use sillok_core::id::EntryId;
+use sillok_core::ports::IndexDoc;
+use sillok_core::stamp::Stamp;
+use sillok_core::{Error, ErrorCode};
+use sillok_store::keys::{self, ScopeKey};
+use sillok_store::{Read, Txn};
+
+use crate::errors::refusal;
+
+/// The document of an entry whose head is `head`; none once its content was erased.
+///
+/// # Errors
+/// What the store answered, or `internal` when the event is not the one that the head names.
+pub(crate) async fn load(txn: &mut impl Txn, head: &Head, stamp: Stamp) -> Result<Option<IndexDoc>, Error> {
+    let key = keys::event::key(&ScopeKey::of(&head.scope), head.version_seq);
+    let value = txn.get(&key, Read::Snapshot).await.map_err(|error| refusal(&error))?;
+    let event = value.map(|value| keys::event::decode(&key, &value)).transpose().map_err(|error| refusal(&error))?;
+    let body = event.map(|event| event.decode_body()).transpose();
+    let body = body.map_err(|error| Error::new(ErrorCode::Internal, error.to_string()))?.flatten();
+    let text = match body {
+        None => return Ok(None),
+        Some(Body::EntryCreated(created)) => created.text,
+        Some(Body::EntryAmended(amended)) => amended.text,
+        Some(_) => {
+            let why = format!("entry {} names event {} as its text", head.id, head.version_seq);
+            return Err(Error::new(ErrorCode::Internal, why));
+        }
+    };
+    Ok(Some(document(head, text, stamp)))
+}
+
+/// The document of an entry with this text.
+pub(crate) fn document(head: &Head, text: Text, stamp: Stamp) -> IndexDoc {
+    IndexDoc {
+        scope: head.scope.clone(),
+        entry: head.id,
+        version: head.version,
+        table: head.table,
+        status: head.status,
+        failure: head.failure,
+        confidence: head.trust.confidence,
+        content_hash: text.content_hash,
+        content: text.content,
+        embedding: text.embedding,
+        created_at: head.created_at,
+        stamp,
+    }
+}
+
+/// The documents of entries, each at the last of its heads.
+///
+/// # Errors
+/// As [`load`].
+pub(crate) async fn load_all(
+    txn: &mut impl Txn,
+    heads: impl Iterator<Item = &Head>,
+    stamp: Stamp,
+) -> Result<Vec<IndexDoc>, Error> {
+    let last: BTreeMap<EntryId, &Head> = heads.map(|head| (head.id, head)).collect();
+    let mut docs = Vec::with_capacity(last.len());
+    for head in last.into_values() {
+        docs.extend(load(txn, head, stamp).await?);
+    }
+    Ok(docs)
+}

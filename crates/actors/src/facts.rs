@@ -1,0 +1,166 @@
+//! Fetching facts: what `core::facts::needs` asks for, read through the store and the index.
+//!
+//! Owns the loop between asking and fetching. Everything read here is a snapshot read: what must
+//! not change until the commit is in the commit's own conflict set.
+
+use std::sync::Arc;
+
+use sillok_core::command::{Submission, VerificationRef};
+use sillok_core::entry::{Embedding, Head, Version};
+use sillok_core::event::EventKind;
+use sillok_core::facts::{Facts, HashKey, Need, RecordFact, needs};
+use sillok_core::id::{EntryId, RecordId, VerificationId};
+use sillok_core::limits::FACT_ROUNDS_MAX;
+use sillok_core::ports::{Embedder, SpaceThresholds};
+use sillok_core::promotion::PublishReport;
+use sillok_core::scope::Scope;
+use sillok_core::state::State;
+use sillok_core::token::{Token, TokenHash};
+use sillok_core::verification::Verification;
+use sillok_core::{Error, ErrorCode};
+use sillok_store::keys::{self, ScopeKey};
+use sillok_store::{Error as StoreError, Read, Txn};
+
+use crate::errors::refusal;
+use crate::ports::Ports;
+
+/// Fetches all that is needed to decide `submission`, round by round.
+///
+/// # Errors
+/// What the store or the index answered.
+pub(crate) async fn fetch(
+    txn: &mut impl Txn,
+    ports: &Ports,
+    state: &mut State,
+    submission: &Submission,
+) -> Result<Facts, Error> {
+    let mut facts = Facts { thresholds: thresholds(&ports.embedder, submission), ..Facts::default() };
+    for _ in 0..FACT_ROUNDS_MAX {
+        let missing = needs(state, submission, &facts);
+        if missing.is_empty() {
+            return Ok(facts);
+        }
+        for need in missing {
+            Fetch { txn: &mut *txn, ports, state: &mut *state, facts: &mut facts }.one(need).await?;
+        }
+    }
+    if needs(state, submission, &facts).is_empty() {
+        return Ok(facts);
+    }
+    Err(Error::new(ErrorCode::Internal, "a command's facts do not come to an end"))
+}
+
+/// The thresholds of the space that the command's vectors lie in: those of another space would
+/// compare what cannot be compared.
+fn thresholds(embedder: &Arc<dyn Embedder>, submission: &Submission) -> Option<SpaceThresholds> {
+    let space = embedder.space();
+    let fits = |embedding: &Embedding| embedding.space == space;
+    let mut embeddings = submission.command.embeddings().peekable();
+    (embeddings.peek().is_some() && embeddings.all(fits)).then(|| embedder.thresholds())
+}
+
+struct Fetch<'a, T: Txn> {
+    txn: &'a mut T,
+    ports: &'a Ports,
+    state: &'a mut State,
+    facts: &'a mut Facts,
+}
+
+impl<T: Txn> Fetch<'_, T> {
+    async fn one(&mut self, need: Need) -> Result<(), Error> {
+        let here = ScopeKey::of(self.state.scope());
+        match need {
+            Need::Head(id) => {
+                let head = head(self.txn, &here, id).await?;
+                self.state.learn_head(id, head);
+            }
+            Need::ByHash(key) => {
+                let entry = by_hash(self.txn, &here, &key).await?;
+                self.state.learn_hash(key, entry);
+            }
+            Need::Token(hash) => {
+                let token = token(self.txn, &hash).await?;
+                self.state.learn_token(hash, token);
+            }
+            Need::Version(id, number) => {
+                let version = version(self.txn, &here, id, number).await?;
+                self.facts.versions.insert(id, version);
+            }
+            Need::Record(id) => {
+                let found = record(self.txn, &id).await?;
+                self.facts.records.insert(id, found);
+            }
+            Need::Verification(named) => {
+                let found = verification(self.txn, &named).await?;
+                self.facts.verifications.insert(named, found);
+            }
+            Need::Mark(source, id) => {
+                let found = mark(self.txn, &source, id).await?;
+                self.facts.marks.insert((source, id), found);
+            }
+            Need::Neighbours(number, request) => {
+                let found = self.ports.index.neighbours(&request).await;
+                let found = found.map_err(|error| Error::new(ErrorCode::Unavailable, error.to_string()))?;
+                self.facts.neighbours.insert(number, found);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads one row and decodes it.
+async fn row<V>(
+    txn: &mut impl Txn,
+    key: Vec<u8>,
+    decode: impl FnOnce(&[u8], &[u8]) -> Result<V, StoreError>,
+) -> Result<Option<V>, Error> {
+    let value = txn.get(&key, Read::Snapshot).await.map_err(|error| refusal(&error))?;
+    value.map(|value| decode(&key, &value)).transpose().map_err(|error| refusal(&error))
+}
+
+async fn head(txn: &mut impl Txn, scope: &ScopeKey, id: EntryId) -> Result<Option<Head>, Error> {
+    row(txn, keys::head::key(scope, id), keys::head::decode).await
+}
+
+async fn by_hash(txn: &mut impl Txn, scope: &ScopeKey, key: &HashKey) -> Result<Option<EntryId>, Error> {
+    row(txn, keys::by_hash::key(scope, key), keys::by_hash::decode).await
+}
+
+async fn token(txn: &mut impl Txn, hash: &TokenHash) -> Result<Option<Token>, Error> {
+    row(txn, keys::token::key(hash), keys::token::decode).await
+}
+
+async fn version(
+    txn: &mut impl Txn,
+    scope: &ScopeKey,
+    id: EntryId,
+    number: u64,
+) -> Result<Option<Version>, Error> {
+    row(txn, keys::version::key(scope, id, number), keys::version::decode).await
+}
+
+async fn record(txn: &mut impl Txn, id: &RecordId) -> Result<RecordFact, Error> {
+    let event = row(txn, keys::event::key(&ScopeKey::of(&id.scope), id.seq), keys::event::decode).await?;
+    let Some(event) = event else { return Ok(RecordFact::Missing) };
+    let broken = |error: sillok_core::chain::Broken| Error::new(ErrorCode::Internal, format!("{id}: {error}"));
+    if event.decode_header().map_err(broken)?.kind != EventKind::RecordAppended {
+        return Ok(RecordFact::Missing);
+    }
+    Ok(match event.decode_body().map_err(broken)? {
+        Some(sillok_core::event::Body::RecordAppended(record)) => match record.kind {
+            sillok_core::staging::RecordKind::Snapshot { .. } => RecordFact::Snapshot,
+            _ => RecordFact::Log,
+        },
+        // Erased content: the record was there, but it supports nothing any more.
+        _ => RecordFact::Missing,
+    })
+}
+
+async fn verification(txn: &mut impl Txn, named: &VerificationRef) -> Result<Option<Verification>, Error> {
+    let key = keys::verification::key(&ScopeKey::of(&named.task), named.id);
+    row(txn, key, keys::verification::decode).await
+}
+
+async fn mark(txn: &mut impl Txn, source: &Scope, id: VerificationId) -> Result<Option<PublishReport>, Error> {
+    row(txn, keys::mark::key(&ScopeKey::of(source), id), keys::mark::decode).await
+}

@@ -1,0 +1,239 @@
+//! Promotion jobs: what waits to be carried out, and what became of it.
+//!
+//! Owns the queue of a node and its backoff. The truth is the job's row in the store, so a job that
+//! was lost with a process is found again at the next start. Carrying one out is [`promote`]'s.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use sillok_core::id::VerificationId;
+use sillok_core::ports::Clock;
+use sillok_core::promotion::{Job, PublishReport};
+use sillok_core::scope::Scope;
+use sillok_core::slot::Slot;
+use sillok_core::{Error, ErrorCode};
+use sillok_store::{RangeOptions, Read, Store, Txn, keys};
+use tokio::sync::Notify;
+
+use crate::commit::Shared;
+use crate::config::JobsConfig;
+use crate::errors::refusal;
+use crate::metrics::count;
+use crate::protocol::Protocol;
+use crate::router::Router;
+
+mod promote;
+
+/// Jobs that are read from the store at once.
+const PAGE_ROWS: usize = 256;
+/// The longest wait between two attempts, in ms.
+const BACKOFF_MS_MAX: u64 = 60_000;
+
+/// Where a promotion stands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PromotionState {
+    /// It waits or runs.
+    Pending {
+        /// Attempts so far.
+        attempts: u32,
+        /// Why the last one failed.
+        last_error: Option<Error>,
+    },
+    /// It has failed as often as it may, and waits for the next start of the node.
+    Halted {
+        /// Attempts so far.
+        attempts: u32,
+        /// Why the last one failed.
+        last_error: Option<Error>,
+    },
+    /// It is published and noted in the task's log.
+    Done(Box<PublishReport>),
+}
+
+/// A job that waits, in the eyes of an operator.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WaitingJob {
+    /// The job.
+    pub job: Job,
+    /// Attempts so far.
+    pub attempts: u32,
+    /// Why the last one failed.
+    pub last_error: Option<Error>,
+    /// Whether it waits for the next start of the node.
+    pub halted: bool,
+}
+
+struct Waiting {
+    slot: Slot,
+    job: Job,
+    attempts: u32,
+    last_error: Option<Error>,
+    due_ms: u64,
+    running: bool,
+    halted: bool,
+}
+
+/// The promotions of a node that are not finished.
+#[derive(Default)]
+pub(crate) struct JobQueue {
+    waiting: Mutex<BTreeMap<VerificationId, Waiting>>,
+    added: Notify,
+    ended: Notify,
+}
+
+impl JobQueue {
+    /// Takes a job in, unless it is there.
+    pub(crate) fn add(&self, slot: Slot, job: Job) {
+        let new = Waiting { slot, job, attempts: 0, last_error: None, due_ms: 0, running: false, halted: false };
+        self.waiting.lock().entry(new.job.verification).or_insert(new);
+        self.added.notify_one();
+    }
+
+    /// What waits, oldest verification first.
+    pub(crate) fn list(&self) -> Vec<WaitingJob> {
+        let shown = |waiting: &Waiting| WaitingJob {
+            job: waiting.job.clone(),
+            attempts: waiting.attempts,
+            last_error: waiting.last_error.clone(),
+            halted: waiting.halted,
+        };
+        self.waiting.lock().values().map(shown).collect()
+    }
+
+    /// Takes the next job that is due, or says in how many milliseconds one will be.
+    fn take(&self, now_ms: u64) -> Result<(Slot, Job), Option<u64>> {
+        let mut waiting = self.waiting.lock();
+        let idle = |waiting: &&mut Waiting| !waiting.running && !waiting.halted;
+        let next = waiting.values_mut().filter(idle).min_by_key(|waiting| (waiting.due_ms, waiting.job.created_at));
+        let Some(next) = next else { return Err(None) };
+        if next.due_ms > now_ms {
+            return Err(Some(next.due_ms - now_ms));
+        }
+        next.running = true;
+        next.attempts += 1;
+        Ok((next.slot, next.job.clone()))
+    }
+
+    fn finished(&self, id: VerificationId) {
+        self.waiting.lock().remove(&id);
+        self.ended.notify_waiters();
+    }
+
+    fn failed(&self, id: VerificationId, error: Error, now_ms: u64, config: &JobsConfig) {
+        if let Some(job) = self.waiting.lock().get_mut(&id) {
+            let doublings = job.attempts.saturating_sub(1).min(20);
+            job.due_ms = now_ms + (config.backoff_ms << doublings).min(BACKOFF_MS_MAX);
+            job.running = false;
+            job.halted = job.attempts >= config.attempts;
+            job.last_error = Some(error);
+        }
+        self.added.notify_one();
+        self.ended.notify_waiters();
+    }
+
+    fn state(&self, id: VerificationId) -> Option<PromotionState> {
+        let waiting = self.waiting.lock();
+        let job = waiting.get(&id)?;
+        let (attempts, last_error) = (job.attempts, job.last_error.clone());
+        Some(if job.halted {
+            PromotionState::Halted { attempts, last_error }
+        } else {
+            PromotionState::Pending { attempts, last_error }
+        })
+    }
+}
+
+/// Finds the jobs that earlier runs of the node left behind.
+///
+/// # Errors
+/// What the store answered.
+pub(crate) async fn recover<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<(), Error> {
+    let mut range = keys::job::range_all();
+    loop {
+        let mut txn = shared.store.begin().await.map_err(|error| refusal(&error))?;
+        let rows = txn.range(&range, RangeOptions::first(PAGE_ROWS, Read::Snapshot)).await;
+        let rows = rows.map_err(|error| refusal(&error))?;
+        let Some((last, _)) = rows.last() else { return Ok(()) };
+        range.begin = sillok_store::key_range::successor(last);
+        for (key, value) in &rows {
+            let slot = keys::job::parse(key).map_err(|error| refusal(&error))?.slot;
+            let job = keys::job::decode(key, value).map_err(|error| refusal(&error))?;
+            shared.jobs.add(slot, job);
+        }
+    }
+}
+
+/// Carries jobs out, one after the other, until the node ends.
+pub(crate) async fn work<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>, router: Arc<Router<S, P>>) {
+    loop {
+        let clock = &shared.ports.clock;
+        match shared.jobs.take(clock.monotonic_ms()) {
+            Ok((_slot, job)) => {
+                let result = promote::carry_out(&shared, &router, &job).await;
+                match result {
+                    Ok(_report) => {
+                        count(&shared.counters.promotions, 1);
+                        shared.jobs.finished(job.verification);
+                    }
+                    Err(error) => {
+                        count(&shared.counters.promotion_failures, 1);
+                        tracing::warn!(%error, task = %job.source, verification = %job.verification, "a promotion failed");
+                        let now_ms = clock.monotonic_ms();
+                        shared.jobs.failed(job.verification, error, now_ms, &shared.config.jobs);
+                    }
+                }
+                // Another worker may sleep while jobs wait.
+                shared.jobs.added.notify_one();
+            }
+            Err(wait_ms) => idle(&shared, clock, wait_ms).await,
+        }
+    }
+}
+
+async fn idle<S: Store, P: Protocol>(shared: &Shared<S, P>, clock: &Arc<dyn Clock>, wait_ms: Option<u64>) {
+    match wait_ms {
+        None => shared.jobs.added.notified().await,
+        Some(wait_ms) => tokio::select! {
+            biased;
+            () = shared.jobs.added.notified() => {}
+            () = clock.sleep(wait_ms) => {}
+        },
+    }
+}
+
+/// Where a promotion stands, waiting at most `wait_ms` for its end.
+///
+/// # Errors
+/// `not_found` when the task has no such verification.
+pub(crate) async fn state<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    task: &Scope,
+    id: VerificationId,
+    wait_ms: u64,
+) -> Result<PromotionState, Error> {
+    let deadline_ms = shared.ports.clock.monotonic_ms() + wait_ms;
+    loop {
+        let ended = shared.jobs.ended.notified();
+        tokio::pin!(ended);
+        // Listen before looking, so that an end in between is not missed.
+        ended.as_mut().enable();
+        if let Some(report) = promote::finished(shared, task, id).await? {
+            return Ok(PromotionState::Done(Box::new(report)));
+        }
+        let state = shared.jobs.state(id).unwrap_or(PromotionState::Pending { attempts: 0, last_error: None });
+        let now_ms = shared.ports.clock.monotonic_ms();
+        if now_ms >= deadline_ms || matches!(state, PromotionState::Halted { .. }) {
+            return Ok(state);
+        }
+        tokio::select! {
+            biased;
+            () = ended => {}
+            () = shared.ports.clock.sleep(deadline_ms - now_ms) => {}
+        }
+    }
+}
+
+pub(crate) fn unknown(task: &Scope, id: VerificationId) -> Error {
+    Error::new(ErrorCode::NotFound, format!("{task} has no verification {id}"))
+}

@@ -1,0 +1,230 @@
+//! Carrying out one promotion: collect, cognify, embed, publish, note.
+//!
+//! Owns the order. Nothing here is done twice: the target keeps a mark of what a verification
+//! published, and both commands carry the verification's own id.
+
+use std::sync::Arc;
+
+use sillok_core::command::{AnswerBody, Command, Publish, Submission, VerificationRef};
+use sillok_core::entry::Embedding;
+use sillok_core::event::Body;
+use sillok_core::id::{Attempt, CommandId, RecordId, VerificationId};
+use sillok_core::limits::PROMOTION_RECORDS_MAX;
+use sillok_core::ports::PortError;
+use sillok_core::principal::Principal;
+use sillok_core::promotion::{CognifyInput, CognifyRecord, Job, NewEntry, PublishReport, products};
+use sillok_core::scope::Scope;
+use sillok_core::slot::Slot;
+use sillok_core::staging::{Content, Record};
+use sillok_core::task::Task;
+use sillok_core::verification::Verification;
+use sillok_core::{Error, ErrorCode};
+use sillok_store::keys::{self, ScopeKey};
+use sillok_store::{RangeOptions, Read, Store, Txn};
+
+use super::unknown;
+use crate::commit::Shared;
+use crate::errors::refusal;
+use crate::protocol::Protocol;
+use crate::router::Router;
+
+/// Events that are read at once.
+const PAGE_ROWS: usize = 512;
+
+/// Carries a job out, from wherever an earlier attempt left it.
+///
+/// # Errors
+/// Why it could not be finished; the job stays.
+pub(super) async fn carry_out<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Router<S, P>,
+    job: &Job,
+) -> Result<PublishReport, Error> {
+    if let Some(report) = finished(shared, &job.source, job.verification).await? {
+        return Ok(report);
+    }
+    let verification = verification(shared, &job.source, job.verification).await?;
+    let report = match mark(shared, &job.source, job.verification).await? {
+        Some(report) => report,
+        None => publish(shared, router, job, &verification).await?,
+    };
+    let note = Command::NotePromoted {
+        verification: verification.id,
+        target: verification.target.clone(),
+        report: Box::new(report.clone()),
+    };
+    router.submit(as_system(&job.source, verification.id, note)).await?;
+    Ok(report)
+}
+
+/// What a promotion published, once it is published and noted: its mark is there, its job is gone.
+///
+/// # Errors
+/// `not_found` when the task has no such verification.
+pub(super) async fn finished<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    source: &Scope,
+    id: VerificationId,
+) -> Result<Option<PublishReport>, Error> {
+    let named = VerificationRef { task: source.clone(), id };
+    let slot = Slot::of(source);
+    let mut txn = begin(shared).await?;
+    let scope = ScopeKey::of(source);
+    let known = txn.get(&keys::verification::key(&scope, named.id), Read::Snapshot).await;
+    if known.map_err(|error| refusal(&error))?.is_none() {
+        return Err(unknown(source, id));
+    }
+    let job = txn.get(&keys::job::key(slot, id), Read::Snapshot).await.map_err(|error| refusal(&error))?;
+    if job.is_some() {
+        return Ok(None);
+    }
+    drop(txn);
+    mark(shared, source, id).await
+}
+
+async fn publish<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Router<S, P>,
+    job: &Job,
+    verification: &Verification,
+) -> Result<PublishReport, Error> {
+    let input = collect(shared, &job.source, verification).await?;
+    let cognition = shared.ports.cognifier.cognify(&input).await.map_err(|error| unavailable(&error))?;
+    let mut products = products(verification, &input, &cognition);
+    embed(shared, &mut products).await?;
+    let publish = Publish { source: job.source.clone(), verification: verification.clone(), products };
+    let command = Command::Publish(Box::new(publish));
+    let answer = router.submit(as_system(&verification.target, verification.id, command)).await?;
+    match answer.result {
+        AnswerBody::Published(report) => Ok(*report),
+        other => Err(Error::new(ErrorCode::Internal, format!("a promotion was answered with {other:?}"))),
+    }
+}
+
+async fn embed<S: Store, P: Protocol>(shared: &Shared<S, P>, products: &mut [NewEntry]) -> Result<(), Error> {
+    let vectors: Vec<Embedding> = {
+        let texts: Vec<&str> = products.iter().map(|product| product.content.as_str()).collect();
+        shared.ports.embedder.embed(&texts).await.map_err(|error| unavailable(&error))?
+    };
+    if vectors.len() != products.len() {
+        return Err(Error::new(ErrorCode::Unavailable, "the embedder gave another number of vectors than of texts"));
+    }
+    for (product, vector) in products.iter_mut().zip(vectors) {
+        product.embedding = Some(vector);
+    }
+    Ok(())
+}
+
+/// Reads the task's records within the verification's pin.
+async fn collect<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    source: &Scope,
+    verification: &Verification,
+) -> Result<CognifyInput, Error> {
+    let scope = ScopeKey::of(source);
+    let task = task(shared, &scope).await?.ok_or_else(|| unknown(source, verification.id))?;
+    let mut records = Vec::new();
+    let mut range = keys::event::range_through(&scope, verification.from, verification.through);
+    while records.len() < PROMOTION_RECORDS_MAX {
+        let mut txn = begin(shared).await?;
+        let rows = txn.range(&range, RangeOptions::first(PAGE_ROWS, Read::Snapshot)).await;
+        let rows = rows.map_err(|error| refusal(&error))?;
+        let Some((last, _)) = rows.last() else { break };
+        range.begin = sillok_store::key_range::successor(last);
+        for (key, value) in &rows {
+            let event = keys::event::decode(key, value).map_err(|error| refusal(&error))?;
+            let seq = keys::event::parse(key).map_err(|error| refusal(&error))?.seq;
+            let body = event.decode_body().map_err(|error| Error::new(ErrorCode::Internal, error.to_string()))?;
+            if let Some(Body::RecordAppended(record)) = body {
+                let id = RecordId { scope: source.clone(), seq };
+                records.push(read_record(&mut txn, &scope, id, *record, shared.config.jobs.record_bytes).await?);
+            }
+        }
+    }
+    Ok(CognifyInput {
+        task: source.clone(),
+        title: task.title,
+        description: task.description,
+        outcome: verification.said.outcome,
+        error: verification.said.error.clone(),
+        approach: verification.said.approach.clone(),
+        records,
+    })
+}
+
+/// A record as a cognifier reads it: the first `bytes_max` bytes of its text.
+async fn read_record(
+    txn: &mut impl Txn,
+    scope: &ScopeKey,
+    id: RecordId,
+    record: Record,
+    bytes_max: usize,
+) -> Result<CognifyRecord, Error> {
+    let mut content = match record.content {
+        Content::Inline(text) => text,
+        Content::Chunked { command, first, count, .. } => {
+            let mut bytes = Vec::new();
+            for number in first..first + count {
+                let key = keys::chunk::key(scope, command, number);
+                let value = txn.get(&key, Read::Snapshot).await.map_err(|error| refusal(&error))?;
+                let value = value.ok_or_else(|| Error::new(ErrorCode::Internal, format!("{id} lacks a chunk")))?;
+                bytes.extend_from_slice(&keys::chunk::decode(&key, &value).map_err(|error| refusal(&error))?);
+                if bytes.len() >= bytes_max {
+                    break;
+                }
+            }
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+    };
+    let mut end = content.len().min(bytes_max);
+    while !content.is_char_boundary(end) {
+        end -= 1;
+    }
+    content.truncate(end);
+    Ok(CognifyRecord { id, time: record.time, kind: record.kind, content, metadata: record.metadata })
+}
+
+async fn begin<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<S::Txn, Error> {
+    shared.store.begin().await.map_err(|error| refusal(&error))
+}
+
+async fn verification<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    source: &Scope,
+    id: VerificationId,
+) -> Result<Verification, Error> {
+    let key = keys::verification::key(&ScopeKey::of(source), id);
+    let value = begin(shared).await?.get(&key, Read::Snapshot).await.map_err(|error| refusal(&error))?;
+    let value = value.ok_or_else(|| unknown(source, id))?;
+    keys::verification::decode(&key, &value).map_err(|error| refusal(&error))
+}
+
+async fn mark<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    source: &Scope,
+    id: VerificationId,
+) -> Result<Option<PublishReport>, Error> {
+    let key = keys::mark::key(&ScopeKey::of(source), id);
+    let value = begin(shared).await?.get(&key, Read::Snapshot).await.map_err(|error| refusal(&error))?;
+    value.map(|value| keys::mark::decode(&key, &value)).transpose().map_err(|error| refusal(&error))
+}
+
+async fn task<S: Store, P: Protocol>(shared: &Shared<S, P>, scope: &ScopeKey) -> Result<Option<Task>, Error> {
+    let key = keys::task::key(scope);
+    let value = begin(shared).await?.get(&key, Read::Snapshot).await.map_err(|error| refusal(&error))?;
+    value.map(|value| keys::task::decode(&key, &value)).transpose().map_err(|error| refusal(&error))
+}
+
+fn as_system(scope: &Scope, verification: VerificationId, command: Command) -> Submission {
+    Submission {
+        scope: scope.clone(),
+        principal: Principal::system(),
+        id: CommandId::from_bytes(*verification.as_bytes()),
+        attempt: Attempt::FIRST,
+        command,
+    }
+}
+
+fn unavailable(error: &PortError) -> Error {
+    Error::new(ErrorCode::Unavailable, error.to_string())
+}

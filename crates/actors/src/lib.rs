@@ -1,0 +1,36 @@
+//! The shells that carry the rules: scope actors, their commit path, the router, the relay and the
+//! jobs behind them.
+//!
+//! Owns concurrency. It must not hold a rule, which live in `sillok_core`, nor know which engines
+//! stand behind the ports.
+
+mod admission;
+pub mod audit;
+pub mod config;
+mod indexer;
+pub mod jobs;
+pub mod metrics;
+pub mod node;
+pub mod ownership;
+pub mod ports;
+pub mod protocol;
+pub mod reads;
+pub mod rebuild;
+mod relay;
+pub mod rows;
+mod scope_actor;
+
+mod commit;
+mod documents;
+mod errors;
+mod facts;
+mod outbox_feed;
+mod router;
+mod row_stream;
+
+pub use config::NodeConfig;
+pub use node::Node;
+pub use ports::Ports;
+
+#[cfg(test)]
+mod tests;

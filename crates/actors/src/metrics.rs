@@ -1,0 +1,95 @@
+//! What a node counts about itself.
+//!
+//! Owns the counters and the snapshot of them. How they are shown is the server's matter.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use sillok_core::{Error, ErrorCode};
+
+/// Counters that any part of the node adds to.
+#[derive(Debug, Default)]
+pub struct Counters {
+    pub(crate) batches: AtomicU64,
+    pub(crate) commands: AtomicU64,
+    pub(crate) events: AtomicU64,
+    pub(crate) conflicts: AtomicU64,
+    pub(crate) unknown_outcomes: AtomicU64,
+    pub(crate) panics: AtomicU64,
+    pub(crate) activations: AtomicU64,
+    pub(crate) passivations: AtomicU64,
+    pub(crate) relayed: AtomicU64,
+    pub(crate) indexed: AtomicU64,
+    pub(crate) promotions: AtomicU64,
+    pub(crate) promotion_failures: AtomicU64,
+    refusals: Mutex<BTreeMap<(ErrorCode, String), u64>>,
+}
+
+/// The counters at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeMetrics {
+    /// Transactions that were committed.
+    pub batches: u64,
+    /// Commands that were applied.
+    pub commands: u64,
+    /// Events that were written.
+    pub events: u64,
+    /// Commits that met another writer.
+    pub conflicts: u64,
+    /// Commits whose outcome had to be found out.
+    pub unknown_outcomes: u64,
+    /// Commands that panicked.
+    pub panics: u64,
+    /// Scope actors that were started.
+    pub activations: u64,
+    /// Scope actors that were put away.
+    pub passivations: u64,
+    /// Runs of events that were told to the bus.
+    pub relayed: u64,
+    /// Entries that were stored in the index.
+    pub indexed: u64,
+    /// Promotions that were finished.
+    pub promotions: u64,
+    /// Attempts at a promotion that failed.
+    pub promotion_failures: u64,
+    /// Refusals by code and rule; the rule is empty where none is named.
+    pub refusals: BTreeMap<(ErrorCode, String), u64>,
+    /// Scope actors that are there.
+    pub active_scopes: u64,
+    /// Commands that wait or are under way.
+    pub queued_commands: u64,
+    /// Bytes of those.
+    pub queued_bytes: u64,
+}
+
+pub(crate) fn count(counter: &AtomicU64, by: u64) {
+    counter.fetch_add(by, Ordering::Relaxed);
+}
+
+impl Counters {
+    pub(crate) fn refused(&self, error: &Error) {
+        let rule = error.rule().unwrap_or_default().to_owned();
+        *self.refusals.lock().entry((error.code, rule)).or_default() += 1;
+    }
+
+    pub(crate) fn snapshot(&self) -> NodeMetrics {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        NodeMetrics {
+            batches: read(&self.batches),
+            commands: read(&self.commands),
+            events: read(&self.events),
+            conflicts: read(&self.conflicts),
+            unknown_outcomes: read(&self.unknown_outcomes),
+            panics: read(&self.panics),
+            activations: read(&self.activations),
+            passivations: read(&self.passivations),
+            relayed: read(&self.relayed),
+            indexed: read(&self.indexed),
+            promotions: read(&self.promotions),
+            promotion_failures: read(&self.promotion_failures),
+            refusals: self.refusals.lock().clone(),
+            ..NodeMetrics::default()
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! The engines that a node runs with.
+
+use std::sync::Arc;
+
+use sillok_core::ports::{Clock, Cognifier, Embedder, Rng, VectorIndex};
+
+/// Makes a generator of its own for each actor, so that none waits for another.
+pub type RngFactory = Arc<dyn Fn() -> Box<dyn Rng> + Send + Sync>;
+
+/// What fills each port.
+#[derive(Clone)]
+pub struct Ports {
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub rng: RngFactory,
+    /// The index of the published store.
+    pub index: Arc<dyn VectorIndex>,
+    /// Text to vectors.
+    pub embedder: Arc<dyn Embedder>,
+    /// Records to knowledge.
+    pub cognifier: Arc<dyn Cognifier>,
+}

@@ -1,0 +1,87 @@
+//! Reads: everything that can be asked of the store and the index without changing them.
+//!
+//! Owns the reader and the forms of its answers. It must not know who asks: whether a principal may
+//! see an answer is checked where requests come in. Each read is one snapshot of what is committed;
+//! nothing that is only being decided is ever seen.
+
+use std::sync::Arc;
+
+use sillok_core::config::RulesConfig;
+use sillok_core::limits::PAGE_ROWS_MAX;
+use sillok_core::ports::{Clock, Embedder, VectorIndex};
+use sillok_core::{Error, ErrorCode};
+use sillok_store::Store;
+
+use crate::errors::refusal;
+use crate::ports::Ports;
+
+mod entries;
+mod recall;
+mod records;
+mod status;
+mod tail;
+mod tasks;
+mod tokens;
+
+#[cfg(test)]
+mod tests;
+
+pub use entries::{EntryView, History};
+pub use recall::{Gate, RecallAnswer, RecallQuery, Recalled};
+pub use records::{EventView, StagedRecord};
+pub use status::StoreStatus;
+pub use tail::{TailCursor, TailItem, TailPage};
+
+/// Answers reads from a store and an index.
+pub struct Reader<S> {
+    store: S,
+    index: Arc<dyn VectorIndex>,
+    embedder: Arc<dyn Embedder>,
+    clock: Arc<dyn Clock>,
+    rules: RulesConfig,
+}
+
+impl<S: Clone> Clone for Reader<S> {
+    fn clone(&self) -> Self {
+        Self {
+            store: self.store.clone(),
+            index: Arc::clone(&self.index),
+            embedder: Arc::clone(&self.embedder),
+            clock: Arc::clone(&self.clock),
+            rules: self.rules.clone(),
+        }
+    }
+}
+
+/// One page of a listing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page<T, C> {
+    /// The rows.
+    pub items: Vec<T>,
+    /// What to ask for the rows behind these; none when there are no more.
+    pub next: Option<C>,
+}
+
+impl<S: Store> Reader<S> {
+    /// A reader over a store and what fills the ports.
+    #[must_use]
+    pub fn new(store: S, ports: Ports, rules: RulesConfig) -> Self {
+        let Ports { index, embedder, clock, .. } = ports;
+        Self { store, index, embedder, clock, rules }
+    }
+
+    async fn snapshot(&self) -> Result<S::Txn, Error> {
+        self.store.begin().await.map_err(|error| refusal(&error))
+    }
+}
+
+/// The number of rows of a page, as asked for.
+fn page_rows(limit: usize) -> Result<usize, Error> {
+    if limit == 0 {
+        return Err(Error::new(ErrorCode::InvalidArgument, "a page has at least one row"));
+    }
+    if limit > PAGE_ROWS_MAX {
+        return Err(Error::too_large("rows of a page", PAGE_ROWS_MAX as u64, limit as u64));
+    }
+    Ok(limit)
+}

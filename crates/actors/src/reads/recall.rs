@@ -1,0 +1,187 @@
+//! Recall: from a question to the entries that answer it, each with why it stands where it stands.
+//!
+//! Owns the way from the index's lists to the answer. The index only proposes: what an entry says
+//! and how far it is trusted comes from the store, and the order from `core::recall`.
+
+use std::collections::BTreeMap;
+
+use sillok_core::entry::{Embedding, Head, Status, Table, Version};
+use sillok_core::id::EntryId;
+use sillok_core::limits::{QUERY_BYTES_MAX, RECALL_CANDIDATES_MAX, RECALL_RESULTS_MAX};
+use sillok_core::ports::SearchRequest;
+use sillok_core::recall::{Fused, Hit, Score, confidence_min, fuse, mark_as_data, rank};
+use sillok_core::scope::Scope;
+use sillok_core::{Error, ErrorCode};
+use sillok_store::keys::ScopeKey;
+use sillok_store::{Store, Txn};
+
+use super::entries::{head_of, view};
+use super::{EntryView, Reader};
+
+/// A question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecallQuery {
+    /// Where it is asked: this scope and its ancestors are seen.
+    pub scope: Scope,
+    /// The question.
+    pub text: String,
+    /// How many results at most; as configured when none is given.
+    pub limit: Option<usize>,
+    /// Entries of these tables; of all when empty.
+    pub tables: Vec<Table>,
+    /// Failures, and nothing else.
+    pub failures_only: bool,
+    /// Stored confidence at least this, where that is more than what is configured.
+    pub confidence_min: Option<f64>,
+}
+
+/// What was recalled, the best first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecallAnswer {
+    /// The results.
+    pub results: Vec<Recalled>,
+    /// Whether the question was compared by meaning too; only by its words when no embedder
+    /// answered.
+    pub by_meaning: bool,
+}
+
+/// One result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recalled {
+    /// The entry's head, with its citations, status and trust.
+    pub head: Head,
+    /// Its active version.
+    pub version: Version,
+    /// Its text, marked as data.
+    pub data: String,
+    /// Where it stood in each list.
+    pub found: Fused,
+    /// Its score by its factors.
+    pub score: Score,
+    /// Whether its sources still hold.
+    pub gate: Gate,
+}
+
+/// Whether an entry's file and symbol citations hold in a work tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// No work tree is at hand to compare with.
+    Unverifiable,
+}
+
+impl Gate {
+    /// The name on every transport.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unverifiable => "unverifiable",
+        }
+    }
+}
+
+impl<S: Store> Reader<S> {
+    /// Answers a question from the published entries of a scope and its ancestors.
+    ///
+    /// # Errors
+    /// `invalid_argument` or `too_large` for the question, `unavailable` when the index does not
+    /// answer, and what the store answers.
+    pub async fn recall(&self, query: RecallQuery) -> Result<RecallAnswer, Error> {
+        let results_max = self.check(&query)?;
+        let embedding = self.embed(&query.text).await;
+        let by_meaning = embedding.is_some();
+        let request = self.request(&query, embedding, results_max);
+        let lists = self.index.search(&request).await.map_err(|error| {
+            Error::new(ErrorCode::Unavailable, format!("the index: {error}"))
+        })?;
+        let seen = |found: &Fused| request.scopes.contains(&found.scope);
+        let fused: Vec<Fused> = fuse(&lists, self.rules.recall.rrf_k).into_iter().filter(seen).collect();
+        // The snapshot is taken after the search: what the index knows, the store knows by then.
+        let mut txn = self.snapshot().await?;
+        let heads = heads(&mut txn, &fused).await?;
+        let head_of = |found: &Fused| heads.get(&found.entry).filter(|head| fits(head, &query, found));
+        let hits = rank(fused, head_of, query.failures_only, self.clock.now(), &self.rules);
+        let mut results = Vec::with_capacity(results_max.min(hits.len()));
+        for hit in hits.into_iter().take(results_max) {
+            results.extend(recalled(&mut txn, hit).await?);
+        }
+        Ok(RecallAnswer { results, by_meaning })
+    }
+
+    /// Checks the question's form. The number of results.
+    fn check(&self, query: &RecallQuery) -> Result<usize, Error> {
+        let invalid = |what: &str| Err(Error::new(ErrorCode::InvalidArgument, what));
+        if query.text.trim().is_empty() {
+            return invalid("a question is not empty");
+        }
+        if query.text.len() > QUERY_BYTES_MAX {
+            return Err(Error::too_large("query bytes", QUERY_BYTES_MAX as u64, query.text.len() as u64));
+        }
+        if query.confidence_min.is_some_and(|least| !(0.0..=1.0).contains(&least)) {
+            return invalid("confidence lies between 0 and 1");
+        }
+        let results_max = query.limit.unwrap_or(self.rules.recall.results);
+        if results_max == 0 {
+            return invalid("a recall has at least one result");
+        }
+        if results_max > RECALL_RESULTS_MAX {
+            return Err(Error::too_large("results", RECALL_RESULTS_MAX as u64, results_max as u64));
+        }
+        Ok(results_max)
+    }
+
+    /// The vector of the question. A question without one is still answered by its words.
+    async fn embed(&self, text: &str) -> Option<Embedding> {
+        match self.embedder.embed(&[text]).await {
+            Ok(mut embeddings) => embeddings.pop(),
+            Err(error) => {
+                tracing::warn!(%error, "a question is answered by its words alone");
+                None
+            }
+        }
+    }
+
+    fn request(&self, query: &RecallQuery, embedding: Option<Embedding>, results_max: usize) -> SearchRequest {
+        let tables = if query.tables.is_empty() { Table::ALL } else { &query.tables };
+        let configured = tables.iter().map(|table| confidence_min(*table, query.failures_only, &self.rules.recall));
+        let lowest = configured.fold(1.0, f64::min);
+        let live = [Status::Hypothesis, Status::Verified, Status::Published];
+        assert!(live.iter().all(|status| status.is_live()), "recall searches what is live");
+        SearchRequest {
+            scopes: query.scope.with_ancestors(),
+            tables: query.tables.clone(),
+            statuses: live.to_vec(),
+            failures: query.failures_only,
+            confidence_min: query.confidence_min.map_or(lowest, |least| least.max(lowest)),
+            text: query.text.clone(),
+            embedding,
+            limit: self.rules.recall.candidates.max(results_max).min(RECALL_CANDIDATES_MAX),
+        }
+    }
+}
+
+/// The heads of what was found, as the store has them.
+async fn heads(txn: &mut impl Txn, fused: &[Fused]) -> Result<BTreeMap<EntryId, Head>, Error> {
+    let mut heads = BTreeMap::new();
+    for found in fused {
+        if let Some(head) = head_of(txn, &ScopeKey::of(&found.scope), found.entry).await? {
+            heads.insert(found.entry, head);
+        }
+    }
+    Ok(heads)
+}
+
+/// Whether an entry is what the question asked for, by its head: the index may be behind.
+fn fits(head: &Head, query: &RecallQuery, found: &Fused) -> bool {
+    head.scope == found.scope
+        && (query.tables.is_empty() || query.tables.contains(&head.table))
+        && query.confidence_min.is_none_or(|least| head.trust.confidence >= least)
+}
+
+/// A result with its text.
+async fn recalled(txn: &mut impl Txn, hit: Hit) -> Result<Option<Recalled>, Error> {
+    let Some(EntryView { head, version }) = view(txn, &hit.fused.scope, hit.fused.entry).await? else {
+        return Ok(None);
+    };
+    let data = mark_as_data(&version.content);
+    Ok(Some(Recalled { head, version, data, found: hit.fused, score: hit.score, gate: Gate::Unverifiable }))
+}

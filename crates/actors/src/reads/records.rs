@@ -1,0 +1,167 @@
+//! Reading the log of a scope: its events, and the staged records among them with their full text.
+
+use sillok_core::chain::Header;
+use sillok_core::entry::Metadata;
+use sillok_core::event::Body;
+use sillok_core::id::{CommandId, RecordId, Seq};
+use sillok_core::limits::{PAGE_BYTES_MAX, PAGE_SCAN_ROWS_MAX};
+use sillok_core::principal::Actor;
+use sillok_core::scope::Scope;
+use sillok_core::staging::{Content, RecordKind};
+use sillok_core::time::Timestamp;
+use sillok_core::{Error, ErrorCode};
+use sillok_store::keys::{self, ScopeKey};
+use sillok_store::{Store, Txn};
+
+use super::{Page, Reader, page_rows};
+use crate::errors::refusal;
+use crate::row_stream::RowStream;
+use crate::rows;
+
+/// An event as it is read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventView {
+    /// What stays of it for ever.
+    pub header: Header,
+    /// What happened; none once erased. Large texts are named, not held.
+    pub body: Option<Body>,
+}
+
+impl EventView {
+    /// Reads a stored event.
+    pub(super) fn decode(key: &[u8], value: &[u8]) -> Result<Self, Error> {
+        let event = keys::event::decode(key, value).map_err(|error| refusal(&error))?;
+        let refused = |error: sillok_core::chain::Broken| Error::new(ErrorCode::Internal, error.to_string());
+        Ok(Self {
+            header: event.decode_header().map_err(refused)?,
+            body: event.decode_body().map_err(refused)?,
+        })
+    }
+}
+
+/// A staged record with its whole text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StagedRecord {
+    /// Where it stands.
+    pub id: RecordId,
+    /// When it was staged.
+    pub staged_at: Timestamp,
+    /// Who staged it.
+    pub actor: Actor,
+    /// The command that it came with.
+    pub command: CommandId,
+    /// What sort of record.
+    pub kind: RecordKind,
+    /// Its text, with secrets masked.
+    pub content: String,
+    /// Tool name, arguments, duration and the like.
+    pub metadata: Metadata,
+    /// When it happened, by the writer's clock.
+    pub time: Timestamp,
+    /// How many secrets were masked in it.
+    pub masked: u32,
+}
+
+impl<S: Store> Reader<S> {
+    /// A staged record; none when no record stands there, or its content was erased.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn record(&self, id: &RecordId) -> Result<Option<StagedRecord>, Error> {
+        let mut txn = self.snapshot().await?;
+        let key = keys::event::key(&ScopeKey::of(&id.scope), id.seq);
+        let found = rows::read(&mut txn, &key, |key, value| Ok(EventView::decode(key, value))).await;
+        match found.map_err(|error| refusal(&error))?.transpose()? {
+            Some(event) => staged(&mut txn, &id.scope, event).await,
+            None => Ok(None),
+        }
+    }
+
+    /// The staged records of a scope behind a position, in order. A page may hold fewer rows than
+    /// asked for, even none, and still not be the last.
+    ///
+    /// # Errors
+    /// `invalid_argument` or `too_large` for the limit, and what the store answers.
+    pub async fn records(&self, scope: &Scope, after: Seq, limit: usize) -> Result<Page<StagedRecord, Seq>, Error> {
+        let rows_max = page_rows(limit)?;
+        let mut txn = self.snapshot().await?;
+        let mut stream = RowStream::new(keys::event::range_after(&ScopeKey::of(scope), after));
+        let mut page = Page { items: Vec::new(), next: None };
+        let (mut bytes, mut looked_at) = (0, 0);
+        while page.items.len() < rows_max && bytes < PAGE_BYTES_MAX && looked_at < PAGE_SCAN_ROWS_MAX {
+            let Some((key, value)) = stream.next(&mut txn).await.map_err(|error| refusal(&error))? else {
+                return Ok(Page { next: None, ..page });
+            };
+            let event = EventView::decode(&key, &value)?;
+            page.next = Some(event.header.seq);
+            looked_at += 1;
+            if let Some(record) = staged(&mut txn, scope, event).await? {
+                bytes += record.content.len();
+                page.items.push(record);
+            }
+        }
+        Ok(page)
+    }
+
+    /// The events of a scope behind a position, in order.
+    ///
+    /// # Errors
+    /// `invalid_argument` or `too_large` for the limit, and what the store answers.
+    pub async fn events(&self, scope: &Scope, after: Seq, limit: usize) -> Result<Page<EventView, Seq>, Error> {
+        let rows_max = page_rows(limit)?;
+        let mut txn = self.snapshot().await?;
+        let mut stream = RowStream::new(keys::event::range_after(&ScopeKey::of(scope), after));
+        let mut page = Page { items: Vec::new(), next: None };
+        let mut bytes = 0;
+        while page.items.len() < rows_max && bytes < PAGE_BYTES_MAX {
+            let Some((key, value)) = stream.next(&mut txn).await.map_err(|error| refusal(&error))? else {
+                return Ok(Page { next: None, ..page });
+            };
+            let event = EventView::decode(&key, &value)?;
+            page.next = Some(event.header.seq);
+            bytes += value.len();
+            page.items.push(event);
+        }
+        Ok(page)
+    }
+}
+
+/// The record that an event staged, with its whole text.
+async fn staged(txn: &mut impl Txn, scope: &Scope, event: EventView) -> Result<Option<StagedRecord>, Error> {
+    let Some(Body::RecordAppended(record)) = event.body else { return Ok(None) };
+    let header = event.header;
+    let content = match record.content {
+        Content::Inline(text) => text,
+        chunked @ Content::Chunked { .. } => joined(txn, scope, &chunked).await?,
+    };
+    Ok(Some(StagedRecord {
+        id: RecordId { scope: scope.clone(), seq: header.seq },
+        staged_at: header.time,
+        actor: header.actor,
+        command: header.command,
+        kind: record.kind,
+        content,
+        metadata: record.metadata,
+        time: record.time,
+        masked: record.masked,
+    }))
+}
+
+/// The text that lies in chunks, checked against what its event says of it.
+async fn joined(txn: &mut impl Txn, scope: &Scope, content: &Content) -> Result<String, Error> {
+    let Content::Chunked { command, first, count, bytes, hash } = content else {
+        unreachable!("only a chunked text is joined")
+    };
+    let lost = |what: &str| Error::new(ErrorCode::Internal, format!("a large text of {scope} {what}"));
+    let scope_key = ScopeKey::of(scope);
+    let mut text = Vec::with_capacity(usize::try_from(*bytes).unwrap_or(0).min(PAGE_BYTES_MAX));
+    for number in *first..first.saturating_add(*count) {
+        let key = keys::chunk::key(&scope_key, *command, number);
+        let chunk = rows::read(txn, &key, keys::chunk::decode).await.map_err(|error| refusal(&error))?;
+        text.extend_from_slice(&chunk.ok_or_else(|| lost("lacks a chunk"))?);
+    }
+    if text.len() as u64 != *bytes || blake3::hash(&text).as_bytes() != hash {
+        return Err(lost("is not what was written"));
+    }
+    String::from_utf8(text).map_err(|_| lost("is no text"))
+}

@@ -1,0 +1,106 @@
+//! The relay: from the outbox to the bus, in order.
+//!
+//! Owns its cursor for each slot. The outbox is the truth: what the relay has not told yet is still
+//! there after a crash, and a listener that missed a message reads the store.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sillok_bus::{InProcessBus, Message};
+use sillok_core::Error;
+use sillok_core::slot::Slot;
+use sillok_core::stamp::Stamp;
+use sillok_store::keys::outbox::OutboxRow;
+use sillok_store::{RangeOptions, Read, Store, Txn, keys};
+
+use crate::commit::Shared;
+use crate::errors::refusal;
+use crate::metrics::count;
+use crate::protocol::Protocol;
+
+/// Rows of one slot that are read at once.
+const PAGE_ROWS: usize = 256;
+/// The wait after the store did not answer, in ms.
+const RETRY_MS: u64 = 200;
+
+/// Tells the bus of every commit from now on, until the node ends.
+pub(crate) async fn run<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>, bus: InProcessBus, started_at: Stamp) {
+    let mut told: BTreeMap<Slot, Stamp> = BTreeMap::new();
+    loop {
+        shared.bus_feed.changed().await;
+        for slot in shared.bus_feed.take() {
+            let after = told.get(&slot).copied().unwrap_or(started_at);
+            match tell(&shared, &bus, slot, after).await {
+                Ok(last) => drop(told.insert(slot, last)),
+                Err(error) => {
+                    tracing::warn!(%error, %slot, "the outbox could not be read; it is read again");
+                    shared.ports.clock.sleep(RETRY_MS).await;
+                    shared.bus_feed.mark(slot);
+                }
+            }
+        }
+    }
+}
+
+/// Tells the bus of a slot's rows after a stamp; gives the last stamp that was told.
+async fn tell<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    bus: &InProcessBus,
+    slot: Slot,
+    after: Stamp,
+) -> Result<Stamp, Error> {
+    let mut last = after;
+    loop {
+        let rows = rows_after(&shared.store, slot, last, PAGE_ROWS).await?;
+        for (stamp, row) in &rows {
+            bus.publish(Message {
+                slot,
+                stamp: *stamp,
+                previous: last,
+                scope: row.scope.clone(),
+                first: row.first,
+                last: row.last,
+            });
+            last = *stamp;
+            count(&shared.counters.relayed, 1);
+        }
+        if rows.len() < PAGE_ROWS {
+            return Ok(last);
+        }
+    }
+}
+
+/// The outbox rows of a slot after a stamp, in order, at most `limit`.
+///
+/// # Errors
+/// What the store answered.
+pub(crate) async fn rows_after<S: Store>(
+    store: &S,
+    slot: Slot,
+    after: Stamp,
+    limit: usize,
+) -> Result<Vec<(Stamp, OutboxRow)>, Error> {
+    let mut txn = store.begin().await.map_err(|error| refusal(&error))?;
+    rows_in(&mut txn, slot, after, limit).await
+}
+
+/// As [`rows_after`], within a transaction.
+///
+/// # Errors
+/// What the store answered.
+pub(crate) async fn rows_in(
+    txn: &mut impl Txn,
+    slot: Slot,
+    after: Stamp,
+    limit: usize,
+) -> Result<Vec<(Stamp, OutboxRow)>, Error> {
+    let range = keys::outbox::range_after(slot, after);
+    let rows = txn.range(&range, RangeOptions::first(limit, Read::Snapshot)).await;
+    let rows = rows.map_err(|error| refusal(&error))?;
+    let decode = |(key, value): &(bytes::Bytes, bytes::Bytes)| {
+        let stamp = keys::outbox::parse(key).map_err(|error| refusal(&error))?.stamp;
+        let row = keys::outbox::decode(key, value).map_err(|error| refusal(&error))?;
+        Ok((stamp, row))
+    };
+    rows.iter().map(decode).collect()
+}

@@ -1,0 +1,50 @@
+//! Rows of a range, one after the other, however many there are.
+//!
+//! Owns the paging. It must not know what a row means.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use sillok_store::{Error as StoreError, KeyRange, RangeOptions, Read, Txn, key_range};
+
+/// Rows that are read at once. A value has at most 100 kB.
+const ROWS_AT_ONCE: usize = 256;
+
+/// The rows of a range in rising order of their keys. Every row comes from the transaction that is
+/// handed in, so one snapshot gives one consistent sequence.
+#[derive(Debug)]
+pub(crate) struct RowStream {
+    left: KeyRange,
+    buffer: VecDeque<(Bytes, Bytes)>,
+    ended: bool,
+}
+
+impl RowStream {
+    pub(crate) fn new(range: KeyRange) -> Self {
+        let ended = range.is_empty();
+        Self { left: range, buffer: VecDeque::new(), ended }
+    }
+
+    /// The next row; none at the end of the range.
+    pub(crate) async fn next(&mut self, txn: &mut impl Txn) -> Result<Option<(Bytes, Bytes)>, StoreError> {
+        if self.buffer.is_empty() && !self.ended {
+            let options = RangeOptions::first(ROWS_AT_ONCE, Read::Snapshot);
+            let rows = txn.range(&self.left, options).await?;
+            self.ended = rows.len() < ROWS_AT_ONCE;
+            if let Some((last, _)) = rows.last() {
+                self.left.begin = key_range::successor(last);
+            }
+            self.buffer = rows.into();
+        }
+        Ok(self.buffer.pop_front())
+    }
+
+    /// All rows that are left.
+    pub(crate) async fn collect(mut self, txn: &mut impl Txn) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
+        let mut rows = Vec::new();
+        while let Some(row) = self.next(txn).await? {
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+}

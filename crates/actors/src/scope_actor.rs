@@ -1,0 +1,172 @@
+//! The scope actor: one for each scope, through which all writes to the scope pass, in one order.
+//!
+//! Owns the queue of a scope, and that one batch at most is in flight. What a batch does is
+//! [`crate::commit`]'s.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use sillok_core::Error;
+use sillok_core::command::{Answer, Submission};
+use sillok_core::id::Attempt;
+use sillok_core::limits::{BATCH_BYTES_MAX, BATCH_COMMANDS_MAX};
+use sillok_core::ports::Rng;
+use sillok_core::scope::Scope;
+use sillok_core::state::State;
+use sillok_store::Store;
+use tokio::sync::oneshot;
+
+use crate::admission::Permit;
+use crate::commit::{self, Shared};
+use crate::protocol::Protocol;
+
+/// How a command ended.
+#[derive(Debug)]
+pub(crate) enum Reply {
+    /// It was applied, now or before.
+    Answered(Answer),
+    /// It was refused, and nothing was written.
+    Refused(Error),
+    /// This attempt, and every earlier one, will never be applied: make a later one.
+    Abandoned(Attempt),
+}
+
+/// A command that waits for its turn.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    pub(crate) submission: Submission,
+    pub(crate) bytes: usize,
+    pub(crate) reply: oneshot::Sender<Reply>,
+    /// Counted against the node's and the scope's room until the command is answered.
+    pub(crate) _permit: Permit,
+}
+
+/// What a batch leaves behind for the next one.
+pub(crate) struct Carried {
+    /// The state as it was committed; none when it has to be read anew.
+    pub(crate) state: Option<State>,
+    /// The actor's own randomness.
+    pub(crate) rng: Box<dyn Rng>,
+    /// Commands that have to be decided again, before any other.
+    pub(crate) again: Vec<Pending>,
+}
+
+/// What a scope actor is told.
+pub(crate) enum Msg {
+    /// A command.
+    Submit(Box<Pending>),
+    /// The batch in flight has ended; none when its task was lost.
+    Ended(Option<Box<Carried>>),
+}
+
+/// The actor of a scope in a store, under a protocol.
+pub(crate) struct ScopeActor<S: Store, P: Protocol> {
+    shared: Arc<Shared<S, P>>,
+    scope: Scope,
+}
+
+/// What the actor keeps between messages.
+pub(crate) struct Mailbox {
+    queue: VecDeque<Pending>,
+    carried: Option<Box<Carried>>,
+    in_flight: bool,
+}
+
+impl<S: Store, P: Protocol> ScopeActor<S, P> {
+    pub(crate) fn new(shared: Arc<Shared<S, P>>, scope: Scope) -> Self {
+        Self { shared, scope }
+    }
+
+    /// Starts the next batch, unless one is in flight or nothing waits.
+    fn pump(&self, myself: &ActorRef<Msg>, mailbox: &mut Mailbox) {
+        if mailbox.in_flight || mailbox.queue.is_empty() {
+            return;
+        }
+        let batch = take_batch(&mut mailbox.queue);
+        assert!(!batch.is_empty() && batch.len() <= BATCH_COMMANDS_MAX, "a batch is bounded");
+        let carried = mailbox.carried.take();
+        let (state, rng) = match carried {
+            Some(carried) => (carried.state, carried.rng),
+            None => (None, (self.shared.ports.rng)()),
+        };
+        mailbox.in_flight = true;
+        let shared = Arc::clone(&self.shared);
+        let scope = self.scope.clone();
+        let ending = Ending { actor: Some(myself.clone()), carried: None };
+        // A task of its own: killing the actor must not drop a commit in the middle.
+        tokio::spawn(async move {
+            let carried = commit::run(&shared, &scope, state, rng, batch).await;
+            ending.with(carried);
+        });
+    }
+}
+
+/// Takes from the front of the queue what one transaction holds: at least one command.
+fn take_batch(queue: &mut VecDeque<Pending>) -> Vec<Pending> {
+    let mut batch: Vec<Pending> = Vec::new();
+    let mut bytes_total = 0;
+    while let Some(next) = queue.front() {
+        bytes_total += next.bytes;
+        let full = batch.len() == BATCH_COMMANDS_MAX || (bytes_total > BATCH_BYTES_MAX && !batch.is_empty());
+        if full {
+            break;
+        }
+        batch.extend(queue.pop_front());
+    }
+    batch
+}
+
+/// Tells the actor that its batch has ended, however it ended.
+struct Ending {
+    actor: Option<ActorRef<Msg>>,
+    carried: Option<Box<Carried>>,
+}
+
+impl Ending {
+    fn with(mut self, carried: Carried) {
+        self.carried = Some(Box::new(carried));
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if let Some(actor) = self.actor.take() {
+            // An actor that is gone needs no word: whoever waits finds out by the command's record.
+            let _ = actor.send_message(Msg::Ended(self.carried.take()));
+        }
+    }
+}
+
+impl<S: Store, P: Protocol> Actor for ScopeActor<S, P> {
+    type Msg = Msg;
+    type State = Mailbox;
+    type Arguments = ();
+
+    async fn pre_start(&self, _myself: ActorRef<Msg>, _arguments: ()) -> Result<Mailbox, ActorProcessingErr> {
+        Ok(Mailbox { queue: VecDeque::new(), carried: None, in_flight: false })
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<Msg>,
+        message: Msg,
+        mailbox: &mut Mailbox,
+    ) -> Result<(), ActorProcessingErr> {
+        match message {
+            Msg::Submit(pending) => mailbox.queue.push_back(*pending),
+            Msg::Ended(carried) => {
+                assert!(mailbox.in_flight, "only a batch in flight can end");
+                mailbox.in_flight = false;
+                mailbox.carried = carried;
+                if let Some(carried) = &mut mailbox.carried {
+                    for pending in carried.again.drain(..).rev() {
+                        mailbox.queue.push_front(pending);
+                    }
+                }
+            }
+        }
+        self.pump(&myself, mailbox);
+        Ok(())
+    }
+}

@@ -1,0 +1,5 @@
+//! Tests of a whole node on the memory engine, through its public interface.
+
+mod harness;
+mod protocol;
+mod writing;

@@ -1,0 +1,277 @@
+//! Sentences: from an agent's prose to statements that stand by themselves.
+//!
+//! Owns how prose is cut, which openers carry nothing, and which sentences are dropped because a
+//! pronoun would be left hanging. It must not know records or tools.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Characters of the longest statement; longer ones are no atomic facts.
+const CHARS_MAX: usize = 320;
+/// Words of the shortest one.
+const WORDS_MIN: usize = 4;
+
+/// What a sentence of prose says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Sense {
+    /// Why something is so.
+    Cause,
+    /// What is to be done, and why that way.
+    Decision,
+    /// Any other statement.
+    Statement,
+}
+
+/// Cuts prose into sentences. Code blocks are left out.
+pub(super) fn sentences(text: &str) -> Vec<String> {
+    let prose: String = text.split("```").step_by(2).collect::<Vec<_>>().join("\n\n");
+    let mut sentences = Vec::new();
+    for paragraph in prose.split("\n\n").flat_map(split_items) {
+        let flat = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut from = 0;
+        for end in ends(&flat) {
+            sentences.push(flat[from..end].trim().to_owned());
+            from = end;
+        }
+        sentences.push(flat[from..].trim().to_owned());
+    }
+    sentences.retain(|sentence| !sentence.is_empty());
+    sentences
+}
+
+/// The statement that a sentence makes, without openers and hanging pronouns, and its sense; none
+/// when it cannot stand by itself.
+pub(super) fn statement(sentence: &str) -> Option<(Sense, String)> {
+    let sense = sense(sentence);
+    let mut text = if sense == Sense::Decision { after_modal(sentence) } else { sentence };
+    loop {
+        let shorter = OPENER.find(text).map_or(text, |opener| text[opener.end()..].trim_start());
+        if shorter.len() == text.len() {
+            break;
+        }
+        text = shorter;
+    }
+    let text = HEDGE.replace_all(text, "");
+    let text = DEMONSTRATIVE.replace_all(&text, "the $noun");
+    let text = if sense == Sense::Decision { before_hanging_clause(&text) } else { &text };
+    let text = text.trim().trim_end_matches([':', '.', '!', ',', ';']).trim();
+    let fits = text.chars().count() <= CHARS_MAX && text.split_whitespace().count() >= WORDS_MIN;
+    if !fits || text.ends_with('?') || PRONOUN.is_match(&without_quotes(text)) {
+        return None;
+    }
+    Some((sense, format!("{}.", capitalised(text))))
+}
+
+/// Whether a statement tells of something found in code or data, not of the way of working.
+pub(super) fn is_finding(said: &str) -> bool {
+    FINDING.is_match(said) && said.contains(['`', '"']) && !WORKING.is_match(said)
+}
+
+/// A sentence begins with a capital letter, unless it begins with code.
+fn capitalised(text: &str) -> String {
+    let first_word = text.split_whitespace().next().unwrap_or_default();
+    let is_code = first_word.contains(['_', '(', '.', '/', ':']) || first_word.starts_with('`');
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) if !is_code => first.to_uppercase().chain(chars).collect(),
+        _ => text.to_owned(),
+    }
+}
+
+/// A text cut to `chars` characters, on one line.
+pub(super) fn clip(text: &str, chars: usize) -> String {
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if flat.chars().count() <= chars {
+        return flat;
+    }
+    let kept: String = flat.chars().take(chars).collect();
+    format!("{}\u{2026}", kept.trim_end())
+}
+
+static OPENER: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(
+        r"(?ix)^(?:
+        (?:so|now|well|ok|okay|also|however|therefore|thus|then|next|first|finally|indeed|anyway|oh\ no|hmm)\b[,!]?\s*
+        | (?:I|we)\ (?:can\ |now\ |just\ |have\ |also\ |indeed\ )*(?:think|believe|see|saw|found(?:\ out)?|noticed?|know|realised?|realized?|learned|learnt|conclude|discovered)(?:\ that|:)?\s+
+        | it\ (?:seems|appears|looks\ like|turns\ out|is\ (?:clear|likely|possible)|means)(?:\ that)?\s+
+        | (?:this|that)\ (?:means|shows|indicates|suggests|confirms)\ that\s+
+        | (?:looks|seems)\ like\s+
+        | the\ issue\ (?:suggests|indicates|says|states)\ that\s+
+        | it\ seems\ that\s+
+        )",
+    )
+});
+
+static HEDGE: LazyLock<Regex> =
+    LazyLock::new(|| compiled(r"(?i)\b(?:it (?:seems|appears|looks like|turns out)(?: that)? |indeed |actually |clearly |obviously )"));
+
+static DEMONSTRATIVE: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(r"\b(?:[Tt]his|[Tt]hese|[Tt]hose|[Oo]ur|[Mm]y)\s+(?P<noun>(?:[a-z][a-z-]+\s+)?(?:approach|attack|behaviou?r|branch|bug|change|class|code|command|commit|configuration|dependency|directory|endpoint|error|example|exception|field|file|fix|flag|function|implementation|issue|key|line|loop|method|migration|module|option|output|package|problem|query|repository|request|response|result|script|server|service|setting|setup|snippet|step|table|test|tests|type|value|variable|version|way)\b)")
+});
+
+static PRONOUN: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(
+        r"(?i)\b(?:I|we|you|he|she|they|it|me|us|him|them|my|our|your|this|these|those|here|I'm|I'll|I've|we're|we'll|we've|it's|let's|let us)\b|이것|그것|저것|이는 |그는 ",
+    )
+});
+
+static MODAL: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(
+        r"(?ix)\b(?:(?:I|we|you)(?:'ll|\ (?:should|will|must|can|could|need\ to|have\ to|are\ going\ to|am\ going\ to|decided\ to|decide\ to|chose\ to|want\ to))|let's|let\ us|decided\ to|it\ is\ better\ to|better\ to)\s+(?:now\ |first\ |then\ |also\ )?",
+    )
+});
+
+static CHOICE: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(r"(?i)\b(?:instead of|rather than|to (?:fix|solve|address|avoid)|decided? to|chose to|prefer|opt for|should (?:ensure|use|replace|change))\b|대신|하기로")
+});
+
+static IMPERATIVE: LazyLock<Regex> =
+    LazyLock::new(|| compiled(r"^(?:Decision: ?|(?:Use|Prefer|Replace|Avoid|Keep|Choose|Always|Never)\b)|하기로|대신.*(?:쓴다|사용한다|쓰자|사용하자)"));
+
+static CAUSE: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(
+        r"(?i)\b(?:because|due to|caused by|causes|root cause|the reason|leads? to|led to|results? in|instead of|rather than|is missing|are missing|is wrong|are wrong|is incorrect|fails? (?:when|if|since|with)|the (?:bug|problem|defect|fault|cause) (?:is|was|lies)|truncates|vulnerab\w+|since the)\b|때문|원인|빠져|잘못",
+    )
+});
+
+static FINDING: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(r"(?i)\b(?:is|are|uses?|contains?|returns?|requires?|expects?|defines?|calls?|raises?|prints?|depends?|needs?|holds?|accepts?|rejects?|has|have)\b")
+});
+
+/// Plans, guesses and progress: true of the run, not of the code.
+static WORKING: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(r"(?i)\b(?:next|should|likely|useful|ready|need to|needs to|would be|will|let's|suggests?|indicates?|been (?:fixed|updated|corrected|resolved|added|made)|now that|located|present|successful(?:ly)?)\b")
+});
+
+fn sense(sentence: &str) -> Sense {
+    let acts = MODAL.is_match(sentence) && CHOICE.is_match(sentence);
+    if acts || IMPERATIVE.is_match(sentence) {
+        Sense::Decision
+    } else if CAUSE.is_match(sentence) {
+        Sense::Cause
+    } else {
+        Sense::Statement
+    }
+}
+
+/// What follows the first "we should", "let's" or the like.
+fn after_modal(sentence: &str) -> &str {
+    let text = sentence.strip_prefix("Decision:").unwrap_or(sentence).trim_start();
+    MODAL.find(text).map_or(text, |modal| &text[modal.end()..])
+}
+
+/// A decision without the clause at its end that holds a pronoun: the rest is decided all the same.
+fn before_hanging_clause(text: &str) -> &str {
+    const CLAUSES: [&str; 5] = [" before ", ", so ", ", which ", ", and ", "; "];
+    const WORDS_KEPT_MIN: usize = 6;
+    let Some(pronoun) = PRONOUN.find(text) else { return text };
+    let clause = CLAUSES.iter().filter_map(|clause| text[..pronoun.start()].rfind(clause)).max();
+    match clause {
+        Some(end) if text[..end].split_whitespace().count() >= WORDS_KEPT_MIN => &text[..end],
+        _ => text,
+    }
+}
+
+/// The text without what is quoted or code: a pronoun there refers to nothing.
+fn without_quotes(text: &str) -> String {
+    text.split('`').step_by(2).collect::<Vec<_>>().join("x")
+}
+
+/// List items and headings stand for themselves.
+fn split_items(paragraph: &str) -> Vec<String> {
+    let mut items = vec![String::new()];
+    for line in paragraph.lines() {
+        let item = line.trim_start();
+        let starts = item.starts_with("- ") || item.starts_with("* ") || item.starts_with('#');
+        if starts {
+            items.push(item.trim_start_matches(['-', '*', '#', ' ']).to_owned());
+        } else if let Some(last) = items.last_mut() {
+            last.push(' ');
+            last.push_str(item);
+        }
+    }
+    items
+}
+
+/// The bytes at which sentences end: after `.`, `!` or `?` before white space, or before a word
+/// that begins a sentence and was joined to the last one. Not within code.
+fn ends(text: &str) -> Vec<usize> {
+    const STARTERS: [&str; 14] =
+        ["To", "The", "This", "We", "It", "Given", "Since", "All", "Let", "I", "Each", "Considering", "Now", "However"];
+    let mut ends = Vec::new();
+    let mut in_code = false;
+    for (at, c) in text.char_indices() {
+        in_code ^= c == '`';
+        if in_code || !matches!(c, '.' | '!' | '?') {
+            continue;
+        }
+        let rest = &text[at + 1..];
+        let word = rest.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+        let abbreviates = text[..at].ends_with("e.g") || text[..at].ends_with("i.e") || text[..at].ends_with("etc");
+        if !abbreviates && (rest.starts_with(' ') || STARTERS.contains(&word)) {
+            ends.push(at + 1);
+        }
+    }
+    ends
+}
+
+fn compiled(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("the pattern is fixed and tested")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn said(sentence: &str) -> Option<(Sense, String)> {
+        statement(sentence)
+    }
+
+    #[test]
+    fn sentences_end_at_points_even_when_the_space_is_missing() {
+        assert_eq!(sentences("Rounding is wrong on line 1475.To fix it, round. See `a.B` and e.g. this.\n\n```x. y```\nDone"), [
+            "Rounding is wrong on line 1475.", "To fix it, round.", "See `a.B` and e.g. this.", "Done"
+        ]);
+    }
+
+    #[test]
+    fn causes_and_decisions_are_told_apart() {
+        assert_eq!(said("The test test_add fails because add() subtracts"), Some((Sense::Cause, "The test test_add fails because add() subtracts.".into())));
+        assert_eq!(said("add() subtracts instead of adding").unwrap(), (Sense::Cause, "add() subtracts instead of adding.".into()));
+        assert_eq!(
+            said("To fix this issue, we should ensure that the division results in a float").unwrap(),
+            (Sense::Decision, "Ensure that the division results in a float.".into())
+        );
+        assert_eq!(said("Use a BTreeMap instead of a HashMap").unwrap().0, Sense::Decision);
+        assert_eq!(
+            said("To fix it, we should round the result to the nearest integer before converting it to an int").unwrap().1,
+            "Round the result to the nearest integer."
+        );
+    }
+
+    #[test]
+    fn what_hangs_on_a_pronoun_is_dropped() {
+        for hanging in ["This should preserve the milliseconds precision", "It fails because of rounding", "We ran the tests again and again"] {
+            assert_eq!(said(hanging), None, "{hanging}");
+        }
+        assert_eq!(said("Output of this snippet is `344`, but it seems that `345` is correct.").unwrap().1, "Output of the snippet is `344`, but `345` is correct.");
+        assert_eq!(said("I just found quite strange behaviour of `TimeDelta`").unwrap().1, "Quite strange behaviour of `TimeDelta`.");
+    }
+
+    #[test]
+    fn korean_causes_are_seen() {
+        assert_eq!(said("반올림 오류 때문에 테스트 test_add 가 실패한다").unwrap().0, Sense::Cause);
+    }
+
+    proptest! {
+        #[test]
+        fn any_prose_is_read_without_panic(text in "(?s).{0,200}") {
+            for sentence in sentences(&text) {
+                statement(&sentence);
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What the port promises, on this engine.
+
+use proptest::prelude::*;
+use sillok_core::entry::{Status, Table};
+use sillok_core::fingerprint::ContentHash;
+use sillok_core::ports::Embedder;
+use sillok_core::time::Timestamp;
+
+use super::*;
+use crate::HashEmbedder;
+
+const LIVE: [Status; 3] = [Status::Hypothesis, Status::Verified, Status::Published];
+
+/// The engine never waits, so one poll gives the answer.
+fn now<T>(mut future: BoxFuture<'_, Result<T, PortError>>) -> T {
+    let mut context = core::task::Context::from_waker(core::task::Waker::noop());
+    match future.as_mut().poll(&mut context) {
+        core::task::Poll::Ready(result) => result.unwrap(),
+        core::task::Poll::Pending => panic!("the exact index waits for nothing"),
+    }
+}
+
+fn embedding(text: &str) -> Embedding {
+    now(HashEmbedder.embed(&[text])).remove(0)
+}
+
+fn scope(name: &str) -> Scope {
+    Scope::parse(&format!("org/a/project/{name}")).unwrap()
+}
+
+fn stamp(counter: u64) -> Stamp {
+    Stamp { generation: 1, counter, index: 0 }
+}
+
+fn doc(number: u8, content: &str, counter: u64) -> IndexDoc {
+    IndexDoc {
+        scope: scope("p"),
+        entry: EntryId::from_bytes([number; 16]),
+        version: 1,
+        table: Table::Observations,
+        status: Status::Published,
+        failure: false,
+        confidence: 0.8,
+        content_hash: ContentHash::of(content),
+        content: content.to_owned(),
+        embedding: Some(embedding(content)),
+        created_at: Timestamp::EPOCH,
+        stamp: stamp(counter),
+    }
+}
+
+fn request(text: &str) -> SearchRequest {
+    SearchRequest {
+        scopes: vec![scope("p")],
+        tables: vec![],
+        statuses: LIVE.to_vec(),
+        failures: false,
+        confidence_min: 0.0,
+        text: text.to_owned(),
+        embedding: Some(embedding(text)),
+        limit: 10,
+    }
+}
+
+fn numbers(list: &[Ranked]) -> Vec<u8> {
+    list.iter().map(|ranked| ranked.entry.as_bytes()[0]).collect()
+}
+
+#[test]
+fn the_closest_comes_first_in_both_lists() {
+    let index = ExactIndex::new();
+    index.offer(vec![doc(1, "the login page is blank", 1), doc(2, "TimeDelta serialization loses precision", 2)]);
+    let lists = now(index.search(&request("precision of TimeDelta serialization")));
+    assert_eq!(numbers(&lists.vector), [2, 1]);
+    assert_eq!(numbers(&lists.text), [2]);
+}
+
+#[test]
+fn every_filter_holds_before_ranking() {
+    let index = ExactIndex::new();
+    let base = doc(1, "a fact", 1);
+    let n = |number: u8| EntryId::from_bytes([number; 16]);
+    index.offer(vec![
+        base.clone(),
+        IndexDoc { entry: n(2), scope: scope("other"), ..base.clone() },
+        IndexDoc { entry: n(3), table: Table::Skills, ..base.clone() },
+        IndexDoc { entry: n(4), status: Status::Archived, ..base.clone() },
+        IndexDoc { entry: n(5), failure: true, ..base.clone() },
+        IndexDoc { entry: n(6), confidence: 0.2, ..base },
+    ]);
+    let found = |request: &SearchRequest| {
+        let lists = now(index.search(request));
+        assert_eq!(numbers(&lists.vector), numbers(&lists.text));
+        numbers(&lists.vector)
+    };
+    let narrow = SearchRequest { tables: vec![Table::Observations], confidence_min: 0.3, ..request("fact") };
+    assert_eq!(found(&narrow), [1]);
+    assert_eq!(found(&request("fact")), [1, 3, 6]);
+    assert_eq!(found(&SearchRequest { failures: true, ..request("fact") }), [5]);
+    assert_eq!(found(&SearchRequest { scopes: vec![scope("other"), scope("other")], ..request("fact") }), [2]);
+    assert_eq!(found(&SearchRequest { statuses: vec![Status::Archived], ..request("fact") }), [4]);
+    assert_eq!(found(&SearchRequest { limit: 2, ..request("fact") }), [1, 3]);
+    assert!(found(&SearchRequest { limit: 0, ..request("fact") }).is_empty());
+}
+
+#[test]
+fn vectors_of_other_spaces_are_never_compared() {
+    let index = ExactIndex::new();
+    let mut other = doc(1, "a fact", 1);
+    other.embedding.as_mut().unwrap().space.0 = "another".to_owned();
+    index.offer(vec![other, IndexDoc { embedding: None, ..doc(2, "a fact", 1) }]);
+    let lists = now(index.search(&request("fact")));
+    assert!(lists.vector.is_empty());
+    assert_eq!(numbers(&lists.text), [1, 2]);
+}
+
+#[test]
+fn neighbours_are_live_of_one_table_and_close_enough() {
+    let index = ExactIndex::new();
+    let base = doc(1, "the cache key includes the tenant", 1);
+    let n = |number: u8| EntryId::from_bytes([number; 16]);
+    index.offer(vec![
+        base.clone(),
+        IndexDoc { entry: n(2), status: Status::Deprecated, ..base.clone() },
+        IndexDoc { entry: n(3), table: Table::Skills, ..base.clone() },
+        IndexDoc { entry: n(4), failure: true, ..base.clone() },
+        IndexDoc { entry: n(5), status: Status::Hypothesis, ..base },
+        doc(6, "quite another matter", 1),
+    ]);
+    let request = NeighbourRequest {
+        scope: scope("p"),
+        table: Table::Observations,
+        failure: false,
+        embedding: embedding("the cache key includes the tenant"),
+        cosine_min: 0.9,
+        limit: 10,
+    };
+    let close = now(index.neighbours(&request));
+    assert_eq!(numbers(&close), [1, 5]);
+    assert!((close[0].score - 1.0).abs() < 1e-4);
+}
+
+#[test]
+fn what_is_offered_is_pending_until_it_is_applied() {
+    let index = ExactIndex::new();
+    index.offer(vec![doc(1, "a fact", 5)]);
+    assert_eq!(now(index.stats()), IndexStats { stored: 0, pending: 1 });
+    assert_eq!(now(index.watermark()), None);
+    for _ in 0..2 {
+        now(index.apply(vec![doc(1, "a fact", 5)], stamp(6)));
+        assert_eq!(now(index.stats()), IndexStats { stored: 1, pending: 0 });
+        assert_eq!(now(index.watermark()), Some(stamp(6)));
+    }
+    now(index.apply(vec![], stamp(3)));
+    assert_eq!(now(index.watermark()), Some(stamp(6)), "the cursor never goes back");
+    now(index.clear());
+    assert_eq!((now(index.stats()), now(index.watermark())), (IndexStats::default(), None));
+}
+
+proptest! {
+    #[test]
+    fn the_newest_state_wins_in_any_order(mut order in Just((1u64..12).collect::<Vec<_>>()).prop_shuffle(), apply: [bool; 11]) {
+        let index = ExactIndex::new();
+        for (counter, apply) in order.drain(..).zip(apply) {
+            let doc = doc(1, &format!("state {counter}"), counter);
+            if apply { now(index.apply(vec![doc], stamp(counter))) } else { index.offer(vec![doc]) }
+        }
+        let lists = now(index.search(&request("state 11")));
+        prop_assert_eq!(lists.vector.len(), 1);
+        prop_assert!((lists.vector[0].score - 1.0).abs() < 1e-4);
+    }
+
+    #[test]
+    fn the_order_of_arrival_does_not_change_an_answer(order in Just((0u8..20).collect::<Vec<_>>()).prop_shuffle(), limit in 0usize..25) {
+        let texts = ["a login page", "a blank page", "the login fails", "precision is lost"];
+        let build = |order: &[u8]| {
+            let index = ExactIndex::new();
+            index.offer(order.iter().map(|n| doc(*n, texts[usize::from(*n % 4)], u64::from(*n))).collect());
+            now(index.search(&SearchRequest { limit, ..request("login page") }))
+        };
+        let sorted: Vec<u8> = (0..20).collect();
+        let lists = build(&order);
+        prop_assert_eq!(&lists, &build(&sorted));
+        prop_assert!(lists.vector.len() <= limit && lists.text.len() <= limit);
+    }
+}

@@ -1,0 +1,11 @@
+//! How others hear of what was committed: subjects, messages, and the bus inside one process.
+//!
+//! The store's outbox is the truth; a bus only carries word of it. This crate must not know how a
+//! message comes to be, nor what its listeners do with it.
+
+pub mod in_process;
+pub mod message;
+pub mod subject;
+
+pub use in_process::{InProcessBus, Listener};
+pub use message::Message;

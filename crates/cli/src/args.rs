@@ -1,0 +1,216 @@
+//! The command line: every command, flag and environment variable.
+//!
+//! Owns their names and forms. It must not know what a command does: that is [`crate::commands`].
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+use clap_complete::Shell;
+use sillok_core::id::EntryId;
+use sillok_core::scope::Scope;
+
+mod entry;
+mod log;
+mod run;
+mod task;
+mod token;
+mod verify;
+
+pub use entry::{Cite, EntryAmend, EntryCommand, EntryPut, Grounds, Recall, Supersede};
+pub use log::{LogAdd, LogCommand, LogImport, LogList, SnapshotAdd, SnapshotCommand};
+pub use run::{Assume, AuditCommand, ConfigCommand, Demo, Serve};
+pub use task::{TaskCommand, TaskList, TaskOpen};
+pub use token::{TokenCommand, TokenMint};
+pub use verify::{Verify, VerifyCommand, VerifyRecord};
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "sillok",
+    version,
+    about = "A governed memory for coding agents: drafts are free, only what was verified is published.",
+    after_help = "Exit status: 0 done; 1 a negative verdict or a refusal; 2 wrong usage; 75 try again later; 78 bad configuration.",
+    max_term_width = 100
+)]
+pub struct Args {
+    /// What holds for every command.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Flags of every command.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Everywhere")]
+pub struct Global {
+    /// Print one JSON document (one a line for streams)
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Address of the server; otherwise the one that serves the data directory
+    #[arg(long, global = true, env = "SILLOK_URL", value_name = "URL")]
+    pub url: Option<String>,
+    /// Token to act with; otherwise the administrator's, from the data directory
+    #[arg(long, global = true, env = "SILLOK_TOKEN", hide_env_values = true, value_name = "TOKEN")]
+    pub token: Option<String>,
+    /// File that holds the token
+    #[arg(long, global = true, value_name = "FILE", conflicts_with = "token")]
+    pub token_file: Option<PathBuf>,
+    /// Data directory
+    #[arg(long, global = true, env = "SILLOK_DATA", value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Configuration file
+    #[arg(long, global = true, env = "SILLOK_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+/// The scope that a reading command looks into.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Within {
+    /// Scope; otherwise the one that the data directory names as its default
+    #[arg(long, env = "SILLOK_SCOPE", value_name = "SCOPE")]
+    pub scope: Option<Scope>,
+}
+
+/// One page of a listing.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Paging {
+    /// At most this many rows
+    #[arg(long, default_value_t = 100, value_name = "N")]
+    pub limit: usize,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve a data directory over HTTP, until Ctrl-C
+    Serve(Serve),
+    /// Show five agents at work in a sample repository, or from recorded runs
+    Demo(Demo),
+    /// Bring recorded work into the memory
+    #[command(subcommand)]
+    Import(ImportCommand),
+    /// Tokens: what proves who acts
+    #[command(subcommand)]
+    Token(TokenCommand),
+    /// Tasks: open, look at, mark, close
+    #[command(subcommand)]
+    Task(TaskCommand),
+    /// Records of a task's log
+    #[command(subcommand)]
+    Log(LogCommand),
+    /// Terminal snapshots
+    #[command(subcommand)]
+    Snapshot(SnapshotCommand),
+    /// Run a command and record what truly happened, or record a verdict from elsewhere
+    Verify(Verify),
+    /// Write entries directly
+    #[command(subcommand)]
+    Entry(EntryCommand),
+    /// Search what was published
+    Recall(Recall),
+    /// Print one entry
+    Show {
+        /// The entry's id
+        entry: EntryId,
+    },
+    /// Replace one entry by another
+    Supersede(Supersede),
+    /// Print an entry's versions and its line of supersessions
+    History {
+        /// The entry's id
+        entry: EntryId,
+    },
+    /// Follow what happens in a scope and in all that lies inside it
+    Tail {
+        /// Where to look.
+        #[command(flatten)]
+        within: Within,
+        /// Begin behind this cursor; otherwise with what happens from the start of the log
+        #[arg(long, value_name = "CURSOR")]
+        cursor: Option<String>,
+    },
+    /// Prove that nothing recorded was changed
+    #[command(subcommand)]
+    Audit(AuditCommand),
+    /// Make the view and the vector tables anew from the events (no server may be running)
+    Rebuild,
+    /// Say how the server is doing
+    Status,
+    /// The configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Print shell completions
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the OpenAPI document of the HTTP interface
+    Openapi,
+}
+
+/// Kinds of recorded work.
+#[derive(Debug, Subcommand)]
+pub enum ImportCommand {
+    /// SWE-agent `.traj` files: a task each, with a record for every thought, action and output
+    Trajectory {
+        /// The files
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// The worktree that the tasks lie in; in a project, a worktree named `imported` is used
+        #[arg(long, env = "SILLOK_SCOPE", value_name = "SCOPE")]
+        scope: Scope,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn parse(line: &str) -> Result<Args, clap::Error> {
+        Args::try_parse_from(line.split_whitespace())
+    }
+
+    #[test]
+    fn the_tree_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn json_is_taken_before_and_behind_the_command() {
+        assert!(parse("sillok --json status").unwrap().global.json);
+        assert!(parse("sillok recall words --json").unwrap().global.json);
+    }
+
+    #[test]
+    fn verify_runs_a_command_or_records() {
+        let task = "org/a/project/b/worktree/c/task/d";
+        let run = parse(&format!("sillok verify --scope {task} -- sh -c true --json")).unwrap();
+        assert!(!run.global.json, "what stands behind -- is the command's");
+        let Command::Verify(verify) = run.command else { panic!("it is a verify") };
+        assert_eq!(verify.command, ["sh", "-c", "true", "--json"]);
+        let record = parse(&format!(
+            "sillok verify record --scope {task} --source human_approved --run r"
+        ));
+        assert!(matches!(record.unwrap().command, Command::Verify(Verify { record: Some(_), .. })));
+        assert!(parse(&format!("sillok verify --scope {task}")).is_err(), "a command is missing");
+    }
+
+    #[test]
+    fn wrong_values_are_usage_errors() {
+        for wrong in [
+            "sillok show not-an-id",
+            "sillok recall x --scope org",
+            "sillok demo --agents 0",
+            "sillok demo --assume passed",
+            "sillok log show org/a#0",
+            "sillok nothing",
+            "sillok --token a --token-file b status",
+        ] {
+            assert_eq!(parse(wrong).unwrap_err().exit_code(), 2, "{wrong}");
+        }
+    }
+}

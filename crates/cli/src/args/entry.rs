@@ -1,0 +1,139 @@
+//! Flags of the commands on entries, and the short form of citations.
+
+use clap::{Args, Subcommand};
+use sillok_core::entry::Table;
+use sillok_core::id::{EntryId, VerificationId};
+use sillok_core::scope::Scope;
+
+use super::Within;
+
+/// What an entry or a verification rests on.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Cite {
+    /// A source: log:RECORD, snapshot:RECORD, commit:HASH@REPOSITORY, file:PATH[:FIRST-LAST],
+    /// human:NAME, or a JSON object. May be repeated
+    #[arg(long = "cite", value_name = "SOURCE")]
+    pub citations: Vec<String>,
+}
+
+/// What a write rests on: sources, and where the level needs one, a passed verification.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Grounds {
+    /// Sources.
+    #[command(flatten)]
+    pub cite: Cite,
+    /// The passed verification that it rests on: its id...
+    #[arg(long, value_name = "ID", requires = "verified_task")]
+    pub verification: Option<VerificationId>,
+    /// ...and the task that it was recorded for
+    #[arg(long, value_name = "TASK", requires = "verification")]
+    pub verified_task: Option<Scope>,
+    /// Free metadata: a JSON object
+    #[arg(long, value_name = "JSON", value_parser = object)]
+    pub metadata: Option<serde_json::Value>,
+    /// What the text claims: KEY=VALUE
+    #[arg(long, value_name = "KEY=VALUE", value_parser = claim)]
+    pub claim: Option<(String, String)>,
+}
+
+/// `entry`
+#[derive(Debug, Subcommand)]
+pub enum EntryCommand {
+    /// Write an entry
+    Put(EntryPut),
+    /// Give an entry a new version
+    Amend(EntryAmend),
+}
+
+/// `entry put`
+#[derive(Debug, Args)]
+pub struct EntryPut {
+    /// The text; - reads standard input
+    pub content: String,
+    /// Where
+    #[arg(long, env = "SILLOK_SCOPE", value_name = "SCOPE")]
+    pub scope: Scope,
+    /// The table
+    #[arg(long, default_value = "observations", value_name = "TABLE")]
+    pub table: Table,
+    /// What it rests on.
+    #[command(flatten)]
+    pub grounds: Grounds,
+}
+
+/// `entry amend`
+#[derive(Debug, Args)]
+pub struct EntryAmend {
+    /// The entry's id
+    pub entry: EntryId,
+    /// The new text; - reads standard input
+    pub content: String,
+    /// The version that you have seen
+    #[arg(long, value_name = "N")]
+    pub expected_version: u64,
+    /// What it rests on.
+    #[command(flatten)]
+    pub grounds: Grounds,
+}
+
+/// `supersede`
+#[derive(Debug, Args)]
+pub struct Supersede {
+    /// The entry that is replaced
+    pub old: EntryId,
+    /// The version of it that you have seen
+    #[arg(long, value_name = "N")]
+    pub expected_version: u64,
+    /// Why
+    #[arg(long)]
+    pub reason: String,
+    /// The entry that replaces it
+    #[arg(long = "by", value_name = "ENTRY", conflicts_with = "content", required_unless_present = "content")]
+    pub new: Option<EntryId>,
+    /// The text of a new entry that replaces it; - reads standard input
+    #[arg(long, value_name = "TEXT")]
+    pub content: Option<String>,
+    /// The table of the new entry
+    #[arg(long, default_value = "observations", value_name = "TABLE")]
+    pub table: Table,
+    /// The commit that ended the old one
+    #[arg(long, value_name = "HASH")]
+    pub commit: Option<String>,
+    /// What it rests on.
+    #[command(flatten)]
+    pub grounds: Grounds,
+}
+
+/// `recall`
+#[derive(Debug, Args)]
+pub struct Recall {
+    /// What to look for
+    #[arg(required = true, value_name = "QUERY")]
+    pub query: Vec<String>,
+    /// Where to look: this scope and those above it.
+    #[command(flatten)]
+    pub within: Within,
+    /// At most this many results
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    pub limit: usize,
+    /// In these tables only; may be repeated
+    #[arg(long = "table", value_name = "TABLE")]
+    pub tables: Vec<Table>,
+    /// Only what failed
+    #[arg(long)]
+    pub failures_only: bool,
+    /// At least this much confidence, 0 to 1
+    #[arg(long, value_name = "SHARE")]
+    pub confidence_min: Option<f64>,
+}
+
+/// Parses a JSON object.
+pub(super) fn object(text: &str) -> Result<serde_json::Value, String> {
+    let value: serde_json::Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if value.is_object() { Ok(value) } else { Err("a JSON object is expected".to_owned()) }
+}
+
+fn claim(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("KEY=VALUE is expected")?;
+    if key.is_empty() { Err("the key is empty".to_owned()) } else { Ok((key.to_owned(), value.to_owned())) }
+}

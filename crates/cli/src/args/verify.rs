@@ -1,0 +1,68 @@
+//! Flags of `verify`.
+
+use clap::{Args, Subcommand};
+use sillok_core::scope::Scope;
+use sillok_core::verification::VerificationSource;
+
+use super::Cite;
+
+/// `verify`: runs a command, or records a verdict from elsewhere.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(override_usage = "sillok verify --scope TASK [OPTIONS] -- COMMAND…\n       sillok verify record --scope TASK --source SOURCE --run RUN [OPTIONS]")]
+pub struct Verify {
+    /// Record a verdict that was reached elsewhere
+    #[command(subcommand)]
+    pub record: Option<VerifyCommand>,
+    /// The task
+    #[arg(long, env = "SILLOK_SCOPE", value_name = "TASK", required = true)]
+    pub scope: Option<Scope>,
+    /// Name of the run; otherwise a new one
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<String>,
+    /// The approach that was tried; kept when the command fails
+    #[arg(long, value_name = "TEXT")]
+    pub approach: Option<String>,
+    /// Where the knowledge goes; otherwise the task's project
+    #[arg(long, value_name = "SCOPE")]
+    pub target: Option<Scope>,
+    /// The command, behind --
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+/// `verify record`
+#[derive(Debug, Subcommand)]
+pub enum VerifyCommand {
+    /// Record a verdict that was reached elsewhere
+    Record(VerifyRecord),
+}
+
+/// `verify record`
+#[derive(Debug, Args)]
+pub struct VerifyRecord {
+    /// The task
+    #[arg(long, env = "SILLOK_SCOPE", value_name = "TASK")]
+    pub scope: Scope,
+    /// tests_passed, tests_failed, pr_merged, human_approved or repeated_success
+    #[arg(long, value_name = "SOURCE")]
+    pub source: VerificationSource,
+    /// Name of the run, such as a CI job's id
+    #[arg(long, value_name = "RUN")]
+    pub run: String,
+    /// What it rests on.
+    #[command(flatten)]
+    pub cite: Cite,
+    /// What went wrong, on failure
+    #[arg(long, value_name = "TEXT")]
+    pub error: Option<String>,
+    /// The approach that was tried, on failure
+    #[arg(long, value_name = "TEXT")]
+    pub approach: Option<String>,
+    /// Where the knowledge goes; otherwise the task's project
+    #[arg(long, value_name = "SCOPE")]
+    pub target: Option<Scope>,
+    /// Do not wait for what it publishes
+    #[arg(long)]
+    pub no_wait: bool,
+}

@@ -1,0 +1,229 @@
+//! The HTTP client: one call to the server, repeated while that can help.
+//!
+//! Owns command ids, tokens on the wire, and retries. It must not know what a route is for: that
+//! is [`routes`].
+
+use std::time::Duration;
+
+use reqwest::{Method, StatusCode, Url};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sillok_core::ErrorCode;
+use sillok_core::id::CommandId;
+use sillok_core::time::Timestamp;
+use sillok_server::api::Problem;
+
+use crate::failure::{EXIT_RETRY, Failure, exit_status_of};
+
+pub mod routes;
+pub mod stream;
+
+/// How often, and after what delays, a call is repeated.
+#[derive(Clone, Copy, Debug)]
+pub struct RetryPolicy {
+    /// Attempts in all, the first one included.
+    pub attempts_max: u32,
+    /// Delay before the second attempt, in milliseconds; doubled for each further one.
+    pub delay_ms_first: u64,
+    /// Longest delay, in milliseconds, also where the server asks for a longer one.
+    pub delay_ms_max: u64,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self { attempts_max: 7, delay_ms_first: 100, delay_ms_max: 3_000 }
+    }
+}
+
+impl RetryPolicy {
+    /// The delay behind the attempt with this number, from 1. `share` (0 to 1) spreads callers
+    /// that failed at the same time: the delay lies between half and the whole.
+    fn delay(&self, attempt: u32, asked_ms: Option<u64>, share: f64) -> Duration {
+        let doubled = self.delay_ms_first.saturating_mul(1 << attempt.saturating_sub(1).min(20));
+        let ms = doubled.max(asked_ms.unwrap_or(0)).min(self.delay_ms_max);
+        let floor = asked_ms.unwrap_or(0).min(self.delay_ms_max);
+        let spread = Duration::from_millis(ms).mul_f64(0.5 + share / 2.0);
+        spread.max(Duration::from_millis(floor))
+    }
+}
+
+/// Speaks to one server with one token. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Client {
+    http: reqwest::Client,
+    base: String,
+    token: Option<String>,
+    retry: RetryPolicy,
+}
+
+/// How long the server may take for one answer. Longer than it waits for a promotion.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a connection may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+impl Client {
+    /// A client for the server at `base`, such as `http://127.0.0.1:7411`.
+    ///
+    /// # Errors
+    /// [`Failure::Config`] when the address is none.
+    pub fn new(base: &str, token: Option<String>, retry: RetryPolicy) -> Result<Self, Failure> {
+        let url = Url::parse(base).map_err(|error| Failure::Config(format!("'{base}' is no address: {error}")))?;
+        if url.scheme() != "http" {
+            let why = "this client speaks plain http; put a proxy that ends TLS in front of a remote server";
+            return Err(Failure::Config(format!("'{base}' cannot be used: {why}")));
+        }
+        let mut builder = reqwest::Client::builder().connect_timeout(CONNECT_TIMEOUT);
+        if is_loopback(&url) {
+            builder = builder.no_proxy();
+        }
+        let http = builder.build().map_err(|source| unreachable(base, source))?;
+        Ok(Self { http, base: base.trim_end_matches('/').to_owned(), token, retry })
+    }
+
+    /// The same server with another token.
+    #[must_use]
+    pub fn with_token(&self, token: &str) -> Self {
+        Self { token: Some(token.to_owned()), ..self.clone() }
+    }
+
+    /// The server's address.
+    #[must_use]
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// Reads.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn get<T: DeserializeOwned>(&self, path: &str, query: &impl Serialize) -> Result<T, Failure> {
+        let request = self.request(Method::GET, path).query(query);
+        self.answer(request).await
+    }
+
+    /// Reads by a request that has a body.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn ask<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Failure> {
+        self.answer(self.request(Method::POST, path).json(body)).await
+    }
+
+    /// Writes, under a command id that every attempt carries.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn write<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Failure> {
+        let request = self.request(Method::POST, path).json(body);
+        self.answer(request.header("Idempotency-Key", new_command_id().to_string())).await
+    }
+
+    fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
+        let request = self.http.request(method, format!("{}{path}", self.base));
+        match &self.token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        }
+    }
+
+    /// Sends until the answer is final or the attempts are used up.
+    async fn answer<T: DeserializeOwned>(&self, request: reqwest::RequestBuilder) -> Result<T, Failure> {
+        let request = request.timeout(ANSWER_TIMEOUT);
+        let mut attempt = 1;
+        loop {
+            let this = request.try_clone().expect("bodies are buffered");
+            let failure = match self.attempt(this).await {
+                Ok(bytes) => return self.parse(&bytes),
+                Err(failure) => failure,
+            };
+            if attempt >= self.retry.attempts_max || !can_help(&failure) {
+                return Err(failure);
+            }
+            let asked_ms = match &failure {
+                Failure::Refused(problem) => problem.retry_after_ms,
+                _ => None,
+            };
+            tokio::time::sleep(self.retry.delay(attempt, asked_ms, random_share())).await;
+            attempt += 1;
+        }
+    }
+
+    async fn attempt(&self, request: reqwest::RequestBuilder) -> Result<Vec<u8>, Failure> {
+        let response = request.send().await.map_err(|source| unreachable(&self.base, source))?;
+        let status = response.status();
+        let bytes = response.bytes().await.map_err(|source| unreachable(&self.base, source))?;
+        if status.is_success() { Ok(bytes.into()) } else { Err(self.refusal(status, &bytes)) }
+    }
+
+    fn parse<T: DeserializeOwned>(&self, bytes: &[u8]) -> Result<T, Failure> {
+        serde_json::from_slice(bytes).map_err(|error| self.foreign(error.to_string()))
+    }
+
+    fn refusal(&self, status: StatusCode, bytes: &[u8]) -> Failure {
+        match serde_json::from_slice::<Problem>(bytes) {
+            Ok(problem) => Failure::Refused(Box::new(problem)),
+            Err(_) => self.foreign(format!("status {status}")),
+        }
+    }
+
+    fn foreign(&self, what: String) -> Failure {
+        Failure::Foreign { url: self.base.clone(), what }
+    }
+}
+
+/// Whether the same call, sent again, may end otherwise.
+fn can_help(failure: &Failure) -> bool {
+    match failure {
+        Failure::Refused(problem) => exit_status_of(problem.code) == EXIT_RETRY,
+        // A request that could not even be built fails the same way again.
+        Failure::Unreachable { source, .. } => !source.is_builder(),
+        _ => false,
+    }
+}
+
+/// Whether the failure is the refusal with this code.
+#[must_use]
+pub fn is_refusal(failure: &Failure, code: ErrorCode) -> bool {
+    failure.code() == Some(code)
+}
+
+/// Whether an address names this very machine.
+#[must_use]
+pub fn is_loopback(url: &Url) -> bool {
+    match url.host_str() {
+        Some("localhost") => true,
+        Some(host) => {
+            let bare = host.trim_start_matches('[').trim_end_matches(']');
+            bare.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+        }
+        None => false,
+    }
+}
+
+fn unreachable(base: &str, source: reqwest::Error) -> Failure {
+    Failure::Unreachable { url: base.to_owned(), source }
+}
+
+/// A new command id: the time, and chance.
+#[must_use]
+pub fn new_command_id() -> CommandId {
+    let mut random = [0; 10];
+    getrandom::fill(&mut random).expect("the operating system gives random bytes");
+    CommandId::from_parts(now(), random)
+}
+
+/// The time by this machine's clock.
+#[must_use]
+pub fn now() -> Timestamp {
+    let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+    Timestamp::from_ms(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn random_share() -> f64 {
+    let mut byte = [0; 1];
+    getrandom::fill(&mut byte).expect("the operating system gives random bytes");
+    f64::from(byte[0]) / 255.0
+}
+
+#[cfg(test)]
+mod tests;

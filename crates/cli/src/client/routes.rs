@@ -1,0 +1,182 @@
+//! The routes of the server, as typed calls.
+//!
+//! Owns their paths. Bodies are the server's own types.
+
+use serde::Serialize;
+use serde_json::Value;
+use sillok_core::id::{EntryId, RecordId, VerificationId};
+use sillok_core::scope::Scope;
+use sillok_server::api::{
+    AmendEntry, AppendLogs, AppendSnapshot, Appended, ArchiveTask, AuditAnswer, ClearStuck, CloseTask,
+    EntryQuery, EntryView, EntryWritten, History, ListQuery, MarkStuck, MintToken, OpenTask, Page,
+    Promotion, PromotionQuery, PromotionState, PutEntry, RecallAnswer, RecallRequest, RecordQuery,
+    RecordVerification, RecordView, RevokeToken, ScopeQuery, StatusView, Supersede, Superseded,
+    TaskChanged, TaskView, TokenMinted, TokenRevoked, TokenView, VerificationRecorded,
+};
+
+use super::Client;
+use crate::failure::Failure;
+
+/// How long one call waits for a promotion, in milliseconds.
+const PROMOTION_WAIT_MS: u64 = 20_000;
+
+macro_rules! writes {
+    ($($(#[$doc:meta])* $name:ident: $path:literal, $body:ty => $answer:ty;)*) => {
+        impl Client {
+            $(
+                $(#[$doc])*
+                ///
+                /// # Errors
+                /// [`Failure`]
+                pub async fn $name(&self, body: &$body) -> Result<$answer, Failure> {
+                    self.write($path, body).await
+                }
+            )*
+        }
+    };
+}
+
+writes! {
+    /// Opens a task.
+    open_task: "/v1/tasks", OpenTask => TaskChanged;
+    /// Marks a task stuck.
+    mark_stuck: "/v1/tasks/stuck", MarkStuck => TaskChanged;
+    /// Clears that mark.
+    clear_stuck: "/v1/tasks/unstick", ClearStuck => TaskChanged;
+    /// Closes a task.
+    close_task: "/v1/tasks/close", CloseTask => TaskChanged;
+    /// Archives a task.
+    archive_task: "/v1/tasks/archive", ArchiveTask => TaskChanged;
+    /// Appends log records.
+    append_logs: "/v1/logs", AppendLogs => Appended;
+    /// Appends a terminal snapshot.
+    append_snapshot: "/v1/snapshots", AppendSnapshot => Appended;
+    /// Records a verification.
+    record_verification: "/v1/verifications", RecordVerification => VerificationRecorded;
+    /// Writes an entry.
+    put_entry: "/v1/entries", PutEntry => EntryWritten;
+    /// Gives an entry a new version.
+    amend_entry: "/v1/entries/amend", AmendEntry => EntryWritten;
+    /// Replaces an entry.
+    supersede: "/v1/entries/supersede", Supersede => Superseded;
+    /// Makes a token.
+    mint_token: "/v1/tokens", MintToken => TokenMinted;
+    /// Revokes a token.
+    revoke_token: "/v1/tokens/revoke", RevokeToken => TokenRevoked;
+}
+
+#[derive(Serialize)]
+struct Nothing {}
+
+#[derive(Serialize)]
+struct UnderQuery<'a> {
+    scope: &'a str,
+}
+
+impl Client {
+    /// One task.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn task(&self, scope: &Scope) -> Result<TaskView, Failure> {
+        self.get("/v1/task", &ScopeQuery { scope: scope.to_string() }).await
+    }
+
+    /// One page of the tasks inside a scope.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn tasks(&self, query: &ListQuery) -> Result<Page<TaskView>, Failure> {
+        self.get("/v1/tasks", query).await
+    }
+
+    /// One record.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn record(&self, id: &RecordId) -> Result<RecordView, Failure> {
+        self.get("/v1/record", &RecordQuery { id: id.to_string() }).await
+    }
+
+    /// One page of a scope's records.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn records(&self, query: &ListQuery) -> Result<Page<RecordView>, Failure> {
+        self.get("/v1/records", query).await
+    }
+
+    /// One entry.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn entry(&self, id: EntryId) -> Result<EntryView, Failure> {
+        self.get("/v1/entry", &EntryQuery { id: id.to_string() }).await
+    }
+
+    /// An entry's line and versions.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn history(&self, id: EntryId) -> Result<History, Failure> {
+        self.get("/v1/history", &EntryQuery { id: id.to_string() }).await
+    }
+
+    /// Searches what was published.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn recall(&self, request: &RecallRequest) -> Result<RecallAnswer, Failure> {
+        self.ask("/v1/recall", request).await
+    }
+
+    /// Tokens, without their secrets.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn tokens(&self, under: &str) -> Result<Page<TokenView>, Failure> {
+        self.get("/v1/tokens", &UnderQuery { scope: under }).await
+    }
+
+    /// Waits for the end of a promotion; one that keeps failing is returned as it stands.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn promotion(&self, task: &Scope, verification: VerificationId) -> Result<Promotion, Failure> {
+        let query = PromotionQuery {
+            scope: task.to_string(),
+            verification: verification.to_string(),
+            wait_ms: Some(PROMOTION_WAIT_MS),
+        };
+        loop {
+            let promotion: Promotion = self.get("/v1/promotions", &query).await?;
+            if promotion.state != PromotionState::Pending {
+                return Ok(promotion);
+            }
+        }
+    }
+
+    /// Has the server recompute every chain and view.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn audit(&self) -> Result<AuditAnswer, Failure> {
+        self.ask("/v1/audit/verify", &Nothing {}).await
+    }
+
+    /// What the server is doing.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn status(&self) -> Result<StatusView, Failure> {
+        self.get("/v1/status", &Nothing {}).await
+    }
+
+    /// The OpenAPI document.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn openapi(&self) -> Result<Value, Failure> {
+        self.get("/v1/openapi.json", &Nothing {}).await
+    }
+}

@@ -1,0 +1,124 @@
+//! What git says about the work tree that a command runs in, and the few git commands of the demo.
+//!
+//! Owns the calls of the `git` program. It must not know servers or records.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::Command;
+
+use sillok_core::citation::is_commit_hash;
+
+/// Why a git command did not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The program cannot be started.
+    #[error("git cannot be started")]
+    Start(#[source] std::io::Error),
+    /// It ended with an error.
+    #[error("git {command} failed: {message}")]
+    Failed {
+        /// The arguments.
+        command: String,
+        /// What it said.
+        message: String,
+    },
+}
+
+/// A commit of a repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    /// Its hash, in hexadecimal.
+    pub hash: String,
+    /// The remote named `origin`, or the path of the work tree when there is none.
+    pub repository: String,
+}
+
+/// The commit that `dir`'s work tree stands at; none when `dir` is in no repository, the
+/// repository has no commit, or there is no git.
+#[must_use]
+pub fn head(dir: &Path) -> Option<Commit> {
+    let hash = run(dir, ["rev-parse", "HEAD"]).ok().filter(|hash| is_commit_hash(hash))?;
+    let remote = run(dir, ["config", "--get", "remote.origin.url"]);
+    let named = remote.ok().filter(|remote| !remote.is_empty()).map(|url| without_password(&url));
+    let repository = named.or_else(|| run(dir, ["rev-parse", "--show-toplevel"]).ok())?;
+    Some(Commit { hash, repository })
+}
+
+/// Variables by which a git hook points git at its own repository. What runs inside a hook must not
+/// touch that one by mistake.
+const HOOK_VARIABLES: [&str; 5] =
+    ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX"];
+
+/// Runs `git` in `dir` and returns what it printed, without blanks around it.
+///
+/// # Errors
+/// [`Error`], with what git said.
+pub fn run<A: AsRef<OsStr>>(
+    dir: &Path,
+    args: impl IntoIterator<Item = A>,
+) -> Result<String, Error> {
+    let args: Vec<A> = args.into_iter().collect();
+    let mut command = Command::new("git");
+    for variable in HOOK_VARIABLES {
+        command.env_remove(variable);
+    }
+    let output = command.arg("-C").arg(dir).args(&args).output().map_err(Error::Start)?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    }
+    let words: Vec<_> = args.iter().map(|arg| arg.as_ref().to_string_lossy()).collect();
+    let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(Error::Failed { command: words.join(" "), message })
+}
+
+/// A remote's address without the user and password that it may hold: it becomes part of what is
+/// stored for good.
+fn without_password(url: &str) -> String {
+    match url.split_once("://").and_then(|(scheme, rest)| {
+        let host_end = rest.find('/').unwrap_or(rest.len());
+        rest[..host_end].rfind('@').map(|at| format!("{scheme}://{}", &rest[at + 1..]))
+    }) {
+        Some(clean) => clean,
+        None => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_without_a_repository_has_no_commit() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(head(folder.path()), None);
+    }
+
+    #[test]
+    fn a_repository_is_named_by_its_remote_or_its_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path();
+        run(dir, ["init", "--quiet"]).unwrap();
+        assert_eq!(head(dir), None, "there is no commit yet");
+        let name = ["-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "commit.gpgsign=false"];
+        run(dir, name.iter().copied().chain(["commit", "--quiet", "--allow-empty", "-m", "one"])).unwrap();
+        let commit = head(dir).unwrap();
+        assert!(is_commit_hash(&commit.hash));
+        assert!(commit.repository.ends_with(&*dir.file_name().unwrap().to_string_lossy()));
+        run(dir, ["remote", "add", "origin", "https://user:secret@host/a/b.git"]).unwrap();
+        assert_eq!(head(dir).unwrap().repository, "https://host/a/b.git");
+    }
+
+    #[test]
+    fn a_failure_says_what_git_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = run(folder.path(), ["checkout", "nowhere"]).unwrap_err().to_string();
+        assert!(error.contains("checkout nowhere"), "{error}");
+    }
+
+    #[test]
+    fn only_the_password_goes() {
+        assert_eq!(without_password("ssh://git@h/p"), "ssh://h/p");
+        assert_eq!(without_password("git@h:a/b.git"), "git@h:a/b.git");
+        assert_eq!(without_password("https://h/p@q"), "https://h/p@q");
+    }
+}

@@ -1,0 +1,205 @@
+//! Citations: what a piece of knowledge rests on.
+//!
+//! Owns the kinds of source and which of them prove something. It must not know how a source is
+//! looked up: that is a fact which the caller fetches (see [`crate::facts`]).
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, ErrorCode};
+use crate::id::RecordId;
+use crate::limits::{CITATIONS_MAX, SHORT_TEXT_BYTES_MAX};
+use crate::principal::PrincipalId;
+use crate::time::Timestamp;
+
+/// One source of an entry.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Citation {
+    /// A commit of a repository.
+    Commit {
+        /// The commit's hash, in hexadecimal.
+        hash: String,
+        /// The repository, as its remote or path names it.
+        repository: String,
+    },
+    /// A range of lines of a file.
+    File {
+        /// Path from the root of the work tree.
+        path: String,
+        /// First and last line, counted from 1.
+        lines: Option<(u32, u32)>,
+        /// BLAKE3 of the cited range, in hexadecimal.
+        fingerprint: Option<String>,
+    },
+    /// A named piece of code.
+    Symbol {
+        /// Id in the code graph.
+        id: String,
+        /// The symbol's name.
+        name: String,
+        /// Path of the file that defines it.
+        file: String,
+        /// The signature it had.
+        signature: Option<String>,
+    },
+    /// A terminal snapshot in the audit log.
+    TerminalSnapshot {
+        /// Where it stands.
+        id: RecordId,
+    },
+    /// A log record in the audit log.
+    Log {
+        /// Where it stands.
+        id: RecordId,
+        /// When it was written.
+        time: Timestamp,
+    },
+    /// A person's word.
+    Human {
+        /// Who.
+        user: PrincipalId,
+    },
+    /// The outcome of a test run.
+    Test {
+        /// What ran.
+        name: String,
+        /// How it ended.
+        outcome: TestOutcome,
+        /// The run, as the verification names it.
+        run: String,
+    },
+}
+
+/// How a test ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TestOutcome {
+    /// It passed.
+    Pass,
+    /// It failed.
+    Fail,
+}
+
+impl Citation {
+    /// Whether this is the kind of source that can verify: a passed test or a person. Whether it
+    /// does depends on what stands behind it.
+    #[must_use]
+    pub const fn can_verify(&self) -> bool {
+        matches!(self, Self::Human { .. } | Self::Test { outcome: TestOutcome::Pass, .. })
+    }
+
+    /// The record that must exist for the citation to resolve, if it names one.
+    #[must_use]
+    pub const fn record(&self) -> Option<&RecordId> {
+        match self {
+            Self::TerminalSnapshot { id } | Self::Log { id, .. } => Some(id),
+            _ => None,
+        }
+    }
+
+    fn texts(&self) -> Vec<&str> {
+        match self {
+            Self::Commit { hash, repository } => vec![hash, repository],
+            Self::File { path, fingerprint, .. } => {
+                core::iter::once(path.as_str()).chain(fingerprint.as_deref()).collect()
+            }
+            Self::Symbol { id, name, file, signature } => {
+                [id.as_str(), name, file].into_iter().chain(signature.as_deref()).collect()
+            }
+            Self::Test { name, run, .. } => vec![name, run],
+            Self::TerminalSnapshot { .. } | Self::Log { .. } | Self::Human { .. } => vec![],
+        }
+    }
+
+    /// Checks the form of the citation: sizes, line order, a hexadecimal commit hash.
+    ///
+    /// # Errors
+    /// `too_large` or `unresolvable_citation`.
+    pub fn check_form(&self) -> Result<(), Error> {
+        for text in self.texts() {
+            if text.len() > SHORT_TEXT_BYTES_MAX {
+                return Err(Error::too_large("citation text bytes", SHORT_TEXT_BYTES_MAX as u64, text.len() as u64));
+            }
+            if text.is_empty() {
+                return Err(unresolvable("a citation has an empty field"));
+            }
+        }
+        match self {
+            Self::File { lines: Some((first, last)), .. } if *first == 0 || last < first => {
+                Err(unresolvable("lines are counted from 1, first to last"))
+            }
+            Self::Commit { hash, .. } if !is_commit_hash(hash) => {
+                Err(unresolvable("a commit is named by 7 to 64 hexadecimal digits"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Checks the number and form of an entry's citations.
+///
+/// # Errors
+/// `too_large` or `unresolvable_citation`.
+pub fn check_all(citations: &[Citation]) -> Result<(), Error> {
+    if citations.len() > CITATIONS_MAX {
+        return Err(Error::too_large("citations", CITATIONS_MAX as u64, citations.len() as u64));
+    }
+    citations.iter().try_for_each(Citation::check_form)
+}
+
+/// Joins two lists of citations: what is new in `more` is added behind `kept`, up to the limit.
+#[must_use]
+pub fn join(kept: &[Citation], more: &[Citation]) -> Vec<Citation> {
+    let mut joined = kept.to_vec();
+    for citation in more {
+        if joined.len() < CITATIONS_MAX && !joined.contains(citation) {
+            joined.push(citation.clone());
+        }
+    }
+    joined
+}
+
+/// Whether `text` can name a commit.
+#[must_use]
+pub fn is_commit_hash(text: &str) -> bool {
+    (7..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+pub(crate) fn unresolvable(message: impl Into<String>) -> Error {
+    Error::new(ErrorCode::UnresolvableCitation, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn test(run: &str, outcome: TestOutcome) -> Citation {
+        Citation::Test { name: "t".into(), outcome, run: run.into() }
+    }
+
+    #[test]
+    fn only_a_pass_or_a_person_can_verify() {
+        assert!(test("r", TestOutcome::Pass).can_verify());
+        assert!(!test("r", TestOutcome::Fail).can_verify());
+        assert!(Citation::Human { user: PrincipalId::parse("kim").unwrap() }.can_verify());
+    }
+
+    #[test]
+    fn joining_repeats_nothing_and_keeps_order() {
+        let a = [test("1", TestOutcome::Pass), test("2", TestOutcome::Pass)];
+        let b = [test("2", TestOutcome::Pass), test("3", TestOutcome::Pass)];
+        let joined = join(&a, &b);
+        assert_eq!(joined.len(), 3);
+        assert_eq!(joined[..2], a);
+    }
+
+    #[test]
+    fn forms_are_checked() {
+        let lines = |first, last| Citation::File { path: "a".into(), lines: Some((first, last)), fingerprint: None };
+        assert!(lines(1, 1).check_form().is_ok());
+        assert!(lines(0, 1).check_form().is_err());
+        assert!(lines(3, 2).check_form().is_err());
+        assert!(Citation::Commit { hash: "zz".into(), repository: "r".into() }.check_form().is_err());
+        assert!(test("", TestOutcome::Pass).check_form().is_err());
+    }
+}

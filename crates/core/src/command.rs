@@ -1,0 +1,392 @@
+//! Commands: what a caller wants done in one scope, and the answer it gets.
+//!
+//! Owns their forms, what access each needs, and the record that makes a retry harmless. What a
+//! command leads to is [`crate::decide`]'s.
+
+use serde::{Deserialize, Serialize};
+
+use crate::chain::Tip;
+use crate::citation::Citation;
+use crate::entry::{Claim, Detail, Embedding, Metadata, Status};
+use crate::id::{Attempt, CommandId, EntryId, Seq, TokenId, VerificationId};
+use crate::permission::{Access, Control};
+use crate::principal::{Principal, PrincipalKind};
+use crate::promotion::{Disposition, NewEntry, PublishReport};
+use crate::scope::{Scope, ScopePrefix};
+use crate::staging::NewRecord;
+use crate::task::{Closing, TaskStatus};
+use crate::time::Timestamp;
+use crate::token::TokenHash;
+use crate::verification::{NewVerification, Verification};
+
+/// A verification of a task, by name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct VerificationRef {
+    /// The task.
+    pub task: Scope,
+    /// The verification.
+    pub id: VerificationId,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Command {
+    /// Open the task that the scope names.
+    OpenTask {
+        /// What is to be done, in a line.
+        title: String,
+        /// What is to be done, in full.
+        description: String,
+    },
+    /// Stage records, in order.
+    Append {
+        /// The records.
+        records: Vec<NewRecord>,
+    },
+    /// Mark the task stuck.
+    MarkStuck {
+        /// Why.
+        reason: String,
+    },
+    /// Clear that mark.
+    ClearStuck,
+    /// Close the task.
+    CloseTask {
+        /// How it ended.
+        closing: Closing,
+        /// Why.
+        reason: String,
+    },
+    /// Archive the task.
+    ArchiveTask,
+    /// Record a verification of the task, which starts its promotion.
+    RecordVerification(Box<NewVerification>),
+    /// Write an entry.
+    PutEntry {
+        /// The entry.
+        entry: Box<NewEntry>,
+        /// The verification that it rests on, where the level needs one.
+        verification: Option<VerificationRef>,
+    },
+    /// Give an entry a new version.
+    AmendEntry(Box<AmendEntry>),
+    /// Replace one entry by another.
+    Supersede(Box<Supersede>),
+    /// Publish what a verification authorised.
+    Publish(Box<Publish>),
+    /// Note in the task's own log that its promotion is finished.
+    NotePromoted {
+        /// The verification.
+        verification: VerificationId,
+        /// Where it went.
+        target: Scope,
+        /// What was published.
+        report: Box<PublishReport>,
+    },
+    /// Make a token whose prefix is this scope.
+    MintToken {
+        /// The hash of its secret.
+        hash: TokenHash,
+        /// The kind of principal that it stands for.
+        kind: PrincipalKind,
+        /// The principal's id.
+        id: crate::principal::PrincipalId,
+        /// How long it counts, in milliseconds.
+        lifetime_ms: u64,
+    },
+    /// Revoke a token whose prefix is this scope.
+    RevokeToken {
+        /// The hash of its secret.
+        hash: TokenHash,
+    },
+}
+
+/// A new version of an entry.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AmendEntry {
+    /// The entry.
+    pub entry: EntryId,
+    /// The version that the caller has seen.
+    pub expected_version: u64,
+    /// The new text.
+    pub content: String,
+    /// Its typed part.
+    pub detail: Detail,
+    /// Free metadata.
+    pub metadata: Metadata,
+    /// What it claims, if it declares that.
+    pub claim: Option<Claim>,
+    /// Further sources.
+    pub citations: Vec<Citation>,
+    /// The vector of the text.
+    pub embedding: Option<Embedding>,
+    /// The verification that it rests on, where the level needs one.
+    pub verification: Option<VerificationRef>,
+}
+
+/// A replacement of one entry by another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Supersede {
+    /// The entry that is replaced.
+    pub old: EntryId,
+    /// The version of it that the caller has seen.
+    pub expected_version: u64,
+    /// What replaces it.
+    pub new: Replacement,
+    /// Why.
+    pub reason: String,
+    /// The commit that ended the old one, if there is a repository.
+    pub commit: Option<String>,
+    /// The verification that it rests on, where the level needs one.
+    pub verification: Option<VerificationRef>,
+}
+
+/// What replaces an entry.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Replacement {
+    /// An entry that exists.
+    Existing(EntryId),
+    /// A new entry, written in the same transaction. It is never merged.
+    New(Box<NewEntry>),
+}
+
+/// What a verification authorised, ready to be published in the target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Publish {
+    /// The task that it came from.
+    pub source: Scope,
+    /// The verification, as the task's scope recorded it.
+    pub verification: Verification,
+    /// What is to be published, the episode first.
+    pub products: Vec<NewEntry>,
+}
+
+impl Command {
+    /// What leave the command needs.
+    #[must_use]
+    pub const fn access(&self) -> Access {
+        match self {
+            Self::OpenTask { .. } => Access::Control(Control::OpenTask),
+            Self::Append { .. } => Access::Control(Control::AppendLog),
+            Self::MarkStuck { .. } => Access::Control(Control::MarkStuck),
+            Self::ClearStuck => Access::Control(Control::ClearStuck),
+            Self::CloseTask { .. } => Access::Control(Control::CloseTask),
+            Self::ArchiveTask => Access::Control(Control::Maintain),
+            Self::RecordVerification(_) => Access::Control(Control::RecordVerification),
+            Self::PutEntry { .. } | Self::AmendEntry(_) | Self::Supersede(_) => Access::Entries,
+            Self::Publish(_) | Self::NotePromoted { .. } => Access::CarryOut,
+            Self::MintToken { kind: PrincipalKind::Agent, .. } => Access::Control(Control::MintAgentToken),
+            Self::MintToken { .. } | Self::RevokeToken { .. } => Access::Control(Control::ManageTokens),
+        }
+    }
+
+    /// The command's name in audits and metrics.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::OpenTask { .. } => "open_task",
+            Self::Append { .. } => "append",
+            Self::MarkStuck { .. } => "mark_stuck",
+            Self::ClearStuck => "clear_stuck",
+            Self::CloseTask { .. } => "close_task",
+            Self::ArchiveTask => "archive_task",
+            Self::RecordVerification(_) => "record_verification",
+            Self::PutEntry { .. } => "put_entry",
+            Self::AmendEntry(_) => "amend_entry",
+            Self::Supersede(_) => "supersede",
+            Self::Publish(_) => "publish",
+            Self::NotePromoted { .. } => "note_promoted",
+            Self::MintToken { .. } => "mint_token",
+            Self::RevokeToken { .. } => "revoke_token",
+        }
+    }
+
+    /// The vectors that the command brings along.
+    pub fn embeddings(&self) -> impl Iterator<Item = &Embedding> {
+        let (entries, own): (&[NewEntry], Option<&Embedding>) = match self {
+            Self::PutEntry { entry, .. } => (core::slice::from_ref(&**entry), None),
+            Self::Publish(publish) => (&publish.products, None),
+            Self::AmendEntry(amend) => (&[], amend.embedding.as_ref()),
+            Self::Supersede(supersede) => match &supersede.new {
+                Replacement::New(entry) => (core::slice::from_ref(&**entry), None),
+                Replacement::Existing(_) => (&[], None),
+            },
+            _ => (&[], None),
+        };
+        entries.iter().filter_map(|entry| entry.embedding.as_ref()).chain(own)
+    }
+
+    /// Whether the floor of command ids does not apply: the end of a promotion carries the
+    /// verification's id, however long ago that was recorded.
+    #[must_use]
+    pub const fn is_exempt_from_floor(&self) -> bool {
+        matches!(self, Self::Publish(_) | Self::NotePromoted { .. })
+    }
+
+    /// About how many bytes the command moves, for batches and queues.
+    #[must_use]
+    pub fn size_bytes(&self) -> usize {
+        const FIXED_BYTES: usize = 256;
+        let entry = |e: &NewEntry| {
+            FIXED_BYTES + e.content.len() + e.metadata.as_str().len() + e.embedding.as_ref().map_or(0, |v| v.values.len() * 4)
+        };
+        FIXED_BYTES
+            + match self {
+                Self::Append { records } => {
+                    records.iter().map(|r| FIXED_BYTES + r.content.len() + r.metadata.as_str().len()).sum()
+                }
+                Self::OpenTask { title, description } => title.len() + description.len(),
+                Self::PutEntry { entry: new, .. } => entry(new),
+                Self::AmendEntry(amend) => amend.content.len() + amend.metadata.as_str().len(),
+                Self::Supersede(supersede) => match &supersede.new {
+                    Replacement::Existing(_) => 0,
+                    Replacement::New(new) => entry(new),
+                },
+                Self::Publish(publish) => publish.products.iter().map(entry).sum(),
+                _ => 0,
+            }
+    }
+
+    /// BLAKE3 of the command's encoded form: what tells a retry from another command.
+    ///
+    /// A promotion is named by its verification alone: a cognifier that is asked again may propose
+    /// other words for the same promotion.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let named = match self {
+            Self::Publish(publish) => postcard::to_allocvec(&(&publish.source, publish.verification.id)),
+            Self::NotePromoted { verification, target, .. } => postcard::to_allocvec(&(target, verification)),
+            _ => postcard::to_allocvec(self),
+        };
+        let bytes = named.expect("plain data structures always encode");
+        Digest(blake3::derive_key("sillok 2026 command digest", &bytes))
+    }
+}
+
+/// BLAKE3 of a command's body.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Digest(pub [u8; 32]);
+
+impl core::fmt::Debug for Digest {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(&hex::encode(self.0))
+    }
+}
+
+/// A command with who gives it, where, and which attempt this is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Submission {
+    /// Where.
+    pub scope: Scope,
+    /// Who.
+    pub principal: Principal,
+    /// The command's id, the same on every retry.
+    pub id: CommandId,
+    /// Which attempt.
+    pub attempt: Attempt,
+    /// What.
+    pub command: Command,
+}
+
+/// What a command led to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The scope's last position once the command was applied.
+    pub seq: Seq,
+    /// When it was applied.
+    pub time: Timestamp,
+    /// What there is to say about it.
+    pub result: AnswerBody,
+}
+
+/// What there is to say about an applied command.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerBody {
+    /// Nothing further.
+    Done,
+    /// A task has this status now.
+    Task(TaskStatus),
+    /// Records were staged at these positions.
+    Appended {
+        /// The first record's position.
+        first: Seq,
+        /// How many; they stand one behind the other.
+        count: u32,
+        /// How many secrets were masked.
+        masked: u32,
+    },
+    /// A verification was recorded.
+    Verification {
+        /// Its id, and that of its promotion.
+        id: VerificationId,
+        /// It speaks for the records after this position...
+        from: Seq,
+        /// ...up to and including this one.
+        through: Seq,
+        /// Where the knowledge goes.
+        target: Scope,
+    },
+    /// An entry was written, or the same one was there.
+    Entry {
+        /// The entry.
+        id: EntryId,
+        /// Its active version.
+        version: u64,
+        /// Its status.
+        status: Status,
+        /// What became of what was handed over.
+        disposition: Disposition,
+    },
+    /// An entry was replaced.
+    Superseded {
+        /// The entry that replaces.
+        new: EntryId,
+        /// Its active version.
+        version: u64,
+        /// The entry that was replaced.
+        old: EntryId,
+    },
+    /// A promotion was published.
+    Published(Box<PublishReport>),
+    /// A token was made.
+    Token {
+        /// Its public id.
+        id: TokenId,
+        /// What it covers.
+        prefix: ScopePrefix,
+        /// When it stops to count.
+        expires: Timestamp,
+    },
+}
+
+/// What the store remembers of a command.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum CommandRecord {
+    /// It was applied, once.
+    Applied {
+        /// Digest of its body.
+        digest: Digest,
+        /// What it led to.
+        answer: Answer,
+    },
+    /// This attempt, and every earlier one, can no longer be applied.
+    Aborted {
+        /// Digest of its body.
+        digest: Digest,
+        /// The last attempt that was aborted.
+        attempt: Attempt,
+    },
+}
+
+/// The row of a scope: where its chain ends, and from when on command ids count.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScopeRow {
+    /// The scope's path, since keys hold only its hash.
+    pub scope: Scope,
+    /// Where its chain ends.
+    pub tip: Tip,
+    /// Commands whose id is older were answered too long ago to be remembered.
+    pub floor: Timestamp,
+}

@@ -1,0 +1,201 @@
+//! The typed configuration of the rules: every number that an operator may tune.
+//!
+//! Owns names, defaults and ranges. It must not know files, environment variables or flags: the
+//! server reads those and hands the result in.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, ErrorCode};
+use crate::verification::VerificationSource;
+
+/// The rules' configuration.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RulesConfig {
+    /// How confidence grows and fades.
+    pub trust: TrustConfig,
+    /// How searches rank and what they leave out.
+    pub recall: RecallConfig,
+    /// When entries lose relevance.
+    pub retention: RetentionConfig,
+}
+
+/// `[trust]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrustConfig {
+    /// Confidence of a draft.
+    pub draft: f64,
+    /// Least confidence of a verified entry.
+    pub verified: f64,
+    /// Floor of confidence.
+    pub min: f64,
+    /// Ceiling of confidence.
+    pub max: f64,
+    /// Added when tests passed.
+    pub boost_tests_passed: f64,
+    /// Added when a change was merged.
+    pub boost_pr_merged: f64,
+    /// Added when a person approved.
+    pub boost_human_approved: f64,
+    /// Added when the same thing succeeded again.
+    pub boost_repeated_success: f64,
+    /// Share lost in 30 days under `recency_bias`.
+    pub decay_recency_bias_per_month: f64,
+    /// Share lost in 30 days under `stable`.
+    pub decay_stable_per_month: f64,
+    /// Tasks that must report an entry as helpful before it becomes `published`.
+    pub reuse_to_publish: u64,
+}
+
+impl Default for TrustConfig {
+    fn default() -> Self {
+        Self {
+            draft: 0.3,
+            verified: 0.6,
+            min: 0.1,
+            max: 1.0,
+            boost_tests_passed: 0.2,
+            boost_pr_merged: 0.3,
+            boost_human_approved: 0.4,
+            boost_repeated_success: 0.15,
+            decay_recency_bias_per_month: 0.1,
+            decay_stable_per_month: 0.02,
+            reuse_to_publish: 3,
+        }
+    }
+}
+
+impl TrustConfig {
+    /// What a validation from `source` adds; none when it validates nothing.
+    #[must_use]
+    pub const fn boost(&self, source: VerificationSource) -> Option<f64> {
+        match source {
+            VerificationSource::TestsPassed => Some(self.boost_tests_passed),
+            VerificationSource::PrMerged => Some(self.boost_pr_merged),
+            VerificationSource::HumanApproved => Some(self.boost_human_approved),
+            VerificationSource::RepeatedSuccess => Some(self.boost_repeated_success),
+            VerificationSource::TestsFailed => None,
+        }
+    }
+}
+
+/// `[recall]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RecallConfig {
+    /// Results when the caller does not say.
+    pub results: usize,
+    /// Length of each ranked list that is fused.
+    pub candidates: usize,
+    /// The constant of reciprocal rank fusion.
+    pub rrf_k: f64,
+    /// Patterns with less stored confidence are left out.
+    pub confidence_min_patterns: f64,
+    /// Other entries with less stored confidence are left out.
+    pub confidence_min: f64,
+    /// Share of a pattern's recency lost in a day since its last use.
+    pub recency_loss_per_day: f64,
+}
+
+impl Default for RecallConfig {
+    fn default() -> Self {
+        Self {
+            results: 10,
+            candidates: 50,
+            rrf_k: 60.0,
+            confidence_min_patterns: 0.6,
+            confidence_min: 0.3,
+            recency_loss_per_day: 0.05,
+        }
+    }
+}
+
+/// `[retention]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RetentionConfig {
+    /// Days in which an episodic entry loses half its relevance.
+    pub episodic_half_life_days: f64,
+    /// Days in which a knowledge entry loses half its relevance; it has none after twice as many.
+    pub knowledge_half_life_days: f64,
+}
+
+impl Default for RetentionConfig {
+    fn default() -> Self {
+        Self { episodic_half_life_days: 30.0, knowledge_half_life_days: 180.0 }
+    }
+}
+
+impl RulesConfig {
+    /// Checks that every number lies in its range.
+    ///
+    /// # Errors
+    /// `invalid_argument` naming the first field that does not.
+    pub fn check(&self) -> Result<(), Error> {
+        let (trust, recall, retention) = (&self.trust, &self.recall, &self.retention);
+        let shares = [
+            ("trust.draft", trust.draft),
+            ("trust.verified", trust.verified),
+            ("trust.min", trust.min),
+            ("trust.max", trust.max),
+            ("trust.boost_tests_passed", trust.boost_tests_passed),
+            ("trust.boost_pr_merged", trust.boost_pr_merged),
+            ("trust.boost_human_approved", trust.boost_human_approved),
+            ("trust.boost_repeated_success", trust.boost_repeated_success),
+            ("trust.decay_recency_bias_per_month", trust.decay_recency_bias_per_month),
+            ("trust.decay_stable_per_month", trust.decay_stable_per_month),
+            ("recall.confidence_min_patterns", recall.confidence_min_patterns),
+            ("recall.confidence_min", recall.confidence_min),
+            ("recall.recency_loss_per_day", recall.recency_loss_per_day),
+        ];
+        for (name, value) in shares {
+            if !(0.0..=1.0).contains(&value) {
+                return Err(out_of_range(name, "0 to 1"));
+            }
+        }
+        if trust.min > trust.draft || trust.draft > trust.verified || trust.verified > trust.max {
+            return Err(out_of_range("trust", "min <= draft <= verified <= max"));
+        }
+        let positive = [
+            ("recall.rrf_k", recall.rrf_k),
+            ("retention.episodic_half_life_days", retention.episodic_half_life_days),
+            ("retention.knowledge_half_life_days", retention.knowledge_half_life_days),
+        ];
+        for (name, value) in positive {
+            if !(value.is_finite() && value > 0.0) {
+                return Err(out_of_range(name, "over 0"));
+            }
+        }
+        let counts = [
+            ("recall.results", recall.results, crate::limits::RECALL_RESULTS_MAX),
+            ("recall.candidates", recall.candidates, crate::limits::RECALL_CANDIDATES_MAX),
+        ];
+        for (name, value, max) in counts {
+            if value == 0 || value > max {
+                return Err(out_of_range(name, &format!("1 to {max}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn out_of_range(name: &str, range: &str) -> Error {
+    Error::new(ErrorCode::InvalidArgument, format!("configuration {name} is out of range: {range}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_in_range_and_bad_values_are_named() {
+        assert!(RulesConfig::default().check().is_ok());
+        let mut config = RulesConfig::default();
+        config.recall.rrf_k = 0.0;
+        assert!(config.check().unwrap_err().message.contains("recall.rrf_k"));
+        config = RulesConfig::default();
+        config.trust.verified = f64::NAN;
+        assert!(config.check().unwrap_err().message.contains("trust.verified"));
+    }
+}

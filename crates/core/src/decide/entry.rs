@@ -1,0 +1,349 @@
+//! Deciding how entries are written and amended: form, sources, deduplication, trust.
+
+use super::{Context, Decision, Draft, check_short};
+use crate::citation::{self, Citation};
+use crate::command::{AmendEntry, AnswerBody, VerificationRef};
+use crate::dedup::{self, Neighbour, Sameness, Verdict};
+use crate::entry::{Claim, Detail, Embedding, Head, Kind, Link, LinkKind, Metadata, Status, Table};
+use crate::error::{Current, Error, ErrorCode};
+use crate::event::{Body, EntryAmended, EntryCreated, EntryMerged, Text};
+use crate::facts::hash_key;
+use crate::fingerprint::ContentHash;
+use crate::id::{EntryId, VerificationId};
+use crate::limits::{EMBEDDING_DIMENSIONS_MAX, ENTRY_BYTES_MAX};
+use crate::ports::SpaceThresholds;
+use crate::promotion::{Disposition, NewEntry};
+use crate::provenance::{Backing, check_citations, check_required, status_of};
+use crate::secret::mask;
+
+pub(super) fn put(
+    context: &Context<'_>,
+    entry: &NewEntry,
+    verification: Option<&VerificationRef>,
+) -> Result<Decision, Error> {
+    let backing = admit(context, entry, verification)?;
+    let mut draft = Draft::new(context);
+    let id = derived_id(context, 0);
+    let written = write(&mut draft, 0, id, entry, &backing, None);
+    let head = draft.state.head(written.entry).expect("the entry was written or was there");
+    let result = AnswerBody::Entry {
+        id: written.entry,
+        version: head.version,
+        status: head.status,
+        disposition: written.disposition,
+    };
+    Ok(Decision::of(draft.bodies, result))
+}
+
+pub(super) fn amend(context: &Context<'_>, amend: &AmendEntry) -> Result<Decision, Error> {
+    let principal = &context.submission.principal;
+    let head = live_head(context, amend.entry, amend.expected_version)?;
+    check_citations(principal, &amend.citations, context.facts)?;
+    check_text(&amend.content, &amend.detail, amend.claim.as_ref(), amend.embedding.as_ref())?;
+    let backing = backing(context, amend.verification.as_ref())?;
+    let citations = backing.cite(&citation::join(&amend.citations, &head.citations));
+    let trust = match &backing {
+        // A draft that is rewritten stays a draft; what was verified was another text.
+        Backing::None => Backing::None.first_trust(head.table.kind(), context.now, &context.config.trust),
+        Backing::Validated { .. } => backing.first_trust(head.table.kind(), context.now, &context.config.trust),
+    };
+    let backed = backing != Backing::None;
+    let status = status_of(Status::Hypothesis, &citations, backed, head.reuse_count, &context.config.trust);
+    let version = head.version + 1;
+    let body = Body::EntryAmended(Box::new(EntryAmended {
+        id: head.id,
+        version,
+        text: text(&amend.content, &amend.detail, &amend.metadata, amend.claim.as_ref(), amend.embedding.as_ref())?,
+        citations,
+        status,
+        trust,
+    }));
+    let result = AnswerBody::Entry { id: head.id, version, status, disposition: Disposition::Created };
+    Ok(Decision::of(vec![body], result))
+}
+
+/// Checks everything about an entry that a principal writes itself, and finds what stands behind it.
+pub(super) fn admit(
+    context: &Context<'_>,
+    entry: &NewEntry,
+    verification: Option<&VerificationRef>,
+) -> Result<Backing, Error> {
+    let principal = &context.submission.principal;
+    check_text(&entry.content, &entry.detail, entry.claim.as_ref(), entry.embedding.as_ref())?;
+    check_citations(principal, &entry.citations, context.facts)?;
+    check_required(principal, entry.table.kind(), context.scope().level(), &entry.citations)?;
+    backing(context, verification)
+}
+
+pub(super) fn backing(context: &Context<'_>, verification: Option<&VerificationRef>) -> Result<Backing, Error> {
+    let run = context.submission.id.to_string();
+    Backing::of_write(&context.submission.principal, context.scope(), verification, context.facts, &run)
+}
+
+/// An entry that may be changed, in the version that the caller has seen.
+pub(super) fn live_head<'a>(context: &Context<'a>, id: EntryId, expected_version: u64) -> Result<&'a Head, Error> {
+    let head = context.state.head(id).ok_or_else(|| {
+        Error::new(ErrorCode::NotFound, format!("{} has no entry {id}", context.scope()))
+    })?;
+    if !head.status.is_live() {
+        let heads_line = context.state.head(head.line).map_or(head.id, |first| first.line_head);
+        let current = context.state.head(heads_line).map(|head| head.version);
+        let why = format!("entry {id} is {}; {heads_line} heads its line", head.status);
+        return Err(Error::conflict(why, Current { version: current, entry: Some(heads_line), seq: None }));
+    }
+    if head.version != expected_version {
+        let why = format!("entry {id} is at version {}, not {expected_version}", head.version);
+        return Err(Error::conflict(why, Current { version: Some(head.version), entry: Some(id), seq: None }));
+    }
+    Ok(head)
+}
+
+pub(super) fn derived_id(context: &Context<'_>, ordinal: u32) -> EntryId {
+    EntryId::derived(context.scope(), &context.submission.principal.actor.to_string(), context.submission.id, ordinal)
+}
+
+/// What became of an entry that was handed over.
+pub(super) struct Written {
+    pub(super) entry: EntryId,
+    pub(super) disposition: Disposition,
+    /// Earlier episodes that it was linked to.
+    pub(super) linked: Vec<EntryId>,
+}
+
+/// Writes an entry, or merges it into the one that says the same.
+pub(super) fn write(
+    draft: &mut Draft<'_>,
+    number: usize,
+    id: EntryId,
+    entry: &NewEntry,
+    backing: &Backing,
+    promotion: Option<VerificationId>,
+) -> Written {
+    let neighbours = neighbours(draft, number, entry);
+    let thresholds = draft.context.facts.thresholds.unwrap_or(EXACT_ONLY);
+    if entry.table == Table::Episodes {
+        let linked = dedup::causal_links(entry, &neighbours, thresholds);
+        create(draft, id, entry, backing, promotion);
+        for (to, cosine) in &linked {
+            link(draft, id, LinkKind::Causal, *to, f64::from(*cosine));
+        }
+        let linked = linked.into_iter().map(|(to, _)| to).collect();
+        return Written { entry: id, disposition: Disposition::Created, linked };
+    }
+    let disposition = match dedup::verdict(entry, &neighbours, thresholds) {
+        Verdict::Merge { into, sameness } => {
+            let cosine = match sameness {
+                Sameness::Exact => 1.0,
+                Sameness::Cosine(cosine) => f64::from(cosine),
+            };
+            merge(draft, into, entry, backing, promotion, cosine);
+            return Written { entry: into, disposition: Disposition::Merged { cosine }, linked: Vec::new() };
+        }
+        verdict => {
+            create(draft, id, entry, backing, promotion);
+            match verdict {
+                Verdict::Contradicts { with, .. } => {
+                    link(draft, id, LinkKind::Contradicts, with, 1.0);
+                    Disposition::Contradicts { other: with }
+                }
+                Verdict::Similar { to, cosine } => {
+                    link(draft, id, LinkKind::Similar, to, f64::from(cosine));
+                    Disposition::Created
+                }
+                Verdict::New | Verdict::Merge { .. } => Disposition::Created,
+            }
+        }
+    };
+    Written { entry: id, disposition, linked: Vec::new() }
+}
+
+/// The thresholds where no space is known: only the same text is the same.
+const EXACT_ONLY: SpaceThresholds = SpaceThresholds { merge: f32::INFINITY, similar: f32::INFINITY };
+
+/// Live entries that may be the same as `entry`: what the index and the table of texts name, and
+/// what was written since the index was last told.
+fn neighbours(draft: &Draft<'_>, number: usize, entry: &NewEntry) -> Vec<Neighbour> {
+    let facts = draft.context.facts;
+    let mut found: Vec<Neighbour> = Vec::new();
+    for fresh in draft.state.fresh() {
+        let cosine = cosine(entry.embedding.as_ref(), fresh.embedding.as_ref());
+        found.extend(neighbour(draft, fresh.id, &fresh.content, fresh.claim.as_ref(), cosine));
+    }
+    let indexed = facts.neighbours.get(&number).into_iter().flatten().map(|n| (n.entry, Some(n.score)));
+    let same_text = draft.state.by_hash(&hash_key(entry)).map(|id| (id, None));
+    for (id, cosine) in indexed.chain(same_text) {
+        let Some(Some(version)) = facts.versions.get(&id) else { continue };
+        if found.iter().all(|known| known.id != id) {
+            found.extend(neighbour(draft, id, &version.content, version.claim.as_ref(), cosine));
+        }
+    }
+    found
+}
+
+fn cosine(ours: Option<&Embedding>, theirs: Option<&Embedding>) -> Option<f32> {
+    ours?.cosine(theirs?)
+}
+
+fn neighbour(
+    draft: &Draft<'_>,
+    id: EntryId,
+    content: &str,
+    claim: Option<&Claim>,
+    cosine: Option<f32>,
+) -> Option<Neighbour> {
+    let head = draft.state.head(id).filter(|head| head.status.is_live())?;
+    Some(Neighbour {
+        id,
+        table: head.table,
+        failure: head.failure,
+        content: content.to_owned(),
+        content_hash: ContentHash::of(content),
+        claim: claim.cloned(),
+        cosine,
+    })
+}
+
+pub(super) fn create(
+    draft: &mut Draft<'_>,
+    id: EntryId,
+    entry: &NewEntry,
+    backing: &Backing,
+    promotion: Option<VerificationId>,
+) {
+    let config = &draft.context.config.trust;
+    let citations = backing.cite(&entry.citations);
+    // What failed stays a hypothesis, whoever says so.
+    let backed = *backing != Backing::None && !entry.failure;
+    let backing = if backed { backing } else { &Backing::None };
+    let text = text(&entry.content, &entry.detail, &entry.metadata, entry.claim.as_ref(), entry.embedding.as_ref())
+        .expect("the caller checked the text, and masking does not break it");
+    let created = EntryCreated {
+        id,
+        table: entry.table,
+        text,
+        status: status_of(Status::Hypothesis, &citations, backed, 0, config),
+        trust: backing.first_trust(entry.table.kind(), draft.context.now, config),
+        citations,
+        binding: entry.binding.clone(),
+        failure: entry.failure,
+        promotion,
+    };
+    draft.push(Body::EntryCreated(Box::new(created)));
+}
+
+fn merge(
+    draft: &mut Draft<'_>,
+    into: EntryId,
+    entry: &NewEntry,
+    backing: &Backing,
+    promotion: Option<VerificationId>,
+    cosine: f64,
+) {
+    let config = &draft.context.config.trust;
+    let now = draft.context.now;
+    let head = draft.state.head(into).expect("a verdict names a live entry that the state knows");
+    // Saying the same thing twice in one promotion is no second success.
+    let repeats = promotion.is_none() || head.promotion != promotion;
+    let backed = *backing != Backing::None && repeats && !entry.failure;
+    let backing = if backed { backing } else { &Backing::None };
+    let citations = citation::join(&head.citations, &backing.cite(&entry.citations));
+    let merged = EntryMerged {
+        into,
+        content: mask(&entry.content).text.into_owned(),
+        cosine,
+        status: status_of(head.status, &citations, backed, head.reuse_count, config),
+        trust: backing.repeated_trust(&head.trust, now, config),
+        citations,
+        promotion,
+        used_at: now,
+    };
+    draft.push(Body::Merged(Box::new(merged)));
+}
+
+fn link(draft: &mut Draft<'_>, entry: EntryId, kind: LinkKind, to: EntryId, weight: f64) {
+    draft.push(Body::Linked { entry, link: Link { kind, to, weight } });
+}
+
+fn check_text(
+    content: &str,
+    detail: &Detail,
+    claim: Option<&Claim>,
+    embedding: Option<&Embedding>,
+) -> Result<(), Error> {
+    if content.trim().is_empty() {
+        return Err(Error::new(ErrorCode::InvalidArgument, "an entry has content"));
+    }
+    let bytes = content.len() + detail_bytes(detail);
+    if bytes > ENTRY_BYTES_MAX {
+        return Err(Error::too_large("entry bytes", ENTRY_BYTES_MAX as u64, bytes as u64));
+    }
+    if let Some(claim) = claim {
+        check_short("claim key", &claim.key)?;
+        check_short("claim value", &claim.value)?;
+    }
+    if let Some(embedding) = embedding {
+        let dimensions = embedding.values.len();
+        if dimensions > EMBEDDING_DIMENSIONS_MAX {
+            return Err(Error::too_large("embedding dimensions", EMBEDDING_DIMENSIONS_MAX as u64, dimensions as u64));
+        }
+        if !embedding.values.iter().all(|value| value.is_finite()) {
+            return Err(Error::new(ErrorCode::InvalidArgument, "an embedding's coordinates are finite"));
+        }
+    }
+    Ok(())
+}
+
+fn detail_bytes(detail: &Detail) -> usize {
+    match detail {
+        Detail::Plain => 0,
+        Detail::Episode(episode) => {
+            let decisions: usize = episode.key_decisions.iter().map(String::len).sum();
+            episode.task.len() + episode.critique.len() + episode.input.len() + episode.output.len() + decisions
+        }
+        Detail::Skill(skill) => skill.name.len() + skill.description.len() + skill.code.len(),
+    }
+}
+
+fn text(
+    content: &str,
+    detail: &Detail,
+    metadata: &Metadata,
+    claim: Option<&Claim>,
+    embedding: Option<&Embedding>,
+) -> Result<Text, Error> {
+    let content = mask(content).text.into_owned();
+    Ok(Text {
+        content_hash: ContentHash::of(&content),
+        content,
+        detail: masked_detail(detail),
+        metadata: Metadata::parse(&mask(metadata.as_str()).text)?,
+        claim: claim.cloned(),
+        embedding: embedding.cloned(),
+    })
+}
+
+fn masked_detail(detail: &Detail) -> Detail {
+    let clean = |text: &mut String| {
+        if let std::borrow::Cow::Owned(masked) = mask(text).text {
+            *text = masked;
+        }
+    };
+    let mut detail = detail.clone();
+    match &mut detail {
+        Detail::Plain => {}
+        Detail::Episode(episode) => {
+            let texts = [&mut episode.task, &mut episode.critique, &mut episode.input, &mut episode.output];
+            texts.into_iter().chain(&mut episode.key_decisions).for_each(clean);
+        }
+        Detail::Skill(skill) => {
+            [&mut skill.name, &mut skill.description, &mut skill.code].into_iter().for_each(clean);
+        }
+    }
+    detail
+}
+
+/// The citations that a kind of entry needs above worktree are checked where a principal writes
+/// itself; what a promotion publishes always carries its verification.
+pub(super) fn assert_cited(kind: Kind, citations: &[Citation]) {
+    assert!(!kind.needs_citation() || !citations.is_empty(), "a promotion's products cite their verification");
+}

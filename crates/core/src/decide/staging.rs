@@ -1,0 +1,82 @@
+//! Deciding what is staged: masking secrets, cutting large texts into chunks.
+
+use super::{Chunk, Context, Decision, task};
+use crate::command::AnswerBody;
+use crate::entry::Metadata;
+use crate::error::{Error, ErrorCode};
+use crate::event::Body;
+use crate::id::CommandId;
+use crate::limits::CLOCK_AHEAD_MS_MAX;
+use crate::scope::Level;
+use crate::secret::mask;
+use crate::staging::{self, Content, NewRecord, Record, RecordKind};
+use crate::task::TaskAction;
+
+pub(super) fn append(context: &Context<'_>, records: &[NewRecord]) -> Result<Decision, Error> {
+    if context.scope().level() == Level::Task {
+        task::task(context, TaskAction::Append)?;
+    } else if let Some(kind) = records.iter().map(|r| &r.kind).find(|kind| !may_stand_outside_a_task(kind)) {
+        let why = format!("{} belongs to a task; {} is a {}", name(kind), context.scope(), context.scope().level());
+        return Err(Error::new(ErrorCode::InvalidScope, why));
+    }
+    staging::check_append(records)?;
+    let mut decision = Decision::of(Vec::with_capacity(records.len()), AnswerBody::Done);
+    let mut masked_total = 0;
+    for record in records {
+        let record = stage(context, record, &mut decision.chunks)?;
+        masked_total += record.masked;
+        decision.bodies.push(Body::RecordAppended(Box::new(record)));
+    }
+    decision.result = AnswerBody::Appended {
+        first: context.state.row().tip.seq.next(),
+        count: u32::try_from(records.len()).expect("an append is bounded"),
+        masked: masked_total,
+    };
+    Ok(decision)
+}
+
+const fn may_stand_outside_a_task(kind: &RecordKind) -> bool {
+    matches!(kind, RecordKind::MemoryEvent { .. })
+}
+
+const fn name(kind: &RecordKind) -> &'static str {
+    match kind {
+        RecordKind::Log { .. } => "a log record",
+        RecordKind::Snapshot { .. } => "a terminal snapshot",
+        RecordKind::MemoryEvent { .. } => "a memory event",
+    }
+}
+
+fn stage(context: &Context<'_>, record: &NewRecord, chunks: &mut Vec<Chunk>) -> Result<Record, Error> {
+    let time = record.time.unwrap_or(context.now);
+    if time.since_ms(context.now) > CLOCK_AHEAD_MS_MAX {
+        return Err(Error::new(ErrorCode::InvalidArgument, "a record's time does not lie far ahead"));
+    }
+    let content = mask(&record.content);
+    let metadata = mask(record.metadata.as_str());
+    let masked = content.count + metadata.count;
+    let metadata = match metadata.text {
+        std::borrow::Cow::Borrowed(_) => record.metadata.clone(),
+        std::borrow::Cow::Owned(text) => Metadata::parse(&text)?,
+    };
+    let content = if staging::is_chunked(&content.text) {
+        chunked(context, &content.text, chunks)
+    } else {
+        Content::Inline(content.text.into_owned())
+    };
+    Ok(Record { kind: record.kind.clone(), content, metadata, time, masked })
+}
+
+fn chunked(context: &Context<'_>, text: &str, chunks: &mut Vec<Chunk>) -> Content {
+    let first = u32::try_from(chunks.len()).expect("an append's bytes are bounded");
+    for (number, bytes) in (first..).zip(staging::chunks(text)) {
+        chunks.push(Chunk { number, bytes: bytes.to_vec() });
+    }
+    Content::Chunked {
+        command: CommandId::of_chunks(&context.submission.principal.actor.to_string(), context.submission.id),
+        first,
+        count: u32::try_from(chunks.len()).expect("an append's bytes are bounded") - first,
+        bytes: text.len() as u64,
+        hash: *blake3::hash(text.as_bytes()).as_bytes(),
+    }
+}

@@ -1,0 +1,69 @@
+//! Deciding supersessions: one entry replaces another, in one line without forks or cycles.
+
+use super::{Context, Decision, Draft, check_short, check_stated, entry};
+use crate::command::{AnswerBody, Replacement, Supersede};
+use crate::entry::Head;
+use crate::error::{Error, ErrorCode};
+use crate::event::Body;
+use crate::id::EntryId;
+use crate::secret::mask;
+
+pub(super) fn supersede(context: &Context<'_>, supersede: &Supersede) -> Result<Decision, Error> {
+    check_stated("reason", &supersede.reason)?;
+    if let Some(commit) = &supersede.commit {
+        check_short("commit", commit)?;
+        if !crate::citation::is_commit_hash(commit) {
+            return Err(Error::new(ErrorCode::InvalidArgument, "a commit is named by 7 to 64 hexadecimal digits"));
+        }
+    }
+    let old = entry::live_head(context, supersede.old, supersede.expected_version)?;
+    let mut draft = Draft::new(context);
+    let new = match &supersede.new {
+        Replacement::Existing(id) => {
+            entry::backing(context, supersede.verification.as_ref())?;
+            existing(context, old, *id)?
+        }
+        Replacement::New(new) => {
+            let backing = entry::admit(context, new, supersede.verification.as_ref())?;
+            if new.table != old.table {
+                let why = format!("an entry of {} is replaced by one of the same table", old.table);
+                return Err(Error::new(ErrorCode::InvalidSupersession, why));
+            }
+            let id = entry::derived_id(context, 0);
+            entry::create(&mut draft, id, new, &backing, None);
+            id
+        }
+    };
+    draft.push(Body::Superseded {
+        new,
+        old: old.id,
+        line: old.line,
+        reason: mask(&supersede.reason).text.into_owned(),
+        commit: supersede.commit.clone(),
+    });
+    let version = draft.state.head(new).expect("it replaces an entry of this state").version;
+    Ok(Decision::of(draft.bodies, AnswerBody::Superseded { new, version, old: old.id }))
+}
+
+/// An entry that exists may replace another when it is live, of the same table, and stands alone:
+/// then no line can fork, join another or close to a cycle.
+fn existing(context: &Context<'_>, old: &Head, id: EntryId) -> Result<EntryId, Error> {
+    let new = context.state.head(id).ok_or_else(|| {
+        Error::new(ErrorCode::NotFound, format!("{} has no entry {id}", context.scope()))
+    })?;
+    let refusal = if new.id == old.id {
+        Some("an entry does not replace itself")
+    } else if !new.status.is_live() {
+        Some("an entry that is deprecated or archived replaces nothing")
+    } else if new.lifecycle.supersedes.is_some() || new.line != new.id {
+        Some("an entry replaces one other at most")
+    } else if new.table != old.table {
+        Some("an entry is replaced by one of the same table")
+    } else {
+        None
+    };
+    match refusal {
+        Some(why) => Err(Error::new(ErrorCode::InvalidSupersession, why)),
+        None => Ok(new.id),
+    }
+}

@@ -1,0 +1,182 @@
+//! Deduplication on publish: whether a new entry is one that is already known.
+//!
+//! Owns the verdict and what counts as a contradiction. It must not know how neighbours are found,
+//! nor what is written: the owner of the scope turns a verdict into events.
+
+use crate::dedup::negation::differ_by_negation;
+use crate::entry::{Claim, Table};
+use crate::fingerprint::ContentHash;
+use crate::id::EntryId;
+use crate::limits::LINKS_MAX;
+use crate::ports::SpaceThresholds;
+use crate::promotion::NewEntry;
+
+mod negation;
+
+/// A live entry of the same scope that a new one is compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Neighbour {
+    /// The entry.
+    pub id: EntryId,
+    /// Its table.
+    pub table: Table,
+    /// Whether it tells of a failure.
+    pub failure: bool,
+    /// Its text.
+    pub content: String,
+    /// Hash of its text.
+    pub content_hash: ContentHash,
+    /// What it claims.
+    pub claim: Option<Claim>,
+    /// Cosine to the new entry; none when the two lie in different spaces or one has no vector.
+    pub cosine: Option<f32>,
+}
+
+/// Why two entries are one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sameness {
+    /// The same text.
+    Exact,
+    /// Close enough in meaning.
+    Cosine(f32),
+}
+
+/// Why two entries cannot both hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contradiction {
+    /// They declare the same key with other values.
+    Claim,
+    /// They differ by a negation alone.
+    Negation,
+}
+
+impl Contradiction {
+    /// The reason, for a person.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Claim => "declares the same key with another value",
+            Self::Negation => "differs by a negation alone",
+        }
+    }
+}
+
+/// What becomes of a new entry.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict {
+    /// It is published.
+    New,
+    /// It is published, linked, and a merge is suggested.
+    Similar {
+        /// The closest entry.
+        to: EntryId,
+        /// Their cosine.
+        cosine: f32,
+    },
+    /// It is not published: the known entry takes its citations.
+    Merge {
+        /// The known entry.
+        into: EntryId,
+        /// Why they are one.
+        sameness: Sameness,
+    },
+    /// It is published, linked, and a review item is opened.
+    Contradicts {
+        /// The known entry.
+        with: EntryId,
+        /// Why they cannot both hold.
+        why: Contradiction,
+    },
+}
+
+/// Decides what becomes of `new`. The order of `neighbours` does not matter.
+///
+/// The same text first, then contradictions, then the highest cosine; ties go to the smallest id.
+/// Only entries of the same table with the same failure mark merge, and only in tables that merge.
+#[must_use]
+pub fn verdict(new: &NewEntry, neighbours: &[Neighbour], thresholds: SpaceThresholds) -> Verdict {
+    assert!(
+        thresholds.similar <= thresholds.merge,
+        "similar is the wider threshold"
+    );
+    let comparable = || {
+        neighbours
+            .iter()
+            .filter(|known| known.failure == new.failure)
+    };
+    let mergeable = || comparable().filter(|known| new.table.merges() && known.table == new.table);
+
+    let hash = ContentHash::of(&new.content);
+    let exact = mergeable()
+        .filter(|known| known.content_hash == hash && contradiction(new, known).is_none());
+    if let Some(into) = exact.map(|known| known.id).min() {
+        return Verdict::Merge {
+            into,
+            sameness: Sameness::Exact,
+        };
+    }
+    let against =
+        comparable().filter_map(|known| contradiction(new, known).map(|why| (known.id, why)));
+    if let Some((with, why)) = against.min_by_key(|(id, _)| *id) {
+        return Verdict::Contradicts { with, why };
+    }
+    match closest(mergeable(), thresholds.similar).first() {
+        Some(&(into, cosine)) if cosine >= thresholds.merge => Verdict::Merge {
+            into,
+            sameness: Sameness::Cosine(cosine),
+        },
+        Some(&(to, cosine)) => Verdict::Similar { to, cosine },
+        None => Verdict::New,
+    }
+}
+
+/// The earlier episodes that a new episode is linked to as their follower: those at or over
+/// `similar`, the closest first, ties by id. Episodes never merge.
+#[must_use]
+pub fn causal_links(
+    new: &NewEntry,
+    neighbours: &[Neighbour],
+    thresholds: SpaceThresholds,
+) -> Vec<(EntryId, f32)> {
+    if new.table != Table::Episodes {
+        return Vec::new();
+    }
+    let mut links = closest(
+        neighbours
+            .iter()
+            .filter(|known| known.table == Table::Episodes),
+        thresholds.similar,
+    );
+    links.truncate(LINKS_MAX);
+    links
+}
+
+/// Whether the two contradict one another, by a rule.
+fn contradiction(new: &NewEntry, known: &Neighbour) -> Option<Contradiction> {
+    if let (Some(ours), Some(theirs)) = (&new.claim, &known.claim)
+        && ours.key == theirs.key
+    {
+        return (ours.value != theirs.value).then_some(Contradiction::Claim);
+    }
+    differ_by_negation(&new.content, &known.content).then_some(Contradiction::Negation)
+}
+
+/// The neighbours at or over `cosine_min`, the closest first, ties by id.
+fn closest<'a>(
+    neighbours: impl Iterator<Item = &'a Neighbour>,
+    cosine_min: f32,
+) -> Vec<(EntryId, f32)> {
+    let mut close: Vec<(EntryId, f32)> = neighbours
+        .filter_map(|known| {
+            known
+                .cosine
+                .filter(|cosine| *cosine >= cosine_min)
+                .map(|cosine| (known.id, cosine))
+        })
+        .collect();
+    close.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    close
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,270 @@
+//! The rules of deduplication, one test each.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::entry::{Binding, Detail, Metadata};
+
+const THRESHOLDS: SpaceThresholds = SpaceThresholds {
+    merge: 0.95,
+    similar: 0.85,
+};
+
+fn id(number: u8) -> EntryId {
+    EntryId::from_bytes([number; 16])
+}
+
+fn new(table: Table, content: &str) -> NewEntry {
+    NewEntry {
+        table,
+        content: content.into(),
+        detail: Detail::Plain,
+        metadata: Metadata::default(),
+        claim: None,
+        citations: Vec::new(),
+        failure: false,
+        binding: Binding::NoRepository,
+        embedding: None,
+    }
+}
+
+fn known(number: u8, table: Table, content: &str, cosine: f32) -> Neighbour {
+    Neighbour {
+        id: id(number),
+        table,
+        failure: false,
+        content: content.into(),
+        content_hash: ContentHash::of(content),
+        claim: None,
+        cosine: Some(cosine),
+    }
+}
+
+fn claim(key: &str, value: &str) -> Option<Claim> {
+    Some(Claim {
+        key: key.into(),
+        value: value.into(),
+    })
+}
+
+fn neighbour() -> impl Strategy<Value = Neighbour> {
+    let table = proptest::sample::select(Table::ALL.to_vec());
+    let content =
+        proptest::sample::select(vec!["it works", "it does not work", "it runs", "other"]);
+    (
+        any::<u8>(),
+        table,
+        content,
+        proptest::option::of(0.5f32..=1.0),
+        any::<bool>(),
+        any::<bool>(),
+    )
+        .prop_map(
+            |(number, table, content, cosine, failure, claims)| Neighbour {
+                cosine,
+                failure,
+                claim: claims.then(|| Claim {
+                    key: "k".into(),
+                    value: content.into(),
+                }),
+                ..known(number, table, content, 0.0)
+            },
+        )
+}
+
+proptest! {
+    #[test]
+    fn the_order_of_neighbours_does_not_matter(
+        table in proptest::sample::select(Table::ALL.to_vec()),
+        mut neighbours in proptest::collection::vec(neighbour(), 0..12),
+        rotate in 0usize..12,
+    ) {
+        neighbours.sort_by_key(|known| known.id);
+        neighbours.dedup_by_key(|known| known.id);
+        let new = NewEntry { claim: claim("k", "it works"), ..new(table, "it works") };
+        let before = (verdict(&new, &neighbours, THRESHOLDS), causal_links(&new, &neighbours, THRESHOLDS));
+        if !neighbours.is_empty() {
+            let by = rotate % neighbours.len();
+            neighbours.rotate_left(by);
+        }
+        prop_assert_eq!(before, (verdict(&new, &neighbours, THRESHOLDS), causal_links(&new, &neighbours, THRESHOLDS)));
+    }
+
+    #[test]
+    fn a_merge_joins_one_table_one_failure_mark_and_no_contradiction(
+        table in proptest::sample::select(Table::ALL.to_vec()),
+        failure: bool,
+        neighbours in proptest::collection::vec(neighbour(), 0..12),
+    ) {
+        let new = NewEntry { failure, claim: claim("k", "it works"), ..new(table, "it works") };
+        if let Verdict::Merge { into, sameness } = verdict(&new, &neighbours, THRESHOLDS) {
+            prop_assert!(table.merges());
+            let justified = neighbours.iter().any(|known| known.id == into
+                && known.table == table
+                && known.failure == failure
+                && contradiction(&new, known).is_none()
+                && match sameness {
+                    Sameness::Exact => known.content_hash == ContentHash::of(&new.content),
+                    Sameness::Cosine(cosine) => known.cosine == Some(cosine) && cosine >= THRESHOLDS.merge,
+                });
+            prop_assert!(justified);
+        }
+    }
+}
+
+#[test]
+fn the_same_text_merges_whatever_its_cosine() {
+    let neighbours = [
+        known(9, Table::Observations, "near", 0.99),
+        known(3, Table::Observations, "a  fact", 0.1),
+    ];
+    let verdict = verdict(&new(Table::Observations, "a fact"), &neighbours, THRESHOLDS);
+    assert_eq!(
+        verdict,
+        Verdict::Merge {
+            into: id(3),
+            sameness: Sameness::Exact
+        }
+    );
+}
+
+#[test]
+fn cosine_decides_between_merge_similar_and_new() {
+    let judge = |cosine| {
+        verdict(
+            &new(Table::Skills, "a"),
+            &[known(1, Table::Skills, "b", cosine)],
+            THRESHOLDS,
+        )
+    };
+    assert_eq!(
+        judge(0.95),
+        Verdict::Merge {
+            into: id(1),
+            sameness: Sameness::Cosine(0.95)
+        }
+    );
+    assert_eq!(
+        judge(0.949),
+        Verdict::Similar {
+            to: id(1),
+            cosine: 0.949
+        }
+    );
+    assert_eq!(
+        judge(0.85),
+        Verdict::Similar {
+            to: id(1),
+            cosine: 0.85
+        }
+    );
+    assert_eq!(judge(0.849), Verdict::New);
+}
+
+#[test]
+fn the_highest_cosine_wins_and_ties_go_to_the_smallest_id() {
+    let neighbours = [
+        known(5, Table::Patterns, "x", 0.97),
+        known(2, Table::Patterns, "y", 0.97),
+        known(1, Table::Patterns, "z", 0.96),
+    ];
+    let verdict = verdict(&new(Table::Patterns, "a"), &neighbours, THRESHOLDS);
+    assert_eq!(
+        verdict,
+        Verdict::Merge {
+            into: id(2),
+            sameness: Sameness::Cosine(0.97)
+        }
+    );
+}
+
+#[test]
+fn failures_and_other_tables_never_merge() {
+    let failure = Neighbour {
+        failure: true,
+        ..known(1, Table::Patterns, "a", 1.0)
+    };
+    assert_eq!(
+        verdict(&new(Table::Patterns, "a"), &[failure], THRESHOLDS),
+        Verdict::New
+    );
+    assert_eq!(
+        verdict(
+            &new(Table::Patterns, "a"),
+            &[known(1, Table::Skills, "a", 1.0)],
+            THRESHOLDS
+        ),
+        Verdict::New
+    );
+    for table in Table::ALL.iter().filter(|table| !table.merges()) {
+        assert_eq!(
+            verdict(&new(*table, "a"), &[known(1, *table, "a", 1.0)], THRESHOLDS),
+            Verdict::New,
+            "{table}"
+        );
+    }
+}
+
+#[test]
+fn other_values_of_one_key_contradict_even_when_the_text_is_the_same() {
+    let ours = NewEntry {
+        claim: claim("http.framework", "axum"),
+        ..new(Table::Observations, "we chose")
+    };
+    let theirs = Neighbour {
+        claim: claim("http.framework", "warp"),
+        ..known(1, Table::Observations, "we chose", 1.0)
+    };
+    assert_eq!(
+        verdict(&ours, core::slice::from_ref(&theirs), THRESHOLDS),
+        Verdict::Contradicts {
+            with: id(1),
+            why: Contradiction::Claim
+        }
+    );
+    let same = Neighbour {
+        claim: ours.claim.clone(),
+        ..theirs
+    };
+    assert_eq!(
+        verdict(&ours, &[same], THRESHOLDS),
+        Verdict::Merge {
+            into: id(1),
+            sameness: Sameness::Exact
+        }
+    );
+}
+
+#[test]
+fn a_negation_never_merges_however_close() {
+    let neighbours = [known(
+        1,
+        Table::Observations,
+        "The cache is thread-safe",
+        0.99,
+    )];
+    assert_eq!(
+        verdict(
+            &new(Table::Observations, "The cache is not thread-safe"),
+            &neighbours,
+            THRESHOLDS
+        ),
+        Verdict::Contradicts {
+            with: id(1),
+            why: Contradiction::Negation
+        }
+    );
+}
+
+#[test]
+fn similar_episodes_are_linked_the_closest_first() {
+    let neighbours = [
+        known(4, Table::Episodes, "a", 0.90),
+        known(2, Table::Episodes, "b", 0.99),
+        known(3, Table::Episodes, "c", 0.84),
+        known(1, Table::Observations, "d", 0.99),
+    ];
+    let links = causal_links(&new(Table::Episodes, "e"), &neighbours, THRESHOLDS);
+    assert_eq!(links, [(id(2), 0.99), (id(4), 0.90)]);
+    assert!(causal_links(&new(Table::Observations, "e"), &neighbours, THRESHOLDS).is_empty());
+}

@@ -1,0 +1,255 @@
+//! Facts: what a rule wants to know before it decides, beyond the state at hand.
+//!
+//! Owns `needs`, which names them, and the form in which they are handed in. Fetching them is the
+//! caller's work. A fetched fact may raise a further question (an entry's line, say), so `needs` is
+//! asked again until nothing is missing, at most [`FACT_ROUNDS_MAX`] times.
+//!
+//! [`FACT_ROUNDS_MAX`]: crate::limits::FACT_ROUNDS_MAX
+
+use std::collections::BTreeMap;
+
+use crate::citation::Citation;
+use crate::command::{Command, Replacement, Submission, VerificationRef};
+use crate::entry::{Table, Version};
+use crate::fingerprint::ContentHash;
+use crate::id::{EntryId, RecordId, VerificationId};
+use crate::ports::{NeighbourRequest, Ranked, SpaceThresholds};
+use crate::promotion::{NewEntry, PublishReport};
+use crate::scope::Scope;
+use crate::state::State;
+use crate::token::TokenHash;
+use crate::verification::Verification;
+
+/// Live neighbours that are looked at before an entry is written.
+const NEIGHBOURS: usize = 8;
+
+/// Names the live entry of a table that has a given text, among failures or among the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HashKey {
+    /// The table.
+    pub table: Table,
+    /// Whether failures or other entries are meant.
+    pub failure: bool,
+    /// The text's hash.
+    pub hash: ContentHash,
+}
+
+/// What sort of staged record stands at a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordFact {
+    /// None.
+    Missing,
+    /// A log record or a memory event.
+    Log,
+    /// A terminal snapshot.
+    Snapshot,
+}
+
+/// One thing that a rule wants to know.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Need {
+    /// The head of an entry of the scope. Goes into the state.
+    Head(EntryId),
+    /// The entry that has a text. Goes into the state.
+    ByHash(HashKey),
+    /// The token with a hash. Goes into the state.
+    Token(TokenHash),
+    /// One version of an entry of the scope.
+    Version(EntryId, u64),
+    /// What stands at a position.
+    Record(RecordId),
+    /// A recorded verification.
+    Verification(VerificationRef),
+    /// The mark that a promotion left in this scope's slot.
+    Mark(Scope, VerificationId),
+    /// The neighbours of the command's entry with this number.
+    Neighbours(usize, Box<NeighbourRequest>),
+}
+
+/// The answers, for one command.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Versions of entries.
+    pub versions: BTreeMap<EntryId, Option<Version>>,
+    /// What stands at positions.
+    pub records: BTreeMap<RecordId, RecordFact>,
+    /// Recorded verifications.
+    pub verifications: BTreeMap<VerificationRef, Option<Verification>>,
+    /// What promotions published before.
+    pub marks: BTreeMap<(Scope, VerificationId), Option<PublishReport>>,
+    /// Neighbours of the command's entries, by the entry's number in the command.
+    pub neighbours: BTreeMap<usize, Vec<Ranked>>,
+    /// The thresholds of the space that the command's vectors lie in.
+    pub thresholds: Option<SpaceThresholds>,
+}
+
+/// What is still to be fetched before `submission` can be decided.
+#[must_use]
+pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need> {
+    let mut ask = Ask { state, facts, scope: &submission.scope, needs: Vec::new() };
+    match &submission.command {
+        Command::RecordVerification(said) => ask.records(&said.citations),
+        Command::PutEntry { entry, verification } => {
+            ask.records(&entry.citations);
+            ask.verification(verification.as_ref());
+            ask.entry(0, entry);
+        }
+        Command::AmendEntry(amend) => {
+            ask.records(&amend.citations);
+            ask.verification(amend.verification.as_ref());
+            ask.head_with_text(amend.entry);
+            ask.by_new_text(amend.entry, &amend.content);
+        }
+        Command::Supersede(supersede) => {
+            ask.verification(supersede.verification.as_ref());
+            ask.line(supersede.old);
+            match &supersede.new {
+                Replacement::Existing(id) => ask.head_with_text(*id),
+                Replacement::New(entry) => {
+                    ask.records(&entry.citations);
+                    ask.by_hash(hash_key(entry));
+                }
+            }
+        }
+        Command::Publish(publish) => {
+            let mark = (publish.source.clone(), publish.verification.id);
+            if !facts.marks.contains_key(&mark) {
+                ask.needs.push(Need::Mark(mark.0, mark.1));
+            }
+            for (number, product) in publish.products.iter().enumerate() {
+                ask.entry(number, product);
+            }
+        }
+        Command::NotePromoted { verification, .. } => {
+            ask.verification(Some(&VerificationRef { task: submission.scope.clone(), id: *verification }));
+        }
+        Command::MintToken { hash, .. } | Command::RevokeToken { hash } => ask.token(*hash),
+        Command::OpenTask { .. }
+        | Command::Append { .. }
+        | Command::MarkStuck { .. }
+        | Command::ClearStuck
+        | Command::CloseTask { .. }
+        | Command::ArchiveTask => {}
+    }
+    ask.needs
+}
+
+/// The key under which an entry's text is looked up.
+#[must_use]
+pub fn hash_key(entry: &NewEntry) -> HashKey {
+    HashKey { table: entry.table, failure: entry.failure, hash: ContentHash::of(&entry.content) }
+}
+
+struct Ask<'a> {
+    state: &'a State,
+    facts: &'a Facts,
+    scope: &'a Scope,
+    needs: Vec<Need>,
+}
+
+impl Ask<'_> {
+    fn records(&mut self, citations: &[Citation]) {
+        for id in citations.iter().filter_map(Citation::record) {
+            let asked = self.needs.iter().any(|need| matches!(need, Need::Record(other) if other == id));
+            if !self.facts.records.contains_key(id) && !asked {
+                self.needs.push(Need::Record(id.clone()));
+            }
+        }
+    }
+
+    fn verification(&mut self, verification: Option<&VerificationRef>) {
+        if let Some(named) = verification
+            && !self.facts.verifications.contains_key(named)
+        {
+            self.needs.push(Need::Verification(named.clone()));
+        }
+    }
+
+    fn head(&mut self, id: EntryId) {
+        let asked = self.needs.iter().any(|need| matches!(need, Need::Head(other) if *other == id));
+        if !self.state.knows_head(id) && !asked {
+            self.needs.push(Need::Head(id));
+        }
+    }
+
+    fn by_hash(&mut self, key: HashKey) {
+        let asked = self.needs.iter().any(|need| matches!(need, Need::ByHash(other) if *other == key));
+        if !self.state.knows_hash(&key) && !asked {
+            self.needs.push(Need::ByHash(key));
+        }
+    }
+
+    /// A head, and whether its text is the one that its table finds by hash.
+    fn head_with_text(&mut self, id: EntryId) {
+        self.head(id);
+        if let Some(head) = self.state.head(id) {
+            self.by_hash(HashKey { table: head.table, failure: head.failure, hash: head.content_hash });
+        }
+    }
+
+    fn by_new_text(&mut self, id: EntryId, content: &str) {
+        if let Some(head) = self.state.head(id) {
+            self.by_hash(HashKey { table: head.table, failure: head.failure, hash: ContentHash::of(content) });
+        }
+    }
+
+    /// A head, and the first entry of its line, which knows who heads the line now.
+    fn line(&mut self, id: EntryId) {
+        self.head_with_text(id);
+        if let Some(head) = self.state.head(id) {
+            self.head(head.line);
+            if let Some(first) = self.state.head(head.line) {
+                self.head(first.line_head);
+            }
+        }
+    }
+
+    fn token(&mut self, hash: TokenHash) {
+        if !self.state.knows_token(&hash) {
+            self.needs.push(Need::Token(hash));
+        }
+    }
+
+    /// Everything that may be the same as, or close to, an entry that is to be written.
+    fn entry(&mut self, number: usize, entry: &NewEntry) {
+        let links = entry.table == Table::Episodes;
+        if !entry.table.merges() && !links {
+            return;
+        }
+        let key = hash_key(entry);
+        self.by_hash(key);
+        if let Some(same) = self.state.by_hash(&key) {
+            self.candidate(same);
+        }
+        let Some(embedding) = &entry.embedding else { return };
+        let Some(thresholds) = self.facts.thresholds else { return };
+        match self.facts.neighbours.get(&number) {
+            None => self.needs.push(Need::Neighbours(
+                number,
+                Box::new(NeighbourRequest {
+                    scope: self.scope.clone(),
+                    table: entry.table,
+                    failure: entry.failure,
+                    embedding: embedding.clone(),
+                    cosine_min: thresholds.similar,
+                    limit: NEIGHBOURS,
+                }),
+            )),
+            Some(close) => {
+                for neighbour in close {
+                    self.candidate(neighbour.entry);
+                }
+            }
+        }
+    }
+
+    fn candidate(&mut self, id: EntryId) {
+        self.head(id);
+        if let Some(head) = self.state.head(id) {
+            let asked = self.needs.iter().any(|need| matches!(need, Need::Version(other, _) if *other == id));
+            if !self.facts.versions.contains_key(&id) && !self.state.is_fresh(id) && !asked {
+                self.needs.push(Need::Version(id, head.version));
+            }
+        }
+    }
+}

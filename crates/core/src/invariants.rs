@@ -1,0 +1,382 @@
+//! The invariants of the architecture's section 9, as functions over data.
+//!
+//! Owns what must hold of what is stored, whatever wrote it: audits, tests and simulations ask the
+//! same functions. It must not know how rows are read. Each function says which invariant it is.
+
+use core::fmt;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::chain::{self, Header, StoredEvent, Tip};
+use crate::command::Digest;
+use crate::entry::{Head, Status};
+use crate::event::{Body, EntryAmended, EntryCreated};
+use crate::id::{CommandId, EntryId, Seq};
+use crate::permission::{Access, Control, allows, entry_rule};
+use crate::principal::{Actor, PrincipalKind};
+use crate::scope::{Level, Scope};
+use crate::state::State;
+use crate::verification::{Outcome, Verification};
+
+/// Which invariant is meant. The numbers are those of the architecture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Invariant {
+    /// 1: no gap and no fork in an event sequence or version chain; exactly one active version.
+    Chained,
+    /// 2: an acknowledged write is never lost, and applies once.
+    AppliedOnce,
+    /// 3: no two epochs of a slot commit past a takeover.
+    Fenced,
+    /// 5: nothing is published without its verification and, where required, its citations.
+    Backed,
+    /// 6: every write satisfied the permission table.
+    Permitted,
+    /// 7: the view equals the fold of the events.
+    ViewIsFold,
+    /// 8: reads never go back in time for one client.
+    ReadsGoForward,
+}
+
+impl Invariant {
+    /// What the invariant says.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Chained => "no gap and no fork",
+            Self::AppliedOnce => "applied once",
+            Self::Fenced => "one epoch after another",
+            Self::Backed => "nothing without its verification",
+            Self::Permitted => "every write permitted",
+            Self::ViewIsFold => "the view is the fold of the events",
+            Self::ReadsGoForward => "reads go forward",
+        }
+    }
+}
+
+/// An invariant that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Which one.
+    pub invariant: Invariant,
+    /// What was found instead.
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.what, self.invariant.as_str())
+    }
+}
+
+impl core::error::Error for Violation {}
+
+fn broken<T>(invariant: Invariant, what: impl Into<String>) -> Result<T, Violation> {
+    Err(Violation { invariant, what: what.into() })
+}
+
+fn ensure(holds: bool, invariant: Invariant, what: impl FnOnce() -> String) -> Result<(), Violation> {
+    if holds { Ok(()) } else { broken(invariant, what()) }
+}
+
+/// Invariant 1, one event: it follows `tip`, holds what it committed to, is of the kind that its
+/// header says, and its content is there. Moves the tip onto it.
+///
+/// # Errors
+/// What does not hold; the tip then stays.
+pub fn event_follows(tip: &mut Tip, event: &StoredEvent) -> Result<(Header, Body), Violation> {
+    let mut next = *tip;
+    let refused = |why: chain::Broken| Violation { invariant: Invariant::Chained, what: why.to_string() };
+    let header = chain::verify(&mut next, event).map_err(refused)?;
+    let Some(body) = event.decode_body().map_err(refused)? else {
+        return broken(Invariant::Chained, "the content is missing, and nothing says that it was erased");
+    };
+    let kind = header.kind;
+    ensure(body.kind() == kind, Invariant::Chained, || format!("the content of a {} is another", kind.as_str()))?;
+    *tip = next;
+    Ok((header, body))
+}
+
+/// Invariant 1, what an event does: it changes only what is there, gives each entry one version
+/// after the other, and replaces no entry twice. What passes can be applied to `state`.
+///
+/// # Errors
+/// What does not hold.
+pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
+    let chained = |holds: bool, what: String| ensure(holds, Invariant::Chained, || what);
+    let known = |id: EntryId| match state.head(id) {
+        Some(head) => Ok(head),
+        None => broken(Invariant::Chained, format!("entry {id} was never made")),
+    };
+    match body {
+        Body::RecordAppended(_) | Body::Denied { .. } | Body::Published { .. } => Ok(()),
+        Body::TaskOpened { .. } => chained(state.task().is_none(), "the task was opened before".into()),
+        Body::StuckMarked { .. }
+        | Body::StuckCleared
+        | Body::TaskClosed { .. }
+        | Body::TaskArchived
+        | Body::VerificationRecorded(_)
+        | Body::Promoted { .. } => chained(state.task().is_some(), "the task was never opened".into()),
+        Body::EntryCreated(created) => {
+            chained(state.head(created.id).is_none(), format!("entry {} was made before", created.id))
+        }
+        Body::EntryAmended(amended) => {
+            let active = known(amended.id)?.version;
+            let what = format!("version {} of {} follows version {active}", amended.version, amended.id);
+            chained(amended.version == active + 1, what)
+        }
+        Body::Merged(merged) => known(merged.into).map(drop),
+        Body::Linked { entry, .. } => known(*entry).map(drop),
+        Body::Superseded { new, old, line, .. } => {
+            let (new, old, first) = (known(*new)?, known(*old)?, known(*line)?);
+            chained(old.lifecycle.superseded_by.is_none(), format!("entry {} was replaced before", old.id))?;
+            chained(new.lifecycle.supersedes.is_none(), format!("entry {} replaced another before", new.id))?;
+            let heads = old.line == first.id && first.line_head == old.id && new.id != old.id;
+            chained(heads, format!("entry {} does not head the line of {}", old.id, first.id))
+        }
+        Body::TokenMinted { hash, .. } => chained(state.token(hash).is_none(), "the token was made before".into()),
+        Body::TokenRevoked { hash, token } => {
+            let same = state.token(hash).is_some_and(|known| known.id == *token);
+            chained(same, format!("token {token} was never made"))
+        }
+    }
+}
+
+/// Invariant 1, the versions of an entry: 1, 2, 3 and so on, and the last one is the active one.
+///
+/// # Errors
+/// What does not hold.
+pub fn one_active_version(head: &Head, versions: impl IntoIterator<Item = u64>) -> Result<(), Violation> {
+    let mut last = 0;
+    for number in versions {
+        let what = || format!("version {number} of {} follows version {last}", head.id);
+        ensure(number == last + 1, Invariant::Chained, what)?;
+        last = number;
+    }
+    let what = || format!("version {} of {} is active, but {last} is the last", head.version, head.id);
+    ensure(head.version == last, Invariant::Chained, what)
+}
+
+/// Invariant 1, a line of supersessions from its first entry on: each entry is replaced by the
+/// next, all but the last are deprecated, and the first one knows the last.
+///
+/// # Errors
+/// What does not hold.
+pub fn one_head_of_line(line: &[Head]) -> Result<(), Violation> {
+    let (Some(first), Some(last)) = (line.first(), line.last()) else {
+        return broken(Invariant::Chained, "a line has at least one entry");
+    };
+    let chained = |holds: bool, what: String| ensure(holds, Invariant::Chained, || what);
+    for pair in line.windows(2) {
+        let [old, new] = pair else { continue };
+        let linked = old.lifecycle.superseded_by == Some(new.id) && new.lifecycle.supersedes == Some(old.id);
+        chained(linked, format!("entries {} and {} do not name one another", old.id, new.id))?;
+        chained(!old.status.is_live(), format!("entry {} was replaced, but is {}", old.id, old.status))?;
+    }
+    let ids: BTreeSet<EntryId> = line.iter().map(|head| head.id).collect();
+    chained(ids.len() == line.len(), format!("the line of {} returns to itself", first.id))?;
+    let of_line = line.iter().all(|head| head.line == first.id);
+    chained(of_line, format!("an entry of the line of {} names another line", first.id))?;
+    chained(first.lifecycle.supersedes.is_none(), format!("entry {} is not the first of its line", first.id))?;
+    let ends = last.lifecycle.superseded_by.is_none() && first.line_head == last.id;
+    chained(ends, format!("entry {} does not head the line of {}", last.id, first.id))
+}
+
+/// Invariant 2: what was acknowledged is what is stored, by command and body, and each command once.
+///
+/// # Errors
+/// What does not hold.
+pub fn acknowledged_is_stored_once(
+    acknowledged: &BTreeSet<(CommandId, Digest)>,
+    stored: impl IntoIterator<Item = (CommandId, Digest)>,
+) -> Result<(), Violation> {
+    let mut found = BTreeMap::new();
+    for (command, digest) in stored {
+        let first = found.insert(command, digest).is_none();
+        ensure(first, Invariant::AppliedOnce, || format!("command {command} was applied twice"))?;
+    }
+    for (command, digest) in acknowledged {
+        match found.remove(command) {
+            None => return broken(Invariant::AppliedOnce, format!("command {command} was acknowledged and is lost")),
+            Some(stored) => {
+                let what = || format!("command {command} was applied with another body");
+                ensure(stored == *digest, Invariant::AppliedOnce, what)?;
+            }
+        }
+    }
+    match found.first_key_value() {
+        None => Ok(()),
+        Some((command, _)) => broken(Invariant::AppliedOnce, format!("command {command} was never acknowledged")),
+    }
+}
+
+/// Invariant 3, within one scope: an event's epoch is never lower than that of the one before it.
+///
+/// # Errors
+/// What does not hold.
+pub fn epoch_follows(before: Option<&Header>, header: &Header) -> Result<(), Violation> {
+    let before = before.map_or(header.epoch, |before| before.epoch);
+    let what = || format!("epoch {} commits after epoch {before}", header.epoch);
+    ensure(header.epoch >= before, Invariant::Fenced, what)
+}
+
+/// Invariant 6: whoever gave a command was allowed to. `bodies` are all events of the command but
+/// its records, for which [`record_permitted`] speaks.
+///
+/// # Errors
+/// What does not hold.
+pub fn command_permitted(scope: &Scope, actor: &Actor, bodies: &[Body]) -> Result<(), Violation> {
+    let publishes = bodies.iter().any(|body| matches!(body, Body::Published { .. }));
+    for body in bodies {
+        let Some(access) = access_of(body, publishes) else { continue };
+        permitted(scope, actor, access)?;
+    }
+    Ok(())
+}
+
+/// Invariant 6, for an appended record.
+///
+/// # Errors
+/// What does not hold.
+pub fn record_permitted(scope: &Scope, actor: &Actor) -> Result<(), Violation> {
+    permitted(scope, actor, Access::Control(Control::AppendLog))
+}
+
+fn permitted(scope: &Scope, actor: &Actor, access: Access) -> Result<(), Violation> {
+    let level = scope.level();
+    let what = || format!("{} does not allow it to {actor} in a {level}", access.rule(level));
+    ensure(allows(actor.kind, access, level), Invariant::Permitted, what)
+}
+
+/// What leave an event needed; none when it is no write of its actor's.
+const fn access_of(body: &Body, publishes: bool) -> Option<Access> {
+    Some(match body {
+        Body::Denied { .. } => return None,
+        Body::TaskOpened { .. } => Access::Control(Control::OpenTask),
+        Body::RecordAppended(_) => Access::Control(Control::AppendLog),
+        Body::StuckMarked { .. } => Access::Control(Control::MarkStuck),
+        Body::StuckCleared => Access::Control(Control::ClearStuck),
+        Body::TaskClosed { .. } => Access::Control(Control::CloseTask),
+        Body::TaskArchived => Access::Control(Control::Maintain),
+        Body::VerificationRecorded(_) => Access::Control(Control::RecordVerification),
+        Body::Promoted { .. } | Body::Published { .. } => Access::CarryOut,
+        Body::EntryCreated(_)
+        | Body::EntryAmended(_)
+        | Body::Merged(_)
+        | Body::Superseded { .. }
+        | Body::Linked { .. } => {
+            if publishes {
+                Access::CarryOut
+            } else {
+                Access::Entries
+            }
+        }
+        Body::TokenMinted { token, .. } => match token.actor.kind {
+            PrincipalKind::Agent => Access::Control(Control::MintAgentToken),
+            _ => Access::Control(Control::ManageTokens),
+        },
+        Body::TokenRevoked { .. } => Access::Control(Control::ManageTokens),
+    })
+}
+
+/// Invariant 5: what a command publishes rests on what it must rest on. `verification` is the one
+/// that the command's `PUBLISHED` names, as its source recorded it; none when there is none.
+///
+/// # Errors
+/// What does not hold.
+pub fn command_backed(scope: &Scope, bodies: &[Body], verification: Option<&Verification>) -> Result<(), Violation> {
+    let published = bodies.iter().find_map(|body| match body {
+        Body::Published { source, verification, .. } => Some((source, *verification)),
+        _ => None,
+    });
+    if let Some((source, id)) = published {
+        let Some(found) = verification.filter(|found| found.id == id) else {
+            return broken(Invariant::Backed, format!("verification {id} of {source} was never recorded"));
+        };
+        let upward = found.target == *scope && scope.contains(source) && scope != source;
+        ensure(upward, Invariant::Backed, || format!("verification {id} names {}, not {scope}", found.target))?;
+    }
+    for body in bodies {
+        match body {
+            Body::EntryCreated(created) => created_backed(scope, created, published.and(verification))?,
+            Body::EntryAmended(amended) => amended_backed(scope, amended)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn created_backed(scope: &Scope, created: &EntryCreated, promotion: Option<&Verification>) -> Result<(), Violation> {
+    let backed = |holds: bool, what: &str| {
+        ensure(holds, Invariant::Backed, || format!("entry {} {what}", created.id))
+    };
+    let named = created.promotion == promotion.map(|verification| verification.id);
+    backed(named, "names a promotion that did not publish it")?;
+    let verifies = created.citations.iter().any(|citation| citation.can_verify());
+    if let Some(verification) = promotion {
+        let failed = verification.said.outcome == Outcome::Failed;
+        backed(created.failure == failed, "does not tell what its verification said")?;
+    } else if entry_rule(scope.level()).needs_verification {
+        backed(verifies, "rests on no verification")?;
+    }
+    backed(!created.failure || created.status == Status::Hypothesis, "tells of a failure, and is no hypothesis")?;
+    backed(created.status == Status::Hypothesis || verifies, "is verified by nothing")?;
+    let cites = created.table.kind().needs_citation() && scope.level() > Level::Worktree;
+    backed(!cites || !created.citations.is_empty(), "cites nothing")
+}
+
+fn amended_backed(scope: &Scope, amended: &EntryAmended) -> Result<(), Violation> {
+    let verifies = amended.citations.iter().any(|citation| citation.can_verify());
+    let needs = entry_rule(scope.level()).needs_verification || amended.status != Status::Hypothesis;
+    ensure(verifies || !needs, Invariant::Backed, || {
+        format!("version {} of {} rests on no verification", amended.version, amended.id)
+    })
+}
+
+/// Where a stored row differs from the one that the events give.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RowDifference<K> {
+    /// The row is not there.
+    Missing(K),
+    /// The row holds something else.
+    Differs(K),
+    /// No event gave the row.
+    Unexplained(K),
+}
+
+/// Invariant 7: the rows that are there are those that the events give, with the same values.
+/// `stored` goes through the rows in rising order of their keys. All differences, in that order.
+pub fn view_is_fold<K: Ord + Clone, V: PartialEq>(
+    expected: &BTreeMap<K, V>,
+    stored: impl IntoIterator<Item = (K, V)>,
+) -> Vec<RowDifference<K>> {
+    let mut differences = Vec::new();
+    let mut expected = expected.iter().peekable();
+    for (key, value) in stored {
+        while let Some((missing, _)) = expected.next_if(|(next, _)| **next < key) {
+            differences.push(RowDifference::Missing(missing.clone()));
+        }
+        match expected.next_if(|(next, _)| **next == key) {
+            None => differences.push(RowDifference::Unexplained(key)),
+            Some((_, same)) if *same == value => {}
+            Some(_) => differences.push(RowDifference::Differs(key)),
+        }
+    }
+    differences.extend(expected.map(|(missing, _)| RowDifference::Missing(missing.clone())));
+    differences
+}
+
+/// Invariant 8: what one client read of each scope, in the order of its reads, never goes back.
+///
+/// # Errors
+/// What does not hold.
+pub fn reads_go_forward<'a>(reads: impl IntoIterator<Item = (&'a Scope, Seq)>) -> Result<(), Violation> {
+    let mut seen: BTreeMap<&Scope, Seq> = BTreeMap::new();
+    for (scope, seq) in reads {
+        let before = seen.insert(scope, seq).unwrap_or(Seq::ZERO);
+        let what = || format!("{scope} was read at {seq} after it was read at {before}");
+        ensure(seq >= before, Invariant::ReadsGoForward, what)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,41 @@
+//! The rules of Sillok, and nothing else.
+//!
+//! This crate owns every decision the system takes: what a scope is, who may write where, how a
+//! command becomes events, how trust grows and decays, how an event chain is sealed. It is pure:
+//! time, randomness and facts about the world are arguments. It must not know stores, transports,
+//! runtimes or clocks.
+
+pub mod chain;
+pub mod citation;
+pub mod command;
+pub mod config;
+pub mod decay;
+pub mod decide;
+pub mod dedup;
+pub mod entry;
+pub mod error;
+pub mod event;
+pub mod facts;
+pub mod fingerprint;
+pub mod id;
+pub mod invariants;
+pub mod limits;
+pub mod permission;
+pub mod ports;
+pub mod principal;
+pub mod promotion;
+pub mod provenance;
+pub mod recall;
+pub mod scope;
+pub mod secret;
+pub mod slot;
+pub mod staging;
+pub mod stamp;
+pub mod state;
+pub mod task;
+pub mod time;
+pub mod token;
+pub mod trust;
+pub mod verification;
+
+pub use error::{Error, ErrorCode};

@@ -1,0 +1,83 @@
+//! Every bound of the system, in one place.
+//!
+//! A bound here is part of the contract: a request over it is refused with `too_large`, a queue at
+//! it answers `busy`. What an operator may tune lives in the typed configuration instead.
+
+/// Characters in one segment of a scope path.
+pub const SEGMENT_CHARS_MAX: usize = 128;
+/// Characters in a principal's id.
+pub const PRINCIPAL_ID_CHARS_MAX: usize = 128;
+
+/// Bytes of content in one staged record.
+pub const RECORD_BYTES_MAX: usize = 8 << 20;
+/// Bytes of content that are stored inside the event itself; more is chunked.
+pub const INLINE_BYTES_MAX: usize = 64 << 10;
+/// Bytes of one chunk of large content.
+pub const CHUNK_BYTES: usize = 64 << 10;
+/// Bytes of the JSON metadata of a record or an entry.
+pub const METADATA_BYTES_MAX: usize = 16 << 10;
+/// Records in one append command.
+pub const RECORDS_PER_COMMAND_MAX: usize = 1_000;
+/// Bytes of record contents in one append command of more than one record.
+pub const APPEND_BYTES_MAX: usize = 8 << 20;
+
+/// Bytes of an entry's content.
+pub const ENTRY_BYTES_MAX: usize = 32 << 10;
+/// Citations on one entry.
+pub const CITATIONS_MAX: usize = 64;
+/// Bytes of any short text: a title, a reason, a run id, a test's name, a path.
+pub const SHORT_TEXT_BYTES_MAX: usize = 4 << 10;
+/// Bytes of an error text or of an approach that was tried.
+pub const ERROR_TEXT_BYTES_MAX: usize = 32 << 10;
+/// Entries that one promotion publishes.
+pub const PRODUCTS_MAX: usize = 256;
+/// Records that one promotion reads.
+pub const PROMOTION_RECORDS_MAX: usize = 100_000;
+/// Tags, links and validations that one entry's head keeps.
+pub const LINKS_MAX: usize = 256;
+/// Dimensions of an embedding.
+pub const EMBEDDING_DIMENSIONS_MAX: usize = 4_096;
+
+/// Commands that become one transaction.
+pub const BATCH_COMMANDS_MAX: usize = 64;
+/// Bytes of commands that become one transaction.
+pub const BATCH_BYTES_MAX: usize = 256 << 10;
+/// Events that become one transaction.
+pub const BATCH_EVENTS_MAX: usize = 4_096;
+
+/// Commands that may wait for one scope.
+pub const SCOPE_QUEUE_MAX: usize = 1_024;
+/// Commands that may wait in one node.
+pub const NODE_QUEUE_MAX: usize = 16_384;
+/// Bytes of commands that may wait in one node.
+pub const NODE_QUEUE_BYTES_MAX: usize = 256 << 20;
+/// How often `needs` may ask for further facts about one command.
+pub const FACT_ROUNDS_MAX: usize = 4;
+
+/// Results of one recall.
+pub const RECALL_RESULTS_MAX: usize = 200;
+/// Candidates that an index returns per list for one recall.
+pub const RECALL_CANDIDATES_MAX: usize = 1_000;
+/// Bytes of a recall's query.
+pub const QUERY_BYTES_MAX: usize = 8 << 10;
+/// Rows of one page of any listing.
+pub const PAGE_ROWS_MAX: usize = 1_000;
+/// Bytes of content after which a page of any listing ends; its last row may go over it.
+pub const PAGE_BYTES_MAX: usize = 16 << 20;
+/// Rows that one page of a filtered listing looks at.
+pub const PAGE_SCAN_ROWS_MAX: usize = 10_000;
+
+/// How far a client's record time or command id may lie ahead of the node's clock, in ms.
+pub const CLOCK_AHEAD_MS_MAX: u64 = 5 * 60 * 1_000;
+/// How far a node's clock may lie behind the last event of a scope before it refuses to write.
+pub const CLOCK_BEHIND_MS_MAX: u64 = 5 * 60 * 1_000;
+/// The longest span over which a command may be retried: hooks spool offline for 30 days.
+pub const COMMAND_RETRY_MS_MAX: u64 = 31 * 24 * 60 * 60 * 1_000;
+
+/// Lifetime of a token, in ms: ten years for a person's, a week for one that an orchestrator mints.
+pub const TOKEN_LIFETIME_MS_MAX: u64 = 3_653 * 24 * 60 * 60 * 1_000;
+/// Lifetime of a token that an orchestrator mints for an agent, in ms.
+pub const AGENT_TOKEN_LIFETIME_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
+
+/// At most one denial in this span is written to a scope's log, in ms; the rest are counted.
+pub const DENIAL_SAMPLE_MS: u64 = 1_000;

@@ -1,0 +1,221 @@
+//! Permissions: the two tables that say who may do what, where.
+//!
+//! Owns both tables, each once. Every transport and every command is checked against them, and
+//! nothing else grants anything.
+
+use crate::error::Error;
+use crate::principal::{Principal, PrincipalKind};
+use crate::scope::{Level, Scope};
+
+/// One row of the table of entry writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntryRule {
+    /// The level of the scope that is written to.
+    pub level: Level,
+    /// The rule's name, as a denial gives it.
+    pub name: &'static str,
+    /// Who may write entries there.
+    pub writers: &'static [PrincipalKind],
+    /// Whether a write rests on a passed verification, or on a person's own word.
+    pub needs_verification: bool,
+}
+
+/// Who may write entries. One row for each level, narrowest first.
+pub const ENTRY_WRITES: [EntryRule; 4] = [
+    EntryRule {
+        level: Level::Task,
+        name: "entries/task",
+        writers: &[PrincipalKind::Agent, PrincipalKind::Orchestrator],
+        needs_verification: false,
+    },
+    EntryRule {
+        level: Level::Worktree,
+        name: "entries/worktree",
+        writers: &[PrincipalKind::Agent, PrincipalKind::Orchestrator],
+        needs_verification: false,
+    },
+    EntryRule {
+        level: Level::Project,
+        name: "entries/project",
+        writers: &[PrincipalKind::Orchestrator, PrincipalKind::Human],
+        needs_verification: true,
+    },
+    EntryRule {
+        level: Level::Org,
+        name: "entries/org",
+        writers: &[PrincipalKind::Human, PrincipalKind::System],
+        needs_verification: true,
+    },
+];
+
+/// A control command, as the second table names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Control {
+    /// Open a task.
+    OpenTask,
+    /// Append to a task's log.
+    AppendLog,
+    /// Record a verification.
+    RecordVerification,
+    /// Close a task.
+    CloseTask,
+    /// Mark a task stuck.
+    MarkStuck,
+    /// Clear that mark.
+    ClearStuck,
+    /// Archive, prune, expire.
+    Maintain,
+    /// Make a short-lived, narrower token for an agent.
+    MintAgentToken,
+    /// All else about tokens.
+    ManageTokens,
+}
+
+/// One row of the table of control commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ControlRule {
+    /// The command.
+    pub control: Control,
+    /// The rule's name, as a denial gives it.
+    pub name: &'static str,
+    /// Whether an agent, an orchestrator, a human, the system may, in this order.
+    pub allowed: [bool; 4],
+}
+
+/// Who may give which control command.
+pub const CONTROLS: [ControlRule; 9] = [
+    ControlRule { control: Control::OpenTask, name: "control/open_task", allowed: [true, true, true, true] },
+    ControlRule { control: Control::AppendLog, name: "control/append_log", allowed: [true, true, true, true] },
+    ControlRule {
+        control: Control::RecordVerification,
+        name: "control/record_verification",
+        allowed: [false, true, true, true],
+    },
+    ControlRule { control: Control::CloseTask, name: "control/close_task", allowed: [false, true, true, true] },
+    ControlRule { control: Control::MarkStuck, name: "control/mark_stuck", allowed: [true, true, true, true] },
+    ControlRule { control: Control::ClearStuck, name: "control/clear_stuck", allowed: [false, true, true, false] },
+    ControlRule { control: Control::Maintain, name: "control/maintain", allowed: [false, false, false, true] },
+    ControlRule {
+        control: Control::MintAgentToken,
+        name: "control/mint_agent_token",
+        allowed: [false, true, true, false],
+    },
+    ControlRule { control: Control::ManageTokens, name: "control/manage_tokens", allowed: [false, false, true, false] },
+];
+
+/// What a command needs leave for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Write an entry in the scope.
+    Entries,
+    /// Give a control command to the scope.
+    Control(Control),
+    /// Carry out what a recorded verification authorised. Only the server itself asks for this:
+    /// no request from outside becomes such a command.
+    CarryOut,
+}
+
+impl Access {
+    /// The name of the rule that decides it for a scope of `level`.
+    #[must_use]
+    pub fn rule(self, level: Level) -> &'static str {
+        match self {
+            Self::Entries => entry_rule(level).name,
+            Self::Control(control) => control_rule(control).name,
+            Self::CarryOut => "carry_out",
+        }
+    }
+}
+
+/// The row of entry writes for a level.
+#[must_use]
+pub fn entry_rule(level: Level) -> &'static EntryRule {
+    ENTRY_WRITES.iter().find(|rule| rule.level == level).expect("the table has a row for every level")
+}
+
+/// The row of a control command.
+#[must_use]
+pub fn control_rule(control: Control) -> &'static ControlRule {
+    CONTROLS.iter().find(|rule| rule.control == control).expect("the table has a row for every command")
+}
+
+/// Whether a principal of `kind` has the access in a scope of `level`, wherever its token reaches.
+#[must_use]
+pub fn allows(kind: PrincipalKind, access: Access, level: Level) -> bool {
+    match access {
+        Access::Entries => entry_rule(level).writers.contains(&kind),
+        Access::Control(control) => {
+            let column = PrincipalKind::ALL.iter().position(|k| *k == kind);
+            control_rule(control).allowed[column.expect("every kind has a column")]
+        }
+        Access::CarryOut => kind == PrincipalKind::System,
+    }
+}
+
+/// Checks that the principal's token covers the scope and that its kind has the access there.
+///
+/// # Errors
+/// `forbidden`, naming the rule: `token/scope` when the token does not reach the scope.
+pub fn authorize(principal: &Principal, access: Access, scope: &Scope) -> Result<(), Error> {
+    if !principal.prefix.covers(scope) {
+        return Err(Error::forbidden(
+            "token/scope",
+            format!("the token of {} covers {}, not {scope}", principal.actor, principal.prefix),
+        ));
+    }
+    if !allows(principal.kind(), access, scope.level()) {
+        let rule = access.rule(scope.level());
+        return Err(Error::forbidden(rule, format!("{rule} does not allow it to a principal of kind {}", principal.kind())));
+    }
+    Ok(())
+}
+
+/// Checks that the principal may read the logs, tails and audits of a scope.
+///
+/// # Errors
+/// `forbidden` with rule `token/scope`.
+pub fn authorize_read(principal: &Principal, scope: &Scope) -> Result<(), Error> {
+    if principal.prefix.covers(scope) {
+        return Ok(());
+    }
+    Err(Error::forbidden("token/scope", format!("the token of {} does not cover {scope}", principal.actor)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::principal::{Actor, PrincipalId};
+
+    #[test]
+    fn entry_writes_are_those_of_the_specification() {
+        let row = |level| {
+            PrincipalKind::ALL.map(|kind| allows(kind, Access::Entries, level))
+        };
+        assert_eq!(row(Level::Task), [true, true, false, false]);
+        assert_eq!(row(Level::Worktree), [true, true, false, false]);
+        assert_eq!(row(Level::Project), [false, true, true, false]);
+        assert_eq!(row(Level::Org), [false, false, true, true]);
+        assert_eq!(Level::ALL.map(|level| entry_rule(level).needs_verification), [false, false, true, true]);
+    }
+
+    #[test]
+    fn every_control_has_exactly_one_row() {
+        for rule in CONTROLS {
+            assert_eq!(CONTROLS.iter().filter(|other| other.control == rule.control).count(), 1);
+            assert_eq!(CONTROLS.iter().filter(|other| other.name == rule.name).count(), 1);
+        }
+    }
+
+    #[test]
+    fn a_token_reaches_no_further_than_its_prefix() {
+        let principal = Principal {
+            actor: Actor { kind: PrincipalKind::Human, id: PrincipalId::parse("kim").unwrap() },
+            prefix: "org/a/project/b".parse().unwrap(),
+        };
+        let other = Scope::parse("org/a/project/c").unwrap();
+        let error = authorize(&principal, Access::Entries, &other).unwrap_err();
+        assert_eq!(error.rule(), Some("token/scope"));
+        assert!(authorize_read(&principal, &other).is_err());
+        assert!(authorize(&principal, Access::Entries, &Scope::parse("org/a/project/b").unwrap()).is_ok());
+    }
+}

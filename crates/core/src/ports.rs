@@ -1,0 +1,215 @@
+//! The ports: what the rules' surroundings must provide, as traits.
+//!
+//! Each has at least two real engines. Engines live in other crates; this file must not know any
+//! of them.
+
+use core::future::Future;
+use core::pin::Pin;
+
+use crate::entry::{Embedding, Kind, SpaceId, Status, Table};
+use crate::fingerprint::ContentHash;
+use crate::id::EntryId;
+use crate::promotion::{Cognition, CognifyInput};
+use crate::scope::Scope;
+use crate::stamp::Stamp;
+use crate::time::Timestamp;
+
+/// A boxed future that may move between threads.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Time. The only way in which actors learn or wait for it.
+pub trait Clock: Send + Sync + 'static {
+    /// The wall clock, UTC.
+    fn now(&self) -> Timestamp;
+
+    /// Milliseconds of a clock that never goes back; its zero is arbitrary.
+    fn monotonic_ms(&self) -> u64;
+
+    /// Completes `ms` milliseconds from now.
+    fn sleep(&self, ms: u64) -> BoxFuture<'static, ()>;
+}
+
+/// Randomness: salts, token secrets, new ids.
+pub trait Rng: Send + 'static {
+    /// Fills `bytes` with random bytes.
+    fn fill(&mut self, bytes: &mut [u8]);
+}
+
+/// Why an engine behind a port did not answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PortError {
+    /// It may answer later.
+    #[error("unavailable: {0}")]
+    Unavailable(String),
+    /// It answered with something that cannot be used.
+    #[error("unusable answer: {0}")]
+    Unusable(String),
+}
+
+/// Turns text into vectors of one space.
+pub trait Embedder: Send + Sync + 'static {
+    /// The space that the vectors lie in.
+    fn space(&self) -> SpaceId;
+
+    /// Coordinates of each vector.
+    fn dimensions(&self) -> usize;
+
+    /// The thresholds at which texts of this space count as one, and as similar (cosines).
+    fn thresholds(&self) -> SpaceThresholds;
+
+    /// One vector for each text, in order, normalised to length 1.
+    fn embed<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Embedding>, PortError>>;
+}
+
+/// Cosines that mean something in one embedding space.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpaceThresholds {
+    /// At or over this, two entries of one table are one.
+    pub merge: f32,
+    /// At or over this and under `merge`, they are linked as similar.
+    pub similar: f32,
+}
+
+/// Draws knowledge from a task's records.
+pub trait Cognifier: Send + Sync + 'static {
+    /// Name and version of the engine, recorded on what it proposes.
+    fn name(&self) -> &str;
+
+    /// Proposes facts, critique, decisions and a skill. It only proposes: the rules decide.
+    fn cognify<'a>(&'a self, input: &'a CognifyInput) -> BoxFuture<'a, Result<Cognition, PortError>>;
+}
+
+/// What an index keeps of one entry: its active version and the head's filters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexDoc {
+    /// Where the entry lives.
+    pub scope: Scope,
+    /// The entry.
+    pub entry: EntryId,
+    /// The active version.
+    pub version: u64,
+    /// Its table, and through it its kind.
+    pub table: Table,
+    /// Its status.
+    pub status: Status,
+    /// Whether it tells of a failure.
+    pub failure: bool,
+    /// Stored confidence, not decayed.
+    pub confidence: f64,
+    /// Hash of the content.
+    pub content_hash: ContentHash,
+    /// The text.
+    pub content: String,
+    /// The vector of the text; none when no embedder answered.
+    pub embedding: Option<Embedding>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// The commit that this state of the entry was written by.
+    pub stamp: Stamp,
+}
+
+/// A hybrid search. All filters must hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchRequest {
+    /// Entries of exactly these scopes, all of one organisation.
+    pub scopes: Vec<Scope>,
+    /// Entries of these tables; empty for all.
+    pub tables: Vec<Table>,
+    /// Entries of these statuses.
+    pub statuses: Vec<Status>,
+    /// Only entries that tell of a failure, or only entries that do not.
+    pub failures: bool,
+    /// Stored confidence at least this.
+    pub confidence_min: f64,
+    /// The query's words, for the BM25 list; empty for none.
+    pub text: String,
+    /// The query's vector, for the vector list.
+    pub embedding: Option<Embedding>,
+    /// Length of each list.
+    pub limit: usize,
+}
+
+/// The two ranked lists that a search gives, best first. They are fused by
+/// [`crate::recall::fuse`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SearchLists {
+    /// By cosine.
+    pub vector: Vec<Ranked>,
+    /// By BM25.
+    pub text: Vec<Ranked>,
+}
+
+/// One place in a ranked list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ranked {
+    /// Where the entry lives.
+    pub scope: Scope,
+    /// The entry.
+    pub entry: EntryId,
+    /// Cosine or BM25 score: larger is better.
+    pub score: f32,
+}
+
+/// A search for entries of one table and scope that are close to a vector, in any live status.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NeighbourRequest {
+    /// The scope.
+    pub scope: Scope,
+    /// The table.
+    pub table: Table,
+    /// Whether failures or other entries are sought.
+    pub failure: bool,
+    /// The vector.
+    pub embedding: Embedding,
+    /// Cosine at least this.
+    pub cosine_min: f32,
+    /// At most so many, the closest first.
+    pub limit: usize,
+}
+
+/// An index of the published store: a projection that can be thrown away and built again.
+///
+/// Two ways in: [`offer`](Self::offer) makes a commit visible at once, in memory, before it is
+/// acknowledged; [`apply`](Self::apply) makes it durable later, off the write path.
+pub trait VectorIndex: Send + Sync + 'static {
+    /// Makes these states of entries visible to searches from now on. A state older than the one
+    /// that is already visible (by stamp) changes nothing.
+    fn offer(&self, docs: Vec<IndexDoc>);
+
+    /// Stores these states durably, keyed by (scope, entry), together with the cursor `through`:
+    /// everything up to that stamp is now stored. Repeating it changes nothing.
+    fn apply(&self, docs: Vec<IndexDoc>, through: Stamp) -> BoxFuture<'_, Result<(), PortError>>;
+
+    /// The cursor of the last [`apply`](Self::apply) that is stored; none when nothing is.
+    fn watermark(&self) -> BoxFuture<'_, Result<Option<Stamp>, PortError>>;
+
+    /// The ranked lists for a query.
+    fn search<'a>(&'a self, request: &'a SearchRequest) -> BoxFuture<'a, Result<SearchLists, PortError>>;
+
+    /// Live entries close to a vector, closest first, with their cosines.
+    fn neighbours<'a>(&'a self, request: &'a NeighbourRequest) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>>;
+
+    /// Builds or refreshes what makes searches fast. Slow; runs off the write path.
+    fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>>;
+
+    /// Forgets everything, for a rebuild from events.
+    fn clear(&self) -> BoxFuture<'_, Result<(), PortError>>;
+
+    /// What the index holds, for status reports.
+    fn stats(&self) -> BoxFuture<'_, Result<IndexStats, PortError>>;
+}
+
+/// What an index holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IndexStats {
+    /// Entries stored durably.
+    pub stored: u64,
+    /// States that are visible but not yet stored.
+    pub pending: u64,
+}
+
+/// The table of vectors that an entry belongs to: one for each organisation and kind.
+#[must_use]
+pub fn vector_table(scope: &Scope, table: Table) -> (String, Kind) {
+    (scope.org().to_owned(), table.kind())
+}

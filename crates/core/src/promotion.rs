@@ -1,0 +1,337 @@
+//! Promotion: from what a cognifier proposes to what a verification publishes.
+//!
+//! Owns the mapping of a passed or failed verification to entries. It must not know where records
+//! come from or how entries merge: collecting is a job's work, merging is [`crate::dedup`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::citation::{Citation, TestOutcome};
+use crate::entry::{Binding, Claim, Detail, Embedding, Episode, Metadata, Skill, Table};
+use crate::id::{EntryId, RecordId, VerificationId};
+use crate::limits::{CITATIONS_MAX, ENTRY_BYTES_MAX, PRODUCTS_MAX};
+use crate::scope::Scope;
+use crate::staging::RecordKind;
+use crate::time::Timestamp;
+use crate::verification::{Outcome, Verification, VerificationSource};
+
+/// One record as a cognifier reads it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CognifyRecord {
+    /// Where it stands.
+    pub id: RecordId,
+    /// When it happened.
+    pub time: Timestamp,
+    /// What sort of record.
+    pub kind: RecordKind,
+    /// Its text, cut to what a cognifier may read.
+    pub content: String,
+    /// Its metadata.
+    pub metadata: Metadata,
+}
+
+/// What a cognifier reads: one task's records within a verification's pin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CognifyInput {
+    /// The task.
+    pub task: Scope,
+    /// Its title.
+    pub title: String,
+    /// Its description.
+    pub description: String,
+    /// How the work was judged.
+    pub outcome: Outcome,
+    /// What went wrong, on failure.
+    pub error: Option<String>,
+    /// The approach that was tried, on failure.
+    pub approach: Option<String>,
+    /// The records, in order.
+    pub records: Vec<CognifyRecord>,
+}
+
+/// One atomic fact: true or false by itself, without pronouns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fact {
+    /// The fact as a sentence.
+    pub content: String,
+    /// The records that it was drawn from.
+    pub sources: Vec<RecordId>,
+    /// What it claims, if that can be stated as key and value.
+    pub claim: Option<Claim>,
+}
+
+/// One thing that brought about another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CausalEdge {
+    /// What came first.
+    pub cause: String,
+    /// What came of it.
+    pub effect: String,
+    /// 0 to 1.
+    pub confidence: f64,
+}
+
+/// A way of doing something, as proposed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SkillDraft {
+    /// A short name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// How it is done.
+    pub code: String,
+    /// The records that it was drawn from.
+    pub sources: Vec<RecordId>,
+}
+
+/// What a cognifier proposes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cognition {
+    /// Atomic facts.
+    pub facts: Vec<Fact>,
+    /// What was learnt.
+    pub critique: String,
+    /// Choices that were made on the way.
+    pub key_decisions: Vec<String>,
+    /// What came out.
+    pub result: String,
+    /// 0 to 1.
+    pub score: f64,
+    /// What brought about what.
+    pub causal_edges: Vec<CausalEdge>,
+    /// Whether the way it was done could serve again.
+    pub repeatable: bool,
+    /// That way.
+    pub skill: Option<SkillDraft>,
+    /// The records that the critique rests on, for the episode's citations.
+    pub sources: Vec<RecordId>,
+}
+
+/// An entry as it is handed to the scope that may publish it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NewEntry {
+    /// Its table.
+    pub table: Table,
+    /// Its text.
+    pub content: String,
+    /// The typed part.
+    pub detail: Detail,
+    /// Free metadata.
+    pub metadata: Metadata,
+    /// What it claims, if it declares that.
+    pub claim: Option<Claim>,
+    /// What it rests on.
+    pub citations: Vec<Citation>,
+    /// Whether it tells of something that failed.
+    pub failure: bool,
+    /// Where it was true first.
+    pub binding: Binding,
+    /// The vector of the text; none when no embedder answered.
+    pub embedding: Option<Embedding>,
+}
+
+/// The entries that a verification publishes, the episode first, without embeddings.
+///
+/// A passed one publishes the episode, the facts as observations, and a skill draft (which the
+/// target takes only where success repeats). A failed one publishes the failure itself and nothing
+/// else: an episode, a gotcha and a failed pattern, all marked as failures.
+#[must_use]
+pub fn products(verification: &Verification, input: &CognifyInput, cognition: &Cognition) -> Vec<NewEntry> {
+    let mut products = vec![episode(verification, input, cognition)];
+    match verification.said.outcome {
+        Outcome::Passed => {
+            let facts = cognition.facts.iter().filter(|fact| !fact.content.trim().is_empty());
+            products.extend(facts.take(PRODUCTS_MAX - 2).map(|fact| observation(verification, input, fact)));
+            if cognition.repeatable {
+                products.extend(cognition.skill.as_ref().map(|draft| skill(verification, input, draft)));
+            }
+        }
+        Outcome::Failed => {
+            products.push(gotcha(verification, input));
+            products.push(failed_pattern(verification, input, cognition));
+        }
+    }
+    assert!(products.len() <= PRODUCTS_MAX, "products are bounded");
+    products
+}
+
+fn episode(verification: &Verification, input: &CognifyInput, cognition: &Cognition) -> NewEntry {
+    let success = verification.said.outcome == Outcome::Passed;
+    let detail = Episode {
+        task_id: input.task.clone(),
+        task: clip(&input.title),
+        critique: clip(&cognition.critique),
+        reward: cognition.score.clamp(0.0, 1.0),
+        success,
+        input: clip(&input.description),
+        output: clip(&cognition.result),
+        key_decisions: cognition.key_decisions.iter().map(|text| clip(text)).collect(),
+        causal_edges: cognition.causal_edges.clone(),
+    };
+    let content = if cognition.critique.trim().is_empty() {
+        input.title.clone()
+    } else {
+        format!("{}\n{}", input.title, cognition.critique)
+    };
+    new_entry(verification, input, Table::Episodes, &content, Detail::Episode(Box::new(detail)), &cognition.sources)
+}
+
+fn observation(verification: &Verification, input: &CognifyInput, fact: &Fact) -> NewEntry {
+    let entry = new_entry(verification, input, Table::Observations, &fact.content, Detail::Plain, &fact.sources);
+    NewEntry { claim: fact.claim.clone(), ..entry }
+}
+
+fn skill(verification: &Verification, input: &CognifyInput, draft: &SkillDraft) -> NewEntry {
+    let content = format!("{}\n{}", draft.name, draft.description);
+    let detail = Skill {
+        name: clip(&draft.name),
+        description: clip(&draft.description),
+        code: clip(&draft.code),
+        usage_count: 0,
+        success_rate: 1.0,
+    };
+    new_entry(verification, input, Table::Skills, &content, Detail::Skill(Box::new(detail)), &draft.sources)
+}
+
+fn gotcha(verification: &Verification, input: &CognifyInput) -> NewEntry {
+    let error = verification.said.error.as_deref().unwrap_or("the verification failed without an error text");
+    let content = format!("{}: {error}", input.title);
+    new_entry(verification, input, Table::Gotchas, &content, Detail::Plain, &[])
+}
+
+fn failed_pattern(verification: &Verification, input: &CognifyInput, cognition: &Cognition) -> NewEntry {
+    let approach = verification.said.approach.as_deref().unwrap_or(&input.title);
+    let content = format!("Failed approach: {approach}");
+    new_entry(verification, input, Table::Patterns, &content, Detail::Plain, &cognition.sources)
+}
+
+fn new_entry(
+    verification: &Verification,
+    input: &CognifyInput,
+    table: Table,
+    content: &str,
+    detail: Detail,
+    sources: &[RecordId],
+) -> NewEntry {
+    NewEntry {
+        table,
+        content: clip(content),
+        detail,
+        metadata: Metadata::default(),
+        claim: None,
+        citations: citations(verification, input, sources),
+        failure: verification.said.outcome == Outcome::Failed,
+        binding: verification.said.binding.clone(),
+        embedding: None,
+    }
+}
+
+/// What a product rests on: the judgement first, then its own records, then what the judge cited.
+fn citations(verification: &Verification, input: &CognifyInput, sources: &[RecordId]) -> Vec<Citation> {
+    let mut citations = vec![judgement(verification)];
+    for id in sources {
+        if let Some(record) = input.records.iter().find(|record| record.id == *id) {
+            citations.push(match record.kind {
+                RecordKind::Snapshot { .. } => Citation::TerminalSnapshot { id: id.clone() },
+                RecordKind::Log { .. } | RecordKind::MemoryEvent { .. } => {
+                    Citation::Log { id: id.clone(), time: record.time }
+                }
+            });
+        }
+    }
+    citations.extend(verification.said.citations.iter().cloned());
+    citations.dedup();
+    citations.truncate(CITATIONS_MAX);
+    citations
+}
+
+/// The citation that stands for the verification itself.
+#[must_use]
+pub fn judgement(verification: &Verification) -> Citation {
+    let said = &verification.said;
+    if said.source == VerificationSource::HumanApproved {
+        return Citation::Human { user: verification.recorder.id.clone() };
+    }
+    let outcome = match said.outcome {
+        Outcome::Passed => TestOutcome::Pass,
+        Outcome::Failed => TestOutcome::Fail,
+    };
+    Citation::Test { name: said.source.as_str().to_owned(), outcome, run: said.run.clone() }
+}
+
+/// Cuts a text at a character boundary to what an entry may hold, with room for its neighbours.
+fn clip(text: &str) -> String {
+    const SHARE_BYTES: usize = ENTRY_BYTES_MAX / 4;
+    let mut end = text.len().min(SHARE_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text[..end].to_owned()
+}
+
+/// What became of one product.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Disposition {
+    /// It became an entry.
+    Created,
+    /// It was the same as an entry that stays.
+    Merged {
+        /// Cosine of the two texts; 1 for the same text.
+        cosine: f64,
+    },
+    /// It became an entry that contradicts another.
+    Contradicts {
+        /// The other entry.
+        other: EntryId,
+    },
+    /// It was left out: a skill is published only where success repeats.
+    LeftOut,
+}
+
+/// One product and what became of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Product {
+    /// Its table.
+    pub table: Table,
+    /// The entry that it became, or was merged into; none when it was left out.
+    pub entry: Option<EntryId>,
+    /// What became of it.
+    pub disposition: Disposition,
+}
+
+/// What a promotion published.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PublishReport {
+    /// The episode: the promotion's result.
+    pub episode: EntryId,
+    /// Every product, in order.
+    pub products: Vec<Product>,
+    /// Earlier episodes that this one is linked to.
+    pub linked_episodes: Vec<EntryId>,
+}
+
+impl PublishReport {
+    /// How many entries were made.
+    #[must_use]
+    pub fn created(&self) -> usize {
+        let made = |p: &&Product| matches!(p.disposition, Disposition::Created | Disposition::Contradicts { .. });
+        self.products.iter().filter(made).count()
+    }
+
+    /// How many products were the same as an entry that was there.
+    #[must_use]
+    pub fn merged(&self) -> usize {
+        self.products.iter().filter(|p| matches!(p.disposition, Disposition::Merged { .. })).count()
+    }
+}
+
+/// A promotion under way: written with the verification, deleted with its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// The task whose verification it carries out.
+    pub source: Scope,
+    /// The verification.
+    pub verification: VerificationId,
+    /// When it was written.
+    pub created_at: Timestamp,
+}

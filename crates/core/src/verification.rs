@@ -1,0 +1,174 @@
+//! Verifications: what somebody entitled to judge said about a task's work.
+//!
+//! Owns the record's form and what each source is worth. It must not know promotion.
+
+use core::fmt;
+use core::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::citation::{self, Citation};
+use crate::entry::Binding;
+use crate::error::{Error, ErrorCode};
+use crate::id::{Seq, VerificationId};
+use crate::limits::{ERROR_TEXT_BYTES_MAX, SHORT_TEXT_BYTES_MAX};
+use crate::principal::Actor;
+use crate::scope::Scope;
+use crate::time::Timestamp;
+
+/// How a verification ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The work holds.
+    Passed,
+    /// It does not.
+    Failed,
+}
+
+/// Where a verification comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerificationSource {
+    /// The project's tests passed.
+    TestsPassed,
+    /// The project's tests failed.
+    TestsFailed,
+    /// The change was merged.
+    PrMerged,
+    /// A person approved it.
+    HumanApproved,
+    /// The same thing succeeded again.
+    RepeatedSuccess,
+}
+
+impl VerificationSource {
+    /// All sources.
+    pub const ALL: [Self; 5] =
+        [Self::TestsPassed, Self::TestsFailed, Self::PrMerged, Self::HumanApproved, Self::RepeatedSuccess];
+
+    /// The source's name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::TestsPassed => "tests_passed",
+            Self::TestsFailed => "tests_failed",
+            Self::PrMerged => "pr_merged",
+            Self::HumanApproved => "human_approved",
+            Self::RepeatedSuccess => "repeated_success",
+        }
+    }
+
+    /// Whether a verification from this source can have this outcome.
+    #[must_use]
+    pub const fn allows(self, outcome: Outcome) -> bool {
+        matches!((self, outcome), (Self::TestsFailed, Outcome::Failed)) || (!matches!(self, Self::TestsFailed) && matches!(outcome, Outcome::Passed))
+    }
+}
+
+impl fmt::Display for VerificationSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for VerificationSource {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        Self::ALL.into_iter().find(|source| source.as_str() == text).ok_or_else(|| {
+            Error::new(
+                ErrorCode::InvalidArgument,
+                "the sources are tests_passed, tests_failed, pr_merged, human_approved and repeated_success",
+            )
+        })
+    }
+}
+
+/// A verification as its recorder hands it over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NewVerification {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Where it comes from.
+    pub source: VerificationSource,
+    /// The run, such as a CI job's id. The same run validates an entry once.
+    pub run: String,
+    /// What it rests on.
+    pub citations: Vec<Citation>,
+    /// The commit that was verified, if there is a repository.
+    pub binding: Binding,
+    /// What went wrong, on failure.
+    pub error: Option<String>,
+    /// The approach that was tried, on failure.
+    pub approach: Option<String>,
+    /// Where the knowledge goes; the task's project when none is named.
+    pub target: Option<Scope>,
+}
+
+impl NewVerification {
+    /// Checks the form: sizes, and an outcome that its source allows.
+    ///
+    /// # Errors
+    /// `too_large`, `invalid_argument` or `unresolvable_citation`.
+    pub fn check_form(&self) -> Result<(), Error> {
+        if !self.source.allows(self.outcome) {
+            return Err(Error::new(
+                ErrorCode::InvalidArgument,
+                "tests_failed goes with failed, and every other source with passed",
+            ));
+        }
+        if self.run.trim().is_empty() {
+            return Err(Error::new(ErrorCode::InvalidArgument, "a verification names its run"));
+        }
+        let texts = [
+            ("run id bytes", Some(&self.run), SHORT_TEXT_BYTES_MAX),
+            ("error text bytes", self.error.as_ref(), ERROR_TEXT_BYTES_MAX),
+            ("approach bytes", self.approach.as_ref(), ERROR_TEXT_BYTES_MAX),
+        ];
+        for (what, text, limit) in texts {
+            let bytes = text.map_or(0, String::len);
+            if bytes > limit {
+                return Err(Error::too_large(what, limit as u64, bytes as u64));
+            }
+        }
+        if let Binding::Commit { hash, repository } = &self.binding {
+            Citation::Commit { hash: hash.clone(), repository: repository.clone() }.check_form()?;
+        }
+        citation::check_all(&self.citations)
+    }
+}
+
+/// A verification as it is stored.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verification {
+    /// Its id, and the id of the promotion that it starts.
+    pub id: VerificationId,
+    /// What was said.
+    pub said: NewVerification,
+    /// Who said it, and so authorised what it promotes.
+    pub recorder: Actor,
+    /// When.
+    pub time: Timestamp,
+    /// It speaks for the records after this position...
+    pub from: Seq,
+    /// ...up to and including this one.
+    pub through: Seq,
+    /// Where the knowledge goes.
+    pub target: Scope,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outcome_and_source_must_agree() {
+        for source in VerificationSource::ALL {
+            let failed = source == VerificationSource::TestsFailed;
+            assert_eq!(source.allows(Outcome::Failed), failed);
+            assert_eq!(source.allows(Outcome::Passed), !failed);
+            assert_eq!(source.as_str().parse::<VerificationSource>().unwrap(), source);
+        }
+    }
+}

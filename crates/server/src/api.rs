@@ -1,0 +1,43 @@
+//! The wire forms of the HTTP interface: every request and response body, and every query.
+//!
+//! Owns the JSON shapes and their translation to and from the rules' own types. Server and command
+//! line use the very same types. It must not know HTTP itself.
+//!
+//! Ids and scopes in requests are plain text, so that a wrong one is refused with the code of its
+//! own kind. Times are milliseconds since the Unix epoch, UTC.
+
+mod citation;
+mod cursor;
+mod entry;
+mod event;
+mod page;
+mod problem;
+mod recall;
+mod record;
+pub mod schema;
+mod status;
+mod task;
+mod token;
+mod verification;
+
+pub use citation::Citation;
+pub use cursor::Cursor;
+pub use entry::{
+    Actor, AmendEntry, Binding, CausalEdge, Claim, Disposition, EntryHead, EntryQuery, EntryView, EntryWritten,
+    Episode, History, Lifecycle, Link, NewEntry, PutEntry, Skill, Supersede, Superseded, Trust, VerificationRef,
+    VersionView,
+};
+pub use event::{EventView, TailItem, TailQuery};
+pub use page::{ListQuery, Page, ScopeQuery};
+pub use problem::{Current, Limit, Problem};
+pub use recall::{Gate, RecallAnswer, RecallRequest, RecallResult, Score};
+pub use record::{
+    AppendLogs, AppendMemoryEvent, AppendSnapshot, Appended, LogRecord, RecordQuery, RecordSort, RecordView,
+};
+pub use status::{AuditAnswer, AuditDifference, JobView, StatusView};
+pub use task::{ArchiveTask, ClearStuck, CloseTask, MarkStuck, OpenTask, TaskChanged, TaskView};
+pub use token::{MintToken, RevokeToken, TokenMinted, TokenRevoked, TokenView};
+pub use verification::{
+    Commit, Product, Promotion, PromotionQuery, PromotionState, PublishReport, RecordVerification,
+    VerificationRecorded, VerificationView,
+};

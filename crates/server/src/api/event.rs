@@ -1,0 +1,165 @@
+//! Events on the wire: listings and live tails.
+//!
+//! Owns what an event shows of its content. Vectors and hashes of secrets are left out.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sillok_core::event::{Body, EventKind, Text};
+use sillok_core::id::{CommandId, Seq};
+use sillok_core::promotion;
+use sillok_core::scope::Scope;
+use sillok_core::staging::{Content, Record, RecordKind};
+use sillok_core::time::Timestamp;
+use utoipa::{IntoParams, ToSchema};
+
+use super::record::raw_metadata;
+use super::{Actor, PublishReport, schema};
+
+/// One event of a scope.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct EventView {
+    /// The scope.
+    #[schema(value_type = schema::Scope)]
+    pub scope: Scope,
+    /// Its position.
+    #[schema(value_type = schema::Seq)]
+    pub seq: Seq,
+    /// When it was decided.
+    #[schema(value_type = schema::Timestamp)]
+    pub time: Timestamp,
+    /// What sort of event.
+    #[schema(value_type = schema::EventKind)]
+    pub kind: EventKind,
+    /// Who acted.
+    pub actor: Actor,
+    /// The command that it belongs to.
+    #[schema(value_type = schema::CommandId)]
+    pub command: CommandId,
+    /// Its content; null once erased.
+    #[schema(value_type = Value)]
+    pub body: Value,
+}
+
+/// Asks for a live tail.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct TailQuery {
+    /// Events of this scope and all that lie inside it.
+    pub scope: String,
+    /// Go on after this cursor; from the first event when absent. `Last-Event-ID` has precedence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+}
+
+/// One item of a live tail.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct TailItem {
+    /// Where the tail goes on after this item.
+    pub cursor: String,
+    /// The event.
+    pub event: EventView,
+}
+
+/// What an event shows of its content.
+#[must_use]
+pub fn body_json(body: &Body) -> Value {
+    match body {
+        Body::TaskOpened { title, description } => json!({ "title": title, "description": description }),
+        Body::RecordAppended(record) => record_json(record),
+        Body::StuckMarked { reason } => json!({ "reason": reason }),
+        Body::StuckCleared | Body::TaskArchived => json!({}),
+        Body::TaskClosed { closing, reason } => json!({ "closing": closing, "reason": reason }),
+        Body::VerificationRecorded(verification) => json!({
+            "verification": verification.id,
+            "outcome": verification.said.outcome,
+            "source": verification.said.source,
+            "run": verification.said.run,
+            "error": verification.said.error,
+            "approach": verification.said.approach,
+            "from": verification.from,
+            "through": verification.through,
+            "target": verification.target,
+        }),
+        Body::Promoted { verification, target, status, report } => json!({
+            "verification": verification,
+            "target": target,
+            "status": status,
+            "report": report_json(report),
+        }),
+        Body::Published { source, verification, report } => json!({
+            "source": source,
+            "verification": verification,
+            "report": report_json(report),
+        }),
+        Body::EntryCreated(created) => with_text(&created.text, json!({
+            "entry": created.id,
+            "version": 1,
+            "table": created.table,
+            "status": created.status,
+            "confidence": created.trust.confidence,
+            "failure": created.failure,
+            "promotion": created.promotion,
+        })),
+        Body::EntryAmended(amended) => with_text(&amended.text, json!({
+            "entry": amended.id,
+            "version": amended.version,
+            "status": amended.status,
+            "confidence": amended.trust.confidence,
+        })),
+        Body::Merged(merged) => json!({
+            "into": merged.into,
+            "content": merged.content,
+            "cosine": merged.cosine,
+            "status": merged.status,
+            "confidence": merged.trust.confidence,
+            "promotion": merged.promotion,
+        }),
+        Body::Superseded { new, old, line, reason, commit } => {
+            json!({ "new": new, "old": old, "line": line, "reason": reason, "commit": commit })
+        }
+        Body::Linked { entry, link } => {
+            json!({ "entry": entry, "to": link.to, "kind": link.kind, "weight": link.weight })
+        }
+        Body::TokenMinted { token, .. } => json!({
+            "token": token.id,
+            "actor": token.actor,
+            "scope": token.prefix,
+            "expires": token.expires,
+        }),
+        Body::TokenRevoked { token, .. } => json!({ "token": token }),
+        Body::Denied { rule, kind, command, unsampled } => {
+            json!({ "rule": rule, "principal_kind": kind, "command": command, "unsampled": unsampled })
+        }
+    }
+}
+
+fn record_json(record: &Record) -> Value {
+    let mut shown = match &record.kind {
+        RecordKind::Log { level } => json!({ "sort": "log", "level": level }),
+        RecordKind::Snapshot { trigger } => json!({ "sort": "snapshot", "trigger": trigger }),
+        RecordKind::MemoryEvent { event_type } => json!({ "sort": "memory_event", "event_type": event_type }),
+    };
+    match &record.content {
+        Content::Inline(text) => shown["content"] = json!(text),
+        // Large texts are fetched one by one.
+        Content::Chunked { bytes, .. } => shown["content_bytes"] = json!(bytes),
+    }
+    shown["metadata"] = json!(raw_metadata(&record.metadata));
+    shown["time"] = json!(record.time);
+    shown["masked"] = json!(record.masked);
+    shown
+}
+
+fn with_text(text: &Text, mut shown: Value) -> Value {
+    shown["content"] = json!(text.content);
+    shown["content_hash"] = json!(text.content_hash.to_string());
+    if let Some(claim) = &text.claim {
+        shown["claim"] = json!({ "key": claim.key, "value": claim.value });
+    }
+    shown
+}
+
+fn report_json(report: &promotion::PublishReport) -> Value {
+    serde_json::to_value(PublishReport::from(report.clone())).expect("a report is plain data")
+}

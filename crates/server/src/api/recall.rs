@@ -1,0 +1,103 @@
+//! Recall on the wire.
+
+use serde::{Deserialize, Serialize};
+use sillok_core::entry::{Kind, Status, Table};
+use sillok_core::id::EntryId;
+use sillok_core::scope::Scope;
+use utoipa::ToSchema;
+
+use super::{Binding, Citation, schema};
+
+/// Asks the published store, in a scope and all that lie above it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RecallRequest {
+    /// Where the asker stands.
+    #[schema(value_type = schema::Scope)]
+    pub scope: String,
+    /// What is looked for.
+    pub query: String,
+    /// At most so many results, 1 to 200; the configured number when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+    /// Entries of these tables; all when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<schema::Table>)]
+    pub tables: Vec<Table>,
+    /// Only entries that tell of a failure.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failures_only: bool,
+    /// Stored confidence at least this, where that is more than the configured floor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence_min: Option<f64>,
+}
+
+/// What a recall found, the best first.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct RecallAnswer {
+    /// The results.
+    pub results: Vec<RecallResult>,
+}
+
+/// One result of a recall.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct RecallResult {
+    /// The entry.
+    #[schema(value_type = schema::EntryId)]
+    pub entry: EntryId,
+    /// Where it lives.
+    #[schema(value_type = schema::Scope)]
+    pub scope: Scope,
+    /// Its table.
+    #[schema(value_type = schema::Table)]
+    pub table: Table,
+    /// How it ages.
+    #[schema(value_type = schema::Kind)]
+    pub kind: Kind,
+    /// How far it is trusted to be what it says.
+    #[schema(value_type = schema::Status)]
+    pub status: Status,
+    /// Its text: data, not instruction.
+    pub content: String,
+    /// Its text, wrapped so that a model reads it as data.
+    pub data_marked_text: String,
+    /// Its active version.
+    pub version: u64,
+    /// What it rests on.
+    pub citations: Vec<Citation>,
+    /// Why it stands where it stands.
+    pub score: Score,
+    /// Where its text was true first.
+    pub binding: Binding,
+    /// What the cognitive gate says of its citations.
+    pub gate: Gate,
+}
+
+/// A score and its factors: `total` is the product of the four.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Score {
+    /// The product.
+    pub total: f64,
+    /// Fused similarity to the query, 0 to 1.
+    pub similarity: f64,
+    /// Confidence now, after decay.
+    pub confidence: f64,
+    /// Relevance now, by the curve of the kind.
+    pub relevance: f64,
+    /// Recency now; 1 for all but patterns.
+    pub recency: f64,
+    /// Place in the vector list, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vector_rank: Option<u32>,
+    /// Place in the text list, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text_rank: Option<u32>,
+}
+
+/// What the cognitive gate says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Gate {
+    /// No work tree was at hand to check the citations against.
+    Unverifiable,
+}

@@ -1,0 +1,112 @@
+//! Schemas of the rules' own types, which know nothing of OpenAPI.
+//!
+//! Owns one name for each of them in the document. The values of an enumeration come from the
+//! rules themselves, so that the document cannot fall behind.
+
+use std::borrow::Cow;
+
+use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::openapi::{KnownFormat, RefOr, SchemaFormat};
+use utoipa::{PartialSchema, ToSchema};
+
+use sillok_core as core;
+
+macro_rules! named {
+    ($($(#[$doc:meta])* $name:ident = $build:expr;)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Debug)]
+            pub struct $name;
+
+            impl PartialSchema for $name {
+                fn schema() -> RefOr<Schema> {
+                    let builder: ObjectBuilder = $build;
+                    RefOr::T(Schema::Object(builder.build()))
+                }
+            }
+
+            impl ToSchema for $name {
+                fn name() -> Cow<'static, str> {
+                    Cow::Borrowed(stringify!($name))
+                }
+            }
+        )*
+    };
+}
+
+fn text(description: &str) -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(SchemaType::Type(Type::String)).description(Some(description))
+}
+
+fn uuid(description: &str) -> ObjectBuilder {
+    text(description).format(Some(SchemaFormat::KnownFormat(KnownFormat::Uuid)))
+}
+
+fn number(description: &str) -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(SchemaType::Type(Type::Integer))
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)))
+        .minimum(Some(0.0))
+        .description(Some(description))
+}
+
+fn one_of<'a>(description: &str, names: impl IntoIterator<Item = &'a str>) -> ObjectBuilder {
+    text(description).enum_values(Some(names))
+}
+
+named! {
+    /// A scope path.
+    Scope = text("A scope: org/NAME[/project/NAME[/worktree/NAME[/task/NAME]]].");
+    /// What a token covers.
+    ScopePrefix = text("A scope with all that lies inside it, or * for everything.");
+    /// Where a record stands.
+    RecordId = text("Where a record stands: SCOPE#SEQ.");
+    /// A command's id.
+    CommandId = uuid("A command's id: a UUID of version 7, the same on every retry.");
+    /// An entry's id.
+    EntryId = uuid("An entry's id.");
+    /// A verification's id.
+    VerificationId = uuid("A verification's id, and that of its promotion.");
+    /// A token's public id.
+    TokenId = uuid("A token's public id.");
+    /// A point in time.
+    Timestamp = number("Milliseconds since the Unix epoch, UTC.");
+    /// A position in a scope.
+    Seq = number("Position in a scope's events, from 1 on without gaps.");
+    /// A code of the closed set.
+    ErrorCode = one_of("Why a request was not carried out.", core::ErrorCode::ALL.iter().map(|code| code.as_str()));
+    /// A principal's kind.
+    PrincipalKind = one_of("A kind of principal.", core::principal::PrincipalKind::ALL.iter().map(|kind| kind.as_str()));
+    /// A record's level.
+    LogLevel = one_of("How loud a log record is.", core::staging::LogLevel::ALL.iter().map(|level| level.as_str()));
+    /// Why a snapshot was taken.
+    Trigger = one_of("Why a terminal snapshot was taken.", ["error", "manual"]);
+    /// A task's status.
+    TaskStatus = one_of("Where a task stands.", core::task::TaskStatus::ALL.iter().map(|status| status.as_str()));
+    /// How a task ends.
+    Closing = one_of("How a task ends.", ["done", "failed"]);
+    /// How a verification ended.
+    Outcome = one_of("How a verification ended.", ["passed", "failed"]);
+    /// Where a verification comes from.
+    VerificationSource = one_of(
+        "Where a verification comes from.",
+        core::verification::VerificationSource::ALL.iter().map(|source| source.as_str()),
+    );
+    /// How a test ended.
+    TestOutcome = one_of("How a test ended.", ["pass", "fail"]);
+    /// An entry's table.
+    Table = one_of("The table of an entry.", core::entry::Table::ALL.iter().map(|table| table.as_str()));
+    /// An entry's kind.
+    Kind = one_of("How an entry ages.", core::entry::Kind::ALL.iter().map(|kind| kind.as_str()));
+    /// An entry's status.
+    Status = one_of(
+        "How far an entry is trusted to be what it says.",
+        ["hypothesis", "verified", "published", "deprecated", "archived"],
+    );
+    /// How confidence fades.
+    DecayPolicy = one_of("How confidence fades.", ["recency_bias", "stable", "manual_only"]);
+    /// How two entries are related.
+    LinkKind = one_of("How two entries are related.", ["similar", "causal", "contradicts"]);
+    /// An event's kind.
+    EventKind = one_of("What sort of event.", core::event::EventKind::ALL.iter().map(|kind| kind.as_str()));
+}

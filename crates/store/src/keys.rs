@@ -1,0 +1,170 @@
+//! The key families: what lies in the store under which key, in which form.
+//!
+//! Every key begins with the letter of its family, every value with the version of that family's
+//! format, followed by the fields in postcard and a checksum of four bytes. Both are fixed for ever
+//! by golden files: a changed form is a new format version, and the old one stays readable. Owns forms alone: must not know
+//! who writes a row, nor when.
+
+pub mod by_hash;
+pub mod chunk;
+pub mod command;
+pub mod event;
+pub mod head;
+pub mod job;
+pub mod location;
+pub mod mark;
+pub mod node;
+pub mod outbox;
+pub mod owner;
+pub mod relay;
+pub mod scope;
+pub mod task;
+pub mod token;
+pub mod verification;
+pub mod version;
+
+mod codec;
+
+use std::fmt;
+
+use sillok_core::scope::Scope;
+
+use crate::{Error, KeyRange};
+
+macro_rules! families {
+    ($($(#[$doc:meta])* $variant:ident = $letter:literal, $module:ident, $name:literal;)*) => {
+        /// Every family of keys, by its letter.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum Family { $($(#[$doc])* $variant = $letter,)* }
+
+        impl Family {
+            /// All families, in the order of their names here.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// The family that `key` says it belongs to.
+            #[must_use]
+            pub fn of(key: &[u8]) -> Option<Self> {
+                match key.first()? {
+                    $($letter => Some(Self::$variant),)*
+                    _ => None,
+                }
+            }
+
+            /// The family's name, as errors and audits print it.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// Whether `key` and `value` have the family's form.
+            ///
+            /// # Errors
+            /// `Corrupt`, naming the family and the key.
+            pub fn check(self, key: &[u8], value: &[u8]) -> Result<(), Error> {
+                match self {
+                    $(Self::$variant => {
+                        $module::parse(key)?;
+                        $module::decode(key, value)?;
+                    })*
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+families! {
+    /// Who runs, and whether it lives.
+    Node = b'n', node, "node";
+    /// Which node owns a slot.
+    Owner = b'o', owner, "owner";
+    /// Where the chain of a scope ends.
+    Scope = b'q', scope, "scope";
+    /// The events of a scope.
+    Event = b'e', event, "event";
+    /// Heads of entries.
+    Head = b'h', head, "head";
+    /// Versions of entries.
+    Version = b'v', version, "version";
+    /// Answers of commands.
+    Command = b'c', command, "command";
+    /// Marks of what was promoted.
+    Mark = b'm', mark, "mark";
+    /// Promotions under way.
+    Job = b'j', job, "job";
+    /// Pieces of large content.
+    Chunk = b'b', chunk, "chunk";
+    /// What is to be told to others.
+    Outbox = b'x', outbox, "outbox";
+    /// How far it was told.
+    Relay = b'r', relay, "relay";
+    /// Tokens.
+    Token = b't', token, "token";
+    /// Tasks.
+    Task = b'k', task, "task";
+    /// Entries by their text.
+    ByHash = b'd', by_hash, "by hash";
+    /// Where entries live.
+    Location = b'i', location, "location";
+    /// Recorded verifications.
+    Verification = b'y', verification, "verification";
+}
+
+impl Family {
+    /// The first byte of the family's keys.
+    #[must_use]
+    pub const fn letter(self) -> u8 {
+        self as u8
+    }
+
+    /// Every key of the family.
+    #[must_use]
+    pub fn range(self) -> KeyRange {
+        KeyRange::prefix(&[self.letter()])
+    }
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A scope inside a key: the first 16 bytes of the BLAKE3 hash of its path, so that keys stay
+/// short. The path itself stands in the scope's row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ScopeKey([u8; Self::LEN]);
+
+impl ScopeKey {
+    /// Bytes of a scope inside a key.
+    pub const LEN: usize = 16;
+
+    /// The key of `scope`.
+    #[must_use]
+    pub fn of(scope: &Scope) -> Self {
+        let hash = blake3::hash(scope.as_str().as_bytes());
+        let (first, _) = hash
+            .as_bytes()
+            .split_first_chunk()
+            .expect("a BLAKE3 hash has more than 16 bytes");
+        Self(*first)
+    }
+
+    /// The key with these bytes.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes that stand in keys.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; Self::LEN] {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod samples;
+#[cfg(test)]
+mod tests;

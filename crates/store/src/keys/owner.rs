@@ -1,0 +1,66 @@
+//! Owners: which node a slot belongs to, and in which epoch.
+//!
+//! | key | value | mutability |
+//! |---|---|---|
+//! | `o`, slot (2) | [`OwnerRow`] | rewritten by a takeover, never deleted |
+//!
+//! Every commit reads the row of its slot in conflict: that is what keeps a stale owner from writing.
+
+use serde::{Deserialize, Serialize};
+use sillok_core::id::{Epoch, Incarnation};
+use sillok_core::slot::Slot;
+
+use super::{Family, codec};
+use crate::Error;
+
+const FAMILY: Family = Family::Owner;
+const FORMAT: u8 = 1;
+
+/// Who owns a slot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnerRow {
+    /// Name of the node.
+    pub node: String,
+    /// The run of the node that took the slot.
+    pub incarnation: Incarnation,
+    /// Raised by every takeover.
+    pub epoch: Epoch,
+}
+
+/// A key, taken apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    /// The slot.
+    pub slot: Slot,
+}
+
+/// The key of a slot's owner.
+#[must_use]
+pub fn key(slot: Slot) -> Vec<u8> {
+    codec::build(FAMILY, &[&codec::slot_bytes(slot)])
+}
+
+/// Takes a key apart.
+///
+/// # Errors
+/// `Corrupt`.
+pub fn parse(key: &[u8]) -> Result<Key, Error> {
+    let mut reader = codec::KeyReader::new(FAMILY, key)?;
+    let slot = reader.slot()?;
+    reader.end()?;
+    Ok(Key { slot })
+}
+
+/// The stored form of `value`.
+#[must_use]
+pub fn encode(value: &OwnerRow) -> Vec<u8> {
+    codec::encode(FORMAT, value)
+}
+
+/// The value stored under `key`.
+///
+/// # Errors
+/// `Corrupt`.
+pub fn decode(key: &[u8], value: &[u8]) -> Result<OwnerRow, Error> {
+    codec::decode(FAMILY, FORMAT, key, value)
+}

@@ -1,0 +1,312 @@
+//! Every family: keys and values survive their encoding, ranges hold what they say, garbage is
+//! refused by name, and no byte of a stored form ever changes.
+
+use std::fs;
+use std::path::Path;
+
+use bytes::Bytes;
+use proptest::prelude::*;
+use sillok_core::slot::SLOTS;
+
+use super::samples::{Parts, golden, parts};
+use super::*;
+use crate::key_range::successor;
+
+/// Compares with the golden file; with `SILLOK_GOLDEN=write` in the environment, writes a file
+/// that is missing, and still never changes one that is there.
+fn assert_golden(family: Family, key: &[u8], value: &[u8]) {
+    let name = format!("{}.txt", family.as_str().replace(' ', "_"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name);
+    let now = format!("key {}\nvalue {}\n", hex::encode(key), hex::encode(value));
+    if !path.exists() && std::env::var_os("SILLOK_GOLDEN").is_some_and(|mode| mode == "write") {
+        fs::write(&path, &now).unwrap();
+    }
+    let stored = fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{} has no golden file: {error}", family));
+    assert!(
+        stored == now,
+        "the stored form of {family} changed:\nwas {stored}\nis  {now}"
+    );
+}
+
+fn assert_corrupt<T>(family: Family, key: &[u8], answer: Result<T, Error>) {
+    match answer {
+        Ok(_) => panic!("{family} took garbage at {}", hex::encode(key)),
+        Err(Error::Corrupt {
+            family: named,
+            key: at,
+            reason,
+        }) => {
+            assert_eq!(named, family.as_str());
+            assert_eq!(at, hex::encode(key));
+            assert!(!reason.is_empty());
+        }
+        Err(other) => panic!("{family} answered {other} instead of a corrupt record"),
+    }
+}
+
+macro_rules! family_tests {
+    ($($module:ident, $family:ident, $parts:ident,
+        key: $key:expr, parsed: $parsed:expr, value: $value:expr;)*) => {
+        $(
+            mod $module {
+                use super::*;
+
+                const FAMILY: Family = Family::$family;
+
+                fn key($parts: &Parts) -> Vec<u8> {
+                    $key
+                }
+
+                proptest! {
+                    #![proptest_config(ProptestConfig::with_cases(64))]
+
+                    #[test]
+                    fn key_and_value_survive_their_encoding($parts in parts()) {
+                        let $parts = &$parts;
+                        let key = key($parts);
+                        prop_assert_eq!(Family::of(&key), Some(FAMILY));
+                        prop_assert_eq!(keys::$module::parse(&key).unwrap(), $parsed);
+                        prop_assert!(FAMILY.range().contains(&key));
+                        let value = keys::$module::encode(&$value);
+                        prop_assert_eq!(value[0], 1);
+                        let decoded = keys::$module::decode(&key, &value).unwrap();
+                        prop_assert_eq!(decoded, $value);
+                        prop_assert!(FAMILY.check(&key, &value).is_ok());
+                    }
+
+                    #[test]
+                    fn keys_of_another_length_or_family_are_refused(
+                        $parts in parts(), other in any::<u8>()
+                    ) {
+                        let key = key(&$parts);
+                        assert_corrupt(FAMILY, &key[..1], keys::$module::parse(&key[..1]));
+                        assert_corrupt(FAMILY, &[], keys::$module::parse(&[]));
+                        if other != FAMILY.letter() {
+                            let mut foreign = key.clone();
+                            foreign[0] = other;
+                            assert_corrupt(FAMILY, &foreign, keys::$module::parse(&foreign));
+                        }
+                    }
+
+                    #[test]
+                    fn garbage_never_panics(
+                        key in proptest::collection::vec(any::<u8>(), 0..90),
+                        value in proptest::collection::vec(any::<u8>(), 0..200),
+                    ) {
+                        let mut own = vec![FAMILY.letter()];
+                        own.extend_from_slice(&key);
+                        for key in [own, key] {
+                            if let Err(error) = keys::$module::parse(&key) {
+                                assert_corrupt::<()>(FAMILY, &key, Err(error));
+                            }
+                            for format in [None, Some(1u8)] {
+                                let value: Vec<u8> =
+                                    format.into_iter().chain(value.iter().copied()).collect();
+                                if let Err(error) = keys::$module::decode(&key, &value) {
+                                    assert_corrupt::<()>(FAMILY, &key, Err(error));
+                                }
+                            }
+                        }
+                    }
+                }
+
+                #[test]
+                fn the_stored_form_never_changes() {
+                    let $parts = &golden();
+                    assert_golden(FAMILY, &key($parts), &keys::$module::encode(&$value));
+                }
+
+                #[test]
+                fn empty_newer_and_cut_values_are_refused() {
+                    let $parts = &golden();
+                    let key = key($parts);
+                    let value = keys::$module::encode(&$value);
+                    let mut newer = value.clone();
+                    newer[0] = 2;
+                    assert_corrupt(FAMILY, &key, keys::$module::decode(&key, &newer));
+                    assert_corrupt(FAMILY, &key, keys::$module::decode(&key, &[]));
+                    if FAMILY != Family::Chunk {
+                        let cut = &value[..value.len() - 1];
+                        assert_corrupt(FAMILY, &key, keys::$module::decode(&key, cut));
+                        let mut long = value.clone();
+                        long.push(0);
+                        assert_corrupt(FAMILY, &key, keys::$module::decode(&key, &long));
+                    }
+                }
+            }
+        )*
+    };
+}
+
+use crate::keys;
+
+family_tests! {
+    node, Node, p,
+        key: keys::node::key(&p.name),
+        parsed: keys::node::Key { node: p.name.clone() },
+        value: p.node();
+    owner, Owner, p,
+        key: keys::owner::key(p.slot()),
+        parsed: keys::owner::Key { slot: p.slot() },
+        value: p.owner();
+    scope, Scope, p,
+        key: keys::scope::key(&p.scope_key()),
+        parsed: keys::scope::Key { scope: p.scope_key() },
+        value: p.scope_row();
+    event, Event, p,
+        key: keys::event::key(&p.scope_key(), p.seq()),
+        parsed: keys::event::Key { scope: p.scope_key(), seq: p.seq() },
+        value: p.event();
+    head, Head, p,
+        key: keys::head::key(&p.scope_key(), p.entry()),
+        parsed: keys::head::Key { scope: p.scope_key(), entry: p.entry() },
+        value: p.head();
+    version, Version, p,
+        key: keys::version::key(&p.scope_key(), p.entry(), p.number),
+        parsed: keys::version::Key {
+            scope: p.scope_key(), entry: p.entry(), number: p.number
+        },
+        value: p.version();
+    command, Command, p,
+        key: keys::command::key(&p.scope_key(), &p.actor(), p.command_id()),
+        parsed: keys::command::Key {
+            scope: p.scope_key(), actor: p.actor(), command: p.command_id()
+        },
+        value: p.command();
+    mark, Mark, p,
+        key: keys::mark::key(&p.scope_key(), p.verification_id()),
+        parsed: keys::mark::Key { scope: p.scope_key(), verification: p.verification_id() },
+        value: p.mark();
+    job, Job, p,
+        key: keys::job::key(p.slot(), p.verification_id()),
+        parsed: keys::job::Key { slot: p.slot(), verification: p.verification_id() },
+        value: p.job();
+    chunk, Chunk, p,
+        key: keys::chunk::key(&p.scope_key(), p.command_id(), p.small()),
+        parsed: keys::chunk::Key {
+            scope: p.scope_key(), command: p.command_id(), number: p.small()
+        },
+        value: Bytes::from(p.bytes.clone());
+    outbox, Outbox, p,
+        key: keys::outbox::key(p.slot(), p.stamp()),
+        parsed: keys::outbox::Key { slot: p.slot(), stamp: p.stamp() },
+        value: p.outbox();
+    relay, Relay, p,
+        key: keys::relay::key(p.slot(), &p.name),
+        parsed: keys::relay::Key { slot: p.slot(), stream: p.name.clone() },
+        value: p.relay();
+    token, Token, p,
+        key: keys::token::key(&p.hash),
+        parsed: keys::token::Key { hash: p.hash },
+        value: p.token();
+    task, Task, p,
+        key: keys::task::key(&p.scope_key()),
+        parsed: keys::task::Key { scope: p.scope_key() },
+        value: p.task();
+    by_hash, ByHash, p,
+        key: keys::by_hash::key(&p.scope_key(), &p.hash_key()),
+        parsed: keys::by_hash::Key { scope: p.scope_key(), content: p.hash_key() },
+        value: p.entry();
+    location, Location, p,
+        key: keys::location::key(p.entry()),
+        parsed: keys::location::Key { entry: p.entry() },
+        value: p.scope();
+    verification, Verification, p,
+        key: keys::verification::key(&p.scope_key(), p.verification_id()),
+        parsed: keys::verification::Key {
+            scope: p.scope_key(), verification: p.verification_id()
+        },
+        value: p.verification();
+}
+
+#[test]
+fn letters_are_fixed_and_unique() {
+    let letters: String = Family::ALL
+        .iter()
+        .map(|family| char::from(family.letter()))
+        .collect();
+    assert_eq!(letters, "noqehvcmjbxrtkdiy");
+    assert_eq!(Family::of(b"z"), None);
+    assert_eq!(Family::of(b""), None);
+}
+
+#[test]
+fn every_family_has_a_golden_file_and_no_other_is_left() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut found: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let name = |family: &Family| format!("{}.txt", family.as_str().replace(' ', "_"));
+    let mut expected: Vec<String> = Family::ALL.iter().map(name).collect();
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_slot_behind_the_last_is_corrupt() {
+    for family in [Family::Owner, Family::Job, Family::Outbox, Family::Relay] {
+        let mut key = vec![family.letter()];
+        key.extend_from_slice(&SLOTS.to_be_bytes());
+        key.extend_from_slice(&[1; 20]);
+        assert_corrupt(family, &key, family.check(&key, &[1]));
+    }
+}
+
+proptest! {
+    #[test]
+    fn ranges_hold_their_own_rows_and_no_others(a in parts(), b in parts()) {
+        let (scope, other) = (a.scope_key(), b.scope_key());
+        let same = scope == other;
+        let (slot, entry) = (a.slot(), a.entry());
+        let events = keys::event::range_of_scope(&scope);
+        prop_assert!(events.contains(&keys::event::key(&scope, b.seq())));
+        prop_assert_eq!(events.contains(&keys::event::key(&other, a.seq())), same);
+        let behind = keys::event::range_after(&scope, a.seq());
+        prop_assert_eq!(behind.contains(&keys::event::key(&scope, b.seq())), b.seq() > a.seq());
+        let through = keys::event::range_through(&scope, a.seq(), b.seq());
+        prop_assert!(!through.contains(&keys::event::key(&scope, a.seq())));
+        let last = keys::event::key(&scope, b.seq());
+        prop_assert_eq!(through.contains(&last), a.seq() < b.seq());
+        let heads = keys::head::range_of_scope(&scope);
+        prop_assert!(heads.contains(&keys::head::key(&scope, b.entry())));
+        prop_assert_eq!(heads.contains(&keys::head::key(&other, entry)), same);
+        let versions = keys::version::range_of_entry(&scope, entry);
+        prop_assert!(versions.contains(&keys::version::key(&scope, entry, b.number)));
+        let foreign = keys::version::key(&scope, b.entry(), a.number);
+        prop_assert_eq!(versions.contains(&foreign), entry == b.entry());
+        let outbox = keys::outbox::range_after(slot, a.stamp());
+        prop_assert_eq!(
+            outbox.contains(&keys::outbox::key(slot, b.stamp())),
+            b.stamp() > a.stamp()
+        );
+        prop_assert!(keys::outbox::key(slot, b.stamp()).starts_with(&keys::outbox::prefix(slot)));
+        let jobs = keys::job::range_of_slot(slot);
+        prop_assert!(jobs.contains(&keys::job::key(slot, b.verification_id())));
+        let foreign = keys::job::key(b.slot(), b.verification_id());
+        prop_assert_eq!(jobs.contains(&foreign), slot == b.slot());
+        let rows = keys::scope::range_after(Some(&scope));
+        prop_assert_eq!(rows.contains(&keys::scope::key(&other)), other > scope);
+        prop_assert!(keys::scope::range_after(None).contains(&keys::scope::key(&scope)));
+        let chunks = keys::chunk::range_of_command(&scope, a.command_id());
+        let chunk = keys::chunk::key(&scope, a.command_id(), b.small());
+        prop_assert!(chunks.contains(&chunk) && chunks.end > successor(&chunk));
+    }
+
+    #[test]
+    fn keys_order_like_their_numbers(a in parts(), b in parts()) {
+        let scope = a.scope_key();
+        let event = |p: &Parts| keys::event::key(&scope, p.seq());
+        prop_assert_eq!(event(&a).cmp(&event(&b)), a.seq().cmp(&b.seq()));
+        let version = |p: &Parts| keys::version::key(&scope, a.entry(), p.number);
+        prop_assert_eq!(version(&a).cmp(&version(&b)), a.number.cmp(&b.number));
+        let chunk = |p: &Parts| keys::chunk::key(&scope, a.command_id(), p.small());
+        prop_assert_eq!(chunk(&a).cmp(&chunk(&b)), a.small().cmp(&b.small()));
+        let outbox = |p: &Parts| keys::outbox::key(a.slot(), p.stamp());
+        prop_assert_eq!(outbox(&a).cmp(&outbox(&b)), a.stamp().cmp(&b.stamp()));
+    }
+}

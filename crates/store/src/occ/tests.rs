@@ -1,0 +1,171 @@
+//! The index against a naive model that compares all pairs of reads and writes.
+
+use bytes::Bytes;
+use proptest::prelude::*;
+
+use super::*;
+
+/// Every write ever made, and a floor taken from the index under test.
+#[derive(Default)]
+struct Naive {
+    writes: Vec<(u64, KeyRange)>,
+}
+
+impl Naive {
+    fn check(
+        &self,
+        floor: u64,
+        last: u64,
+        read_version: u64,
+        reads: &[KeyRange],
+    ) -> Result<(), ()> {
+        if reads.is_empty() || read_version == last {
+            return Ok(());
+        }
+        let overlaps = |a: &KeyRange, b: &KeyRange| a.begin < b.end && b.begin < a.end;
+        let written = self.writes.iter().any(|(version, write)| {
+            *version > read_version && reads.iter().any(|read| overlaps(read, write))
+        });
+        if read_version < floor || written {
+            Err(())
+        } else {
+            Ok(())
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Step {
+    age: u64,
+    read_keys: Vec<u8>,
+    read_ranges: Vec<(u8, u8)>,
+    write_keys: Vec<u8>,
+    write_ranges: Vec<(u8, u8)>,
+}
+
+const KEYS: u8 = 24;
+
+fn step() -> impl Strategy<Value = Step> {
+    let keys = || proptest::collection::vec(0..KEYS, 0..3);
+    let ranges = || proptest::collection::vec((0..KEYS, 0..KEYS), 0..2);
+    (0u64..12, keys(), ranges(), keys(), ranges()).prop_map(
+        |(age, read_keys, read_ranges, write_keys, write_ranges)| Step {
+            age,
+            read_keys,
+            read_ranges,
+            write_keys,
+            write_ranges,
+        },
+    )
+}
+
+fn key(number: u8) -> Bytes {
+    Bytes::from(vec![b'k', number])
+}
+
+fn ranges(numbers: &[(u8, u8)]) -> impl Iterator<Item = KeyRange> + '_ {
+    numbers
+        .iter()
+        .map(|(begin, end)| KeyRange {
+            begin: key(*begin),
+            end: key(*end),
+        })
+        .filter(|range| !range.is_empty())
+}
+
+fn run(steps: Vec<Step>, window_bytes_max: usize) -> Result<u64, TestCaseError> {
+    let mut index = Index::new(0, window_bytes_max);
+    let mut naive = Naive::default();
+    let mut last = 0;
+    for step in steps {
+        let read_version = last - step.age.min(last);
+        let mut reads = ReadSet::default();
+        let mut read_as_ranges: Vec<KeyRange> = ranges(&step.read_ranges).collect();
+        for range in &read_as_ranges {
+            reads.add_range(range.clone());
+        }
+        for number in &step.read_keys {
+            reads.add_key(&key(*number));
+            read_as_ranges.push(KeyRange::key(&key(*number)));
+        }
+        let expected = naive.check(index.floor(), last, read_version, &read_as_ranges);
+        let answer = index.check(read_version, &reads);
+        prop_assert_eq!(
+            answer.is_ok(),
+            expected.is_ok(),
+            "read at {} of {}",
+            read_version,
+            last
+        );
+        if answer.is_ok() {
+            last += 1;
+            let keys: Vec<Bytes> = step.write_keys.iter().map(|number| key(*number)).collect();
+            index.record(last, keys.iter(), ranges(&step.write_ranges));
+            naive
+                .writes
+                .extend(keys.iter().map(|key| (last, KeyRange::key(key))));
+            naive
+                .writes
+                .extend(ranges(&step.write_ranges).map(|range| (last, range)));
+        }
+        prop_assert!(index.bytes <= window_bytes_max);
+    }
+    Ok(index.floor())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn the_index_judges_like_a_comparison_of_all_pairs(
+        steps in proptest::collection::vec(step(), 1..80)
+    ) {
+        prop_assert_eq!(run(steps, usize::MAX)?, 0);
+    }
+
+    #[test]
+    fn ranges_are_found_in_full_blocks_too(
+        written in proptest::collection::vec(any::<u16>(), 300..900),
+        read in (any::<u16>(), 0u16..2_000, 0usize..900),
+    ) {
+        let mut index = Index::new(0, usize::MAX);
+        let key = |number: u16| Bytes::from(number.to_be_bytes().to_vec());
+        for (version, number) in (1..).zip(&written) {
+            index.record(version, std::iter::once(&key(*number)), std::iter::empty());
+        }
+        let (begin, width, age) = read;
+        let end = begin.saturating_add(width);
+        let read_version = written.len() - age.min(written.len());
+        let mut reads = ReadSet::default();
+        reads.add_range(KeyRange { begin: key(begin), end: key(end) });
+        let hit = written[read_version..].iter().any(|number| (begin..end).contains(number));
+        let read_version = u64::try_from(read_version).unwrap();
+        // Twice, since the first look sorts the blocks.
+        for _ in 0..2 {
+            prop_assert_eq!(index.check(read_version, &reads).is_err(), hit);
+        }
+    }
+
+    #[test]
+    fn a_full_window_forgets_the_oldest_and_judges_the_rest_exactly(
+        steps in proptest::collection::vec(step(), 1..80)
+    ) {
+        run(steps, 3_000)?;
+    }
+
+    #[test]
+    fn nothing_is_left_of_what_was_forgotten(steps in proptest::collection::vec(step(), 1..60)) {
+        let mut index = Index::new(0, 0);
+        for (version, step) in (1..).zip(steps) {
+            let keys: Vec<Bytes> = step.write_keys.iter().map(|number| key(*number)).collect();
+            index.record(version, keys.iter(), ranges(&step.write_ranges));
+            let step_count = step.write_ranges.len();
+            if keys.is_empty() && ranges(&step.write_ranges).next().is_none() {
+                continue;
+            }
+            prop_assert!(index.version_by_fingerprint.is_empty() && index.blocks.is_empty());
+            prop_assert!(index.steps.is_empty(), "{} ranges, {:?}", step_count, index.steps);
+            prop_assert_eq!(index.bytes, 0);
+        }
+    }
+}
