@@ -14,7 +14,7 @@ use sillok_core::slot::Slot;
 use sillok_core::state::Change;
 use sillok_store::keys::outbox::OutboxRow;
 use sillok_store::keys::{self, ScopeKey};
-use sillok_store::{KeyRange, Read, Txn};
+use sillok_store::{Read, Txn};
 
 /// A scope with what its keys need of it, hashed once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,17 +145,4 @@ pub async fn read<V>(
 ) -> Result<Option<V>, sillok_store::Error> {
     let value = txn.get(key, Read::Snapshot).await?;
     value.map(|value| decode(key, &value)).transpose()
-}
-
-/// The rows of the view that a scope's events determine and whose keys begin with the scope: the
-/// part of each family that belongs to it.
-#[must_use]
-pub fn view_ranges(scope: &ScopeKey) -> [KeyRange; 5] {
-    [
-        KeyRange::key(&keys::task::key(scope)),
-        keys::head::range_of_scope(scope),
-        keys::version::range_of_scope(scope),
-        keys::by_hash::range_of_scope(scope),
-        keys::verification::range_of_scope(scope),
-    ]
 }

@@ -1,5 +1,7 @@
 //! Tests of a whole node on the memory engine, through its public interface.
 
+mod admission;
+mod faults;
 mod harness;
 mod protocol;
 mod writing;

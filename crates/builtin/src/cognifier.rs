@@ -6,11 +6,11 @@
 //! words, so that publishing merges it. It only proposes; it must not know entries or scopes.
 
 use sillok_core::ports::{BoxFuture, Cognifier, PortError};
-use sillok_core::promotion::{CausalEdge, Cognition, CognifyInput, SkillDraft};
+use sillok_core::promotion::{CausalEdge, CognifyInput, Cognition, SkillDraft};
 use sillok_core::verification::Outcome as Judgement;
 
 use self::facts::{Facts, Rank};
-use self::issue::Issue;
+use self::issue::{Issue, Witnesses};
 use self::sentence::clip;
 use self::work::Work;
 
@@ -35,8 +35,9 @@ impl RuleCognifier {
     pub fn draw(input: &CognifyInput) -> Cognition {
         let issue = Issue::of(&input.title, &input.description);
         let mut facts = Facts::default();
+        let witnesses = Witnesses::of(&input.records);
         for statement in &issue.statements {
-            facts.add(Rank::Issue, statement.clone(), issue::witnesses(statement, &input.records));
+            facts.add(Rank::Issue, statement.clone(), witnesses.to(statement));
         }
         let work = Work::of(input, &mut facts);
         let passed = input.outcome == Judgement::Passed;
@@ -60,7 +61,10 @@ impl Cognifier for RuleCognifier {
         NAME
     }
 
-    fn cognify<'a>(&'a self, input: &'a CognifyInput) -> BoxFuture<'a, Result<Cognition, PortError>> {
+    fn cognify<'a>(
+        &'a self,
+        input: &'a CognifyInput,
+    ) -> BoxFuture<'a, Result<Cognition, PortError>> {
         Box::pin(core::future::ready(Ok(Self::draw(input))))
     }
 }
@@ -68,18 +72,40 @@ impl Cognifier for RuleCognifier {
 /// What was learnt: cause, change, proof and detour, each in a sentence.
 fn critique(input: &CognifyInput, facts: &Facts) -> String {
     let mut parts = Vec::new();
-    if let Some(error) = input.error.as_deref().filter(|_| input.outcome == Judgement::Failed) {
+    if let Some(error) = input
+        .error
+        .as_deref()
+        .filter(|_| input.outcome == Judgement::Failed)
+    {
         parts.push(format!("Failed: {}", clip(error, 400)));
     }
-    if let Some(approach) = input.approach.as_deref().filter(|_| input.outcome == Judgement::Failed) {
+    if let Some(approach) = input
+        .approach
+        .as_deref()
+        .filter(|_| input.outcome == Judgement::Failed)
+    {
         parts.push(format!("Approach: {}", clip(approach, 400)));
     }
     let issue = facts.of(Rank::Issue).map(|fact| ("Issue", fact)).take(2);
     let cause = facts.of(Rank::Cause).map(|fact| ("Cause", fact)).take(1);
     let change = facts.of(Rank::Change).map(|fact| ("Change", fact)).take(2);
-    let outcome = facts.of(Rank::Outcome).map(|fact| ("Outcome", fact)).rev().take(1);
-    let detour = facts.of(Rank::Error).map(|fact| ("Went wrong", fact)).take(1);
-    parts.extend(issue.chain(cause).chain(change).chain(outcome).chain(detour).map(|(label, fact)| format!("{label}: {fact}")));
+    let outcome = facts
+        .of(Rank::Outcome)
+        .map(|fact| ("Outcome", fact))
+        .rev()
+        .take(1);
+    let detour = facts
+        .of(Rank::Error)
+        .map(|fact| ("Went wrong", fact))
+        .take(1);
+    parts.extend(
+        issue
+            .chain(cause)
+            .chain(change)
+            .chain(outcome)
+            .chain(detour)
+            .map(|(label, fact)| format!("{label}: {fact}")),
+    );
     parts.join("\n")
 }
 
@@ -88,8 +114,15 @@ fn result(input: &CognifyInput, work: &Work) -> String {
         Judgement::Passed => "Passed",
         Judgement::Failed => "Failed",
     };
-    let files = if work.files.is_empty() { "no file changed".to_owned() } else { format!("changed {}", work.files.join(", ")) };
-    format!("{judged}: {files}; {} of {} commands went wrong.", work.commands_failed, work.commands)
+    let files = if work.files.is_empty() {
+        "no file changed".to_owned()
+    } else {
+        format!("changed {}", work.files.join(", "))
+    };
+    format!(
+        "{judged}: {files}; {} of {} commands went wrong.",
+        work.commands_failed, work.commands
+    )
 }
 
 /// Half for the judgement, half for the share of commands that went right.
@@ -101,14 +134,26 @@ fn score(passed: bool, work: &Work) -> f64 {
 
 fn edges(facts: &Facts, work: &Work) -> Vec<CausalEdge> {
     const EDGES_MAX: usize = 16;
-    let edge = |cause: &str, effect: &str, confidence| CausalEdge { cause: cause.to_owned(), effect: effect.to_owned(), confidence };
+    let edge = |cause: &str, effect: &str, confidence| CausalEdge {
+        cause: cause.to_owned(),
+        effect: effect.to_owned(),
+        confidence,
+    };
     let mut edges = Vec::new();
     for (error, fix) in &work.fixes {
         edges.push(edge(error, fix, 0.6));
     }
     let changes: Vec<&str> = facts.of(Rank::Change).collect();
-    for outcome in facts.of(Rank::Outcome).filter(|outcome| outcome.contains(" after ")) {
-        edges.extend(changes.iter().take(2).map(|change| edge(change, outcome, 0.8)));
+    for outcome in facts
+        .of(Rank::Outcome)
+        .filter(|outcome| outcome.contains(" after "))
+    {
+        edges.extend(
+            changes
+                .iter()
+                .take(2)
+                .map(|change| edge(change, outcome, 0.8)),
+        );
     }
     if let (Some(cause), Some(change)) = (facts.of(Rank::Cause).next(), changes.first()) {
         edges.push(edge(cause, change, 0.7));
@@ -119,9 +164,22 @@ fn edges(facts: &Facts, work: &Work) -> Vec<CausalEdge> {
 
 /// The way it was done: the commands that went right, in order, with what they changed.
 fn skill(issue: &Issue, facts: &Facts, work: &Work) -> SkillDraft {
-    let topic = if issue.topic.is_empty() { "a task of this kind" } else { &issue.topic };
-    let about = facts.of(Rank::Cause).chain(facts.of(Rank::Change)).take(2).collect::<Vec<_>>().join(" ");
-    let steps = work.commands_right.iter().enumerate().map(|(index, command)| format!("{}. {command}", index + 1));
+    let topic = if issue.topic.is_empty() {
+        "a task of this kind"
+    } else {
+        &issue.topic
+    };
+    let about = facts
+        .of(Rank::Cause)
+        .chain(facts.of(Rank::Change))
+        .take(2)
+        .collect::<Vec<_>>()
+        .join(" ");
+    let steps = work
+        .commands_right
+        .iter()
+        .enumerate()
+        .map(|(index, command)| format!("{}. {command}", index + 1));
     SkillDraft {
         name: format!("Resolve: {}", clip(topic, 80)),
         description: about,

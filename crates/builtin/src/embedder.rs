@@ -20,7 +20,10 @@ pub const DIMENSIONS: usize = 384;
 pub const SPACE: &str = "builtin-fh384-v1";
 
 /// Measured on `testdata/pairs.tsv`: see the tests of this module.
-pub const THRESHOLDS: SpaceThresholds = SpaceThresholds { merge: 0.96, similar: 0.85 };
+pub const THRESHOLDS: SpaceThresholds = SpaceThresholds {
+    merge: 0.96,
+    similar: 0.85,
+};
 
 /// The embedder.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,8 +52,14 @@ impl Embedder for HashEmbedder {
         THRESHOLDS
     }
 
-    fn embed<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Embedding>, PortError>> {
-        let embed = |text: &&str| Embedding { space: self.space(), values: Self::vector(text) };
+    fn embed<'a>(
+        &'a self,
+        texts: &'a [&'a str],
+    ) -> BoxFuture<'a, Result<Vec<Embedding>, PortError>> {
+        let embed = |text: &&str| Embedding {
+            space: self.space(),
+            values: Self::vector(text),
+        };
         let embeddings = texts.iter().map(embed).collect();
         Box::pin(core::future::ready(Ok(embeddings)))
     }
@@ -83,7 +92,11 @@ struct Features {
 
 impl Features {
     fn with_capacity(capacity: usize) -> Self {
-        Self { hashes: Vec::with_capacity(capacity), last_word: 0, stemmer: Stemmer::create(Algorithm::English) }
+        Self {
+            hashes: Vec::with_capacity(capacity),
+            last_word: 0,
+            stemmer: Stemmer::create(Algorithm::English),
+        }
     }
 
     fn read(&mut self, text: &str) {
@@ -92,7 +105,11 @@ impl Features {
                 self.push(hash(word.as_bytes()), Class::Stopword);
             }
             Token::Word(word) => {
-                let class = if is_negation(word) { Class::Exact } else { Class::Word };
+                let class = if is_negation(word) {
+                    Class::Exact
+                } else {
+                    Class::Word
+                };
                 let stem = self.stem(word);
                 self.word(hash(stem.as_bytes()), class);
                 self.grams(word);
@@ -106,7 +123,11 @@ impl Features {
     }
 
     fn stem<'w>(&self, word: &'w str) -> Cow<'w, str> {
-        if word.is_ascii() { self.stemmer.stem(word) } else { Cow::Borrowed(word) }
+        if word.is_ascii() {
+            self.stemmer.stem(word)
+        } else {
+            Cow::Borrowed(word)
+        }
     }
 
     fn word(&mut self, hash: u64, class: Class) {
@@ -128,7 +149,11 @@ impl Features {
             length += 1;
         }
         length += 1;
-        let (shortest, longest) = if word.starts_with(is_hangul) { (2, 3) } else { (3, 5) };
+        let (shortest, longest) = if word.starts_with(is_hangul) {
+            (2, 3)
+        } else {
+            (3, 5)
+        };
         let bounded = &bounded[..length];
         for start in 0..(length + 1).saturating_sub(shortest) {
             let mut state = SEED;
@@ -151,8 +176,10 @@ impl Features {
         let mut values = vec![0.0_f32; DIMENSIONS];
         for equal in self.hashes.chunk_by(|a, b| a == b) {
             let feature = equal[0];
-            let class = usize::try_from(feature & ((1 << Class::BITS) - 1)).expect("three bits fit");
-            let place = usize::try_from((feature >> 16) % DIMENSIONS as u64).expect("it is under the dimensions");
+            let class =
+                usize::try_from(feature & ((1 << Class::BITS) - 1)).expect("three bits fit");
+            let place = usize::try_from((feature >> 16) % DIMENSIONS as u64)
+                .expect("it is under the dimensions");
             let sign = if feature >> 15 & 1 == 0 { 1.0 } else { -1.0 };
             values[place] += sign * Class::WEIGHTS[class] * sublinear(equal.len());
         }
@@ -177,7 +204,9 @@ const PRIME: u64 = 0x0000_0100_0000_01b3;
 
 /// FNV-1a, mixed so that every bit depends on every byte. Part of the space: it never changes.
 fn hash(bytes: &[u8]) -> u64 {
-    mix(bytes.iter().fold(SEED, |state, byte| (state ^ u64::from(*byte)).wrapping_mul(PRIME)))
+    mix(bytes.iter().fold(SEED, |state, byte| {
+        (state ^ u64::from(*byte)).wrapping_mul(PRIME)
+    }))
 }
 
 /// The finaliser of `SplitMix64`.

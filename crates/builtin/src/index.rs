@@ -10,7 +10,8 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use sillok_core::entry::Embedding;
 use sillok_core::id::EntryId;
 use sillok_core::ports::{
-    BoxFuture, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked, SearchLists, SearchRequest, VectorIndex,
+    BoxFuture, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked, SearchLists,
+    SearchRequest, VectorIndex,
 };
 use sillok_core::scope::Scope;
 use sillok_core::stamp::Stamp;
@@ -75,11 +76,17 @@ impl VectorIndex for ExactIndex {
         Box::pin(core::future::ready(Ok(self.read().stored_through)))
     }
 
-    fn search<'a>(&'a self, request: &'a SearchRequest) -> BoxFuture<'a, Result<SearchLists, PortError>> {
+    fn search<'a>(
+        &'a self,
+        request: &'a SearchRequest,
+    ) -> BoxFuture<'a, Result<SearchLists, PortError>> {
         Box::pin(core::future::ready(Ok(self.read().search(request))))
     }
 
-    fn neighbours<'a>(&'a self, request: &'a NeighbourRequest) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>> {
+    fn neighbours<'a>(
+        &'a self,
+        request: &'a NeighbourRequest,
+    ) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>> {
         Box::pin(core::future::ready(Ok(self.read().neighbours(request))))
     }
 
@@ -95,8 +102,18 @@ impl VectorIndex for ExactIndex {
 
     fn stats(&self) -> BoxFuture<'_, Result<IndexStats, PortError>> {
         let state = self.read();
-        let count = |stored| state.rows.values().flat_map(BTreeMap::values).filter(|row| row.stored == stored).count() as u64;
-        Box::pin(core::future::ready(Ok(IndexStats { stored: count(true), pending: count(false) })))
+        let count = |stored| {
+            state
+                .rows
+                .values()
+                .flat_map(BTreeMap::values)
+                .filter(|row| row.stored == stored)
+                .count() as u64
+        };
+        Box::pin(core::future::ready(Ok(IndexStats {
+            stored: count(true),
+            pending: count(false),
+        })))
     }
 }
 
@@ -119,27 +136,53 @@ impl State {
         let mut scopes: Vec<&Scope> = request.scopes.iter().collect();
         scopes.sort_unstable();
         scopes.dedup();
-        let rows = scopes.into_iter().filter_map(|scope| self.rows.get(scope)).flat_map(BTreeMap::values);
+        let rows = scopes
+            .into_iter()
+            .filter_map(|scope| self.rows.get(scope))
+            .flat_map(BTreeMap::values);
         let admitted: Vec<&Row> = rows.filter(|row| admits(request, &row.doc)).collect();
 
         let vector = match &request.embedding {
             Some(query) if query.values.iter().any(|value| *value != 0.0) => {
-                let scored = admitted.iter().filter_map(|row| Some((row, cosine(query, row.doc.embedding.as_ref()?)?)));
-                best(scored.map(|(row, score)| ranked(&row.doc, score)).collect(), request.limit)
+                let scored = admitted
+                    .iter()
+                    .filter_map(|row| Some((row, cosine(query, row.doc.embedding.as_ref()?)?)));
+                best(
+                    scored.map(|(row, score)| ranked(&row.doc, score)).collect(),
+                    request.limit,
+                )
             }
             _ => Vec::new(),
         };
-        let scores = bm25::scores(&request.text, &admitted.iter().map(|row| &row.terms).collect::<Vec<_>>());
-        let text = scores.into_iter().map(|(index, score)| ranked(&admitted[index].doc, score)).collect();
-        SearchLists { vector, text: best(text, request.limit) }
+        let scores = bm25::scores(
+            &request.text,
+            &admitted.iter().map(|row| &row.terms).collect::<Vec<_>>(),
+        );
+        let text = scores
+            .into_iter()
+            .map(|(index, score)| ranked(&admitted[index].doc, score))
+            .collect();
+        SearchLists {
+            vector,
+            text: best(text, request.limit),
+        }
     }
 
     fn neighbours(&self, request: &NeighbourRequest) -> Vec<Ranked> {
-        let rows = self.rows.get(&request.scope).into_iter().flat_map(BTreeMap::values);
+        let rows = self
+            .rows
+            .get(&request.scope)
+            .into_iter()
+            .flat_map(BTreeMap::values);
         let close = rows.filter_map(|row| {
             let doc = &row.doc;
-            let alike = doc.table == request.table && doc.failure == request.failure && doc.status.is_live();
-            let score = cosine(&request.embedding, doc.embedding.as_ref().filter(|_| alike)?)?;
+            let alike = doc.table == request.table
+                && doc.failure == request.failure
+                && doc.status.is_live();
+            let score = cosine(
+                &request.embedding,
+                doc.embedding.as_ref().filter(|_| alike)?,
+            )?;
             (score >= request.cosine_min).then(|| ranked(doc, score))
         });
         best(close.collect(), request.limit)
@@ -154,13 +197,19 @@ fn admits(request: &SearchRequest, doc: &IndexDoc) -> bool {
 }
 
 fn ranked(doc: &IndexDoc, score: f32) -> Ranked {
-    Ranked { scope: doc.scope.clone(), entry: doc.entry, score }
+    Ranked {
+        scope: doc.scope.clone(),
+        entry: doc.entry,
+        score,
+    }
 }
 
 /// The `limit` best: the highest score first, ties by entry and scope.
 fn best(mut found: Vec<Ranked>, limit: usize) -> Vec<Ranked> {
     let order = |a: &Ranked, b: &Ranked| {
-        b.score.total_cmp(&a.score).then_with(|| (a.entry, &a.scope).cmp(&(b.entry, &b.scope)))
+        b.score
+            .total_cmp(&a.score)
+            .then_with(|| (a.entry, &a.scope).cmp(&(b.entry, &b.scope)))
     };
     if limit < found.len() && limit > 0 {
         found.select_nth_unstable_by(limit - 1, order);
@@ -179,7 +228,12 @@ fn cosine(a: &Embedding, b: &Embedding) -> Option<f32> {
     }
     let mut sums = [0.0_f32; LANES];
     let (left, right) = (a.values.chunks_exact(LANES), b.values.chunks_exact(LANES));
-    let rest: f32 = left.remainder().iter().zip(right.remainder()).map(|(a, b)| a * b).sum();
+    let rest: f32 = left
+        .remainder()
+        .iter()
+        .zip(right.remainder())
+        .map(|(a, b)| a * b)
+        .sum();
     for (a, b) in left.zip(right) {
         for lane in 0..LANES {
             sums[lane] += a[lane] * b[lane];

@@ -53,10 +53,17 @@ pub(crate) fn terms(text: &str) -> Vec<String> {
             terms.push(stemmer.stem(word).into_owned());
             if word.chars().all(is_hangul) {
                 let syllables: Vec<char> = word.chars().collect();
-                terms.extend(syllables.windows(2).filter(|_| syllables.len() > 2).map(|pair| pair.iter().collect()));
+                terms.extend(
+                    syllables
+                        .windows(2)
+                        .filter(|_| syllables.len() > 2)
+                        .map(|pair| pair.iter().collect()),
+                );
             }
         }
-        Token::Exact(number) if number.starts_with(|c: char| c.is_numeric()) => terms.push(number.to_owned()),
+        Token::Exact(number) if number.starts_with(|c: char| c.is_numeric()) => {
+            terms.push(number.to_owned())
+        }
         Token::Exact(_) => {}
     });
     terms
@@ -65,15 +72,20 @@ pub(crate) fn terms(text: &str) -> Vec<String> {
 /// Whether a word says little about what a text is about.
 pub(crate) fn is_stopword(word: &str) -> bool {
     const STOPWORDS: &[&str] = &[
-        "a", "an", "and", "are", "as", "at", "be", "been", "by", "for", "from", "has", "have", "in", "into", "is", "it",
-        "its", "of", "on", "or", "that", "the", "then", "there", "this", "to", "was", "were", "which", "with",
+        "a", "an", "and", "are", "as", "at", "be", "been", "by", "for", "from", "has", "have",
+        "in", "into", "is", "it", "its", "of", "on", "or", "that", "the", "then", "there", "this",
+        "to", "was", "were", "which", "with",
     ];
     STOPWORDS.binary_search(&word).is_ok()
 }
 
 /// Whether a word turns what is said into its opposite.
 pub(crate) fn is_negation(word: &str) -> bool {
-    matches!(word, "not" | "no" | "never" | "cannot" | "without" | "안" | "못") || word.ends_with("n't") || word.starts_with(['않', '없'])
+    matches!(
+        word,
+        "not" | "no" | "never" | "cannot" | "without" | "안" | "못"
+    ) || word.ends_with("n't")
+        || word.starts_with(['않', '없'])
 }
 
 pub(crate) fn is_hangul(c: char) -> bool {
@@ -107,7 +119,8 @@ fn cut_word(word: &str, lower: &mut String, take: &mut impl FnMut(Token<'_>)) {
     if word.chars().all(|c| c.is_lowercase() || is_hangul(c)) {
         return;
     }
-    for part in parts(word).filter(|part| part.len() < word.len() && part.chars().nth(1).is_some()) {
+    for part in parts(word).filter(|part| part.len() < word.len() && part.chars().nth(1).is_some())
+    {
         lower.clear();
         lower.extend(part.chars().flat_map(char::to_lowercase));
         take(Token::Part(lower.as_str()));
@@ -129,12 +142,18 @@ fn parts(word: &str) -> impl Iterator<Item = &str> {
             }
         }
         cuts.push(piece.len());
-        cuts.windows(2).map(|pair| &piece[pair[0]..pair[1]]).filter(|part| !part.is_empty()).collect::<Vec<_>>()
+        cuts.windows(2)
+            .map(|pair| &piece[pair[0]..pair[1]])
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
     })
 }
 
 fn is_operator(c: char) -> bool {
-    matches!(c, '+' | '-' | '*' | '/' | '%' | '=' | '<' | '>' | '!' | '&' | '|' | '^' | '~')
+    matches!(
+        c,
+        '+' | '-' | '*' | '/' | '%' | '=' | '<' | '>' | '!' | '&' | '|' | '^' | '~'
+    )
 }
 
 #[cfg(test)]
@@ -157,20 +176,38 @@ mod tests {
 
     #[test]
     fn identifiers_are_cut_and_kept_whole() {
-        assert_eq!(tokens("TimeDelta td_field parseHTTPBody"), [
-            "timedelta", "+time", "+delta", "td_field", "+td", "+field", "parsehttpbody", "+parse", "+http", "+body"
-        ]);
+        assert_eq!(
+            tokens("TimeDelta td_field parseHTTPBody"),
+            [
+                "timedelta",
+                "+time",
+                "+delta",
+                "td_field",
+                "+td",
+                "+field",
+                "parsehttpbody",
+                "+parse",
+                "+http",
+                "+body"
+            ]
+        );
     }
 
     #[test]
     fn numbers_and_lone_operators_are_exact() {
-        assert_eq!(tokens("a - b at 0.95, not-so src/x.py"), ["a", "=-", "b", "at", "=0.95", "not", "so", "src", "x", "py"]);
+        assert_eq!(
+            tokens("a - b at 0.95, not-so src/x.py"),
+            ["a", "=-", "b", "at", "=0.95", "not", "so", "src", "x", "py"]
+        );
         assert_eq!(tokens("doesn't 345ms"), ["doesn't", "=345ms"]);
     }
 
     #[test]
     fn korean_words_give_pairs_of_syllables() {
-        assert_eq!(terms("직렬화가 실패"), ["직렬화가", "직렬", "렬화", "화가", "실패"]);
+        assert_eq!(
+            terms("직렬화가 실패"),
+            ["직렬화가", "직렬", "렬화", "화가", "실패"]
+        );
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub use citation::Citation;
 pub use cursor::Cursor;
 pub use entry::{
     Actor, AmendEntry, Binding, CausalEdge, Claim, Disposition, EntryHead, EntryQuery, EntryView, EntryWritten,
-    Episode, History, Lifecycle, Link, NewEntry, PutEntry, Skill, Supersede, Superseded, Trust, VerificationRef,
+    Episode, History, HistoryQuery, Lifecycle, Link, NewEntry, PutEntry, Skill, Supersede, Superseded, Trust, VerificationRef,
     VersionView,
 };
 pub use event::{EventView, TailItem, TailQuery};

@@ -4,3 +4,17 @@
 //! together. It must not know a rule: whatever decides lives in `sillok-core`.
 
 pub mod api;
+pub mod composition;
+pub mod config;
+pub mod data_directory;
+pub mod error;
+pub mod http;
+pub mod secrets;
+pub mod serve;
+pub mod system;
+
+pub use composition::{OpenData, Store, ensure_administrator, open_data_dir, start_node};
+pub use config::{Config, Layers, Loaded, Origin};
+pub use error::Error;
+pub use http::openapi;
+pub use serve::{Server, serve};

@@ -30,7 +30,7 @@ impl Default for CommitterConfig {
         Self {
             group_txns_max: GROUP_TXNS_MAX,
             group_bytes_max: 16 << 20,
-            window_bytes_max: 24 << 20,
+            window_bytes_max: 16 << 20,
         }
     }
 }

@@ -157,7 +157,8 @@ impl Index {
             return false;
         }
         let mut removed = self.steps.range::<Bytes, _>(&range.begin..&range.end);
-        if false && removed.next().is_some()
+        if step_at(&self.steps, &range.begin) > read_version
+            || removed.any(|(_, version)| *version > read_version)
         {
             return true;
         }

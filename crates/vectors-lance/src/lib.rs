@@ -1,1 +1,25 @@
-//! Placeholder.
+//! The durable index over Lance tables: hybrid search, keyed merge, index building, rebuild.
+//!
+//! One table for each organisation and kind. What a table's indices do not cover yet lies in
+//! memory as well, where it is searched exactly, so a commit is visible at once and no search
+//! ever scans a file. Owns how entries are stored and found; it must not know how ranked lists
+//! are fused, how confidence decays, or which commands made an entry.
+
+mod columns;
+mod config;
+mod delta;
+mod directory;
+mod error;
+mod filter;
+mod index;
+mod maintenance;
+mod pool;
+mod query;
+mod ranking;
+mod table;
+mod watermark;
+mod words;
+
+pub use config::{HnswParams, LanceConfig};
+pub use error::Error;
+pub use index::LanceIndex;

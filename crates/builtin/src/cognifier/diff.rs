@@ -32,8 +32,15 @@ pub(super) struct Change {
 impl Change {
     /// The change as a sentence; none when nothing but comments changed.
     pub(super) fn sentence(&self) -> Option<String> {
-        let place = if self.section.is_empty() { self.path.clone() } else { format!("{} ({})", self.path, self.section) };
-        let (before, after) = (clip(&self.before, CODE_CHARS_MAX), clip(&self.after, CODE_CHARS_MAX));
+        let place = if self.section.is_empty() {
+            self.path.clone()
+        } else {
+            format!("{} ({})", self.path, self.section)
+        };
+        let (before, after) = (
+            clip(&self.before, CODE_CHARS_MAX),
+            clip(&self.after, CODE_CHARS_MAX),
+        );
         match (before.is_empty(), after.is_empty()) {
             _ if before == after => None,
             (false, false) => Some(format!("In {place}, `{before}` was replaced by `{after}`.")),
@@ -48,8 +55,15 @@ impl Change {
         if self.line == 0 || self.before.is_empty() {
             return None;
         }
-        let section = if self.section.is_empty() { String::new() } else { format!(", in {},", self.section) };
-        Some(format!("Line {} of {}{section} was changed.", self.line, self.path))
+        let section = if self.section.is_empty() {
+            String::new()
+        } else {
+            format!(", in {},", self.section)
+        };
+        Some(format!(
+            "Line {} of {}{section} was changed.",
+            self.line, self.path
+        ))
     }
 }
 
@@ -59,27 +73,46 @@ pub(super) fn unified(text: &str) -> Vec<Change> {
     let (mut path, mut section, mut line) = (String::new(), String::new(), 0_u32);
     let mut open: Option<(u32, Vec<&str>, Vec<&str>)> = None;
     for row in text.lines().chain([""]) {
-        let changed = row.starts_with(['-', '+']) && !row.starts_with("--- ") && !row.starts_with("+++ ") && line > 0;
+        let changed = row.starts_with(['-', '+'])
+            && !row.starts_with("--- ")
+            && !row.starts_with("+++ ")
+            && line > 0;
         if !changed && let Some((first, removed, added)) = open.take() {
             let (before, after) = (code(&removed), code(&added));
-            changes.push(Change { path: path.clone(), section: section.clone(), line: first, before, after });
+            changes.push(Change {
+                path: path.clone(),
+                section: section.clone(),
+                line: first,
+                before,
+                after,
+            });
         }
         if changes.len() == CHANGES_MAX {
             break;
         }
         if let Some(to) = row.strip_prefix("+++ ") {
-            path = to.split('\t').next().unwrap_or_default().trim_start_matches("b/").trim().to_owned();
+            path = to
+                .split('\t')
+                .next()
+                .unwrap_or_default()
+                .trim_start_matches("b/")
+                .trim()
+                .to_owned();
             line = 0;
         } else if let Some(hunk) = HUNK.captures(row) {
             line = hunk[1].parse().unwrap_or(0);
-            section = hunk[2].trim().trim_end_matches([':', '{']).trim().to_owned();
+            section = hunk[2]
+                .trim()
+                .trim_end_matches([':', '{'])
+                .trim()
+                .to_owned();
         } else if changed {
             let (_, removed, added) = open.get_or_insert((line, Vec::new(), Vec::new()));
-            if row.starts_with('-') {
-                removed.push(&row[1..]);
+            if let Some(old) = row.strip_prefix('-') {
+                removed.push(old);
                 line = line.saturating_add(1);
             } else {
-                added.push(&row[1..]);
+                added.extend(row.strip_prefix('+'));
             }
         } else if line > 0 {
             line = line.saturating_add(1);
@@ -93,7 +126,12 @@ pub(super) fn unified(text: &str) -> Vec<Change> {
 pub(super) fn stated(command: &str, path: &str) -> Option<Change> {
     let change = |before: &str, after: &str| {
         let lines = |text: &str| code(&text.lines().collect::<Vec<_>>());
-        Change { path: path.to_owned(), before: lines(before), after: lines(after), ..Change::default() }
+        Change {
+            path: path.to_owned(),
+            before: lines(before),
+            after: lines(after),
+            ..Change::default()
+        }
     };
     if let Some(words) = IN_WORDS.captures(command) {
         return Some(change(&words[1], &words[2]));
@@ -103,14 +141,23 @@ pub(super) fn stated(command: &str, path: &str) -> Option<Change> {
     }
     let arguments: serde_json::Value = serde_json::from_str(command).ok()?;
     let text = |names: [&str; 2]| names.iter().find_map(|name| arguments.get(name)?.as_str());
-    let (before, after) = (text(["old_str", "old_string"])?, text(["new_str", "new_string"])?);
+    let (before, after) = (
+        text(["old_str", "old_string"])?,
+        text(["new_str", "new_string"])?,
+    );
     let path = text(["path", "file_path"]).unwrap_or(path);
-    Some(Change { path: path.to_owned(), ..change(before, after) })
+    Some(Change {
+        path: path.to_owned(),
+        ..change(before, after)
+    })
 }
 
 /// Lines of code as one line, without indentation, comments and blank lines.
 fn code(lines: &[&str]) -> String {
-    let bare = lines.iter().map(|line| without_comment(line).trim()).filter(|line| !line.is_empty());
+    let bare = lines
+        .iter()
+        .map(|line| without_comment(line).trim())
+        .filter(|line| !line.is_empty());
     bare.collect::<Vec<_>>().join(" ").replace('`', "'")
 }
 
@@ -123,7 +170,11 @@ fn without_comment(line: &str) -> &str {
         match quote {
             Some(open) if c == open && previous != '\\' => quote = None,
             None if c == '"' || c == '\'' => quote = Some(c),
-            None if previous.is_whitespace() && (rest.starts_with("# ") || rest.starts_with("// ")) => return &line[..at],
+            None if previous.is_whitespace()
+                && (rest.starts_with("# ") || rest.starts_with("// ")) =>
+            {
+                return &line[..at];
+            }
             _ => {}
         }
         previous = c;
@@ -131,16 +182,20 @@ fn without_comment(line: &str) -> &str {
     line
 }
 
-static HUNK: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@(.*)$").expect("the pattern is fixed and tested"));
+static HUNK: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@(.*)$")
+        .expect("the pattern is fixed and tested")
+});
 
 static IN_WORDS: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = r"(?is)\b(?:replac|chang|swap)\w*\s+`([^`]+)`\s+(?:by|with|to|into|->|→)\s+`([^`]+)`";
+    let pattern =
+        r"(?is)\b(?:replac|chang|swap)\w*\s+`([^`]+)`\s+(?:by|with|to|into|->|→)\s+`([^`]+)`";
     Regex::new(pattern).expect("the pattern is fixed and tested")
 });
 
-static QUOTED: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?s)^edit\s+'([^']*)'\s+'([^']*)'").expect("the pattern is fixed and tested"));
+static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?s)^edit\s+'([^']*)'\s+'([^']*)'").expect("the pattern is fixed and tested")
+});
 
 #[cfg(test)]
 mod tests {
@@ -155,25 +210,41 @@ mod tests {
     fn a_diff_says_what_was_replaced_where() {
         let changes = unified(DIFF);
         assert_eq!(changes.len(), 1);
-        assert_eq!(changes[0].sentence().unwrap(), "In src/x.py (class T(F)), `return a - b` was replaced by `return a + b`.");
-        assert_eq!(changes[0].place().unwrap(), "Line 11 of src/x.py, in class T(F), was changed.");
+        assert_eq!(
+            changes[0].sentence().unwrap(),
+            "In src/x.py (class T(F)), `return a - b` was replaced by `return a + b`."
+        );
+        assert_eq!(
+            changes[0].place().unwrap(),
+            "Line 11 of src/x.py, in class T(F), was changed."
+        );
     }
 
     #[test]
     fn comments_alone_are_no_change() {
         let change = |diff: &str| unified(diff)[0].sentence();
         assert_eq!(change("+++ b/x\n@@ -1,1 +1,2 @@\n+# why\n"), None);
-        assert_eq!(change("+++ b/x\n@@ -1,1 +1,1 @@\n-a = '# b'  # old\n+a = '# b'  # new\n"), None);
+        assert_eq!(
+            change("+++ b/x\n@@ -1,1 +1,1 @@\n-a = '# b'  # old\n+a = '# b'  # new\n"),
+            None
+        );
         assert!(change("+++ b/x\n@@ -1,1 +1,1 @@\n-a = '# b'\n+a = '# c'\n").is_some());
     }
 
     #[test]
     fn edits_are_read_in_words_quotes_and_arguments() {
         let words = stated("edit calc.py: replace `a - b` by `a + b`", "calc.py").unwrap();
-        assert_eq!(words.sentence().unwrap(), "In calc.py, `a - b` was replaced by `a + b`.");
+        assert_eq!(
+            words.sentence().unwrap(),
+            "In calc.py, `a - b` was replaced by `a + b`."
+        );
         let quoted = stated("edit 'a - b' '# sum\n a + b'", "calc.py").unwrap();
         assert_eq!(quoted, words);
-        let json = stated(r#"{"file_path":"calc.py","old_string":"a - b","new_string":"a + b"}"#, "").unwrap();
+        let json = stated(
+            r#"{"file_path":"calc.py","old_string":"a - b","new_string":"a + b"}"#,
+            "",
+        )
+        .unwrap();
         assert_eq!(json, words);
         assert_eq!(stated("edit 1:2\nx\nend_of_edit", "calc.py"), None);
     }
@@ -182,7 +253,8 @@ mod tests {
         #[test]
         fn any_text_is_read_without_panic(text in "(?s)([-+@ ]{0,3}.{0,20}\n){0,12}") {
             for change in unified(&format!("+++ b/x\n@@ -1,1 +1,1 @@ y\n{text}")) {
-                (change.sentence(), change.place());
+                change.sentence();
+                change.place();
             }
             stated(&text, "x");
         }

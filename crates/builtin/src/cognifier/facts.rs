@@ -48,7 +48,12 @@ pub(super) struct Facts {
 
 impl Facts {
     /// Adds a fact, or the sources of one that is known.
-    pub(super) fn add(&mut self, rank: Rank, content: String, sources: impl IntoIterator<Item = RecordId>) {
+    pub(super) fn add(
+        &mut self,
+        rank: Rank,
+        content: String,
+        sources: impl IntoIterator<Item = RecordId>,
+    ) {
         assert!(!content.trim().is_empty(), "a fact says something");
         let key = *ContentHash::of(&content.to_lowercase()).as_bytes();
         let place = *self.places.entry(key).or_insert_with(|| {
@@ -64,7 +69,10 @@ impl Facts {
 
     /// The facts of one rank, in the order in which they were found.
     pub(super) fn of(&self, rank: Rank) -> impl DoubleEndedIterator<Item = &str> {
-        self.found.iter().filter(move |fact| fact.0 == rank).map(|fact| fact.1.as_str())
+        self.found
+            .iter()
+            .filter(move |fact| fact.0 == rank)
+            .map(|fact| fact.1.as_str())
     }
 
     /// The records that the most telling facts were drawn from.

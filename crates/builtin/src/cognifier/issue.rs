@@ -27,13 +27,25 @@ impl Issue {
     pub(super) fn of(title: &str, description: &str) -> Self {
         const TOPIC_WORDS_MAX: usize = 14;
         let body = between(description, "ISSUE:", "INSTRUCTIONS:");
-        let first = body.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-        let is_heading = !first.ends_with(['.', ':', ',', '?']) && (2..=TOPIC_WORDS_MAX).contains(&first.split_whitespace().count());
+        let first = body
+            .lines()
+            .map(str::trim)
+            .find(|line| !line.is_empty())
+            .unwrap_or_default();
+        let is_heading = !first.ends_with(['.', ':', ',', '?'])
+            && (2..=TOPIC_WORDS_MAX).contains(&first.split_whitespace().count());
         let topic = clip(if is_heading { first } else { title }, 120);
         let topic = topic.trim_start_matches(['#', ' ']).to_owned();
-        let rest = if is_heading { body.trim_start().strip_prefix(first).unwrap_or(body) } else { body };
+        let rest = if is_heading {
+            body.trim_start().strip_prefix(first).unwrap_or(body)
+        } else {
+            body
+        };
 
-        let mut issue = Self { topic, statements: Vec::new() };
+        let mut issue = Self {
+            topic,
+            statements: Vec::new(),
+        };
         for sentence in sentences(&rest.replace(" here: http", " at http")) {
             if issue.statements.len() == STATEMENTS_MAX {
                 break;
@@ -56,38 +68,79 @@ impl Issue {
     }
 }
 
-/// The records that bear out a statement of the description: those that share the most of its
-/// words, at least two; else the first record.
-pub(super) fn witnesses(statement: &str, records: &[CognifyRecord]) -> Vec<RecordId> {
-    const WITNESSES_MAX: usize = 3;
-    let wanted: BTreeSet<String> = terms(statement).into_iter().collect();
-    let mut found: Vec<(usize, &CognifyRecord)> = records
-        .iter()
-        .map(|record| {
-            let held: BTreeSet<String> = terms(&record.content).into_iter().collect();
-            (wanted.intersection(&held).count(), record)
-        })
-        .filter(|(shared, _)| *shared >= 2)
-        .collect();
-    // Stable: of equals, the earliest.
-    found.sort_by_key(|(shared, _)| core::cmp::Reverse(*shared));
-    let mut ids: Vec<RecordId> = found.into_iter().take(WITNESSES_MAX).map(|(_, record)| record.id.clone()).collect();
-    if ids.is_empty() {
-        ids.extend(records.first().map(|record| record.id.clone()));
+/// The words of a task's records, by which a statement of the description finds its records.
+pub(super) struct Witnesses<'a> {
+    records: Vec<(&'a RecordId, BTreeSet<String>)>,
+}
+
+impl<'a> Witnesses<'a> {
+    /// Reads the beginning of the first records; an issue is taken up early.
+    pub(super) fn of(records: &'a [CognifyRecord]) -> Self {
+        const RECORDS_MAX: usize = 1_000;
+        const BYTES_MAX: usize = 4_096;
+        let words = |record: &'a CognifyRecord| {
+            let end = record.content.floor_char_boundary(BYTES_MAX);
+            (
+                &record.id,
+                terms(&record.content[..end]).into_iter().collect(),
+            )
+        };
+        Self {
+            records: records.iter().take(RECORDS_MAX).map(words).collect(),
+        }
     }
-    ids.sort();
-    ids
+
+    /// The records that bear a statement out: those that share the most of its words, at least
+    /// two; else the first record.
+    pub(super) fn to(&self, statement: &str) -> Vec<RecordId> {
+        const WITNESSES_MAX: usize = 3;
+        let wanted: BTreeSet<String> = terms(statement).into_iter().collect();
+        let shared = self
+            .records
+            .iter()
+            .map(|(id, words)| (wanted.intersection(words).count(), *id));
+        let mut found: Vec<(usize, &RecordId)> =
+            shared.filter(|(shared, _)| *shared >= 2).collect();
+        // Stable: of equals, the earliest.
+        found.sort_by_key(|(shared, _)| core::cmp::Reverse(*shared));
+        let mut ids: Vec<RecordId> = found
+            .into_iter()
+            .take(WITNESSES_MAX)
+            .map(|(_, id)| id.clone())
+            .collect();
+        if ids.is_empty() {
+            ids.extend(self.records.first().map(|(id, _)| (*id).clone()));
+        }
+        ids.sort();
+        ids
+    }
 }
 
 /// Whether a statement has a verb, a number or a link in it, and is more than a sigh.
 fn says_something(said: &str) -> bool {
     let verb = |word: &str| {
-        matches!(word, "be" | "have" | "had" | "do" | "did" | "can" | "cannot" | "must" | "should" | "will" | "would" | "is" | "are" | "were")
-            || (word.ends_with('s') || word.ends_with("ed")) && word.chars().count() > 2
+        matches!(
+            word,
+            "be" | "have"
+                | "had"
+                | "do"
+                | "did"
+                | "can"
+                | "cannot"
+                | "must"
+                | "should"
+                | "will"
+                | "would"
+                | "is"
+                | "are"
+                | "were"
+        ) || (word.ends_with('s') || word.ends_with("ed")) && word.chars().count() > 2
             || word.ends_with("n't")
     };
     let mut words = said.split(|c: char| !(c.is_alphanumeric() || c == '\''));
-    said.contains("://") || words.any(|word| verb(word) || word.contains(|c: char| c.is_ascii_digit() || is_hangul(c)))
+    said.contains("://")
+        || words
+            .any(|word| verb(word) || word.contains(|c: char| c.is_ascii_digit() || is_hangul(c)))
 }
 
 /// The text between two marks; from the beginning or to the end where a mark is missing.
@@ -107,16 +160,25 @@ mod tests {
             seems that `345` is correct.\n\nLooks like a rounding issue here: https://h/fields.py#L1474\n\nINSTRUCTIONS:\nDo it now, please, at once.";
         let issue = Issue::of("run 7", description);
         assert_eq!(issue.topic, "TimeDelta serialization precision");
-        assert_eq!(issue.statements, [
-            "TimeDelta serialization precision: Output of the snippet is `344`, but `345` is correct.",
-            "TimeDelta serialization precision: A rounding issue at https://h/fields.py#L1474.",
-        ]);
+        assert_eq!(
+            issue.statements,
+            [
+                "TimeDelta serialization precision: Output of the snippet is `344`, but `345` is correct.",
+                "TimeDelta serialization precision: A rounding issue at https://h/fields.py#L1474.",
+            ]
+        );
     }
 
     #[test]
     fn a_title_stands_in_for_a_missing_heading() {
-        let issue = Issue::of("add() is wrong", "The function add() in calc.py subtracts its arguments.");
+        let issue = Issue::of(
+            "add() is wrong",
+            "The function add() in calc.py subtracts its arguments.",
+        );
         assert_eq!(issue.topic, "add() is wrong");
-        assert_eq!(issue.statements, ["add() is wrong: The function add() in calc.py subtracts its arguments."]);
+        assert_eq!(
+            issue.statements,
+            ["add() is wrong: The function add() in calc.py subtracts its arguments."]
+        );
     }
 }

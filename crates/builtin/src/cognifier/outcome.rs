@@ -30,14 +30,21 @@ impl Outcome {
         let plain = ANSI.replace_all(output, "");
         let mut outcome = Self::default();
         for test in FAILED_TEST.captures_iter(&plain).take(FOUND_MAX) {
-            let name = ["pytest", "cargo", "go", "unittest"].iter().find_map(|tool| test.name(tool));
+            let name = ["pytest", "cargo", "go", "unittest"]
+                .iter()
+                .find_map(|tool| test.name(tool));
             let message = test.name("message").map_or("", |message| message.as_str());
             let name = name.map_or("", |name| name.as_str()).to_owned();
-            outcome.failed_tests.push((name, clip(message, ERROR_CHARS_MAX)));
+            outcome
+                .failed_tests
+                .push((name, clip(message, ERROR_CHARS_MAX)));
         }
         for error in ERROR.captures_iter(&plain) {
             let message = clip(error["message"].trim_end_matches('.'), ERROR_CHARS_MAX);
-            let told = outcome.failed_tests.iter().any(|(_, known)| known.contains(&message));
+            let told = outcome
+                .failed_tests
+                .iter()
+                .any(|(_, known)| known.contains(&message));
             if !told && !outcome.errors.contains(&message) && outcome.errors.len() < FOUND_MAX {
                 outcome.errors.push(message);
             }
@@ -48,7 +55,10 @@ impl Outcome {
 
     /// Whether the output tells of a failure.
     pub(super) fn failed(&self) -> bool {
-        let in_summary = self.summary.as_ref().is_some_and(|summary| summary.contains("failed") && !summary.starts_with("0 failed"));
+        let in_summary = self
+            .summary
+            .as_ref()
+            .is_some_and(|summary| summary.contains("failed") && !summary.starts_with("0 failed"));
         in_summary || !self.errors.is_empty() || !self.failed_tests.is_empty()
     }
 }
@@ -58,14 +68,24 @@ fn summary(output: &str) -> Option<String> {
     let last = SUMMARY.captures_iter(output).last()?;
     let number = |names: &[&str]| {
         let found = names.iter().find_map(|name| last.name(name));
-        found.and_then(|number| number.as_str().parse::<u64>().ok()).unwrap_or(0)
+        found
+            .and_then(|number| number.as_str().parse::<u64>().ok())
+            .unwrap_or(0)
     };
-    let (failed, passed) = (number(&["failed", "failed_after", "failed_only"]), number(&["passed"]));
-    Some(if failed > 0 { format!("{failed} failed, {passed} passed") } else { format!("{passed} passed") })
+    let (failed, passed) = (
+        number(&["failed", "failed_after", "failed_only"]),
+        number(&["passed"]),
+    );
+    Some(if failed > 0 {
+        format!("{failed} failed, {passed} passed")
+    } else {
+        format!("{passed} passed")
+    })
 }
 
-static ANSI: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\x1b\[[0-9;]*[A-Za-z]").expect("the pattern is fixed and tested"));
+static ANSI: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\x1b\[[0-9;]*[A-Za-z]").expect("the pattern is fixed and tested")
+});
 
 static FAILED_TEST: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r"(?m)^(?:FAILED (?P<pytest>[^\s:]+::\S+)(?: - (?P<message>.+))?|test (?P<cargo>\S+) \.\.\. FAILED|\s*--- FAIL: (?P<go>\S+).*|(?:FAIL|ERROR): (?P<unittest>\w+) \(.+\))$";
@@ -90,9 +110,14 @@ mod tests {
 
     #[test]
     fn pytest_is_read() {
-        let outcome = Outcome::of("FAILED tests/test_calc.py::test_add - AssertionError: assert -1 == 3\n=== 1 failed, 3 passed in 0.02s ===");
+        let outcome = Outcome::of(
+            "FAILED tests/test_calc.py::test_add - AssertionError: assert -1 == 3\n=== 1 failed, 3 passed in 0.02s ===",
+        );
         let message = "AssertionError: assert -1 == 3".to_owned();
-        assert_eq!(outcome.failed_tests, [("tests/test_calc.py::test_add".to_owned(), message)]);
+        assert_eq!(
+            outcome.failed_tests,
+            [("tests/test_calc.py::test_add".to_owned(), message)]
+        );
         assert_eq!(outcome.summary.as_deref(), Some("1 failed, 3 passed"));
         assert!(outcome.failed() && outcome.errors.is_empty());
         assert!(!Outcome::of("=== 4 passed in 0.02s ===").failed());
@@ -100,20 +125,34 @@ mod tests {
 
     #[test]
     fn cargo_is_read() {
-        let outcome = Outcome::of("test calc::adds ... FAILED\ntest result: FAILED. 2 passed; 1 failed; 0 ignored");
+        let outcome = Outcome::of(
+            "test calc::adds ... FAILED\ntest result: FAILED. 2 passed; 1 failed; 0 ignored",
+        );
         assert_eq!(outcome.failed_tests[0].0, "calc::adds");
         assert_eq!(outcome.summary.as_deref(), Some("1 failed, 2 passed"));
-        assert_eq!(Outcome::of("error[E0308]: mismatched types").errors, ["error[E0308]: mismatched types"]);
+        assert_eq!(
+            Outcome::of("error[E0308]: mismatched types").errors,
+            ["error[E0308]: mismatched types"]
+        );
         assert!(!Outcome::of("test result: ok. 2 passed; 0 failed; 0 ignored").failed());
     }
 
     #[test]
     fn errors_of_common_tools_are_read() {
         for (output, error) in [
-            ("ERRORS:\n- E999 IndentationError: unexpected indent\n", "E999 IndentationError: unexpected indent"),
-            ("Traceback (most recent call last):\n  File \"x\"\nValueError: bad", "ValueError: bad"),
+            (
+                "ERRORS:\n- E999 IndentationError: unexpected indent\n",
+                "E999 IndentationError: unexpected indent",
+            ),
+            (
+                "Traceback (most recent call last):\n  File \"x\"\nValueError: bad",
+                "ValueError: bad",
+            ),
             ("fatal: not a git repository", "fatal: not a git repository"),
-            ("bash: foo: command not found", "bash: foo: command not found"),
+            (
+                "bash: foo: command not found",
+                "bash: foo: command not found",
+            ),
             ("\u{1b}[31merror: no rule\u{1b}[0m", "error: no rule"),
         ] {
             assert_eq!(Outcome::of(output).errors, [error]);

@@ -25,7 +25,11 @@ pub(super) enum Sense {
 
 /// Cuts prose into sentences. Code blocks are left out.
 pub(super) fn sentences(text: &str) -> Vec<String> {
-    let prose: String = text.split("```").step_by(2).collect::<Vec<_>>().join("\n\n");
+    let prose: String = text
+        .split("```")
+        .step_by(2)
+        .collect::<Vec<_>>()
+        .join("\n\n");
     let mut sentences = Vec::new();
     for paragraph in prose.split("\n\n").flat_map(split_items) {
         let flat = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -44,9 +48,15 @@ pub(super) fn sentences(text: &str) -> Vec<String> {
 /// when it cannot stand by itself.
 pub(super) fn statement(sentence: &str) -> Option<(Sense, String)> {
     let sense = sense(sentence);
-    let mut text = if sense == Sense::Decision { after_modal(sentence) } else { sentence };
+    let mut text = if sense == Sense::Decision {
+        after_modal(sentence)
+    } else {
+        sentence
+    };
     loop {
-        let shorter = OPENER.find(text).map_or(text, |opener| text[opener.end()..].trim_start());
+        let shorter = OPENER
+            .find(text)
+            .map_or(text, |opener| text[opener.end()..].trim_start());
         if shorter.len() == text.len() {
             break;
         }
@@ -54,8 +64,15 @@ pub(super) fn statement(sentence: &str) -> Option<(Sense, String)> {
     }
     let text = HEDGE.replace_all(text, "");
     let text = DEMONSTRATIVE.replace_all(&text, "the $noun");
-    let text = if sense == Sense::Decision { before_hanging_clause(&text) } else { &text };
-    let text = text.trim().trim_end_matches([':', '.', '!', ',', ';']).trim();
+    let text = if sense == Sense::Decision {
+        before_hanging_clause(&text)
+    } else {
+        &text
+    };
+    let text = text
+        .trim()
+        .trim_end_matches([':', '.', '!', ',', ';'])
+        .trim();
     let fits = text.chars().count() <= CHARS_MAX && text.split_whitespace().count() >= WORDS_MIN;
     if !fits || text.ends_with('?') || PRONOUN.is_match(&without_quotes(text)) {
         return None;
@@ -103,11 +120,16 @@ static OPENER: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-static HEDGE: LazyLock<Regex> =
-    LazyLock::new(|| compiled(r"(?i)\b(?:it (?:seems|appears|looks like|turns out)(?: that)? |indeed |actually |clearly |obviously )"));
+static HEDGE: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(
+        r"(?i)\b(?:it (?:seems|appears|looks like|turns out)(?: that)? |indeed |actually |clearly |obviously )",
+    )
+});
 
 static DEMONSTRATIVE: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(r"\b(?:[Tt]his|[Tt]hese|[Tt]hose|[Oo]ur|[Mm]y)\s+(?P<noun>(?:[a-z][a-z-]+\s+)?(?:approach|attack|behaviou?r|branch|bug|change|class|code|command|commit|configuration|dependency|directory|endpoint|error|example|exception|field|file|fix|flag|function|implementation|issue|key|line|loop|method|migration|module|option|output|package|problem|query|repository|request|response|result|script|server|service|setting|setup|snippet|step|table|test|tests|type|value|variable|version|way)\b)")
+    compiled(
+        r"\b(?:[Tt]his|[Tt]hese|[Tt]hose|[Oo]ur|[Mm]y)\s+(?P<noun>(?:[a-z][a-z-]+\s+)?(?:approach|attack|behaviou?r|branch|bug|change|class|code|command|commit|configuration|dependency|directory|endpoint|error|example|exception|field|file|fix|flag|function|implementation|issue|key|line|loop|method|migration|module|option|output|package|problem|query|repository|request|response|result|script|server|service|setting|setup|snippet|step|table|test|tests|type|value|variable|version|way)\b)",
+    )
 });
 
 static PRONOUN: LazyLock<Regex> = LazyLock::new(|| {
@@ -123,11 +145,16 @@ static MODAL: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 static CHOICE: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(r"(?i)\b(?:instead of|rather than|to (?:fix|solve|address|avoid)|decided? to|chose to|prefer|opt for|should (?:ensure|use|replace|change))\b|대신|하기로")
+    compiled(
+        r"(?i)\b(?:instead of|rather than|to (?:fix|solve|address|avoid)|decided? to|chose to|prefer|opt for|should (?:ensure|use|replace|change))\b|대신|하기로",
+    )
 });
 
-static IMPERATIVE: LazyLock<Regex> =
-    LazyLock::new(|| compiled(r"^(?:Decision: ?|(?:Use|Prefer|Replace|Avoid|Keep|Choose|Always|Never)\b)|하기로|대신.*(?:쓴다|사용한다|쓰자|사용하자)"));
+static IMPERATIVE: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(
+        r"^(?:Decision: ?|(?:Use|Prefer|Replace|Avoid|Keep|Choose|Always|Never)\b)|하기로|대신.*(?:쓴다|사용한다|쓰자|사용하자)",
+    )
+});
 
 static CAUSE: LazyLock<Regex> = LazyLock::new(|| {
     compiled(
@@ -136,12 +163,16 @@ static CAUSE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 static FINDING: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(r"(?i)\b(?:is|are|uses?|contains?|returns?|requires?|expects?|defines?|calls?|raises?|prints?|depends?|needs?|holds?|accepts?|rejects?|has|have)\b")
+    compiled(
+        r"(?i)\b(?:is|are|uses?|contains?|returns?|requires?|expects?|defines?|calls?|raises?|prints?|depends?|needs?|holds?|accepts?|rejects?|has|have)\b",
+    )
 });
 
 /// Plans, guesses and progress: true of the run, not of the code.
 static WORKING: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(r"(?i)\b(?:next|should|likely|useful|ready|need to|needs to|would be|will|let's|suggests?|indicates?|been (?:fixed|updated|corrected|resolved|added|made)|now that|located|present|successful(?:ly)?)\b")
+    compiled(
+        r"(?i)\b(?:next|should|likely|useful|ready|need to|needs to|would be|will|let's|suggests?|indicates?|been (?:fixed|updated|corrected|resolved|added|made)|now that|located|present|successful(?:ly)?)\b",
+    )
 });
 
 fn sense(sentence: &str) -> Sense {
@@ -157,7 +188,10 @@ fn sense(sentence: &str) -> Sense {
 
 /// What follows the first "we should", "let's" or the like.
 fn after_modal(sentence: &str) -> &str {
-    let text = sentence.strip_prefix("Decision:").unwrap_or(sentence).trim_start();
+    let text = sentence
+        .strip_prefix("Decision:")
+        .unwrap_or(sentence)
+        .trim_start();
     MODAL.find(text).map_or(text, |modal| &text[modal.end()..])
 }
 
@@ -165,8 +199,13 @@ fn after_modal(sentence: &str) -> &str {
 fn before_hanging_clause(text: &str) -> &str {
     const CLAUSES: [&str; 5] = [" before ", ", so ", ", which ", ", and ", "; "];
     const WORDS_KEPT_MIN: usize = 6;
-    let Some(pronoun) = PRONOUN.find(text) else { return text };
-    let clause = CLAUSES.iter().filter_map(|clause| text[..pronoun.start()].rfind(clause)).max();
+    let Some(pronoun) = PRONOUN.find(text) else {
+        return text;
+    };
+    let clause = CLAUSES
+        .iter()
+        .filter_map(|clause| text[..pronoun.start()].rfind(clause))
+        .max();
     match clause {
         Some(end) if text[..end].split_whitespace().count() >= WORDS_KEPT_MIN => &text[..end],
         _ => text,
@@ -197,8 +236,22 @@ fn split_items(paragraph: &str) -> Vec<String> {
 /// The bytes at which sentences end: after `.`, `!` or `?` before white space, or before a word
 /// that begins a sentence and was joined to the last one. Not within code.
 fn ends(text: &str) -> Vec<usize> {
-    const STARTERS: [&str; 14] =
-        ["To", "The", "This", "We", "It", "Given", "Since", "All", "Let", "I", "Each", "Considering", "Now", "However"];
+    const STARTERS: [&str; 14] = [
+        "To",
+        "The",
+        "This",
+        "We",
+        "It",
+        "Given",
+        "Since",
+        "All",
+        "Let",
+        "I",
+        "Each",
+        "Considering",
+        "Now",
+        "However",
+    ];
     let mut ends = Vec::new();
     let mut in_code = false;
     for (at, c) in text.char_indices() {
@@ -207,8 +260,13 @@ fn ends(text: &str) -> Vec<usize> {
             continue;
         }
         let rest = &text[at + 1..];
-        let word = rest.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
-        let abbreviates = text[..at].ends_with("e.g") || text[..at].ends_with("i.e") || text[..at].ends_with("etc");
+        let word = rest
+            .split(|c: char| !c.is_alphabetic())
+            .next()
+            .unwrap_or_default();
+        let abbreviates = text[..at].ends_with("e.g")
+            || text[..at].ends_with("i.e")
+            || text[..at].ends_with("etc");
         if !abbreviates && (rest.starts_with(' ') || STARTERS.contains(&word)) {
             ends.push(at + 1);
         }
@@ -232,20 +290,44 @@ mod tests {
 
     #[test]
     fn sentences_end_at_points_even_when_the_space_is_missing() {
-        assert_eq!(sentences("Rounding is wrong on line 1475.To fix it, round. See `a.B` and e.g. this.\n\n```x. y```\nDone"), [
-            "Rounding is wrong on line 1475.", "To fix it, round.", "See `a.B` and e.g. this.", "Done"
-        ]);
+        assert_eq!(
+            sentences(
+                "Rounding is wrong on line 1475.To fix it, round. See `a.B` and e.g. this.\n\n```x. y```\nDone"
+            ),
+            [
+                "Rounding is wrong on line 1475.",
+                "To fix it, round.",
+                "See `a.B` and e.g. this.",
+                "Done"
+            ]
+        );
     }
 
     #[test]
     fn causes_and_decisions_are_told_apart() {
-        assert_eq!(said("The test test_add fails because add() subtracts"), Some((Sense::Cause, "The test test_add fails because add() subtracts.".into())));
-        assert_eq!(said("add() subtracts instead of adding").unwrap(), (Sense::Cause, "add() subtracts instead of adding.".into()));
         assert_eq!(
-            said("To fix this issue, we should ensure that the division results in a float").unwrap(),
-            (Sense::Decision, "Ensure that the division results in a float.".into())
+            said("The test test_add fails because add() subtracts"),
+            Some((
+                Sense::Cause,
+                "The test test_add fails because add() subtracts.".into()
+            ))
         );
-        assert_eq!(said("Use a BTreeMap instead of a HashMap").unwrap().0, Sense::Decision);
+        assert_eq!(
+            said("add() subtracts instead of adding").unwrap(),
+            (Sense::Cause, "add() subtracts instead of adding.".into())
+        );
+        assert_eq!(
+            said("To fix this issue, we should ensure that the division results in a float")
+                .unwrap(),
+            (
+                Sense::Decision,
+                "Ensure that the division results in a float.".into()
+            )
+        );
+        assert_eq!(
+            said("Use a BTreeMap instead of a HashMap").unwrap().0,
+            Sense::Decision
+        );
         assert_eq!(
             said("To fix it, we should round the result to the nearest integer before converting it to an int").unwrap().1,
             "Round the result to the nearest integer."
@@ -254,16 +336,35 @@ mod tests {
 
     #[test]
     fn what_hangs_on_a_pronoun_is_dropped() {
-        for hanging in ["This should preserve the milliseconds precision", "It fails because of rounding", "We ran the tests again and again"] {
+        for hanging in [
+            "This should preserve the milliseconds precision",
+            "It fails because of rounding",
+            "We ran the tests again and again",
+        ] {
             assert_eq!(said(hanging), None, "{hanging}");
         }
-        assert_eq!(said("Output of this snippet is `344`, but it seems that `345` is correct.").unwrap().1, "Output of the snippet is `344`, but `345` is correct.");
-        assert_eq!(said("I just found quite strange behaviour of `TimeDelta`").unwrap().1, "Quite strange behaviour of `TimeDelta`.");
+        assert_eq!(
+            said("Output of this snippet is `344`, but it seems that `345` is correct.")
+                .unwrap()
+                .1,
+            "Output of the snippet is `344`, but `345` is correct."
+        );
+        assert_eq!(
+            said("I just found quite strange behaviour of `TimeDelta`")
+                .unwrap()
+                .1,
+            "Quite strange behaviour of `TimeDelta`."
+        );
     }
 
     #[test]
     fn korean_causes_are_seen() {
-        assert_eq!(said("반올림 오류 때문에 테스트 test_add 가 실패한다").unwrap().0, Sense::Cause);
+        assert_eq!(
+            said("반올림 오류 때문에 테스트 test_add 가 실패한다")
+                .unwrap()
+                .0,
+            Sense::Cause
+        );
     }
 
     proptest! {

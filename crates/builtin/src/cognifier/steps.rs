@@ -55,18 +55,25 @@ impl Step {
         let name = tool.tool.as_deref().unwrap_or_default().to_lowercase();
         let command = self.command();
         let words: Vec<&str> = command.split_whitespace().collect();
-        let (first, second) = (words.first().copied().unwrap_or_default(), words.get(1).copied().unwrap_or_default());
-        let edits = ["edit", "replace", "write", "patch"].iter().any(|part| name.contains(part));
+        let (first, second) = (
+            words.first().copied().unwrap_or_default(),
+            words.get(1).copied().unwrap_or_default(),
+        );
+        let edits = ["edit", "replace", "write", "patch"]
+            .iter()
+            .any(|part| name.contains(part));
         Some(match first {
             "create" | "touch" => Verb::Create,
             "str_replace_editor" if second == "create" => Verb::Create,
             "str_replace_editor" if second == "view" => Verb::View,
-            "edit" | "insert" | "str_replace" | "str_replace_editor" | "apply_patch" | "patch" | "Edit" | "Write" => Verb::Edit,
+            "edit" | "insert" | "str_replace" | "str_replace_editor" | "apply_patch" | "patch"
+            | "Edit" | "Write" => Verb::Edit,
             "sed" if second == "-i" => Verb::Edit,
             "submit" => Verb::Submit,
             "rm" | "mv" | "cp" | "mkdir" | "chmod" => Verb::Tidy,
-            "open" | "cat" | "ls" | "find" | "find_file" | "search_dir" | "search_file" | "grep" | "rg" | "goto" | "scroll_down"
-            | "scroll_up" | "head" | "tail" | "sed" | "view" | "pwd" | "cd" | "tree" | "wc" | "Read" | "Grep" | "Glob" => Verb::View,
+            "open" | "cat" | "ls" | "find" | "find_file" | "search_dir" | "search_file"
+            | "grep" | "rg" | "goto" | "scroll_down" | "scroll_up" | "head" | "tail" | "sed"
+            | "view" | "pwd" | "cd" | "tree" | "wc" | "Read" | "Grep" | "Glob" => Verb::View,
             "git" if matches!(second, "log" | "show" | "diff" | "status" | "blame") => Verb::View,
             _ if edits => Verb::Edit,
             _ => Verb::Run,
@@ -76,37 +83,66 @@ impl Step {
     /// The command's first line, without a change of directory before it.
     pub(super) fn command(&self) -> String {
         let text = self.tool.as_ref().map_or("", |tool| tool.text.trim());
-        let argument = serde_json::from_str::<serde_json::Value>(text).ok().and_then(|arguments| {
-            let command = arguments.get("command").or_else(|| arguments.get("cmd"))?;
-            command.as_str().map(str::to_owned)
-        });
+        let argument = serde_json::from_str::<serde_json::Value>(text)
+            .ok()
+            .and_then(|arguments| {
+                let command = arguments.get("command").or_else(|| arguments.get("cmd"))?;
+                command.as_str().map(str::to_owned)
+            });
         let text = argument.as_deref().unwrap_or(text);
         let line = text.lines().next().unwrap_or_default().trim();
         let line = line.strip_prefix("$ ").unwrap_or(line);
-        CHANGE_DIRECTORY.replace(line, "").split_whitespace().collect::<Vec<_>>().join(" ")
+        CHANGE_DIRECTORY
+            .replace(line, "")
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// Everything the command gave, as one text.
     pub(super) fn output(&self) -> String {
-        self.results.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n")
+        self.results
+            .iter()
+            .map(|line| line.text.as_str())
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     /// The file that the step is about, where its output or its command names one.
     pub(super) fn file(&self) -> Option<String> {
-        let shown = self.results.iter().find_map(|line| SHOWN_FILE.captures(&line.text));
-        let tool = self.tool.as_ref().map(|tool| tool.text.as_str()).unwrap_or_default();
+        let shown = self
+            .results
+            .iter()
+            .find_map(|line| SHOWN_FILE.captures(&line.text));
+        let tool = self
+            .tool
+            .as_ref()
+            .map(|tool| tool.text.as_str())
+            .unwrap_or_default();
         let argument = || {
             let arguments: serde_json::Value = serde_json::from_str(tool).ok()?;
-            let path = arguments.get("file_path").or_else(|| arguments.get("path"))?;
+            let path = arguments
+                .get("file_path")
+                .or_else(|| arguments.get("path"))?;
             path.as_str().map(str::to_owned)
         };
-        let named = || PATH.captures(&self.command()).map(|found| found[1].to_owned());
-        shown.map(|found| found[1].to_owned()).or_else(argument).or_else(named)
+        let named = || {
+            PATH.captures(&self.command())
+                .map(|found| found[1].to_owned())
+        };
+        shown
+            .map(|found| found[1].to_owned())
+            .or_else(argument)
+            .or_else(named)
     }
 
     /// The ids of the command and its results.
     pub(super) fn ids(&self) -> Vec<RecordId> {
-        self.tool.iter().chain(&self.results).map(|line| line.id.clone()).collect()
+        self.tool
+            .iter()
+            .chain(&self.results)
+            .map(|line| line.id.clone())
+            .collect()
     }
 }
 
@@ -115,7 +151,9 @@ pub(super) fn steps(records: &[CognifyRecord]) -> Vec<Step> {
     let paths = Paths::of(records);
     let mut steps: Vec<Step> = Vec::new();
     for record in records {
-        let Some(level) = level(&record.kind) else { continue };
+        let Some(level) = level(&record.kind) else {
+            continue;
+        };
         let line = line(record, level, &paths);
         let opens = match (level, steps.last()) {
             (_, None) => true,
@@ -132,11 +170,18 @@ pub(super) fn steps(records: &[CognifyRecord]) -> Vec<Step> {
             LogLevel::Tool => step.tool = Some(line),
             LogLevel::Error => step.results.push(line),
             LogLevel::Info | LogLevel::Warn => {
-                let follows = step.tool.as_ref().is_some_and(|tool| match (tool.step, line.step) {
-                    (Some(tool), Some(result)) => tool == result,
-                    _ => step.results.is_empty(),
-                });
-                if follows { step.results.push(line) } else { step.notes.push(line) }
+                let follows = step
+                    .tool
+                    .as_ref()
+                    .is_some_and(|tool| match (tool.step, line.step) {
+                        (Some(tool), Some(result)) => tool == result,
+                        _ => step.results.is_empty(),
+                    });
+                if follows {
+                    step.results.push(line)
+                } else {
+                    step.notes.push(line)
+                }
             }
         }
     }
@@ -153,12 +198,16 @@ fn level(kind: &RecordKind) -> Option<LogLevel> {
 }
 
 fn line(record: &CognifyRecord, level: LogLevel, paths: &Paths) -> Line {
-    let metadata: serde_json::Value = serde_json::from_str(record.metadata.as_str()).unwrap_or_default();
+    let metadata: serde_json::Value =
+        serde_json::from_str(record.metadata.as_str()).unwrap_or_default();
     Line {
         id: record.id.clone(),
         level,
         text: paths.relative(&record.content),
-        tool: metadata.get("tool").and_then(|tool| tool.as_str()).map(str::to_owned),
+        tool: metadata
+            .get("tool")
+            .and_then(|tool| tool.as_str())
+            .map(str::to_owned),
         step: metadata.get("step").and_then(serde_json::Value::as_u64),
     }
 }
@@ -174,8 +223,14 @@ impl Paths {
         const PATHS_MAX: usize = 256;
         let mut known = BTreeSet::new();
         for record in records {
-            let found = PATH.captures_iter(&record.content).map(|found| found[1].to_owned());
-            known.extend(found.filter(|path| !path.starts_with('/')).take(PATHS_MAX - known.len().min(PATHS_MAX)));
+            let found = PATH
+                .captures_iter(&record.content)
+                .map(|found| found[1].to_owned());
+            known.extend(
+                found
+                    .filter(|path| !path.starts_with('/'))
+                    .take(PATHS_MAX - known.len().min(PATHS_MAX)),
+            );
         }
         let mut known: Vec<String> = known.into_iter().collect();
         known.sort_by_key(|path| core::cmp::Reverse(path.len()));
@@ -187,8 +242,16 @@ impl Paths {
         let text = REPOSITORY.replace_all(text, "$before");
         let cut = |found: &Captures<'_>| {
             let whole = &found["path"];
-            let known = self.known.iter().find(|path| whole.strip_suffix(path.as_str()).is_some_and(|head| head.ends_with('/')));
-            format!("{}{}", &found["before"], known.map_or(whole, String::as_str))
+            let known = self.known.iter().find(|path| {
+                whole
+                    .strip_suffix(path.as_str())
+                    .is_some_and(|head| head.ends_with('/'))
+            });
+            format!(
+                "{}{}",
+                &found["before"],
+                known.map_or(whole, String::as_str)
+            )
         };
         MACHINE.replace_all(&text, cut).into_owned()
     }
@@ -201,8 +264,11 @@ fn compiled(pattern: &str) -> Regex {
 /// `[File: PATH (97 lines total)]`, as file viewers print it.
 static SHOWN_FILE: LazyLock<Regex> = LazyLock::new(|| compiled(r"\[File: (\S+) \("));
 
-static PATH: LazyLock<Regex> =
-    LazyLock::new(|| compiled(r#"(?:^|[\s`'"(=:])((?:/|\./)?(?:[\w.-]+/)*[\w-]+\.[A-Za-z][A-Za-z0-9]{0,4})(?:$|[\s`'"):,;])"#));
+static PATH: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(
+        r#"(?:^|[\s`'"(=:])((?:/|\./)?(?:[\w.-]+/)*[\w-]+\.[A-Za-z][A-Za-z0-9]{0,4})(?:$|[\s`'"):,;])"#,
+    )
+});
 
 static CHANGE_DIRECTORY: LazyLock<Regex> = LazyLock::new(|| compiled(r"^cd\s+\S+\s*&&\s*"));
 
@@ -213,5 +279,7 @@ static REPOSITORY: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Paths into places that differ from machine to machine.
 static MACHINE: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(r#"(?P<before>^|[\s`'"(=\[])(?P<path>/(?:tmp|private|var|home|root|Users|mnt|work)/[\w./-]+)"#)
+    compiled(
+        r#"(?P<before>^|[\s`'"(=\[])(?P<path>/(?:tmp|private|var|home|root|Users|mnt|work|srv|opt)/[\w./-]+)"#,
+    )
 });

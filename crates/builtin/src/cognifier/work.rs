@@ -52,8 +52,11 @@ impl Work {
     /// Reads a task's records and adds the facts that they give.
     pub(super) fn of(input: &CognifyInput, facts: &mut Facts) -> Self {
         let reads: Vec<Read> = steps(&input.records).into_iter().map(Read::of).collect();
-        let made: BTreeSet<String> =
-            reads.iter().filter(|read| read.verb == Some(Verb::Create)).filter_map(|read| read.file.clone()).collect();
+        let made: BTreeSet<String> = reads
+            .iter()
+            .filter(|read| read.verb == Some(Verb::Create))
+            .filter_map(|read| read.file.clone())
+            .collect();
         let mut work = Self::default();
         let changed = work.changes(&reads, &made, facts);
         work.outcomes(&reads, &changed, facts);
@@ -69,17 +72,31 @@ impl Work {
 
     /// Adds the facts about changes. Returns, for each step that changed a file of the repository,
     /// its index and the file.
-    fn changes(&mut self, reads: &[Read], made: &BTreeSet<String>, facts: &mut Facts) -> Vec<(usize, String)> {
+    fn changes(
+        &mut self,
+        reads: &[Read],
+        made: &BTreeSet<String>,
+        facts: &mut Facts,
+    ) -> Vec<(usize, String)> {
         let diffs: Vec<(RecordId, Change)> = reads
             .iter()
             .flat_map(|read| read.step.tool.iter().chain(&read.step.results))
             .filter(|line| line.text.contains("@@ -"))
-            .flat_map(|line| unified(&line.text).into_iter().map(|change| (line.id.clone(), change)))
+            .flat_map(|line| {
+                unified(&line.text)
+                    .into_iter()
+                    .map(|change| (line.id.clone(), change))
+            })
             .collect();
-        let in_diff: BTreeSet<&str> = diffs.iter().map(|(_, change)| change.path.as_str()).collect();
+        let in_diff: BTreeSet<&str> = diffs
+            .iter()
+            .map(|(_, change)| change.path.as_str())
+            .collect();
         let mut edited = Vec::new();
         for (index, read) in reads.iter().enumerate().filter(|(_, read)| read.edited()) {
-            let Some(file) = read.file.clone() else { continue };
+            let Some(file) = read.file.clone() else {
+                continue;
+            };
             if made.contains(&file) && !in_diff.contains(file.as_str()) {
                 continue;
             }
@@ -87,14 +104,21 @@ impl Work {
                 let change = stated(read.step.tool.as_ref().map_or("", |tool| &tool.text), &file);
                 match change.and_then(|change| change.sentence()) {
                     Some(sentence) => facts.add(Rank::Change, sentence, read.step.ids()),
-                    None => facts.add(Rank::Edited, format!("The file {file} was edited."), read.step.ids()),
+                    None => facts.add(
+                        Rank::Edited,
+                        format!("The file {file} was edited."),
+                        read.step.ids(),
+                    ),
                 }
             }
             edited.push((index, file));
         }
         for (id, change) in &diffs {
             let edits = edited.iter().filter(|(_, file)| *file == change.path);
-            let sources: Vec<RecordId> = edits.flat_map(|(index, _)| reads[*index].step.ids()).chain([id.clone()]).collect();
+            let sources: Vec<RecordId> = edits
+                .flat_map(|(index, _)| reads[*index].step.ids())
+                .chain([id.clone()])
+                .collect();
             if let Some(sentence) = change.sentence() {
                 facts.add(Rank::Change, sentence, sources.clone());
             }
@@ -102,7 +126,10 @@ impl Work {
                 facts.add(Rank::Place, place, sources);
             }
         }
-        let files = edited.iter().map(|(_, file)| file.clone()).chain(diffs.iter().map(|(_, change)| change.path.clone()));
+        let files = edited
+            .iter()
+            .map(|(_, file)| file.clone())
+            .chain(diffs.iter().map(|(_, change)| change.path.clone()));
         self.files = files.collect::<BTreeSet<_>>().into_iter().collect();
         self.fixes = fixes(reads, &edited, facts);
         edited
@@ -116,24 +143,35 @@ impl Work {
             for sentence in read.errors() {
                 facts.add(Rank::Error, sentence, read.step.ids());
             }
-            let before = edited.iter().rev().find(|(edit, _)| *edit < index);
+            // `edited` is in the order of the steps.
+            let before = edited
+                .partition_point(|(edit, _)| *edit < index)
+                .checked_sub(1);
+            let before = before.map(|last| &edited[last]);
             let phase = match (before, edited.first()) {
                 (Some((_, file)), _) => format!(" after {file} was edited"),
                 (None, Some((_, file))) => format!(" before {file} was edited"),
                 (None, None) => String::new(),
             };
             if read.verb == Some(Verb::Run) {
-                self.checked = !read.failed && before.is_some() && edited.iter().all(|(edit, _)| *edit < index);
+                self.checked = !read.failed && edited.last().is_some_and(|(edit, _)| *edit < index);
             }
             if let Some(said) = read.said() {
                 last.insert((read.step.command(), phase), (index, said));
             }
         }
-        let mut told: Vec<_> = last.into_iter().map(|((command, phase), (index, said))| (index, command, phase, said)).collect();
+        let mut told: Vec<_> = last
+            .into_iter()
+            .map(|((command, phase), (index, said))| (index, command, phase, said))
+            .collect();
         told.sort();
         for (index, command, phase, said) in told {
             let command = clip(&command, COMMAND_CHARS_MAX);
-            facts.add(Rank::Outcome, format!("Running `{command}` {said}{phase}."), reads[index].step.ids());
+            facts.add(
+                Rank::Outcome,
+                format!("Running `{command}` {said}{phase}."),
+                reads[index].step.ids(),
+            );
         }
     }
 
@@ -141,13 +179,18 @@ impl Work {
         let Some(verb) = read.verb else { return };
         self.commands += 1;
         self.commands_failed += u32::from(read.failed);
-        let scratch = read.file.as_ref().is_some_and(|file| made.contains(file) && !self.files.contains(file));
-        let matters = matches!(verb, Verb::Run | Verb::Edit | Verb::Create) && !(scratch && verb != Verb::Run);
+        let scratch = read
+            .file
+            .as_ref()
+            .is_some_and(|file| made.contains(file) && !self.files.contains(file));
+        let matters = matches!(verb, Verb::Run | Verb::Edit | Verb::Create)
+            && !(scratch && verb != Verb::Run);
         let shown = match (verb, &read.file) {
             (Verb::Edit, Some(file)) => format!("edit {file}"),
             _ => clip(&read.step.command(), COMMAND_CHARS_MAX),
         };
-        let listed = self.commands_right.len() == SKILL_COMMANDS_MAX || self.commands_right.contains(&shown);
+        let listed =
+            self.commands_right.len() == SKILL_COMMANDS_MAX || self.commands_right.contains(&shown);
         if matters && !read.failed && !listed && !shown.is_empty() {
             self.commands_right.push(shown);
         }
@@ -157,12 +200,25 @@ impl Work {
 impl Read {
     fn of(step: Step) -> Self {
         let verb = step.verb();
-        let shouts = step.results.iter().any(|line| line.level == LogLevel::Error);
+        let shouts = step
+            .results
+            .iter()
+            .any(|line| line.level == LogLevel::Error);
         // What a viewer shows is not what went wrong, unless the log says so.
         let quiet = matches!(verb, Some(Verb::View | Verb::Submit)) && !shouts;
-        let outcome = if quiet { Outcome::default() } else { Outcome::of(&step.output()) };
+        let outcome = if quiet {
+            Outcome::default()
+        } else {
+            Outcome::of(&step.output())
+        };
         let failed = shouts || outcome.failed();
-        Self { verb, file: step.file(), outcome, failed, step }
+        Self {
+            verb,
+            file: step.file(),
+            outcome,
+            failed,
+            step,
+        }
     }
 
     /// Whether the step changed a file.
@@ -173,20 +229,45 @@ impl Read {
     /// What went wrong, as sentences.
     fn errors(&self) -> Vec<String> {
         let subject = match (self.verb, &self.file) {
-            (Some(Verb::Edit | Verb::Create), Some(file)) => format!("The edit of {file} failed with"),
-            (Some(_), _) => format!("`{}` failed with", clip(&self.step.command(), COMMAND_CHARS_MAX)),
+            (Some(Verb::Edit | Verb::Create), Some(file)) => {
+                format!("The edit of {file} failed with")
+            }
+            (Some(_), _) => format!(
+                "`{}` failed with",
+                clip(&self.step.command(), COMMAND_CHARS_MAX)
+            ),
             (None, _) => "An error was seen:".to_owned(),
         };
         let mut sentences: Vec<String> = Vec::new();
         for (test, message) in &self.outcome.failed_tests {
-            let with = if message.is_empty() { String::new() } else { format!(" with {message}") };
+            let with = if message.is_empty() {
+                String::new()
+            } else {
+                format!(" with {message}")
+            };
             sentences.push(format!("Test {test} failed{with}."));
         }
-        sentences.extend(self.outcome.errors.iter().map(|error| format!("{subject} {error}.")));
+        sentences.extend(
+            self.outcome
+                .errors
+                .iter()
+                .map(|error| format!("{subject} {error}.")),
+        );
         if sentences.is_empty() && self.failed {
-            let shout = self.step.results.iter().find(|line| line.level == LogLevel::Error);
-            let line = shout.and_then(|line| line.text.lines().map(str::trim).find(|line| !line.is_empty()));
-            sentences.extend(line.map(|line| format!("{subject} {}.", clip(line, 200).trim_end_matches('.'))));
+            let shout = self
+                .step
+                .results
+                .iter()
+                .find(|line| line.level == LogLevel::Error);
+            let line = shout.and_then(|line| {
+                line.text
+                    .lines()
+                    .map(str::trim)
+                    .find(|line| !line.is_empty())
+            });
+            sentences.extend(
+                line.map(|line| format!("{subject} {}.", clip(line, 200).trim_end_matches('.'))),
+            );
         }
         sentences
     }
@@ -209,7 +290,10 @@ impl Read {
             return Some(format!("printed `{}`", shown.replace('`', "'")));
         }
         let command = self.step.command();
-        CHECKS.iter().any(|check| command.contains(check)).then(|| "succeeded".to_owned())
+        CHECKS
+            .iter()
+            .any(|check| command.contains(check))
+            .then(|| "succeeded".to_owned())
     }
 }
 
@@ -217,10 +301,17 @@ impl Read {
 fn fixes(reads: &[Read], edited: &[(usize, String)], facts: &Facts) -> Vec<(String, String)> {
     let mut fixes = Vec::new();
     for (index, read) in reads.iter().enumerate() {
-        let Some(error) = read.errors().into_iter().next() else { continue };
+        let Some(error) = read.errors().into_iter().next() else {
+            continue;
+        };
         if let Some((_, file)) = edited.iter().find(|(edit, _)| *edit > index) {
-            let change = facts.of(Rank::Change).find(|change| change.contains(file.as_str()));
-            let fix = (error, change.map_or_else(|| format!("The file {file} was edited."), str::to_owned));
+            let change = facts
+                .of(Rank::Change)
+                .find(|change| change.contains(file.as_str()));
+            let fix = (
+                error,
+                change.map_or_else(|| format!("The file {file} was edited."), str::to_owned),
+            );
             if !fixes.contains(&fix) {
                 fixes.push(fix);
             }
@@ -237,12 +328,16 @@ fn thoughts(read: &Read, facts: &mut Facts) {
         for (sense, said) in statements(line) {
             match sense {
                 Sense::Cause => {
-                    let placed = place.filter(|file| !said.contains(file.rsplit('/').next().unwrap_or(file)));
-                    let said = placed.map_or_else(|| said.clone(), |file| format!("{file}: {said}"));
+                    let placed = place
+                        .filter(|file| !said.contains(file.rsplit('/').next().unwrap_or(file)));
+                    let said =
+                        placed.map_or_else(|| said.clone(), |file| format!("{file}: {said}"));
                     facts.add(Rank::Cause, said, [line.id.clone()]);
                 }
                 Sense::Decision => facts.add(Rank::Decision, said, [line.id.clone()]),
-                Sense::Statement if is_finding(&said) => facts.add(Rank::Note, said, [line.id.clone()]),
+                Sense::Statement if is_finding(&said) => {
+                    facts.add(Rank::Note, said, [line.id.clone()])
+                }
                 Sense::Statement => {}
             }
         }
@@ -260,5 +355,8 @@ fn thoughts(read: &Read, facts: &mut Facts) {
 }
 
 fn statements(line: &Line) -> Vec<(Sense, String)> {
-    sentences(&line.text).iter().filter_map(|sentence| statement(sentence)).collect()
+    sentences(&line.text)
+        .iter()
+        .filter_map(|sentence| statement(sentence))
+        .collect()
 }

@@ -9,24 +9,40 @@ use super::*;
 const PAIRS: &str = include_str!("../../testdata/pairs.tsv");
 
 fn cosine(a: &str, b: &str) -> f32 {
-    HashEmbedder::vector(a).iter().zip(&HashEmbedder::vector(b)).map(|(a, b)| a * b).sum()
+    HashEmbedder::vector(a)
+        .iter()
+        .zip(&HashEmbedder::vector(b))
+        .map(|(a, b)| a * b)
+        .sum()
 }
 
 /// (label, cosine, texts) of every labelled pair.
 fn measured() -> Vec<(&'static str, f32, String)> {
-    let lines = PAIRS.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
+    let lines = PAIRS
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.trim().is_empty());
     lines
         .map(|line| {
-            let [label, a, b] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("three columns: {line}") };
+            let [label, a, b] = line.split('\t').collect::<Vec<_>>()[..] else {
+                panic!("three columns: {line}")
+            };
             (label, cosine(a, b), format!("{a} / {b}"))
         })
         .collect()
 }
 
-fn at_or_over<'a>(pairs: &'a [(&str, f32, String)], label: &str, threshold: f32) -> (usize, usize, Vec<&'a str>) {
+fn at_or_over<'a>(
+    pairs: &'a [(&str, f32, String)],
+    label: &str,
+    threshold: f32,
+) -> (usize, usize, Vec<&'a str>) {
     let labelled: Vec<_> = pairs.iter().filter(|pair| pair.0 == label).collect();
     let over = labelled.iter().filter(|pair| pair.1 >= threshold);
-    (over.clone().count(), labelled.len(), over.map(|pair| pair.2.as_str()).collect())
+    (
+        over.clone().count(),
+        labelled.len(),
+        over.map(|pair| pair.2.as_str()).collect(),
+    )
 }
 
 #[test]
@@ -40,7 +56,10 @@ fn the_merge_threshold_merges_what_is_the_same_and_nothing_else() {
         assert_eq!(wrong, 0, "{label} pairs would merge: {texts:?}");
     }
     let (merged, of, _) = at_or_over(&pairs, "same", THRESHOLDS.merge);
-    assert!(merged * 10 >= of * 9, "only {merged} of {of} same pairs merge");
+    assert!(
+        merged * 10 >= of * 9,
+        "only {merged} of {of} same pairs merge"
+    );
 }
 
 #[test]
@@ -61,7 +80,11 @@ fn the_similar_threshold_keeps_unrelated_texts_apart() {
 fn vectors_of_this_space_never_change() {
     // A failure here means that stored vectors no longer compare: give the space a new id.
     let mut hasher = blake3::Hasher::new();
-    for text in ["TimeDelta serialization loses precision", "테스트가 실패한다", "In calc.py, `a - b` became `a + b`."] {
+    for text in [
+        "TimeDelta serialization loses precision",
+        "테스트가 실패한다",
+        "In calc.py, `a - b` became `a + b`.",
+    ] {
         for value in HashEmbedder::vector(text) {
             // Rounded, so that the last bit of a square root does not matter.
             hasher.update(format!("{value:.5},").as_bytes());

@@ -26,23 +26,43 @@ impl TermCounts {
             *counts.entry(term).or_default() += 1;
             total += 1;
         }
-        Self { counts: counts.into_iter().map(|(term, count)| (term.into(), count)).collect(), total }
+        Self {
+            counts: counts
+                .into_iter()
+                .map(|(term, count)| (term.into(), count))
+                .collect(),
+            total,
+        }
     }
 
     fn count(&self, term: &str) -> u32 {
-        self.counts.binary_search_by(|(known, _)| (**known).cmp(term)).map_or(0, |index| self.counts[index].1)
+        self.counts
+            .binary_search_by(|(known, _)| (**known).cmp(term))
+            .map_or(0, |index| self.counts[index].1)
     }
 }
 
 /// The scores of the texts that hold a word of `query`, by their index in `texts`. All are over 0.
-#[expect(clippy::cast_precision_loss, reason = "counts of words and texts are far under 2^24, or near enough")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of words and texts are far under 2^24, or near enough"
+)]
 pub(super) fn scores(query: &str, texts: &[&TermCounts]) -> Vec<(usize, f32)> {
-    let query: Vec<String> = terms(query).into_iter().collect::<BTreeSet<_>>().into_iter().collect();
+    let query: Vec<String> = terms(query)
+        .into_iter()
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect();
     if query.is_empty() || texts.is_empty() {
         return Vec::new();
     }
-    let length_mean = (texts.iter().map(|text| u64::from(text.total)).sum::<u64>() as f32 / texts.len() as f32).max(1.0);
-    let counts: Vec<Vec<u32>> = texts.iter().map(|text| query.iter().map(|term| text.count(term)).collect()).collect();
+    let length_mean = (texts.iter().map(|text| u64::from(text.total)).sum::<u64>() as f32
+        / texts.len() as f32)
+        .max(1.0);
+    let counts: Vec<Vec<u32>> = texts
+        .iter()
+        .map(|text| query.iter().map(|term| text.count(term)).collect())
+        .collect();
     let rarity: Vec<f32> = (0..query.len())
         .map(|term| {
             let holding = counts.iter().filter(|counts| counts[term] > 0).count() as f32;
@@ -52,7 +72,9 @@ pub(super) fn scores(query: &str, texts: &[&TermCounts]) -> Vec<(usize, f32)> {
     let score = |(index, counts): (usize, &Vec<u32>)| {
         let length = K1 * (1.0 - B + B * texts[index].total as f32 / length_mean);
         let parts = counts.iter().zip(&rarity).filter(|(count, _)| **count > 0);
-        let sum: f32 = parts.map(|(count, rarity)| rarity * *count as f32 * (K1 + 1.0) / (*count as f32 + length)).sum();
+        let sum: f32 = parts
+            .map(|(count, rarity)| rarity * *count as f32 * (K1 + 1.0) / (*count as f32 + length))
+            .sum();
         (sum > 0.0).then_some((index, sum))
     };
     counts.iter().enumerate().filter_map(score).collect()
@@ -71,13 +93,21 @@ mod tests {
 
     #[test]
     fn a_rare_word_outweighs_a_common_one() {
-        let texts = ["the server starts", "the server stops", "the server leaks", "a rounding error"];
+        let texts = [
+            "the server starts",
+            "the server stops",
+            "the server leaks",
+            "a rounding error",
+        ];
         assert_eq!(ranking("server rounding", &texts)[0], 3);
     }
 
     #[test]
     fn a_short_text_outranks_a_long_one_with_the_same_word() {
-        let texts = ["precision is lost", "precision is one of many words that this long text about other matters also holds"];
+        let texts = [
+            "precision is lost",
+            "precision is one of many words that this long text about other matters also holds",
+        ];
         assert_eq!(ranking("precision", &texts), [0, 1]);
     }
 

@@ -29,7 +29,11 @@ fn scope(name: &str) -> Scope {
 }
 
 fn stamp(counter: u64) -> Stamp {
-    Stamp { generation: 1, counter, index: 0 }
+    Stamp {
+        generation: 1,
+        counter,
+        index: 0,
+    }
 }
 
 fn doc(number: u8, content: &str, counter: u64) -> IndexDoc {
@@ -63,44 +67,113 @@ fn request(text: &str) -> SearchRequest {
 }
 
 fn numbers(list: &[Ranked]) -> Vec<u8> {
-    list.iter().map(|ranked| ranked.entry.as_bytes()[0]).collect()
+    list.iter()
+        .map(|ranked| ranked.entry.as_bytes()[0])
+        .collect()
 }
 
 #[test]
 fn the_closest_comes_first_in_both_lists() {
     let index = ExactIndex::new();
-    index.offer(vec![doc(1, "the login page is blank", 1), doc(2, "TimeDelta serialization loses precision", 2)]);
+    index.offer(vec![
+        doc(1, "the login page is blank", 1),
+        doc(2, "TimeDelta serialization loses precision", 2),
+    ]);
     let lists = now(index.search(&request("precision of TimeDelta serialization")));
     assert_eq!(numbers(&lists.vector), [2, 1]);
     assert_eq!(numbers(&lists.text), [2]);
 }
 
-#[test]
-fn every_filter_holds_before_ranking() {
-    let index = ExactIndex::new();
+/// Five entries that differ from the first in one filter each, and the first.
+fn filtered() -> ExactIndex {
     let base = doc(1, "a fact", 1);
-    let n = |number: u8| EntryId::from_bytes([number; 16]);
+    let entry = |number: u8| EntryId::from_bytes([number; 16]);
+    let index = ExactIndex::new();
     index.offer(vec![
         base.clone(),
-        IndexDoc { entry: n(2), scope: scope("other"), ..base.clone() },
-        IndexDoc { entry: n(3), table: Table::Skills, ..base.clone() },
-        IndexDoc { entry: n(4), status: Status::Archived, ..base.clone() },
-        IndexDoc { entry: n(5), failure: true, ..base.clone() },
-        IndexDoc { entry: n(6), confidence: 0.2, ..base },
+        IndexDoc {
+            entry: entry(2),
+            scope: scope("other"),
+            ..base.clone()
+        },
+        IndexDoc {
+            entry: entry(3),
+            table: Table::Skills,
+            ..base.clone()
+        },
+        IndexDoc {
+            entry: entry(4),
+            status: Status::Archived,
+            ..base.clone()
+        },
+        IndexDoc {
+            entry: entry(5),
+            failure: true,
+            ..base.clone()
+        },
+        IndexDoc {
+            entry: entry(6),
+            confidence: 0.2,
+            ..base
+        },
     ]);
-    let found = |request: &SearchRequest| {
-        let lists = now(index.search(request));
+    index
+}
+
+#[test]
+fn every_filter_holds_before_ranking() {
+    let index = filtered();
+    let found = |request: SearchRequest| {
+        let lists = now(index.search(&request));
         assert_eq!(numbers(&lists.vector), numbers(&lists.text));
         numbers(&lists.vector)
     };
-    let narrow = SearchRequest { tables: vec![Table::Observations], confidence_min: 0.3, ..request("fact") };
-    assert_eq!(found(&narrow), [1]);
-    assert_eq!(found(&request("fact")), [1, 3, 6]);
-    assert_eq!(found(&SearchRequest { failures: true, ..request("fact") }), [5]);
-    assert_eq!(found(&SearchRequest { scopes: vec![scope("other"), scope("other")], ..request("fact") }), [2]);
-    assert_eq!(found(&SearchRequest { statuses: vec![Status::Archived], ..request("fact") }), [4]);
-    assert_eq!(found(&SearchRequest { limit: 2, ..request("fact") }), [1, 3]);
-    assert!(found(&SearchRequest { limit: 0, ..request("fact") }).is_empty());
+    let tables = vec![Table::Observations];
+    assert_eq!(
+        found(SearchRequest {
+            tables,
+            confidence_min: 0.3,
+            ..request("fact")
+        }),
+        [1]
+    );
+    assert_eq!(found(request("fact")), [1, 3, 6]);
+    assert_eq!(
+        found(SearchRequest {
+            failures: true,
+            ..request("fact")
+        }),
+        [5]
+    );
+    let scopes = vec![scope("other"), scope("other")];
+    assert_eq!(
+        found(SearchRequest {
+            scopes,
+            ..request("fact")
+        }),
+        [2]
+    );
+    assert_eq!(
+        found(SearchRequest {
+            statuses: vec![Status::Archived],
+            ..request("fact")
+        }),
+        [4]
+    );
+    assert_eq!(
+        found(SearchRequest {
+            limit: 2,
+            ..request("fact")
+        }),
+        [1, 3]
+    );
+    assert!(
+        found(SearchRequest {
+            limit: 0,
+            ..request("fact")
+        })
+        .is_empty()
+    );
 }
 
 #[test]
@@ -108,7 +181,13 @@ fn vectors_of_other_spaces_are_never_compared() {
     let index = ExactIndex::new();
     let mut other = doc(1, "a fact", 1);
     other.embedding.as_mut().unwrap().space.0 = "another".to_owned();
-    index.offer(vec![other, IndexDoc { embedding: None, ..doc(2, "a fact", 1) }]);
+    index.offer(vec![
+        other,
+        IndexDoc {
+            embedding: None,
+            ..doc(2, "a fact", 1)
+        },
+    ]);
     let lists = now(index.search(&request("fact")));
     assert!(lists.vector.is_empty());
     assert_eq!(numbers(&lists.text), [1, 2]);
@@ -121,10 +200,26 @@ fn neighbours_are_live_of_one_table_and_close_enough() {
     let n = |number: u8| EntryId::from_bytes([number; 16]);
     index.offer(vec![
         base.clone(),
-        IndexDoc { entry: n(2), status: Status::Deprecated, ..base.clone() },
-        IndexDoc { entry: n(3), table: Table::Skills, ..base.clone() },
-        IndexDoc { entry: n(4), failure: true, ..base.clone() },
-        IndexDoc { entry: n(5), status: Status::Hypothesis, ..base },
+        IndexDoc {
+            entry: n(2),
+            status: Status::Deprecated,
+            ..base.clone()
+        },
+        IndexDoc {
+            entry: n(3),
+            table: Table::Skills,
+            ..base.clone()
+        },
+        IndexDoc {
+            entry: n(4),
+            failure: true,
+            ..base.clone()
+        },
+        IndexDoc {
+            entry: n(5),
+            status: Status::Hypothesis,
+            ..base
+        },
         doc(6, "quite another matter", 1),
     ]);
     let request = NeighbourRequest {
@@ -144,17 +239,36 @@ fn neighbours_are_live_of_one_table_and_close_enough() {
 fn what_is_offered_is_pending_until_it_is_applied() {
     let index = ExactIndex::new();
     index.offer(vec![doc(1, "a fact", 5)]);
-    assert_eq!(now(index.stats()), IndexStats { stored: 0, pending: 1 });
+    assert_eq!(
+        now(index.stats()),
+        IndexStats {
+            stored: 0,
+            pending: 1
+        }
+    );
     assert_eq!(now(index.watermark()), None);
     for _ in 0..2 {
         now(index.apply(vec![doc(1, "a fact", 5)], stamp(6)));
-        assert_eq!(now(index.stats()), IndexStats { stored: 1, pending: 0 });
+        assert_eq!(
+            now(index.stats()),
+            IndexStats {
+                stored: 1,
+                pending: 0
+            }
+        );
         assert_eq!(now(index.watermark()), Some(stamp(6)));
     }
     now(index.apply(vec![], stamp(3)));
-    assert_eq!(now(index.watermark()), Some(stamp(6)), "the cursor never goes back");
+    assert_eq!(
+        now(index.watermark()),
+        Some(stamp(6)),
+        "the cursor never goes back"
+    );
     now(index.clear());
-    assert_eq!((now(index.stats()), now(index.watermark())), (IndexStats::default(), None));
+    assert_eq!(
+        (now(index.stats()), now(index.watermark())),
+        (IndexStats::default(), None)
+    );
 }
 
 proptest! {

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand, ValueEnum};
 #[derive(Debug, Args)]
 pub struct Serve {
     /// Address to listen on; port 0 takes a free one
-    #[arg(long, env = "SILLOK_ADDRESS", value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS")]
     pub address: Option<SocketAddr>,
 }
 

@@ -47,9 +47,9 @@ const SUM: Bug = Bug {
     tool: "sum",
     title: "sum.sh loses the last line",
     description: "The total is too small when the input has no newline after its last line.",
-    cause: "The shell's read fails at a last line without a newline, so the loop skips that line.",
+    cause: "The loop skips a last line without a newline, because the shell's read fails there.",
     attempts: &[Attempt {
-        approach: "Let the loop go on while read has put something into name.",
+        approach: "Use a loop condition that also holds when read fails but has put something into name.",
         old: "while read -r name amount; do",
         new: "while read -r name amount || [ -n \"$name\" ]; do",
     }],
@@ -59,15 +59,15 @@ const SLUG: Bug = Bug {
     tool: "slug",
     title: "slug.sh prints stray dashes",
     description: "A title with punctuation gives two dashes in a row, or a dash at the end.",
-    cause: "The tr call in slug.sh turns every other character into a dash of its own.",
+    cause: "Stray dashes come up because tr -c turns every other character into a dash of its own.",
     attempts: &[
         Attempt {
-            approach: "Squeeze repeated dashes into one with tr -s.",
+            approach: "Use tr -s, so that repeated dashes become one.",
             old: "tr -c 'a-z0-9' '-'",
             new: "tr -cs 'a-z0-9' '-'",
         },
         Attempt {
-            approach: "Squeeze the dashes, and cut those at both ends with sed.",
+            approach: "Use tr -s to squeeze the dashes, and sed to cut those at both ends.",
             old: "tr -cs 'a-z0-9' '-'",
             new: "tr -cs 'a-z0-9' '-' | sed 's/^-//; s/-$//'",
         },
@@ -78,9 +78,9 @@ const DURATION: Bug = Bug {
     tool: "duration",
     title: "duration.sh counts minutes past sixty",
     description: "3725 seconds print as 1:62:05 instead of 1:02:05.",
-    cause: "The minutes in duration.sh are never reduced modulo 60.",
+    cause: "The minutes exceed 59 because the total is never reduced modulo 60.",
     attempts: &[Attempt {
-        approach: "Take the minutes modulo 60.",
+        approach: "Replace the minutes by the minutes modulo 60.",
         old: "$(($1 / 60))",
         new: "$(($1 / 60 % 60))",
     }],
@@ -90,9 +90,9 @@ const OLDER: Bug = Bug {
     tool: "older",
     title: "older.sh puts 1.10 before 1.9",
     description: "Version 1.9.0 does not count as older than 1.10.0.",
-    cause: "The sort in older.sh compares versions as text, and '1' sorts before '9'.",
+    cause: "Version 1.9.0 sorts behind 1.10.0 because sort compares the versions as text.",
     attempts: &[Attempt {
-        approach: "Sort by each of the three numbers, as numbers.",
+        approach: "Use a numeric sort key for each of the three numbers.",
         old: "| sort |",
         new: "| sort -t . -k 1,1n -k 2,2n -k 3,3n |",
     }],
@@ -103,7 +103,7 @@ pub const LATER: Bug = Bug {
     tool: "count",
     title: "count.sh misses a name",
     description: "The count is one too small when the input has no newline after its last line.",
-    cause: "The loop of count.sh reads its lines in the same way as sum.sh did.",
+    cause: "The count is too small because the loop reads lines in the same way as sum.sh did.",
     attempts: &[Attempt {
         approach: "Use the loop condition that was published for sum.sh.",
         old: "while read -r name rest; do",

@@ -169,7 +169,7 @@ fn ordinary_text_is_left_alone() {
         "secret = config.secret1",
         "password: incorrect",
         "PASSWORD=$DB_PASSWORD docker run -e PASSWORD=${PASSWORD}",
-        "PWD=/home/user OLDPWD=/tmp",
+        "PWD=/srv/user OLDPWD=/tmp",
         "pwd; cd src",
         "https://example.com:8080/a@b and http://[::1]:80/",
         "git@github.com:acme/api.git",

@@ -3,9 +3,8 @@
 //! Owns the form. A cursor of one sort of listing is refused by another.
 
 use sillok_core::error::{Error, ErrorCode};
-use sillok_core::id::Seq;
+use sillok_core::id::{EntryId, Seq};
 use sillok_core::scope::Scope;
-use sillok_core::stamp::Stamp;
 
 /// A place in a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,8 +13,8 @@ pub enum Cursor {
     Seq(Seq),
     /// After this scope.
     Scope(Scope),
-    /// After this commit.
-    Stamp(Stamp),
+    /// After this entry of a line.
+    Entry(EntryId),
 }
 
 impl Cursor {
@@ -25,7 +24,7 @@ impl Cursor {
         match self {
             Self::Seq(seq) => format!("q{:x}", seq.get()),
             Self::Scope(scope) => format!("p{}", hex::encode(scope.as_str())),
-            Self::Stamp(stamp) => format!("t{stamp}"),
+            Self::Entry(entry) => format!("e{entry}"),
         }
     }
 
@@ -50,13 +49,14 @@ impl Cursor {
         Scope::parse(&path).map(Some).map_err(|_| foreign())
     }
 
-    /// Reads a cursor over commits; none stands for the start.
+    /// Reads a cursor over the entries of a line; none stands for the start.
     ///
     /// # Errors
     /// `invalid_argument`.
-    pub fn stamp(text: Option<&str>) -> Result<Stamp, Error> {
-        let Some(text) = text else { return Ok(Stamp::ZERO) };
-        text.strip_prefix('t').ok_or_else(foreign)?.parse()
+    pub fn entry(text: Option<&str>) -> Result<Option<EntryId>, Error> {
+        let Some(text) = text else { return Ok(None) };
+        let id = text.strip_prefix('e').ok_or_else(foreign)?;
+        id.parse().map(Some).map_err(|_: Error| foreign())
     }
 }
 
@@ -73,21 +73,21 @@ mod tests {
         let seq = Cursor::Seq(Seq::new(700)).encode();
         let scope = Scope::parse("org/a/project/b").unwrap();
         let path = Cursor::Scope(scope.clone()).encode();
-        let stamp = Stamp { generation: 1, counter: 9, index: 3 };
-        let tail = Cursor::Stamp(stamp).encode();
+        let entry = EntryId::from_bytes([9; 16]);
+        let line = Cursor::Entry(entry).encode();
         assert_eq!(Cursor::seq(Some(&seq)).unwrap(), Seq::new(700));
         assert_eq!(Cursor::scope(Some(&path)).unwrap(), Some(scope));
-        assert_eq!(Cursor::stamp(Some(&tail)).unwrap(), stamp);
-        for foreign in [&path, &tail, &String::new(), &"é".to_owned()] {
+        assert_eq!(Cursor::entry(Some(&line)).unwrap(), Some(entry));
+        for foreign in [&path, &line, &String::new(), &"é".to_owned()] {
             assert_eq!(Cursor::seq(Some(foreign)).unwrap_err().code, ErrorCode::InvalidArgument);
         }
-        assert!(Cursor::scope(Some(&seq)).is_err() && Cursor::stamp(Some(&seq)).is_err());
+        assert!(Cursor::scope(Some(&seq)).is_err() && Cursor::entry(Some(&seq)).is_err());
     }
 
     #[test]
     fn no_cursor_is_the_start() {
         assert_eq!(Cursor::seq(None).unwrap(), Seq::ZERO);
         assert_eq!(Cursor::scope(None).unwrap(), None);
-        assert_eq!(Cursor::stamp(None).unwrap(), Stamp::ZERO);
+        assert_eq!(Cursor::entry(None).unwrap(), None);
     }
 }

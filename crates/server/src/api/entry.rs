@@ -6,7 +6,7 @@ mod view;
 mod write;
 
 pub use view::{
-    Actor, Binding, CausalEdge, Claim, EntryHead, EntryQuery, EntryView, Episode, History, Lifecycle, Link, Skill,
+    Actor, Binding, CausalEdge, Claim, EntryHead, EntryQuery, EntryView, Episode, History, HistoryQuery, Lifecycle, Link, Skill,
     Trust, VersionView,
 };
 pub use write::{

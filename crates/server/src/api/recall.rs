@@ -37,6 +37,9 @@ pub struct RecallRequest {
 pub struct RecallAnswer {
     /// The results.
     pub results: Vec<RecallResult>,
+    /// Whether the question was compared by meaning too; only by its words when no embedder
+    /// answered.
+    pub by_meaning: bool,
 }
 
 /// One result of a recall.

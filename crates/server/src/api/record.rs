@@ -232,6 +232,9 @@ pub struct RecordView {
     pub recorded_at: Timestamp,
     /// Who wrote it.
     pub author: Actor,
+    /// The command that it came with.
+    #[schema(value_type = schema::CommandId)]
+    pub command: CommandId,
     /// How many secrets were masked in it.
     pub masked: u32,
 }

@@ -39,7 +39,7 @@ fn text(description: &str) -> ObjectBuilder {
 }
 
 fn uuid(description: &str) -> ObjectBuilder {
-    text(description).format(Some(SchemaFormat::KnownFormat(KnownFormat::Uuid)))
+    text(description).format(Some(SchemaFormat::Custom("uuid".to_owned())))
 }
 
 fn number(description: &str) -> ObjectBuilder {

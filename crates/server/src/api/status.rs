@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::schema;
 
-/// What the node is doing. What lies outside the token's scope is not shown.
+/// What the node is doing. Counts are of the whole store; promotions are those that the token covers.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct StatusView {
     /// Version of the server.
@@ -17,24 +17,30 @@ pub struct StatusView {
     pub node: String,
     /// Milliseconds since the server started.
     pub uptime_ms: u64,
+    /// Raised by each restore of the store.
+    pub generation: u32,
     /// Scopes that hold at least one event.
     pub scopes: u64,
-    /// Events in them.
+    /// How many of them are tasks.
+    pub tasks: u64,
+    /// Events in all scopes.
     pub events: u64,
-    /// Scope actors that are running.
+    /// Scope actors that are there.
     pub active_scopes: u64,
-    /// Commands that wait.
+    /// Commands that wait or are under way.
     pub queued_commands: u64,
-    /// Commits since the start.
-    pub commits: u64,
-    /// Commands carried out since the start.
+    /// Transactions that were committed since the start.
+    pub batches: u64,
+    /// Commands that were applied since the start.
     pub commands: u64,
     /// Entries that the index holds durably.
     pub index_stored: u64,
-    /// Entries that the index serves from memory.
+    /// States of entries that the index serves from memory until they are stored.
     pub index_pending: u64,
+    /// The space of the vectors that are made now.
+    pub space: String,
     /// Promotions that are not finished.
-    pub jobs: Vec<JobView>,
+    pub promotions: Vec<JobView>,
 }
 
 /// A promotion that is not finished.
@@ -49,6 +55,13 @@ pub struct JobView {
     /// When it was written.
     #[schema(value_type = schema::Timestamp)]
     pub created_at: Timestamp,
+    /// Attempts so far that failed.
+    pub attempts: u32,
+    /// Why the last one failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+    /// Whether it waits for the next start of the node.
+    pub halted: bool,
 }
 
 /// The verdict of an audit.
@@ -60,6 +73,10 @@ pub struct AuditAnswer {
     pub scopes: u64,
     /// Events that were checked.
     pub events: u64,
+    /// Rows of the view that follow from the events.
+    pub rows: u64,
+    /// Records of commands that agree with the events.
+    pub commands: u64,
     /// The first difference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<AuditDifference>,
@@ -76,7 +93,9 @@ pub struct AuditDifference {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<schema::Seq>)]
     pub seq: Option<Seq>,
-    /// The key, for families that belong to no scope.
+    /// The family of keys.
+    pub family: String,
+    /// The key in hexadecimal, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// What differs.

@@ -193,8 +193,8 @@ pub struct PromotionQuery {
 pub enum PromotionState {
     /// It is under way, or waits for the next attempt.
     Pending,
-    /// It waits for somebody to look at it.
-    Dead,
+    /// It has failed as often as it may, and waits for the next start of the node.
+    Halted,
     /// It is finished.
     Done,
 }

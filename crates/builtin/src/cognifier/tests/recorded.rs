@@ -13,13 +13,21 @@ use sillok_core::stamp::Stamp;
 use super::*;
 use crate::{ExactIndex, HashEmbedder};
 
-const ONE_ISSUE: [&str; 3] = ["marshmallow-1867-default", "marshmallow-1867-function-calling-replace", "marshmallow-1867-xml"];
+const ONE_ISSUE: [&str; 3] = [
+    "marshmallow-1867-default",
+    "marshmallow-1867-function-calling-replace",
+    "marshmallow-1867-xml",
+];
 
 fn folder() -> Option<PathBuf> {
-    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/trajectories");
+    let beside =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/trajectories");
     let folder = std::env::var_os("SILLOK_TRAJECTORIES").map_or(beside, PathBuf::from);
     if !folder.is_dir() {
-        println!("SKIPPED: no recorded runs in {}; set SILLOK_TRAJECTORIES", folder.display());
+        println!(
+            "SKIPPED: no recorded runs in {}; set SILLOK_TRAJECTORIES",
+            folder.display()
+        );
         return None;
     }
     Some(folder)
@@ -29,20 +37,37 @@ fn folder() -> Option<PathBuf> {
 fn run(folder: &std::path::Path, name: &str) -> CognifyInput {
     let text = std::fs::read_to_string(folder.join(name).with_extension("traj")).unwrap();
     let run: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let users = run["history"].as_array().unwrap().iter().filter(|message| message["role"] == "user");
-    let statement = users.filter_map(|message| message["content"].as_str()).find(|text| !text.contains("--- DEMONSTRATION ---"));
+    let users = run["history"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|message| message["role"] == "user");
+    let statement = users
+        .filter_map(|message| message["content"].as_str())
+        .find(|text| !text.contains("--- DEMONSTRATION ---"));
     let mut log: Vec<(LogLevel, String, String)> = Vec::new();
     for (number, step) in run["trajectory"].as_array().unwrap().iter().enumerate() {
         let part = |name: &str| step[name].as_str().unwrap_or_default().to_owned();
         let metadata = format!("{{\"step\":{number}}}");
-        let level = if part("observation").contains("ERRORS:") { LogLevel::Error } else { LogLevel::Info };
-        for (level, text) in [(LogLevel::Thought, part("thought")), (LogLevel::Tool, part("action")), (level, part("observation"))] {
+        let level = if part("observation").contains("ERRORS:") {
+            LogLevel::Error
+        } else {
+            LogLevel::Info
+        };
+        for (level, text) in [
+            (LogLevel::Thought, part("thought")),
+            (LogLevel::Tool, part("action")),
+            (level, part("observation")),
+        ] {
             if !text.trim().is_empty() {
                 log.push((level, text, metadata.clone()));
             }
         }
     }
-    let borrowed: Vec<(LogLevel, &str)> = log.iter().map(|(level, text, _)| (*level, text.as_str())).collect();
+    let borrowed: Vec<(LogLevel, &str)> = log
+        .iter()
+        .map(|(level, text, _)| (*level, text.as_str()))
+        .collect();
     let mut input = input(name, statement.unwrap_or_default(), &borrowed);
     for (record, (_, _, metadata)) in input.records.iter_mut().zip(&log) {
         record.metadata = Metadata::parse(metadata).unwrap();
@@ -51,7 +76,11 @@ fn run(folder: &std::path::Path, name: &str) -> CognifyInput {
 }
 
 fn cosine(a: &str, b: &str) -> f32 {
-    HashEmbedder::vector(a).iter().zip(&HashEmbedder::vector(b)).map(|(a, b)| a * b).sum()
+    HashEmbedder::vector(a)
+        .iter()
+        .zip(&HashEmbedder::vector(b))
+        .map(|(a, b)| a * b)
+        .sum()
 }
 
 fn merges(a: &str, b: &str) -> bool {
@@ -61,11 +90,19 @@ fn merges(a: &str, b: &str) -> bool {
 #[test]
 fn three_runs_of_one_issue_agree_on_its_facts() {
     let Some(folder) = folder() else { return };
-    let drawn: Vec<Cognition> = ONE_ISSUE.iter().map(|name| RuleCognifier::draw(&run(&folder, name))).collect();
+    let drawn: Vec<Cognition> = ONE_ISSUE
+        .iter()
+        .map(|name| RuleCognifier::draw(&run(&folder, name)))
+        .collect();
     for (name, cognition) in ONE_ISSUE.iter().zip(&drawn) {
         println!("== {name}\n{}\n", printed(cognition));
     }
-    let held = |cognition: &Cognition, fact: &str| cognition.facts.iter().any(|other| merges(fact, &other.content));
+    let held = |cognition: &Cognition, fact: &str| {
+        cognition
+            .facts
+            .iter()
+            .any(|other| merges(fact, &other.content))
+    };
     let common: Vec<&str> = drawn[0]
         .facts
         .iter()
@@ -74,21 +111,44 @@ fn three_runs_of_one_issue_agree_on_its_facts() {
         .collect();
     println!("common: {common:#?}");
     assert!(common.len() >= 3, "only {} facts in common", common.len());
-    assert!(common.iter().any(|fact| fact.contains("TimeDelta serialization") && fact.contains("344") && fact.contains("345")));
-    assert!(common.iter().any(|fact| fact.contains("src/marshmallow/fields.py") && fact.contains("round(")));
-    assert!(common.iter().any(|fact| fact.contains("Line 1475 of src/marshmallow/fields.py")));
+    assert!(
+        common
+            .iter()
+            .any(|fact| fact.contains("TimeDelta serialization")
+                && fact.contains("344")
+                && fact.contains("345"))
+    );
+    assert!(
+        common
+            .iter()
+            .any(|fact| fact.contains("src/marshmallow/fields.py") && fact.contains("round("))
+    );
+    assert!(
+        common
+            .iter()
+            .any(|fact| fact.contains("Line 1475 of src/marshmallow/fields.py"))
+    );
 }
 
 #[test]
 fn other_runs_give_facts_of_their_own() {
     let Some(folder) = folder() else { return };
     for (name, told) in [
-        ("swe-agent-test-repo-i1", "`def division(a: float, b: float) -> float` was replaced by"),
+        (
+            "swe-agent-test-repo-i1",
+            "`def division(a: float, b: float) -> float` was replaced by",
+        ),
         ("ctf-crypto-baby-time-capsule", "`e = 5`"),
     ] {
         let cognition = RuleCognifier::draw(&run(&folder, name));
         println!("== {name}\n{}\n", printed(&cognition));
-        assert!(cognition.facts.iter().any(|fact| fact.content.contains(told)), "{name}");
+        assert!(
+            cognition
+                .facts
+                .iter()
+                .any(|fact| fact.content.contains(told)),
+            "{name}"
+        );
     }
 }
 
@@ -97,7 +157,12 @@ fn three_runs_of_one_issue_give_similar_episodes() {
     let Some(folder) = folder() else { return };
     let episodes: Vec<String> = ONE_ISSUE
         .iter()
-        .map(|name| format!("TimeDelta serialization precision\n{}", RuleCognifier::draw(&run(&folder, name)).critique))
+        .map(|name| {
+            format!(
+                "TimeDelta serialization precision\n{}",
+                RuleCognifier::draw(&run(&folder, name)).critique
+            )
+        })
         .collect();
     for (a, b) in [(0, 1), (0, 2), (1, 2)] {
         let cosine = cosine(&episodes[a], &episodes[b]);
@@ -113,12 +178,17 @@ fn a_search_for_the_issue_finds_its_fact_first() {
     let mut context = core::task::Context::from_waker(waker);
     let index = ExactIndex::new();
     let scope = Scope::parse("org/a/project/p").unwrap();
-    let names = ONE_ISSUE.iter().chain(&["swe-agent-test-repo-i1", "ctf-crypto-baby-time-capsule"]);
+    let names = ONE_ISSUE
+        .iter()
+        .chain(&["swe-agent-test-repo-i1", "ctf-crypto-baby-time-capsule"]);
     let contents: Vec<(String, usize)> = names
         .flat_map(|name| RuleCognifier::draw(&run(&folder, name)).facts)
         .map(|fact| (fact.content, fact.sources.len()))
         .collect();
-    let embedding = |text: &str| sillok_core::entry::Embedding { space: HashEmbedder.space(), values: HashEmbedder::vector(text) };
+    let embedding = |text: &str| sillok_core::entry::Embedding {
+        space: HashEmbedder.space(),
+        values: HashEmbedder::vector(text),
+    };
     let doc = |(number, (content, _)): (usize, &(String, usize))| IndexDoc {
         scope: scope.clone(),
         entry: EntryId::from_bytes((number as u128).to_be_bytes()),
@@ -145,13 +215,23 @@ fn a_search_for_the_issue_finds_its_fact_first() {
         embedding: Some(embedding(query)),
         limit: 50,
     };
-    let core::task::Poll::Ready(Ok(lists)) = index.search(&request).as_mut().poll(&mut context) else { panic!("it waits for nothing") };
+    let core::task::Poll::Ready(Ok(lists)) = index.search(&request).as_mut().poll(&mut context)
+    else {
+        panic!("it waits for nothing")
+    };
     let fused = fuse(&lists, 60.0);
     for one in fused.iter().take(5) {
         let number = usize::try_from(u128::from_be_bytes(*one.entry.as_bytes())).unwrap();
-        println!("{:.3} {:?} {:?} {}", one.similarity, one.vector_rank, one.text_rank, contents[number].0);
+        println!(
+            "{:.3} {:?} {:?} {}",
+            one.similarity, one.vector_rank, one.text_rank, contents[number].0
+        );
     }
     let number = usize::try_from(u128::from_be_bytes(*fused[0].entry.as_bytes())).unwrap();
-    assert!(contents[number].0.starts_with("TimeDelta serialization precision"));
+    assert!(
+        contents[number]
+            .0
+            .starts_with("TimeDelta serialization precision")
+    );
     assert!(contents[number].1 > 0, "it names records");
 }

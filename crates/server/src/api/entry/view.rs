@@ -375,6 +375,21 @@ impl From<entry::Version> for VersionView {
     }
 }
 
+/// Asks for an entry's history.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct HistoryQuery {
+    /// The entry.
+    pub id: String,
+    /// The cursor that the page before gave as `line_next`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line_after: Option<String>,
+    /// The cursor that the page before gave as `versions_next`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions_after: Option<String>,
+}
+
 /// Names one entry.
 #[derive(Clone, Debug, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -398,6 +413,12 @@ pub struct EntryView {
 pub struct History {
     /// The line, the first entry first.
     pub line: Vec<EntryHead>,
+    /// Where the line goes on; absent at its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line_next: Option<String>,
     /// The entry's versions, the first one first.
     pub versions: Vec<VersionView>,
+    /// Where the versions go on; absent at their end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions_next: Option<String>,
 }

@@ -1,17 +1,19 @@
 # What the tests share: expect WHAT EXPECTED ACTUAL, and finish at the end.
-failures=0
+passed=0
+failed=0
 expect() {
     if [ "$2" = "$3" ]; then
         echo "ok: $1"
+        passed=$((passed + 1))
     else
-        echo "FAILED: $1: expected '$2', got '$3'"
-        failures=$((failures + 1))
+        echo "error: $1: expected '$2', got '$3'"
+        failed=$((failed + 1))
     fi
 }
 finish() {
-    if [ "$failures" -gt 0 ]; then
-        echo "$failures failed"
+    if [ "$failed" -gt 0 ]; then
+        echo "$failed failed, $passed passed"
         exit 1
     fi
-    echo "all passed"
+    echo "$passed passed"
 }

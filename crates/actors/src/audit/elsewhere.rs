@@ -1,0 +1,145 @@
+//! The audit of what is not kept by scope: rows that a scope must explain though their keys do not
+//! begin with it, rows that no event determines, and keys of no family.
+//!
+//! That the rows which events lead to are there was checked with each scope. Here it is the other
+//! way round: everything that is there is explained.
+
+use sillok_core::entry::Head;
+use sillok_core::id::{EntryId, TokenId, VerificationId};
+use sillok_core::principal::{Actor, PrincipalKind};
+use sillok_core::scope::{Scope, ScopePrefix};
+use sillok_core::slot::Slot;
+use sillok_core::token::{Token, TokenHash};
+use sillok_core::verification::Verification;
+use sillok_store::keys::{self, Family, ScopeKey};
+use sillok_store::{Error as StoreError, KeyRange, RangeOptions, Read, Store, Txn};
+
+use super::fold::{minted, reason};
+use super::scope::unnamed;
+use super::{AuditReport, Seen, Stop};
+use crate::row_stream::RowStream;
+use crate::rows;
+
+/// Checks all families that are not kept by scope.
+pub(super) async fn check<S: Store>(store: &S, seen: &Seen, report: &mut AuditReport) -> Result<(), Stop> {
+    let mut txn = store.begin().await?;
+    for family in [Family::Location, Family::Job, Family::Mark, Family::Node, Family::Owner, Family::Relay] {
+        let mut rows = RowStream::new(family.range());
+        while let Some((key, value)) = rows.next(&mut txn).await? {
+            family.check(&key, &value).map_err(|error| unnamed(family, &key, reason(error)))?;
+            if !is_explained(&mut txn, family, &key, &value).await? {
+                return Err(unnamed(family, &key, "no event leads to the row"));
+            }
+        }
+    }
+    check_tokens(&mut txn, seen, report).await?;
+    no_other_keys(&mut txn).await
+}
+
+/// Whether a row that decodes follows from events, for families that are not kept by scope. Rows
+/// that no event determines explain themselves.
+pub(crate) async fn is_explained(
+    txn: &mut impl Txn,
+    family: Family,
+    key: &[u8],
+    value: &[u8],
+) -> Result<bool, StoreError> {
+    match family {
+        Family::Location => {
+            let (entry, scope) = (keys::location::parse(key)?.entry, keys::location::decode(key, value)?);
+            Ok(head(txn, &scope, entry).await?.is_some())
+        }
+        Family::Job => {
+            let (parsed, job) = (keys::job::parse(key)?, keys::job::decode(key, value)?);
+            let fits = parsed.slot == Slot::of(&job.source) && parsed.verification == job.verification;
+            let known = verification(txn, &ScopeKey::of(&job.source), job.verification).await?;
+            Ok(fits && known.is_some())
+        }
+        Family::Mark => {
+            let (parsed, report) = (keys::mark::parse(key)?, keys::mark::decode(key, value)?);
+            let Some(known) = verification(txn, &parsed.scope, parsed.verification).await? else { return Ok(false) };
+            // An episode says which promotion made it, and is made together with the mark.
+            let episode = head(txn, &known.target, report.episode).await?;
+            Ok(episode.is_some_and(|head| head.promotion == Some(parsed.verification)))
+        }
+        _ => Ok(true),
+    }
+}
+
+async fn verification(
+    txn: &mut impl Txn,
+    scope: &ScopeKey,
+    id: VerificationId,
+) -> Result<Option<Verification>, StoreError> {
+    rows::read(txn, &keys::verification::key(scope, id), keys::verification::decode).await
+}
+
+async fn head(txn: &mut impl Txn, scope: &Scope, entry: EntryId) -> Result<Option<Head>, StoreError> {
+    rows::read(txn, &keys::head::key(&ScopeKey::of(scope), entry), keys::head::decode).await
+}
+
+/// Every token was made by an event of its scope, save those of the operator.
+async fn check_tokens(txn: &mut impl Txn, seen: &Seen, report: &mut AuditReport) -> Result<(), Stop> {
+    let mut tokens = RowStream::new(Family::Token.range());
+    while let Some((key, value)) = tokens.next(txn).await? {
+        let wrong = |error| unnamed(Family::Token, &key, reason(error));
+        let hash = keys::token::parse(&key).map_err(wrong)?.hash;
+        let token = keys::token::decode(&key, &value).map_err(wrong)?;
+        report.operator_tokens += u64::from(token.prefix == ScopePrefix::All);
+        let explained = is_token_explained(txn, seen, &hash, &token).await?;
+        if !explained {
+            return Err(unnamed(Family::Token, &key, "no event leads to the row"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether an event of its scope made a token, or it is the operator's.
+pub(crate) async fn is_token_explained(
+    txn: &mut impl Txn,
+    seen: &Seen,
+    hash: &TokenHash,
+    token: &Token,
+) -> Result<bool, Stop> {
+    match &token.prefix {
+        ScopePrefix::All => Ok(is_operators(hash, token)),
+        ScopePrefix::Scope(scope) => {
+            Ok(seen.minted.contains(hash) || minted(txn, &ScopeKey::of(scope), hash).await?)
+        }
+    }
+}
+
+/// Whether a token is one that the system makes for the operator at its first start: it stands for
+/// a person and covers everything, so no scope can have made it.
+#[must_use]
+pub fn is_operators(hash: &TokenHash, token: &Token) -> bool {
+    token.prefix == ScopePrefix::All
+        && token.id == TokenId::of_hash(hash)
+        && token.minted_by == Actor::system()
+        && token.actor.kind == PrincipalKind::Human
+}
+
+/// No key begins with a letter that is no family's.
+async fn no_other_keys(txn: &mut impl Txn) -> Result<(), Stop> {
+    let mut begin = KeyRange::all().begin;
+    let mut ranges: Vec<KeyRange> = Family::ALL.iter().map(|family| family.range()).collect();
+    ranges.sort_by(|a, b| a.begin.cmp(&b.begin));
+    ranges.push(KeyRange::new(KeyRange::all().end, KeyRange::all().end));
+    for family in ranges {
+        let between = KeyRange::new(begin, family.begin);
+        begin = family.end;
+        if between.is_empty() {
+            continue;
+        }
+        if let Some((key, _)) = txn.range(&between, RangeOptions::first(1, Read::Snapshot)).await?.pop() {
+            return Err(Stop::Found(Box::new(super::Difference {
+                scope: None,
+                seq: None,
+                family: "none".to_owned(),
+                key: Some(hex::encode(key)),
+                what: "the key belongs to no family".to_owned(),
+            })));
+        }
+    }
+    Ok(())
+}

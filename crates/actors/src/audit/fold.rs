@@ -1,0 +1,355 @@
+//! The fold of one scope: its events from the first to the last, and the rows that follow from them.
+//!
+//! Owns what an event sequence must satisfy and what it explains. Audits compare the result with
+//! what is stored, rebuilds write it. It holds hashes of rows, not the rows.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use sillok_core::Error;
+use sillok_core::chain::Header;
+use sillok_core::command::ScopeRow;
+use sillok_core::event::Body;
+use sillok_core::id::{CommandId, Seq};
+use sillok_core::invariants::{self, Violation};
+use sillok_core::principal::Actor;
+use sillok_core::staging::Content;
+use sillok_core::state::{Change, Stamped, State};
+use sillok_core::time::Timestamp;
+use sillok_core::token::TokenHash;
+use sillok_core::verification::Verification;
+use sillok_store::keys::{self, Family, ScopeKey};
+use sillok_store::{Error as StoreError, Txn};
+
+use super::{Difference, Stop};
+use crate::row_stream::RowStream;
+use crate::rows::{self, Place};
+
+/// Enough of a BLAKE3 hash to tell two values or keys apart.
+pub(crate) type ShortHash = [u8; 16];
+
+/// The hash of a value or key.
+pub(crate) fn short_hash(bytes: &[u8]) -> ShortHash {
+    let hash = blake3::hash(bytes);
+    let (first, _) = hash.as_bytes().split_first_chunk().expect("a BLAKE3 hash has 32 bytes");
+    *first
+}
+
+/// A row as the events leave it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expected {
+    /// Hash of the value.
+    pub(crate) hash: ShortHash,
+    /// The last event that wrote it.
+    pub(crate) seq: Seq,
+}
+
+/// The events of one command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CommandRun {
+    /// Hash of the key that the command's record has.
+    pub(crate) key: ShortHash,
+    /// The command.
+    pub(crate) id: CommandId,
+    /// Its first event.
+    pub(crate) first: Seq,
+    /// Its last event.
+    pub(crate) last: Seq,
+    /// The time of its last event.
+    pub(crate) time: Timestamp,
+}
+
+/// A text that lies in chunks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LargeText {
+    /// How many chunks.
+    pub(crate) count: u32,
+    /// Bytes of the whole text.
+    pub(crate) bytes: u64,
+    /// BLAKE3 of the whole text.
+    pub(crate) hash: [u8; 32],
+    /// The event that names it.
+    pub(crate) seq: Seq,
+}
+
+/// What the events of a scope lead to.
+pub(crate) struct Fold {
+    place: Place,
+    state: State,
+    before: Option<Header>,
+    run: Option<Run>,
+    /// Rows of the view, by their keys.
+    pub(crate) rows: BTreeMap<Vec<u8>, Expected>,
+    /// Keys of rows that an event removed, and which.
+    pub(crate) removed: BTreeMap<Vec<u8>, Seq>,
+    /// Every command that has events, in the order of its events.
+    pub(crate) commands: Vec<CommandRun>,
+    /// Every text that lies in chunks, by the owner and number of its first chunk.
+    pub(crate) texts: BTreeMap<(CommandId, u32), LargeText>,
+    /// Tokens that were made here.
+    pub(crate) minted: Vec<TokenHash>,
+}
+
+/// The command whose events are being read.
+struct Run {
+    actor: Actor,
+    record: CommandRun,
+    /// Its events but the records, which a long append has many of.
+    bodies: Vec<Body>,
+}
+
+/// An event as it is folded: what it changed, and where.
+pub(crate) struct Folded {
+    /// Its position.
+    pub(crate) seq: Seq,
+    /// What it changed.
+    pub(crate) changes: Vec<Change>,
+}
+
+impl Fold {
+    pub(crate) fn new(place: &Place) -> Self {
+        Self {
+            place: place.clone(),
+            state: State::new(&place.scope, None, None),
+            before: None,
+            run: None,
+            rows: BTreeMap::new(),
+            removed: BTreeMap::new(),
+            commands: Vec::new(),
+            texts: BTreeMap::new(),
+            minted: Vec::new(),
+        }
+    }
+
+    /// The row that the scope must have by now.
+    pub(crate) fn row(&self) -> &ScopeRow {
+        self.state.row()
+    }
+
+    /// The last event that was folded.
+    pub(crate) fn last(&self) -> Option<&Header> {
+        self.before.as_ref()
+    }
+
+    /// Where the next event must stand.
+    fn next_seq(&self) -> Seq {
+        self.state.row().tip.seq.next()
+    }
+
+    /// Checks the event in a row and applies it.
+    pub(crate) async fn event(&mut self, txn: &mut impl Txn, key: &[u8], value: &[u8]) -> Result<Folded, Stop> {
+        let expected = self.next_seq();
+        let at = |seq: Seq, what: String| Stop::at(&self.place, seq, Family::Event, key, what);
+        let found = keys::event::parse(key).map_err(|error| at(expected, error.to_string()))?;
+        if found.seq != expected {
+            return Err(at(expected.min(found.seq), format!("event {} follows event {}", found.seq, self.row().tip.seq)));
+        }
+        let event = keys::event::decode(key, value);
+        let event = event.map_err(|error| at(expected, reason(error)))?;
+        let mut tip = self.state.row().tip;
+        let violated = |violation: Violation| at(expected, violation.to_string());
+        let (header, body) = invariants::event_follows(&mut tip, &event).map_err(violated)?;
+        invariants::epoch_follows(self.before.as_ref(), &header).map_err(violated)?;
+        invariants::event_applies(&self.state, &body).map_err(violated)?;
+        let stamped = Stamped { seq: header.seq, time: header.time, actor: header.actor.clone() };
+        let changes = self.state.apply(&body, &stamped);
+        self.state.advance(tip);
+        // Only commits that are being decided compare texts with one another.
+        self.state.index_was_told();
+        self.note_rows(header.seq, &changes);
+        self.note_body(header.seq, &body);
+        self.note_command(txn, &header, body).await?;
+        self.before = Some(header);
+        Ok(Folded { seq: expected, changes })
+    }
+
+    /// Checks the last command. Nothing may follow.
+    pub(crate) async fn finish(&mut self, txn: &mut impl Txn) -> Result<(), Stop> {
+        self.end_run(txn).await
+    }
+
+    fn note_rows(&mut self, seq: Seq, changes: &[Change]) {
+        for change in changes {
+            let row = rows::row_of(&self.place, change);
+            match row.value {
+                Some(value) => {
+                    self.removed.remove(&row.key);
+                    self.rows.insert(row.key, Expected { hash: short_hash(&value), seq });
+                }
+                None => {
+                    self.rows.remove(&row.key);
+                    self.removed.insert(row.key, seq);
+                }
+            }
+        }
+    }
+
+    fn note_body(&mut self, seq: Seq, body: &Body) {
+        match body {
+            Body::RecordAppended(record) => {
+                if let Content::Chunked { command, first, count, bytes, hash } = record.content {
+                    self.texts.insert((command, first), LargeText { count, bytes, hash, seq });
+                }
+            }
+            Body::TokenMinted { hash, .. } => self.minted.push(*hash),
+            _ => {}
+        }
+    }
+
+    async fn note_command(&mut self, txn: &mut impl Txn, header: &Header, body: Body) -> Result<(), Stop> {
+        if matches!(body, Body::Denied { .. }) {
+            // A denial is no part of a command: nothing followed from that.
+            return self.end_run(txn).await;
+        }
+        let same = |run: &Run| run.actor == header.actor && run.record.id == header.command;
+        if !self.run.as_ref().is_some_and(same) {
+            self.end_run(txn).await?;
+        }
+        let place = &self.place;
+        let run = self.run.get_or_insert_with(|| Run {
+            actor: header.actor.clone(),
+            record: CommandRun {
+                key: short_hash(&keys::command::key(&place.key, &header.actor, header.command)),
+                id: header.command,
+                first: header.seq,
+                last: header.seq,
+                time: header.time,
+            },
+            bodies: Vec::new(),
+        });
+        run.record.last = header.seq;
+        run.record.time = header.time;
+        match body {
+            Body::RecordAppended(_) => {
+                let checked = invariants::record_permitted(&place.scope, &header.actor);
+                checked.map_err(|violation| violated(place, header.seq, &violation))
+            }
+            body => {
+                run.bodies.push(body);
+                Ok(())
+            }
+        }
+    }
+
+    async fn end_run(&mut self, txn: &mut impl Txn) -> Result<(), Stop> {
+        let Some(Run { actor, record, bodies }) = self.run.take() else { return Ok(()) };
+        let place = &self.place;
+        let at = |violation: Violation| violated(place, record.first, &violation);
+        invariants::command_permitted(&place.scope, &actor, &bodies).map_err(at)?;
+        let named = bodies.iter().find_map(|body| match body {
+            Body::Published { source, verification, .. } => Some((source, *verification)),
+            _ => None,
+        });
+        let verification = match named {
+            Some((source, id)) => recorded(txn, &ScopeKey::of(source), id).await?,
+            None => None,
+        };
+        invariants::command_backed(&place.scope, &bodies, verification.as_ref()).map_err(at)?;
+        self.commands.push(record);
+        Ok(())
+    }
+}
+
+fn violated(place: &Place, seq: Seq, violation: &Violation) -> Stop {
+    Stop::at(place, seq, Family::Event, &keys::event::key(&place.key, seq), violation.to_string())
+}
+
+/// A verification as its scope recorded it. Where its row is damaged, its event speaks: the damage
+/// belongs to that scope and is named there.
+async fn recorded(
+    txn: &mut impl Txn,
+    source: &ScopeKey,
+    id: sillok_core::id::VerificationId,
+) -> Result<Option<Verification>, Stop> {
+    let key = keys::verification::key(source, id);
+    match rows::read(txn, &key, keys::verification::decode).await {
+        Ok(Some(verification)) => return Ok(Some(verification)),
+        Ok(None) | Err(StoreError::Corrupt { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let found = find_event(txn, source, |body| match body {
+        Body::VerificationRecorded(verification) if verification.id == id => Some(*verification),
+        _ => None,
+    });
+    found.await
+}
+
+/// Whether a scope's events made a token.
+pub(super) async fn minted(txn: &mut impl Txn, scope: &ScopeKey, token: &TokenHash) -> Result<bool, Stop> {
+    let found = find_event(txn, scope, |body| match body {
+        Body::TokenMinted { hash, .. } if hash == *token => Some(()),
+        _ => None,
+    });
+    Ok(found.await?.is_some())
+}
+
+/// Looks for an event among those that can be read.
+async fn find_event<T>(
+    txn: &mut impl Txn,
+    scope: &ScopeKey,
+    pick: impl Fn(Body) -> Option<T>,
+) -> Result<Option<T>, Stop> {
+    let mut events = RowStream::new(keys::event::range_of_scope(scope));
+    while let Some((key, value)) = events.next(txn).await? {
+        let body = keys::event::decode(&key, &value).ok().and_then(|event| event.decode_body().ok().flatten());
+        if let Some(found) = body.and_then(&pick) {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// What does not fit about stored bytes, without their place.
+pub(crate) fn reason(error: StoreError) -> String {
+    match error {
+        StoreError::Corrupt { reason, .. } => reason,
+        other => other.to_string(),
+    }
+}
+
+/// Compares a scope's own row with where its events end.
+pub(crate) fn check_end(fold: &Fold, place: &Place, value: &Bytes) -> Result<(), Stop> {
+    let row = fold.row();
+    if keys::scope::encode(row) == *value {
+        return Ok(());
+    }
+    let key = keys::scope::key(&place.key);
+    let stored = match keys::scope::decode(&key, value) {
+        Ok(stored) => stored,
+        Err(error) => return Err(Stop::at(place, row.tip.seq, Family::Scope, &key, reason(error))),
+    };
+    let (seq, what) = if stored.tip.seq > row.tip.seq {
+        let what = format!("the scope ends with event {}, but the last one that is there is {}", stored.tip.seq, row.tip.seq);
+        (row.tip.seq.next(), what)
+    } else if stored.tip.seq < row.tip.seq {
+        (stored.tip.seq.next(), format!("the scope ends with event {}, but more events are there", stored.tip.seq))
+    } else {
+        (row.tip.seq, "the scope's row is not what its events lead to".to_owned())
+    };
+    Err(Stop::at(place, seq, Family::Scope, &key, what))
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(crate::errors::refusal(&error))
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl Stop {
+    /// A difference at an event.
+    pub(super) fn at(place: &Place, seq: Seq, family: Family, key: &[u8], what: impl Into<String>) -> Self {
+        Self::Found(Box::new(Difference {
+            scope: Some(place.scope.clone()),
+            seq: Some(seq),
+            family: family.as_str().to_owned(),
+            key: Some(hex::encode(key)),
+            what: what.into(),
+        }))
+    }
+}

@@ -1,0 +1,97 @@
+//! The audit of the outbox: every event is told exactly once, in order, with the entries it changed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sillok_core::event::Body;
+use sillok_core::id::{EntryId, Seq};
+use sillok_store::keys::outbox::OutboxRow;
+use sillok_store::keys::{self, Family, ScopeKey};
+use sillok_store::{Store, Txn};
+
+use super::fold::reason;
+use super::scope::{place_of, unnamed};
+use super::{AuditReport, Stop};
+use crate::row_stream::RowStream;
+use crate::rows::Place;
+
+/// Checks all rows of the outbox against the events, in one snapshot.
+pub(super) async fn check<S: Store>(store: &S, report: &mut AuditReport) -> Result<(), Stop> {
+    let mut txn = store.begin().await?;
+    let mut told: BTreeMap<ScopeKey, Seq> = BTreeMap::new();
+    let mut rows = RowStream::new(Family::Outbox.range());
+    while let Some((key, value)) = rows.next(&mut txn).await? {
+        let wrong = |error| unnamed(Family::Outbox, &key, reason(error));
+        let parsed = keys::outbox::parse(&key).map_err(wrong)?;
+        let row = keys::outbox::decode(&key, &value).map_err(wrong)?;
+        let place = Place::of(&row.scope);
+        let through = told.entry(place.key).or_insert(Seq::ZERO);
+        let at = |seq: Seq, what: &str| Stop::at(&place, seq, Family::Outbox, &key, what);
+        if parsed.slot != place.slot || parsed.stamp.generation > store.generation() {
+            return Err(at(row.first, "the row stands in another slot or generation"));
+        }
+        if row.first > through.next() {
+            return Err(at(through.next(), "the event was never told"));
+        }
+        if row.first <= *through || row.last < row.first {
+            return Err(at(row.first, "the event is told twice"));
+        }
+        *through = row.last;
+        check_entries(&mut txn, &place, &row, &key).await?;
+        report.outbox_rows += 1;
+    }
+    check_all_told(&mut txn, told).await
+}
+
+/// A row names the entries that its events changed.
+async fn check_entries(txn: &mut impl Txn, place: &Place, row: &OutboxRow, key: &[u8]) -> Result<(), Stop> {
+    let before = Seq::new(row.first.get() - 1);
+    let mut events = RowStream::new(keys::event::range_through(&place.key, before, row.last));
+    let mut changed: BTreeSet<EntryId> = BTreeSet::new();
+    let mut count = 0;
+    while let Some((key, value)) = events.next(txn).await? {
+        let event = keys::event::decode(&key, &value).ok();
+        // Whether the event itself holds was checked with its scope.
+        if let Some(body) = event.and_then(|event| event.decode_body().ok().flatten()) {
+            changed.extend(entries_of(&body).into_iter().flatten());
+        }
+        count += 1;
+    }
+    if count != row.last.get() - before.get() {
+        return Err(Stop::at(place, row.last, Family::Outbox, key, "the row tells of events that are not there"));
+    }
+    if !changed.iter().eq(&row.entries) {
+        return Err(Stop::at(place, row.first, Family::Outbox, key, "the row names other entries than its events"));
+    }
+    Ok(())
+}
+
+/// The entries whose heads an event changes.
+fn entries_of(body: &Body) -> [Option<EntryId>; 3] {
+    match body {
+        Body::EntryCreated(created) => [Some(created.id), None, None],
+        Body::EntryAmended(amended) => [Some(amended.id), None, None],
+        Body::Merged(merged) => [Some(merged.into), None, None],
+        Body::Linked { entry, .. } => [Some(*entry), None, None],
+        Body::Superseded { new, old, line, .. } => [Some(*new), Some(*old), Some(*line)],
+        _ => [None; 3],
+    }
+}
+
+/// Every scope was told of to its end.
+async fn check_all_told(txn: &mut impl Txn, mut told: BTreeMap<ScopeKey, Seq>) -> Result<(), Stop> {
+    let mut scopes = RowStream::new(Family::Scope.range());
+    while let Some((key, value)) = scopes.next(txn).await? {
+        let scope = keys::scope::parse(&key).map_err(|error| unnamed(Family::Scope, &key, reason(error)))?.scope;
+        let place = place_of(txn, &scope, &key, &value).await?;
+        let row = keys::scope::decode(&key, &value).map_err(|error| unnamed(Family::Scope, &key, reason(error)))?;
+        let through = told.remove(&scope).unwrap_or(Seq::ZERO);
+        if through < row.tip.seq {
+            let prefix = keys::outbox::prefix(place.slot);
+            return Err(Stop::at(&place, through.next(), Family::Outbox, &prefix, "the event was never told"));
+        }
+    }
+    match told.into_keys().next() {
+        None => Ok(()),
+        Some(scope) => Err(unnamed(Family::Outbox, scope.as_bytes(), "the outbox tells of a scope without events")),
+    }
+}

@@ -1,0 +1,142 @@
+//! What the tests of a node share: a clock and randomness that depend on nothing, short ways to
+//! say who gives which command.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sillok_builtin::cognifier::RuleCognifier;
+use sillok_builtin::embedder::HashEmbedder;
+use sillok_builtin::index::ExactIndex;
+use sillok_core::Error;
+use sillok_core::command::{Answer, AnswerBody, Command, Submission};
+use sillok_core::entry::Metadata;
+use sillok_core::id::{Attempt, CommandId};
+use sillok_core::ports::{BoxFuture, Clock, Rng};
+use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
+use sillok_core::scope::Scope;
+use sillok_core::staging::{LogLevel, NewRecord, RecordKind};
+use sillok_core::time::Timestamp;
+use sillok_store::{MemoryConfig, MemoryStore};
+
+use crate::{Node, NodeConfig, Ports};
+
+pub(super) const PROJECT: &str = "org/acme/project/api";
+pub(super) const TASK: &str = "org/acme/project/api/worktree/main/task/42";
+
+/// Time that moves on when it is looked at, and when somebody waits for it.
+#[derive(Debug)]
+pub(super) struct CountingClock(AtomicU64);
+
+impl CountingClock {
+    const START_MS: u64 = 1_790_000_000_000;
+}
+
+impl Clock for CountingClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(Self::START_MS + self.monotonic_ms())
+    }
+
+    fn monotonic_ms(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed) / 16
+    }
+
+    fn sleep(&self, ms: u64) -> BoxFuture<'static, ()> {
+        self.0.fetch_add(ms * 16, Ordering::Relaxed);
+        Box::pin(async {
+            for _ in 0..64 {
+                tokio::task::yield_now().await;
+            }
+        })
+    }
+}
+
+/// Numbers that depend on the order of calls alone.
+pub(super) struct CountingRng(u64);
+
+impl CountingRng {
+    pub(super) const fn new() -> Self {
+        Self(7)
+    }
+}
+
+impl Rng for CountingRng {
+    fn fill(&mut self, bytes: &mut [u8]) {
+        for byte in bytes {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            *byte = self.0.to_be_bytes()[0];
+        }
+    }
+}
+
+pub(super) fn ports() -> Ports {
+    Ports {
+        clock: Arc::new(CountingClock(AtomicU64::new(0))),
+        rng: Arc::new(|| Box::new(CountingRng::new())),
+        index: Arc::new(ExactIndex::new()),
+        embedder: Arc::new(HashEmbedder),
+        cognifier: Arc::new(RuleCognifier),
+    }
+}
+
+pub(super) fn store() -> MemoryStore {
+    MemoryStore::new(MemoryConfig::default())
+}
+
+pub(super) async fn node(store: &MemoryStore) -> Node<MemoryStore> {
+    Node::start(store.clone(), ports(), NodeConfig::default()).await.unwrap()
+}
+
+pub(super) fn scope(path: &str) -> Scope {
+    Scope::parse(path).unwrap()
+}
+
+pub(super) fn principal(kind: PrincipalKind, prefix: &str) -> Principal {
+    let id = PrincipalId::parse(kind.as_str()).unwrap();
+    Principal { actor: Actor { kind, id }, prefix: prefix.parse().unwrap() }
+}
+
+/// A command id of the clock's time, told apart by `number`.
+pub(super) fn command_id(number: u64) -> CommandId {
+    let mut random = [0; 10];
+    random[2..].copy_from_slice(&number.to_be_bytes());
+    CommandId::from_parts(Timestamp::from_ms(CountingClock::START_MS), random)
+}
+
+pub(super) fn submission(number: u64, kind: PrincipalKind, path: &str, command: Command) -> Submission {
+    Submission {
+        scope: scope(path),
+        principal: principal(kind, "org/acme"),
+        id: command_id(number),
+        attempt: Attempt::FIRST,
+        command,
+    }
+}
+
+pub(super) fn open_task() -> Command {
+    Command::OpenTask { title: "Fix the parser".into(), description: "It loses the last line.".into() }
+}
+
+pub(super) fn append(text: &str) -> Command {
+    Command::Append {
+        records: vec![NewRecord {
+            kind: RecordKind::Log { level: LogLevel::Info },
+            content: text.into(),
+            metadata: Metadata::default(),
+            time: None,
+        }],
+    }
+}
+
+/// A node with the task opened by command 0.
+pub(super) async fn node_with_task(store: &MemoryStore) -> Node<MemoryStore> {
+    let node = node(store).await;
+    node.submit(submission(0, PrincipalKind::Agent, TASK, open_task())).await.unwrap();
+    node
+}
+
+pub(super) fn first_seq(answer: &Result<Answer, Error>) -> u64 {
+    match &answer.as_ref().unwrap().result {
+        AnswerBody::Appended { first, .. } => first.get(),
+        other => panic!("an append was answered with {other:?}"),
+    }
+}

@@ -1,0 +1,93 @@
+//! The commands: which needs what, and where each is carried out.
+//!
+//! Owns the dispatch. It must not know how a command line is written.
+
+use clap::CommandFactory;
+
+use crate::args::{Args, AuditCommand, Command, ConfigCommand, ImportCommand, LogCommand, TaskCommand, TokenCommand};
+use crate::failure::Failure;
+use crate::output::{Output, print};
+use crate::session::{Need, Session};
+
+pub mod audit;
+pub mod citation;
+pub mod configuration;
+pub mod entry;
+pub mod log;
+pub mod recall;
+pub mod serve;
+pub mod tail;
+pub mod task;
+pub mod token;
+pub mod trajectory;
+pub mod verify;
+
+/// Carries out a command line.
+///
+/// # Errors
+/// [`Failure`]
+pub async fn run(args: Args) -> Result<(), Failure> {
+    let Args { global, command } = args;
+    let output = Output::new(global.json);
+    match command {
+        Command::Serve(serve) => serve::run(&global, &serve).await,
+        Command::Demo(demo) => Box::pin(crate::demo::run(&global, &demo)).await,
+        Command::Rebuild => audit::rebuild(&global, output).await,
+        Command::Audit(AuditCommand::Verify { offline: true }) => audit::offline(&global, output).await,
+        Command::Config(ConfigCommand::Show { origin }) => configuration::show(&global, output, origin),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "sillok", &mut script);
+            print(&String::from_utf8_lossy(&script))
+        }
+        Command::Openapi => serve::openapi(),
+        command => {
+            let session = Session::open(&global, need(&command)).await?;
+            let done = Box::pin(on_server(command, &session)).await;
+            let closed = session.close().await;
+            done.and(closed)
+        }
+    }
+}
+
+/// What a command wants of a server.
+fn need(command: &Command) -> Need {
+    match command {
+        Command::Recall(_)
+        | Command::Show { .. }
+        | Command::History { .. }
+        | Command::Status
+        | Command::Audit(_)
+        | Command::Log(LogCommand::Show { .. } | LogCommand::List(_))
+        | Command::Task(TaskCommand::Show { .. } | TaskCommand::List(_))
+        | Command::Token(TokenCommand::List { .. }) => Need::Read,
+        _ => Need::Server,
+    }
+}
+
+async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
+    match command {
+        Command::Import(ImportCommand::Trajectory { files, scope }) => {
+            trajectory::import(session, &files, &scope).await
+        }
+        Command::Token(command) => token::run(session, command).await,
+        Command::Task(command) => task::run(session, command).await,
+        Command::Log(command) => log::run(session, command).await,
+        Command::Snapshot(command) => log::snapshot(session, command).await,
+        Command::Verify(verify) => verify::run(session, verify).await,
+        Command::Entry(command) => entry::run(session, command).await,
+        Command::Recall(query) => recall::run(session, query).await,
+        Command::Show { entry } => entry::show(session, entry).await,
+        Command::Supersede(supersede) => entry::supersede(session, supersede).await,
+        Command::History { entry } => entry::history(session, entry).await,
+        Command::Tail { within, cursor } => tail::run(session, &within, cursor).await,
+        Command::Audit(_) => audit::online(session).await,
+        Command::Status => serve::status(session).await,
+        Command::Serve(_)
+        | Command::Demo(_)
+        | Command::Rebuild
+        | Command::Config(_)
+        | Command::Completions { .. }
+        | Command::Openapi => unreachable!("these speak to no server that was started before"),
+    }
+}

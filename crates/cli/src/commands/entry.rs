@@ -1,0 +1,210 @@
+//! `entry`, `show`, `supersede` and `history`
+
+use serde_json::value::{RawValue, to_raw_value};
+use sillok_core::id::EntryId;
+use sillok_server::api::{
+    AmendEntry, Binding, Claim, Commit, Disposition, EntryHead, EntryView, EntryWritten, History, NewEntry,
+    PutEntry, Supersede, VerificationRef,
+};
+
+use super::citation;
+use super::log::text_or_stdin;
+use crate::args::{self, EntryAmend, EntryCommand, EntryPut, Grounds};
+use crate::failure::Failure;
+use crate::git;
+use crate::output::{Style, harmless, one_line, table, time};
+use crate::session::Session;
+
+/// Carries out `entry`.
+///
+/// # Errors
+/// [`Failure`]
+pub async fn run(session: &Session, command: EntryCommand) -> Result<(), Failure> {
+    let written = match command {
+        EntryCommand::Put(put) => session.client.put_entry(&put_body(session, put).await?).await?,
+        EntryCommand::Amend(amend) => {
+            session.client.amend_entry(&amend_body(session, amend).await?).await?
+        }
+    };
+    session.output.show(&written, |style| describe_written(style, &written))
+}
+
+async fn put_body(session: &Session, put: EntryPut) -> Result<PutEntry, Failure> {
+    Ok(PutEntry {
+        scope: put.scope.to_string(),
+        table: put.table,
+        content: text_or_stdin(put.content)?,
+        citations: citation::resolve(&session.client, &put.grounds.cite).await?,
+        commit: here(),
+        skill: None,
+        failure: false,
+        metadata: metadata(&put.grounds),
+        verification: verification(&put.grounds),
+        claim: claim(put.grounds),
+    })
+}
+
+async fn amend_body(session: &Session, amend: EntryAmend) -> Result<AmendEntry, Failure> {
+    Ok(AmendEntry {
+        entry: amend.entry.to_string(),
+        expected_version: amend.expected_version,
+        content: text_or_stdin(amend.content)?,
+        citations: citation::resolve(&session.client, &amend.grounds.cite).await?,
+        skill: None,
+        metadata: metadata(&amend.grounds),
+        verification: verification(&amend.grounds),
+        claim: claim(amend.grounds),
+    })
+}
+
+/// The commit of the work tree that the command is given in.
+fn here() -> Option<Commit> {
+    let commit = git::head(".".as_ref())?;
+    Some(Commit { hash: commit.hash, repository: commit.repository })
+}
+
+fn metadata(grounds: &Grounds) -> Option<Box<RawValue>> {
+    let raw = |value| to_raw_value(value).expect("it was parsed from JSON");
+    grounds.metadata.as_ref().map(raw)
+}
+
+fn verification(grounds: &Grounds) -> Option<VerificationRef> {
+    let (id, task) = (grounds.verification?, grounds.verified_task.as_ref()?);
+    Some(VerificationRef { task: task.to_string(), id: id.to_string() })
+}
+
+fn claim(grounds: Grounds) -> Option<Claim> {
+    grounds.claim.map(|(key, value)| Claim { key, value })
+}
+
+fn describe_written(style: Style, written: &EntryWritten) -> String {
+    let became = match &written.disposition {
+        Disposition::Created => "written".to_owned(),
+        Disposition::Merged { cosine } => format!("merged: it says the same (cosine {cosine:.2})"),
+        Disposition::Contradicts { other } => format!("written; it contradicts {other}"),
+        Disposition::LeftOut => "left out".to_owned(),
+    };
+    format!(
+        "{} version {}, {}: {became}",
+        style.name(&written.entry.to_string()),
+        written.version,
+        written.status
+    )
+}
+
+/// Carries out `supersede`.
+///
+/// # Errors
+/// [`Failure`]
+pub async fn supersede(session: &Session, args: args::Supersede) -> Result<(), Failure> {
+    let citations = citation::resolve(&session.client, &args.grounds.cite).await?;
+    let replacement = match args.content {
+        None => None,
+        Some(content) => Some(NewEntry {
+            table: Some(args.table),
+            content: text_or_stdin(content)?,
+            metadata: metadata(&args.grounds),
+            claim: claim(args.grounds.clone()),
+            citations,
+            commit: here(),
+            skill: None,
+            failure: false,
+        }),
+    };
+    let body = Supersede {
+        old: args.old.to_string(),
+        expected_version: args.expected_version,
+        new: args.new.map(|id| id.to_string()),
+        replacement,
+        reason: args.reason,
+        commit: args.commit,
+        verification: verification(&args.grounds),
+    };
+    let done = session.client.supersede(&body).await?;
+    session.output.show(&done, |style| {
+        format!("{} replaces {}", style.name(&done.new.to_string()), style.dim(&done.old.to_string()))
+    })
+}
+
+/// Carries out `show`.
+///
+/// # Errors
+/// [`Failure`]
+pub async fn show(session: &Session, entry: EntryId) -> Result<(), Failure> {
+    let entry = session.client.entry(entry).await?;
+    session.output.show(&entry, |style| describe(style, &entry))
+}
+
+fn describe(style: Style, entry: &EntryView) -> String {
+    let (head, version) = (&entry.head, &entry.version);
+    let mut lines = vec![
+        style.name(&head.id.to_string()),
+        format!(
+            "{} in {}, {}, version {}, by {}:{} at {}",
+            head.table,
+            head.scope,
+            status(style, head),
+            head.version,
+            head.author.kind,
+            head.author.id,
+            time(head.created_at)
+        ),
+        format!("confidence {:.2} after {} validations", head.trust.confidence, head.trust.validation_count),
+        match &head.binding {
+            Binding::NoRepository => "bound to no repository".to_owned(),
+            Binding::Commit { hash, repository } => format!("bound to commit {hash} of {repository}"),
+        },
+    ];
+    if let Some(by) = head.lifecycle.superseded_by {
+        let why = head.lifecycle.contradiction_note.as_deref().unwrap_or_default();
+        lines.push(format!("replaced by {by}: {}", one_line(why, 300)));
+    }
+    lines.extend(head.lifecycle.supersedes.map(|old| format!("replaces {old}")));
+    lines.extend(head.links.iter().map(|link| format!("{:?} {}", link.kind, link.to).to_lowercase()));
+    lines.push(format!("\n{}\n", harmless(&version.content)));
+    lines.extend(head.citations.iter().map(|cited| format!("rests on {}", citation::line(cited))));
+    lines.join("\n")
+}
+
+fn status(style: Style, head: &EntryHead) -> String {
+    let text = head.status.to_string();
+    if head.status.is_live() { style.good(&text) } else { style.bad(&text) }
+}
+
+/// Carries out `history`.
+///
+/// # Errors
+/// [`Failure`]
+pub async fn history(session: &Session, entry: EntryId) -> Result<(), Failure> {
+    let history = session.client.history(entry).await?;
+    session.output.show(&history, |style| describe_history(style, entry, &history))
+}
+
+fn describe_history(style: Style, entry: EntryId, history: &History) -> String {
+    let versions: Vec<Vec<String>> = history
+        .versions
+        .iter()
+        .map(|version| {
+            vec![
+                version.number.to_string(),
+                time(version.created_at),
+                format!("{}:{}", version.author.kind, version.author.id),
+                one_line(&version.content, 90),
+            ]
+        })
+        .collect();
+    let line: Vec<Vec<String>> = history
+        .line
+        .iter()
+        .map(|head| {
+            let mark = if head.id == entry { "→" } else { "" };
+            let why = head.lifecycle.contradiction_note.as_deref().unwrap_or_default();
+            vec![mark.to_owned(), head.id.to_string(), head.status.to_string(), one_line(why, 60)]
+        })
+        .collect();
+    format!(
+        "{}\n\n{}",
+        table(style, &["VERSION", "TIME", "BY", "TEXT"], &versions),
+        table(style, &["", "LINE", "STATUS", "WHY IT WAS REPLACED"], &line)
+    )
+}

@@ -1,0 +1,105 @@
+//! `verify`
+
+use sillok_core::verification::{Outcome, VerificationSource};
+use sillok_server::api::{Promotion, PromotionState, RecordVerification};
+
+use super::citation;
+use crate::args::{Verify, VerifyCommand, VerifyRecord};
+use crate::execution::{self, Echo};
+use crate::failure::Failure;
+use crate::git;
+use crate::output::Style;
+use crate::session::Session;
+use crate::verification::{self, Recorded, Verdict, new_run_id};
+
+/// Carries out `verify`.
+///
+/// # Errors
+/// [`Failure::Verdict`] when the command that was run has failed.
+pub async fn run(session: &Session, verify: Verify) -> Result<(), Failure> {
+    if let Some(VerifyCommand::Record(record)) = verify.record {
+        return record_verdict(session, record).await;
+    }
+    let task = verify.scope.ok_or_else(|| Failure::Usage("--scope names the task".to_owned()))?;
+    // A task that is not there is told before a long run, not after it.
+    session.client.task(&task).await?;
+    let here = std::env::current_dir().map_err(Failure::io("the current directory is gone"))?;
+    let commit = git::head(&here);
+    let ran = execution::run(&verify.command, &here, Echo::ToStderr).await?;
+    let verdict = Verdict {
+        task: &task,
+        run: verify.run.unwrap_or_else(new_run_id),
+        commit,
+        approach: verify.approach,
+        target: verify.target.as_ref(),
+    };
+    let recorded = verification::record(&session.client, &ran, verdict).await?;
+    session.output.show(&recorded, |style| describe(style, &recorded))?;
+    match recorded.outcome {
+        Outcome::Passed => Ok(()),
+        Outcome::Failed => Err(Failure::Verdict(format!("{} ended with {}", recorded.command, recorded.ending))),
+    }
+}
+
+fn describe(style: Style, recorded: &Recorded) -> String {
+    let outcome = match recorded.outcome {
+        Outcome::Passed => style.good("passed"),
+        Outcome::Failed => style.bad("failed"),
+    };
+    let commit = recorded.commit.as_ref().map_or_else(
+        || "no repository".to_owned(),
+        |commit| format!("commit {} of {}", commit.hash, commit.repository),
+    );
+    let mut lines = vec![
+        format!("{outcome}: {} ended with {} after {} ms", recorded.command, recorded.ending, recorded.duration_ms),
+        format!("verification {} of records {} to {}, at {commit}", recorded.verification, recorded.from.next(), recorded.through),
+    ];
+    lines.extend(recorded.snapshot.iter().map(|id| format!("its output is {}", style.name(&id.to_string()))));
+    lines.extend(describe_promotion(style, &recorded.promotion));
+    lines.join("\n")
+}
+
+/// What a promotion published, line by line, for a person.
+#[must_use]
+pub fn describe_promotion(style: Style, promotion: &Promotion) -> Vec<String> {
+    let Some(report) = promotion.report.as_ref().filter(|_| promotion.state == PromotionState::Done) else {
+        let why = promotion.last_error.as_deref().unwrap_or("it is under way");
+        return vec![format!("{} after {} attempts: {why}", style.bad("not published"), promotion.attempts)];
+    };
+    let mut lines = vec![format!(
+        "published {} entries, merged {}, linked to {} earlier episodes",
+        report.created,
+        report.merged,
+        report.linked_episodes.len()
+    )];
+    lines.push(format!("the episode is {}", style.name(&report.episode.to_string())));
+    lines
+}
+
+async fn record_verdict(session: &Session, record: VerifyRecord) -> Result<(), Failure> {
+    let failed = record.source == VerificationSource::TestsFailed;
+    let here = git::head(".".as_ref());
+    let body = RecordVerification {
+        scope: record.scope.to_string(),
+        outcome: if failed { Outcome::Failed } else { Outcome::Passed },
+        source: record.source,
+        run: record.run,
+        citations: citation::resolve(&session.client, &record.cite).await?,
+        commit: here.map(|commit| sillok_server::api::Commit { hash: commit.hash, repository: commit.repository }),
+        error: record.error,
+        approach: record.approach,
+        target: record.target.map(|scope| scope.to_string()),
+    };
+    let recorded = session.client.record_verification(&body).await?;
+    if record.no_wait {
+        return session.output.show(&recorded, |style| style.name(&recorded.verification.to_string()));
+    }
+    let promotion = session.client.promotion(&record.scope, recorded.verification).await?;
+    let both = serde_json::json!({ "verification": recorded, "promotion": promotion });
+    session.output.show(&both, |style| {
+        let head = format!("recorded as {}", style.name(&recorded.verification.to_string()));
+        let mut lines = vec![head];
+        lines.extend(describe_promotion(style, &promotion));
+        lines.join("\n")
+    })
+}

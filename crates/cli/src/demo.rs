@@ -1,0 +1,159 @@
+//! `demo`: agents at work in one governed memory, and a report of what came of it.
+//!
+//! Owns the course: a server, a play, a restart, a count, an audit, the report. The agents speak
+//! HTTP to the server as any client would.
+
+use std::io::IsTerminal;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use sillok_core::scope::Scope;
+use sillok_server::api::ListQuery;
+
+use crate::args::{self, Global};
+use crate::client::{Client, RetryPolicy};
+use crate::data_directory::DataDirectory;
+use crate::failure::Failure;
+use crate::local_server::LocalServer;
+use crate::output::{Output, note};
+use crate::progress;
+
+pub mod agent;
+pub mod governance;
+pub mod home;
+pub mod journal;
+pub mod play;
+pub mod recorded_play;
+pub mod report;
+pub mod sample_play;
+pub mod sample_repository;
+pub mod scenario;
+pub mod stage;
+
+use self::home::Home;
+use self::play::Played;
+use self::report::{Finding, Report, Sums, finders, page};
+use self::stage::Stage;
+
+/// Records of one page when they are counted.
+const PAGE_RECORDS: usize = 1_000;
+
+/// Carries out `demo`.
+///
+/// # Errors
+/// [`Failure::Verdict`] when a record was lost, the audit found a difference, or something was not
+/// refused that should have been.
+pub async fn run(global: &Global, demo: &args::Demo) -> Result<(), Failure> {
+    let output = Output::new(global.json);
+    let agents = usize::from(demo.agents);
+    let name = if demo.trajectories.is_some() { "recorded" } else { "tally" };
+    let home = Home::prepare(global, name).await?;
+    let spinner = progress::spinner("records acknowledged");
+
+    let server = LocalServer::start(global, home.data.path(), demo.address).await?;
+    let stage = Stage::open(operator(&server, &home.data)?, home.project.clone(), spinner.clone()).await?;
+    let played = match &demo.trajectories {
+        Some(folder) => recorded_play::play(&stage, agents, folder, demo.assume).await?,
+        None => sample_play::play(&stage, agents, &home.folder).await?,
+    };
+    server.stop().await?;
+
+    // From here on nothing is taken on trust: what counts is what another server finds.
+    spinner.set_message("records counted after the restart");
+    let server = LocalServer::start(global, home.data.path(), again(demo.address)).await?;
+    let operator = operator(&server, &home.data)?;
+    let report = examine(&operator, &home, agents, played).await?;
+    spinner.finish_and_clear();
+    home.leave_context()?;
+    output.show(&report, |style| page::render(&report, style))?;
+
+    if demo.keep || (std::io::stdout().is_terminal() && !output.json) {
+        note("\nThe server stays up until Ctrl-C.");
+        tokio::signal::ctrl_c().await.map_err(Failure::io("Ctrl-C cannot be heard"))?;
+    }
+    server.stop().await?;
+    verdict(&report)
+}
+
+/// A free port again where one was asked for; else the same address.
+fn again(address: SocketAddr) -> SocketAddr {
+    if address.port() == 0 { SocketAddr::from((Ipv4Addr::LOCALHOST, 0)) } else { address }
+}
+
+fn operator(server: &LocalServer, data: &DataDirectory) -> Result<Client, Failure> {
+    let missing = || Failure::Config(format!("{} holds no administrator's token", data.path().display()));
+    let token = data.admin_token()?.ok_or_else(missing)?;
+    Client::new(server.url(), Some(token), RetryPolicy::default())
+}
+
+fn verdict(report: &Report) -> Result<(), Failure> {
+    if report.records_acked != report.records_durable {
+        return Err(Failure::Verdict("not every acknowledged record was there after the restart".to_owned()));
+    }
+    if !report.audit_ok {
+        return Err(Failure::Verdict("the audit found a difference".to_owned()));
+    }
+    Ok(())
+}
+
+/// Counts, audits and describes what was played.
+async fn examine(operator: &Client, home: &Home, agents: usize, played: Played) -> Result<Report, Failure> {
+    let mut records_durable = 0;
+    for agent in &played.agents {
+        records_durable += count_records(operator, &agent.task).await?;
+    }
+    let audit = operator.audit().await?;
+    let sums = Sums::of(&played.agents);
+    Ok(Report {
+        agents,
+        records_acked: played.agents.iter().map(|agent| agent.records_acked).sum(),
+        records_durable,
+        published: sums.created + played.outcomes.written,
+        merged: sums.merged,
+        superseded: played.outcomes.supersessions.len(),
+        refused: played.outcomes.refusals.len(),
+        audit_ok: audit.ok,
+        episodes: sums.episodes,
+        linked_episodes: sums.linked_episodes,
+        address: operator.base().to_owned(),
+        data: home.data.path().to_owned(),
+        scope: home.project.clone(),
+        repository: played.repository,
+        note: played.note,
+        findings: findings(operator, &played.agents).await?,
+        agent_details: played.agents,
+        recall: played.recall,
+        refusals: played.outcomes.refusals,
+        supersessions: played.outcomes.supersessions,
+        audit,
+    })
+}
+
+async fn count_records(client: &Client, task: &Scope) -> Result<u64, Failure> {
+    let mut query = ListQuery { scope: task.to_string(), after: None, limit: Some(PAGE_RECORDS) };
+    let mut count = 0;
+    loop {
+        let page = client.records(&query).await?;
+        count += page.items.len() as u64;
+        match page.next {
+            Some(next) => query.after = Some(next),
+            None => return Ok(count),
+        }
+    }
+}
+
+/// The entries that the promotions made, read back.
+async fn findings(client: &Client, agents: &[report::AgentReport]) -> Result<Vec<Finding>, Failure> {
+    let mut findings = Vec::new();
+    for (entry, (by, also_by)) in finders(agents) {
+        let view = client.entry(entry).await?;
+        findings.push(Finding {
+            entry,
+            table: view.head.table,
+            content: view.version.content,
+            failure: view.head.failure,
+            by: by.unwrap_or_else(|| "an earlier run".to_owned()),
+            also_by,
+        });
+    }
+    Ok(findings)
+}

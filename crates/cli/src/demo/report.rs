@@ -1,0 +1,269 @@
+//! The demo's report: what happened, as data.
+//!
+//! Owns its fields, which are also the JSON document. How it reads for a person is [`page`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use serde::Serialize;
+use sillok_core::ErrorCode;
+use sillok_core::entry::Table;
+use sillok_core::id::{EntryId, VerificationId};
+use sillok_core::scope::Scope;
+use sillok_core::verification::{Outcome, VerificationSource};
+use sillok_server::api::{AuditAnswer, Current, Disposition, Problem, Promotion, RecallResult};
+
+use crate::verification::Recorded;
+
+pub mod page;
+
+/// Everything that happened.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// How many agents worked at once.
+    pub agents: usize,
+    /// Records that the server acknowledged.
+    pub records_acked: u64,
+    /// Records that were there after the server was stopped and started again.
+    pub records_durable: u64,
+    /// Entries that were made in the project.
+    pub published: u64,
+    /// Findings that were the same as an entry that was there.
+    pub merged: u64,
+    /// Entries that were replaced.
+    pub superseded: usize,
+    /// Requests that were refused, as they should be.
+    pub refused: usize,
+    /// Whether the audit found every chain and view as it should be.
+    pub audit_ok: bool,
+    /// Episodes that were published.
+    pub episodes: usize,
+    /// Episodes that are linked to another one.
+    pub linked_episodes: usize,
+    /// The server's address.
+    pub address: String,
+    /// The data directory.
+    pub data: PathBuf,
+    /// The project.
+    pub scope: Scope,
+    /// The sample repository, when one was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repository: Option<PathBuf>,
+    /// What the operator vouched for, when the runs carry no verdict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Who did what.
+    pub agent_details: Vec<AgentReport>,
+    /// What was published, and by whom.
+    pub findings: Vec<Finding>,
+    /// What a later agent recalled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recall: Option<RecallReport>,
+    /// What was refused, and why.
+    pub refusals: Vec<Refusal>,
+    /// What was replaced, and why.
+    pub supersessions: Vec<Supersession>,
+    /// The audit's answer.
+    pub audit: AuditAnswer,
+}
+
+/// What one agent did.
+#[derive(Clone, Debug, Serialize)]
+pub struct AgentReport {
+    /// Its name.
+    pub agent: String,
+    /// Its task.
+    pub task: Scope,
+    /// What was to be done.
+    pub title: String,
+    /// Where it worked on disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work_tree: Option<PathBuf>,
+    /// The recorded run that it replayed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// Whether it began with what others had published.
+    pub recalled: bool,
+    /// Records of its task that were acknowledged.
+    pub records_acked: u64,
+    /// What was judged, in order.
+    pub attempts: Vec<AttemptReport>,
+}
+
+/// One judgement of an agent's work.
+#[derive(Clone, Debug, Serialize)]
+pub struct AttemptReport {
+    /// The approach.
+    pub approach: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Where that comes from.
+    pub source: VerificationSource,
+    /// The test's exit status, when one was run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_status: Option<i32>,
+    /// The commit that was judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// The verification.
+    pub verification: VerificationId,
+    /// What became of it.
+    pub promotion: Promotion,
+}
+
+impl AttemptReport {
+    /// A judgement by a test run.
+    #[must_use]
+    pub fn new(approach: &str, recorded: Recorded) -> Self {
+        let source = match recorded.outcome {
+            Outcome::Passed => VerificationSource::TestsPassed,
+            Outcome::Failed => VerificationSource::TestsFailed,
+        };
+        Self {
+            approach: approach.to_owned(),
+            outcome: recorded.outcome,
+            source,
+            exit_status: recorded.exit_status,
+            commit: recorded.commit.map(|commit| commit.hash),
+            verification: recorded.verification,
+            promotion: recorded.promotion,
+        }
+    }
+}
+
+/// One entry that was published, and who found it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// The entry.
+    pub entry: EntryId,
+    /// Its table.
+    pub table: Table,
+    /// Its text.
+    pub content: String,
+    /// Whether it tells of a failure.
+    pub failure: bool,
+    /// Who found it first.
+    pub by: String,
+    /// Who found the same again.
+    pub also_by: BTreeSet<String>,
+}
+
+/// A recall, with what it gave.
+#[derive(Clone, Debug, Serialize)]
+pub struct RecallReport {
+    /// Who asked.
+    pub agent: String,
+    /// For what.
+    pub query: String,
+    /// What came back, the best first.
+    pub results: Vec<RecallResult>,
+}
+
+/// A request that was refused.
+#[derive(Clone, Debug, Serialize)]
+pub struct Refusal {
+    /// Who asked.
+    pub who: String,
+    /// For what.
+    pub tried: String,
+    /// The kind of refusal.
+    pub code: ErrorCode,
+    /// The rule, where one forbids it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// Why, for a person.
+    pub detail: String,
+    /// What is current, where a stale write collided with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current: Option<Current>,
+}
+
+impl Refusal {
+    /// What a problem says about a request.
+    #[must_use]
+    pub fn new(who: &str, tried: &str, problem: &Problem) -> Self {
+        Self {
+            who: who.to_owned(),
+            tried: tried.to_owned(),
+            code: problem.code,
+            rule: problem.rule.clone(),
+            detail: problem.detail.clone(),
+            current: problem.current,
+        }
+    }
+}
+
+/// An entry that was replaced.
+#[derive(Clone, Debug, Serialize)]
+pub struct Supersession {
+    /// The entry that was replaced.
+    pub old: EntryId,
+    /// The entry that replaces it.
+    pub new: EntryId,
+    /// The text that was replaced.
+    pub old_text: String,
+    /// The text that replaces it.
+    pub new_text: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What all promotions gave, in sum.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Entries that were made.
+    pub created: u64,
+    /// Findings that were merged.
+    pub merged: u64,
+    /// Episodes.
+    pub episodes: usize,
+    /// Episodes that are linked to another one.
+    pub linked_episodes: usize,
+}
+
+impl Sums {
+    /// Adds up what the agents' promotions published.
+    #[must_use]
+    pub fn of(agents: &[AgentReport]) -> Self {
+        let mut sums = Self::default();
+        let mut linked = BTreeSet::new();
+        for report in agents.iter().flat_map(promotions) {
+            sums.created += report.created as u64;
+            sums.merged += report.merged as u64;
+            sums.episodes += 1;
+            if !report.linked_episodes.is_empty() {
+                linked.insert(report.episode);
+                linked.extend(&report.linked_episodes);
+            }
+        }
+        sums.linked_episodes = linked.len();
+        sums
+    }
+}
+
+fn promotions(agent: &AgentReport) -> impl Iterator<Item = &sillok_server::api::PublishReport> {
+    agent.attempts.iter().filter_map(|attempt| attempt.promotion.report.as_ref())
+}
+
+/// Which agents found which entry: the one whose finding became the entry, then those whose same
+/// finding was merged into it.
+#[must_use]
+pub fn finders(agents: &[AgentReport]) -> BTreeMap<EntryId, (Option<String>, BTreeSet<String>)> {
+    let mut finders: BTreeMap<EntryId, (Option<String>, BTreeSet<String>)> = BTreeMap::new();
+    for agent in agents {
+        for product in promotions(agent).flat_map(|report| &report.products) {
+            let Some(entry) = product.entry else { continue };
+            let (by, also_by) = finders.entry(entry).or_default();
+            match product.disposition {
+                Disposition::Merged { .. } => {
+                    also_by.insert(agent.agent.clone());
+                }
+                _ => *by = Some(agent.agent.clone()),
+            }
+        }
+    }
+    finders
+}
+
+#[cfg(test)]
+mod tests;

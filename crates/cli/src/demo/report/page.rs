@@ -1,0 +1,192 @@
+//! The report as a page that a person enjoys reading.
+//!
+//! Owns the words and the order. All figures come from the report.
+
+use sillok_core::entry::Table;
+use sillok_core::verification::{Outcome, VerificationSource};
+
+use super::{AgentReport, Finding, Refusal, Report};
+use crate::commands::recall;
+use crate::output::{Style, one_line, table};
+
+/// Findings that are shown; the rest are counted.
+const FINDINGS_SHOWN_MAX: usize = 14;
+/// Results of the recall that are shown.
+const RESULTS_SHOWN_MAX: usize = 2;
+/// Characters of a text on one line.
+const TEXT_CHARS_MAX: usize = 110;
+
+/// The whole page.
+#[must_use]
+pub fn render(report: &Report, style: Style) -> String {
+    let sections = [
+        headline(report, style),
+        who(report, style),
+        published(report, style),
+        recalled(report, style),
+        refused(report, style),
+        replaced(report, style),
+        lasting(report, style),
+        next(report, style),
+    ];
+    sections.into_iter().flatten().collect::<Vec<_>>().join("\n\n")
+}
+
+fn section(style: Style, title: &str, lines: Vec<String>) -> Option<String> {
+    if lines.is_empty() {
+        return None;
+    }
+    let indented: Vec<String> = lines.iter().flat_map(|line| line.lines()).map(|line| format!("  {line}")).collect();
+    Some(format!("{}\n{}", style.bold(title), indented.join("\n")))
+}
+
+fn headline(report: &Report, style: Style) -> Option<String> {
+    let work = match &report.repository {
+        Some(path) => format!("in work trees of their own of {}", path.display()),
+        None => "from recorded runs".to_owned(),
+    };
+    let mut text = format!(
+        "{}\n{} agents worked at once, {work}.\nThey logged every step; only what was verified was published, once, with its sources.",
+        style.bold("Sillok: what the agents learnt"),
+        report.agents,
+    );
+    if let Some(note) = &report.note {
+        text += &format!("\n{}", style.bold(note));
+    }
+    Some(text)
+}
+
+fn who(report: &Report, style: Style) -> Option<String> {
+    let rows: Vec<Vec<String>> = report.agent_details.iter().map(row).collect();
+    let text = table(style, &["AGENT", "RECORDS", "PUBLISHED", "MERGED", "VERDICTS", "TASK"], &rows);
+    section(style, "Who did what", vec![text])
+}
+
+fn row(agent: &AgentReport) -> Vec<String> {
+    let sum = |count: fn(&sillok_server::api::PublishReport) -> usize| -> String {
+        let reports = agent.attempts.iter().filter_map(|attempt| attempt.promotion.report.as_ref());
+        reports.map(count).sum::<usize>().to_string()
+    };
+    let verdicts: Vec<&str> = agent.attempts.iter().map(|attempt| verdict(attempt.outcome, attempt.source)).collect();
+    let title = one_line(&agent.title, 60);
+    let task = match (&agent.run, agent.recalled) {
+        (Some(run), _) if *run != title => format!("{title} ({run})"),
+        (None, true) => format!("{title} (later, with what it recalled)"),
+        _ => title,
+    };
+    vec![
+        agent.agent.clone(),
+        agent.records_acked.to_string(),
+        sum(|report| report.created),
+        sum(|report| report.merged),
+        if verdicts.is_empty() { "none".to_owned() } else { verdicts.join(", ") },
+        task,
+    ]
+}
+
+fn verdict(outcome: Outcome, source: VerificationSource) -> &'static str {
+    match (outcome, source) {
+        (Outcome::Failed, _) => "test failed",
+        (Outcome::Passed, VerificationSource::HumanApproved) => "assumed passed",
+        (Outcome::Passed, _) => "test passed",
+    }
+}
+
+fn published(report: &Report, style: Style) -> Option<String> {
+    // What several found comes first, then facts before the episodes that hold them together.
+    let mut findings: Vec<&Finding> = report.findings.iter().filter(|finding| finding.table != Table::Episodes).collect();
+    findings.sort_by_key(|finding| (std::cmp::Reverse(finding.also_by.len()), finding.by.clone()));
+    let mut lines: Vec<String> =
+        findings.iter().take(FINDINGS_SHOWN_MAX).map(|finding| finding_line(finding, style)).collect();
+    let more = findings.len().saturating_sub(FINDINGS_SHOWN_MAX);
+    if more > 0 {
+        lines.push(style.dim(&format!("… and {more} more")));
+    }
+    if !report.findings.is_empty() {
+        lines.push(format!(
+            "{} entries made, {} findings merged into one that was there, {} episodes ({} linked to another)",
+            report.published, report.merged, report.episodes, report.linked_episodes
+        ));
+    }
+    section(style, &format!("What was published in {}", report.scope), lines)
+}
+
+fn finding_line(finding: &Finding, style: Style) -> String {
+    let mark = if finding.failure { style.bad("✗") } else { style.good("•") };
+    let text = one_line(&finding.content, TEXT_CHARS_MAX);
+    let mut by = finding.by.clone();
+    if !finding.also_by.is_empty() {
+        let others: Vec<&str> = finding.also_by.iter().map(String::as_str).collect();
+        by += &format!(", and the same by {}: merged", others.join(", "));
+    }
+    format!("{mark} {text}\n    {}", style.dim(&format!("{} by {by}", finding.table)))
+}
+
+fn recalled(report: &Report, style: Style) -> Option<String> {
+    let recall = report.recall.as_ref()?;
+    let mut lines = vec![format!("\"{}\" gave {} results, the best first:", recall.query, recall.results.len())];
+    let shown = recall.results.iter().take(RESULTS_SHOWN_MAX).zip(1..);
+    lines.extend(shown.map(|(result, place)| recall::describe(style, place, result)));
+    section(style, &format!("What {} recalled before it began", recall.agent), lines)
+}
+
+fn refused(report: &Report, style: Style) -> Option<String> {
+    section(style, "What was refused, and why", report.refusals.iter().map(|refusal| refusal_line(refusal, style)).collect())
+}
+
+fn refusal_line(refusal: &Refusal, style: Style) -> String {
+    let rule = refusal.rule.as_ref().map(|rule| format!(" by {rule}")).unwrap_or_default();
+    let why = format!("{}{rule}", refusal.code);
+    format!(
+        "{} {} tried to {}\n    {}: {}",
+        style.bad("✗"),
+        refusal.who,
+        refusal.tried,
+        style.bad(&why),
+        one_line(&refusal.detail, TEXT_CHARS_MAX * 2)
+    )
+}
+
+fn replaced(report: &Report, style: Style) -> Option<String> {
+    let lines = report.supersessions.iter().map(|done| {
+        format!(
+            "{} {}\n{} {}\n    because: {}",
+            style.dim("old"),
+            style.dim(&one_line(&done.old_text, TEXT_CHARS_MAX)),
+            style.good("new"),
+            one_line(&done.new_text, TEXT_CHARS_MAX),
+            one_line(&done.reason, TEXT_CHARS_MAX)
+        )
+    });
+    section(style, "What was replaced", lines.collect())
+}
+
+fn lasting(report: &Report, style: Style) -> Option<String> {
+    let durable = format!(
+        "{} records acknowledged, {} there after the server was stopped and started again",
+        report.records_acked, report.records_durable
+    );
+    let kept = report.records_acked == report.records_durable;
+    let audit = match &report.audit.difference {
+        None => format!("audit of {} scopes and {} events: no difference", report.audit.scopes, report.audit.events),
+        Some(difference) => format!("the audit found a difference: {}", one_line(&difference.what, TEXT_CHARS_MAX)),
+    };
+    let paint = |good: bool, text: &str| if good { style.good(text) } else { style.bad(text) };
+    section(style, "What lasts", vec![paint(kept, &durable), paint(report.audit_ok, &audit)])
+}
+
+fn next(report: &Report, style: Style) -> Option<String> {
+    let query = report.recall.as_ref().map(|recall| recall.query.as_str());
+    let query = query.or_else(|| report.agent_details.first().map(|agent| agent.title.as_str())).unwrap_or("anything");
+    let mut lines = vec![style.name(&format!("sillok recall \"{}\"", query.replace('"', "")))];
+    if let Some(agent) = report.agent_details.first() {
+        lines.push(style.name(&format!("sillok log list --scope {}", agent.task)));
+    }
+    if let Some(done) = report.supersessions.first() {
+        lines.push(style.name(&format!("sillok history {}", done.old)));
+    }
+    lines.push(style.name("sillok audit verify"));
+    lines.push(format!("server {}", style.name(&report.address)));
+    lines.push(format!("data   {}", report.data.display()));
+    section(style, "Where to look next", lines)
+}

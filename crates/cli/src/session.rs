@@ -1,0 +1,131 @@
+//! A session: what a command needs to speak to a server.
+//!
+//! Owns the choice of server and token. A reading command that finds no server running starts one
+//! in its own process, on a free port, for as long as it lasts, and speaks HTTP to it all the same.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use reqwest::Url;
+use sillok_core::scope::Scope;
+
+use crate::args::{Global, Within};
+use crate::client::{Client, RetryPolicy, is_loopback};
+use crate::data_directory::{DataDirectory, read_token};
+use crate::failure::Failure;
+use crate::local_server::LocalServer;
+use crate::output::{Output, note};
+
+/// What a command wants of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// To read: a server of its own will do.
+    Read,
+    /// To write or to follow: a server must be running.
+    Server,
+}
+
+/// What a command speaks to, and prints to.
+#[derive(Debug)]
+pub struct Session {
+    /// The client.
+    pub client: Client,
+    /// Where it prints to.
+    pub output: Output,
+    data: DataDirectory,
+    own_server: Option<LocalServer>,
+}
+
+impl Session {
+    /// Finds or starts a server, and a token for it.
+    ///
+    /// # Errors
+    /// [`Failure::NoServer`], or what is wrong with the configuration.
+    pub async fn open(global: &Global, need: Need) -> Result<Self, Failure> {
+        let data = DataDirectory::resolve(global)?;
+        let (url, own_server) = match &global.url {
+            Some(url) => (url.clone(), None),
+            None => match data.server().await {
+                Some(url) => (url, None),
+                None if need == Need::Read && data.holds_data() => {
+                    note(&format!("no server is running: reading {} directly", data.path().display()));
+                    let free_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+                    let server = LocalServer::start(global, data.path(), free_port).await?;
+                    (server.url().to_owned(), Some(server))
+                }
+                None => return Err(Failure::NoServer { data: data.path().to_owned() }),
+            },
+        };
+        let token = token(global, &data, &url)?;
+        let client = Client::new(&url, token, RetryPolicy::default())?;
+        Ok(Self { client, output: Output::new(global.json), data, own_server })
+    }
+
+    /// The scope to look into: the one that was named, or the default one of the data directory.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] when there is neither.
+    pub fn scope(&self, within: &Within) -> Result<Scope, Failure> {
+        if let Some(scope) = &within.scope {
+            return Ok(scope.clone());
+        }
+        self.data.context()?.scope.ok_or_else(|| {
+            Failure::Usage("no scope is named: pass --scope, or set SILLOK_SCOPE".to_owned())
+        })
+    }
+
+    /// Stops the server that was started for this session, if one was.
+    ///
+    /// # Errors
+    /// What went wrong in the server.
+    pub async fn close(self) -> Result<(), Failure> {
+        match self.own_server {
+            Some(server) => server.stop().await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// The token that the flags name, or the administrator's. That one never leaves this machine
+/// unless it was asked for.
+fn token(global: &Global, data: &DataDirectory, url: &str) -> Result<Option<String>, Failure> {
+    if let Some(token) = &global.token {
+        return Ok(Some(token.clone()));
+    }
+    if let Some(path) = &global.token_file {
+        let token = read_token(path)?;
+        let missing = || Failure::Config(format!("there is no token file {}", path.display()));
+        return token.map(Some).ok_or_else(missing);
+    }
+    let stays_here = Url::parse(url).is_ok_and(|url| is_loopback(&url));
+    if stays_here { data.admin_token() } else { Ok(None) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_administrators_token_is_not_sent_to_another_machine() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("admin.token"), "slk_admin\n").unwrap();
+        let data = DataDirectory::at(folder.path());
+        let global = Global::default();
+        let token = |global: &Global, url| token(global, &data, url);
+        assert_eq!(token(&global, "http://127.0.0.1:1").unwrap().as_deref(), Some("slk_admin"));
+        assert_eq!(token(&global, "http://example.org").unwrap(), None);
+        let named = Global { token: Some("slk_x".into()), ..Global::default() };
+        assert_eq!(token(&named, "http://example.org").unwrap().as_deref(), Some("slk_x"));
+        let missing = Global { token_file: Some(folder.path().join("none")), ..Global::default() };
+        assert!(matches!(token(&missing, "http://127.0.0.1:1"), Err(Failure::Config(_))));
+    }
+
+    #[tokio::test]
+    async fn a_writing_command_needs_a_server_that_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let global = Global { data: Some(folder.path().into()), ..Global::default() };
+        for need in [Need::Server, Need::Read] {
+            let failure = Session::open(&global, need).await.unwrap_err();
+            assert_eq!(failure.exit_status(), crate::failure::EXIT_RETRY);
+        }
+    }
+}

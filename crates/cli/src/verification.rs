@@ -1,0 +1,168 @@
+//! Recording what a command's run says about a task, and waiting for what that publishes.
+//!
+//! Owns the order: the evidence first, then the verdict that cites it, then the promotion. It must
+//! not know how the command was run.
+
+use serde::Serialize;
+use serde_json::json;
+use serde_json::value::to_raw_value;
+use sillok_core::id::{RecordId, Seq, VerificationId};
+use sillok_core::limits::ERROR_TEXT_BYTES_MAX;
+use sillok_core::scope::Scope;
+use sillok_core::staging::Trigger;
+use sillok_core::verification::{Outcome, VerificationSource};
+use sillok_server::api::{AppendSnapshot, Citation, Commit, Promotion, RecordVerification};
+
+use crate::client::Client;
+use crate::execution::Execution;
+use crate::failure::Failure;
+use crate::git;
+
+/// What a run is recorded as.
+#[derive(Clone, Debug)]
+pub struct Verdict<'a> {
+    /// The task.
+    pub task: &'a Scope,
+    /// Name of the run.
+    pub run: String,
+    /// The commit of the work tree that it ran in.
+    pub commit: Option<git::Commit>,
+    /// The approach that was tried.
+    pub approach: Option<String>,
+    /// Where the knowledge goes; the task's project when none is named.
+    pub target: Option<&'a Scope>,
+}
+
+/// What was recorded, and what it published.
+#[derive(Debug, Serialize)]
+pub struct Recorded {
+    /// The task.
+    pub task: Scope,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The command.
+    pub command: String,
+    /// Its exit status; none when a signal ended it.
+    pub exit_status: Option<i32>,
+    /// How it ended, for a person.
+    pub ending: String,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// Name of the run.
+    pub run: String,
+    /// The commit that was verified; none when there is no repository.
+    pub commit: Option<Commit>,
+    /// The snapshot of the output, when it failed.
+    pub snapshot: Option<RecordId>,
+    /// The verification.
+    pub verification: VerificationId,
+    /// It speaks for the records after this position...
+    pub from: Seq,
+    /// ...up to and including this one.
+    pub through: Seq,
+    /// Where the knowledge goes.
+    pub target: Scope,
+    /// What became of its promotion.
+    pub promotion: Promotion,
+}
+
+/// Records a run's outcome by its exit status, and waits for its promotion.
+///
+/// # Errors
+/// [`Failure`] of the server.
+pub async fn record(client: &Client, ran: &Execution, verdict: Verdict<'_>) -> Result<Recorded, Failure> {
+    let task = verdict.task;
+    let snapshot = if ran.passed { None } else { Some(snapshot(client, ran, task).await?) };
+    let (outcome, source) = if ran.passed {
+        (Outcome::Passed, VerificationSource::TestsPassed)
+    } else {
+        (Outcome::Failed, VerificationSource::TestsFailed)
+    };
+    let commit = verdict.commit.map(|commit| Commit { hash: commit.hash, repository: commit.repository });
+    let cited = snapshot.iter().map(|id| Citation::TerminalSnapshot { id: id.to_string() });
+    let recorded = client
+        .record_verification(&RecordVerification {
+            scope: task.to_string(),
+            outcome,
+            source,
+            run: verdict.run.clone(),
+            citations: cited.collect(),
+            commit: commit.clone(),
+            error: (!ran.passed).then(|| error_text(ran)),
+            approach: verdict.approach.filter(|_| !ran.passed),
+            target: verdict.target.map(ToString::to_string),
+        })
+        .await?;
+    let promotion = client.promotion(task, recorded.verification).await?;
+    Ok(Recorded {
+        task: task.clone(),
+        outcome,
+        command: ran.command.clone(),
+        exit_status: ran.exit_status,
+        ending: ran.ending.clone(),
+        duration_ms: ran.duration_ms,
+        run: verdict.run,
+        commit,
+        snapshot,
+        verification: recorded.verification,
+        from: recorded.from,
+        through: recorded.through,
+        target: recorded.target,
+        promotion,
+    })
+}
+
+async fn snapshot(client: &Client, ran: &Execution, task: &Scope) -> Result<RecordId, Failure> {
+    let metadata = json!({
+        "command": ran.command,
+        "exit_status": ran.exit_status,
+        "ending": ran.ending,
+        "duration_ms": ran.duration_ms,
+    });
+    let appended = client
+        .append_snapshot(&AppendSnapshot {
+            scope: task.to_string(),
+            content: if ran.output.is_empty() { "(it printed nothing)".to_owned() } else { ran.output.clone() },
+            trigger: Trigger::Error,
+            metadata: Some(to_raw_value(&metadata).expect("plain data is JSON")),
+            time: None,
+        })
+        .await?;
+    Ok(RecordId { scope: task.clone(), seq: appended.first })
+}
+
+/// What went wrong: how the command ended, and the end of what it printed.
+fn error_text(ran: &Execution) -> String {
+    let head = format!("{} ended with {}\n", ran.command, ran.ending);
+    let room = ERROR_TEXT_BYTES_MAX.saturating_sub(head.len());
+    let start = ran.output.ceil_char_boundary(ran.output.len().saturating_sub(room));
+    let text = head + &ran.output[start..];
+    text[..text.floor_char_boundary(ERROR_TEXT_BYTES_MAX)].to_owned()
+}
+
+/// A name for a run that has none of its own.
+#[must_use]
+pub fn new_run_id() -> String {
+    format!("local-{}", crate::client::new_command_id())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_text_holds_the_end_of_the_output_within_its_limit() {
+        let ran = |command: &str, output: String| Execution {
+            command: command.to_owned(),
+            exit_status: Some(1),
+            ending: "exit status 1".to_owned(),
+            passed: false,
+            output,
+            duration_ms: 1,
+        };
+        let text = error_text(&ran("sh t", "한".repeat(ERROR_TEXT_BYTES_MAX) + "end"));
+        assert!(text.len() <= ERROR_TEXT_BYTES_MAX);
+        assert!(text.starts_with("sh t ended with exit status 1\n") && text.ends_with("end"));
+        assert!(error_text(&ran(&"x".repeat(ERROR_TEXT_BYTES_MAX), "o".into())).len() <= ERROR_TEXT_BYTES_MAX);
+    }
+}

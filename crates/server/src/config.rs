@@ -1,0 +1,241 @@
+//! The typed configuration: every section, its defaults and its ranges.
+//!
+//! Owns names and defaults of what the server itself needs, and gathers the sections of the other
+//! crates. How values are found is [`layers`]'. It must not know how anything is used.
+
+pub mod layers;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use sillok_actors::config::{AdmissionConfig, IndexerConfig, JobsConfig, NodeConfig};
+use sillok_core::config::{RecallConfig, RetentionConfig, RulesConfig, TrustConfig};
+
+pub use layers::{Error, Layer, Layers, Loaded, Origin};
+
+/// The configuration of a server.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// `[server]`
+    pub server: ServerConfig,
+    /// `[node]`
+    pub node: NodeSection,
+    /// `[store]`
+    pub store: StoreConfig,
+    /// `[index]`
+    pub index: IndexConfig,
+    /// `[admission]`
+    pub admission: AdmissionConfig,
+    /// `[jobs]`
+    pub jobs: JobsConfig,
+    /// `[trust]`
+    pub trust: TrustConfig,
+    /// `[recall]`
+    pub recall: RecallConfig,
+    /// `[retention]`
+    pub retention: RetentionConfig,
+}
+
+/// `[server]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ServerConfig {
+    /// Where it listens. Port 0 stands for any free one.
+    pub address: SocketAddr,
+    /// The data directory.
+    pub data: PathBuf,
+    /// Bytes of one request body. A record of 8 MiB, escaped as JSON, fits.
+    pub body_bytes_max: usize,
+    /// Bytes of request bodies that are held at one time.
+    pub bodies_bytes_max: usize,
+    /// Requests that are under way at one time.
+    pub requests_in_flight_max: usize,
+    /// Requests of one principal in a second, in the long run.
+    pub principal_requests_per_s: u32,
+    /// Requests of one principal at once, before that rate counts.
+    pub principal_burst: u32,
+    /// A verified token is looked up again after so long, in ms.
+    pub token_check_ms: u64,
+    /// The longest that a call may wait for a promotion, in ms.
+    pub promotion_wait_ms_max: u64,
+    /// A tail without events sends a comment so often, in ms.
+    pub tail_heartbeat_ms: u64,
+    /// Events that a tail reads at once.
+    pub tail_page_rows: usize,
+    /// How long open connections may take to end at shutdown, in ms.
+    pub shutdown_ms_max: u64,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        Self {
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 7411)),
+            data: default_data_directory(),
+            body_bytes_max: 64 << 20,
+            bodies_bytes_max: 192 << 20,
+            requests_in_flight_max: 4_096,
+            principal_requests_per_s: 50_000,
+            principal_burst: 100_000,
+            token_check_ms: 1_000,
+            promotion_wait_ms_max: 30_000,
+            tail_heartbeat_ms: 15_000,
+            tail_page_rows: 256,
+            shutdown_ms_max: 10_000,
+        }
+    }
+}
+
+/// `$XDG_DATA_HOME/sillok`, else `~/.local/share/sillok`, else `./sillok-data`.
+fn default_data_directory() -> PathBuf {
+    let named = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = || named("HOME").map(|home| home.join(".local/share"));
+    let data = named("XDG_DATA_HOME").filter(|path| path.is_absolute()).or_else(home);
+    data.map_or_else(|| PathBuf::from("sillok-data"), |data| data.join("sillok"))
+}
+
+/// `[node]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NodeSection {
+    /// The node's name.
+    pub name: String,
+    /// An actor that was idle for so long is put away, in ms.
+    pub passivate_after_ms: u64,
+}
+
+impl Default for NodeSection {
+    fn default() -> Self {
+        let node = NodeConfig::default();
+        Self { name: node.name, passivate_after_ms: node.passivate_after_ms }
+    }
+}
+
+/// `[store]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StoreConfig {
+    /// Bytes of the table in memory at which it is written out.
+    pub memtable_bytes_max: u64,
+    /// Bytes of all journals at which tables are written out to drop the oldest.
+    pub journal_bytes_max: u64,
+    /// Bytes of the cache of blocks.
+    pub cache_bytes: u64,
+    /// Threads that write out and compact tables.
+    pub worker_threads: usize,
+}
+
+impl Default for StoreConfig {
+    fn default() -> Self {
+        Self { memtable_bytes_max: 16 << 20, journal_bytes_max: 128 << 20, cache_bytes: 64 << 20, worker_threads: 2 }
+    }
+}
+
+/// Which engine answers searches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IndexEngine {
+    /// Lance tables in the data directory.
+    Lance,
+    /// Everything in memory, searched exactly, and built anew at each start. For small stores.
+    Exact,
+}
+
+/// `[index]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct IndexConfig {
+    /// Which engine answers searches.
+    pub engine: IndexEngine,
+    /// Entries that are stored at once.
+    pub batch_entries: usize,
+    /// How long writes are gathered before they are stored, in ms. They are visible before.
+    pub gather_ms: u64,
+    /// The index is optimised after so many stored entries.
+    pub optimise_after_entries: u64,
+    /// How long to wait after the index did not answer, in ms.
+    pub retry_after_ms: u64,
+    /// Bytes that loaded parts of indices take, over all tables.
+    pub cache_bytes: usize,
+    /// Bytes that loaded file metadata takes, over all tables.
+    pub metadata_cache_bytes: usize,
+    /// Threads that search, store and build.
+    pub threads: usize,
+}
+
+impl Default for IndexConfig {
+    fn default() -> Self {
+        let indexer = IndexerConfig::default();
+        Self {
+            engine: IndexEngine::Lance,
+            batch_entries: indexer.batch_entries,
+            gather_ms: indexer.gather_ms,
+            optimise_after_entries: indexer.optimise_after_entries,
+            retry_after_ms: indexer.retry_after_ms,
+            cache_bytes: 256 << 20,
+            metadata_cache_bytes: 32 << 20,
+            threads: 2,
+        }
+    }
+}
+
+impl Config {
+    /// The sections that the rules read.
+    #[must_use]
+    pub fn rules(&self) -> RulesConfig {
+        RulesConfig { trust: self.trust.clone(), recall: self.recall.clone(), retention: self.retention.clone() }
+    }
+
+    /// The sections that a node reads.
+    #[must_use]
+    pub fn node_config(&self) -> NodeConfig {
+        NodeConfig {
+            name: self.node.name.clone(),
+            rules: self.rules(),
+            admission: self.admission,
+            passivate_after_ms: self.node.passivate_after_ms,
+            indexer: IndexerConfig {
+                batch_entries: self.index.batch_entries,
+                gather_ms: self.index.gather_ms,
+                optimise_after_entries: self.index.optimise_after_entries,
+                retry_after_ms: self.index.retry_after_ms,
+            },
+            jobs: self.jobs,
+        }
+    }
+
+    /// Checks that every number lies in its range.
+    ///
+    /// # Errors
+    /// `invalid_argument` naming the first key that does not.
+    pub fn check(&self) -> Result<(), sillok_core::Error> {
+        self.node_config().check()?;
+        let server = &self.server;
+        let body_least = sillok_core::limits::RECORD_BYTES_MAX as u64;
+        let ranges = [
+            ("server.body_bytes_max", server.body_bytes_max as u64, body_least, 1 << 30),
+            ("server.bodies_bytes_max", server.bodies_bytes_max as u64, server.body_bytes_max as u64, 1 << 36),
+            ("server.requests_in_flight_max", server.requests_in_flight_max as u64, 1, 1 << 20),
+            ("server.principal_requests_per_s", u64::from(server.principal_requests_per_s), 1, u64::from(u32::MAX)),
+            ("server.principal_burst", u64::from(server.principal_burst), 1, u64::from(u32::MAX)),
+            ("server.token_check_ms", server.token_check_ms, 0, 60_000),
+            ("server.promotion_wait_ms_max", server.promotion_wait_ms_max, 0, 600_000),
+            ("server.tail_heartbeat_ms", server.tail_heartbeat_ms, 10, 600_000),
+            ("server.tail_page_rows", server.tail_page_rows as u64, 1, sillok_core::limits::PAGE_ROWS_MAX as u64),
+            ("server.shutdown_ms_max", server.shutdown_ms_max, 0, 600_000),
+            ("node.passivate_after_ms", self.node.passivate_after_ms, 1, 1 << 40),
+            ("store.memtable_bytes_max", self.store.memtable_bytes_max, 1 << 20, 1 << 34),
+            ("store.journal_bytes_max", self.store.journal_bytes_max, 64 << 20, 1 << 40),
+            ("store.worker_threads", self.store.worker_threads as u64, 1, 256),
+            ("index.threads", self.index.threads as u64, 1, 256),
+        ];
+        for (name, value, least, most) in ranges {
+            if value < least || value > most {
+                let why = format!("configuration {name} is out of range: {least} to {most}");
+                return Err(sillok_core::Error::new(sillok_core::ErrorCode::InvalidArgument, why));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,323 @@
+//! Where configured values come from: defaults, a file, the environment, flags, in this order.
+//!
+//! Owns the layering and the record of which layer set what. Every layer is a table; a key that the
+//! defaults do not have is refused. It must not know what any key means.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use toml::{Table, Value};
+
+use super::Config;
+
+/// What begins the name of every environment variable that sets a key: `SILLOK__SECTION__KEY`.
+const PREFIX: &str = "SILLOK__";
+
+/// A layer of values. A later one wins.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layer {
+    /// What is built in.
+    Default,
+    /// A configuration file.
+    File(PathBuf),
+    /// An environment variable.
+    Environment(String),
+    /// A flag of the command line.
+    Flag,
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(path) => write!(f, "file {}", path.display()),
+            Self::Environment(name) => write!(f, "environment {name}"),
+            Self::Flag => f.write_str("flag"),
+        }
+    }
+}
+
+/// Which layer set each key, by `section.key`.
+pub type Origin = BTreeMap<String, Layer>;
+
+/// A configuration that is not usable.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file cannot be read.
+    #[error("the configuration file {} cannot be read", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file is not TOML.
+    #[error("the configuration file {} is not TOML", path.display())]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        #[source]
+        source: Box<toml::de::Error>,
+    },
+    /// There is no such key.
+    #[error("unknown configuration key '{key}' ({layer})")]
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// Where it stands.
+        layer: Layer,
+    },
+    /// The value is not of the key's type.
+    #[error("configuration key '{key}' ({layer}) takes {expected}, not {found}")]
+    WrongType {
+        /// The key.
+        key: String,
+        /// Where it stands.
+        layer: Layer,
+        /// What the key takes.
+        expected: &'static str,
+        /// What stands there.
+        found: String,
+    },
+    /// A value of the right type is not one that the key takes.
+    #[error("the configuration is not usable: {reason}")]
+    Invalid {
+        /// Which key, and why.
+        reason: String,
+    },
+}
+
+/// What is laid over the defaults.
+#[derive(Clone, Debug, Default)]
+pub struct Layers {
+    /// A TOML file.
+    pub file: Option<PathBuf>,
+    /// Environment variables: those that begin with `SILLOK__` count, and `SILLOK_DATA`.
+    pub environment: BTreeMap<String, String>,
+    /// Flags: `section.key` and the value as text.
+    pub flags: BTreeMap<String, String>,
+}
+
+/// A configuration, and where each value comes from.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The configuration.
+    pub config: Config,
+    /// Which layer set each key.
+    pub origin: Origin,
+}
+
+impl Layers {
+    /// The layers of this process: `file`, its environment, and `flags`.
+    #[must_use]
+    pub fn of_process(file: Option<PathBuf>, flags: BTreeMap<String, String>) -> Self {
+        let environment = std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
+        Self { file, environment: environment.collect(), flags }
+    }
+
+    /// Lays everything over the defaults, in order.
+    ///
+    /// # Errors
+    /// [`Error`], naming key and layer.
+    pub fn load(&self) -> Result<Loaded, Error> {
+        let defaults = Table::try_from(Config::default()).expect("the defaults are plain tables");
+        let mut merged = Merged { origin: origin_of(&defaults), table: defaults };
+        if let Some(path) = &self.file {
+            merged.lay_file(path)?;
+        }
+        for (name, text) in &self.environment {
+            let key = match name.as_str() {
+                "SILLOK_DATA" => "server.data".to_owned(),
+                _ => match name.strip_prefix(PREFIX) {
+                    Some(key) => key.to_ascii_lowercase().replace("__", "."),
+                    None => continue,
+                },
+            };
+            merged.lay_text(&key, text, Layer::Environment(name.clone()))?;
+        }
+        for (key, text) in &self.flags {
+            merged.lay_text(key, text, Layer::Flag)?;
+        }
+        merged.finish()
+    }
+}
+
+impl Config {
+    /// The configuration's keys and values, as `section.key` and TOML.
+    #[must_use]
+    pub fn entries(&self) -> BTreeMap<String, Value> {
+        let table = Table::try_from(self).expect("a configuration is plain tables");
+        let mut entries = BTreeMap::new();
+        for (section, values) in table {
+            if let Value::Table(values) = values {
+                entries.extend(values.into_iter().map(|(key, value)| (format!("{section}.{key}"), value)));
+            }
+        }
+        entries
+    }
+}
+
+struct Merged {
+    table: Table,
+    origin: Origin,
+}
+
+impl Merged {
+    fn lay_file(&mut self, path: &Path) -> Result<(), Error> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| Error::Unreadable { path: path.to_owned(), source })?;
+        let table: Table = text
+            .parse()
+            .map_err(|source| Error::Syntax { path: path.to_owned(), source: Box::new(source) })?;
+        let layer = Layer::File(path.to_owned());
+        for (section, values) in table {
+            let Value::Table(values) = values else {
+                return Err(Error::UnknownKey { key: section, layer });
+            };
+            if !self.table.contains_key(&section) {
+                return Err(Error::UnknownKey { key: section, layer });
+            }
+            for (key, value) in values {
+                self.lay(&format!("{section}.{key}"), value, layer.clone())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lays a value that came as text: the key's type says how it is read.
+    fn lay_text(&mut self, key: &str, text: &str, layer: Layer) -> Result<(), Error> {
+        let value = match self.place(key, &layer)? {
+            Value::Integer(_) => text.parse().ok().map(Value::Integer),
+            Value::Float(_) => text.parse().ok().map(Value::Float),
+            Value::Boolean(_) => text.parse().ok().map(Value::Boolean),
+            _ => None,
+        };
+        self.lay(key, value.unwrap_or_else(|| Value::String(text.to_owned())), layer)
+    }
+
+    fn lay(&mut self, key: &str, value: Value, layer: Layer) -> Result<(), Error> {
+        let place = self.place(key, &layer)?;
+        let fits = match (&*place, value) {
+            (Value::Float(_), Value::Integer(whole)) => {
+                // Configured integers are small: far under where a float is inexact.
+                #[expect(clippy::cast_precision_loss, reason = "configured numbers lie far under 2^53")]
+                let float = whole as f64;
+                Ok(Value::Float(float))
+            }
+            (known, value) if known.type_str() == value.type_str() => Ok(value),
+            (known, value) => Err((known.type_str(), value)),
+        };
+        match fits {
+            Ok(value) => *place = value,
+            Err((expected, value)) => {
+                let found = format!("{} {value}", value.type_str());
+                return Err(Error::WrongType { key: key.to_owned(), layer, expected, found });
+            }
+        }
+        self.origin.insert(key.to_owned(), layer);
+        Ok(())
+    }
+
+    fn place(&mut self, key: &str, layer: &Layer) -> Result<&mut Value, Error> {
+        let found = key.split_once('.').and_then(|(section, key)| {
+            self.table.get_mut(section)?.as_table_mut()?.get_mut(key)
+        });
+        found.ok_or_else(|| Error::UnknownKey { key: key.to_owned(), layer: layer.clone() })
+    }
+
+    fn finish(self) -> Result<Loaded, Error> {
+        let config: Config = self
+            .table
+            .try_into()
+            .map_err(|error: toml::de::Error| Error::Invalid { reason: error.message().to_owned() })?;
+        config.check().map_err(|error| Error::Invalid { reason: error.message })?;
+        Ok(Loaded { config, origin: self.origin })
+    }
+}
+
+fn origin_of(defaults: &Table) -> Origin {
+    let mut origin = Origin::new();
+    for (section, values) in defaults {
+        let values = values.as_table().expect("every section is a table");
+        origin.extend(values.keys().map(|key| (format!("{section}.{key}"), Layer::Default)));
+    }
+    origin
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sillok.toml");
+        std::fs::write(&path, text).unwrap();
+        (folder, path)
+    }
+
+    fn pairs(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_later_layer_wins_and_is_named_as_the_origin() {
+        let (_folder, path) = file("[recall]\nresults = 3\ncandidates = 20\nrrf_k = 50\n[server]\naddress = '0.0.0.0:1'\n");
+        let layers = Layers {
+            file: Some(path.clone()),
+            environment: pairs(&[("SILLOK__RECALL__RESULTS", "4"), ("SILLOK_DATA", "/d"), ("PATH", "x")]),
+            flags: pairs(&[("server.address", "127.0.0.1:0")]),
+        };
+        let Loaded { config, origin } = layers.load().unwrap();
+        assert_eq!((config.recall.results, config.recall.candidates, config.recall.rrf_k), (4, 20, 50.0));
+        assert_eq!(config.server.address.to_string(), "127.0.0.1:0");
+        assert_eq!(config.server.data, PathBuf::from("/d"));
+        assert_eq!(origin["recall.results"], Layer::Environment("SILLOK__RECALL__RESULTS".to_owned()));
+        assert_eq!(origin["recall.candidates"], Layer::File(path));
+        assert_eq!(origin["server.address"], Layer::Flag);
+        assert_eq!(origin["trust.draft"], Layer::Default);
+        assert_eq!(origin.keys().collect::<Vec<_>>(), config.entries().keys().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_with_its_layer() {
+        let (_folder, path) = file("[trust]\ndrafty = 0.3\n");
+        let error = Layers { file: Some(path.clone()), ..Layers::default() }.load().unwrap_err();
+        assert_eq!(error.to_string(), format!("unknown configuration key 'trust.drafty' (file {})", path.display()));
+        let environment = pairs(&[("SILLOK__TRUST__NOTHING", "1")]);
+        let error = Layers { environment, ..Layers::default() }.load().unwrap_err();
+        assert!(error.to_string().contains("trust.nothing' (environment SILLOK__TRUST__NOTHING)"), "{error}");
+        let error = Layers { flags: pairs(&[("trust", "1")]), ..Layers::default() }.load().unwrap_err();
+        assert!(error.to_string().contains("'trust' (flag)"), "{error}");
+        let (_folder, path) = file("[weird]\nx = 1\n");
+        assert!(Layers { file: Some(path), ..Layers::default() }.load().is_err());
+    }
+
+    #[test]
+    fn a_value_of_another_type_or_out_of_range_is_refused() {
+        let flags = |key, value| Layers { flags: pairs(&[(key, value)]), ..Layers::default() }.load();
+        assert!(matches!(flags("recall.results", "many"), Err(Error::WrongType { .. })));
+        assert!(matches!(flags("recall.results", "0"), Err(Error::Invalid { .. })));
+        assert!(matches!(flags("server.address", "nowhere"), Err(Error::Invalid { .. })));
+        assert!(matches!(flags("index.engine", "faiss"), Err(Error::Invalid { .. })));
+        assert!(matches!(flags("server.body_bytes_max", "10"), Err(Error::Invalid { .. })));
+    }
+
+    #[test]
+    fn every_key_can_be_set_by_its_environment_variable() {
+        for (key, value) in Config::default().entries() {
+            let name = format!("SILLOK__{}", key.to_ascii_uppercase().replace('.', "__"));
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let environment = pairs(&[(name.as_str(), text.as_str())]);
+            let loaded = Layers { environment, ..Layers::default() }.load().unwrap();
+            assert_eq!(loaded.config, Config::default(), "{key}");
+            assert_eq!(loaded.origin[&key], Layer::Environment(name));
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The data directory: where everything of one server lies.
+//!
+//! Owns the names and modes of its files, and writing them so that a crash leaves the old or the
+//! new one. It must not know what the store or the index hold.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::secrets::{TokenKey, new_secret};
+
+/// The layout of a data directory.
+#[derive(Clone, Debug)]
+pub struct DataDirectory {
+    path: PathBuf,
+}
+
+/// What stands in `server.json` while a server serves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerFile {
+    /// The base of the server's URLs, such as `http://127.0.0.1:7411`.
+    pub url: String,
+    /// Where it listens.
+    pub address: std::net::SocketAddr,
+    /// Its process.
+    pub pid: u32,
+    /// Its version.
+    pub version: String,
+}
+
+impl DataDirectory {
+    /// The directory at `path`, which is made for its owner alone when it is missing.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn create(path: impl Into<PathBuf>) -> Result<Self, Error> {
+        let path = path.into();
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&path)
+            .map_err(failed("making the data directory", &path))?;
+        Ok(Self { path })
+    }
+
+    /// The directory itself.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The store's directory.
+    #[must_use]
+    pub fn store(&self) -> PathBuf {
+        self.path.join("store")
+    }
+
+    /// The index's directory.
+    #[must_use]
+    pub fn vectors(&self) -> PathBuf {
+        self.path.join("vectors")
+    }
+
+    /// The file with the administrator's token.
+    #[must_use]
+    pub fn admin_token_file(&self) -> PathBuf {
+        self.path.join("admin.token")
+    }
+
+    fn token_key_file(&self) -> PathBuf {
+        self.path.join("token.key")
+    }
+
+    fn server_file(&self) -> PathBuf {
+        self.path.join("server.json")
+    }
+
+    /// The administrator's secret, which is made when there is none.
+    ///
+    /// # Errors
+    /// [`Error::File`], or [`Error::Foreign`] when the file holds no token.
+    pub fn admin_secret(&self) -> Result<String, Error> {
+        let path = self.admin_token_file();
+        if let Some(text) = read(&path)? {
+            let secret = String::from_utf8(text).map(|text| text.trim().to_owned()).unwrap_or_default();
+            if !crate::secrets::has_form(&secret) {
+                return Err(Error::Foreign { path, expected: "a token" });
+            }
+            return Ok(secret);
+        }
+        let secret = new_secret();
+        write_whole(&path, format!("{secret}\n").as_bytes(), 0o600)?;
+        Ok(secret)
+    }
+
+    /// The key that the secrets of tokens are derived from, which is made when there is none.
+    ///
+    /// # Errors
+    /// [`Error::File`], or [`Error::Foreign`] when the file holds no key.
+    pub fn token_key(&self) -> Result<TokenKey, Error> {
+        let path = self.token_key_file();
+        if let Some(bytes) = read(&path)? {
+            return TokenKey::from_bytes(&bytes).ok_or(Error::Foreign { path, expected: "a key of 32 bytes" });
+        }
+        let key = TokenKey::random();
+        write_whole(&path, key.as_bytes(), 0o600)?;
+        Ok(key)
+    }
+
+    /// Tells other processes where the server is. The file is removed when the answer is dropped.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn announce(&self, server: &ServerFile) -> Result<Announcement, Error> {
+        let path = self.server_file();
+        let text = serde_json::to_vec(server).expect("plain data always encodes");
+        write_whole(&path, &text, 0o644)?;
+        Ok(Announcement { path })
+    }
+}
+
+/// Word of a running server, taken back when dropped.
+#[derive(Debug)]
+pub struct Announcement {
+    path: PathBuf,
+}
+
+impl Drop for Announcement {
+    fn drop(&mut self) {
+        // A file that stays behind names a process that is gone: who reads it looks for that.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed("reading", path)(error)),
+    }
+}
+
+/// Writes a file under another name and moves it in place once it is durable.
+fn write_whole(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Error> {
+    let beside = path.with_extension("new");
+    let written = (|| {
+        // A file that a crash left behind may have another mode.
+        if let Err(error) = fs::remove_file(&beside)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(error);
+        }
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&beside)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&beside, path)?;
+        File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
+    })();
+    written.map_err(failed("writing", path))
+}
+
+fn failed<'a>(doing: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
+    move |source| Error::File { doing, path: path.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn directory() -> (tempfile::TempDir, DataDirectory) {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = DataDirectory::create(folder.path().join("data")).unwrap();
+        (folder, directory)
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn secrets_are_made_once_and_only_their_owner_reads_them() {
+        let (_folder, directory) = directory();
+        let secret = directory.admin_secret().unwrap();
+        let key = directory.token_key().unwrap();
+        assert_eq!(directory.admin_secret().unwrap(), secret);
+        assert_eq!(directory.token_key().unwrap().as_bytes(), key.as_bytes());
+        assert_eq!(mode(&directory.admin_token_file()), 0o600);
+        assert_eq!(mode(&directory.token_key_file()), 0o600);
+        assert_eq!(mode(directory.path()), 0o700);
+    }
+
+    #[test]
+    fn a_file_that_holds_something_else_is_refused() {
+        let (_folder, directory) = directory();
+        fs::write(directory.admin_token_file(), "hello").unwrap();
+        fs::write(directory.token_key_file(), "short").unwrap();
+        assert!(matches!(directory.admin_secret(), Err(Error::Foreign { .. })));
+        assert!(matches!(directory.token_key(), Err(Error::Foreign { .. })));
+    }
+
+    #[test]
+    fn an_announcement_is_taken_back() {
+        let (_folder, directory) = directory();
+        let address = "127.0.0.1:9".parse().unwrap();
+        let server = ServerFile { url: "http://127.0.0.1:9".to_owned(), address, pid: 7, version: "0".to_owned() };
+        let announcement = directory.announce(&server).unwrap();
+        let text = fs::read(directory.server_file()).unwrap();
+        assert_eq!(serde_json::from_slice::<ServerFile>(&text).unwrap(), server);
+        drop(announcement);
+        assert!(!directory.server_file().exists());
+    }
+}

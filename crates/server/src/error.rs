@@ -1,0 +1,81 @@
+//! Why a server does not start, or ends.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// A failed start, or a failure while serving.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The configuration is not usable.
+    #[error(transparent)]
+    Config(#[from] crate::config::Error),
+    /// Another process owns the data directory.
+    #[error("the data directory {} is in use by another process: one directory has one server", path.display())]
+    Locked {
+        /// The data directory.
+        path: PathBuf,
+    },
+    /// A newer build wrote the data directory.
+    #[error(
+        "the data directory {} has format {found}, and this build reads up to {supported}: use a newer build; \
+         nothing was changed",
+        path.display()
+    )]
+    NewerFormat {
+        /// The data directory.
+        path: PathBuf,
+        /// What stands there.
+        found: u32,
+        /// What this build reads.
+        supported: u32,
+    },
+    /// The store cannot be opened.
+    #[error("the store in {} cannot be opened", path.display())]
+    Store {
+        /// The data directory.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: sillok_store::Error,
+    },
+    /// The index cannot be opened.
+    #[error("the index in {} cannot be opened; it can be removed, and is then built again", path.display())]
+    Index {
+        /// Its directory.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A file of the data directory cannot be used.
+    #[error("{doing} {}", path.display())]
+    File {
+        /// What was being done.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why it failed.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A file of the data directory does not hold what it should.
+    #[error("{} does not hold {expected}", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it should hold.
+        expected: &'static str,
+    },
+    /// The node does not start, or a task of the operator failed.
+    #[error(transparent)]
+    Node(#[from] sillok_core::Error),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+}

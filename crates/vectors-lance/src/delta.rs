@@ -1,0 +1,175 @@
+//! What no index of a table covers yet: states that are pending, and stored rows that wait to be
+//! indexed. Searched exactly, in memory.
+//!
+//! Owns read-your-writes: a state that is offered is found by the next search, and hides the stored
+//! row of the same entry. It must not know files.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use lance_linalg::distance::dot;
+use sillok_core::id::EntryId;
+use sillok_core::ports::Ranked;
+use sillok_core::scope::Scope;
+use sillok_core::stamp::Stamp;
+
+use crate::filter::{Attributes, Filter};
+use crate::ranking::best;
+
+/// k1 of BM25, as Lance's index has it.
+const K1: f32 = 1.2;
+/// b of BM25, as Lance's index has it.
+const B: f32 = 0.75;
+
+/// One state of an entry.
+#[derive(Clone, Debug)]
+pub(crate) struct DeltaRow {
+    pub(crate) scope: Scope,
+    pub(crate) entry: EntryId,
+    pub(crate) stamp: Stamp,
+    pub(crate) attributes: Attributes,
+    /// A vector of length 1 of the space that is searched.
+    pub(crate) vector: Option<Vec<f32>>,
+    /// How often each term occurs in the text.
+    pub(crate) terms: BTreeMap<String, u32>,
+    /// Whether the table holds this state.
+    pub(crate) stored: bool,
+}
+
+impl DeltaRow {
+    fn length(&self) -> u64 {
+        self.terms.values().map(|count| u64::from(*count)).sum()
+    }
+}
+
+/// What an index knows of the texts that it covers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Corpus {
+    /// Texts.
+    pub(crate) texts: u64,
+    /// Terms in all of them.
+    pub(crate) terms: u64,
+    /// Texts that hold each term of the query.
+    pub(crate) holding: BTreeMap<String, u64>,
+}
+
+/// The rows, by number; numbers are given once.
+#[derive(Debug, Default)]
+pub(crate) struct Delta {
+    rows: BTreeMap<u64, DeltaRow>,
+    keys: BTreeMap<Scope, BTreeMap<EntryId, u64>>,
+    /// Rows and counts of each term.
+    postings: BTreeMap<Arc<str>, BTreeMap<u64, u32>>,
+    terms: u64,
+    pending: usize,
+    next: u64,
+}
+
+impl Delta {
+    /// Number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Rows that the table does not hold yet.
+    pub(crate) fn pending(&self) -> usize {
+        self.pending
+    }
+
+    /// The entry's state.
+    pub(crate) fn get(&self, scope: &Scope, entry: EntryId) -> Option<&DeltaRow> {
+        self.rows.get(self.keys.get(scope)?.get(&entry)?)
+    }
+
+    /// Takes a state, unless one at least as new is here.
+    pub(crate) fn offer(&mut self, row: DeltaRow) {
+        if self.get(&row.scope, row.entry).is_some_and(|known| known.stamp >= row.stamp) {
+            return;
+        }
+        self.remove(&row.scope, row.entry);
+        let number = self.next;
+        self.next += 1;
+        for (term, count) in &row.terms {
+            match self.postings.get_mut(term.as_str()) {
+                Some(postings) => postings.insert(number, *count),
+                None => self.postings.entry(term.as_str().into()).or_default().insert(number, *count),
+            };
+        }
+        self.terms += row.length();
+        self.pending += usize::from(!row.stored);
+        self.keys.entry(row.scope.clone()).or_default().insert(row.entry, number);
+        self.rows.insert(number, row);
+    }
+
+    /// Forgets the entry's state.
+    fn remove(&mut self, scope: &Scope, entry: EntryId) {
+        let Some(number) = self.keys.get_mut(scope).and_then(|entries| entries.remove(&entry)) else { return };
+        let row = self.rows.remove(&number).expect("every key has a row");
+        for term in row.terms.keys() {
+            let postings = self.postings.get_mut(term.as_str()).expect("every term of a row has postings");
+            postings.remove(&number);
+            if postings.is_empty() {
+                self.postings.remove(term.as_str());
+            }
+        }
+        self.terms -= row.length();
+        self.pending -= usize::from(!row.stored);
+    }
+
+    /// Compares each state with what the table holds: `stored` answers the stamp of the stored row
+    /// and whether indices cover it. A state that is stored is marked so; one that is covered, or
+    /// older than the stored row, is forgotten.
+    pub(crate) fn settle(&mut self, mut stored: impl FnMut(&Scope, EntryId) -> Option<(Stamp, bool)>) {
+        let mut gone = Vec::new();
+        for row in self.rows.values_mut() {
+            match stored(&row.scope, row.entry) {
+                Some((stamp, covered)) if stamp >= row.stamp => {
+                    self.pending -= usize::from(!row.stored);
+                    row.stored = true;
+                    if covered {
+                        gone.push((row.scope.clone(), row.entry));
+                    }
+                }
+                _ => {}
+            }
+        }
+        for (scope, entry) in gone {
+            self.remove(&scope, entry);
+        }
+    }
+
+    /// The admitted rows closest to `query`, closest first, with their cosines.
+    pub(crate) fn closest(&self, query: &[f32], filter: &Filter, cosine_min: f32, limit: usize) -> Vec<Ranked> {
+        let numbers = filter.scopes().iter().filter_map(|scope| self.keys.get(scope)).flat_map(BTreeMap::values);
+        let rows = numbers.map(|number| &self.rows[number]).filter(|row| filter.admits(&row.attributes));
+        let scored = rows.filter_map(|row| Some((row, dot(query, row.vector.as_deref()?))));
+        best(scored.filter(|(_, cosine)| *cosine >= cosine_min).map(|(row, cosine)| ranked(row, cosine)).collect(), limit)
+    }
+
+    /// The admitted rows that answer `terms` best by BM25. How rare a term is, and how long a text
+    /// is, is judged over these rows and the texts of `corpus` together.
+    #[expect(clippy::cast_precision_loss, reason = "counts of texts and terms need no more than 24 bits of precision")]
+    pub(crate) fn answering(&self, terms: &[String], corpus: &Corpus, filter: &Filter, limit: usize) -> Vec<Ranked> {
+        let texts = corpus.texts as f32 + self.rows.len() as f32;
+        let length_mean = ((corpus.terms + self.terms) as f32 / texts).max(1.0);
+        let mut scores = BTreeMap::<u64, f32>::new();
+        for term in terms {
+            let Some(postings) = self.postings.get(term.as_str()) else { continue };
+            let holding = corpus.holding.get(term).copied().unwrap_or(0) as f32 + postings.len() as f32;
+            let rarity = ((texts - holding + 0.5).max(0.0) / (holding + 0.5) + 1.0).ln();
+            for (number, count) in postings {
+                let row = &self.rows[number];
+                if filter.scopes().binary_search(&row.scope).is_ok() && filter.admits(&row.attributes) {
+                    let count = *count as f32;
+                    let norm = K1 * (1.0 - B + B * row.length() as f32 / length_mean);
+                    *scores.entry(*number).or_default() += rarity * (K1 + 1.0) * count / (count + norm);
+                }
+            }
+        }
+        best(scores.into_iter().map(|(number, score)| ranked(&self.rows[&number], score)).collect(), limit)
+    }
+}
+
+fn ranked(row: &DeltaRow, score: f32) -> Ranked {
+    Ranked { scope: row.scope.clone(), entry: row.entry, score }
+}

@@ -1,0 +1,143 @@
+//! Where the rows of one table lie, and what is filtered on: the small columns, in memory.
+//!
+//! With these, a filter becomes a set of row addresses before an index is searched, and a result
+//! becomes an entry without reading a file. About 150 bytes a row. It must not know vectors or
+//! texts.
+
+use std::collections::BTreeMap;
+
+use lance::dataset::scanner::RowAddrTreeMap;
+use sillok_core::id::EntryId;
+use sillok_core::scope::Scope;
+use sillok_core::stamp::Stamp;
+
+use crate::filter::{Attributes, Filter};
+
+/// One stored row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Row {
+    pub(crate) entry: EntryId,
+    pub(crate) stamp: Stamp,
+    pub(crate) attributes: Attributes,
+    /// Whether the row has a vector of the space that is searched.
+    pub(crate) has_vector: bool,
+}
+
+/// All rows of one table.
+#[derive(Debug, Default)]
+pub(crate) struct Directory {
+    scopes: BTreeMap<Scope, ScopeRows>,
+    rows: usize,
+    stamp_max: Option<Stamp>,
+}
+
+#[derive(Debug, Default)]
+struct ScopeRows {
+    by_address: BTreeMap<u64, Row>,
+    by_entry: BTreeMap<EntryId, u64>,
+}
+
+impl Directory {
+    /// Number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// The latest stamp that was ever stored.
+    pub(crate) fn stamp_max(&self) -> Option<Stamp> {
+        self.stamp_max
+    }
+
+    /// Number of rows that have a vector, counted.
+    pub(crate) fn vectors(&self) -> usize {
+        let rows = self.scopes.values().flat_map(|scope| scope.by_address.values());
+        rows.filter(|row| row.has_vector).count()
+    }
+
+    /// The entry's row, with its address.
+    pub(crate) fn get(&self, scope: &Scope, entry: EntryId) -> Option<(u64, &Row)> {
+        let rows = self.scopes.get(scope)?;
+        let address = *rows.by_entry.get(&entry)?;
+        let row = rows.by_address.get(&address).expect("every entry's address has a row");
+        Some((address, row))
+    }
+
+    /// The entry that lies at `address`, when it is one of `scopes`.
+    pub(crate) fn at(&self, scopes: &[Scope], address: u64) -> Option<(&Scope, EntryId)> {
+        scopes.iter().find_map(|scope| {
+            let (scope, rows) = self.scopes.get_key_value(scope)?;
+            rows.by_address.get(&address).map(|row| (scope, row.entry))
+        })
+    }
+
+    /// Notes where a row lies now. It takes the place of the entry's earlier row.
+    pub(crate) fn insert(&mut self, scope: Scope, address: u64, row: Row) {
+        self.stamp_max = self.stamp_max.max(Some(row.stamp));
+        let rows = self.scopes.entry(scope).or_default();
+        match rows.by_entry.insert(row.entry, address) {
+            Some(earlier) => {
+                rows.by_address.remove(&earlier);
+            }
+            None => self.rows += 1,
+        }
+        rows.by_address.insert(address, row);
+    }
+
+    /// Forgets the rows of a data file that is gone and whose rows lie nowhere else.
+    pub(crate) fn remove_fragment(&mut self, fragment: u64) {
+        for rows in self.scopes.values_mut() {
+            let gone: Vec<(u64, EntryId)> = rows.by_address.range(addresses(fragment)).map(|(a, row)| (*a, row.entry)).collect();
+            for (address, entry) in gone {
+                rows.by_address.remove(&address);
+                rows.by_entry.remove(&entry);
+                self.rows -= 1;
+            }
+        }
+    }
+
+    /// Every row, with its scope and address.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Scope, u64, &Row)> {
+        self.scopes.iter().flat_map(|(scope, rows)| rows.by_address.iter().map(move |(a, row)| (scope, *a, row)))
+    }
+
+    /// Addresses of the rows that `filter` admits and `skip` does not name: all of them, and those
+    /// of them that have a vector.
+    pub(crate) fn admitted(&self, filter: &Filter, mut skip: impl FnMut(&Scope, EntryId) -> bool) -> Admitted {
+        let (mut all, mut with_vector) = (Vec::new(), Vec::new());
+        for scope in filter.scopes() {
+            let Some(rows) = self.scopes.get(scope) else { continue };
+            for (address, row) in &rows.by_address {
+                if filter.admits(&row.attributes) && !skip(scope, row.entry) {
+                    all.push(*address);
+                    if row.has_vector {
+                        with_vector.push(*address);
+                    }
+                }
+            }
+        }
+        Admitted { all, with_vector }
+    }
+}
+
+/// Addresses of the rows that a request admits.
+#[derive(Debug)]
+pub(crate) struct Admitted {
+    pub(crate) all: Vec<u64>,
+    pub(crate) with_vector: Vec<u64>,
+}
+
+/// `addresses` as Lance takes them.
+pub(crate) fn address_set(mut addresses: Vec<u64>) -> RowAddrTreeMap {
+    // The set takes sorted addresses faster; several scopes come one after the other.
+    addresses.sort_unstable();
+    RowAddrTreeMap::from_iter(addresses)
+}
+
+/// The data file that a row lies in.
+pub(crate) const fn fragment_of(address: u64) -> u64 {
+    address >> 32
+}
+
+fn addresses(fragment: u64) -> std::ops::Range<u64> {
+    fragment << 32..(fragment + 1) << 32
+}

@@ -1,0 +1,71 @@
+//! Why the index could not be opened or used.
+//!
+//! Owns the reasons and what a caller behind the port makes of them. It must not know retries.
+
+use std::path::PathBuf;
+
+use sillok_core::ports::PortError;
+
+/// A failure of the index.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file of the index cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// Lance refused.
+    #[error("lance: {0}")]
+    Lance(#[source] Box<lance::Error>),
+    /// A table is not of the shape that this version writes. It can be cleared and built again.
+    #[error("the table {table} is of another shape ({why}): rebuild the index")]
+    Shape {
+        /// The table's directory.
+        table: String,
+        /// What differs.
+        why: String,
+    },
+    /// The configuration contradicts itself.
+    #[error("configuration of the vector index: {0}")]
+    Config(&'static str),
+    /// A task of the index ended before its work did.
+    #[error("a task of the vector index ended early: {0}")]
+    Task(String),
+}
+
+impl From<lance::Error> for Error {
+    fn from(error: lance::Error) -> Self {
+        Self::Lance(Box::new(error))
+    }
+}
+
+impl From<arrow_schema::ArrowError> for Error {
+    fn from(error: arrow_schema::ArrowError) -> Self {
+        Self::Lance(Box::new(error.into()))
+    }
+}
+
+impl From<Error> for PortError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Shape { .. } | Error::Config(_) => Self::Unusable(error.to_string()),
+            Error::Io { .. } | Error::Lance(_) | Error::Task(_) => Self::Unavailable(error.to_string()),
+        }
+    }
+}
+
+impl Error {
+    /// Whether another commit of the same table came first, so that the work can be tried again.
+    pub(crate) fn is_overtaken(&self) -> bool {
+        let Self::Lance(error) = self else { return false };
+        matches!(
+            **error,
+            lance::Error::RetryableCommitConflict { .. }
+                | lance::Error::CommitConflict { .. }
+                | lance::Error::TooMuchWriteContention { .. }
+        )
+    }
+}

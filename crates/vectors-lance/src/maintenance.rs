@@ -1,0 +1,159 @@
+//! Building indices, compacting data files and removing old versions: slow work, off the write
+//! path, beside searches and commits.
+//!
+//! Owns when each is worth while. A commit of data that comes in between either fits with what was
+//! built, or makes the step start anew. It must not know how requests are answered.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use lance::Dataset;
+use lance::dataset::optimize::{CompactionOptions, compact_files};
+use lance::index::DatasetIndexExt;
+use lance::index::vector::VectorIndexParams;
+use lance_index::IndexType;
+use lance_index::optimize::OptimizeOptions;
+use lance_index::vector::hnsw::builder::HnswBuildParams;
+use lance_index::vector::ivf::IvfBuildParams;
+use lance_index::vector::sq::builder::SQBuildParams;
+use lance_linalg::distance::MetricType;
+
+use crate::columns::{CONTENT, VECTOR};
+use crate::config::HnswParams;
+use crate::error::Error;
+use crate::table::{TEXT_INDEX, Table, VECTOR_INDEX};
+use crate::words;
+
+/// What is to be done with the indices of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// Build both for the first time.
+    Build,
+    /// Index what no segment covers, as a new segment or, with all segments, as one.
+    Extend { merge: bool },
+}
+
+impl Table {
+    /// Whether so much waits in memory that storing more has to wait for [`Self::optimise`].
+    pub(crate) fn is_overdue(&self) -> bool {
+        self.view.read().delta.len() >= self.shared.config.tail_rows_max
+    }
+
+    /// Compacts, indexes and cleans up, each where it is worth while.
+    pub(crate) async fn optimise(&self) -> Result<(), Error> {
+        let _one_at_a_time = self.maintenance.lock().await;
+        if self.view.read().dataset.is_none() {
+            return Ok(());
+        }
+        let fragments = self.latest().await?.count_fragments();
+        if fragments > self.shared.config.fragments_max {
+            self.again_when_overtaken(async |dataset| self.compact(dataset).await).await?;
+        }
+        if let Some(step) = self.step().await? {
+            self.again_when_overtaken(async |dataset| self.index(dataset, step).await).await?;
+        }
+        self.clean().await
+    }
+
+    /// The latest version.
+    async fn latest(&self) -> Result<Dataset, Error> {
+        let shown = self.view.read().dataset.clone().expect("a table is maintained once it has a dataset");
+        let mut latest = Dataset::clone(&shown);
+        latest.checkout_latest().await?;
+        Ok(latest)
+    }
+
+    /// Runs a step on the latest version and shows what it made; again when a commit came first.
+    async fn again_when_overtaken<F>(&self, step: F) -> Result<(), Error>
+    where
+        F: AsyncFn(&mut Dataset) -> Result<(), Error>,
+    {
+        let mut attempt = 1;
+        loop {
+            let mut dataset = self.latest().await?;
+            match step(&mut dataset).await {
+                Err(error) if error.is_overtaken() && attempt < self.shared.config.commit_attempts_max => {
+                    tracing::debug!(table = %self.directory.display(), attempt, %error, "maintenance was overtaken");
+                    attempt += 1;
+                }
+                result => {
+                    result?;
+                    return self.refresh(dataset).await;
+                }
+            }
+        }
+    }
+
+    async fn compact(&self, dataset: &mut Dataset) -> Result<(), Error> {
+        let config = &self.shared.config;
+        let options = CompactionOptions {
+            target_rows_per_fragment: config.fragment_rows_max,
+            max_bytes_per_file: Some(config.fragment_bytes_max),
+            num_threads: Some(1),
+            ..CompactionOptions::default()
+        };
+        let made = Box::pin(compact_files(dataset, options, None)).await?;
+        tracing::debug!(table = %self.directory.display(), ?made, "compacted");
+        Ok(())
+    }
+
+    /// What the indices need, if anything.
+    async fn step(&self) -> Result<Option<Step>, Error> {
+        let config = &self.shared.config;
+        let mut segments = BTreeMap::<String, usize>::new();
+        for index in self.latest().await?.load_indices().await?.iter() {
+            *segments.entry(index.name.clone()).or_default() += 1;
+        }
+        let view = self.view.read();
+        let tail = view.delta.len() - view.delta.pending();
+        if !(segments.contains_key(TEXT_INDEX) && segments.contains_key(VECTOR_INDEX)) {
+            return Ok((view.rows.vectors() >= config.index_rows_min).then_some(Step::Build));
+        }
+        let merge = segments.values().any(|count| *count >= config.index_segments_max);
+        Ok((tail >= config.tail_rows_min).then_some(Step::Extend { merge }))
+    }
+
+    async fn index(&self, dataset: &mut Dataset, step: Step) -> Result<(), Error> {
+        match step {
+            Step::Build => self.build(dataset).await?,
+            Step::Extend { merge } => {
+                // Many segments would be many searches; no segment is merged before that.
+                let options = if merge { OptimizeOptions::merge(usize::MAX) } else { OptimizeOptions::append() };
+                let names = vec![TEXT_INDEX.to_owned(), VECTOR_INDEX.to_owned()];
+                Box::pin(dataset.optimize_indices(&options.index_names(names))).await?;
+            }
+        }
+        // The first search after this one finds the indices in memory.
+        self.prewarm(dataset).await;
+        Ok(())
+    }
+
+    async fn build(&self, dataset: &mut Dataset) -> Result<(), Error> {
+        let rows = self.view.read().rows.len();
+        let shape = HnswParams::of(self.kind);
+        let ivf = IvfBuildParams { num_partitions: Some(rows.div_ceil(self.shared.config.partition_rows)), ..IvfBuildParams::default() };
+        let hnsw = HnswBuildParams { m: shape.m, ef_construction: shape.ef_construction, ..HnswBuildParams::default() };
+        let vector = VectorIndexParams::with_ivf_hnsw_sq_params(MetricType::Cosine, ivf, hnsw, SQBuildParams::default());
+        let name = |name: &str| Some(name.to_owned());
+        Box::pin(dataset.create_index(&[VECTOR], IndexType::Vector, name(VECTOR_INDEX), &vector, true)).await?;
+        Box::pin(dataset.create_index(&[CONTENT], IndexType::Inverted, name(TEXT_INDEX), &words::params(), true)).await?;
+        Ok(())
+    }
+
+    /// Loads the indices. A failure shows again in the search that needs them.
+    pub(crate) async fn prewarm(&self, dataset: &Dataset) {
+        for name in [TEXT_INDEX, VECTOR_INDEX] {
+            if let Err(error) = dataset.prewarm_index(name).await {
+                tracing::debug!(table = %self.directory.display(), name, %error, "an index was not loaded ahead");
+            }
+        }
+    }
+
+    async fn clean(&self) -> Result<(), Error> {
+        let kept = Duration::from_millis(self.shared.config.versions_kept_ms);
+        let kept = kept.try_into().map_err(|_| Error::Config("versions are kept for a time that can be counted"))?;
+        let removed = self.latest().await?.cleanup_old_versions(kept, None, None).await?;
+        tracing::debug!(table = %self.directory.display(), ?removed, "removed old versions");
+        Ok(())
+    }
+}
