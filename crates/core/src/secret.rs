@@ -34,14 +34,20 @@ pub fn mask(text: &str) -> Masked<'_> {
     // Taking one secret out can lay bare another. Each pass takes something out of what the passes
     // before left, and a replacement is no secret, so this ends; the bound is against a defect.
     const PASSES_MAX: u32 = 16;
-    let mut masked = Masked { text: Cow::Owned(first.text.into_owned()), count: first.count };
+    let mut masked = Masked {
+        text: Cow::Owned(first.text.into_owned()),
+        count: first.count,
+    };
     for _ in 1..PASSES_MAX {
         let again = mask_once(&masked.text);
         if again.count == 0 {
             break;
         }
         let count = masked.count.saturating_add(again.count);
-        masked = Masked { text: Cow::Owned(again.text.into_owned()), count };
+        masked = Masked {
+            text: Cow::Owned(again.text.into_owned()),
+            count,
+        };
     }
     masked
 }

@@ -9,32 +9,21 @@ use std::sync::Arc;
 
 use crate::chain::Tip;
 use crate::command::ScopeRow;
-use crate::entry::{Claim, Embedding, Head, Lifecycle, Status, Version};
+use crate::entry::{Head, Lifecycle, Status, Version};
 use crate::event::{Body, EntryAmended, EntryCreated, EntryMerged, Text};
 use crate::facts::HashKey;
-use crate::id::{EntryId, Seq, VerificationId};
+use crate::id::{EntryId, Seq};
 use crate::limits::{COMMAND_RETRY_MS_MAX, LINKS_MAX};
-use crate::principal::Actor;
-use crate::promotion::{Job, PublishReport};
+use crate::promotion::Job;
 use crate::scope::Scope;
 use crate::task::{Closing, Task, TaskStatus};
 use crate::time::Timestamp;
 use crate::token::{Token, TokenHash};
 use crate::verification::{Outcome, Verification};
 
-/// An entry that was written since the index was last told: the text that later writes are
-/// compared with.
-#[derive(Clone, Debug)]
-pub struct Fresh {
-    /// The entry.
-    pub id: EntryId,
-    /// Its text.
-    pub content: String,
-    /// What it claims.
-    pub claim: Option<Claim>,
-    /// The vector of the text.
-    pub embedding: Option<Embedding>,
-}
+mod change;
+
+pub use change::{Change, Fresh, Stamped};
 
 /// What is known of one scope.
 #[derive(Clone, Debug)]
@@ -53,49 +42,6 @@ pub struct State {
 pub(crate) struct Denials {
     pub(crate) last: Option<Timestamp>,
     pub(crate) unsampled: u64,
-}
-
-/// A row of the view that an event changed. The value is the one after the event.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Change {
-    /// The task.
-    Task(Arc<Task>),
-    /// The head of an entry.
-    Head(Arc<Head>),
-    /// A new version, never changed afterwards.
-    Version(Box<Version>),
-    /// Where an entry lives.
-    Located(EntryId),
-    /// The entry that has a text; none when no live one has it any more.
-    ByHash(HashKey, Option<EntryId>),
-    /// A verification.
-    Verification(Box<Verification>),
-    /// A promotion to carry out.
-    JobAdded(Job),
-    /// A promotion that is finished.
-    JobRemoved(VerificationId),
-    /// The mark of what a promotion published.
-    Mark {
-        /// The task that it came from.
-        source: Scope,
-        /// The verification.
-        verification: VerificationId,
-        /// What was published.
-        report: Box<PublishReport>,
-    },
-    /// A token.
-    Token(TokenHash, Box<Token>),
-}
-
-/// When, where in the chain, and by whom an event was made.
-#[derive(Clone, Debug)]
-pub struct Stamped {
-    /// The event's position.
-    pub seq: Seq,
-    /// The event's time.
-    pub time: Timestamp,
-    /// Who acted.
-    pub actor: Actor,
 }
 
 impl State {

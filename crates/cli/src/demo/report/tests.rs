@@ -1,0 +1,209 @@
+//! The report's sums, and how its page reads.
+
+use sillok_core::error::{Current as CoreCurrent, Error};
+use sillok_core::promotion::{self, Disposition as CoreDisposition};
+use sillok_server::api::{Binding, Citation, Gate, PromotionState, Score};
+
+use super::*;
+use crate::output::Style;
+
+fn id(number: u8) -> EntryId {
+    EntryId::from_bytes([number; 16])
+}
+
+fn scope(path: &str) -> Scope {
+    Scope::parse(&format!("org/demo/project/tally{path}")).unwrap()
+}
+
+fn attempt(outcome: Outcome, products: Vec<(u8, CoreDisposition)>, linked: Vec<u8>) -> AttemptReport {
+    let episode = products[0].0;
+    let products = products.into_iter().map(|(entry, disposition)| promotion::Product {
+        table: if entry == episode { Table::Episodes } else { Table::Observations },
+        entry: Some(id(entry)),
+        disposition,
+    });
+    let report = promotion::PublishReport {
+        episode: id(episode),
+        products: products.collect(),
+        linked_episodes: linked.into_iter().map(id).collect(),
+    };
+    let source = match outcome {
+        Outcome::Passed => VerificationSource::TestsPassed,
+        Outcome::Failed => VerificationSource::TestsFailed,
+    };
+    AttemptReport {
+        approach: "Use a loop condition that also holds at the end.".to_owned(),
+        outcome,
+        source,
+        exit_status: Some(i32::from(outcome == Outcome::Failed)),
+        commit: None,
+        verification: VerificationId::from_bytes([episode; 16]),
+        promotion: Promotion {
+            state: PromotionState::Done,
+            attempts: 0,
+            last_error: None,
+            report: Some(report.into()),
+        },
+    }
+}
+
+fn agent(number: u32, title: &str, attempts: Vec<AttemptReport>) -> AgentReport {
+    AgentReport {
+        agent: format!("agent-{number}"),
+        task: scope(&format!("/worktree/agent-{number}/task/fix")),
+        title: title.to_owned(),
+        work_tree: None,
+        run: None,
+        recalled: number == 3,
+        records_acked: 9,
+        attempts,
+    }
+}
+
+fn agents() -> Vec<AgentReport> {
+    use CoreDisposition::{Created, Merged};
+    vec![
+        agent(1, "sum.sh loses the last line", vec![attempt(Outcome::Passed, vec![(1, Created), (2, Created)], vec![])]),
+        agent(
+            2,
+            "sum.sh loses the last line",
+            vec![
+                attempt(Outcome::Failed, vec![(3, Created)], vec![]),
+                attempt(Outcome::Passed, vec![(4, Created), (2, Merged { cosine: 1.0 })], vec![1]),
+            ],
+        ),
+        agent(3, "count.sh misses a name", vec![attempt(Outcome::Passed, vec![(5, Created)], vec![1, 4])]),
+    ]
+}
+
+fn finding(number: u8, table: Table, content: &str) -> Finding {
+    let (by, also_by) = finders(&agents()).remove(&id(number)).unwrap();
+    Finding { entry: id(number), table, content: content.to_owned(), failure: number == 3, by: by.unwrap(), also_by }
+}
+
+fn refusals() -> Vec<Refusal> {
+    let forbidden = Error::forbidden("entries/project", "entries/project does not allow it to a principal of kind agent");
+    let stale = Error::conflict("entry is at version 2, not 1", CoreCurrent { version: Some(2), entry: Some(id(9)), seq: None });
+    let problem = |error: &Error| Problem::new(error, 400, None);
+    vec![
+        Refusal::new("agent-1", "publish an entry in the project by itself", &problem(&forbidden)),
+        Refusal::new("the operator", "amend an entry of which it had seen version 1", &problem(&stale)),
+    ]
+}
+
+fn recall() -> RecallReport {
+    let task = scope("/worktree/agent-1/task/fix");
+    RecallReport {
+        agent: "agent-3".to_owned(),
+        query: "a last line is not counted".to_owned(),
+        results: vec![RecallResult {
+            entry: id(2),
+            scope: scope(""),
+            table: Table::Observations,
+            kind: Table::Observations.kind(),
+            status: sillok_core::entry::Status::Verified,
+            content: "The loop skips a last line.\u{1b}[2J\nIt is so.".to_owned(),
+            data_marked_text: String::new(),
+            version: 1,
+            citations: vec![Citation::Log { id: format!("{task}#5"), time: Default::default() }],
+            score: Score {
+                total: 0.5,
+                similarity: 1.0,
+                confidence: 0.5,
+                relevance: 1.0,
+                recency: 1.0,
+                vector_rank: Some(1),
+                text_rank: Some(1),
+            },
+            binding: Binding::NoRepository,
+            gate: Gate::Unverifiable,
+        }],
+    }
+}
+
+fn report() -> Report {
+    let agents = agents();
+    let sums = Sums::of(&agents);
+    Report {
+        agents: 2,
+        records_acked: 27,
+        records_durable: 27,
+        published: sums.created,
+        merged: sums.merged,
+        superseded: 1,
+        refused: 2,
+        audit_ok: true,
+        episodes: sums.episodes,
+        linked_episodes: sums.linked_episodes,
+        address: "http://127.0.0.1:7411".to_owned(),
+        data: PathBuf::from("data/demo"),
+        scope: scope(""),
+        repository: Some(PathBuf::from("data/demo/demo-1/tally")),
+        note: None,
+        agent_details: agents,
+        findings: vec![
+            finding(1, Table::Episodes, "Issue: lines are lost."),
+            finding(2, Table::Observations, "The loop skips a last line."),
+            finding(3, Table::Gotchas, "Failed: the dash at the end stays."),
+        ],
+        recall: Some(recall()),
+        refusals: refusals(),
+        supersessions: vec![Supersession {
+            old: id(7),
+            new: id(8),
+            old_text: "Read lines.".to_owned(),
+            new_text: "Read every line.".to_owned(),
+            reason: "It was too short.".to_owned(),
+        }],
+        audit: AuditAnswer { ok: true, scopes: 4, events: 60, difference: None },
+    }
+}
+
+#[test]
+fn sums_count_each_linked_episode_once() {
+    let expected = Sums { created: 5, merged: 1, episodes: 4, linked_episodes: 3 };
+    assert_eq!(Sums::of(&agents()), expected);
+    assert_eq!(Sums::of(&[]), Sums::default());
+}
+
+#[test]
+fn a_finding_names_who_found_it_first_and_who_again() {
+    let finders = finders(&agents());
+    let (by, also_by) = &finders[&id(2)];
+    assert_eq!(by.as_deref(), Some("agent-1"));
+    assert_eq!(also_by.iter().collect::<Vec<_>>(), ["agent-2"]);
+}
+
+#[test]
+fn the_page_reads_well() {
+    insta::assert_snapshot!(page::render(&report(), Style { colour: false }));
+}
+
+#[test]
+fn a_loss_and_a_difference_stand_out() {
+    let mut lost = report();
+    lost.records_durable = 26;
+    lost.audit_ok = false;
+    lost.audit.difference = Some(sillok_server::api::AuditDifference {
+        scope: Some(scope("")),
+        seq: None,
+        key: None,
+        what: "the chain does not hold".to_owned(),
+    });
+    let page = page::render(&lost, Style { colour: true });
+    assert!(page.contains("\u{1b}[31m27 records acknowledged, 26 there"));
+    assert!(page.contains("\u{1b}[31mthe audit found a difference: the chain does not hold"));
+}
+
+#[test]
+fn the_document_has_the_fields_that_scripts_read() {
+    let document = serde_json::to_value(report()).unwrap();
+    for field in [
+        "agents", "records_acked", "records_durable", "published", "merged", "superseded", "refused", "audit_ok",
+        "episodes", "linked_episodes", "address", "data", "agent_details",
+    ] {
+        assert!(document.get(field).is_some(), "{field}");
+    }
+    assert_eq!(document["refusals"][0]["rule"], "entries/project");
+    assert_eq!(document["refusals"][1]["current"]["version"], 2);
+}

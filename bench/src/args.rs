@@ -1,0 +1,104 @@
+//! The command line.
+//!
+//! Owns names and help. It must not know how anything is measured.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// What to measure, and how to print it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "sillok-bench",
+    about = "Measures Sillok against its floors and against its peers.",
+    after_help = "SILLOK_BENCH_DIR names the folder whose disk is measured, SILLOK_BIN the sillok \
+                  binary. Exit status: 0 every floor holds; 1 a floor is missed; 2 not measured.",
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true
+)]
+pub(crate) struct Args {
+    /// Measure this item only; may be given more than once
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(crate) only: Vec<Item>,
+    /// Small and short, without floors: shows that every program works
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// A part that is measured in a process of its own.
+    #[command(subcommand)]
+    pub(crate) child: Option<Child>,
+}
+
+/// One thing to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Item {
+    /// The disk alone
+    Disk,
+    /// The store alone
+    Store,
+    /// Scope actors in process
+    Actors,
+    /// SQLite
+    Sqlite,
+    /// A server process over loopback
+    Http,
+    /// Memory after a million records
+    Memory,
+    /// Many scopes: memory of each, and activation
+    Scopes,
+    /// Recall and publishing over a large published store
+    Recall,
+}
+
+impl Item {
+    /// All items, in the order in which they run.
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Disk,
+        Self::Store,
+        Self::Actors,
+        Self::Sqlite,
+        Self::Http,
+        Self::Memory,
+        Self::Scopes,
+        Self::Recall,
+    ];
+
+    /// What it measures, for whoever watches.
+    pub(crate) const fn what(self) -> &'static str {
+        match self {
+            Self::Disk => "the disk alone",
+            Self::Store => "the store alone",
+            Self::Actors => "scope actors in process",
+            Self::Sqlite => "SQLite",
+            Self::Http => "a server over loopback",
+            Self::Memory => "memory after many records",
+            Self::Scopes => "many scopes",
+            Self::Recall => "recall over a large published store",
+        }
+    }
+}
+
+/// A part that is measured in a process of its own, so that nothing else is in its memory.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Child {
+    /// Appends records through scope actors, and prints what memory that took
+    #[command(hide = true)]
+    ChildRecords {
+        /// How many.
+        records: u64,
+        /// An empty folder.
+        folder: PathBuf,
+    },
+    /// Touches many scopes, and prints what memory each took and how fast cold ones answer
+    #[command(hide = true)]
+    ChildScopes {
+        /// How many.
+        scopes: u32,
+        /// Cold scopes that are asked.
+        probes: u32,
+        /// An empty folder.
+        folder: PathBuf,
+    },
+}

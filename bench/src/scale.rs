@@ -1,0 +1,61 @@
+//! How much is measured: the full size, and a small one that shows that the programs work.
+//!
+//! Owns counts and times, all bounded. Floors are not its matter.
+
+use std::time::Duration;
+
+/// How long a steady load runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    /// Before anything counts.
+    pub(crate) warm: Duration,
+    /// While it counts.
+    pub(crate) measured: Duration,
+}
+
+/// Counts and times of one run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale {
+    /// Each steady load.
+    pub(crate) window: Window,
+    /// Scopes of the widest load, and clients of the widest HTTP load.
+    pub(crate) wide: usize,
+    /// Records after which memory is looked at.
+    pub(crate) memory_records: u64,
+    /// Scopes that are touched.
+    pub(crate) scopes: u32,
+    /// Cold scopes whose activation is timed.
+    pub(crate) activations: u32,
+    /// Entries of the published store.
+    pub(crate) entries: u32,
+    /// Recalls that are timed.
+    pub(crate) recalls: u32,
+    /// Publishes that are timed.
+    pub(crate) publishes: u32,
+}
+
+impl Scale {
+    /// What the floors are stated for.
+    pub(crate) const FULL: Self = Self {
+        window: Window { warm: Duration::from_secs(2), measured: Duration::from_secs(10) },
+        wide: 50,
+        memory_records: 1_000_000,
+        scopes: 100_000,
+        activations: 20_000,
+        entries: 100_000,
+        recalls: 2_000,
+        publishes: 100,
+    };
+
+    /// A few seconds in all.
+    pub(crate) const QUICK: Self = Self {
+        window: Window { warm: Duration::from_millis(50), measured: Duration::from_millis(250) },
+        wide: 8,
+        memory_records: 2_000,
+        scopes: 300,
+        activations: 100,
+        entries: 1_500,
+        recalls: 40,
+        publishes: 5,
+    };
+}

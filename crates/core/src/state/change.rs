@@ -1,0 +1,73 @@
+//! What an event changes: the rows of the view, and what later writes are compared with.
+//!
+//! Owns the forms. Which event changes which row is `apply`'s.
+
+use std::sync::Arc;
+
+use crate::entry::{Claim, Embedding, Head, Version};
+use crate::facts::HashKey;
+use crate::id::{EntryId, Seq, VerificationId};
+use crate::principal::Actor;
+use crate::promotion::{Job, PublishReport};
+use crate::scope::Scope;
+use crate::task::Task;
+use crate::time::Timestamp;
+use crate::token::{Token, TokenHash};
+use crate::verification::Verification;
+
+/// An entry that was written since the index was last told: the text that later writes are
+/// compared with.
+#[derive(Clone, Debug)]
+pub struct Fresh {
+    /// The entry.
+    pub id: EntryId,
+    /// Its text.
+    pub content: String,
+    /// What it claims.
+    pub claim: Option<Claim>,
+    /// The vector of the text.
+    pub embedding: Option<Embedding>,
+}
+
+/// A row of the view that an event changed. The value is the one after the event.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// The task.
+    Task(Arc<Task>),
+    /// The head of an entry.
+    Head(Arc<Head>),
+    /// A new version, never changed afterwards.
+    Version(Box<Version>),
+    /// Where an entry lives.
+    Located(EntryId),
+    /// The entry that has a text; none when no live one has it any more.
+    ByHash(HashKey, Option<EntryId>),
+    /// A verification.
+    Verification(Box<Verification>),
+    /// A promotion to carry out.
+    JobAdded(Job),
+    /// A promotion that is finished.
+    JobRemoved(VerificationId),
+    /// The mark of what a promotion published.
+    Mark {
+        /// The task that it came from.
+        source: Scope,
+        /// The verification.
+        verification: VerificationId,
+        /// What was published.
+        report: Box<PublishReport>,
+    },
+    /// A token.
+    Token(TokenHash, Box<Token>),
+}
+
+/// When, where in the chain, and by whom an event was made.
+#[derive(Clone, Debug)]
+pub struct Stamped {
+    /// The event's position.
+    pub seq: Seq,
+    /// The event's time.
+    pub time: Timestamp,
+    /// Who acted.
+    pub actor: Actor,
+}

@@ -1,0 +1,129 @@
+//! The HTTP interface: what all requests share, and the one router.
+//!
+//! Owns the state of the interface and the order of its layers. What each route does lies in
+//! [`routes`]; it must not know a rule.
+
+mod auth;
+mod command;
+mod document;
+mod errors;
+mod extract;
+mod guard;
+mod metrics;
+mod rate;
+mod routes;
+mod tail;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use axum::Router;
+use axum::response::IntoResponse;
+use sillok_actors::Node;
+use sillok_actors::reads::Reader;
+use sillok_core::error::{Error, ErrorCode};
+use sillok_core::ports::Clock;
+use tokio::sync::watch;
+use tower_http::catch_panic::CatchPanicLayer;
+
+use crate::composition::Store;
+use crate::config::ServerConfig;
+use crate::secrets::TokenKey;
+use auth::Sessions;
+use errors::Refusal;
+use metrics::HttpCounters;
+
+pub use document::openapi;
+pub use errors::status_of;
+
+/// What every handler is given. A clone is another handle on the same state.
+#[derive(Clone)]
+pub struct App {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    node: Node<Store>,
+    name: String,
+    config: ServerConfig,
+    key: TokenKey,
+    sessions: Sessions,
+    counters: HttpCounters,
+    /// Requests under way, and bytes of bodies that are held.
+    in_flight: AtomicUsize,
+    bodies_bytes: AtomicUsize,
+    /// Held while an audit goes through the store.
+    audit: tokio::sync::Mutex<()>,
+    stopping: watch::Receiver<bool>,
+    started_ms: u64,
+}
+
+impl App {
+    /// The state of an interface to `node`, whose name is `name`. Tails end when `stopping` says so.
+    #[must_use]
+    pub fn new(
+        node: Node<Store>,
+        name: String,
+        config: ServerConfig,
+        key: TokenKey,
+        stopping: watch::Receiver<bool>,
+    ) -> Self {
+        let started_ms = node.ports().clock.monotonic_ms();
+        let sessions = Sessions::new(&config);
+        Self {
+            inner: Arc::new(Inner {
+                node,
+                name,
+                config,
+                key,
+                sessions,
+                counters: HttpCounters::default(),
+                in_flight: AtomicUsize::new(0),
+                bodies_bytes: AtomicUsize::new(0),
+                audit: tokio::sync::Mutex::new(()),
+                stopping,
+                started_ms,
+            }),
+        }
+    }
+
+    fn node(&self) -> &Node<Store> {
+        &self.inner.node
+    }
+
+    fn reader(&self) -> &Reader<Store> {
+        self.inner.node.reader()
+    }
+
+    fn clock(&self) -> &dyn Clock {
+        self.inner.node.ports().clock.as_ref()
+    }
+
+    fn is_stopping(&self) -> bool {
+        *self.inner.stopping.borrow()
+    }
+}
+
+/// The routes with everything that stands around them.
+#[must_use]
+pub fn router(app: App) -> Router {
+    let (router, _) = routes::all().split_for_parts();
+    router
+        .fallback(unknown_route)
+        .method_not_allowed_fallback(unknown_method)
+        .layer(axum::middleware::from_fn_with_state(app.clone(), guard::guard))
+        .layer(CatchPanicLayer::custom(errors::of_panic))
+        .with_state(app)
+}
+
+async fn unknown_route() -> impl IntoResponse {
+    Refusal::from(Error::new(ErrorCode::NotFound, "there is no such route; /v1/openapi.json lists them"))
+}
+
+async fn unknown_method() -> impl IntoResponse {
+    let why = "the route does not take this method; /v1/openapi.json lists them";
+    Refusal::from(Error::new(ErrorCode::InvalidRequest, why))
+}

@@ -1,0 +1,109 @@
+//! From a typed request to a command of the node, and from its answer to a typed response.
+//!
+//! Owns the way in: the embedding of what is written is computed here, at the edge, so that the
+//! rules and their actors never wait for an embedder.
+
+use axum::Json;
+use sillok_core::command::{Answer, AnswerBody, Command, Submission};
+use sillok_core::entry::Embedding;
+use sillok_core::error::{Error, ErrorCode};
+use sillok_core::id::{Attempt, CommandId, Seq};
+use sillok_core::permission::{Access, authorize};
+use sillok_core::scope::Scope;
+use sillok_core::secret::mask;
+use sillok_core::task::TaskStatus;
+use sillok_core::time::Timestamp;
+
+use super::App;
+use super::auth::Session;
+use super::errors::Refusal;
+use crate::api::{Appended, EntryWritten, Superseded, TaskChanged, VerificationRecorded};
+
+/// What a handler answers.
+pub(super) type Reply<T> = Result<Json<T>, Refusal>;
+
+/// A command that was carried out.
+pub(super) struct Receipt {
+    pub(super) scope: Scope,
+    pub(super) command_id: CommandId,
+    pub(super) seq: Seq,
+    pub(super) time: Timestamp,
+    pub(super) result: AnswerBody,
+}
+
+impl App {
+    /// Carries a command out in a scope.
+    pub(super) async fn carry_out(
+        &self,
+        session: &Session,
+        command_id: CommandId,
+        (scope, command): (Scope, Command),
+    ) -> Result<Receipt, Refusal> {
+        let submission = Submission {
+            scope: scope.clone(),
+            principal: session.principal.clone(),
+            id: command_id,
+            attempt: Attempt::FIRST,
+            command,
+        };
+        let answered = self.node().submit(submission).await;
+        let Answer { seq, time, result } = answered.map_err(Refusal::of(command_id))?;
+        Ok(Receipt { scope, command_id, seq, time, result })
+    }
+
+    /// The vector of a text that is about to be written, with its secrets masked as they will be
+    /// stored. None when no embedder answers, and for who may not write there, who gets a refusal.
+    pub(super) async fn embed(&self, session: &Session, scope: &Scope, text: &str) -> Option<Embedding> {
+        authorize(&session.principal, Access::Entries, scope).ok()?;
+        let masked = mask(text);
+        match self.node().ports().embedder.embed(&[masked.text.as_ref()]).await {
+            Ok(mut embeddings) => embeddings.pop(),
+            Err(error) => {
+                tracing::warn!(%error, "an entry is written without its vector");
+                None
+            }
+        }
+    }
+}
+
+impl Receipt {
+    pub(super) fn task(self) -> Reply<TaskChanged> {
+        let AnswerBody::Task(status) = self.result else { return self.unfit() };
+        Ok(Json(self.task_in(status)))
+    }
+
+    fn task_in(self, status: TaskStatus) -> TaskChanged {
+        TaskChanged { scope: self.scope, status, seq: self.seq, time: self.time, command_id: self.command_id }
+    }
+
+    pub(super) fn appended(self) -> Reply<Appended> {
+        let AnswerBody::Appended { first, count, masked } = self.result else { return self.unfit() };
+        let Self { seq, time, command_id, .. } = self;
+        Ok(Json(Appended { first, count, masked, seq, time, command_id }))
+    }
+
+    pub(super) fn verification(self) -> Reply<VerificationRecorded> {
+        let AnswerBody::Verification { id, from, through, target } = self.result else { return self.unfit() };
+        let Self { seq, time, command_id, .. } = self;
+        Ok(Json(VerificationRecorded { verification: id, from, through, target, seq, time, command_id }))
+    }
+
+    pub(super) fn entry(self) -> Reply<EntryWritten> {
+        let AnswerBody::Entry { id, version, status, disposition } = self.result else { return self.unfit() };
+        let Self { seq, time, command_id, .. } = self;
+        let disposition = disposition.into();
+        Ok(Json(EntryWritten { entry: id, version, status, disposition, seq, time, command_id }))
+    }
+
+    pub(super) fn superseded(self) -> Reply<Superseded> {
+        let AnswerBody::Superseded { new, version, old } = self.result else { return self.unfit() };
+        let Self { seq, time, command_id, .. } = self;
+        Ok(Json(Superseded { new, version, old, seq, time, command_id }))
+    }
+
+    /// The command was carried out, but its answer is that of another kind of command: a defect.
+    pub(super) fn unfit<T>(self) -> Reply<T> {
+        tracing::error!(result = ?self.result, "an answer does not fit its command");
+        Err(Refusal::of(self.command_id)(Error::new(ErrorCode::Internal, "the answer does not fit the command")))
+    }
+}

@@ -1,0 +1,122 @@
+//! Refusals as HTTP responses: the one place that knows which status a code has.
+
+use std::any::Any;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use sillok_core::error::{Error, ErrorCode};
+use sillok_core::id::CommandId;
+
+use crate::api::Problem;
+
+/// The media type of a refusal.
+const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
+
+/// A refusal on its way out, with the command that it answers.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    error: Error,
+    command: Option<CommandId>,
+}
+
+impl Refusal {
+    /// The refusal of a command.
+    pub(super) fn of(command: CommandId) -> impl FnOnce(Error) -> Self {
+        move |error| Self { error, command: Some(command) }
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self { error, command: None }
+    }
+}
+
+/// The HTTP status of a code.
+#[must_use]
+pub const fn status_of(code: ErrorCode) -> StatusCode {
+    match code {
+        ErrorCode::InvalidScope
+        | ErrorCode::InvalidId
+        | ErrorCode::InvalidArgument
+        | ErrorCode::InvalidRequest
+        | ErrorCode::InvalidContent => StatusCode::BAD_REQUEST,
+        ErrorCode::Unauthenticated => StatusCode::UNAUTHORIZED,
+        ErrorCode::Forbidden => StatusCode::FORBIDDEN,
+        ErrorCode::NotFound => StatusCode::NOT_FOUND,
+        ErrorCode::Conflict | ErrorCode::InvalidState => StatusCode::CONFLICT,
+        ErrorCode::Expired => StatusCode::GONE,
+        ErrorCode::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        ErrorCode::InvalidPromotion
+        | ErrorCode::InvalidSupersession
+        | ErrorCode::CitationRequired
+        | ErrorCode::UnresolvableCitation
+        | ErrorCode::CommandReused => StatusCode::UNPROCESSABLE_ENTITY,
+        ErrorCode::Busy | ErrorCode::QuotaExceeded => StatusCode::TOO_MANY_REQUESTS,
+        ErrorCode::Fenced | ErrorCode::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorCode::OutcomeUnknown => StatusCode::GATEWAY_TIMEOUT,
+        ErrorCode::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response<Body> {
+        let status = status_of(self.error.code);
+        let problem = Problem::new(&self.error, status.as_u16(), self.command);
+        let body = serde_json::to_vec(&problem).expect("plain data always encodes");
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, PROBLEM);
+        if self.error.code == ErrorCode::Unauthenticated {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(ms) = self.error.retry_after_ms() {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1_000).max(1)));
+        }
+        response
+    }
+}
+
+/// The response where a handler panicked: a defect, of which the caller is told no more.
+#[expect(clippy::needless_pass_by_value, reason = "the layer hands the panic over")]
+pub(super) fn of_panic(panic: Box<dyn Any + Send + 'static>) -> Response<Body> {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("not a text");
+    tracing::error!(panic = text, "a handler panicked");
+    Refusal::from(Error::new(ErrorCode::Internal, "the request met a defect of the server")).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn problem(refusal: Refusal) -> (Response<()>, Problem) {
+        let (parts, body) = refusal.into_response().into_parts();
+        let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+        (Response::from_parts(parts, ()), serde_json::from_slice(&bytes).unwrap())
+    }
+
+    #[tokio::test]
+    async fn every_code_is_a_problem_with_an_error_status_and_advice() {
+        for code in ErrorCode::ALL {
+            let (response, problem) = problem(Error::new(*code, "why").into()).await;
+            assert!(response.status().is_client_error() || response.status().is_server_error());
+            assert_eq!(response.headers()[header::CONTENT_TYPE], "application/problem+json");
+            assert_eq!((problem.code, problem.status), (*code, response.status().as_u16()));
+            assert_eq!(problem.kind, format!("https://sillok.dev/errors/{code}"));
+            assert_eq!((problem.detail.as_str(), problem.advice.as_str()), ("why", code.advice()));
+        }
+    }
+
+    #[tokio::test]
+    async fn busy_says_when_to_come_back_and_a_command_is_named() {
+        let id = CommandId::from_bytes([3; 16]);
+        let (response, problem) = problem(Refusal::of(id)(Error::busy("later", 1_200))).await;
+        assert_eq!(response.headers()[header::RETRY_AFTER], "2");
+        assert_eq!((problem.retry_after_ms, problem.command_id), (Some(1_200), Some(id)));
+        let (response, _) = self::problem(Error::new(ErrorCode::Unauthenticated, "who?").into()).await;
+        assert_eq!(response.headers()[header::WWW_AUTHENTICATE], "Bearer");
+    }
+}

@@ -1,0 +1,153 @@
+//! What `/metrics` shows, in the text format of Prometheus.
+//!
+//! Owns the counters of the HTTP interface, and the names of everything that is shown.
+
+use std::fmt::{Display, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use sillok_actors::metrics::NodeMetrics;
+use sillok_core::ports::IndexStats;
+
+/// Upper bounds of the latency buckets, in microseconds.
+const BUCKETS_US: [u64; 12] =
+    [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000, 500_000, 2_000_000, 10_000_000];
+
+const STATUSES: usize = 600;
+
+/// Counters of requests.
+#[derive(Debug)]
+pub(super) struct HttpCounters {
+    by_status: Box<[AtomicU64]>,
+    by_latency: [AtomicU64; BUCKETS_US.len() + 1],
+    latency_us: AtomicU64,
+}
+
+impl Default for HttpCounters {
+    fn default() -> Self {
+        Self {
+            by_status: (0..STATUSES).map(|_| AtomicU64::new(0)).collect(),
+            by_latency: Default::default(),
+            latency_us: AtomicU64::new(0),
+        }
+    }
+}
+
+impl HttpCounters {
+    /// Counts a response and how long it took to begin.
+    pub(super) fn count(&self, status: StatusCode, took: Duration) {
+        let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        if let Some(counter) = self.by_status.get(usize::from(status.as_u16())) {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+        let bucket = BUCKETS_US.partition_point(|bound| *bound < us);
+        self.by_latency[bucket].fetch_add(1, Ordering::Relaxed);
+        self.latency_us.fetch_add(us, Ordering::Relaxed);
+    }
+
+    fn show(&self, text: &mut Text) {
+        text.family("sillok_http_requests_total", "counter", "Requests by status.");
+        for (status, counter) in self.by_status.iter().enumerate() {
+            let count = counter.load(Ordering::Relaxed);
+            if count > 0 {
+                text.line("sillok_http_requests_total", &format!("{{status=\"{status}\"}}"), count);
+            }
+        }
+        text.family("sillok_http_request_seconds", "histogram", "Time until a response began.");
+        let mut below = 0;
+        for (bound, counter) in BUCKETS_US.iter().zip(&self.by_latency) {
+            below += counter.load(Ordering::Relaxed);
+            text.line("sillok_http_request_seconds_bucket", &format!("{{le=\"{}\"}}", seconds(*bound)), below);
+        }
+        below += self.by_latency[BUCKETS_US.len()].load(Ordering::Relaxed);
+        text.line("sillok_http_request_seconds_bucket", "{le=\"+Inf\"}", below);
+        text.line("sillok_http_request_seconds_sum", "", seconds(self.latency_us.load(Ordering::Relaxed)));
+        text.line("sillok_http_request_seconds_count", "", below);
+    }
+}
+
+/// Microseconds as seconds, exactly.
+fn seconds(us: u64) -> String {
+    format!("{}.{:06}", us / 1_000_000, us % 1_000_000)
+}
+
+/// Everything that is shown.
+pub(super) fn show(http: &HttpCounters, in_flight: usize, node: &NodeMetrics, index: Option<IndexStats>) -> String {
+    let mut text = Text(String::with_capacity(4_096));
+    http.show(&mut text);
+    let counters = [
+        ("sillok_batches_total", node.batches, "Transactions that were committed."),
+        ("sillok_commands_total", node.commands, "Commands that were applied."),
+        ("sillok_events_total", node.events, "Events that were written."),
+        ("sillok_commit_conflicts_total", node.conflicts, "Commits that met another writer."),
+        ("sillok_unknown_outcomes_total", node.unknown_outcomes, "Commits whose outcome had to be found out."),
+        ("sillok_command_panics_total", node.panics, "Commands that panicked."),
+        ("sillok_scope_activations_total", node.activations, "Scope actors that were started."),
+        ("sillok_scope_passivations_total", node.passivations, "Scope actors that were put away."),
+        ("sillok_relayed_total", node.relayed, "Runs of events that were told to the bus."),
+        ("sillok_indexed_total", node.indexed, "Entries that were stored in the index."),
+        ("sillok_promotions_total", node.promotions, "Promotions that were finished."),
+        ("sillok_promotion_failures_total", node.promotion_failures, "Attempts at a promotion that failed."),
+    ];
+    for (name, value, help) in counters {
+        text.family(name, "counter", help);
+        text.line(name, "", value);
+    }
+    text.family("sillok_refusals_total", "counter", "Refused commands by code and rule.");
+    for ((code, rule), count) in &node.refusals {
+        text.line("sillok_refusals_total", &format!("{{code=\"{code}\",rule=\"{rule}\"}}"), *count);
+    }
+    let mut gauges = vec![
+        ("sillok_http_requests_in_flight", in_flight as u64, "Requests under way."),
+        ("sillok_active_scopes", node.active_scopes, "Scope actors that are there."),
+        ("sillok_queued_commands", node.queued_commands, "Commands that wait or are under way."),
+        ("sillok_queued_bytes", node.queued_bytes, "Bytes of those."),
+    ];
+    if let Some(index) = index {
+        gauges.push(("sillok_index_stored", index.stored, "Entries that the index holds durably."));
+        gauges.push(("sillok_index_pending", index.pending, "States that the index serves from memory."));
+    }
+    for (name, value, help) in gauges {
+        text.family(name, "gauge", help);
+        text.line(name, "", value);
+    }
+    text.0
+}
+
+struct Text(String);
+
+impl Text {
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}").expect("a string takes any text");
+    }
+
+    fn line(&mut self, name: &str, labels: &str, value: impl Display) {
+        writeln!(self.0, "{name}{labels} {value}").expect("a string takes any text");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_counted_by_status_and_in_rising_buckets() {
+        let http = HttpCounters::default();
+        http.count(StatusCode::OK, Duration::from_micros(80));
+        http.count(StatusCode::OK, Duration::from_millis(3));
+        http.count(StatusCode::CONFLICT, Duration::from_mins(1));
+        let text = show(&http, 2, &NodeMetrics::default(), None);
+        for line in [
+            "sillok_http_requests_total{status=\"200\"} 2",
+            "sillok_http_requests_total{status=\"409\"} 1",
+            "sillok_http_request_seconds_bucket{le=\"0.000100\"} 1",
+            "sillok_http_request_seconds_bucket{le=\"0.005000\"} 2",
+            "sillok_http_request_seconds_bucket{le=\"+Inf\"} 3",
+            "sillok_http_request_seconds_sum 60.003080",
+            "sillok_http_requests_in_flight 2",
+        ] {
+            assert!(text.lines().any(|shown| shown == line), "{line} in\n{text}");
+        }
+    }
+}
