@@ -10,7 +10,7 @@ use sillok_actors::{Node, NodeConfig, Ports};
 use sillok_builtin::{ExactIndex, HashEmbedder, RuleCognifier};
 use sillok_core::ports::VectorIndex;
 use sillok_core::slot::{SLOT_HASH, SLOTS};
-use sillok_server::system::{SystemClock, rng_factory};
+use crate::system::{SystemClock, rng_factory};
 use sillok_store::{FjallConfig, FjallStore, Layout};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;

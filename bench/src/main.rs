@@ -19,6 +19,7 @@ mod scope_actors;
 mod scopes;
 mod sqlite;
 mod store_alone;
+mod system;
 mod workload;
 
 use std::io::Write;

@@ -7,15 +7,17 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use sillok_actors::rows::{self, Place};
 use sillok_core::chain::{Origin, StoredEvent, Tip, seal};
-use sillok_core::command::{Answer, AnswerBody, CommandRecord, ScopeRow};
+use sillok_core::command::{Answer, AnswerBody, CommandRecord, Digest, ScopeRow};
+use sillok_core::entry::Metadata;
 use sillok_core::event::Body;
 use sillok_core::id::{CommandId, Epoch, Incarnation};
 use sillok_core::limits::BATCH_COMMANDS_MAX;
 use sillok_core::principal::{Actor, PrincipalKind};
-use sillok_core::staging::{Content, Record, RecordKind, LogLevel};
-use sillok_core::entry::Metadata;
+use sillok_core::staging::{Content, LogLevel, Record, RecordKind};
 use sillok_core::time::Timestamp;
 use sillok_store::keys;
 use sillok_store::keys::owner::OwnerRow;
@@ -26,7 +28,7 @@ use crate::error::Error;
 use crate::gauge::Gauge;
 use crate::report::{Key, Report, Row};
 use crate::scale::Scale;
-use crate::workload::{Texts, command_id, now, principal, task};
+use crate::workload::{Texts, append, command_id, now, principal, task};
 
 /// Events that are sealed beforehand; they are written again and again, under new keys.
 const EVENTS: usize = 4_096;
@@ -34,8 +36,8 @@ const EVENTS: usize = 4_096;
 /// What one command leaves behind, but for its place.
 struct Prepared {
     events: Vec<StoredEvent>,
-    /// A hash of the right length for each event's command.
-    digests: Vec<sillok_core::command::Digest>,
+    /// Of each event's command.
+    digests: Vec<Digest>,
 }
 
 /// Measures the store under as many scopes as the actors have at their widest.
@@ -72,10 +74,11 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
 fn prepare() -> Prepared {
     let texts = Texts::new();
     let actor = principal(PrincipalKind::Agent).actor;
+    let mut rng = ChaCha8Rng::seed_from_u64(0);
     let mut tip = Tip::genesis(&task(0));
     let mut prepared = Prepared { events: Vec::with_capacity(EVENTS), digests: Vec::with_capacity(EVENTS) };
     for number in 0..EVENTS {
-        let command = crate::workload::append(texts.get(number));
+        let command = append(texts.get(number));
         let body = Body::RecordAppended(Box::new(Record {
             kind: RecordKind::Log { level: LogLevel::Info },
             content: Content::Inline(texts.get(number).to_owned()),
@@ -84,21 +87,12 @@ fn prepare() -> Prepared {
             masked: 0,
         }));
         let origin = Origin { actor: actor.clone(), command: command_id(), epoch: Epoch(1) };
+        let mut salt = [0; 16];
+        rng.fill_bytes(&mut salt);
         prepared.digests.push(command.digest());
-        prepared.events.push(seal(&mut tip, &body, &origin, now(), salt(number)));
+        prepared.events.push(seal(&mut tip, &body, &origin, now(), salt));
     }
     prepared
-}
-
-/// A salt that compresses no better than a random one.
-fn salt(number: usize) -> [u8; 16] {
-    let mut salt = [0; 16];
-    salt.copy_from_slice(&blake3_of(number)[..16]);
-    salt
-}
-
-fn blake3_of(number: usize) -> [u8; 32] {
-    sillok_core::token::hash_secret(&number.to_string())
 }
 
 async fn claim(store: &FjallStore, places: &[Place]) -> Result<(), Error> {

@@ -54,8 +54,11 @@ pub struct Client {
     base: String,
     token: Option<String>,
     retry: RetryPolicy,
+    answer_timeout: Duration,
 }
 
+/// How long the server may take over everything that it holds.
+const LONG_ANSWER_TIMEOUT: Duration = Duration::from_secs(6 * 60 * 60);
 /// How long the server may take for one answer. Longer than it waits for a promotion.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a connection may take.
@@ -77,7 +80,7 @@ impl Client {
             builder = builder.no_proxy();
         }
         let http = builder.build().map_err(|source| unreachable(base, source))?;
-        Ok(Self { http, base: base.trim_end_matches('/').to_owned(), token, retry })
+        Ok(Self { http, base: base.trim_end_matches('/').to_owned(), token, retry, answer_timeout: ANSWER_TIMEOUT })
     }
 
     /// The same server with another token.
@@ -109,6 +112,15 @@ impl Client {
         self.answer(self.request(Method::POST, path).json(body)).await
     }
 
+    /// Asks for work that may take the server long.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn ask_long<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Failure> {
+        let patient = Self { answer_timeout: LONG_ANSWER_TIMEOUT, ..self.clone() };
+        patient.ask(path, body).await
+    }
+
     /// Writes, under a command id that every attempt carries.
     ///
     /// # Errors
@@ -128,7 +140,7 @@ impl Client {
 
     /// Sends until the answer is final or the attempts are used up.
     async fn answer<T: DeserializeOwned>(&self, request: reqwest::RequestBuilder) -> Result<T, Failure> {
-        let request = request.timeout(ANSWER_TIMEOUT);
+        let request = request.timeout(self.answer_timeout);
         let mut attempt = 1;
         loop {
             let this = request.try_clone().expect("bodies are buffered");

@@ -40,7 +40,7 @@ pub async fn run(args: Args) -> Result<(), Failure> {
             clap_complete::generate(shell, &mut Args::command(), "sillok", &mut script);
             print(&String::from_utf8_lossy(&script))
         }
-        Command::Openapi => serve::openapi(),
+        Command::Openapi => serve::openapi(output),
         command => {
             let session = Session::open(&global, need(&command)).await?;
             let done = Box::pin(on_server(command, &session)).await;

@@ -125,6 +125,7 @@ async fn examine(operator: &Client, home: &Home, agents: usize, played: Played) 
         refusals: played.outcomes.refusals,
         supersessions: played.outcomes.supersessions,
         audit,
+        flags: home.flags(),
     })
 }
 

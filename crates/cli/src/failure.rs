@@ -114,7 +114,8 @@ impl Failure {
             Self::Refused(problem) => exit_status_of(problem.code),
             Self::Core(error) => exit_status_of(error.code),
             Self::Unreachable { .. } | Self::NoServer { .. } => EXIT_RETRY,
-            Self::Config(_) | Self::Server(_) => EXIT_CONFIG,
+            Self::Config(_) => EXIT_CONFIG,
+            Self::Server(error) => exit_status_of_server(error),
             Self::Usage(_) | Self::Trajectory(_) | Self::Start { .. } => EXIT_USAGE,
             Self::Foreign { .. }
             | Self::Verdict(_)
@@ -132,6 +133,9 @@ impl Failure {
             Self::Core(error) => Some(error.code.advice().to_owned()),
             Self::Unreachable { .. } => {
                 Some("Check the address, or that the server runs; then give the command again.".to_owned())
+            }
+            Self::Server(sillok_server::Error::Locked { .. }) => {
+                Some("Wait until the other process ends, or speak to it with --url.".to_owned())
             }
             Self::NoServer { .. } => Some("Start one with `sillok serve`, or name one with --url.".to_owned()),
             _ => None,
@@ -156,6 +160,17 @@ fn refusal_advice(problem: &Problem) -> String {
         advice += &format!(" The limit of {} is {}.", limit.name, limit.value);
     }
     advice
+}
+
+/// The exit status when a server does not start, or fails, in this process.
+const fn exit_status_of_server(error: &sillok_server::Error) -> u8 {
+    use sillok_server::Error as E;
+    match error {
+        E::Locked { .. } => EXIT_RETRY,
+        E::Config(_) | E::NewerFormat { .. } | E::Foreign { .. } | E::File { .. } | E::Listen { .. } => EXIT_CONFIG,
+        E::Store { .. } | E::Index { .. } => EXIT_VERDICT,
+        E::Node(error) => exit_status_of(error.code),
+    }
 }
 
 /// The exit status of a refusal with this code.
@@ -202,6 +217,8 @@ mod tests {
             .collect();
         assert_eq!(retryable, ["fenced", "busy", "unavailable", "outcome_unknown"]);
         assert_eq!(Failure::NoServer { data: "d".into() }.exit_status(), EXIT_RETRY);
+        let locked = sillok_server::Error::Locked { path: "d".into() };
+        assert_eq!(Failure::Server(locked).exit_status(), EXIT_RETRY);
     }
 
     #[test]
@@ -212,6 +229,8 @@ mod tests {
         assert_eq!(Failure::Usage("u".into()).exit_status(), EXIT_USAGE);
         assert_eq!(Failure::Config("c".into()).exit_status(), EXIT_CONFIG);
         assert_eq!(Failure::Verdict("no".into()).exit_status(), EXIT_VERDICT);
+        let newer = sillok_server::Error::NewerFormat { path: "d".into(), found: 9, supported: 1 };
+        assert_eq!(Failure::Server(newer).exit_status(), EXIT_CONFIG);
     }
 
     #[test]

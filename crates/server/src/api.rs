@@ -27,14 +27,14 @@ pub use entry::{
     Episode, History, HistoryQuery, Lifecycle, Link, NewEntry, PutEntry, Skill, Supersede, Superseded, Trust, VerificationRef,
     VersionView,
 };
-pub use event::{EventView, TailItem, TailQuery};
+pub use event::{EventView, TailItem, TailQuery, body_json};
 pub use page::{ListQuery, Page, ScopeQuery};
 pub use problem::{Current, Limit, Problem};
 pub use recall::{Gate, RecallAnswer, RecallRequest, RecallResult, Score};
 pub use record::{
     AppendLogs, AppendMemoryEvent, AppendSnapshot, Appended, LogRecord, RecordQuery, RecordSort, RecordView,
 };
-pub use status::{AuditAnswer, AuditDifference, JobView, StatusView};
+pub use status::{AuditAnswer, AuditDifference, AuditRequest, JobView, StatusView};
 pub use task::{ArchiveTask, ClearStuck, CloseTask, MarkStuck, OpenTask, TaskChanged, TaskView};
 pub use token::{MintToken, RevokeToken, TokenMinted, TokenRevoked, TokenView};
 pub use verification::{

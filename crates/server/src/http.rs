@@ -30,7 +30,7 @@ use tokio::sync::watch;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::composition::Store;
-use crate::config::ServerConfig;
+use crate::config::{Config, ServerConfig};
 use crate::secrets::TokenKey;
 use auth::Sessions;
 use errors::Refusal;
@@ -47,6 +47,7 @@ pub struct App {
 
 struct Inner {
     node: Node<Store>,
+    store: Store,
     name: String,
     config: ServerConfig,
     key: TokenKey,
@@ -62,36 +63,38 @@ struct Inner {
 }
 
 impl App {
-    /// The state of an interface to `node`, whose name is `name`. Tails end when `stopping` says so.
+    /// The state of an interface to `node`, which runs on `store`. Tails end when `stopping` says so.
     #[must_use]
     pub fn new(
         node: Node<Store>,
-        name: String,
-        config: ServerConfig,
+        store: Store,
+        config: &Config,
         key: TokenKey,
         stopping: watch::Receiver<bool>,
     ) -> Self {
-        let started_ms = node.ports().clock.monotonic_ms();
-        let sessions = Sessions::new(&config);
-        Self {
-            inner: Arc::new(Inner {
-                node,
-                name,
-                config,
-                key,
-                sessions,
-                counters: HttpCounters::default(),
-                in_flight: AtomicUsize::new(0),
-                bodies_bytes: AtomicUsize::new(0),
-                audit: tokio::sync::Mutex::new(()),
-                stopping,
-                started_ms,
-            }),
-        }
+        let inner = Inner {
+            started_ms: node.ports().clock.monotonic_ms(),
+            node,
+            store,
+            name: config.node.name.clone(),
+            config: config.server.clone(),
+            key,
+            sessions: Sessions::new(&config.server),
+            counters: HttpCounters::default(),
+            in_flight: AtomicUsize::new(0),
+            bodies_bytes: AtomicUsize::new(0),
+            audit: tokio::sync::Mutex::new(()),
+            stopping,
+        };
+        Self { inner: Arc::new(inner) }
     }
 
     fn node(&self) -> &Node<Store> {
         &self.inner.node
+    }
+
+    fn store(&self) -> &Store {
+        &self.inner.store
     }
 
     fn reader(&self) -> &Reader<Store> {

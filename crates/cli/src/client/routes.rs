@@ -7,7 +7,7 @@ use serde_json::Value;
 use sillok_core::id::{EntryId, RecordId, VerificationId};
 use sillok_core::scope::Scope;
 use sillok_server::api::{
-    AmendEntry, AppendLogs, AppendSnapshot, Appended, ArchiveTask, AuditAnswer, ClearStuck, CloseTask,
+    AmendEntry, AppendLogs, AppendSnapshot, Appended, ArchiveTask, AuditAnswer, AuditRequest, ClearStuck, CloseTask,
     EntryQuery, EntryView, EntryWritten, History, ListQuery, MarkStuck, MintToken, OpenTask, Page,
     Promotion, PromotionQuery, PromotionState, PutEntry, RecallAnswer, RecallRequest, RecordQuery,
     RecordVerification, RecordView, RevokeToken, ScopeQuery, StatusView, Supersede, Superseded,
@@ -161,7 +161,7 @@ impl Client {
     /// # Errors
     /// [`Failure`]
     pub async fn audit(&self) -> Result<AuditAnswer, Failure> {
-        self.ask("/v1/audit/verify", &Nothing {}).await
+        self.ask_long("/v1/audit/verify", &AuditRequest {}).await
     }
 
     /// What the server is doing.

@@ -50,6 +50,12 @@ impl Home {
         Ok(Self { data, folder, project, own })
     }
 
+    /// The flags by which later commands find the data directory; none for the demo's own.
+    #[must_use]
+    pub fn flags(&self) -> String {
+        if self.own { String::new() } else { format!(" --data {}", self.data.path().display()) }
+    }
+
     /// Leaves a note, so that commands without flags find the demo's project, and its data
     /// directory when that is the demo's own.
     ///

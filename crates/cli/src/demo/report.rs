@@ -65,6 +65,9 @@ pub struct Report {
     pub supersessions: Vec<Supersession>,
     /// The audit's answer.
     pub audit: AuditAnswer,
+    /// The flags that later commands need to find the data directory; empty when they find it.
+    #[serde(skip)]
+    pub flags: String,
 }
 
 /// What one agent did.

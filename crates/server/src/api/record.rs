@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use sillok_actors::reads::StagedRecord;
 use sillok_core::command::Command;
 use sillok_core::entry::Metadata;
 use sillok_core::error::Error;
@@ -237,4 +238,29 @@ pub struct RecordView {
     pub command: CommandId,
     /// How many secrets were masked in it.
     pub masked: u32,
+}
+
+impl From<StagedRecord> for RecordView {
+    fn from(record: StagedRecord) -> Self {
+        let (sort, level, trigger, event_type) = match record.kind {
+            RecordKind::Log { level } => (RecordSort::Log, Some(level), None, None),
+            RecordKind::Snapshot { trigger } => (RecordSort::Snapshot, None, Some(trigger), None),
+            RecordKind::MemoryEvent { event_type } => (RecordSort::MemoryEvent, None, None, Some(event_type)),
+        };
+        Self {
+            seq: record.id.seq,
+            id: record.id,
+            sort,
+            level,
+            trigger,
+            event_type,
+            content: record.content,
+            metadata: raw_metadata(&record.metadata),
+            time: record.time,
+            recorded_at: record.staged_at,
+            author: record.actor.into(),
+            command: record.command,
+            masked: record.masked,
+        }
+    }
 }

@@ -64,6 +64,11 @@ pub struct JobView {
     pub halted: bool,
 }
 
+/// Asks for an audit of everything.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AuditRequest {}
+
 /// The verdict of an audit.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct AuditAnswer {

@@ -48,7 +48,7 @@ fn headline(report: &Report, style: Style) -> Option<String> {
     let mut text = format!(
         "{}\n{} agents worked at once, {work}.\nThey logged every step; only what was verified was published, once, with its sources.",
         style.bold("Sillok: what the agents learnt"),
-        report.agents,
+        counted(report.agents as u64, "agent"),
     );
     if let Some(note) = &report.note {
         text += &format!("\n{}", style.bold(note));
@@ -104,11 +104,22 @@ fn published(report: &Report, style: Style) -> Option<String> {
     }
     if !report.findings.is_empty() {
         lines.push(format!(
-            "{} entries made, {} findings merged into one that was there, {} episodes ({} linked to another)",
-            report.published, report.merged, report.episodes, report.linked_episodes
+            "{} made, {} merged into an entry that was there, {} ({} of them linked to another)",
+            counted_entries(report.published),
+            counted(report.merged, "finding"),
+            counted(report.episodes as u64, "episode"),
+            report.linked_episodes
         ));
     }
     section(style, &format!("What was published in {}", report.scope), lines)
+}
+
+fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+fn counted_entries(count: u64) -> String {
+    if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") }
 }
 
 fn finding_line(finding: &Finding, style: Style) -> String {
@@ -124,7 +135,7 @@ fn finding_line(finding: &Finding, style: Style) -> String {
 
 fn recalled(report: &Report, style: Style) -> Option<String> {
     let recall = report.recall.as_ref()?;
-    let mut lines = vec![format!("\"{}\" gave {} results, the best first:", recall.query, recall.results.len())];
+    let mut lines = vec![format!("\"{}\" gave {}, the best first:", recall.query, counted(recall.results.len() as u64, "result"))];
     let shown = recall.results.iter().take(RESULTS_SHOWN_MAX).zip(1..);
     lines.extend(shown.map(|(result, place)| recall::describe(style, place, result)));
     section(style, &format!("What {} recalled before it began", recall.agent), lines)
@@ -178,14 +189,12 @@ fn lasting(report: &Report, style: Style) -> Option<String> {
 fn next(report: &Report, style: Style) -> Option<String> {
     let query = report.recall.as_ref().map(|recall| recall.query.as_str());
     let query = query.or_else(|| report.agent_details.first().map(|agent| agent.title.as_str())).unwrap_or("anything");
-    let mut lines = vec![style.name(&format!("sillok recall \"{}\"", query.replace('"', "")))];
-    if let Some(agent) = report.agent_details.first() {
-        lines.push(style.name(&format!("sillok log list --scope {}", agent.task)));
-    }
-    if let Some(done) = report.supersessions.first() {
-        lines.push(style.name(&format!("sillok history {}", done.old)));
-    }
-    lines.push(style.name("sillok audit verify"));
+    let mut commands = vec![format!("recall \"{}\"", query.replace('"', ""))];
+    commands.extend(report.agent_details.first().map(|agent| format!("log list --scope {}", agent.task)));
+    commands.extend(report.supersessions.first().map(|done| format!("history {}", done.old)));
+    commands.push("audit verify".to_owned());
+    let full = |command: &String| style.name(&format!("sillok {command}{}", report.flags));
+    let mut lines: Vec<String> = commands.iter().map(full).collect();
     lines.push(format!("server {}", style.name(&report.address)));
     lines.push(format!("data   {}", report.data.display()));
     section(style, "Where to look next", lines)

@@ -155,7 +155,8 @@ fn report() -> Report {
             new_text: "Read every line.".to_owned(),
             reason: "It was too short.".to_owned(),
         }],
-        audit: AuditAnswer { ok: true, scopes: 4, events: 60, difference: None },
+        audit: AuditAnswer { ok: true, scopes: 4, events: 60, rows: 90, commands: 30, difference: None },
+        flags: " --data data/demo".to_owned(),
     }
 }
 
@@ -188,6 +189,7 @@ fn a_loss_and_a_difference_stand_out() {
         scope: Some(scope("")),
         seq: None,
         key: None,
+        family: "e".to_owned(),
         what: "the chain does not hold".to_owned(),
     });
     let page = page::render(&lost, Style { colour: true });

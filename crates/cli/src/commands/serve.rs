@@ -1,0 +1,116 @@
+//! `serve`, `status` and `openapi`
+
+use serde_json::{Value, json};
+use sillok_server::Server;
+
+use crate::args::{Global, Serve};
+use crate::data_directory::{Context, DataDirectory};
+use crate::failure::Failure;
+use crate::output::{Output, Style, note, one_line, print};
+use crate::session::Session;
+use crate::settings;
+
+/// Carries out `serve`: until Ctrl-C, or a request to terminate.
+///
+/// # Errors
+/// [`Failure::Server`]
+pub async fn run(global: &Global, serve: &Serve) -> Result<(), Failure> {
+    let flags: Vec<(&str, String)> =
+        serve.address.iter().map(|address| ("server.address", address.to_string())).collect();
+    let config = settings::load(global, &flags)?.config;
+    let data = DataDirectory::at(&config.server.data);
+    let server = Box::pin(Server::start(config)).await?;
+    if data.path() == DataDirectory::default_one().path() {
+        // From now on commands without flags speak about this directory, not about a demo's.
+        let before = data.context()?;
+        if before.data.is_some() {
+            data.set_context(&Context { data: None, ..before })?;
+        }
+    }
+    let ready = json!({ "url": server.url(), "data": data.path(), "pid": std::process::id() });
+    if global.json {
+        print(&ready.to_string())?;
+    } else {
+        note(&format!(
+            "serving {} at {}\nthe administrator's token is in {}",
+            data.path().display(),
+            server.url(),
+            server.admin_token_file().display()
+        ));
+    }
+    Box::pin(server.run(asked_to_stop())).await?;
+    Ok(())
+}
+
+/// Completes when the user or the system asks the process to end.
+async fn asked_to_stop() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+            let _ = tokio::signal::ctrl_c().await;
+            return;
+        };
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminate.recv() => {}
+        }
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = tokio::signal::ctrl_c().await;
+    }
+}
+
+/// Carries out `status`.
+///
+/// # Errors
+/// [`Failure`]
+pub async fn status(session: &Session) -> Result<(), Failure> {
+    let status = session.client.status().await?;
+    session.output.show(&status, |style| {
+        let document = serde_json::to_value(&status).expect("plain data is JSON");
+        format!("{}\n{}", style.name(session.client.base()), describe(style, &document))
+    })
+}
+
+/// A JSON object, a line for each field, and a line for each object of a list in it.
+fn describe(style: Style, document: &Value) -> String {
+    let fields = document.as_object().into_iter().flatten();
+    let mut lines = Vec::new();
+    for (name, value) in fields {
+        let label = style.dim(&format!("{:18}", name.replace('_', " ")));
+        match value {
+            Value::Array(items) => {
+                lines.push(format!("{label} {}", items.len()));
+                lines.extend(items.iter().map(|item| format!("  {}", one_line(&item.to_string(), 200))));
+            }
+            Value::String(text) => lines.push(format!("{label} {}", one_line(text, 100))),
+            other => lines.push(format!("{label} {other}")),
+        }
+    }
+    lines.join("\n")
+}
+
+/// Carries out `openapi`: the document of this very build.
+///
+/// # Errors
+/// When standard output is closed.
+pub fn openapi(output: Output) -> Result<(), Failure> {
+    let document = serde_json::to_value(sillok_server::openapi()).expect("a document is JSON");
+    Output { json: true, ..output }.show(&document, |_| String::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_a_line_for_each_field() {
+        let document = json!({ "events": 3, "node": "n", "promotions": [{ "source": "org/a" }] });
+        let text = describe(Style::default(), &document);
+        assert_eq!(text.lines().count(), 4);
+        assert!(text.contains("events             3"));
+        assert!(text.contains("  {\"source\":\"org/a\"}"));
+    }
+}

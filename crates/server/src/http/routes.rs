@@ -1,0 +1,70 @@
+//! The routes, each said once: to the router and to the document alike.
+//!
+//! Owns the list. Handlers lie in one file for each family, and hold nothing but the way from a
+//! request to a command or a read, and back.
+
+mod entries;
+mod events;
+mod node;
+mod recall;
+mod staging;
+mod tasks;
+mod tokens;
+mod verifications;
+
+use sillok_core::error::{Error, ErrorCode};
+use sillok_core::principal::Principal;
+use sillok_core::scope::ScopePrefix;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::{App, document};
+
+/// Rows of a page whose size is not asked for.
+const PAGE_ROWS: usize = 100;
+
+/// Every route, with what it says of itself.
+pub(super) fn all() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(document::empty())
+        .routes(routes!(tasks::open, tasks::list))
+        .routes(routes!(tasks::show))
+        .routes(routes!(tasks::mark_stuck))
+        .routes(routes!(tasks::clear_stuck))
+        .routes(routes!(tasks::close))
+        .routes(routes!(tasks::archive))
+        .routes(routes!(staging::append_logs))
+        .routes(routes!(staging::append_snapshot))
+        .routes(routes!(staging::append_memory_event))
+        .routes(routes!(staging::list))
+        .routes(routes!(staging::show))
+        .routes(routes!(verifications::record, verifications::list))
+        .routes(routes!(verifications::promotion))
+        .routes(routes!(entries::put))
+        .routes(routes!(entries::amend))
+        .routes(routes!(entries::supersede))
+        .routes(routes!(entries::show))
+        .routes(routes!(entries::history))
+        .routes(routes!(recall::recall))
+        .routes(routes!(events::list))
+        .routes(routes!(events::tail))
+        .routes(routes!(tokens::mint, tokens::list))
+        .routes(routes!(tokens::revoke))
+        .routes(routes!(node::audit))
+        .routes(routes!(node::status))
+        .routes(routes!(node::live))
+        .routes(routes!(node::ready))
+        .routes(routes!(node::metrics))
+        .routes(routes!(node::document))
+}
+
+/// Checks that a principal may read everything under a prefix.
+fn authorize_under(principal: &Principal, under: &ScopePrefix) -> Result<(), Error> {
+    if principal.prefix.covers_prefix(under) {
+        return Ok(());
+    }
+    Err(Error::forbidden("token/scope", format!("the token of {} does not cover {under}", principal.actor)))
+}
+
+fn not_found(what: &str) -> Error {
+    Error::new(ErrorCode::NotFound, format!("there is no {what}, or it is not visible to the token"))
+}

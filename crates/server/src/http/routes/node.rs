@@ -1,0 +1,125 @@
+//! Routes of the server itself: whether it is well, what it does, and whether its store holds.
+
+use std::sync::atomic::Ordering;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::IntoResponse;
+use sillok_actors::audit::{self, Difference};
+use sillok_core::error::{Error, ErrorCode};
+use sillok_core::scope::ScopePrefix;
+use sillok_store::Store as _;
+
+use super::authorize_under;
+use crate::api::{AuditAnswer, AuditDifference, AuditRequest, JobView, StatusView};
+use crate::http::command::Reply;
+use crate::http::extract::{Ask, Caller};
+use crate::http::{App, Refusal, document, metrics};
+
+/// What a caller is told to wait while another audit runs.
+const AUDIT_RETRY_AFTER_MS: u64 = 1_000;
+
+/// Check that everything that is stored follows from the events. Only for a token that covers everything.
+#[utoipa::path(post, path = "/v1/audit/verify", tag = "node", operation_id = "verify_audit",
+    request_body = AuditRequest,
+    responses((status = 200, description = "The verdict.", body = AuditAnswer)),
+    extensions(("x-sillok-access" = json!(["read"]))))]
+pub(super) async fn audit(State(app): State<App>, ask: Ask<AuditRequest>) -> Reply<AuditAnswer> {
+    authorize_under(&ask.session.principal, &ScopePrefix::All)?;
+    let _alone = app
+        .inner
+        .audit
+        .try_lock()
+        .map_err(|_| Error::busy("another audit is under way", AUDIT_RETRY_AFTER_MS))?;
+    let report = audit::verify(app.store(), &|_| ()).await?;
+    Ok(Json(AuditAnswer {
+        ok: report.is_ok(),
+        scopes: report.scopes,
+        events: report.events,
+        rows: report.rows,
+        commands: report.commands,
+        difference: report.first.map(shown),
+    }))
+}
+
+fn shown(difference: Difference) -> AuditDifference {
+    let Difference { scope, seq, family, key, what } = difference;
+    AuditDifference { scope, seq, family, key, what }
+}
+
+/// Show what the node is doing.
+#[utoipa::path(get, path = "/v1/status", tag = "node", operation_id = "status",
+    responses((status = 200, description = "What it does.", body = StatusView)),
+    extensions(("x-sillok-access" = json!(["read"]))))]
+pub(super) async fn status(State(app): State<App>, Caller(session): Caller) -> Reply<StatusView> {
+    let store = app.reader().status().await?;
+    let node = app.node().metrics();
+    let covered = app.node().waiting_jobs().into_iter().filter(|waiting| session.principal.prefix.covers(&waiting.job.source));
+    let promotions = covered.map(|waiting| JobView {
+        source: waiting.job.source,
+        verification: waiting.job.verification,
+        created_at: waiting.job.created_at,
+        attempts: waiting.attempts,
+        last_error: waiting.last_error.map(|error| error.to_string()),
+        halted: waiting.halted,
+    });
+    Ok(Json(StatusView {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        node: app.inner.name.clone(),
+        uptime_ms: app.clock().monotonic_ms().saturating_sub(app.inner.started_ms),
+        generation: store.generation,
+        scopes: store.scopes,
+        tasks: store.tasks,
+        events: store.events,
+        active_scopes: node.active_scopes,
+        queued_commands: node.queued_commands,
+        batches: node.batches,
+        commands: node.commands,
+        index_stored: store.index.stored,
+        index_pending: store.index.pending,
+        space: store.space.0,
+        promotions: promotions.collect(),
+    }))
+}
+
+/// Tell that the process lives.
+#[utoipa::path(get, path = "/livez", tag = "node", operation_id = "live",
+    responses((status = 200, description = "It lives.", body = String, content_type = "text/plain")),
+    extensions(("x-sillok-access" = json!(["public"]))))]
+pub(super) async fn live() -> &'static str {
+    "ok\n"
+}
+
+/// Tell whether requests are taken: the store answers, and the server is not about to stop.
+#[utoipa::path(get, path = "/readyz", tag = "node", operation_id = "ready",
+    responses((status = 200, description = "It is ready.", body = String, content_type = "text/plain")),
+    extensions(("x-sillok-access" = json!(["public"]))))]
+pub(super) async fn ready(State(app): State<App>) -> Result<&'static str, Refusal> {
+    if app.is_stopping() {
+        return Err(Error::new(ErrorCode::Unavailable, "the server stops").into());
+    }
+    match app.store().begin().await {
+        Ok(_) => Ok("ok\n"),
+        Err(error) => Err(Error::new(ErrorCode::Unavailable, error.to_string()).into()),
+    }
+}
+
+/// Show counters in the text format of Prometheus.
+#[utoipa::path(get, path = "/metrics", tag = "node", operation_id = "metrics",
+    responses((status = 200, description = "The counters.", body = String, content_type = "text/plain")),
+    extensions(("x-sillok-access" = json!(["public"]))))]
+pub(super) async fn metrics(State(app): State<App>) -> impl IntoResponse {
+    let index = app.node().ports().index.stats().await.ok();
+    let in_flight = app.inner.in_flight.load(Ordering::Relaxed);
+    let text = metrics::show(&app.inner.counters, in_flight, &app.node().metrics(), index);
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text)
+}
+
+/// Show this document.
+#[utoipa::path(get, path = "/v1/openapi.json", tag = "node", operation_id = "openapi",
+    responses((status = 200, description = "The document.", body = Object)),
+    extensions(("x-sillok-access" = json!(["public"]))))]
+pub(super) async fn document() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], document::text())
+}

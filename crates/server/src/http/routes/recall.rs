@@ -1,0 +1,60 @@
+//! The route of recall.
+
+use axum::Json;
+use axum::extract::State;
+use sillok_actors::reads::{self, RecallQuery};
+use sillok_core::permission::authorize_read;
+use sillok_core::scope::Scope;
+
+use crate::api::{Gate, RecallAnswer, RecallRequest, RecallResult, Score};
+use crate::http::App;
+use crate::http::command::Reply;
+use crate::http::extract::Ask;
+
+/// Ask the published store, in a scope and all that lie above it.
+#[utoipa::path(post, path = "/v1/recall", tag = "recall", operation_id = "recall", request_body = RecallRequest,
+    responses((status = 200, description = "What was found, the best first.", body = RecallAnswer)),
+    extensions(("x-sillok-access" = json!(["read"]))))]
+pub(super) async fn recall(State(app): State<App>, ask: Ask<RecallRequest>) -> Reply<RecallAnswer> {
+    let scope = Scope::parse(&ask.body.scope)?;
+    authorize_read(&ask.session.principal, &scope)?;
+    let query = RecallQuery {
+        scope,
+        text: ask.body.query,
+        limit: ask.body.limit,
+        tables: ask.body.tables,
+        failures_only: ask.body.failures_only,
+        confidence_min: ask.body.confidence_min,
+    };
+    let answer = app.reader().recall(query).await?;
+    let results = answer.results.into_iter().map(shown).collect();
+    Ok(Json(RecallAnswer { results, by_meaning: answer.by_meaning }))
+}
+
+fn shown(found: reads::Recalled) -> RecallResult {
+    let (head, score) = (found.head, found.score);
+    RecallResult {
+        entry: head.id,
+        kind: head.table.kind(),
+        table: head.table,
+        status: head.status,
+        content: found.version.content,
+        data_marked_text: found.data,
+        version: head.version,
+        citations: head.citations.into_iter().map(Into::into).collect(),
+        score: Score {
+            total: score.total,
+            similarity: score.similarity,
+            confidence: score.confidence,
+            relevance: score.relevance,
+            recency: score.recency,
+            vector_rank: found.found.vector_rank,
+            text_rank: found.found.text_rank,
+        },
+        binding: head.binding.into(),
+        gate: match found.gate {
+            reads::Gate::Unverifiable => Gate::Unverifiable,
+        },
+        scope: head.scope,
+    }
+}

@@ -1,0 +1,141 @@
+//! A server from start to end: listening, announcing itself, and stopping in order.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use axum::serve::ListenerExt;
+use sillok_actors::Node;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::Error;
+use crate::composition::{OpenData, Store, ensure_administrator, open_data_dir, start_node};
+use crate::config::Config;
+use crate::data_directory::{Announcement, ServerFile};
+use crate::http::{App, router};
+
+/// A server that listens. Requests wait until [`run`](Self::run) is called.
+pub struct Server {
+    config: Config,
+    data: OpenData,
+    node: Node<Store>,
+    listener: TcpListener,
+    address: SocketAddr,
+    /// Taken back when the server ends.
+    announcement: Announcement,
+}
+
+impl Server {
+    /// Opens the data directory, starts the node and listens.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] and [`Error::NewerFormat`] at once, [`Error::Listen`], and what else stands
+    /// in the way. Nothing runs then.
+    pub async fn start(config: Config) -> Result<Self, Error> {
+        let data = open_data_dir(&config).await?;
+        ensure_administrator(&data).await?;
+        let failed = |source| Error::Listen { address: config.server.address, source };
+        let listener = TcpListener::bind(config.server.address).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let node = start_node(&data, &config).await?;
+        let announcement = data.directory.announce(&ServerFile {
+            url: url(address),
+            address,
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        })?;
+        Ok(Self { config, data, node, listener, address, announcement })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The base of its URLs.
+    #[must_use]
+    pub fn url(&self) -> String {
+        url(self.address)
+    }
+
+    /// The file with the administrator's token.
+    #[must_use]
+    pub fn admin_token_file(&self) -> PathBuf {
+        self.data.directory.admin_token_file()
+    }
+
+    /// The node behind it, for who runs a server in its own process.
+    #[must_use]
+    pub const fn node(&self) -> &Node<Store> {
+        &self.node
+    }
+
+    /// Serves until `shutdown` completes: then takes no further connection, ends tails, finishes
+    /// what is under way, and stops the node.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub async fn run(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), Error> {
+        let Self { config, data, node, listener, announcement, .. } = self;
+        let (stop, stopping) = watch::channel(false);
+        let key = data.directory.token_key()?;
+        let app = App::new(node.clone(), data.store.clone(), &config, key, stopping.clone());
+        let listener = listener.tap_io(|stream| {
+            // Without it every small answer waits for the client's next packet.
+            if let Err(error) = stream.set_nodelay(true) {
+                tracing::debug!(%error, "a connection keeps its delay");
+            }
+        });
+        let stopped = wait_for(stopping);
+        let serving = axum::serve(listener, router(app)).with_graceful_shutdown(stopped);
+        let mut serving = tokio::spawn(async move { serving.await });
+        shutdown.await;
+        stop.send_replace(true);
+        let patience = Duration::from_millis(config.server.shutdown_ms_max);
+        if tokio::time::timeout(patience, &mut serving).await.is_err() {
+            tracing::warn!("some connections did not end in time");
+            serving.abort();
+        }
+        node.shutdown().await;
+        drop(announcement);
+        Ok(())
+    }
+}
+
+async fn wait_for(mut stopping: watch::Receiver<bool>) {
+    // The sender is gone only when the server is.
+    let _ = stopping.wait_for(|stop| *stop).await;
+}
+
+/// Starts a server and serves until `shutdown` completes.
+///
+/// # Errors
+/// As [`Server::start`] and [`Server::run`].
+pub async fn serve(config: Config, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), Error> {
+    Server::start(config).await?.run(shutdown).await
+}
+
+/// The base of the URLs of a server that listens at an address, as a client on this machine uses it.
+fn url(address: SocketAddr) -> String {
+    let ip = match address.ip() {
+        std::net::IpAddr::V4(ip) if ip.is_unspecified() => std::net::Ipv4Addr::LOCALHOST.into(),
+        std::net::IpAddr::V6(ip) if ip.is_unspecified() => std::net::Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    format!("http://{}", SocketAddr::new(ip, address.port()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_on_this_machine_can_use_the_announced_url() {
+        assert_eq!(url("0.0.0.0:7411".parse().unwrap()), "http://127.0.0.1:7411");
+        assert_eq!(url("[::]:7411".parse().unwrap()), "http://[::1]:7411");
+        assert_eq!(url("10.0.0.7:80".parse().unwrap()), "http://10.0.0.7:80");
+    }
+}
