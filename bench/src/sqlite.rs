@@ -97,6 +97,7 @@ fn queued(scale: &Scale, group: usize) -> Result<Measured, Error> {
 
 fn write_on(path: &Path, gauge: &Gauge, texts: &Texts, lane: usize, group: usize) -> Result<(), Error> {
     let mut connection = open(path)?;
+    let scope = i64::try_from(lane).expect("lanes are few");
     let mut next = lane * 31;
     while gauge.is_on() {
         let sent = Instant::now();
@@ -105,7 +106,7 @@ fn write_on(path: &Path, gauge: &Gauge, texts: &Texts, lane: usize, group: usize
             let mut insert = transaction.prepare_cached(INSERT)?;
             for _ in 0..group {
                 let command = command_id();
-                insert.execute(params![lane, command.as_bytes(), texts.get(next)])?;
+                insert.execute(params![scope, command.as_bytes(), texts.get(next)])?;
                 next += 1;
             }
         }

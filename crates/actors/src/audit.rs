@@ -22,9 +22,6 @@ pub(crate) mod elsewhere;
 pub(crate) mod fold;
 mod outbox;
 pub(crate) mod scope;
-#[cfg(test)]
-mod tests;
-
 pub use elsewhere::is_operators;
 
 /// What an audit found.

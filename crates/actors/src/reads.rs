@@ -23,9 +23,6 @@ mod tail;
 mod tasks;
 mod tokens;
 
-#[cfg(test)]
-mod tests;
-
 pub use entries::{EntryView, History};
 pub use recall::{Gate, RecallAnswer, RecallQuery, Recalled};
 pub use records::{EventView, StagedRecord};

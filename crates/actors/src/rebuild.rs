@@ -16,7 +16,7 @@ use sillok_store::keys::{self, Family, ScopeKey};
 use sillok_store::{Error as StoreError, KeyRange, RangeOptions, Read, Store, Txn};
 
 use crate::audit::elsewhere::{is_explained, is_token_explained};
-use crate::audit::fold::{Fold, check_end, short_hash};
+use crate::audit::fold::{Fold, short_hash};
 use crate::audit::scope::{SOURCES, VIEW, between, differences, fold_events, nothing_between, place_of};
 use crate::audit::{OnProgress, Progress, Seen, Stop};
 use crate::documents;
@@ -77,7 +77,6 @@ impl<S: Store> Rebuild<'_, S> {
         while self.check_scope().await? {}
         self.seen = Seen::default();
         while self.write_scope().await? {}
-        self.remove_unexplained().await?;
         self.fill(index).await?;
         Ok(self.report)
     }
@@ -99,19 +98,13 @@ impl<S: Store> Rebuild<'_, S> {
         let here = next.as_ref().map(|(place, _)| &place.key);
         nothing_between(&mut txn, SOURCES, self.seen.last.as_ref(), here).await?;
         let Some((place, value)) = next else { return Ok(false) };
-        let fold = self.fold(&mut txn, &place).await?;
-        check_end(&fold, &place, &value)?;
+        let mut done = Progress { scopes: self.report.scopes, events: self.report.events, entries: 0 };
+        fold_events(&mut txn, &place, &value, &mut done, self.progress).await?;
+        (self.progress)(done);
+        self.report.events = done.events;
         self.seen.last = Some(place.key);
         self.report.scopes += 1;
         Ok(true)
-    }
-
-    async fn fold(&mut self, txn: &mut S::Txn, place: &Place) -> Result<Fold, Stop> {
-        let mut done = Progress { scopes: self.report.scopes, events: self.report.events, entries: 0 };
-        let fold = fold_events(txn, place, &mut done, self.progress).await?;
-        self.report.events = done.events;
-        (self.progress)(done);
-        Ok(fold)
     }
 
     /// Writes what differs in the view of the next scope. Whether there was one.
@@ -121,9 +114,9 @@ impl<S: Store> Rebuild<'_, S> {
         let here = next.as_ref().map(|(place, _)| place.key);
         let mut writer = Writer::new(self.store).await?;
         self.report.rows_removed += remove_between(&mut txn, &mut writer, self.seen.last, here).await?;
-        if let Some((place, _)) = &next {
-            let mut uncounted = Progress::default();
-            let fold = fold_events(&mut txn, place, &mut uncounted, &|_| {}).await?;
+        if let Some((place, value)) = &next {
+            let mut again = Progress::default();
+            let fold = fold_events(&mut txn, place, value, &mut again, &|_| {}).await?;
             self.report.rows += fold.rows.len() as u64;
             let mut wrong: BTreeMap<Vec<u8>, Seq> = BTreeMap::new();
             for (key, seq, _) in differences(&mut txn, place, &fold).await? {

@@ -1,7 +1,10 @@
 //! Tests of a whole node on the memory engine, through its public interface.
 
 mod admission;
+mod audit;
 mod faults;
 mod harness;
 mod protocol;
+mod reading;
 mod writing;
+mod world;

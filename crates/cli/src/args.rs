@@ -52,7 +52,13 @@ pub struct Global {
     #[arg(long, global = true, env = "SILLOK_URL", value_name = "URL")]
     pub url: Option<String>,
     /// Token to act with; otherwise the administrator's, from the data directory
-    #[arg(long, global = true, env = "SILLOK_TOKEN", hide_env_values = true, value_name = "TOKEN")]
+    #[arg(
+        long,
+        global = true,
+        env = "SILLOK_TOKEN",
+        hide_env_values = true,
+        value_name = "TOKEN"
+    )]
     pub token: Option<String>,
     /// File that holds the token
     #[arg(long, global = true, value_name = "FILE", conflicts_with = "token")]
@@ -188,15 +194,29 @@ mod tests {
     #[test]
     fn verify_runs_a_command_or_records() {
         let task = "org/a/project/b/worktree/c/task/d";
-        let run = parse(&format!("sillok verify --scope {task} -- sh -c true --json")).unwrap();
+        let run = parse(&format!(
+            "sillok verify --scope {task} -- sh -c true --json"
+        ))
+        .unwrap();
         assert!(!run.global.json, "what stands behind -- is the command's");
-        let Command::Verify(verify) = run.command else { panic!("it is a verify") };
+        let Command::Verify(verify) = run.command else {
+            panic!("it is a verify")
+        };
         assert_eq!(verify.command, ["sh", "-c", "true", "--json"]);
         let record = parse(&format!(
             "sillok verify record --scope {task} --source human_approved --run r"
         ));
-        assert!(matches!(record.unwrap().command, Command::Verify(Verify { record: Some(_), .. })));
-        assert!(parse(&format!("sillok verify --scope {task}")).is_err(), "a command is missing");
+        assert!(matches!(
+            record.unwrap().command,
+            Command::Verify(Verify {
+                record: Some(_),
+                ..
+            })
+        ));
+        assert!(
+            parse(&format!("sillok verify --scope {task}")).is_err(),
+            "a command is missing"
+        );
     }
 
     #[test]

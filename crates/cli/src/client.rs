@@ -31,7 +31,11 @@ pub struct RetryPolicy {
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self { attempts_max: 7, delay_ms_first: 100, delay_ms_max: 3_000 }
+        Self {
+            attempts_max: 7,
+            delay_ms_first: 100,
+            delay_ms_max: 3_000,
+        }
     }
 }
 
@@ -39,7 +43,9 @@ impl RetryPolicy {
     /// The delay behind the attempt with this number, from 1. `share` (0 to 1) spreads callers
     /// that failed at the same time: the delay lies between half and the whole.
     fn delay(&self, attempt: u32, asked_ms: Option<u64>, share: f64) -> Duration {
-        let doubled = self.delay_ms_first.saturating_mul(1 << attempt.saturating_sub(1).min(20));
+        let doubled = self
+            .delay_ms_first
+            .saturating_mul(1 << attempt.saturating_sub(1).min(20));
         let ms = doubled.max(asked_ms.unwrap_or(0)).min(self.delay_ms_max);
         let floor = asked_ms.unwrap_or(0).min(self.delay_ms_max);
         let spread = Duration::from_millis(ms).mul_f64(0.5 + share / 2.0);
@@ -70,7 +76,8 @@ impl Client {
     /// # Errors
     /// [`Failure::Config`] when the address is none.
     pub fn new(base: &str, token: Option<String>, retry: RetryPolicy) -> Result<Self, Failure> {
-        let url = Url::parse(base).map_err(|error| Failure::Config(format!("'{base}' is no address: {error}")))?;
+        let url = Url::parse(base)
+            .map_err(|error| Failure::Config(format!("'{base}' is no address: {error}")))?;
         if url.scheme() != "http" {
             let why = "this client speaks plain http; put a proxy that ends TLS in front of a remote server";
             return Err(Failure::Config(format!("'{base}' cannot be used: {why}")));
@@ -79,14 +86,25 @@ impl Client {
         if is_loopback(&url) {
             builder = builder.no_proxy();
         }
-        let http = builder.build().map_err(|source| unreachable(base, source))?;
-        Ok(Self { http, base: base.trim_end_matches('/').to_owned(), token, retry, answer_timeout: ANSWER_TIMEOUT })
+        let http = builder
+            .build()
+            .map_err(|source| unreachable(base, source))?;
+        Ok(Self {
+            http,
+            base: base.trim_end_matches('/').to_owned(),
+            token,
+            retry,
+            answer_timeout: ANSWER_TIMEOUT,
+        })
     }
 
     /// The same server with another token.
     #[must_use]
     pub fn with_token(&self, token: &str) -> Self {
-        Self { token: Some(token.to_owned()), ..self.clone() }
+        Self {
+            token: Some(token.to_owned()),
+            ..self.clone()
+        }
     }
 
     /// The server's address.
@@ -99,7 +117,11 @@ impl Client {
     ///
     /// # Errors
     /// [`Failure`]
-    pub async fn get<T: DeserializeOwned>(&self, path: &str, query: &impl Serialize) -> Result<T, Failure> {
+    pub async fn get<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        query: &impl Serialize,
+    ) -> Result<T, Failure> {
         let request = self.request(Method::GET, path).query(query);
         self.answer(request).await
     }
@@ -108,16 +130,28 @@ impl Client {
     ///
     /// # Errors
     /// [`Failure`]
-    pub async fn ask<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Failure> {
-        self.answer(self.request(Method::POST, path).json(body)).await
+    pub async fn ask<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, Failure> {
+        self.answer(self.request(Method::POST, path).json(body))
+            .await
     }
 
     /// Asks for work that may take the server long.
     ///
     /// # Errors
     /// [`Failure`]
-    pub async fn ask_long<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Failure> {
-        let patient = Self { answer_timeout: LONG_ANSWER_TIMEOUT, ..self.clone() };
+    pub async fn ask_long<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, Failure> {
+        let patient = Self {
+            answer_timeout: LONG_ANSWER_TIMEOUT,
+            ..self.clone()
+        };
         patient.ask(path, body).await
     }
 
@@ -125,9 +159,14 @@ impl Client {
     ///
     /// # Errors
     /// [`Failure`]
-    pub async fn write<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Failure> {
+    pub async fn write<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, Failure> {
         let request = self.request(Method::POST, path).json(body);
-        self.answer(request.header("Idempotency-Key", new_command_id().to_string())).await
+        self.answer(request.header("Idempotency-Key", new_command_id().to_string()))
+            .await
     }
 
     fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
@@ -139,7 +178,10 @@ impl Client {
     }
 
     /// Sends until the answer is final or the attempts are used up.
-    async fn answer<T: DeserializeOwned>(&self, request: reqwest::RequestBuilder) -> Result<T, Failure> {
+    async fn answer<T: DeserializeOwned>(
+        &self,
+        request: reqwest::RequestBuilder,
+    ) -> Result<T, Failure> {
         let request = request.timeout(self.answer_timeout);
         let mut attempt = 1;
         loop {
@@ -161,10 +203,20 @@ impl Client {
     }
 
     async fn attempt(&self, request: reqwest::RequestBuilder) -> Result<Vec<u8>, Failure> {
-        let response = request.send().await.map_err(|source| unreachable(&self.base, source))?;
+        let response = request
+            .send()
+            .await
+            .map_err(|source| unreachable(&self.base, source))?;
         let status = response.status();
-        let bytes = response.bytes().await.map_err(|source| unreachable(&self.base, source))?;
-        if status.is_success() { Ok(bytes.into()) } else { Err(self.refusal(status, &bytes)) }
+        let bytes = response
+            .bytes()
+            .await
+            .map_err(|source| unreachable(&self.base, source))?;
+        if status.is_success() {
+            Ok(bytes.into())
+        } else {
+            Err(self.refusal(status, &bytes))
+        }
     }
 
     fn parse<T: DeserializeOwned>(&self, bytes: &[u8]) -> Result<T, Failure> {
@@ -179,7 +231,10 @@ impl Client {
     }
 
     fn foreign(&self, what: String) -> Failure {
-        Failure::Foreign { url: self.base.clone(), what }
+        Failure::Foreign {
+            url: self.base.clone(),
+            what,
+        }
     }
 }
 
@@ -206,14 +261,18 @@ pub fn is_loopback(url: &Url) -> bool {
         Some("localhost") => true,
         Some(host) => {
             let bare = host.trim_start_matches('[').trim_end_matches(']');
-            bare.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+            bare.parse::<std::net::IpAddr>()
+                .is_ok_and(|ip| ip.is_loopback())
         }
         None => false,
     }
 }
 
 fn unreachable(base: &str, source: reqwest::Error) -> Failure {
-    Failure::Unreachable { url: base.to_owned(), source }
+    Failure::Unreachable {
+        url: base.to_owned(),
+        source,
+    }
 }
 
 /// A new command id: the time, and chance.
@@ -227,7 +286,9 @@ pub fn new_command_id() -> CommandId {
 /// The time by this machine's clock.
 #[must_use]
 pub fn now() -> Timestamp {
-    let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+    let since = std::time::SystemTime::UNIX_EPOCH
+        .elapsed()
+        .unwrap_or_default();
     Timestamp::from_ms(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 

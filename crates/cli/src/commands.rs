@@ -4,7 +4,10 @@
 
 use clap::CommandFactory;
 
-use crate::args::{Args, AuditCommand, Command, ConfigCommand, ImportCommand, LogCommand, TaskCommand, TokenCommand};
+use crate::args::{
+    Args, AuditCommand, Command, ConfigCommand, ImportCommand, LogCommand, TaskCommand,
+    TokenCommand,
+};
 use crate::failure::Failure;
 use crate::output::{Output, print};
 use crate::session::{Need, Session};
@@ -33,8 +36,12 @@ pub async fn run(args: Args) -> Result<(), Failure> {
         Command::Serve(serve) => serve::run(&global, &serve).await,
         Command::Demo(demo) => Box::pin(crate::demo::run(&global, &demo)).await,
         Command::Rebuild => audit::rebuild(&global, output).await,
-        Command::Audit(AuditCommand::Verify { offline: true }) => audit::offline(&global, output).await,
-        Command::Config(ConfigCommand::Show { origin }) => configuration::show(&global, output, origin),
+        Command::Audit(AuditCommand::Verify { offline: true }) => {
+            audit::offline(&global, output).await
+        }
+        Command::Config(ConfigCommand::Show { origin }) => {
+            configuration::show(&global, output, origin)
+        }
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "sillok", &mut script);

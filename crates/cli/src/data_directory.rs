@@ -42,7 +42,9 @@ impl DataDirectory {
     /// What is wrong with the configuration.
     pub fn resolve(global: &Global) -> Result<Self, Failure> {
         let loaded = settings::load(global, &[])?;
-        let configured = Self { path: loaded.config.server.data };
+        let configured = Self {
+            path: loaded.config.server.data,
+        };
         if loaded.origin.get("server.data") != Some(&Layer::Default) {
             return Ok(configured);
         }
@@ -53,7 +55,9 @@ impl DataDirectory {
     /// The directory that nobody names.
     #[must_use]
     pub fn default_one() -> Self {
-        Self { path: Config::default().server.data }
+        Self {
+            path: Config::default().server.data,
+        }
     }
 
     /// The directory at a path.
@@ -81,10 +85,14 @@ impl DataDirectory {
     pub fn context(&self) -> Result<Context, Failure> {
         let path = self.path.join("context.json");
         match std::fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice(&bytes)
-                .map_err(|error| Failure::Config(format!("{} is no context: {error}", path.display()))),
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
+                Failure::Config(format!("{} is no context: {error}", path.display()))
+            }),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Context::default()),
-            Err(source) => Err(Failure::Io { what: format!("{} cannot be read", path.display()), source }),
+            Err(source) => Err(Failure::Io {
+                what: format!("{} cannot be read", path.display()),
+                source,
+            }),
         }
     }
 
@@ -93,9 +101,16 @@ impl DataDirectory {
     /// # Errors
     /// [`Failure::Io`]
     pub fn set_context(&self, context: &Context) -> Result<(), Failure> {
-        let what = || format!("{} cannot be written", self.path.join("context.json").display());
+        let what = || {
+            format!(
+                "{} cannot be written",
+                self.path.join("context.json").display()
+            )
+        };
         let text = serde_json::to_string_pretty(context).expect("plain data is JSON");
-        let draft = self.path.join(format!("context.json.{}.tmp", std::process::id()));
+        let draft = self
+            .path
+            .join(format!("context.json.{}.tmp", std::process::id()));
         std::fs::create_dir_all(&self.path).map_err(Failure::io(what()))?;
         std::fs::write(&draft, text + "\n").map_err(Failure::io(what()))?;
         std::fs::rename(&draft, self.path.join("context.json")).map_err(Failure::io(what()))
@@ -113,8 +128,16 @@ impl DataDirectory {
     pub async fn server(&self) -> Option<String> {
         let bytes = std::fs::read(self.path.join("server.json")).ok()?;
         let file: ServerFile = serde_json::from_slice(&bytes).ok()?;
-        let client = reqwest::Client::builder().no_proxy().timeout(LIVENESS_TIMEOUT).build().ok()?;
-        let answer = client.get(format!("{}/livez", file.url)).send().await.ok()?;
+        let client = reqwest::Client::builder()
+            .no_proxy()
+            .timeout(LIVENESS_TIMEOUT)
+            .build()
+            .ok()?;
+        let answer = client
+            .get(format!("{}/livez", file.url))
+            .send()
+            .await
+            .ok()?;
         answer.status().is_success().then_some(file.url)
     }
 }
@@ -127,7 +150,10 @@ pub fn read_token(path: &Path) -> Result<Option<String>, Failure> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text.trim().to_owned())),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Failure::Config(format!("{} cannot be read: {error}", path.display()))),
+        Err(error) => Err(Failure::Config(format!(
+            "{} cannot be read: {error}",
+            path.display()
+        ))),
     }
 }
 
@@ -140,18 +166,31 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let data = DataDirectory::at(folder.path().join("new"));
         assert_eq!(data.context().unwrap(), Context::default());
-        let context = Context { scope: Some(Scope::parse("org/a").unwrap()), data: None };
+        let context = Context {
+            scope: Some(Scope::parse("org/a").unwrap()),
+            data: None,
+        };
         data.set_context(&context).unwrap();
         assert_eq!(data.context().unwrap(), context);
-        assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 1, "no draft is left");
+        assert_eq!(
+            std::fs::read_dir(data.path()).unwrap().count(),
+            1,
+            "no draft is left"
+        );
         std::fs::write(data.path().join("context.json"), "{\"scope\": \"no\"}").unwrap();
         assert!(matches!(data.context(), Err(Failure::Config(_))));
     }
 
     #[test]
     fn a_flag_names_the_directory() {
-        let global = Global { data: Some("/some/where".into()), ..Global::default() };
-        assert_eq!(DataDirectory::resolve(&global).unwrap().path(), Path::new("/some/where"));
+        let global = Global {
+            data: Some("/some/where".into()),
+            ..Global::default()
+        };
+        assert_eq!(
+            DataDirectory::resolve(&global).unwrap().path(),
+            Path::new("/some/where")
+        );
     }
 
     #[tokio::test]
@@ -163,8 +202,17 @@ mod tests {
         let address = listener.local_addr().unwrap();
         drop(listener);
         let url = format!("http://{address}");
-        let file = ServerFile { url, address, pid: 1, version: "0".to_owned() };
-        std::fs::write(folder.path().join("server.json"), serde_json::to_vec(&file).unwrap()).unwrap();
+        let file = ServerFile {
+            url,
+            address,
+            pid: 1,
+            version: "0".to_owned(),
+        };
+        std::fs::write(
+            folder.path().join("server.json"),
+            serde_json::to_vec(&file).unwrap(),
+        )
+        .unwrap();
         assert_eq!(data.server().await, None);
     }
 

@@ -45,12 +45,21 @@ const PAGE_RECORDS: usize = 1_000;
 pub async fn run(global: &Global, demo: &args::Demo) -> Result<(), Failure> {
     let output = Output::new(global.json);
     let agents = usize::from(demo.agents);
-    let name = if demo.trajectories.is_some() { "recorded" } else { "tally" };
+    let name = if demo.trajectories.is_some() {
+        "recorded"
+    } else {
+        "tally"
+    };
     let home = Home::prepare(global, name).await?;
     let spinner = progress::spinner("records acknowledged");
 
     let server = LocalServer::start(global, home.data.path(), demo.address).await?;
-    let stage = Stage::open(operator(&server, &home.data)?, home.project.clone(), spinner.clone()).await?;
+    let stage = Stage::open(
+        operator(&server, &home.data)?,
+        home.project.clone(),
+        spinner.clone(),
+    )
+    .await?;
     let played = match &demo.trajectories {
         Some(folder) => recorded_play::play(&stage, agents, folder, demo.assume).await?,
         None => sample_play::play(&stage, agents, &home.folder).await?,
@@ -68,7 +77,9 @@ pub async fn run(global: &Global, demo: &args::Demo) -> Result<(), Failure> {
 
     if demo.keep || (std::io::stdout().is_terminal() && !output.json) {
         note("\nThe server stays up until Ctrl-C.");
-        tokio::signal::ctrl_c().await.map_err(Failure::io("Ctrl-C cannot be heard"))?;
+        tokio::signal::ctrl_c()
+            .await
+            .map_err(Failure::io("Ctrl-C cannot be heard"))?;
     }
     server.stop().await?;
     verdict(&report)
@@ -76,18 +87,29 @@ pub async fn run(global: &Global, demo: &args::Demo) -> Result<(), Failure> {
 
 /// A free port again where one was asked for; else the same address.
 fn again(address: SocketAddr) -> SocketAddr {
-    if address.port() == 0 { SocketAddr::from((Ipv4Addr::LOCALHOST, 0)) } else { address }
+    if address.port() == 0 {
+        SocketAddr::from((Ipv4Addr::LOCALHOST, 0))
+    } else {
+        address
+    }
 }
 
 fn operator(server: &LocalServer, data: &DataDirectory) -> Result<Client, Failure> {
-    let missing = || Failure::Config(format!("{} holds no administrator's token", data.path().display()));
+    let missing = || {
+        Failure::Config(format!(
+            "{} holds no administrator's token",
+            data.path().display()
+        ))
+    };
     let token = data.admin_token()?.ok_or_else(missing)?;
     Client::new(server.url(), Some(token), RetryPolicy::default())
 }
 
 fn verdict(report: &Report) -> Result<(), Failure> {
     if report.records_acked != report.records_durable {
-        return Err(Failure::Verdict("not every acknowledged record was there after the restart".to_owned()));
+        return Err(Failure::Verdict(
+            "not every acknowledged record was there after the restart".to_owned(),
+        ));
     }
     if !report.audit_ok {
         return Err(Failure::Verdict("the audit found a difference".to_owned()));
@@ -96,7 +118,12 @@ fn verdict(report: &Report) -> Result<(), Failure> {
 }
 
 /// Counts, audits and describes what was played.
-async fn examine(operator: &Client, home: &Home, agents: usize, played: Played) -> Result<Report, Failure> {
+async fn examine(
+    operator: &Client,
+    home: &Home,
+    agents: usize,
+    played: Played,
+) -> Result<Report, Failure> {
     let mut records_durable = 0;
     for agent in &played.agents {
         records_durable += count_records(operator, &agent.task).await?;
@@ -130,7 +157,11 @@ async fn examine(operator: &Client, home: &Home, agents: usize, played: Played) 
 }
 
 async fn count_records(client: &Client, task: &Scope) -> Result<u64, Failure> {
-    let mut query = ListQuery { scope: task.to_string(), after: None, limit: Some(PAGE_RECORDS) };
+    let mut query = ListQuery {
+        scope: task.to_string(),
+        after: None,
+        limit: Some(PAGE_RECORDS),
+    };
     let mut count = 0;
     loop {
         let page = client.records(&query).await?;
@@ -143,7 +174,10 @@ async fn count_records(client: &Client, task: &Scope) -> Result<u64, Failure> {
 }
 
 /// The entries that the promotions made, read back.
-async fn findings(client: &Client, agents: &[report::AgentReport]) -> Result<Vec<Finding>, Failure> {
+async fn findings(
+    client: &Client,
+    agents: &[report::AgentReport],
+) -> Result<Vec<Finding>, Failure> {
     let mut findings = Vec::new();
     for (entry, (by, also_by)) in finders(agents) {
         let view = client.entry(entry).await?;

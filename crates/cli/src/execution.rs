@@ -46,19 +46,34 @@ pub struct Execution {
 /// # Errors
 /// [`Failure::Start`] when it cannot be started, [`Failure::Io`] when its output cannot be read.
 pub async fn run(words: &[String], dir: &Path, echo: Echo) -> Result<Execution, Failure> {
-    let (program, args) = words.split_first().ok_or_else(|| Failure::Usage("no command is given".to_owned()))?;
+    let (program, args) = words
+        .split_first()
+        .ok_or_else(|| Failure::Usage("no command is given".to_owned()))?;
     let started = Instant::now();
     let mut command = Command::new(program);
-    command.args(args).current_dir(dir).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    command
+        .args(args)
+        .current_dir(dir)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
     if echo == Echo::Silent {
         command.stdin(Stdio::null());
     }
-    let start = |source| Failure::Start { command: program.clone(), source };
+    let start = |source| Failure::Start {
+        command: program.clone(),
+        source,
+    };
     let mut child = command.spawn().map_err(start)?;
     let out = child.stdout.take().expect("standard output was piped");
     let err = child.stderr.take().expect("standard error was piped");
-    let output = collect(out, err, echo).await.map_err(Failure::io("the command's output cannot be read"))?;
-    let status = child.wait().await.map_err(Failure::io("the command's end cannot be told"))?;
+    let output = collect(out, err, echo)
+        .await
+        .map_err(Failure::io("the command's output cannot be read"))?;
+    let status = child
+        .wait()
+        .await
+        .map_err(Failure::io("the command's end cannot be told"))?;
     Ok(Execution {
         command: words.join(" "),
         exit_status: status.code(),
@@ -100,7 +115,10 @@ async fn collect(
 /// The last bytes as text: whole characters, without control sequences.
 fn tail_text(bytes: &[u8]) -> String {
     let mut tail = &bytes[bytes.len().saturating_sub(OUTPUT_BYTES_MAX)..];
-    while tail.first().is_some_and(|byte| byte & 0b1100_0000 == 0b1000_0000) {
+    while tail
+        .first()
+        .is_some_and(|byte| byte & 0b1100_0000 == 0b1000_0000)
+    {
         tail = &tail[1..];
     }
     harmless(&String::from_utf8_lossy(tail))
@@ -118,7 +136,10 @@ fn ending(status: ExitStatus) -> String {
 
 #[cfg(not(unix))]
 fn ending(status: ExitStatus) -> String {
-    status.code().map_or_else(|| "an unknown end".to_owned(), |code| format!("exit status {code}"))
+    status.code().map_or_else(
+        || "an unknown end".to_owned(),
+        |code| format!("exit status {code}"),
+    )
 }
 
 #[cfg(test)]

@@ -131,13 +131,16 @@ impl Failure {
         match self {
             Self::Refused(problem) => Some(refusal_advice(problem)),
             Self::Core(error) => Some(error.code.advice().to_owned()),
-            Self::Unreachable { .. } => {
-                Some("Check the address, or that the server runs; then give the command again.".to_owned())
-            }
+            Self::Unreachable { .. } => Some(
+                "Check the address, or that the server runs; then give the command again."
+                    .to_owned(),
+            ),
             Self::Server(sillok_server::Error::Locked { .. }) => {
                 Some("Wait until the other process ends, or speak to it with --url.".to_owned())
             }
-            Self::NoServer { .. } => Some("Start one with `sillok serve`, or name one with --url.".to_owned()),
+            Self::NoServer { .. } => {
+                Some("Start one with `sillok serve`, or name one with --url.".to_owned())
+            }
             _ => None,
         }
     }
@@ -167,7 +170,11 @@ const fn exit_status_of_server(error: &sillok_server::Error) -> u8 {
     use sillok_server::Error as E;
     match error {
         E::Locked { .. } => EXIT_RETRY,
-        E::Config(_) | E::NewerFormat { .. } | E::Foreign { .. } | E::File { .. } | E::Listen { .. } => EXIT_CONFIG,
+        E::Config(_)
+        | E::NewerFormat { .. }
+        | E::Foreign { .. }
+        | E::File { .. }
+        | E::Listen { .. } => EXIT_CONFIG,
         E::Store { .. } | E::Index { .. } => EXIT_VERDICT,
         E::Node(error) => exit_status_of(error.code),
     }
@@ -215,8 +222,14 @@ mod tests {
             .filter(|code| exit_status_of(**code) == EXIT_RETRY)
             .map(|code| code.as_str())
             .collect();
-        assert_eq!(retryable, ["fenced", "busy", "unavailable", "outcome_unknown"]);
-        assert_eq!(Failure::NoServer { data: "d".into() }.exit_status(), EXIT_RETRY);
+        assert_eq!(
+            retryable,
+            ["fenced", "busy", "unavailable", "outcome_unknown"]
+        );
+        assert_eq!(
+            Failure::NoServer { data: "d".into() }.exit_status(),
+            EXIT_RETRY
+        );
         let locked = sillok_server::Error::Locked { path: "d".into() };
         assert_eq!(Failure::Server(locked).exit_status(), EXIT_RETRY);
     }
@@ -229,7 +242,11 @@ mod tests {
         assert_eq!(Failure::Usage("u".into()).exit_status(), EXIT_USAGE);
         assert_eq!(Failure::Config("c".into()).exit_status(), EXIT_CONFIG);
         assert_eq!(Failure::Verdict("no".into()).exit_status(), EXIT_VERDICT);
-        let newer = sillok_server::Error::NewerFormat { path: "d".into(), found: 9, supported: 1 };
+        let newer = sillok_server::Error::NewerFormat {
+            path: "d".into(),
+            found: 9,
+            supported: 1,
+        };
         assert_eq!(Failure::Server(newer).exit_status(), EXIT_CONFIG);
     }
 
@@ -238,7 +255,14 @@ mod tests {
         let refused = |error: &Error| Failure::Refused(Box::new(Problem::new(error, 403, None)));
         let forbidden = refused(&Error::forbidden("entries/project", "no"));
         assert!(forbidden.advice().unwrap().contains("entries/project"));
-        let stale = Error::conflict("stale", Current { version: Some(4), entry: None, seq: None });
+        let stale = Error::conflict(
+            "stale",
+            Current {
+                version: Some(4),
+                entry: None,
+                seq: None,
+            },
+        );
         assert!(refused(&stale).advice().unwrap().contains("version is 4"));
     }
 }

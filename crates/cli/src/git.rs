@@ -37,17 +37,27 @@ pub struct Commit {
 /// repository has no commit, or there is no git.
 #[must_use]
 pub fn head(dir: &Path) -> Option<Commit> {
-    let hash = run(dir, ["rev-parse", "HEAD"]).ok().filter(|hash| is_commit_hash(hash))?;
+    let hash = run(dir, ["rev-parse", "HEAD"])
+        .ok()
+        .filter(|hash| is_commit_hash(hash))?;
     let remote = run(dir, ["config", "--get", "remote.origin.url"]);
-    let named = remote.ok().filter(|remote| !remote.is_empty()).map(|url| without_password(&url));
+    let named = remote
+        .ok()
+        .filter(|remote| !remote.is_empty())
+        .map(|url| without_password(&url));
     let repository = named.or_else(|| run(dir, ["rev-parse", "--show-toplevel"]).ok())?;
     Some(Commit { hash, repository })
 }
 
 /// Variables by which a git hook points git at its own repository. What runs inside a hook must not
 /// touch that one by mistake.
-const HOOK_VARIABLES: [&str; 5] =
-    ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX"];
+const HOOK_VARIABLES: [&str; 5] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_PREFIX",
+];
 
 /// Runs `git` in `dir` and returns what it printed, without blanks around it.
 ///
@@ -62,13 +72,24 @@ pub fn run<A: AsRef<OsStr>>(
     for variable in HOOK_VARIABLES {
         command.env_remove(variable);
     }
-    let output = command.arg("-C").arg(dir).args(&args).output().map_err(Error::Start)?;
+    let output = command
+        .arg("-C")
+        .arg(dir)
+        .args(&args)
+        .output()
+        .map_err(Error::Start)?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
     }
-    let words: Vec<_> = args.iter().map(|arg| arg.as_ref().to_string_lossy()).collect();
+    let words: Vec<_> = args
+        .iter()
+        .map(|arg| arg.as_ref().to_string_lossy())
+        .collect();
     let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(Error::Failed { command: words.join(" "), message })
+    Err(Error::Failed {
+        command: words.join(" "),
+        message,
+    })
 }
 
 /// A remote's address without the user and password that it may hold: it becomes part of what is
@@ -76,7 +97,9 @@ pub fn run<A: AsRef<OsStr>>(
 fn without_password(url: &str) -> String {
     match url.split_once("://").and_then(|(scheme, rest)| {
         let host_end = rest.find('/').unwrap_or(rest.len());
-        rest[..host_end].rfind('@').map(|at| format!("{scheme}://{}", &rest[at + 1..]))
+        rest[..host_end]
+            .rfind('@')
+            .map(|at| format!("{scheme}://{}", &rest[at + 1..]))
     }) {
         Some(clean) => clean,
         None => url.to_owned(),
@@ -99,19 +122,47 @@ mod tests {
         let dir = folder.path();
         run(dir, ["init", "--quiet"]).unwrap();
         assert_eq!(head(dir), None, "there is no commit yet");
-        let name = ["-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "commit.gpgsign=false"];
-        run(dir, name.iter().copied().chain(["commit", "--quiet", "--allow-empty", "-m", "one"])).unwrap();
+        let name = [
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@localhost",
+            "-c",
+            "commit.gpgsign=false",
+        ];
+        run(
+            dir,
+            name.iter()
+                .copied()
+                .chain(["commit", "--quiet", "--allow-empty", "-m", "one"]),
+        )
+        .unwrap();
         let commit = head(dir).unwrap();
         assert!(is_commit_hash(&commit.hash));
-        assert!(commit.repository.ends_with(&*dir.file_name().unwrap().to_string_lossy()));
-        run(dir, ["remote", "add", "origin", "https://user:secret@host/a/b.git"]).unwrap();
+        assert!(
+            commit
+                .repository
+                .ends_with(&*dir.file_name().unwrap().to_string_lossy())
+        );
+        run(
+            dir,
+            [
+                "remote",
+                "add",
+                "origin",
+                "https://user:secret@host/a/b.git",
+            ],
+        )
+        .unwrap();
         assert_eq!(head(dir).unwrap().repository, "https://host/a/b.git");
     }
 
     #[test]
     fn a_failure_says_what_git_said() {
         let folder = tempfile::tempdir().unwrap();
-        let error = run(folder.path(), ["checkout", "nowhere"]).unwrap_err().to_string();
+        let error = run(folder.path(), ["checkout", "nowhere"])
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("checkout nowhere"), "{error}");
     }
 

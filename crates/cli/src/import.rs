@@ -48,12 +48,21 @@ pub async fn import(
         description: run.description.clone(),
     };
     client.open_task(&open).await?;
-    let mut imported =
-        Imported { task, title: run.title.clone(), steps: run.steps, records: 0, masked: 0 };
+    let mut imported = Imported {
+        task,
+        title: run.title.clone(),
+        steps: run.steps,
+        records: 0,
+        masked: 0,
+    };
     for batch in batches(&run.records) {
         let records = batch.iter().map(log_record).collect();
-        let appended =
-            client.append_logs(&AppendLogs { scope: imported.task.to_string(), records }).await?;
+        let appended = client
+            .append_logs(&AppendLogs {
+                scope: imported.task.to_string(),
+                records,
+            })
+            .await?;
         imported.records += u64::from(appended.count);
         imported.masked += u64::from(appended.masked);
         progress(u64::from(appended.count));
@@ -75,7 +84,8 @@ fn batches(records: &[Line]) -> Vec<&[Line]> {
     let mut batches = Vec::new();
     let (mut start, mut bytes) = (0, 0);
     for (at, record) in records.iter().enumerate() {
-        let full = at - start == BATCH_RECORDS_MAX || bytes + record.content.len() > BATCH_BYTES_MAX;
+        let full =
+            at - start == BATCH_RECORDS_MAX || bytes + record.content.len() > BATCH_BYTES_MAX;
         if full && at > start {
             batches.push(&records[start..at]);
             (start, bytes) = (at, 0);
@@ -91,7 +101,13 @@ fn batches(records: &[Line]) -> Vec<&[Line]> {
 /// A name as it may stand in a scope path.
 #[must_use]
 pub fn segment(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' };
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') {
+            c
+        } else {
+            '-'
+        }
+    };
     let segment: String = name.chars().map(plain).take(SEGMENT_CHARS_MAX).collect();
     match segment.as_str() {
         "" | "." | ".." => "run".to_owned(),
@@ -106,7 +122,11 @@ mod tests {
     use super::*;
 
     fn line(bytes: usize) -> Line {
-        Line { level: LogLevel::Info, content: "x".repeat(bytes), metadata: serde_json::json!({}) }
+        Line {
+            level: LogLevel::Info,
+            content: "x".repeat(bytes),
+            metadata: serde_json::json!({}),
+        }
     }
 
     #[test]
@@ -114,7 +134,12 @@ mod tests {
         let records: Vec<Line> = (0..250).map(|_| line(1)).collect();
         let sizes: Vec<usize> = batches(&records).iter().map(|batch| batch.len()).collect();
         assert_eq!(sizes, [100, 100, 50]);
-        let large = [line(10), line(BATCH_BYTES_MAX + 1), line(BATCH_BYTES_MAX), line(1)];
+        let large = [
+            line(10),
+            line(BATCH_BYTES_MAX + 1),
+            line(BATCH_BYTES_MAX),
+            line(1),
+        ];
         let sizes: Vec<usize> = batches(&large).iter().map(|batch| batch.len()).collect();
         assert_eq!(sizes, [1, 1, 1, 1]);
         assert!(batches(&[]).is_empty());

@@ -27,7 +27,10 @@ impl LocalServer {
     /// # Errors
     /// [`Failure::Server`], such as when another process has the data directory.
     pub async fn start(global: &Global, data: &Path, address: SocketAddr) -> Result<Self, Failure> {
-        let flags = [("server.data", path_text(data)?), ("server.address", address.to_string())];
+        let flags = [
+            ("server.data", path_text(data)?),
+            ("server.address", address.to_string()),
+        ];
         let config = settings::load(global, &flags)?.config;
         let server = Box::pin(Server::start(config)).await?;
         let url = server.url();
@@ -36,7 +39,11 @@ impl LocalServer {
             // A sender that is gone means the same as one that has spoken.
             let _ = stopped.await;
         };
-        Ok(Self { url, stop, running: tokio::spawn(Box::pin(server.run(shutdown))) })
+        Ok(Self {
+            url,
+            stop,
+            running: tokio::spawn(Box::pin(server.run(shutdown))),
+        })
     }
 
     /// The base of its URLs.
@@ -53,6 +60,8 @@ impl LocalServer {
         // A server that ended by itself hears nothing, and its error comes with the next line.
         let _ = self.stop.send(());
         let ended = self.running.await;
-        ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic())).map_err(Failure::Server)
+        ended
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+            .map_err(Failure::Server)
     }
 }

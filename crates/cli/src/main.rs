@@ -26,10 +26,16 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever read the output has seen enough, as with `sillok log list | head`.
-        Err(Failure::Io { source, .. }) if source.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(Failure::Io { source, .. }) if source.kind() == ErrorKind::BrokenPipe => {
+            ExitCode::SUCCESS
+        }
         Err(failure) => {
             let status = failure.exit_status();
-            let text = if json { document(&failure) } else { page(failure) };
+            let text = if json {
+                document(&failure)
+            } else {
+                page(failure)
+            };
             // Without standard error there is only the exit status left to tell it.
             let _ = writeln!(std::io::stderr(), "{text}");
             ExitCode::from(status)
@@ -57,7 +63,9 @@ fn document(failure: &Failure) -> String {
 
 /// A failure for a person.
 fn page(failure: Failure) -> String {
-    format!("{:?}", miette::Report::new(Shown(failure))).trim_end().to_owned()
+    format!("{:?}", miette::Report::new(Shown(failure)))
+        .trim_end()
+        .to_owned()
 }
 
 fn causes(failure: &Failure) -> Vec<String> {
@@ -88,11 +96,15 @@ impl std::error::Error for Shown {
 
 impl Diagnostic for Shown {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.0.code().map(|code| Box::new(code) as Box<dyn fmt::Display>)
+        self.0
+            .code()
+            .map(|code| Box::new(code) as Box<dyn fmt::Display>)
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.0.advice().map(|advice| Box::new(advice) as Box<dyn fmt::Display>)
+        self.0
+            .advice()
+            .map(|advice| Box::new(advice) as Box<dyn fmt::Display>)
     }
 }
 

@@ -25,14 +25,23 @@ impl Output {
     #[must_use]
     pub fn new(json: bool) -> Self {
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        Self { json, style: Style { colour: wanted && !json && std::io::stdout().is_terminal() } }
+        Self {
+            json,
+            style: Style {
+                colour: wanted && !json && std::io::stdout().is_terminal(),
+            },
+        }
     }
 
     /// Prints a value: as JSON, or as the text that `human` makes of it.
     ///
     /// # Errors
     /// When standard output is closed.
-    pub fn show<T: Serialize>(&self, value: &T, human: impl FnOnce(Style) -> String) -> Result<(), Failure> {
+    pub fn show<T: Serialize>(
+        &self,
+        value: &T,
+        human: impl FnOnce(Style) -> String,
+    ) -> Result<(), Failure> {
         if self.json {
             let text = serde_json::to_string_pretty(value).expect("plain data is JSON");
             print(&text)
@@ -45,7 +54,11 @@ impl Output {
     ///
     /// # Errors
     /// When standard output is closed.
-    pub fn item<T: Serialize>(&self, value: &T, human: impl FnOnce(Style) -> String) -> Result<(), Failure> {
+    pub fn item<T: Serialize>(
+        &self,
+        value: &T,
+        human: impl FnOnce(Style) -> String,
+    ) -> Result<(), Failure> {
         if self.json {
             print(&serde_json::to_string(value).expect("plain data is JSON"))
         } else {
@@ -109,7 +122,11 @@ impl Style {
     }
 
     fn paint(self, code: &str, text: &str) -> String {
-        if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+        if self.colour {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
     }
 }
 
@@ -118,11 +135,17 @@ impl Style {
 pub fn table(style: Style, header: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());
-        cells.chain([header[column].chars().count()]).max().unwrap_or(0)
+        cells
+            .chain([header[column].chars().count()])
+            .max()
+            .unwrap_or(0)
     };
     let widths: Vec<usize> = (0..header.len()).map(width).collect();
     let line = |cells: &[String]| {
-        let padded = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        let padded = cells
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:width$}"));
         padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     let head: Vec<String> = header.iter().map(|name| (*name).to_owned()).collect();
@@ -136,17 +159,27 @@ pub fn table(style: Style, header: &[&str], rows: &[Vec<String>]) -> String {
 #[must_use]
 pub fn one_line(text: &str, chars_max: usize) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let clean: String = words.join(" ").chars().filter(|c| !c.is_control()).collect();
+    let clean: String = words
+        .join(" ")
+        .chars()
+        .filter(|c| !c.is_control())
+        .collect();
     if clean.chars().count() <= chars_max {
         return clean;
     }
-    clean.chars().take(chars_max.saturating_sub(1)).chain(['…']).collect()
+    clean
+        .chars()
+        .take(chars_max.saturating_sub(1))
+        .chain(['…'])
+        .collect()
 }
 
 /// A text of several lines without control characters other than newlines and tabs.
 #[must_use]
 pub fn harmless(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+    text.chars()
+        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
+        .collect()
 }
 
 /// A time as people write it, in UTC.
@@ -165,8 +198,14 @@ mod tests {
 
     #[test]
     fn columns_are_aligned_and_the_last_is_not_padded() {
-        let rows = vec![vec!["a".to_owned(), "longer".to_owned()], vec!["bbb".to_owned(), "x".to_owned()]];
-        assert_eq!(table(Style::default(), &["k", "value"], &rows), "k    value\na    longer\nbbb  x");
+        let rows = vec![
+            vec!["a".to_owned(), "longer".to_owned()],
+            vec!["bbb".to_owned(), "x".to_owned()],
+        ];
+        assert_eq!(
+            table(Style::default(), &["k", "value"], &rows),
+            "k    value\na    longer\nbbb  x"
+        );
     }
 
     #[test]
@@ -178,7 +217,10 @@ mod tests {
 
     #[test]
     fn times_are_readable() {
-        assert_eq!(time(Timestamp::from_ms(1_700_000_000_000)), "2023-11-14 22:13:20");
+        assert_eq!(
+            time(Timestamp::from_ms(1_700_000_000_000)),
+            "2023-11-14 22:13:20"
+        );
         assert_eq!(time(Timestamp::from_ms(u64::MAX)), u64::MAX.to_string());
     }
 

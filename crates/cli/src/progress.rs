@@ -15,7 +15,9 @@ pub fn bar(length: u64, what: &'static str) -> ProgressBar {
     }
     let style = ProgressStyle::with_template("{msg} {bar:30} {human_pos}/{human_len} {eta}")
         .expect("the template is fixed and tested");
-    ProgressBar::new(length).with_style(style).with_message(what)
+    ProgressBar::new(length)
+        .with_style(style)
+        .with_message(what)
 }
 
 /// A sign of life for work whose length is not known; hidden when standard error is no terminal.
@@ -26,7 +28,9 @@ pub fn spinner(what: &'static str) -> ProgressBar {
     }
     let style = ProgressStyle::with_template("{spinner} {msg} {human_pos} {elapsed}")
         .expect("the template is fixed and tested");
-    let spinner = ProgressBar::new_spinner().with_style(style).with_message(what);
+    let spinner = ProgressBar::new_spinner()
+        .with_style(style)
+        .with_message(what);
     spinner.enable_steady_tick(Duration::from_millis(120));
     spinner
 }
@@ -37,7 +41,10 @@ mod tests {
 
     #[test]
     fn the_templates_are_well_formed() {
-        for template in ["{msg} {bar:30} {human_pos}/{human_len} {eta}", "{spinner} {msg} {human_pos} {elapsed}"] {
+        for template in [
+            "{msg} {bar:30} {human_pos}/{human_len} {eta}",
+            "{spinner} {msg} {human_pos} {elapsed}",
+        ] {
             assert!(ProgressStyle::with_template(template).is_ok());
         }
         // Without a terminal nothing is drawn.

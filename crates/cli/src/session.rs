@@ -47,17 +47,29 @@ impl Session {
             None => match data.server().await {
                 Some(url) => (url, None),
                 None if need == Need::Read && data.holds_data() => {
-                    note(&format!("no server is running: reading {} directly", data.path().display()));
+                    note(&format!(
+                        "no server is running: reading {} directly",
+                        data.path().display()
+                    ));
                     let free_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
                     let server = LocalServer::start(global, data.path(), free_port).await?;
                     (server.url().to_owned(), Some(server))
                 }
-                None => return Err(Failure::NoServer { data: data.path().to_owned() }),
+                None => {
+                    return Err(Failure::NoServer {
+                        data: data.path().to_owned(),
+                    });
+                }
             },
         };
         let token = token(global, &data, &url)?;
         let client = Client::new(&url, token, RetryPolicy::default())?;
-        Ok(Self { client, output: Output::new(global.json), data, own_server })
+        Ok(Self {
+            client,
+            output: Output::new(global.json),
+            data,
+            own_server,
+        })
     }
 
     /// The scope to look into: the one that was named, or the default one of the data directory.
@@ -97,7 +109,11 @@ fn token(global: &Global, data: &DataDirectory, url: &str) -> Result<Option<Stri
         return token.map(Some).ok_or_else(missing);
     }
     let stays_here = Url::parse(url).is_ok_and(|url| is_loopback(&url));
-    if stays_here { data.admin_token() } else { Ok(None) }
+    if stays_here {
+        data.admin_token()
+    } else {
+        Ok(None)
+    }
 }
 
 #[cfg(test)]
@@ -111,18 +127,36 @@ mod tests {
         let data = DataDirectory::at(folder.path());
         let global = Global::default();
         let token = |global: &Global, url| token(global, &data, url);
-        assert_eq!(token(&global, "http://127.0.0.1:1").unwrap().as_deref(), Some("slk_admin"));
+        assert_eq!(
+            token(&global, "http://127.0.0.1:1").unwrap().as_deref(),
+            Some("slk_admin")
+        );
         assert_eq!(token(&global, "http://example.org").unwrap(), None);
-        let named = Global { token: Some("slk_x".into()), ..Global::default() };
-        assert_eq!(token(&named, "http://example.org").unwrap().as_deref(), Some("slk_x"));
-        let missing = Global { token_file: Some(folder.path().join("none")), ..Global::default() };
-        assert!(matches!(token(&missing, "http://127.0.0.1:1"), Err(Failure::Config(_))));
+        let named = Global {
+            token: Some("slk_x".into()),
+            ..Global::default()
+        };
+        assert_eq!(
+            token(&named, "http://example.org").unwrap().as_deref(),
+            Some("slk_x")
+        );
+        let missing = Global {
+            token_file: Some(folder.path().join("none")),
+            ..Global::default()
+        };
+        assert!(matches!(
+            token(&missing, "http://127.0.0.1:1"),
+            Err(Failure::Config(_))
+        ));
     }
 
     #[tokio::test]
     async fn a_writing_command_needs_a_server_that_runs() {
         let folder = tempfile::tempdir().unwrap();
-        let global = Global { data: Some(folder.path().into()), ..Global::default() };
+        let global = Global {
+            data: Some(folder.path().into()),
+            ..Global::default()
+        };
         for need in [Need::Server, Need::Read] {
             let failure = Session::open(&global, need).await.unwrap_err();
             assert_eq!(failure.exit_status(), crate::failure::EXIT_RETRY);

@@ -19,9 +19,15 @@ pub fn load(global: &Global, flags: &[(&str, String)]) -> Result<Loaded, Failure
     if let Some(data) = &global.data {
         all.insert("server.data".to_owned(), path_text(data)?);
     }
-    all.extend(flags.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+    all.extend(
+        flags
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), value.clone())),
+    );
     let file = global.config.clone().or_else(default_file);
-    Layers::of_process(file, all).load().map_err(|error| Failure::Server(error.into()))
+    Layers::of_process(file, all)
+        .load()
+        .map_err(|error| Failure::Server(error.into()))
 }
 
 /// A path as a configured text.
@@ -36,7 +42,11 @@ pub fn path_text(path: &std::path::Path) -> Result<String, Failure> {
 /// The user's own file, when there is one: `$XDG_CONFIG_HOME/sillok/config.toml`, else
 /// `~/.config/sillok/config.toml`.
 fn default_file() -> Option<PathBuf> {
-    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let set = |name| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
     let home = set("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
     let home = home.or_else(|| set("HOME").map(|home| home.join(".config")))?;
     Some(home.join("sillok/config.toml")).filter(|path| path.is_file())
@@ -53,8 +63,15 @@ mod tests {
     fn a_flag_wins_over_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("c.toml");
-        std::fs::write(&file, "[server]\ndata = \"from-file\"\naddress = \"127.0.0.1:1\"\n").unwrap();
-        let mut global = Global { config: Some(file.clone()), ..Global::default() };
+        std::fs::write(
+            &file,
+            "[server]\ndata = \"from-file\"\naddress = \"127.0.0.1:1\"\n",
+        )
+        .unwrap();
+        let mut global = Global {
+            config: Some(file.clone()),
+            ..Global::default()
+        };
         global.data = Some("from-flag".into());
         let loaded = load(&global, &[("server.address", "127.0.0.1:2".to_owned())]).unwrap();
         assert_eq!(loaded.config.server.data, PathBuf::from("from-flag"));
@@ -70,7 +87,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("c.toml");
         std::fs::write(&file, "[server]\nadress = \"127.0.0.1:1\"\n").unwrap();
-        let global = Global { config: Some(file), ..Global::default() };
+        let global = Global {
+            config: Some(file),
+            ..Global::default()
+        };
         assert_eq!(load(&global, &[]).unwrap_err().exit_status(), EXIT_CONFIG);
     }
 }

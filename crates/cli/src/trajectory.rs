@@ -102,15 +102,27 @@ struct Message {
 /// # Errors
 /// [`Error`], naming the file.
 pub fn read(path: &Path) -> Result<Run, Error> {
-    let io = |source| Error::Read { path: path.to_owned(), source };
+    let io = |source| Error::Read {
+        path: path.to_owned(),
+        source,
+    };
     let mut text = String::new();
     let file = std::fs::File::open(path).map_err(io)?;
-    file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(io)?;
+    file.take(FILE_BYTES_MAX + 1)
+        .read_to_string(&mut text)
+        .map_err(io)?;
     if text.len() as u64 > FILE_BYTES_MAX {
-        return Err(Error::TooLarge { path: path.to_owned() });
+        return Err(Error::TooLarge {
+            path: path.to_owned(),
+        });
     }
-    let stem = path.file_stem().map_or_else(|| "run".into(), |stem| stem.to_string_lossy());
-    parse(&stem, &text).map_err(|why| Error::Form { path: path.to_owned(), why })
+    let stem = path
+        .file_stem()
+        .map_or_else(|| "run".into(), |stem| stem.to_string_lossy());
+    parse(&stem, &text).map_err(|why| Error::Form {
+        path: path.to_owned(),
+        why,
+    })
 }
 
 /// Reads the text of one file. `name` is what the run is called when it does not say.
@@ -122,9 +134,17 @@ pub fn parse(name: &str, text: &str) -> Result<Run, String> {
     if document.trajectory.is_empty() {
         return Err("it has no steps".to_owned());
     }
-    let statement = document.history.iter().find_map(statement).unwrap_or_default();
-    let records: Vec<Line> =
-        document.trajectory.iter().zip(1..).flat_map(|(step, number)| lines(step, number)).collect();
+    let statement = document
+        .history
+        .iter()
+        .find_map(statement)
+        .unwrap_or_default();
+    let records: Vec<Line> = document
+        .trajectory
+        .iter()
+        .zip(1..)
+        .flat_map(|(step, number)| lines(step, number))
+        .collect();
     if records.is_empty() {
         return Err("its steps are all empty".to_owned());
     }
@@ -154,8 +174,14 @@ fn statement(message: &Message) -> Option<Statement> {
     let text = message_text(&message.content);
     let issue = text.split_once("ISSUE:\n").map(|(_, rest)| rest);
     let body = issue.unwrap_or(&text);
-    let body = body.split_once("\nINSTRUCTIONS:").map_or(body, |(head, _)| head).trim();
-    (!body.is_empty()).then(|| Statement { text: body.to_owned(), is_issue: issue.is_some() })
+    let body = body
+        .split_once("\nINSTRUCTIONS:")
+        .map_or(body, |(head, _)| head)
+        .trim();
+    (!body.is_empty()).then(|| Statement {
+        text: body.to_owned(),
+        is_issue: issue.is_some(),
+    })
 }
 
 fn message_text(content: &Value) -> String {
@@ -168,7 +194,11 @@ fn message_text(content: &Value) -> String {
 }
 
 fn title(name: &str, statement: &Statement) -> String {
-    let first = statement.text.lines().map(str::trim).find(|line| !line.is_empty());
+    let first = statement
+        .text
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty());
     let line = first.filter(|_| statement.is_issue).unwrap_or(name);
     line.chars().take(TITLE_CHARS_MAX).collect()
 }
@@ -177,17 +207,36 @@ fn lines(step: &Step, number: usize) -> Vec<Line> {
     let said = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
     let mut lines = Vec::new();
     if let Some(thought) = said(&step.thought) {
-        push(&mut lines, LogLevel::Thought, thought.trim(), &json!({ "step": number }));
+        push(
+            &mut lines,
+            LogLevel::Thought,
+            thought.trim(),
+            &json!({ "step": number }),
+        );
     }
     if let Some(action) = said(&step.action) {
         let action = action.trim();
         let tool = action.split_whitespace().next().expect("it is not blank");
         let tool: String = tool.chars().take(TITLE_CHARS_MAX).collect();
-        push(&mut lines, LogLevel::Tool, action, &json!({ "tool": tool, "step": number }));
+        push(
+            &mut lines,
+            LogLevel::Tool,
+            action,
+            &json!({ "tool": tool, "step": number }),
+        );
     }
     if let Some(observation) = said(&step.observation) {
-        let level = if shows_error(&observation) { LogLevel::Error } else { LogLevel::Info };
-        push(&mut lines, level, observation.trim_end(), &json!({ "step": number }));
+        let level = if shows_error(&observation) {
+            LogLevel::Error
+        } else {
+            LogLevel::Info
+        };
+        push(
+            &mut lines,
+            level,
+            observation.trim_end(),
+            &json!({ "step": number }),
+        );
     }
     lines
 }
@@ -203,7 +252,11 @@ fn push(lines: &mut Vec<Line>, level: LogLevel, text: &str, metadata: &Value) {
         if part > 1 || !rest.is_empty() {
             metadata["part"] = part.into();
         }
-        lines.push(Line { level, content: piece.to_owned(), metadata });
+        lines.push(Line {
+            level,
+            content: piece.to_owned(),
+            metadata,
+        });
         part += 1;
     }
 }
@@ -222,11 +275,15 @@ pub fn shows_error(output: &str) -> bool {
         let line = line.trim();
         let head = line.split(':').next().unwrap_or_default();
         let names_error = line.len() > head.len()
-            && head.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'))
+            && head
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'))
             && (head.ends_with("Error") || head.ends_with("Exception"));
         names_error
             || line.starts_with("Traceback (most recent call last)")
-            || ["error:", "ERROR:", "fatal:", "E   "].iter().any(|start| line.starts_with(start))
+            || ["error:", "ERROR:", "fatal:", "E   "]
+                .iter()
+                .any(|start| line.starts_with(start))
             || line.ends_with(": command not found")
             || line.ends_with(": No such file or directory")
             || line.contains("introduced new syntax error")

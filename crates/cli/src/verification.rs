@@ -70,16 +70,29 @@ pub struct Recorded {
 ///
 /// # Errors
 /// [`Failure`] of the server.
-pub async fn record(client: &Client, ran: &Execution, verdict: Verdict<'_>) -> Result<Recorded, Failure> {
+pub async fn record(
+    client: &Client,
+    ran: &Execution,
+    verdict: Verdict<'_>,
+) -> Result<Recorded, Failure> {
     let task = verdict.task;
-    let snapshot = if ran.passed { None } else { Some(snapshot(client, ran, task).await?) };
+    let snapshot = if ran.passed {
+        None
+    } else {
+        Some(snapshot(client, ran, task).await?)
+    };
     let (outcome, source) = if ran.passed {
         (Outcome::Passed, VerificationSource::TestsPassed)
     } else {
         (Outcome::Failed, VerificationSource::TestsFailed)
     };
-    let commit = verdict.commit.map(|commit| Commit { hash: commit.hash, repository: commit.repository });
-    let cited = snapshot.iter().map(|id| Citation::TerminalSnapshot { id: id.to_string() });
+    let commit = verdict.commit.map(|commit| Commit {
+        hash: commit.hash,
+        repository: commit.repository,
+    });
+    let cited = snapshot
+        .iter()
+        .map(|id| Citation::TerminalSnapshot { id: id.to_string() });
     let recorded = client
         .record_verification(&RecordVerification {
             scope: task.to_string(),
@@ -122,20 +135,29 @@ async fn snapshot(client: &Client, ran: &Execution, task: &Scope) -> Result<Reco
     let appended = client
         .append_snapshot(&AppendSnapshot {
             scope: task.to_string(),
-            content: if ran.output.is_empty() { "(it printed nothing)".to_owned() } else { ran.output.clone() },
+            content: if ran.output.is_empty() {
+                "(it printed nothing)".to_owned()
+            } else {
+                ran.output.clone()
+            },
             trigger: Trigger::Error,
             metadata: Some(to_raw_value(&metadata).expect("plain data is JSON")),
             time: None,
         })
         .await?;
-    Ok(RecordId { scope: task.clone(), seq: appended.first })
+    Ok(RecordId {
+        scope: task.clone(),
+        seq: appended.first,
+    })
 }
 
 /// What went wrong: how the command ended, and the end of what it printed.
 fn error_text(ran: &Execution) -> String {
     let head = format!("{} ended with {}\n", ran.command, ran.ending);
     let room = ERROR_TEXT_BYTES_MAX.saturating_sub(head.len());
-    let start = ran.output.ceil_char_boundary(ran.output.len().saturating_sub(room));
+    let start = ran
+        .output
+        .ceil_char_boundary(ran.output.len().saturating_sub(room));
     let text = head + &ran.output[start..];
     text[..text.floor_char_boundary(ERROR_TEXT_BYTES_MAX)].to_owned()
 }
@@ -163,6 +185,9 @@ mod tests {
         let text = error_text(&ran("sh t", "한".repeat(ERROR_TEXT_BYTES_MAX) + "end"));
         assert!(text.len() <= ERROR_TEXT_BYTES_MAX);
         assert!(text.starts_with("sh t ended with exit status 1\n") && text.ends_with("end"));
-        assert!(error_text(&ran(&"x".repeat(ERROR_TEXT_BYTES_MAX), "o".into())).len() <= ERROR_TEXT_BYTES_MAX);
+        assert!(
+            error_text(&ran(&"x".repeat(ERROR_TEXT_BYTES_MAX), "o".into())).len()
+                <= ERROR_TEXT_BYTES_MAX
+        );
     }
 }

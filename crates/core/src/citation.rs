@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorCode};
 use crate::id::RecordId;
-use crate::limits::{CITATIONS_MAX, SHORT_TEXT_BYTES_MAX};
+use crate::limits::{CITATION_BYTES_MAX, CITATIONS_MAX, SHORT_TEXT_BYTES_MAX};
 use crate::principal::PrincipalId;
 use crate::time::Timestamp;
 
@@ -97,6 +97,14 @@ impl Citation {
         }
     }
 
+    /// Bytes of the citation's texts.
+    #[must_use]
+    pub fn text_bytes(&self) -> usize {
+        const RECORD_BYTES: usize = 8;
+        let record = self.record().map_or(0, |id| id.scope.as_str().len() + RECORD_BYTES);
+        record + self.texts().iter().map(|text| text.len()).sum::<usize>()
+    }
+
     fn texts(&self) -> Vec<&str> {
         match self {
             Self::Commit { hash, repository } => vec![hash, repository],
@@ -144,15 +152,22 @@ pub fn check_all(citations: &[Citation]) -> Result<(), Error> {
     if citations.len() > CITATIONS_MAX {
         return Err(Error::too_large("citations", CITATIONS_MAX as u64, citations.len() as u64));
     }
+    let bytes: usize = citations.iter().map(Citation::text_bytes).sum();
+    if bytes > CITATION_BYTES_MAX {
+        return Err(Error::too_large("citation bytes", CITATION_BYTES_MAX as u64, bytes as u64));
+    }
     citations.iter().try_for_each(Citation::check_form)
 }
 
-/// Joins two lists of citations: what is new in `more` is added behind `kept`, up to the limit.
+/// Joins two lists of citations: what is new in `more` is added behind `kept`, up to the limits.
 #[must_use]
 pub fn join(kept: &[Citation], more: &[Citation]) -> Vec<Citation> {
     let mut joined = kept.to_vec();
+    let mut bytes: usize = kept.iter().map(Citation::text_bytes).sum();
     for citation in more {
-        if joined.len() < CITATIONS_MAX && !joined.contains(citation) {
+        let fits = joined.len() < CITATIONS_MAX && bytes + citation.text_bytes() <= CITATION_BYTES_MAX;
+        if fits && !joined.contains(citation) {
+            bytes += citation.text_bytes();
             joined.push(citation.clone());
         }
     }
@@ -191,6 +206,15 @@ mod tests {
         let joined = join(&a, &b);
         assert_eq!(joined.len(), 3);
         assert_eq!(joined[..2], a);
+    }
+
+    #[test]
+    fn the_texts_of_all_citations_are_bounded_together() {
+        let long = |run: u32| test(&format!("{run}{}", "x".repeat(SHORT_TEXT_BYTES_MAX - 1)), TestOutcome::Pass);
+        let many: Vec<Citation> = (0..9).map(long).collect();
+        assert_eq!(check_all(&many).unwrap_err().code, ErrorCode::TooLarge);
+        let joined = join(&[], &many);
+        assert!(!joined.is_empty() && check_all(&joined).is_ok());
     }
 
     #[test]

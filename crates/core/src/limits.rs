@@ -25,6 +25,8 @@ pub const APPEND_BYTES_MAX: usize = 8 << 20;
 pub const ENTRY_BYTES_MAX: usize = 32 << 10;
 /// Citations on one entry.
 pub const CITATIONS_MAX: usize = 64;
+/// Bytes of all texts in the citations of one entry.
+pub const CITATION_BYTES_MAX: usize = 24 << 10;
 /// Bytes of any short text: a title, a reason, a run id, a test's name, a path.
 pub const SHORT_TEXT_BYTES_MAX: usize = 4 << 10;
 /// Bytes of an error text or of an approach that was tried.

@@ -5,10 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::citation::{Citation, TestOutcome};
+use crate::citation::{self, Citation, TestOutcome};
 use crate::entry::{Binding, Claim, Detail, Embedding, Episode, Metadata, Skill, Table};
 use crate::id::{EntryId, RecordId, VerificationId};
-use crate::limits::{CITATIONS_MAX, ENTRY_BYTES_MAX, PRODUCTS_MAX};
+use crate::limits::{ENTRY_BYTES_MAX, PRODUCTS_MAX};
 use crate::scope::Scope;
 use crate::staging::RecordKind;
 use crate::time::Timestamp;
@@ -239,9 +239,7 @@ fn citations(verification: &Verification, input: &CognifyInput, sources: &[Recor
         }
     }
     citations.extend(verification.said.citations.iter().cloned());
-    citations.dedup();
-    citations.truncate(CITATIONS_MAX);
-    citations
+    citation::join(&[], &citations)
 }
 
 /// The citation that stands for the verification itself.

@@ -23,16 +23,17 @@ mod verification;
 pub use citation::Citation;
 pub use cursor::Cursor;
 pub use entry::{
-    Actor, AmendEntry, Binding, CausalEdge, Claim, Disposition, EntryHead, EntryQuery, EntryView, EntryWritten,
-    Episode, History, HistoryQuery, Lifecycle, Link, NewEntry, PutEntry, Skill, Supersede, Superseded, Trust, VerificationRef,
-    VersionView,
+    Actor, AmendEntry, Binding, CausalEdge, Claim, Disposition, EntryHead, EntryQuery, EntryView,
+    EntryWritten, Episode, History, HistoryQuery, Lifecycle, Link, NewEntry, PutEntry, Skill,
+    Supersede, Superseded, Trust, VerificationRef, VersionView,
 };
 pub use event::{EventView, TailItem, TailQuery, body_json};
 pub use page::{ListQuery, Page, ScopeQuery};
 pub use problem::{Current, Limit, Problem};
 pub use recall::{Gate, RecallAnswer, RecallRequest, RecallResult, Score};
 pub use record::{
-    AppendLogs, AppendMemoryEvent, AppendSnapshot, Appended, LogRecord, RecordQuery, RecordSort, RecordView,
+    AppendLogs, AppendMemoryEvent, AppendSnapshot, Appended, LogRecord, RecordQuery, RecordSort,
+    RecordView,
 };
 pub use status::{AuditAnswer, AuditDifference, AuditRequest, JobView, StatusView};
 pub use task::{ArchiveTask, ClearStuck, CloseTask, MarkStuck, OpenTask, TaskChanged, TaskView};

@@ -15,7 +15,9 @@ use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
 use sillok_core::scope::ScopePrefix;
 use sillok_core::slot::{SLOT_HASH, SLOTS};
 use sillok_core::token::{Token, hash_secret};
-use sillok_store::{Error as StoreError, FjallConfig, FjallStore, Layout, RangeOptions, Read, Store as _, Txn, keys};
+use sillok_store::{
+    Error as StoreError, FjallConfig, FjallStore, Layout, RangeOptions, Read, Store as _, Txn, keys,
+};
 use sillok_vectors_lance::{LanceConfig, LanceIndex};
 
 use crate::Error;
@@ -65,12 +67,19 @@ fn open(config: &Config) -> Result<OpenData, Error> {
         embedder,
         cognifier: Arc::new(RuleCognifier),
     };
-    Ok(OpenData { directory, store, ports })
+    Ok(OpenData {
+        directory,
+        store,
+        ports,
+    })
 }
 
 fn open_store(directory: &DataDirectory, config: &StoreConfig) -> Result<Store, Error> {
-    let layout =
-        Layout { generation_at_creation: 1, slot_count: u32::from(SLOTS), slot_hash: SLOT_HASH.to_owned() };
+    let layout = Layout {
+        generation_at_creation: 1,
+        slot_count: u32::from(SLOTS),
+        slot_hash: SLOT_HASH.to_owned(),
+    };
     let fjall = FjallConfig {
         memtable_bytes_max: config.memtable_bytes_max,
         journal_bytes_max: config.journal_bytes_max,
@@ -81,7 +90,11 @@ fn open_store(directory: &DataDirectory, config: &StoreConfig) -> Result<Store, 
     let path = directory.path().to_owned();
     FjallStore::open(&fjall).map_err(|error| match error {
         StoreError::Locked { .. } => Error::Locked { path },
-        StoreError::NewerFormat { found, supported } => Error::NewerFormat { path, found, supported },
+        StoreError::NewerFormat { found, supported } => Error::NewerFormat {
+            path,
+            found,
+            supported,
+        },
         source => Error::Store { path, source },
     })
 }
@@ -90,7 +103,10 @@ fn open_store(directory: &DataDirectory, config: &StoreConfig) -> Result<Store, 
 /// acknowledged any more. The next start reads what is there.
 fn end_process(reason: &str) {
     // Standard error may be gone too; the status still tells.
-    let _ = writeln!(std::io::stderr(), "sillok: the store failed, the process ends: {reason}");
+    let _ = writeln!(
+        std::io::stderr(),
+        "sillok: the store failed, the process ends: {reason}"
+    );
     std::process::exit(EXIT_STORE_FAILED);
 }
 
@@ -109,8 +125,10 @@ fn open_index(
                 ..LanceConfig::new(embedder.space(), embedder.dimensions())
             };
             let path = directory.vectors();
-            let index = LanceIndex::open(path.clone(), lance)
-                .map_err(|source| Error::Index { path, source: Box::new(source) })?;
+            let index = LanceIndex::open(path.clone(), lance).map_err(|source| Error::Index {
+                path,
+                source: Box::new(source),
+            })?;
             Ok(Arc::new(index))
         }
     }
@@ -131,15 +149,29 @@ pub async fn start_node(data: &OpenData, config: &Config) -> Result<Node<Store>,
 /// [`Error::File`] or [`Error::Store`].
 pub async fn ensure_administrator(data: &OpenData) -> Result<(), Error> {
     let secret = data.directory.admin_secret()?;
-    let failed = |source| Error::Store { path: data.directory.path().to_owned(), source };
-    write_administrator(&data.store, &secret, data.ports.clock.as_ref()).await.map_err(failed)
+    let failed = |source| Error::Store {
+        path: data.directory.path().to_owned(),
+        source,
+    };
+    write_administrator(&data.store, &secret, data.ports.clock.as_ref())
+        .await
+        .map_err(failed)
 }
 
-async fn write_administrator(store: &Store, secret: &str, clock: &dyn Clock) -> Result<(), StoreError> {
+async fn write_administrator(
+    store: &Store,
+    secret: &str,
+    clock: &dyn Clock,
+) -> Result<(), StoreError> {
     let hash = hash_secret(secret);
     let now = clock.now();
     let mut txn = store.begin().await?;
-    let known = txn.range(&keys::token::range_all(), RangeOptions::first(TOKENS_READ_MAX, Read::Conflict)).await?;
+    let known = txn
+        .range(
+            &keys::token::range_all(),
+            RangeOptions::first(TOKENS_READ_MAX, Read::Conflict),
+        )
+        .await?;
     let mut is_there = false;
     for (key, value) in known {
         let token = keys::token::decode(&key, &value)?;
@@ -147,7 +179,13 @@ async fn write_administrator(store: &Store, secret: &str, clock: &dyn Clock) -> 
         if known_hash == hash {
             is_there = token.principal_at(now).is_some();
         } else if is_operators(&known_hash, &token) && token.revoked_at.is_none() {
-            txn.set(key, keys::token::encode(&Token { revoked_at: Some(now), ..token }));
+            txn.set(
+                key,
+                keys::token::encode(&Token {
+                    revoked_at: Some(now),
+                    ..token
+                }),
+            );
         }
     }
     if !is_there {
@@ -181,7 +219,14 @@ mod tests {
 
     async fn token(data: &OpenData, secret: &str) -> Option<Token> {
         let key = keys::token::key(&hash_secret(secret));
-        let value = data.store.begin().await.unwrap().get(&key, Read::Snapshot).await.unwrap();
+        let value = data
+            .store
+            .begin()
+            .await
+            .unwrap()
+            .get(&key, Read::Snapshot)
+            .await
+            .unwrap();
         value.map(|value| keys::token::decode(&key, &value).unwrap())
     }
 
@@ -206,8 +251,23 @@ mod tests {
     async fn a_second_owner_and_a_newer_format_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let data = open_data_dir(&config(folder.path())).await.unwrap();
-        assert!(matches!(open_data_dir(&config(folder.path())).await, Err(Error::Locked { .. })));
+        assert!(matches!(
+            open_data_dir(&config(folder.path())).await,
+            Err(Error::Locked { .. })
+        ));
         drop(data);
         assert!(open_data_dir(&config(folder.path())).await.is_ok());
+        let format = folder.path().join("store/FORMAT");
+        let text = std::fs::read_to_string(&format).unwrap();
+        std::fs::write(&format, text.replace('1', "9")).unwrap();
+        let refused = open_data_dir(&config(folder.path())).await;
+        assert!(matches!(
+            refused,
+            Err(Error::NewerFormat {
+                found: 9,
+                supported: 1,
+                ..
+            })
+        ));
     }
 }

@@ -89,9 +89,15 @@ impl Default for ServerConfig {
 
 /// `$XDG_DATA_HOME/sillok`, else `~/.local/share/sillok`, else `./sillok-data`.
 fn default_data_directory() -> PathBuf {
-    let named = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let named = |name| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
     let home = || named("HOME").map(|home| home.join(".local/share"));
-    let data = named("XDG_DATA_HOME").filter(|path| path.is_absolute()).or_else(home);
+    let data = named("XDG_DATA_HOME")
+        .filter(|path| path.is_absolute())
+        .or_else(home);
     data.map_or_else(|| PathBuf::from("sillok-data"), |data| data.join("sillok"))
 }
 
@@ -108,7 +114,10 @@ pub struct NodeSection {
 impl Default for NodeSection {
     fn default() -> Self {
         let node = NodeConfig::default();
-        Self { name: node.name, passivate_after_ms: node.passivate_after_ms }
+        Self {
+            name: node.name,
+            passivate_after_ms: node.passivate_after_ms,
+        }
     }
 }
 
@@ -128,7 +137,12 @@ pub struct StoreConfig {
 
 impl Default for StoreConfig {
     fn default() -> Self {
-        Self { memtable_bytes_max: 16 << 20, journal_bytes_max: 128 << 20, cache_bytes: 64 << 20, worker_threads: 2 }
+        Self {
+            memtable_bytes_max: 16 << 20,
+            journal_bytes_max: 128 << 20,
+            cache_bytes: 64 << 20,
+            worker_threads: 2,
+        }
     }
 }
 
@@ -184,7 +198,11 @@ impl Config {
     /// The sections that the rules read.
     #[must_use]
     pub fn rules(&self) -> RulesConfig {
-        RulesConfig { trust: self.trust.clone(), recall: self.recall.clone(), retention: self.retention.clone() }
+        RulesConfig {
+            trust: self.trust.clone(),
+            recall: self.recall.clone(),
+            retention: self.retention.clone(),
+        }
     }
 
     /// The sections that a node reads.
@@ -214,26 +232,89 @@ impl Config {
         let server = &self.server;
         let body_least = sillok_core::limits::RECORD_BYTES_MAX as u64;
         let ranges = [
-            ("server.body_bytes_max", server.body_bytes_max as u64, body_least, 1 << 30),
-            ("server.bodies_bytes_max", server.bodies_bytes_max as u64, server.body_bytes_max as u64, 1 << 36),
-            ("server.requests_in_flight_max", server.requests_in_flight_max as u64, 1, 1 << 20),
-            ("server.principal_requests_per_s", u64::from(server.principal_requests_per_s), 1, u64::from(u32::MAX)),
-            ("server.principal_burst", u64::from(server.principal_burst), 1, u64::from(u32::MAX)),
+            (
+                "server.body_bytes_max",
+                server.body_bytes_max as u64,
+                body_least,
+                1 << 30,
+            ),
+            (
+                "server.bodies_bytes_max",
+                server.bodies_bytes_max as u64,
+                server.body_bytes_max as u64,
+                1 << 36,
+            ),
+            (
+                "server.requests_in_flight_max",
+                server.requests_in_flight_max as u64,
+                1,
+                1 << 20,
+            ),
+            (
+                "server.principal_requests_per_s",
+                u64::from(server.principal_requests_per_s),
+                1,
+                u64::from(u32::MAX),
+            ),
+            (
+                "server.principal_burst",
+                u64::from(server.principal_burst),
+                1,
+                u64::from(u32::MAX),
+            ),
             ("server.token_check_ms", server.token_check_ms, 0, 60_000),
-            ("server.promotion_wait_ms_max", server.promotion_wait_ms_max, 0, 600_000),
-            ("server.tail_heartbeat_ms", server.tail_heartbeat_ms, 10, 600_000),
-            ("server.tail_page_rows", server.tail_page_rows as u64, 1, sillok_core::limits::PAGE_ROWS_MAX as u64),
+            (
+                "server.promotion_wait_ms_max",
+                server.promotion_wait_ms_max,
+                0,
+                600_000,
+            ),
+            (
+                "server.tail_heartbeat_ms",
+                server.tail_heartbeat_ms,
+                10,
+                600_000,
+            ),
+            (
+                "server.tail_page_rows",
+                server.tail_page_rows as u64,
+                1,
+                sillok_core::limits::PAGE_ROWS_MAX as u64,
+            ),
             ("server.shutdown_ms_max", server.shutdown_ms_max, 0, 600_000),
-            ("node.passivate_after_ms", self.node.passivate_after_ms, 1, 1 << 40),
-            ("store.memtable_bytes_max", self.store.memtable_bytes_max, 1 << 20, 1 << 34),
-            ("store.journal_bytes_max", self.store.journal_bytes_max, 64 << 20, 1 << 40),
-            ("store.worker_threads", self.store.worker_threads as u64, 1, 256),
+            (
+                "node.passivate_after_ms",
+                self.node.passivate_after_ms,
+                1,
+                1 << 40,
+            ),
+            (
+                "store.memtable_bytes_max",
+                self.store.memtable_bytes_max,
+                1 << 20,
+                1 << 34,
+            ),
+            (
+                "store.journal_bytes_max",
+                self.store.journal_bytes_max,
+                64 << 20,
+                1 << 40,
+            ),
+            (
+                "store.worker_threads",
+                self.store.worker_threads as u64,
+                1,
+                256,
+            ),
             ("index.threads", self.index.threads as u64, 1, 256),
         ];
         for (name, value, least, most) in ranges {
             if value < least || value > most {
                 let why = format!("configuration {name} is out of range: {least} to {most}");
-                return Err(sillok_core::Error::new(sillok_core::ErrorCode::InvalidArgument, why));
+                return Err(sillok_core::Error::new(
+                    sillok_core::ErrorCode::InvalidArgument,
+                    why,
+                ));
             }
         }
         Ok(())

@@ -86,9 +86,14 @@ impl DataDirectory {
     pub fn admin_secret(&self) -> Result<String, Error> {
         let path = self.admin_token_file();
         if let Some(text) = read(&path)? {
-            let secret = String::from_utf8(text).map(|text| text.trim().to_owned()).unwrap_or_default();
+            let secret = String::from_utf8(text)
+                .map(|text| text.trim().to_owned())
+                .unwrap_or_default();
             if !crate::secrets::has_form(&secret) {
-                return Err(Error::Foreign { path, expected: "a token" });
+                return Err(Error::Foreign {
+                    path,
+                    expected: "a token",
+                });
             }
             return Ok(secret);
         }
@@ -104,7 +109,10 @@ impl DataDirectory {
     pub fn token_key(&self) -> Result<TokenKey, Error> {
         let path = self.token_key_file();
         if let Some(bytes) = read(&path)? {
-            return TokenKey::from_bytes(&bytes).ok_or(Error::Foreign { path, expected: "a key of 32 bytes" });
+            return TokenKey::from_bytes(&bytes).ok_or(Error::Foreign {
+                path,
+                expected: "a key of 32 bytes",
+            });
         }
         let key = TokenKey::random();
         write_whole(&path, key.as_bytes(), 0o600)?;
@@ -154,7 +162,11 @@ fn write_whole(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Error> {
         {
             return Err(error);
         }
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&beside)?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(mode)
+            .open(&beside)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&beside, path)?;
@@ -164,7 +176,11 @@ fn write_whole(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Error> {
 }
 
 fn failed<'a>(doing: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
-    move |source| Error::File { doing, path: path.to_owned(), source }
+    move |source| Error::File {
+        doing,
+        path: path.to_owned(),
+        source,
+    }
 }
 
 #[cfg(test)]
@@ -200,7 +216,10 @@ mod tests {
         let (_folder, directory) = directory();
         fs::write(directory.admin_token_file(), "hello").unwrap();
         fs::write(directory.token_key_file(), "short").unwrap();
-        assert!(matches!(directory.admin_secret(), Err(Error::Foreign { .. })));
+        assert!(matches!(
+            directory.admin_secret(),
+            Err(Error::Foreign { .. })
+        ));
         assert!(matches!(directory.token_key(), Err(Error::Foreign { .. })));
     }
 
@@ -208,7 +227,12 @@ mod tests {
     fn an_announcement_is_taken_back() {
         let (_folder, directory) = directory();
         let address = "127.0.0.1:9".parse().unwrap();
-        let server = ServerFile { url: "http://127.0.0.1:9".to_owned(), address, pid: 7, version: "0".to_owned() };
+        let server = ServerFile {
+            url: "http://127.0.0.1:9".to_owned(),
+            address,
+            pid: 7,
+            version: "0".to_owned(),
+        };
         let announcement = directory.announce(&server).unwrap();
         let text = fs::read(directory.server_file()).unwrap();
         assert_eq!(serde_json::from_slice::<ServerFile>(&text).unwrap(), server);

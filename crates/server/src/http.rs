@@ -86,7 +86,9 @@ impl App {
             audit: tokio::sync::Mutex::new(()),
             stopping,
         };
-        Self { inner: Arc::new(inner) }
+        Self {
+            inner: Arc::new(inner),
+        }
     }
 
     fn node(&self) -> &Node<Store> {
@@ -111,19 +113,28 @@ impl App {
 }
 
 /// The routes with everything that stands around them.
-#[must_use]
 pub fn router(app: App) -> Router {
     let (router, _) = routes::all().split_for_parts();
+    around(router, &app).with_state(app)
+}
+
+/// What stands around all routes, from the inside out.
+fn around(router: Router<App>, app: &App) -> Router<App> {
     router
         .fallback(unknown_route)
         .method_not_allowed_fallback(unknown_method)
-        .layer(axum::middleware::from_fn_with_state(app.clone(), guard::guard))
         .layer(CatchPanicLayer::custom(errors::of_panic))
-        .with_state(app)
+        .layer(axum::middleware::from_fn_with_state(
+            app.clone(),
+            guard::guard,
+        ))
 }
 
 async fn unknown_route() -> impl IntoResponse {
-    Refusal::from(Error::new(ErrorCode::NotFound, "there is no such route; /v1/openapi.json lists them"))
+    Refusal::from(Error::new(
+        ErrorCode::NotFound,
+        "there is no such route; /v1/openapi.json lists them",
+    ))
 }
 
 async fn unknown_method() -> impl IntoResponse {

@@ -9,9 +9,13 @@ pub mod config;
 pub mod data_directory;
 pub mod error;
 pub mod http;
+pub mod logging;
 pub mod secrets;
 pub mod serve;
 pub mod system;
+
+// What the command line does to a data directory that no server has.
+pub use sillok_actors::{audit, rebuild};
 
 pub use composition::{OpenData, Store, ensure_administrator, open_data_dir, start_node};
 pub use config::{Config, Layers, Loaded, Origin};

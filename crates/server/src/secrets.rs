@@ -50,7 +50,11 @@ impl TokenKey {
     #[must_use]
     pub fn secret(&self, scope: &Scope, actor: &Actor, command: CommandId) -> String {
         let mut hasher = blake3::Hasher::new_keyed(&self.0);
-        for part in [b"token secret".as_slice(), scope.as_str().as_bytes(), actor.to_string().as_bytes()] {
+        for part in [
+            b"token secret".as_slice(),
+            scope.as_str().as_bytes(),
+            actor.to_string().as_bytes(),
+        ] {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part);
         }
@@ -71,7 +75,10 @@ pub fn new_secret() -> String {
 #[must_use]
 pub fn has_form(text: &str) -> bool {
     let digits = text.strip_prefix(PREFIX).unwrap_or_default();
-    digits.len() == 2 * SECRET_BYTES && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    digits.len() == 2 * SECRET_BYTES
+        && digits
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 fn form(bytes: &[u8; SECRET_BYTES]) -> String {
@@ -93,7 +100,10 @@ mod tests {
         assert_eq!(key.secret(&scope("org/a"), &actor, command(1)), secret);
         assert_ne!(key.secret(&scope("org/a"), &actor, command(2)), secret);
         assert_ne!(key.secret(&scope("org/b"), &actor, command(1)), secret);
-        assert_ne!(TokenKey::random().secret(&scope("org/a"), &actor, command(1)), secret);
+        assert_ne!(
+            TokenKey::random().secret(&scope("org/a"), &actor, command(1)),
+            secret
+        );
     }
 
     #[test]

@@ -28,16 +28,23 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens the data directory, starts the node and listens.
+    /// Opens the data directory, starts the node and listens. Sets up the process's log where
+    /// nobody has.
     ///
     /// # Errors
     /// [`Error::Locked`] and [`Error::NewerFormat`] at once, [`Error::Listen`], and what else stands
     /// in the way. Nothing runs then.
     pub async fn start(config: Config) -> Result<Self, Error> {
+        crate::logging::start();
         let data = open_data_dir(&config).await?;
         ensure_administrator(&data).await?;
-        let failed = |source| Error::Listen { address: config.server.address, source };
-        let listener = TcpListener::bind(config.server.address).await.map_err(failed)?;
+        let failed = |source| Error::Listen {
+            address: config.server.address,
+            source,
+        };
+        let listener = TcpListener::bind(config.server.address)
+            .await
+            .map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let node = start_node(&data, &config).await?;
         let announcement = data.directory.announce(&ServerFile {
@@ -46,7 +53,14 @@ impl Server {
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         })?;
-        Ok(Self { config, data, node, listener, address, announcement })
+        Ok(Self {
+            config,
+            data,
+            node,
+            listener,
+            address,
+            announcement,
+        })
     }
 
     /// Where it listens.
@@ -78,11 +92,27 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::File`].
-    pub async fn run(self, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), Error> {
-        let Self { config, data, node, listener, announcement, .. } = self;
+    pub async fn run(
+        self,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), Error> {
+        let Self {
+            config,
+            data,
+            node,
+            listener,
+            announcement,
+            ..
+        } = self;
         let (stop, stopping) = watch::channel(false);
         let key = data.directory.token_key()?;
-        let app = App::new(node.clone(), data.store.clone(), &config, key, stopping.clone());
+        let app = App::new(
+            node.clone(),
+            data.store.clone(),
+            &config,
+            key,
+            stopping.clone(),
+        );
         let listener = listener.tap_io(|stream| {
             // Without it every small answer waits for the client's next packet.
             if let Err(error) = stream.set_nodelay(true) {
@@ -114,7 +144,10 @@ async fn wait_for(mut stopping: watch::Receiver<bool>) {
 ///
 /// # Errors
 /// As [`Server::start`] and [`Server::run`].
-pub async fn serve(config: Config, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), Error> {
+pub async fn serve(
+    config: Config,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), Error> {
     Server::start(config).await?.run(shutdown).await
 }
 
@@ -132,9 +165,62 @@ fn url(address: SocketAddr) -> String {
 mod tests {
     use super::*;
 
+    fn config(path: &std::path::Path) -> Config {
+        let mut config = Config::default();
+        config.server.data = path.to_owned();
+        config.server.address = "127.0.0.1:0".parse().unwrap();
+        config.index.engine = crate::config::IndexEngine::Exact;
+        config
+    }
+
+    #[tokio::test]
+    async fn a_server_announces_itself_serves_alone_and_lets_go_of_everything() {
+        let folder = tempfile::tempdir().unwrap();
+        for _ in 0..2 {
+            let server = Server::start(config(folder.path())).await.unwrap();
+            assert!(matches!(
+                Server::start(config(folder.path())).await,
+                Err(Error::Locked { .. })
+            ));
+            let announced = std::fs::read(folder.path().join("server.json")).unwrap();
+            let announced: ServerFile = serde_json::from_slice(&announced).unwrap();
+            assert_eq!(
+                (announced.address, announced.pid),
+                (server.address(), std::process::id())
+            );
+            let token = std::fs::read_to_string(server.admin_token_file()).unwrap();
+            let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+            let running = tokio::spawn(server.run(async move { stopped.await.unwrap() }));
+            let client = reqwest::Client::new();
+            let ask = |path: &str| {
+                client
+                    .get(format!("{}{path}", announced.url))
+                    .bearer_auth(token.trim())
+            };
+            assert!(
+                ask("/v1/status")
+                    .send()
+                    .await
+                    .unwrap()
+                    .status()
+                    .is_success()
+            );
+            let mut tail = ask("/v1/tail?scope=*").send().await.unwrap();
+            stop.send(()).unwrap();
+            while tail.chunk().await.unwrap().is_some() {}
+            running.await.unwrap().unwrap();
+            assert!(!folder.path().join("server.json").exists());
+            assert!(client.get(&announced.url).send().await.is_err());
+            drop(client);
+        }
+    }
+
     #[test]
     fn a_client_on_this_machine_can_use_the_announced_url() {
-        assert_eq!(url("0.0.0.0:7411".parse().unwrap()), "http://127.0.0.1:7411");
+        assert_eq!(
+            url("0.0.0.0:7411".parse().unwrap()),
+            "http://127.0.0.1:7411"
+        );
         assert_eq!(url("[::]:7411".parse().unwrap()), "http://[::1]:7411");
         assert_eq!(url("10.0.0.7:80".parse().unwrap()), "http://10.0.0.7:80");
     }

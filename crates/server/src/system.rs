@@ -23,13 +23,17 @@ impl SystemClock {
     /// A clock whose monotonic zero is now.
     #[must_use]
     pub fn start() -> Self {
-        Self { started: Instant::now() }
+        Self {
+            started: Instant::now(),
+        }
     }
 }
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or(Duration::ZERO);
         Timestamp::from_ms(milliseconds(since))
     }
 
@@ -55,7 +59,10 @@ pub struct SystemRng {
 
 impl Default for SystemRng {
     fn default() -> Self {
-        Self { pool: [0; POOL_BYTES], used: POOL_BYTES }
+        Self {
+            pool: [0; POOL_BYTES],
+            used: POOL_BYTES,
+        }
     }
 }
 

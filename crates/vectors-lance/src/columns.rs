@@ -8,8 +8,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, UInt8Type, UInt64Type};
 use arrow_array::{
-    ArrayRef, BooleanArray, FixedSizeBinaryArray, FixedSizeListArray, Float64Array, RecordBatch, StringArray, UInt8Array,
-    UInt64Array, Array,
+    Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, FixedSizeListArray, Float64Array,
+    RecordBatch, StringArray, UInt8Array, UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema};
 use sillok_core::entry::{Status, Table};
@@ -30,12 +30,25 @@ pub(crate) const CONTENT: &str = "content";
 /// The vector, in the vector index; null when there is none of the searched space.
 pub(crate) const VECTOR: &str = "vector";
 /// The columns that the directory is made of.
-pub(crate) const DIRECTORY: [&str; 8] =
-    ["scope", "entry", "table", "status", "failure", "confidence", "space", "stamp"];
+pub(crate) const DIRECTORY: [&str; 8] = [
+    "scope",
+    "entry",
+    "table",
+    "status",
+    "failure",
+    "confidence",
+    "space",
+    "stamp",
+];
 
 /// Statuses by their stored ordinals, which never change.
-const STATUSES: [Status; 5] =
-    [Status::Hypothesis, Status::Verified, Status::Published, Status::Deprecated, Status::Archived];
+const STATUSES: [Status; 5] = [
+    Status::Hypothesis,
+    Status::Verified,
+    Status::Published,
+    Status::Deprecated,
+    Status::Archived,
+];
 
 /// The columns of a table whose vectors have `dimensions` coordinates.
 pub(crate) fn schema(dimensions: usize) -> Arc<Schema> {
@@ -66,13 +79,18 @@ fn vector_type(dimensions: usize) -> DataType {
 /// The document's vector, if it is one that can be searched: of the configured space, with a
 /// direction.
 pub(crate) fn searchable<'a>(doc: &'a IndexDoc, config: &LanceConfig) -> Option<&'a [f32]> {
-    let embedding = doc.embedding.as_ref().filter(|embedding| embedding.space == config.space)?;
+    let embedding = doc
+        .embedding
+        .as_ref()
+        .filter(|embedding| embedding.space == config.space)?;
     has_direction(&embedding.values, config.dimensions).then_some(&embedding.values)
 }
 
 /// Whether `values` is a vector of the space that points somewhere.
 pub(crate) fn has_direction(values: &[f32], dimensions: usize) -> bool {
-    values.len() == dimensions && values.iter().all(|v| v.is_finite()) && values.iter().any(|v| *v != 0.0)
+    values.len() == dimensions
+        && values.iter().all(|v| v.is_finite())
+        && values.iter().any(|v| *v != 0.0)
 }
 
 /// The documents as rows.
@@ -85,32 +103,62 @@ pub(crate) fn rows_of(docs: &[IndexDoc], config: &LanceConfig) -> Result<RecordB
     let columns: Vec<ArrayRef> = vec![
         strings(&|doc| format!("{}/{}", doc.scope, doc.entry)),
         strings(&|doc| doc.scope.as_str().to_owned()),
-        Arc::new(FixedSizeBinaryArray::try_from_iter(docs.iter().map(|doc| doc.entry.as_bytes()))?),
-        Arc::new(UInt64Array::from_iter_values(docs.iter().map(|doc| doc.version))),
-        Arc::new(UInt8Array::from_iter_values(docs.iter().map(|doc| doc.table.ordinal()))),
-        Arc::new(UInt8Array::from_iter_values(docs.iter().map(|doc| ordinal(doc.status)))),
-        Arc::new(BooleanArray::from_iter(docs.iter().map(|doc| Some(doc.failure)))),
-        Arc::new(Float64Array::from_iter_values(docs.iter().map(|doc| doc.confidence))),
-        Arc::new(FixedSizeBinaryArray::try_from_iter(docs.iter().map(|doc| doc.content_hash.as_bytes()))?),
-        strings(&|doc| doc.content.clone()),
-        strings(&|doc| searchable(doc, config).map_or_else(String::new, |_| config.space.0.clone())),
-        Arc::new(UInt64Array::from_iter_values(docs.iter().map(|doc| doc.created_at.ms()))),
-        Arc::new(FixedSizeBinaryArray::try_from_iter(docs.iter().map(|doc| doc.stamp.to_bytes()))?),
-        Arc::new(FixedSizeListArray::from_iter_primitive::<Float32Type, _, _>(
-            vectors.map(|vector| vector.map(|values| values.iter().map(|v| Some(*v)).collect::<Vec<_>>())),
-            width,
+        Arc::new(FixedSizeBinaryArray::try_from_iter(
+            docs.iter().map(|doc| doc.entry.as_bytes()),
+        )?),
+        Arc::new(UInt64Array::from_iter_values(
+            docs.iter().map(|doc| doc.version),
         )),
+        Arc::new(UInt8Array::from_iter_values(
+            docs.iter().map(|doc| doc.table.ordinal()),
+        )),
+        Arc::new(UInt8Array::from_iter_values(
+            docs.iter().map(|doc| ordinal(doc.status)),
+        )),
+        Arc::new(BooleanArray::from_iter(
+            docs.iter().map(|doc| Some(doc.failure)),
+        )),
+        Arc::new(Float64Array::from_iter_values(
+            docs.iter().map(|doc| doc.confidence),
+        )),
+        Arc::new(FixedSizeBinaryArray::try_from_iter(
+            docs.iter().map(|doc| doc.content_hash.as_bytes()),
+        )?),
+        strings(&|doc| doc.content.clone()),
+        strings(&|doc| {
+            searchable(doc, config).map_or_else(String::new, |_| config.space.0.clone())
+        }),
+        Arc::new(UInt64Array::from_iter_values(
+            docs.iter().map(|doc| doc.created_at.ms()),
+        )),
+        Arc::new(FixedSizeBinaryArray::try_from_iter(
+            docs.iter().map(|doc| doc.stamp.to_bytes()),
+        )?),
+        Arc::new(
+            FixedSizeListArray::from_iter_primitive::<Float32Type, _, _>(
+                vectors.map(|vector| {
+                    vector.map(|values| values.iter().map(|v| Some(*v)).collect::<Vec<_>>())
+                }),
+                width,
+            ),
+        ),
     ];
     Ok(RecordBatch::try_new(schema(config.dimensions), columns)?)
 }
 
 fn ordinal(status: Status) -> u8 {
-    let position = STATUSES.iter().position(|known| *known == status).expect("every status has an ordinal");
+    let position = STATUSES
+        .iter()
+        .position(|known| *known == status)
+        .expect("every status has an ordinal");
     u8::try_from(position).expect("there are five statuses")
 }
 
 /// Addresses and directory rows of a batch with the columns [`DIRECTORY`] and the row ids.
-pub(crate) fn directory_rows(batch: &RecordBatch, config: &LanceConfig) -> Result<Vec<(Scope, u64, Row)>, Error> {
+pub(crate) fn directory_rows(
+    batch: &RecordBatch,
+    config: &LanceConfig,
+) -> Result<Vec<(Scope, u64, Row)>, Error> {
     let addresses = row_ids(batch)?;
     let scopes = column(batch, "scope")?.as_string::<i32>();
     let entries = column(batch, "entry")?.as_fixed_size_binary();
@@ -136,22 +184,42 @@ pub(crate) fn directory_rows(batch: &RecordBatch, config: &LanceConfig) -> Resul
         };
         Some((scope, addresses.value(i), row))
     };
-    (0..batch.num_rows()).map(|i| row(i).ok_or_else(|| shape("a row holds what no version writes"))).collect()
+    (0..batch.num_rows())
+        .map(|i| row(i).ok_or_else(|| shape("a row holds what no version writes")))
+        .collect()
 }
 
-/// Row id, text and vector of each row of a batch with these columns.
-pub(crate) fn texts_and_vectors(batch: &RecordBatch) -> Result<Vec<(u64, String, Option<Vec<f32>>)>, Error> {
+/// Address, text and vector of a row.
+pub(crate) type TextAndVector = (u64, String, Option<Vec<f32>>);
+
+/// The rows of a batch with the row ids and the columns [`CONTENT`] and [`VECTOR`].
+pub(crate) fn texts_and_vectors(batch: &RecordBatch) -> Result<Vec<TextAndVector>, Error> {
     let addresses = row_ids(batch)?;
     let texts = column(batch, CONTENT)?.as_string::<i32>();
     let vectors = column(batch, VECTOR)?.as_fixed_size_list();
-    let vector = |i: usize| vectors.is_valid(i).then(|| vectors.value(i).as_primitive::<Float32Type>().values().to_vec());
-    Ok((0..batch.num_rows()).map(|i| (addresses.value(i), texts.value(i).to_owned(), vector(i))).collect())
+    let vector = |i: usize| {
+        vectors.is_valid(i).then(|| {
+            vectors
+                .value(i)
+                .as_primitive::<Float32Type>()
+                .values()
+                .to_vec()
+        })
+    };
+    Ok((0..batch.num_rows())
+        .map(|i| (addresses.value(i), texts.value(i).to_owned(), vector(i)))
+        .collect())
 }
 
 /// Row ids and scores of a search's answer.
 pub(crate) fn scored(batch: &RecordBatch, score: &str) -> Result<Vec<(u64, f32)>, Error> {
     let scores = column(batch, score)?.as_primitive::<Float32Type>();
-    Ok(row_ids(batch)?.values().iter().copied().zip(scores.values().iter().copied()).collect())
+    Ok(row_ids(batch)?
+        .values()
+        .iter()
+        .copied()
+        .zip(scores.values().iter().copied())
+        .collect())
 }
 
 fn row_ids(batch: &RecordBatch) -> Result<&UInt64Array, Error> {
@@ -159,9 +227,14 @@ fn row_ids(batch: &RecordBatch) -> Result<&UInt64Array, Error> {
 }
 
 fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef, Error> {
-    batch.column_by_name(name).ok_or_else(|| shape("a column is missing"))
+    batch
+        .column_by_name(name)
+        .ok_or_else(|| shape("a column is missing"))
 }
 
 fn shape(why: &str) -> Error {
-    Error::Shape { table: "a batch".into(), why: why.into() }
+    Error::Shape {
+        table: "a batch".into(),
+        why: why.into(),
+    }
 }

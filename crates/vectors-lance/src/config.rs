@@ -39,8 +39,9 @@ pub struct LanceConfig {
     pub fragment_rows_max: usize,
     /// Most bytes of one compacted data file.
     pub fragment_bytes_max: usize,
-    /// Versions of a table older than this are removed, in milliseconds. Longer than any search.
-    pub versions_kept_ms: u64,
+    /// Versions of a table that are kept, the latest ones. More than there are commits while one
+    /// search runs.
+    pub versions_kept: usize,
     /// Attempts at a commit that another one of the same table overtook.
     pub commit_attempts_max: usize,
     /// Words of a query that count; the rest is ignored.
@@ -67,7 +68,7 @@ impl LanceConfig {
             fragments_max: 64,
             fragment_rows_max: 262_144,
             fragment_bytes_max: 1 << 30,
-            versions_kept_ms: 60_000,
+            versions_kept: 32,
             commit_attempts_max: 8,
             query_words_max: 64,
         }
@@ -88,8 +89,14 @@ impl HnswParams {
     #[must_use]
     pub const fn of(kind: Kind) -> Self {
         match kind {
-            Kind::Episodic | Kind::State => Self { ef_construction: 64, m: 16 },
-            Kind::Knowledge => Self { ef_construction: 128, m: 32 },
+            Kind::Episodic | Kind::State => Self {
+                ef_construction: 64,
+                m: 16,
+            },
+            Kind::Knowledge => Self {
+                ef_construction: 128,
+                m: 32,
+            },
         }
     }
 }

@@ -83,7 +83,10 @@ impl Delta {
 
     /// Takes a state, unless one at least as new is here.
     pub(crate) fn offer(&mut self, row: DeltaRow) {
-        if self.get(&row.scope, row.entry).is_some_and(|known| known.stamp >= row.stamp) {
+        if self
+            .get(&row.scope, row.entry)
+            .is_some_and(|known| known.stamp >= row.stamp)
+        {
             return;
         }
         self.remove(&row.scope, row.entry);
@@ -92,21 +95,37 @@ impl Delta {
         for (term, count) in &row.terms {
             match self.postings.get_mut(term.as_str()) {
                 Some(postings) => postings.insert(number, *count),
-                None => self.postings.entry(term.as_str().into()).or_default().insert(number, *count),
+                None => self
+                    .postings
+                    .entry(term.as_str().into())
+                    .or_default()
+                    .insert(number, *count),
             };
         }
         self.terms += row.length();
         self.pending += usize::from(!row.stored);
-        self.keys.entry(row.scope.clone()).or_default().insert(row.entry, number);
+        self.keys
+            .entry(row.scope.clone())
+            .or_default()
+            .insert(row.entry, number);
         self.rows.insert(number, row);
     }
 
     /// Forgets the entry's state.
     fn remove(&mut self, scope: &Scope, entry: EntryId) {
-        let Some(number) = self.keys.get_mut(scope).and_then(|entries| entries.remove(&entry)) else { return };
+        let Some(number) = self
+            .keys
+            .get_mut(scope)
+            .and_then(|entries| entries.remove(&entry))
+        else {
+            return;
+        };
         let row = self.rows.remove(&number).expect("every key has a row");
         for term in row.terms.keys() {
-            let postings = self.postings.get_mut(term.as_str()).expect("every term of a row has postings");
+            let postings = self
+                .postings
+                .get_mut(term.as_str())
+                .expect("every term of a row has postings");
             postings.remove(&number);
             if postings.is_empty() {
                 self.postings.remove(term.as_str());
@@ -119,7 +138,10 @@ impl Delta {
     /// Compares each state with what the table holds: `stored` answers the stamp of the stored row
     /// and whether indices cover it. A state that is stored is marked so; one that is covered, or
     /// older than the stored row, is forgotten.
-    pub(crate) fn settle(&mut self, mut stored: impl FnMut(&Scope, EntryId) -> Option<(Stamp, bool)>) {
+    pub(crate) fn settle(
+        &mut self,
+        mut stored: impl FnMut(&Scope, EntryId) -> Option<(Stamp, bool)>,
+    ) {
         let mut gone = Vec::new();
         for row in self.rows.values_mut() {
             match stored(&row.scope, row.entry) {
@@ -139,37 +161,80 @@ impl Delta {
     }
 
     /// The admitted rows closest to `query`, closest first, with their cosines.
-    pub(crate) fn closest(&self, query: &[f32], filter: &Filter, cosine_min: f32, limit: usize) -> Vec<Ranked> {
-        let numbers = filter.scopes().iter().filter_map(|scope| self.keys.get(scope)).flat_map(BTreeMap::values);
-        let rows = numbers.map(|number| &self.rows[number]).filter(|row| filter.admits(&row.attributes));
+    pub(crate) fn closest(
+        &self,
+        query: &[f32],
+        filter: &Filter,
+        cosine_min: f32,
+        limit: usize,
+    ) -> Vec<Ranked> {
+        let numbers = filter
+            .scopes()
+            .iter()
+            .filter_map(|scope| self.keys.get(scope))
+            .flat_map(BTreeMap::values);
+        let rows = numbers
+            .map(|number| &self.rows[number])
+            .filter(|row| filter.admits(&row.attributes));
         let scored = rows.filter_map(|row| Some((row, dot(query, row.vector.as_deref()?))));
-        best(scored.filter(|(_, cosine)| *cosine >= cosine_min).map(|(row, cosine)| ranked(row, cosine)).collect(), limit)
+        best(
+            scored
+                .filter(|(_, cosine)| *cosine >= cosine_min)
+                .map(|(row, cosine)| ranked(row, cosine))
+                .collect(),
+            limit,
+        )
     }
 
     /// The admitted rows that answer `terms` best by BM25. How rare a term is, and how long a text
     /// is, is judged over these rows and the texts of `corpus` together.
-    #[expect(clippy::cast_precision_loss, reason = "counts of texts and terms need no more than 24 bits of precision")]
-    pub(crate) fn answering(&self, terms: &[String], corpus: &Corpus, filter: &Filter, limit: usize) -> Vec<Ranked> {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "counts of texts and terms need no more than 24 bits of precision"
+    )]
+    pub(crate) fn answering(
+        &self,
+        terms: &[String],
+        corpus: &Corpus,
+        filter: &Filter,
+        limit: usize,
+    ) -> Vec<Ranked> {
         let texts = corpus.texts as f32 + self.rows.len() as f32;
         let length_mean = ((corpus.terms + self.terms) as f32 / texts).max(1.0);
         let mut scores = BTreeMap::<u64, f32>::new();
         for term in terms {
-            let Some(postings) = self.postings.get(term.as_str()) else { continue };
-            let holding = corpus.holding.get(term).copied().unwrap_or(0) as f32 + postings.len() as f32;
+            let Some(postings) = self.postings.get(term.as_str()) else {
+                continue;
+            };
+            let holding =
+                corpus.holding.get(term).copied().unwrap_or(0) as f32 + postings.len() as f32;
             let rarity = ((texts - holding + 0.5).max(0.0) / (holding + 0.5) + 1.0).ln();
             for (number, count) in postings {
                 let row = &self.rows[number];
-                if filter.scopes().binary_search(&row.scope).is_ok() && filter.admits(&row.attributes) {
+                if filter.scopes().binary_search(&row.scope).is_ok()
+                    && filter.admits(&row.attributes)
+                {
                     let count = *count as f32;
                     let norm = K1 * (1.0 - B + B * row.length() as f32 / length_mean);
-                    *scores.entry(*number).or_default() += rarity * (K1 + 1.0) * count / (count + norm);
+                    *scores.entry(*number).or_default() +=
+                        rarity * (K1 + 1.0) * count / (count + norm);
                 }
             }
         }
-        best(scores.into_iter().map(|(number, score)| ranked(&self.rows[&number], score)).collect(), limit)
+        best(
+            scores
+                .into_iter()
+                .map(|(number, score)| ranked(&self.rows[&number], score))
+                .collect(),
+            limit,
+        )
     }
 }
 
 fn ranked(row: &DeltaRow, score: f32) -> Ranked {
-    Ranked { scope: row.scope.clone(), entry: row.entry, score }
+    Ranked {
+        scope: row.scope.clone(),
+        entry: row.entry,
+        score,
+    }
 }

@@ -50,7 +50,10 @@ impl Directory {
 
     /// Number of rows that have a vector, counted.
     pub(crate) fn vectors(&self) -> usize {
-        let rows = self.scopes.values().flat_map(|scope| scope.by_address.values());
+        let rows = self
+            .scopes
+            .values()
+            .flat_map(|scope| scope.by_address.values());
         rows.filter(|row| row.has_vector).count()
     }
 
@@ -58,7 +61,10 @@ impl Directory {
     pub(crate) fn get(&self, scope: &Scope, entry: EntryId) -> Option<(u64, &Row)> {
         let rows = self.scopes.get(scope)?;
         let address = *rows.by_entry.get(&entry)?;
-        let row = rows.by_address.get(&address).expect("every entry's address has a row");
+        let row = rows
+            .by_address
+            .get(&address)
+            .expect("every entry's address has a row");
         Some((address, row))
     }
 
@@ -86,7 +92,11 @@ impl Directory {
     /// Forgets the rows of a data file that is gone and whose rows lie nowhere else.
     pub(crate) fn remove_fragment(&mut self, fragment: u64) {
         for rows in self.scopes.values_mut() {
-            let gone: Vec<(u64, EntryId)> = rows.by_address.range(addresses(fragment)).map(|(a, row)| (*a, row.entry)).collect();
+            let gone: Vec<(u64, EntryId)> = rows
+                .by_address
+                .range(addresses(fragment))
+                .map(|(a, row)| (*a, row.entry))
+                .collect();
             for (address, entry) in gone {
                 rows.by_address.remove(&address);
                 rows.by_entry.remove(&entry);
@@ -95,17 +105,18 @@ impl Directory {
         }
     }
 
-    /// Every row, with its scope and address.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Scope, u64, &Row)> {
-        self.scopes.iter().flat_map(|(scope, rows)| rows.by_address.iter().map(move |(a, row)| (scope, *a, row)))
-    }
-
     /// Addresses of the rows that `filter` admits and `skip` does not name: all of them, and those
     /// of them that have a vector.
-    pub(crate) fn admitted(&self, filter: &Filter, mut skip: impl FnMut(&Scope, EntryId) -> bool) -> Admitted {
+    pub(crate) fn admitted(
+        &self,
+        filter: &Filter,
+        mut skip: impl FnMut(&Scope, EntryId) -> bool,
+    ) -> Admitted {
         let (mut all, mut with_vector) = (Vec::new(), Vec::new());
         for scope in filter.scopes() {
-            let Some(rows) = self.scopes.get(scope) else { continue };
+            let Some(rows) = self.scopes.get(scope) else {
+                continue;
+            };
             for (address, row) in &rows.by_address {
                 if filter.admits(&row.attributes) && !skip(scope, row.entry) {
                     all.push(*address);

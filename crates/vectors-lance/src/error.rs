@@ -52,7 +52,9 @@ impl From<Error> for PortError {
     fn from(error: Error) -> Self {
         match error {
             Error::Shape { .. } | Error::Config(_) => Self::Unusable(error.to_string()),
-            Error::Io { .. } | Error::Lance(_) | Error::Task(_) => Self::Unavailable(error.to_string()),
+            Error::Io { .. } | Error::Lance(_) | Error::Task(_) => {
+                Self::Unavailable(error.to_string())
+            }
         }
     }
 }
@@ -60,7 +62,9 @@ impl From<Error> for PortError {
 impl Error {
     /// Whether another commit of the same table came first, so that the work can be tried again.
     pub(crate) fn is_overtaken(&self) -> bool {
-        let Self::Lance(error) = self else { return false };
+        let Self::Lance(error) = self else {
+            return false;
+        };
         matches!(
             **error,
             lance::Error::RetryableCommitConflict { .. }

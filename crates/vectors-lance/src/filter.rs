@@ -17,7 +17,12 @@ pub(crate) struct Attributes {
 
 impl Attributes {
     pub(crate) fn of(doc: &IndexDoc) -> Self {
-        Self { table: doc.table, status: doc.status, failure: doc.failure, confidence: doc.confidence }
+        Self {
+            table: doc.table,
+            status: doc.status,
+            failure: doc.failure,
+            confidence: doc.confidence,
+        }
     }
 }
 
@@ -39,22 +44,40 @@ impl Filter {
         let mut scopes = request.scopes.clone();
         scopes.sort_unstable();
         scopes.dedup();
-        let tables: &[Table] = if request.tables.is_empty() { Table::ALL } else { &request.tables };
+        let tables: &[Table] = if request.tables.is_empty() {
+            Table::ALL
+        } else {
+            &request.tables
+        };
         Self {
             scopes,
-            tables: tables.iter().fold(0, |bits, table| bits | bit_of_table(*table)),
-            statuses: request.statuses.iter().fold(0, |bits, status| bits | bit_of_status(*status)),
+            tables: tables
+                .iter()
+                .fold(0, |bits, table| bits | bit_of_table(*table)),
+            statuses: request
+                .statuses
+                .iter()
+                .fold(0, |bits, status| bits | bit_of_status(*status)),
             failure: request.failures,
             confidence_min: request.confidence_min,
         }
     }
 
     pub(crate) fn of_neighbours(request: &NeighbourRequest) -> Self {
-        let live = [Status::Hypothesis, Status::Verified, Status::Published, Status::Deprecated, Status::Archived];
+        let live = [
+            Status::Hypothesis,
+            Status::Verified,
+            Status::Published,
+            Status::Deprecated,
+            Status::Archived,
+        ];
         Self {
             scopes: vec![request.scope.clone()],
             tables: bit_of_table(request.table),
-            statuses: live.into_iter().filter(|s| s.is_live()).fold(0, |bits, status| bits | bit_of_status(status)),
+            statuses: live
+                .into_iter()
+                .filter(|s| s.is_live())
+                .fold(0, |bits, status| bits | bit_of_status(status)),
             failure: request.failure,
             confidence_min: f64::NEG_INFINITY,
         }

@@ -11,8 +11,8 @@ use lance::session::Session;
 use parking_lot::RwLock;
 use sillok_core::entry::{Embedding, Kind, Table as EntryTable};
 use sillok_core::ports::{
-    BoxFuture, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked, SearchLists, SearchRequest, VectorIndex,
-    vector_table,
+    BoxFuture, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked, SearchLists,
+    SearchRequest, VectorIndex, vector_table,
 };
 use sillok_core::scope::Scope;
 use sillok_core::stamp::Stamp;
@@ -65,12 +65,18 @@ impl LanceIndex {
     pub fn open(path: impl Into<PathBuf>, config: LanceConfig) -> Result<Self, Error> {
         check(&config)?;
         let root = path.into();
-        std::fs::create_dir_all(&root).map_err(|source| Error::Io { path: root.clone(), source })?;
+        std::fs::create_dir_all(&root).map_err(|source| Error::Io {
+            path: root.clone(),
+            source,
+        })?;
         let pool = Pool::start(config.threads)?;
         let session = RwLock::new(session_of(&config));
         let inner = Arc::new(Inner {
             root,
-            shared: Arc::new(Shared { config, words: Words::new()? }),
+            shared: Arc::new(Shared {
+                config,
+                words: Words::new()?,
+            }),
             session,
             tables: RwLock::default(),
             storing: tokio::sync::Mutex::default(),
@@ -97,11 +103,19 @@ fn check(config: &LanceConfig) -> Result<(), Error> {
     if config.dimensions == 0 || i32::try_from(config.dimensions).is_err() {
         return Err(Error::Config("dimensions are 1 or more"));
     }
-    if config.threads == 0 || config.commit_attempts_max == 0 || config.partition_rows == 0 {
-        return Err(Error::Config("threads, attempts and rows of a partition are 1 or more"));
+    if config.threads == 0
+        || config.commit_attempts_max == 0
+        || config.versions_kept == 0
+        || config.partition_rows == 0
+    {
+        return Err(Error::Config(
+            "threads, attempts, versions and rows of a partition are 1 or more",
+        ));
     }
     if config.tail_rows_max <= config.tail_rows_min.max(config.index_rows_min) {
-        return Err(Error::Config("tail_rows_max is over tail_rows_min and index_rows_min"));
+        return Err(Error::Config(
+            "tail_rows_max is over tail_rows_min and index_rows_min",
+        ));
     }
     Ok(())
 }
@@ -121,16 +135,25 @@ impl VectorIndex for LanceIndex {
         Box::pin(async move { Ok(self.inner.storing.lock().await.watermark) })
     }
 
-    fn search<'a>(&'a self, request: &'a SearchRequest) -> BoxFuture<'a, Result<SearchLists, PortError>> {
+    fn search<'a>(
+        &'a self,
+        request: &'a SearchRequest,
+    ) -> BoxFuture<'a, Result<SearchLists, PortError>> {
         let limit = request.limit;
         let asked = self.inner.questions_of(request);
         self.run(move |_| async move {
             let Answer { vector, text } = ask(asked).await?;
-            Ok(SearchLists { vector: best(vector, limit), text: best(text, limit) })
+            Ok(SearchLists {
+                vector: best(vector, limit),
+                text: best(text, limit),
+            })
         })
     }
 
-    fn neighbours<'a>(&'a self, request: &'a NeighbourRequest) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>> {
+    fn neighbours<'a>(
+        &'a self,
+        request: &'a NeighbourRequest,
+    ) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>> {
         let limit = request.limit;
         let asked = self.inner.question_of_neighbours(request);
         self.run(move |_| async move { Ok(best(ask(asked).await?.vector, limit)) })
@@ -175,20 +198,26 @@ impl Inner {
         }
         let directory = directory_of(&self.root, &key.0, key.1);
         let mut tables = self.tables.write();
-        let made = tables.entry(key).or_insert_with_key(|(_, kind)| {
-            Arc::new(self.new_table(*kind, directory))
-        });
+        let made = tables
+            .entry(key)
+            .or_insert_with_key(|(_, kind)| Arc::new(self.new_table(*kind, directory)));
         Arc::clone(made)
     }
 
     fn new_table(&self, kind: Kind, directory: PathBuf) -> Table {
-        Table::new(Arc::clone(&self.shared), Arc::clone(&self.session.read()), kind, directory)
+        Table::new(
+            Arc::clone(&self.shared),
+            Arc::clone(&self.session.read()),
+            kind,
+            directory,
+        )
     }
 
     /// The vector of a request, when it is one of the searched space that points somewhere.
     fn searchable(&self, embedding: &Embedding) -> Option<Vec<f32>> {
         let config = &self.shared.config;
-        let fits = embedding.space == config.space && has_direction(&embedding.values, config.dimensions);
+        let fits =
+            embedding.space == config.space && has_direction(&embedding.values, config.dimensions);
         fits.then(|| embedding.values.clone())
     }
 
@@ -197,7 +226,10 @@ impl Inner {
         let text = clip_query(&request.text, self.shared.config.query_words_max);
         let question = Question {
             filter: Filter::of_search(request),
-            vector: request.embedding.as_ref().and_then(|embedding| self.searchable(embedding)),
+            vector: request
+                .embedding
+                .as_ref()
+                .and_then(|embedding| self.searchable(embedding)),
             terms: self.shared.words.distinct(&text),
             text,
             cosine_min: f32::NEG_INFINITY,
@@ -207,19 +239,36 @@ impl Inner {
         if request.limit == 0 || (question.vector.is_none() && question.terms.is_empty()) {
             return Vec::new();
         }
-        let kinds = EntryTable::ALL.iter().filter(|table| question.filter.admits_table(**table)).map(|table| table.kind());
+        let kinds = EntryTable::ALL
+            .iter()
+            .filter(|table| question.filter.admits_table(**table))
+            .map(|table| table.kind());
         let mut keys: Vec<(String, Kind)> = kinds
-            .flat_map(|kind| question.filter.scopes().iter().map(move |scope| (scope.org().to_owned(), kind)))
+            .flat_map(|kind| {
+                question
+                    .filter
+                    .scopes()
+                    .iter()
+                    .map(move |scope| (scope.org().to_owned(), kind))
+            })
             .collect();
         keys.sort_unstable();
         keys.dedup();
         let tables = self.tables.read();
-        keys.iter().filter_map(|key| tables.get(key)).map(|table| (Arc::clone(table), question.clone())).collect()
+        keys.iter()
+            .filter_map(|key| tables.get(key))
+            .map(|table| (Arc::clone(table), question.clone()))
+            .collect()
     }
 
     /// Which table a search for neighbours asks, and what.
     fn question_of_neighbours(&self, request: &NeighbourRequest) -> Vec<(Arc<Table>, Question)> {
-        let Some(vector) = self.searchable(&request.embedding).filter(|_| request.limit > 0) else { return Vec::new() };
+        let Some(vector) = self
+            .searchable(&request.embedding)
+            .filter(|_| request.limit > 0)
+        else {
+            return Vec::new();
+        };
         let question = Question {
             filter: Filter::of_neighbours(request),
             vector: Some(vector),
@@ -229,7 +278,11 @@ impl Inner {
             limit: request.limit,
             exact_scores: true,
         };
-        let known = self.tables.read().get(&vector_table(&request.scope, request.table)).map(Arc::clone);
+        let known = self
+            .tables
+            .read()
+            .get(&vector_table(&request.scope, request.table))
+            .map(Arc::clone);
         known.map(|table| (table, question)).into_iter().collect()
     }
 
@@ -243,9 +296,15 @@ impl Inner {
         }
         let stored = watermark::read(&self.root)?.filter(|watermark| {
             let latest = self.stamps();
-            let lost = watermark.tables.iter().find(|(name, stamp)| latest.get(*name).is_none_or(|found| found < *stamp));
+            let lost = watermark
+                .tables
+                .iter()
+                .find(|(name, stamp)| latest.get(*name).is_none_or(|found| found < *stamp));
             if let Some((name, _)) = lost {
-                tracing::warn!(table = name, "a table of the vector index is behind its cursor: storing everything again");
+                tracing::warn!(
+                    table = name,
+                    "a table of the vector index is behind its cursor: storing everything again"
+                );
             }
             lost.is_none()
         });
@@ -266,7 +325,12 @@ impl Inner {
     fn stamps(&self) -> BTreeMap<String, Stamp> {
         let tables = self.tables.read();
         let latest = tables.iter().filter_map(|((org, kind), table)| {
-            table.view.read().rows.stamp_max().map(|stamp| (format!("{org}/{kind}"), stamp))
+            table
+                .view
+                .read()
+                .rows
+                .stamp_max()
+                .map(|stamp| (format!("{org}/{kind}"), stamp))
         });
         latest.collect()
     }
@@ -274,7 +338,10 @@ impl Inner {
     async fn apply(&self, docs: Vec<IndexDoc>, through: Stamp) -> Result<(), Error> {
         let mut by_table = BTreeMap::<(String, Kind), Vec<IndexDoc>>::new();
         for doc in docs {
-            by_table.entry(vector_table(&doc.scope, doc.table)).or_default().push(doc);
+            by_table
+                .entry(vector_table(&doc.scope, doc.table))
+                .or_default()
+                .push(doc);
         }
         let mut storing = self.storing.lock().await;
         for docs in by_table.into_values() {
@@ -283,11 +350,21 @@ impl Inner {
                 table.optimise().await?;
             }
             table.store(docs, through).await?;
-            storing.on_disk.entry(table.directory.clone()).or_default().sync(&table.directory)?;
+            storing
+                .on_disk
+                .entry(table.directory.clone())
+                .or_default()
+                .sync(&table.directory)?;
         }
         // The tables first: the cursor never speaks for what is not there.
         if storing.watermark < Some(through) {
-            watermark::write(&self.root, &Watermark { through, tables: self.stamps() })?;
+            watermark::write(
+                &self.root,
+                &Watermark {
+                    through,
+                    tables: self.stamps(),
+                },
+            )?;
             storing.watermark = Some(through);
         }
         Ok(())
@@ -317,7 +394,10 @@ impl Inner {
             let gone = std::fs::remove_dir_all(&table.directory);
             match gone {
                 Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Error::Io { path: table.directory.clone(), source });
+                    return Err(Error::Io {
+                        path: table.directory.clone(),
+                        source,
+                    });
                 }
                 _ => {}
             }
@@ -327,7 +407,11 @@ impl Inner {
 }
 
 fn session_of(config: &LanceConfig) -> Arc<Session> {
-    Arc::new(Session::new(config.index_cache_bytes, config.metadata_cache_bytes, Arc::default()))
+    Arc::new(Session::new(
+        config.index_cache_bytes,
+        config.metadata_cache_bytes,
+        Arc::default(),
+    ))
 }
 
 fn directory_of(root: &Path, org: &str, kind: Kind) -> PathBuf {
@@ -336,10 +420,15 @@ fn directory_of(root: &Path, org: &str, kind: Kind) -> PathBuf {
 
 /// The tables that lie in `root`.
 fn tables_in(root: &Path) -> Result<Vec<(String, Kind)>, Error> {
-    let failed = |source| Error::Io { path: root.into(), source };
+    let failed = |source| Error::Io {
+        path: root.into(),
+        source,
+    };
     let mut found = Vec::new();
     for entry in std::fs::read_dir(root).map_err(failed)? {
-        let Ok(org) = entry.map_err(failed)?.file_name().into_string() else { continue };
+        let Ok(org) = entry.map_err(failed)?.file_name().into_string() else {
+            continue;
+        };
         for kind in Kind::ALL {
             // A dataset is there from its first version on.
             if directory_of(root, &org, kind).join("_versions").is_dir() {

@@ -4,10 +4,10 @@
 //! Owns when each is worth while. A commit of data that comes in between either fits with what was
 //! built, or makes the step start anew. It must not know how requests are answered.
 
-use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
+use std::collections::BTreeMap;
 
 use lance::Dataset;
+use lance::dataset::cleanup::CleanupPolicyBuilder;
 use lance::dataset::optimize::{CompactionOptions, compact_files};
 use lance::index::DatasetIndexExt;
 use lance::index::vector::VectorIndexParams;
@@ -24,9 +24,11 @@ use crate::error::Error;
 use crate::table::{TEXT_INDEX, Table, VECTOR_INDEX};
 use crate::words;
 
-/// What is to be done with the indices of a table.
+/// One step of maintenance: it makes a version of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
+    /// Put small data files together.
+    Compact,
     /// Build both for the first time.
     Build,
     /// Index what no segment covers, as a new segment or, with all segments, as one.
@@ -47,32 +49,36 @@ impl Table {
         }
         let fragments = self.latest().await?.count_fragments();
         if fragments > self.shared.config.fragments_max {
-            self.again_when_overtaken(async |dataset| self.compact(dataset).await).await?;
+            self.take(Step::Compact).await?;
         }
-        if let Some(step) = self.step().await? {
-            self.again_when_overtaken(async |dataset| self.index(dataset, step).await).await?;
+        if let Some(step) = self.due().await? {
+            self.take(step).await?;
         }
         self.clean().await
     }
 
     /// The latest version.
     async fn latest(&self) -> Result<Dataset, Error> {
-        let shown = self.view.read().dataset.clone().expect("a table is maintained once it has a dataset");
+        let shown = self
+            .view
+            .read()
+            .dataset
+            .clone()
+            .expect("a table is maintained once it has a dataset");
         let mut latest = Dataset::clone(&shown);
         latest.checkout_latest().await?;
         Ok(latest)
     }
 
     /// Runs a step on the latest version and shows what it made; again when a commit came first.
-    async fn again_when_overtaken<F>(&self, step: F) -> Result<(), Error>
-    where
-        F: AsyncFn(&mut Dataset) -> Result<(), Error>,
-    {
+    async fn take(&self, step: Step) -> Result<(), Error> {
         let mut attempt = 1;
         loop {
             let mut dataset = self.latest().await?;
-            match step(&mut dataset).await {
-                Err(error) if error.is_overtaken() && attempt < self.shared.config.commit_attempts_max => {
+            match self.attempt(step, &mut dataset).await {
+                Err(error)
+                    if error.is_overtaken() && attempt < self.shared.config.commit_attempts_max =>
+                {
                     tracing::debug!(table = %self.directory.display(), attempt, %error, "maintenance was overtaken");
                     attempt += 1;
                 }
@@ -97,8 +103,8 @@ impl Table {
         Ok(())
     }
 
-    /// What the indices need, if anything.
-    async fn step(&self) -> Result<Option<Step>, Error> {
+    /// The step that the indices need, if any.
+    async fn due(&self) -> Result<Option<Step>, Error> {
         let config = &self.shared.config;
         let mut segments = BTreeMap::<String, usize>::new();
         for index in self.latest().await?.load_indices().await?.iter() {
@@ -109,16 +115,23 @@ impl Table {
         if !(segments.contains_key(TEXT_INDEX) && segments.contains_key(VECTOR_INDEX)) {
             return Ok((view.rows.vectors() >= config.index_rows_min).then_some(Step::Build));
         }
-        let merge = segments.values().any(|count| *count >= config.index_segments_max);
+        let merge = segments
+            .values()
+            .any(|count| *count >= config.index_segments_max);
         Ok((tail >= config.tail_rows_min).then_some(Step::Extend { merge }))
     }
 
-    async fn index(&self, dataset: &mut Dataset, step: Step) -> Result<(), Error> {
+    async fn attempt(&self, step: Step, dataset: &mut Dataset) -> Result<(), Error> {
         match step {
+            Step::Compact => return self.compact(dataset).await,
             Step::Build => self.build(dataset).await?,
             Step::Extend { merge } => {
                 // Many segments would be many searches; no segment is merged before that.
-                let options = if merge { OptimizeOptions::merge(usize::MAX) } else { OptimizeOptions::append() };
+                let options = if merge {
+                    OptimizeOptions::merge(usize::MAX)
+                } else {
+                    OptimizeOptions::append()
+                };
                 let names = vec![TEXT_INDEX.to_owned(), VECTOR_INDEX.to_owned()];
                 Box::pin(dataset.optimize_indices(&options.index_names(names))).await?;
             }
@@ -131,12 +144,38 @@ impl Table {
     async fn build(&self, dataset: &mut Dataset) -> Result<(), Error> {
         let rows = self.view.read().rows.len();
         let shape = HnswParams::of(self.kind);
-        let ivf = IvfBuildParams { num_partitions: Some(rows.div_ceil(self.shared.config.partition_rows)), ..IvfBuildParams::default() };
-        let hnsw = HnswBuildParams { m: shape.m, ef_construction: shape.ef_construction, ..HnswBuildParams::default() };
-        let vector = VectorIndexParams::with_ivf_hnsw_sq_params(MetricType::Cosine, ivf, hnsw, SQBuildParams::default());
+        let ivf = IvfBuildParams {
+            num_partitions: Some(rows.div_ceil(self.shared.config.partition_rows)),
+            ..IvfBuildParams::default()
+        };
+        let hnsw = HnswBuildParams {
+            m: shape.m,
+            ef_construction: shape.ef_construction,
+            ..HnswBuildParams::default()
+        };
+        let vector = VectorIndexParams::with_ivf_hnsw_sq_params(
+            MetricType::Cosine,
+            ivf,
+            hnsw,
+            SQBuildParams::default(),
+        );
         let name = |name: &str| Some(name.to_owned());
-        Box::pin(dataset.create_index(&[VECTOR], IndexType::Vector, name(VECTOR_INDEX), &vector, true)).await?;
-        Box::pin(dataset.create_index(&[CONTENT], IndexType::Inverted, name(TEXT_INDEX), &words::params(), true)).await?;
+        Box::pin(dataset.create_index(
+            &[VECTOR],
+            IndexType::Vector,
+            name(VECTOR_INDEX),
+            &vector,
+            true,
+        ))
+        .await?;
+        Box::pin(dataset.create_index(
+            &[CONTENT],
+            IndexType::Inverted,
+            name(TEXT_INDEX),
+            &words::params(),
+            true,
+        ))
+        .await?;
         Ok(())
     }
 
@@ -150,9 +189,11 @@ impl Table {
     }
 
     async fn clean(&self) -> Result<(), Error> {
-        let kept = Duration::from_millis(self.shared.config.versions_kept_ms);
-        let kept = kept.try_into().map_err(|_| Error::Config("versions are kept for a time that can be counted"))?;
-        let removed = self.latest().await?.cleanup_old_versions(kept, None, None).await?;
+        let latest = self.latest().await?;
+        let policy = CleanupPolicyBuilder::default()
+            .retain_n_versions(&latest, self.shared.config.versions_kept)
+            .await?;
+        let removed = latest.cleanup_with_policy(policy.build()).await?;
         tracing::debug!(table = %self.directory.display(), ?removed, "removed old versions");
         Ok(())
     }

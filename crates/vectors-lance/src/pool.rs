@@ -22,19 +22,33 @@ impl Pool {
             .thread_name("sillok-vectors")
             .enable_all()
             .build()
-            .map_err(|source| Error::Io { path: "the runtime of the vector index".into(), source })?;
-        Ok(Self { runtime: Some(runtime) })
+            .map_err(|source| Error::Io {
+                path: "the runtime of the vector index".into(),
+                source,
+            })?;
+        Ok(Self {
+            runtime: Some(runtime),
+        })
     }
 
     /// Runs `work` on the pool. It goes on when the caller stops waiting.
-    pub(crate) fn run<T, F>(&self, work: F) -> impl Future<Output = Result<T, Error>> + Send + use<T, F>
+    pub(crate) fn run<T, F>(
+        &self,
+        work: F,
+    ) -> impl Future<Output = Result<T, Error>> + Send + use<T, F>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, Error>> + Send + 'static,
     {
-        let runtime = self.runtime.as_ref().expect("the runtime is there until the pool is dropped");
+        let runtime = self
+            .runtime
+            .as_ref()
+            .expect("the runtime is there until the pool is dropped");
         let task = runtime.spawn(work);
-        async move { task.await.unwrap_or_else(|error| Err(Error::Task(error.to_string()))) }
+        async move {
+            task.await
+                .unwrap_or_else(|error| Err(Error::Task(error.to_string())))
+        }
     }
 
     /// Runs `work` on the pool while the calling thread waits: for start-up, on any thread.
@@ -45,12 +59,17 @@ impl Pool {
     {
         let (sender, receiver) = std::sync::mpsc::channel();
         let task = self.run(work);
-        let runtime = self.runtime.as_ref().expect("the runtime is there until the pool is dropped");
+        let runtime = self
+            .runtime
+            .as_ref()
+            .expect("the runtime is there until the pool is dropped");
         runtime.spawn(async move {
             // Nobody listens any more only when the waiting thread is gone.
             let _ = sender.send(task.await);
         });
-        receiver.recv().unwrap_or_else(|error| Err(Error::Task(error.to_string())))
+        receiver
+            .recv()
+            .unwrap_or_else(|error| Err(Error::Task(error.to_string())))
     }
 }
 

@@ -63,7 +63,9 @@ impl Table {
         for attempt in 1..=ATTEMPTS_MAX {
             let corpus = self.corpus(question).await?;
             let Begun { memory, indexed } = self.begin(question, &corpus);
-            let Some((dataset, admitted)) = indexed else { return Ok(memory) };
+            let Some((dataset, admitted)) = indexed else {
+                return Ok(memory);
+            };
             let (vector, text) = tokio::try_join!(
                 self.closest_indexed(&dataset, question, admitted.with_vector),
                 self.answering_indexed(&dataset, question, admitted.all),
@@ -91,14 +93,23 @@ impl Table {
         let filter = &question.filter;
         let memory = Answer {
             vector: question.vector.as_deref().map_or_else(Vec::new, |vector| {
-                view.delta.closest(vector, filter, question.cosine_min, question.limit)
+                view.delta
+                    .closest(vector, filter, question.cosine_min, question.limit)
             }),
-            text: view.delta.answering(&question.terms, corpus, filter, question.limit),
+            text: view
+                .delta
+                .answering(&question.terms, corpus, filter, question.limit),
         };
-        let indexed = view.dataset.as_ref().filter(|_| !view.covered.is_empty()).and_then(|dataset| {
-            let admitted = view.rows.admitted(filter, |scope, entry| view.delta.get(scope, entry).is_some());
-            (!admitted.all.is_empty()).then(|| (Arc::clone(dataset), admitted))
-        });
+        let indexed = view
+            .dataset
+            .as_ref()
+            .filter(|_| !view.covered.is_empty())
+            .and_then(|dataset| {
+                let admitted = view.rows.admitted(filter, |scope, entry| {
+                    view.delta.get(scope, entry).is_some()
+                });
+                (!admitted.all.is_empty()).then(|| (Arc::clone(dataset), admitted))
+            });
         Begun { memory, indexed }
     }
 
@@ -109,19 +120,27 @@ impl Table {
         question: &Question,
         admitted: Vec<u64>,
     ) -> Result<Vec<(u64, f32)>, Error> {
-        let Some(vector) = question.vector.as_ref().filter(|_| !admitted.is_empty()) else { return Ok(Vec::new()) };
+        let Some(vector) = question.vector.as_ref().filter(|_| !admitted.is_empty()) else {
+            return Ok(Vec::new());
+        };
         let config = &self.shared.config;
         let mut scan = dataset.scan();
         scan.nearest(VECTOR, &Float32Array::from(vector.clone()), question.limit)?
             .distance_metric(MetricType::Cosine)
             .nprobes(config.probes)
-            .ef(config.search_candidates.max(question.limit.saturating_mul(2)));
+            .ef(config
+                .search_candidates
+                .max(question.limit.saturating_mul(2)));
         if question.exact_scores {
             scan.refine(2);
         }
         let found = run(&mut scan, admitted, "_distance").await?;
-        let cosines = columns::scored(&found, "_distance")?.into_iter().map(|(address, distance)| (address, 1.0 - distance));
-        Ok(cosines.filter(|(_, cosine)| *cosine >= question.cosine_min).collect())
+        let cosines = columns::scored(&found, "_distance")?
+            .into_iter()
+            .map(|(address, distance)| (address, 1.0 - distance));
+        Ok(cosines
+            .filter(|(_, cosine)| *cosine >= question.cosine_min)
+            .collect())
     }
 
     /// The rows that the full-text index finds, with their BM25 scores.
@@ -135,7 +154,9 @@ impl Table {
             return Ok(Vec::new());
         }
         let limit = i64::try_from(question.limit).unwrap_or(i64::MAX);
-        let query = FullTextSearchQuery::new(question.text.clone()).with_column(CONTENT.to_owned())?.limit(Some(limit));
+        let query = FullTextSearchQuery::new(question.text.clone())
+            .with_column(CONTENT.to_owned())?
+            .limit(Some(limit));
         let mut scan = dataset.scan();
         scan.full_text_search(query)?;
         columns::scored(&run(&mut scan, admitted, "_score").await?, "_score")
@@ -150,11 +171,24 @@ impl Table {
             }
             view.dataset.clone()
         };
-        let Some(dataset) = dataset else { return Ok(Corpus::default()) };
-        let mut corpus = Corpus { holding: question.terms.iter().map(|t| (t.clone(), 0)).collect::<BTreeMap<_, _>>(), ..Corpus::default() };
+        let Some(dataset) = dataset else {
+            return Ok(Corpus::default());
+        };
+        let mut corpus = Corpus {
+            holding: question
+                .terms
+                .iter()
+                .map(|t| (t.clone(), 0))
+                .collect::<BTreeMap<_, _>>(),
+            ..Corpus::default()
+        };
         for segment in dataset.load_indices_by_name(TEXT_INDEX).await? {
-            let index = dataset.open_scalar_index(CONTENT, &segment.uuid, &NoOpMetricsCollector).await?;
-            let Some(index) = index.as_any().downcast_ref::<InvertedIndex>() else { continue };
+            let index = dataset
+                .open_scalar_index(CONTENT, &segment.uuid, &NoOpMetricsCollector)
+                .await?;
+            let Some(index) = index.as_any().downcast_ref::<InvertedIndex>() else {
+                continue;
+            };
             let (terms, texts, holding) = index.bm25_stats_for_terms(&question.terms, None).await?;
             corpus.terms += terms;
             corpus.texts += texts as u64;
@@ -177,12 +211,20 @@ async fn run(scan: &mut Scanner, admitted: Vec<u64>, score: &str) -> Result<Reco
 }
 
 /// The entries of found rows; also whether a row is no longer where it was.
-fn named(rows: &crate::directory::Directory, question: &Question, found: Vec<(u64, f32)>) -> (Vec<Ranked>, bool) {
+fn named(
+    rows: &crate::directory::Directory,
+    question: &Question,
+    found: Vec<(u64, f32)>,
+) -> (Vec<Ranked>, bool) {
     let mut lost = false;
     let mut ranked = Vec::with_capacity(found.len());
     for (address, score) in found {
         match rows.at(question.filter.scopes(), address) {
-            Some((scope, entry)) => ranked.push(Ranked { scope: scope.clone(), entry, score }),
+            Some((scope, entry)) => ranked.push(Ranked {
+                scope: scope.clone(),
+                entry,
+                score,
+            }),
             None => lost = true,
         }
     }

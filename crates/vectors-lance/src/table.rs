@@ -10,7 +10,10 @@ use std::sync::Arc;
 
 use lance::Dataset;
 use lance::dataset::builder::DatasetBuilder;
-use lance::dataset::{CommitBuilder, InsertBuilder, MergeInsertBuilder, WhenMatched, WhenNotMatched, WriteMode, WriteParams};
+use lance::dataset::{
+    CommitBuilder, InsertBuilder, MergeInsertBuilder, WhenMatched, WhenNotMatched, WriteMode,
+    WriteParams,
+};
 use lance::index::DatasetIndexExt;
 use lance::session::Session;
 use parking_lot::RwLock;
@@ -20,7 +23,7 @@ use sillok_core::ports::IndexDoc;
 use sillok_core::scope::Scope;
 use sillok_core::stamp::Stamp;
 
-use crate::columns::{self, DIRECTORY, KEY};
+use crate::columns::{self, DIRECTORY, KEY, TextAndVector};
 use crate::config::LanceConfig;
 use crate::delta::{Delta, DeltaRow};
 use crate::directory::{Directory, Row, fragment_of};
@@ -76,14 +79,20 @@ impl View {
     fn settle(&mut self) {
         let (rows, covered) = (&self.rows, &self.covered);
         self.delta.settle(|scope, entry| {
-            rows.get(scope, entry).map(|(address, row)| (row.stamp, covered.contains(&fragment_of(address))))
+            rows.get(scope, entry)
+                .map(|(address, row)| (row.stamp, covered.contains(&fragment_of(address))))
         });
     }
 }
 
 impl Table {
     /// A table at `directory` without a dataset as yet.
-    pub(crate) fn new(shared: Arc<Shared>, session: Arc<Session>, kind: Kind, directory: PathBuf) -> Self {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        session: Arc<Session>,
+        kind: Kind,
+        directory: PathBuf,
+    ) -> Self {
         Self {
             shared,
             session,
@@ -97,20 +106,30 @@ impl Table {
     }
 
     fn uri(&self) -> Result<&str, Error> {
-        self.directory.to_str().ok_or(Error::Config("the path of the index is valid Unicode"))
+        self.directory
+            .to_str()
+            .ok_or(Error::Config("the path of the index is valid Unicode"))
     }
 
     /// Opens the dataset that lies there.
     pub(crate) async fn load(&self) -> Result<(), Error> {
-        let dataset = DatasetBuilder::from_uri(self.uri()?).with_session(Arc::clone(&self.session)).load().await?;
+        let dataset = DatasetBuilder::from_uri(self.uri()?)
+            .with_session(Arc::clone(&self.session))
+            .load()
+            .await?;
         let expected = columns::schema(self.shared.config.dimensions);
         let found = arrow_schema::Schema::from(dataset.schema());
         let differs = expected.fields().iter().find(|field| {
-            found.field_with_name(field.name()).map_or(true, |known| known.data_type() != field.data_type())
+            found
+                .field_with_name(field.name())
+                .map_or(true, |known| known.data_type() != field.data_type())
         });
         if let Some(field) = differs {
             let table = self.directory.display().to_string();
-            return Err(Error::Shape { table, why: format!("column {}", field.name()) });
+            return Err(Error::Shape {
+                table,
+                why: format!("column {}", field.name()),
+            });
         }
         self.refresh(dataset).await
     }
@@ -119,7 +138,11 @@ impl Table {
     pub(crate) fn offer(&self, doc: &IndexDoc) {
         let row = self.delta_row(doc);
         let mut view = self.view.write();
-        if view.rows.get(&row.scope, row.entry).is_none_or(|(_, stored)| stored.stamp < row.stamp) {
+        if view
+            .rows
+            .get(&row.scope, row.entry)
+            .is_none_or(|(_, stored)| stored.stamp < row.stamp)
+        {
             view.delta.offer(row);
         }
     }
@@ -149,7 +172,11 @@ impl Table {
         }
         {
             let view = self.view.read();
-            newest.retain(|(scope, entry), doc| view.rows.get(scope, *entry).is_none_or(|(_, row)| row.stamp < doc.stamp));
+            newest.retain(|(scope, entry), doc| {
+                view.rows
+                    .get(scope, *entry)
+                    .is_none_or(|(_, row)| row.stamp < doc.stamp)
+            });
         }
         if newest.is_empty() {
             return Ok(());
@@ -175,7 +202,9 @@ impl Table {
                 }
             };
             match result {
-                Err(error) if error.is_overtaken() && attempt < self.shared.config.commit_attempts_max => {
+                Err(error)
+                    if error.is_overtaken() && attempt < self.shared.config.commit_attempts_max =>
+                {
                     tracing::debug!(table = %self.directory.display(), attempt, %error, "a commit was overtaken");
                     attempt += 1;
                 }
@@ -193,24 +222,48 @@ impl Table {
         }
         .with_transaction_properties(properties(through));
         let rows = columns::rows_of(docs, &self.shared.config)?;
-        Ok(InsertBuilder::new(self.uri()?).with_params(&params).execute(vec![rows]).await?)
+        Ok(InsertBuilder::new(self.uri()?)
+            .with_params(&params)
+            .execute(vec![rows])
+            .await?)
     }
 
-    async fn merge(&self, dataset: Arc<Dataset>, docs: &[IndexDoc], through: Stamp) -> Result<Dataset, Error> {
+    async fn merge(
+        &self,
+        dataset: Arc<Dataset>,
+        docs: &[IndexDoc],
+        through: Stamp,
+    ) -> Result<Dataset, Error> {
         let rows = columns::rows_of(docs, &self.shared.config)?;
         let is_new = {
             let view = self.view.read();
-            docs.iter().all(|doc| view.rows.get(&doc.scope, doc.entry).is_none())
+            docs.iter()
+                .all(|doc| view.rows.get(&doc.scope, doc.entry).is_none())
         };
         let (mut transaction, touched) = if is_new {
             // Nothing to match: the same as a merge, without reading every key.
-            let params = WriteParams { mode: WriteMode::Append, ..WriteParams::default() };
+            let params = WriteParams {
+                mode: WriteMode::Append,
+                ..WriteParams::default()
+            };
             let insert = InsertBuilder::new(Arc::clone(&dataset));
-            (insert.with_params(&params).execute_uncommitted(vec![rows]).await?, None)
+            (
+                insert
+                    .with_params(&params)
+                    .execute_uncommitted(vec![rows])
+                    .await?,
+                None,
+            )
         } else {
-            let mut merge = MergeInsertBuilder::try_new(Arc::clone(&dataset), vec![KEY.to_owned()])?;
-            merge.when_matched(WhenMatched::UpdateAll).when_not_matched(WhenNotMatched::InsertAll);
-            let merged = merge.try_build()?.execute_uncommitted_batches(vec![rows]).await?;
+            let mut merge =
+                MergeInsertBuilder::try_new(Arc::clone(&dataset), vec![KEY.to_owned()])?;
+            merge
+                .when_matched(WhenMatched::UpdateAll)
+                .when_not_matched(WhenNotMatched::InsertAll);
+            let merged = merge
+                .try_build()?
+                .execute_uncommitted_batches(vec![rows])
+                .await?;
             (merged.transaction, merged.affected_rows)
         };
         transaction.transaction_properties = Some(Arc::new(properties(through)));
@@ -225,24 +278,46 @@ impl Table {
     pub(crate) async fn refresh(&self, dataset: Dataset) -> Result<(), Error> {
         let _one_at_a_time = self.refreshes.lock().await;
         let dataset = Arc::new(dataset);
-        let present: BTreeSet<u64> = dataset.fragments().iter().map(|fragment| fragment.id).collect();
-        let covered = covered(&dataset).await?.intersection(&present).copied().collect::<BTreeSet<u64>>();
+        let present: BTreeSet<u64> = dataset
+            .fragments()
+            .iter()
+            .map(|fragment| fragment.id)
+            .collect();
+        let covered = covered(&dataset)
+            .await?
+            .intersection(&present)
+            .copied()
+            .collect::<BTreeSet<u64>>();
         let (known, unread) = {
             let view = self.view.read();
-            if view.dataset.as_ref().is_some_and(|shown| shown.version_id() >= dataset.version_id()) {
+            if view
+                .dataset
+                .as_ref()
+                .is_some_and(|shown| shown.version_id() >= dataset.version_id())
+            {
                 return Ok(());
             }
             // New files, and files that an index does not cover any more.
-            let uncovered = view.covered.difference(&covered).filter(|fragment| present.contains(fragment));
-            let unread: BTreeSet<u64> = present.difference(&view.fragments).chain(uncovered).copied().collect();
+            let uncovered = view
+                .covered
+                .difference(&covered)
+                .filter(|fragment| present.contains(fragment));
+            let unread: BTreeSet<u64> = present
+                .difference(&view.fragments)
+                .chain(uncovered)
+                .copied()
+                .collect();
             (view.fragments.clone(), unread)
         };
         let rows = self.read_directory(&dataset, &unread).await?;
         let tail = self.read_tail(&dataset, &rows, &covered).await?;
 
         let mut view = self.view.write();
-        known.difference(&present).for_each(|gone| view.rows.remove_fragment(*gone));
-        rows.into_iter().for_each(|(scope, address, row)| view.rows.insert(scope, address, row));
+        known
+            .difference(&present)
+            .for_each(|gone| view.rows.remove_fragment(*gone));
+        rows.into_iter()
+            .for_each(|(scope, address, row)| view.rows.insert(scope, address, row));
         tail.into_iter().for_each(|row| view.delta.offer(row));
         view.fragments = present;
         view.covered = covered;
@@ -252,13 +327,22 @@ impl Table {
     }
 
     /// The directory's part for these data files.
-    async fn read_directory(&self, dataset: &Dataset, fragments: &BTreeSet<u64>) -> Result<Vec<(Scope, u64, Row)>, Error> {
+    async fn read_directory(
+        &self,
+        dataset: &Dataset,
+        fragments: &BTreeSet<u64>,
+    ) -> Result<Vec<(Scope, u64, Row)>, Error> {
         if fragments.is_empty() {
             return Ok(Vec::new());
         }
         let mut scan = dataset.scan();
-        let wanted = dataset.fragments().iter().filter(|fragment| fragments.contains(&fragment.id));
-        scan.with_fragments(wanted.cloned().collect()).project(&DIRECTORY)?.with_row_id();
+        let wanted = dataset
+            .fragments()
+            .iter()
+            .filter(|fragment| fragments.contains(&fragment.id));
+        scan.with_fragments(wanted.cloned().collect())
+            .project(&DIRECTORY)?
+            .with_row_id();
         columns::directory_rows(&scan.try_into_batch().await?, &self.shared.config)
     }
 
@@ -271,21 +355,35 @@ impl Table {
     ) -> Result<Vec<DeltaRow>, Error> {
         let missing: BTreeMap<u64, (&Scope, &Row)> = {
             let view = self.view.read();
-            let in_memory = |scope: &Scope, row: &Row| view.delta.get(scope, row.entry).is_some_and(|d| d.stamp >= row.stamp);
+            let in_memory = |scope: &Scope, row: &Row| {
+                view.delta
+                    .get(scope, row.entry)
+                    .is_some_and(|d| d.stamp >= row.stamp)
+            };
             let missing = rows.iter().filter(|(scope, address, row)| {
                 !covered.contains(&fragment_of(*address)) && !in_memory(scope, row)
             });
-            missing.map(|(scope, address, row)| (*address, (scope, row))).collect()
+            missing
+                .map(|(scope, address, row)| (*address, (scope, row)))
+                .collect()
         };
         if missing.is_empty() {
             return Ok(Vec::new());
         }
-        let fragments: BTreeSet<u64> = missing.keys().map(|address| fragment_of(*address)).collect();
+        let fragments: BTreeSet<u64> = missing
+            .keys()
+            .map(|address| fragment_of(*address))
+            .collect();
         let mut scan = dataset.scan();
-        let wanted = dataset.fragments().iter().filter(|fragment| fragments.contains(&fragment.id));
-        scan.with_fragments(wanted.cloned().collect()).project(&[columns::CONTENT, columns::VECTOR])?.with_row_id();
+        let wanted = dataset
+            .fragments()
+            .iter()
+            .filter(|fragment| fragments.contains(&fragment.id));
+        scan.with_fragments(wanted.cloned().collect())
+            .project(&[columns::CONTENT, columns::VECTOR])?
+            .with_row_id();
         let found = columns::texts_and_vectors(&scan.try_into_batch().await?)?;
-        let state = |(address, text, vector): (u64, String, Option<Vec<f32>>)| {
+        let state = |(address, text, vector): TextAndVector| {
             let (scope, row) = missing.get(&address)?;
             Some(DeltaRow {
                 scope: (*scope).clone(),
@@ -311,7 +409,14 @@ async fn covered(dataset: &Dataset) -> Result<BTreeSet<u64>, Error> {
     let indices = dataset.load_indices().await?;
     let of = |name: &str| -> BTreeSet<u64> {
         let segments = indices.iter().filter(|index| index.name == name);
-        segments.filter_map(|index| index.fragment_bitmap.as_ref()).flatten().map(u64::from).collect()
+        segments
+            .filter_map(|index| index.fragment_bitmap.as_ref())
+            .flatten()
+            .map(u64::from)
+            .collect()
     };
-    Ok(of(TEXT_INDEX).intersection(&of(VECTOR_INDEX)).copied().collect())
+    Ok(of(TEXT_INDEX)
+        .intersection(&of(VECTOR_INDEX))
+        .copied()
+        .collect())
 }

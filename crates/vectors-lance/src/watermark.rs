@@ -45,7 +45,9 @@ pub(crate) fn write(root: &Path, watermark: &Watermark) -> Result<(), Error> {
         file.write_all(&bytes)?;
         file.sync_all()
     });
-    let replaced = written.and_then(|()| std::fs::rename(&fresh, &path)).and_then(|()| File::open(root)?.sync_all());
+    let replaced = written
+        .and_then(|()| std::fs::rename(&fresh, &path))
+        .and_then(|()| File::open(root)?.sync_all());
     replaced.map_err(|source| Error::Io { path, source })
 }
 
@@ -53,7 +55,9 @@ pub(crate) fn write(root: &Path, watermark: &Watermark) -> Result<(), Error> {
 pub(crate) fn remove(root: &Path) -> Result<(), Error> {
     let path = root.join(FILE);
     match std::fs::remove_file(&path).and_then(|()| File::open(root)?.sync_all()) {
-        Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(Error::Io { path, source }),
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::Io { path, source })
+        }
         _ => Ok(()),
     }
 }
@@ -69,7 +73,11 @@ impl OnDisk {
     /// Brings every file under `directory`, and the directories, to the disk.
     pub(crate) fn sync(&mut self, directory: &Path) -> Result<(), Error> {
         let mut present = BTreeSet::new();
-        self.sync_into(directory, &mut present).map_err(|source| Error::Io { path: directory.into(), source })?;
+        self.sync_into(directory, &mut present)
+            .map_err(|source| Error::Io {
+                path: directory.into(),
+                source,
+            })?;
         self.files = present;
         Ok(())
     }
@@ -101,6 +109,10 @@ impl OnDisk {
             }
             present.insert(path);
         }
-        if is_changed { File::open(directory)?.sync_all() } else { Ok(()) }
+        if is_changed {
+            File::open(directory)?.sync_all()
+        } else {
+            Ok(())
+        }
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use lance_index::scalar::InvertedIndexParams;
-use lance_index::scalar::inverted::LanceTokenizer;
+use lance_index::scalar::inverted::document_tokenizer::LanceTokenizer;
 use lance_index::scalar::inverted::query::collect_query_tokens;
 use parking_lot::Mutex;
 
@@ -30,7 +30,9 @@ pub(crate) struct Words {
 
 impl Words {
     pub(crate) fn new() -> Result<Self, Error> {
-        Ok(Self { tokenizer: Mutex::new(params().build()?) })
+        Ok(Self {
+            tokenizer: Mutex::new(params().build()?),
+        })
     }
 
     /// How often each term occurs in `text`.
@@ -51,5 +53,9 @@ impl Words {
 /// The first `words_max` words of a query.
 pub(crate) fn clip_query(text: &str, words_max: usize) -> String {
     let bytes = text.floor_char_boundary(QUERY_BYTES_MAX);
-    text[..bytes].split_whitespace().take(words_max).collect::<Vec<_>>().join(" ")
+    text[..bytes]
+        .split_whitespace()
+        .take(words_max)
+        .collect::<Vec<_>>()
+        .join(" ")
 }

@@ -263,8 +263,8 @@ async fn recorded(
 ) -> Result<Option<Verification>, Stop> {
     let key = keys::verification::key(source, id);
     match rows::read(txn, &key, keys::verification::decode).await {
-        Ok(Some(verification)) => return Ok(Some(verification)),
-        Ok(None) | Err(StoreError::Corrupt { .. }) => {}
+        Ok(Some(verification)) if verification.id == id => return Ok(Some(verification)),
+        Ok(_) | Err(StoreError::Corrupt { .. }) => {}
         Err(error) => return Err(error.into()),
     }
     let found = find_event(txn, source, |body| match body {
@@ -300,7 +300,7 @@ async fn find_event<T>(
 }
 
 /// What does not fit about stored bytes, without their place.
-pub(crate) fn reason(error: StoreError) -> String {
+pub(super) fn reason(error: StoreError) -> String {
     match error {
         StoreError::Corrupt { reason, .. } => reason,
         other => other.to_string(),
@@ -308,7 +308,7 @@ pub(crate) fn reason(error: StoreError) -> String {
 }
 
 /// Compares a scope's own row with where its events end.
-pub(crate) fn check_end(fold: &Fold, place: &Place, value: &Bytes) -> Result<(), Stop> {
+pub(super) fn check_end(fold: &Fold, place: &Place, value: &Bytes) -> Result<(), Stop> {
     let row = fold.row();
     if keys::scope::encode(row) == *value {
         return Ok(());

@@ -99,7 +99,7 @@ impl<S: Store> Reader<S> {
                 page.at_end = true;
                 return Ok(page);
             };
-            let given = if stamp == after.stamp { after.given } else { 0 };
+            let given = 0u32;
             let run = Run { stamp, row, given };
             if under.covers(&run.row.scope) {
                 bytes += run.read(&mut txn, rows_max, &mut page).await?;

@@ -88,7 +88,12 @@ pub struct Supersede {
     #[arg(long)]
     pub reason: String,
     /// The entry that replaces it
-    #[arg(long = "by", value_name = "ENTRY", conflicts_with = "content", required_unless_present = "content")]
+    #[arg(
+        long = "by",
+        value_name = "ENTRY",
+        conflicts_with = "content",
+        required_unless_present = "content"
+    )]
     pub new: Option<EntryId>,
     /// The text of a new entry that replaces it; - reads standard input
     #[arg(long, value_name = "TEXT")]
@@ -130,10 +135,18 @@ pub struct Recall {
 /// Parses a JSON object.
 pub(super) fn object(text: &str) -> Result<serde_json::Value, String> {
     let value: serde_json::Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    if value.is_object() { Ok(value) } else { Err("a JSON object is expected".to_owned()) }
+    if value.is_object() {
+        Ok(value)
+    } else {
+        Err("a JSON object is expected".to_owned())
+    }
 }
 
 fn claim(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("KEY=VALUE is expected")?;
-    if key.is_empty() { Err("the key is empty".to_owned()) } else { Ok((key.to_owned(), value.to_owned())) }
+    if key.is_empty() {
+        Err("the key is empty".to_owned())
+    } else {
+        Ok((key.to_owned(), value.to_owned()))
+    }
 }

@@ -9,7 +9,9 @@ use super::Cite;
 /// `verify`: runs a command, or records a verdict from elsewhere.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-#[command(override_usage = "sillok verify --scope TASK [OPTIONS] -- COMMAND…\n       sillok verify record --scope TASK --source SOURCE --run RUN [OPTIONS]")]
+#[command(
+    override_usage = "sillok verify --scope TASK [OPTIONS] -- COMMAND…\n       sillok verify record --scope TASK --source SOURCE --run RUN [OPTIONS]"
+)]
 pub struct Verify {
     /// Record a verdict that was reached elsewhere
     #[command(subcommand)]

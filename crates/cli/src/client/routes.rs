@@ -7,11 +7,12 @@ use serde_json::Value;
 use sillok_core::id::{EntryId, RecordId, VerificationId};
 use sillok_core::scope::Scope;
 use sillok_server::api::{
-    AmendEntry, AppendLogs, AppendSnapshot, Appended, ArchiveTask, AuditAnswer, AuditRequest, ClearStuck, CloseTask,
-    EntryQuery, EntryView, EntryWritten, History, ListQuery, MarkStuck, MintToken, OpenTask, Page,
-    Promotion, PromotionQuery, PromotionState, PutEntry, RecallAnswer, RecallRequest, RecordQuery,
-    RecordVerification, RecordView, RevokeToken, ScopeQuery, StatusView, Supersede, Superseded,
-    TaskChanged, TaskView, TokenMinted, TokenRevoked, TokenView, VerificationRecorded,
+    AmendEntry, AppendLogs, AppendSnapshot, Appended, ArchiveTask, AuditAnswer, AuditRequest,
+    ClearStuck, CloseTask, EntryQuery, EntryView, EntryWritten, History, ListQuery, MarkStuck,
+    MintToken, OpenTask, Page, Promotion, PromotionQuery, PromotionState, PutEntry, RecallAnswer,
+    RecallRequest, RecordQuery, RecordVerification, RecordView, RevokeToken, ScopeQuery,
+    StatusView, Supersede, Superseded, TaskChanged, TaskView, TokenMinted, TokenRevoked, TokenView,
+    VerificationRecorded,
 };
 
 use super::Client;
@@ -79,7 +80,13 @@ impl Client {
     /// # Errors
     /// [`Failure`]
     pub async fn task(&self, scope: &Scope) -> Result<TaskView, Failure> {
-        self.get("/v1/task", &ScopeQuery { scope: scope.to_string() }).await
+        self.get(
+            "/v1/task",
+            &ScopeQuery {
+                scope: scope.to_string(),
+            },
+        )
+        .await
     }
 
     /// One page of the tasks inside a scope.
@@ -95,7 +102,8 @@ impl Client {
     /// # Errors
     /// [`Failure`]
     pub async fn record(&self, id: &RecordId) -> Result<RecordView, Failure> {
-        self.get("/v1/record", &RecordQuery { id: id.to_string() }).await
+        self.get("/v1/record", &RecordQuery { id: id.to_string() })
+            .await
     }
 
     /// One page of a scope's records.
@@ -111,7 +119,8 @@ impl Client {
     /// # Errors
     /// [`Failure`]
     pub async fn entry(&self, id: EntryId) -> Result<EntryView, Failure> {
-        self.get("/v1/entry", &EntryQuery { id: id.to_string() }).await
+        self.get("/v1/entry", &EntryQuery { id: id.to_string() })
+            .await
     }
 
     /// An entry's line and versions.
@@ -119,7 +128,8 @@ impl Client {
     /// # Errors
     /// [`Failure`]
     pub async fn history(&self, id: EntryId) -> Result<History, Failure> {
-        self.get("/v1/history", &EntryQuery { id: id.to_string() }).await
+        self.get("/v1/history", &EntryQuery { id: id.to_string() })
+            .await
     }
 
     /// Searches what was published.
@@ -142,7 +152,11 @@ impl Client {
     ///
     /// # Errors
     /// [`Failure`]
-    pub async fn promotion(&self, task: &Scope, verification: VerificationId) -> Result<Promotion, Failure> {
+    pub async fn promotion(
+        &self,
+        task: &Scope,
+        verification: VerificationId,
+    ) -> Result<Promotion, Failure> {
         let query = PromotionQuery {
             scope: task.to_string(),
             verification: verification.to_string(),

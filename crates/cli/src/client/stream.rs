@@ -52,19 +52,31 @@ impl Client {
         cursor: Option<String>,
         mut each: impl FnMut(TailItem) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let query = TailQuery { scope: scope.to_string(), cursor };
+        let query = TailQuery {
+            scope: scope.to_string(),
+            cursor,
+        };
         let request = self.request(Method::GET, "/v1/tail").query(&query);
-        let response = request.send().await.map_err(|source| unreachable(&self.base, source))?;
+        let response = request
+            .send()
+            .await
+            .map_err(|source| unreachable(&self.base, source))?;
         let status = response.status();
         if !status.is_success() {
-            let bytes = response.bytes().await.map_err(|source| unreachable(&self.base, source))?;
+            let bytes = response
+                .bytes()
+                .await
+                .map_err(|source| unreachable(&self.base, source))?;
             return Err(self.refusal(status, &bytes));
         }
         let mut events = Events::default();
         let mut body = response.bytes_stream();
         while let Some(bytes) = body.next().await {
             let bytes = bytes.map_err(|source| unreachable(&self.base, source))?;
-            for data in events.push(&bytes).map_err(|why| self.foreign(why.to_owned()))? {
+            for data in events
+                .push(&bytes)
+                .map_err(|why| self.foreign(why.to_owned()))?
+            {
                 each(self.parse(data.as_bytes())?)?;
             }
         }
@@ -123,7 +135,9 @@ mod tests {
         for size in 1..stream.len() {
             let mut events = Events::default();
             let pieces = stream.as_bytes().chunks(size);
-            let found: Vec<String> = pieces.flat_map(|piece| events.push(piece).unwrap()).collect();
+            let found: Vec<String> = pieces
+                .flat_map(|piece| events.push(piece).unwrap())
+                .collect();
             assert_eq!(found, ["{\"a\":\n\"é\"}", "b"], "pieces of {size}");
         }
     }

@@ -19,10 +19,14 @@ fn scripted(answers: Vec<Option<(u16, String)>>) -> (String, mpsc::Receiver<Stri
             let (mut stream, _) = listener.accept().unwrap();
             let mut request = vec![0; 64 << 10];
             let bytes = stream.read(&mut request).unwrap();
-            heads.send(String::from_utf8_lossy(&request[..bytes]).into_owned()).unwrap();
+            heads
+                .send(String::from_utf8_lossy(&request[..bytes]).into_owned())
+                .unwrap();
             if let Some((status, body)) = answer {
                 let length = body.len();
-                let head = format!("HTTP/1.1 {status} X\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+                let head = format!(
+                    "HTTP/1.1 {status} X\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+                );
                 stream.write_all((head + &body).as_bytes()).unwrap();
             }
         }
@@ -31,23 +35,37 @@ fn scripted(answers: Vec<Option<(u16, String)>>) -> (String, mpsc::Receiver<Stri
 }
 
 fn problem(error: &Error) -> Option<(u16, String)> {
-    Some((503, serde_json::to_string(&Problem::new(error, 503, None)).unwrap()))
+    Some((
+        503,
+        serde_json::to_string(&Problem::new(error, 503, None)).unwrap(),
+    ))
 }
 
 fn client(base: &str) -> Client {
-    let retry = RetryPolicy { attempts_max: 4, delay_ms_first: 1, delay_ms_max: 4 };
+    let retry = RetryPolicy {
+        attempts_max: 4,
+        delay_ms_first: 1,
+        delay_ms_max: 4,
+    };
     Client::new(base, Some("slk_x".to_owned()), retry).unwrap()
 }
 
 fn key(head: &str) -> String {
-    let line = head.lines().find(|line| line.to_lowercase().starts_with("idempotency-key:"));
+    let line = head
+        .lines()
+        .find(|line| line.to_lowercase().starts_with("idempotency-key:"));
     line.unwrap().to_lowercase()
 }
 
 #[tokio::test]
 async fn a_write_is_repeated_under_the_same_command_id_until_it_is_answered() {
     let unknown = Error::new(ErrorCode::OutcomeUnknown, "who knows");
-    let answers = vec![problem(&Error::busy("later", 2)), None, problem(&unknown), Some((200, "7".to_owned()))];
+    let answers = vec![
+        problem(&Error::busy("later", 2)),
+        None,
+        problem(&unknown),
+        Some((200, "7".to_owned())),
+    ];
     let (base, heads) = scripted(answers);
     let answer: u64 = client(&base).write("/v1/tasks", &"x").await.unwrap();
     assert_eq!(answer, 7);
@@ -59,7 +77,10 @@ async fn a_write_is_repeated_under_the_same_command_id_until_it_is_answered() {
 #[tokio::test]
 async fn attempts_are_bounded_and_the_failure_is_one_to_try_later() {
     let (base, heads) = scripted(vec![problem(&Error::busy("later", 1)); 8]);
-    let failure = client(&base).write::<u64>("/v1/tasks", &"x").await.unwrap_err();
+    let failure = client(&base)
+        .write::<u64>("/v1/tasks", &"x")
+        .await
+        .unwrap_err();
     assert_eq!(failure.exit_status(), EXIT_RETRY);
     assert_eq!(heads.try_iter().count(), 4);
 }
@@ -67,7 +88,10 @@ async fn attempts_are_bounded_and_the_failure_is_one_to_try_later() {
 #[tokio::test]
 async fn a_refusal_that_stays_is_not_repeated() {
     let (base, heads) = scripted(vec![problem(&Error::forbidden("entries/org", "no"))]);
-    let failure = client(&base).write::<u64>("/v1/entries", &"x").await.unwrap_err();
+    let failure = client(&base)
+        .write::<u64>("/v1/entries", &"x")
+        .await
+        .unwrap_err();
     assert!(is_refusal(&failure, ErrorCode::Forbidden));
     assert_eq!(heads.try_iter().count(), 1);
 }
@@ -77,13 +101,19 @@ async fn nobody_at_the_address_is_a_failure_to_try_later() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    let failure = client(&base).get::<u64>("/v1/status", &()).await.unwrap_err();
+    let failure = client(&base)
+        .get::<u64>("/v1/status", &())
+        .await
+        .unwrap_err();
     assert_eq!(failure.exit_status(), EXIT_RETRY);
 }
 
 #[tokio::test]
 async fn an_answer_that_is_no_json_is_named_as_foreign() {
-    let (base, _heads) = scripted(vec![Some((200, "<html>".to_owned())), Some((500, "oops".to_owned()))]);
+    let (base, _heads) = scripted(vec![
+        Some((200, "<html>".to_owned())),
+        Some((500, "oops".to_owned())),
+    ]);
     let client = client(&base);
     for _ in 0..2 {
         let failure = client.get::<u64>("/v1/status", &()).await.unwrap_err();
@@ -93,7 +123,11 @@ async fn an_answer_that_is_no_json_is_named_as_foreign() {
 
 #[test]
 fn delays_grow_to_a_bound_and_heed_the_server() {
-    let policy = RetryPolicy { attempts_max: 9, delay_ms_first: 100, delay_ms_max: 1_000 };
+    let policy = RetryPolicy {
+        attempts_max: 9,
+        delay_ms_first: 100,
+        delay_ms_max: 1_000,
+    };
     assert_eq!(policy.delay(1, None, 1.0).as_millis(), 100);
     assert_eq!(policy.delay(3, None, 0.0).as_millis(), 200);
     assert_eq!(policy.delay(9, None, 1.0).as_millis(), 1_000);
@@ -109,6 +143,10 @@ fn addresses_are_checked() {
         assert!(matches!(new(bad), Err(Failure::Config(_))), "{bad}");
     }
     let loopback = |text: &str| is_loopback(&Url::parse(text).unwrap());
-    assert!(loopback("http://127.0.0.1:1") && loopback("http://[::1]:1") && loopback("http://localhost"));
+    assert!(
+        loopback("http://127.0.0.1:1")
+            && loopback("http://[::1]:1")
+            && loopback("http://localhost")
+    );
     assert!(!loopback("http://127.evil.org") && !loopback("http://10.0.0.1"));
 }

@@ -61,7 +61,10 @@ pub async fn rebuild(global: &Global, output: Output) -> Result<(), Failure> {
     let spinner = progress::spinner("events read");
     let shown = spinner.clone();
     let index = data.ports.index.as_ref();
-    let report = rebuilding::rebuild(&data.store, index, &move |progress| advance(&shown, progress)).await?;
+    let report = rebuilding::rebuild(&data.store, index, &move |progress| {
+        advance(&shown, progress)
+    })
+    .await?;
     spinner.finish_and_clear();
     output.show(&report, |_| {
         format!(
@@ -79,7 +82,10 @@ fn advance(spinner: &ProgressBar, progress: Progress) {
 fn configuration(global: &Global, flags: &[(&str, String)]) -> Result<Config, Failure> {
     let data = DataDirectory::resolve(global)?;
     if !data.holds_data() {
-        return Err(Failure::Config(format!("{} holds no data", data.path().display())));
+        return Err(Failure::Config(format!(
+            "{} holds no data",
+            data.path().display()
+        )));
     }
     let mut all = vec![("server.data", path_text(data.path())?)];
     all.extend_from_slice(flags);
@@ -91,7 +97,10 @@ fn show(output: Output, answer: &AuditAnswer) -> Result<(), Failure> {
     match &answer.difference {
         None if answer.ok => Ok(()),
         None => Err(Failure::Verdict("the audit did not pass".to_owned())),
-        Some(difference) => Err(Failure::Verdict(format!("the audit found a difference at {}", place(difference)))),
+        Some(difference) => Err(Failure::Verdict(format!(
+            "the audit found a difference at {}",
+            place(difference)
+        ))),
     }
 }
 
@@ -130,7 +139,14 @@ mod tests {
     use crate::failure::EXIT_VERDICT;
 
     fn answer(difference: Option<AuditDifference>) -> AuditAnswer {
-        AuditAnswer { ok: difference.is_none(), scopes: 2, events: 9, rows: 4, commands: 3, difference }
+        AuditAnswer {
+            ok: difference.is_none(),
+            scopes: 2,
+            events: 9,
+            rows: 4,
+            commands: 3,
+            difference,
+        }
     }
 
     #[test]
@@ -146,8 +162,16 @@ mod tests {
         assert!(text.starts_with("a difference at org/a#7: the hash does not fit"));
         (found.scope, found.seq, found.key) = (None, None, Some("74ff".to_owned()));
         assert_eq!(place(&found), "key 74ff of family e");
-        let output = Output { json: true, style: Style::default() };
-        assert_eq!(show(output, &answer(Some(found))).unwrap_err().exit_status(), EXIT_VERDICT);
+        let output = Output {
+            json: true,
+            style: Style::default(),
+        };
+        assert_eq!(
+            show(output, &answer(Some(found)))
+                .unwrap_err()
+                .exit_status(),
+            EXIT_VERDICT
+        );
         assert!(show(output, &answer(None)).is_ok());
     }
 }

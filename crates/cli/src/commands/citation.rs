@@ -29,16 +29,26 @@ pub async fn resolve(client: &Client, cite: &Cite) -> Result<Vec<Citation>, Fail
 
 fn parse(text: &str) -> Result<Citation, String> {
     if text.starts_with('{') {
-        return serde_json::from_str(text).map_err(|error| format!("--cite '{text}' is no citation: {error}"));
+        return serde_json::from_str(text)
+            .map_err(|error| format!("--cite '{text}' is no citation: {error}"));
     }
     let unknown = || {
-        format!("--cite '{text}' is no citation: log:, snapshot:, commit:, file:, human: or JSON is expected")
+        format!(
+            "--cite '{text}' is no citation: log:, snapshot:, commit:, file:, human: or JSON is expected"
+        )
     };
     let (kind, rest) = text.split_once(':').ok_or_else(unknown)?;
     Ok(match kind {
-        "log" => Citation::Log { id: rest.to_owned(), time: Default::default() },
-        "snapshot" => Citation::TerminalSnapshot { id: rest.to_owned() },
-        "human" => Citation::Human { user: rest.to_owned() },
+        "log" => Citation::Log {
+            id: rest.to_owned(),
+            time: Default::default(),
+        },
+        "snapshot" => Citation::TerminalSnapshot {
+            id: rest.to_owned(),
+        },
+        "human" => Citation::Human {
+            user: rest.to_owned(),
+        },
         "commit" => commit(rest)?,
         "file" => file(rest)?,
         _ => return Err(unknown()),
@@ -47,10 +57,16 @@ fn parse(text: &str) -> Result<Citation, String> {
 
 fn commit(text: &str) -> Result<Citation, String> {
     if let Some((hash, repository)) = text.split_once('@') {
-        return Ok(Citation::Commit { hash: hash.to_owned(), repository: repository.to_owned() });
+        return Ok(Citation::Commit {
+            hash: hash.to_owned(),
+            repository: repository.to_owned(),
+        });
     }
     let here = git::head(".".as_ref()).ok_or("name the repository: commit:HASH@REPOSITORY")?;
-    Ok(Citation::Commit { hash: text.to_owned(), repository: here.repository })
+    Ok(Citation::Commit {
+        hash: text.to_owned(),
+        repository: here.repository,
+    })
 }
 
 fn file(text: &str) -> Result<Citation, String> {
@@ -59,8 +75,16 @@ fn file(text: &str) -> Result<Citation, String> {
         Some((path, [first.parse().ok()?, last.parse().ok()?]))
     });
     Ok(match range {
-        Some((path, lines)) => Citation::File { path: path.to_owned(), lines: Some(lines), fingerprint: None },
-        None => Citation::File { path: text.to_owned(), lines: None, fingerprint: None },
+        Some((path, lines)) => Citation::File {
+            path: path.to_owned(),
+            lines: Some(lines),
+            fingerprint: None,
+        },
+        None => Citation::File {
+            path: text.to_owned(),
+            lines: None,
+            fingerprint: None,
+        },
     })
 }
 
@@ -69,13 +93,19 @@ fn file(text: &str) -> Result<Citation, String> {
 pub fn line(citation: &Citation) -> String {
     match citation {
         Citation::Commit { hash, repository } => format!("commit {hash} of {repository}"),
-        Citation::File { path, lines: Some([first, last]), .. } => format!("file {path}:{first}-{last}"),
+        Citation::File {
+            path,
+            lines: Some([first, last]),
+            ..
+        } => format!("file {path}:{first}-{last}"),
         Citation::File { path, .. } => format!("file {path}"),
         Citation::Symbol { name, file, .. } => format!("symbol {name} in {file}"),
         Citation::TerminalSnapshot { id } => format!("snapshot {id}"),
         Citation::Log { id, .. } => format!("log {id}"),
         Citation::Human { user } => format!("human {user}"),
-        Citation::Test { name, outcome, run } => format!("{name} ({outcome:?}) in run {run}").to_lowercase(),
+        Citation::Test { name, outcome, run } => {
+            format!("{name} ({outcome:?}) in run {run}").to_lowercase()
+        }
     }
 }
 
@@ -87,18 +117,35 @@ mod tests {
     fn short_forms_and_json_are_read() {
         assert_eq!(
             parse("commit:abcdef1@https://h/r").unwrap(),
-            Citation::Commit { hash: "abcdef1".into(), repository: "https://h/r".into() }
+            Citation::Commit {
+                hash: "abcdef1".into(),
+                repository: "https://h/r".into()
+            }
         );
         assert_eq!(
             parse("file:src/a.rs:3-9").unwrap(),
-            Citation::File { path: "src/a.rs".into(), lines: Some([3, 9]), fingerprint: None }
+            Citation::File {
+                path: "src/a.rs".into(),
+                lines: Some([3, 9]),
+                fingerprint: None
+            }
         );
         assert_eq!(
             parse("file:a:b").unwrap(),
-            Citation::File { path: "a:b".into(), lines: None, fingerprint: None }
+            Citation::File {
+                path: "a:b".into(),
+                lines: None,
+                fingerprint: None
+            }
         );
-        assert!(matches!(parse("snapshot:org/a#3").unwrap(), Citation::TerminalSnapshot { .. }));
-        assert!(matches!(parse("{\"kind\":\"human\",\"user\":\"kim\"}").unwrap(), Citation::Human { .. }));
+        assert!(matches!(
+            parse("snapshot:org/a#3").unwrap(),
+            Citation::TerminalSnapshot { .. }
+        ));
+        assert!(matches!(
+            parse("{\"kind\":\"human\",\"user\":\"kim\"}").unwrap(),
+            Citation::Human { .. }
+        ));
         for bad in ["", "x", "nothing:x", "{", "{}"] {
             assert!(parse(bad).is_err(), "{bad}");
         }

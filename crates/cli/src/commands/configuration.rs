@@ -15,12 +15,21 @@ use crate::settings;
 pub fn show(global: &Global, output: Output, origin: bool) -> Result<(), Failure> {
     let loaded = settings::load(global, &[])?;
     let entries = loaded.config.entries();
-    let layer = |key: &str| loaded.origin.get(key).map_or_else(String::new, ToString::to_string);
+    let layer = |key: &str| {
+        loaded
+            .origin
+            .get(key)
+            .map_or_else(String::new, ToString::to_string)
+    };
     let document: Map<String, Value> = entries
         .iter()
         .map(|(key, value)| {
             let value = serde_json::to_value(value).expect("TOML values are JSON values");
-            let shown = if origin { json!({ "value": value, "origin": layer(key) }) } else { value };
+            let shown = if origin {
+                json!({ "value": value, "origin": layer(key) })
+            } else {
+                value
+            };
             (key.clone(), shown)
         })
         .collect();
@@ -32,12 +41,19 @@ pub fn show(global: &Global, output: Output, origin: bool) -> Result<(), Failure
                 false => vec![key.clone(), value.to_string()],
             })
             .collect();
-        let header: &[&str] = if origin { &["KEY", "VALUE", "FROM"] } else { &["KEY", "VALUE"] };
+        let header: &[&str] = if origin {
+            &["KEY", "VALUE", "FROM"]
+        } else {
+            &["KEY", "VALUE"]
+        };
         let mut text = table(style, header, &rows);
         if let Ok(data) = DataDirectory::resolve(global)
             && data.path() != loaded.config.server.data
         {
-            let note = format!("commands without --data speak about {}", data.path().display());
+            let note = format!(
+                "commands without --data speak about {}",
+                data.path().display()
+            );
             text += &format!("\n{}", style.dim(&note));
         }
         text

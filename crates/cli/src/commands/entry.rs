@@ -3,8 +3,8 @@
 use serde_json::value::{RawValue, to_raw_value};
 use sillok_core::id::EntryId;
 use sillok_server::api::{
-    AmendEntry, Binding, Claim, Commit, Disposition, EntryHead, EntryView, EntryWritten, History, NewEntry,
-    PutEntry, Supersede, VerificationRef,
+    AmendEntry, Binding, Claim, Commit, Disposition, EntryHead, EntryView, EntryWritten, History,
+    NewEntry, PutEntry, Supersede, VerificationRef,
 };
 
 use super::citation;
@@ -21,12 +21,22 @@ use crate::session::Session;
 /// [`Failure`]
 pub async fn run(session: &Session, command: EntryCommand) -> Result<(), Failure> {
     let written = match command {
-        EntryCommand::Put(put) => session.client.put_entry(&put_body(session, put).await?).await?,
+        EntryCommand::Put(put) => {
+            session
+                .client
+                .put_entry(&put_body(session, put).await?)
+                .await?
+        }
         EntryCommand::Amend(amend) => {
-            session.client.amend_entry(&amend_body(session, amend).await?).await?
+            session
+                .client
+                .amend_entry(&amend_body(session, amend).await?)
+                .await?
         }
     };
-    session.output.show(&written, |style| describe_written(style, &written))
+    session
+        .output
+        .show(&written, |style| describe_written(style, &written))
 }
 
 async fn put_body(session: &Session, put: EntryPut) -> Result<PutEntry, Failure> {
@@ -60,7 +70,10 @@ async fn amend_body(session: &Session, amend: EntryAmend) -> Result<AmendEntry, 
 /// The commit of the work tree that the command is given in.
 fn here() -> Option<Commit> {
     let commit = git::head(".".as_ref())?;
-    Some(Commit { hash: commit.hash, repository: commit.repository })
+    Some(Commit {
+        hash: commit.hash,
+        repository: commit.repository,
+    })
 }
 
 fn metadata(grounds: &Grounds) -> Option<Box<RawValue>> {
@@ -70,7 +83,10 @@ fn metadata(grounds: &Grounds) -> Option<Box<RawValue>> {
 
 fn verification(grounds: &Grounds) -> Option<VerificationRef> {
     let (id, task) = (grounds.verification?, grounds.verified_task.as_ref()?);
-    Some(VerificationRef { task: task.to_string(), id: id.to_string() })
+    Some(VerificationRef {
+        task: task.to_string(),
+        id: id.to_string(),
+    })
 }
 
 fn claim(grounds: Grounds) -> Option<Claim> {
@@ -122,7 +138,11 @@ pub async fn supersede(session: &Session, args: args::Supersede) -> Result<(), F
     };
     let done = session.client.supersede(&body).await?;
     session.output.show(&done, |style| {
-        format!("{} replaces {}", style.name(&done.new.to_string()), style.dim(&done.old.to_string()))
+        format!(
+            "{} replaces {}",
+            style.name(&done.new.to_string()),
+            style.dim(&done.old.to_string())
+        )
     })
 }
 
@@ -149,26 +169,51 @@ fn describe(style: Style, entry: &EntryView) -> String {
             head.author.id,
             time(head.created_at)
         ),
-        format!("confidence {:.2} after {} validations", head.trust.confidence, head.trust.validation_count),
+        format!(
+            "confidence {:.2} after {} validations",
+            head.trust.confidence, head.trust.validation_count
+        ),
         match &head.binding {
             Binding::NoRepository => "bound to no repository".to_owned(),
-            Binding::Commit { hash, repository } => format!("bound to commit {hash} of {repository}"),
+            Binding::Commit { hash, repository } => {
+                format!("bound to commit {hash} of {repository}")
+            }
         },
     ];
     if let Some(by) = head.lifecycle.superseded_by {
-        let why = head.lifecycle.contradiction_note.as_deref().unwrap_or_default();
+        let why = head
+            .lifecycle
+            .contradiction_note
+            .as_deref()
+            .unwrap_or_default();
         lines.push(format!("replaced by {by}: {}", one_line(why, 300)));
     }
-    lines.extend(head.lifecycle.supersedes.map(|old| format!("replaces {old}")));
-    lines.extend(head.links.iter().map(|link| format!("{:?} {}", link.kind, link.to).to_lowercase()));
+    lines.extend(
+        head.lifecycle
+            .supersedes
+            .map(|old| format!("replaces {old}")),
+    );
+    lines.extend(
+        head.links
+            .iter()
+            .map(|link| format!("{:?} {}", link.kind, link.to).to_lowercase()),
+    );
     lines.push(format!("\n{}\n", harmless(&version.content)));
-    lines.extend(head.citations.iter().map(|cited| format!("rests on {}", citation::line(cited))));
+    lines.extend(
+        head.citations
+            .iter()
+            .map(|cited| format!("rests on {}", citation::line(cited))),
+    );
     lines.join("\n")
 }
 
 fn status(style: Style, head: &EntryHead) -> String {
     let text = head.status.to_string();
-    if head.status.is_live() { style.good(&text) } else { style.bad(&text) }
+    if head.status.is_live() {
+        style.good(&text)
+    } else {
+        style.bad(&text)
+    }
 }
 
 /// Carries out `history`.
@@ -177,7 +222,9 @@ fn status(style: Style, head: &EntryHead) -> String {
 /// [`Failure`]
 pub async fn history(session: &Session, entry: EntryId) -> Result<(), Failure> {
     let history = session.client.history(entry).await?;
-    session.output.show(&history, |style| describe_history(style, entry, &history))
+    session
+        .output
+        .show(&history, |style| describe_history(style, entry, &history))
 }
 
 fn describe_history(style: Style, entry: EntryId, history: &History) -> String {
@@ -198,8 +245,17 @@ fn describe_history(style: Style, entry: EntryId, history: &History) -> String {
         .iter()
         .map(|head| {
             let mark = if head.id == entry { "→" } else { "" };
-            let why = head.lifecycle.contradiction_note.as_deref().unwrap_or_default();
-            vec![mark.to_owned(), head.id.to_string(), head.status.to_string(), one_line(why, 60)]
+            let why = head
+                .lifecycle
+                .contradiction_note
+                .as_deref()
+                .unwrap_or_default();
+            vec![
+                mark.to_owned(),
+                head.id.to_string(),
+                head.status.to_string(),
+                one_line(why, 60),
+            ]
         })
         .collect();
     format!(

@@ -7,7 +7,9 @@ use serde_json::value::to_raw_value;
 use sillok_core::id::{RecordId, Seq};
 use sillok_core::scope::Scope;
 use sillok_core::staging::Trigger;
-use sillok_server::api::{AppendLogs, AppendSnapshot, Appended, Cursor, ListQuery, LogRecord, RecordSort, RecordView};
+use sillok_server::api::{
+    AppendLogs, AppendSnapshot, Appended, Cursor, ListQuery, LogRecord, RecordSort, RecordView,
+};
 
 use crate::args::{LogAdd, LogCommand, LogImport, LogList, SnapshotCommand};
 use crate::failure::Failure;
@@ -31,7 +33,9 @@ pub async fn run(session: &Session, command: LogCommand) -> Result<(), Failure> 
         LogCommand::Add(add) => append(session, add).await,
         LogCommand::Show { record } => {
             let record = session.client.record(&record).await?;
-            session.output.show(&record, |style| describe(style, &record))
+            session
+                .output
+                .show(&record, |style| describe(style, &record))
         }
         LogCommand::List(list_of) => list(session, &list_of).await,
         LogCommand::Import(import_of) => import(session, &import_of).await,
@@ -47,7 +51,11 @@ pub async fn snapshot(session: &Session, command: SnapshotCommand) -> Result<(),
     let body = AppendSnapshot {
         scope: add.scope.to_string(),
         content: text_or_stdin(add.content)?,
-        trigger: if add.error { Trigger::Error } else { Trigger::Manual },
+        trigger: if add.error {
+            Trigger::Error
+        } else {
+            Trigger::Manual
+        },
         metadata: None,
         time: None,
     };
@@ -59,17 +67,25 @@ async fn append(session: &Session, add: LogAdd) -> Result<(), Failure> {
     let record = LogRecord {
         level: add.level,
         content: text_or_stdin(add.content)?,
-        metadata: add.metadata.map(|value| to_raw_value(&value).expect("it was parsed from JSON")),
+        metadata: add
+            .metadata
+            .map(|value| to_raw_value(&value).expect("it was parsed from JSON")),
         time: None,
     };
-    let body = AppendLogs { scope: add.scope.to_string(), records: vec![record] };
+    let body = AppendLogs {
+        scope: add.scope.to_string(),
+        records: vec![record],
+    };
     let appended = session.client.append_logs(&body).await?;
     show_appended(session, &add.scope, &appended)
 }
 
 fn show_appended(session: &Session, scope: &Scope, appended: &Appended) -> Result<(), Failure> {
     session.output.show(appended, |style| {
-        let id = RecordId { scope: scope.clone(), seq: appended.first };
+        let id = RecordId {
+            scope: scope.clone(),
+            seq: appended.first,
+        };
         let masked = match appended.masked {
             0 => String::new(),
             count => format!(" ({count} secrets masked)"),
@@ -100,10 +116,16 @@ async fn import(session: &Session, import: &LogImport) -> Result<(), Failure> {
     let (mut acked, mut masked) = (0u64, 0u64);
     let mut lines = std::io::stdin().lock().lines();
     loop {
-        let line = lines.next().transpose().map_err(Failure::io("standard input is no text"))?;
+        let line = lines
+            .next()
+            .transpose()
+            .map_err(Failure::io("standard input is no text"))?;
         let full = records.len() == IMPORT_RECORDS_MAX || bytes > IMPORT_BYTES_MAX;
         if (full || line.is_none()) && !records.is_empty() {
-            let body = AppendLogs { scope: import.scope.to_string(), records: std::mem::take(&mut records) };
+            let body = AppendLogs {
+                scope: import.scope.to_string(),
+                records: std::mem::take(&mut records),
+            };
             let appended = session.client.append_logs(&body).await?;
             acked += u64::from(appended.count);
             masked += u64::from(appended.masked);
@@ -112,12 +134,20 @@ async fn import(session: &Session, import: &LogImport) -> Result<(), Failure> {
         }
         let Some(line) = line else { break };
         bytes += line.len();
-        records.push(LogRecord { level: import.level, content: line, metadata: None, time: None });
+        records.push(LogRecord {
+            level: import.level,
+            content: line,
+            metadata: None,
+            time: None,
+        });
     }
     spinner.finish_and_clear();
     let done = json!({ "scope": import.scope, "records": acked, "masked": masked });
     session.output.show(&done, |style| {
-        format!("{acked} records in {}, {masked} secrets masked", style.name(import.scope.as_str()))
+        format!(
+            "{acked} records in {}, {masked} secrets masked",
+            style.name(import.scope.as_str())
+        )
     })
 }
 

@@ -35,7 +35,10 @@ pub async fn run(session: &Session, recall: Recall) -> Result<(), Failure> {
             return format!("nothing in {scope} or above it");
         }
         let results = answer.results.iter().zip(1..);
-        results.map(|(result, place)| describe(style, place, result)).collect::<Vec<_>>().join("\n\n")
+        results
+            .map(|(result, place)| describe(style, place, result))
+            .collect::<Vec<_>>()
+            .join("\n\n")
     })
 }
 
@@ -59,7 +62,11 @@ pub fn describe(style: Style, place: usize, result: &RecallResult) -> String {
     ];
     let text = harmless(&result.content);
     let shown = text.lines().filter(|line| !line.trim().is_empty());
-    lines.extend(shown.take(TEXT_LINES_MAX).map(|line| format!("   {}", one_line(line, LINE_CHARS_MAX))));
+    lines.extend(
+        shown
+            .take(TEXT_LINES_MAX)
+            .map(|line| format!("   {}", one_line(line, LINE_CHARS_MAX))),
+    );
     let cited = result.citations.iter().take(CITATIONS_SHOWN_MAX);
     lines.extend(cited.map(|cited| style.dim(&format!("   rests on {}", citation::line(cited)))));
     let more = result.citations.len().saturating_sub(CITATIONS_SHOWN_MAX);

@@ -15,8 +15,11 @@ use crate::settings;
 /// # Errors
 /// [`Failure::Server`]
 pub async fn run(global: &Global, serve: &Serve) -> Result<(), Failure> {
-    let flags: Vec<(&str, String)> =
-        serve.address.iter().map(|address| ("server.address", address.to_string())).collect();
+    let flags: Vec<(&str, String)> = serve
+        .address
+        .iter()
+        .map(|address| ("server.address", address.to_string()))
+        .collect();
     let config = settings::load(global, &flags)?.config;
     let data = DataDirectory::at(&config.server.data);
     let server = Box::pin(Server::start(config)).await?;
@@ -24,7 +27,10 @@ pub async fn run(global: &Global, serve: &Serve) -> Result<(), Failure> {
         // From now on commands without flags speak about this directory, not about a demo's.
         let before = data.context()?;
         if before.data.is_some() {
-            data.set_context(&Context { data: None, ..before })?;
+            data.set_context(&Context {
+                data: None,
+                ..before
+            })?;
         }
     }
     let ready = json!({ "url": server.url(), "data": data.path(), "pid": std::process::id() });
@@ -70,7 +76,11 @@ pub async fn status(session: &Session) -> Result<(), Failure> {
     let status = session.client.status().await?;
     session.output.show(&status, |style| {
         let document = serde_json::to_value(&status).expect("plain data is JSON");
-        format!("{}\n{}", style.name(session.client.base()), describe(style, &document))
+        format!(
+            "{}\n{}",
+            style.name(session.client.base()),
+            describe(style, &document)
+        )
     })
 }
 
@@ -83,7 +93,11 @@ fn describe(style: Style, document: &Value) -> String {
         match value {
             Value::Array(items) => {
                 lines.push(format!("{label} {}", items.len()));
-                lines.extend(items.iter().map(|item| format!("  {}", one_line(&item.to_string(), 200))));
+                lines.extend(
+                    items
+                        .iter()
+                        .map(|item| format!("  {}", one_line(&item.to_string(), 200))),
+                );
             }
             Value::String(text) => lines.push(format!("{label} {}", one_line(text, 100))),
             other => lines.push(format!("{label} {other}")),
@@ -98,7 +112,11 @@ fn describe(style: Style, document: &Value) -> String {
 /// When standard output is closed.
 pub fn openapi(output: Output) -> Result<(), Failure> {
     let document = serde_json::to_value(sillok_server::openapi()).expect("a document is JSON");
-    Output { json: true, ..output }.show(&document, |_| String::new())
+    Output {
+        json: true,
+        ..output
+    }
+    .show(&document, |_| String::new())
 }
 
 #[cfg(test)]

@@ -11,10 +11,16 @@ use crate::session::Session;
 ///
 /// # Errors
 /// [`Failure`]
-pub async fn run(session: &Session, within: &Within, cursor: Option<String>) -> Result<(), Failure> {
+pub async fn run(
+    session: &Session,
+    within: &Within,
+    cursor: Option<String>,
+) -> Result<(), Failure> {
     let scope = session.scope(within)?;
     let output = session.output;
-    let tail = session.client.tail(&scope, cursor, |item| output.item(&item, |style| line(style, &item.event)));
+    let tail = session.client.tail(&scope, cursor, |item| {
+        output.item(&item, |style| line(style, &item.event))
+    });
     tokio::select! {
         ended = tail => ended,
         _ = tokio::signal::ctrl_c() => Ok(()),
@@ -23,7 +29,9 @@ pub async fn run(session: &Session, within: &Within, cursor: Option<String>) -> 
 
 fn line(style: Style, event: &EventView) -> String {
     let body = &event.body;
-    let text = ["content", "title", "reason", "outcome"].iter().find_map(|field| body.get(field)?.as_str());
+    let text = ["content", "title", "reason", "outcome"]
+        .iter()
+        .find_map(|field| body.get(field)?.as_str());
     format!(
         "{} {} {} {} {}",
         style.dim(&time(event.time)),

@@ -1,7 +1,9 @@
 //! `task`
 
 use sillok_core::task::Closing;
-use sillok_server::api::{ArchiveTask, ClearStuck, CloseTask, ListQuery, MarkStuck, OpenTask, TaskChanged, TaskView};
+use sillok_server::api::{
+    ArchiveTask, ClearStuck, CloseTask, ListQuery, MarkStuck, OpenTask, TaskChanged, TaskView,
+};
 
 use crate::args::{TaskCommand, TaskList};
 use crate::failure::Failure;
@@ -32,24 +34,57 @@ pub async fn run(session: &Session, command: TaskCommand) -> Result<(), Failure>
             client.open_task(&body).await?
         }
         TaskCommand::Stuck { scope, reason } => {
-            client.mark_stuck(&MarkStuck { scope: scope.to_string(), reason }).await?
+            client
+                .mark_stuck(&MarkStuck {
+                    scope: scope.to_string(),
+                    reason,
+                })
+                .await?
         }
         TaskCommand::Unstick { scope } => {
-            client.clear_stuck(&ClearStuck { scope: scope.to_string() }).await?
+            client
+                .clear_stuck(&ClearStuck {
+                    scope: scope.to_string(),
+                })
+                .await?
         }
-        TaskCommand::Close { scope, failed, reason } => {
-            let closing = if failed { Closing::Failed } else { Closing::Done };
-            client.close_task(&CloseTask { scope: scope.to_string(), closing, reason }).await?
+        TaskCommand::Close {
+            scope,
+            failed,
+            reason,
+        } => {
+            let closing = if failed {
+                Closing::Failed
+            } else {
+                Closing::Done
+            };
+            client
+                .close_task(&CloseTask {
+                    scope: scope.to_string(),
+                    closing,
+                    reason,
+                })
+                .await?
         }
         TaskCommand::Archive { scope } => {
-            client.archive_task(&ArchiveTask { scope: scope.to_string() }).await?
+            client
+                .archive_task(&ArchiveTask {
+                    scope: scope.to_string(),
+                })
+                .await?
         }
     };
-    session.output.show(&changed, |style| change(style, &changed))
+    session
+        .output
+        .show(&changed, |style| change(style, &changed))
 }
 
 fn change(style: Style, changed: &TaskChanged) -> String {
-    format!("{} is {}", style.name(changed.scope.as_str()), changed.status.as_str())
+    format!(
+        "{} is {}",
+        style.name(changed.scope.as_str()),
+        changed.status.as_str()
+    )
 }
 
 async fn list(session: &Session, list: &TaskList) -> Result<(), Failure> {

@@ -28,12 +28,28 @@ pub async fn run(session: &Session, command: TokenCommand) -> Result<(), Failure
             let page = session.client.tokens(&scope.to_string()).await?;
             session.output.show(&page, |style| {
                 let rows: Vec<Vec<String>> = page.items.iter().map(row).collect();
-                table(style, &["TOKEN", "STANDS FOR", "MADE BY", "EXPIRES", "STATE", "COVERS"], &rows)
+                table(
+                    style,
+                    &[
+                        "TOKEN",
+                        "STANDS FOR",
+                        "MADE BY",
+                        "EXPIRES",
+                        "STATE",
+                        "COVERS",
+                    ],
+                    &rows,
+                )
             })
         }
         TokenCommand::Revoke { id } => {
-            let revoked = session.client.revoke_token(&RevokeToken { id: id.to_string() }).await?;
-            session.output.show(&revoked, |_| format!("token {id} is revoked"))
+            let revoked = session
+                .client
+                .revoke_token(&RevokeToken { id: id.to_string() })
+                .await?;
+            session
+                .output
+                .show(&revoked, |_| format!("token {id} is revoked"))
         }
     }
 }

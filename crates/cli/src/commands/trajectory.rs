@@ -31,10 +31,15 @@ pub async fn import(session: &Session, files: &[PathBuf], scope: &Scope) -> Resu
         Level::Worktree => scope.clone(),
         Level::Project => scope.child(WORKTREE)?,
         Level::Task | Level::Org => {
-            return Err(Failure::Usage(format!("{scope} is neither a worktree nor a project")));
+            return Err(Failure::Usage(format!(
+                "{scope} is neither a worktree nor a project"
+            )));
         }
     };
-    let runs = files.iter().map(|path| trajectory::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let runs = files
+        .iter()
+        .map(|path| trajectory::read(path))
+        .collect::<Result<Vec<_>, _>>()?;
     let records = runs.iter().map(|run| run.records.len() as u64).sum();
     let bar = progress::bar(records, "records");
     let mut tasks = Vec::new();
@@ -43,7 +48,10 @@ pub async fn import(session: &Session, files: &[PathBuf], scope: &Scope) -> Resu
         tasks.push(import::import(&session.client, task, run, |count| bar.inc(count)).await?);
     }
     bar.finish_and_clear();
-    let done = Done { records: tasks.iter().map(|task| task.records).sum(), tasks };
+    let done = Done {
+        records: tasks.iter().map(|task| task.records).sum(),
+        tasks,
+    };
     session.output.show(&done, |style| {
         let row = |task: &Imported| {
             vec![
@@ -55,6 +63,10 @@ pub async fn import(session: &Session, files: &[PathBuf], scope: &Scope) -> Resu
             ]
         };
         let rows: Vec<Vec<String>> = done.tasks.iter().map(row).collect();
-        table(style, &["STEPS", "RECORDS", "MASKED", "TASK", "TITLE"], &rows)
+        table(
+            style,
+            &["STEPS", "RECORDS", "MASKED", "TASK", "TITLE"],
+            &rows,
+        )
     })
 }

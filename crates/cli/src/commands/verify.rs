@@ -20,7 +20,9 @@ pub async fn run(session: &Session, verify: Verify) -> Result<(), Failure> {
     if let Some(VerifyCommand::Record(record)) = verify.record {
         return record_verdict(session, record).await;
     }
-    let task = verify.scope.ok_or_else(|| Failure::Usage("--scope names the task".to_owned()))?;
+    let task = verify
+        .scope
+        .ok_or_else(|| Failure::Usage("--scope names the task".to_owned()))?;
     // A task that is not there is told before a long run, not after it.
     session.client.task(&task).await?;
     let here = std::env::current_dir().map_err(Failure::io("the current directory is gone"))?;
@@ -34,10 +36,15 @@ pub async fn run(session: &Session, verify: Verify) -> Result<(), Failure> {
         target: verify.target.as_ref(),
     };
     let recorded = verification::record(&session.client, &ran, verdict).await?;
-    session.output.show(&recorded, |style| describe(style, &recorded))?;
+    session
+        .output
+        .show(&recorded, |style| describe(style, &recorded))?;
     match recorded.outcome {
         Outcome::Passed => Ok(()),
-        Outcome::Failed => Err(Failure::Verdict(format!("{} ended with {}", recorded.command, recorded.ending))),
+        Outcome::Failed => Err(Failure::Verdict(format!(
+            "{} ended with {}",
+            recorded.command, recorded.ending
+        ))),
     }
 }
 
@@ -51,10 +58,23 @@ fn describe(style: Style, recorded: &Recorded) -> String {
         |commit| format!("commit {} of {}", commit.hash, commit.repository),
     );
     let mut lines = vec![
-        format!("{outcome}: {} ended with {} after {} ms", recorded.command, recorded.ending, recorded.duration_ms),
-        format!("verification {} of records {} to {}, at {commit}", recorded.verification, recorded.from.next(), recorded.through),
+        format!(
+            "{outcome}: {} ended with {} after {} ms",
+            recorded.command, recorded.ending, recorded.duration_ms
+        ),
+        format!(
+            "verification {} of records {} to {}, at {commit}",
+            recorded.verification,
+            recorded.from.next(),
+            recorded.through
+        ),
     ];
-    lines.extend(recorded.snapshot.iter().map(|id| format!("its output is {}", style.name(&id.to_string()))));
+    lines.extend(
+        recorded
+            .snapshot
+            .iter()
+            .map(|id| format!("its output is {}", style.name(&id.to_string()))),
+    );
     lines.extend(describe_promotion(style, &recorded.promotion));
     lines.join("\n")
 }
@@ -62,9 +82,17 @@ fn describe(style: Style, recorded: &Recorded) -> String {
 /// What a promotion published, line by line, for a person.
 #[must_use]
 pub fn describe_promotion(style: Style, promotion: &Promotion) -> Vec<String> {
-    let Some(report) = promotion.report.as_ref().filter(|_| promotion.state == PromotionState::Done) else {
+    let Some(report) = promotion
+        .report
+        .as_ref()
+        .filter(|_| promotion.state == PromotionState::Done)
+    else {
         let why = promotion.last_error.as_deref().unwrap_or("it is under way");
-        return vec![format!("{} after {} attempts: {why}", style.bad("not published"), promotion.attempts)];
+        return vec![format!(
+            "{} after {} attempts: {why}",
+            style.bad("not published"),
+            promotion.attempts
+        )];
     };
     let mut lines = vec![format!(
         "published {} entries, merged {}, linked to {} earlier episodes",
@@ -72,7 +100,10 @@ pub fn describe_promotion(style: Style, promotion: &Promotion) -> Vec<String> {
         report.merged,
         report.linked_episodes.len()
     )];
-    lines.push(format!("the episode is {}", style.name(&report.episode.to_string())));
+    lines.push(format!(
+        "the episode is {}",
+        style.name(&report.episode.to_string())
+    ));
     lines
 }
 
@@ -81,23 +112,38 @@ async fn record_verdict(session: &Session, record: VerifyRecord) -> Result<(), F
     let here = git::head(".".as_ref());
     let body = RecordVerification {
         scope: record.scope.to_string(),
-        outcome: if failed { Outcome::Failed } else { Outcome::Passed },
+        outcome: if failed {
+            Outcome::Failed
+        } else {
+            Outcome::Passed
+        },
         source: record.source,
         run: record.run,
         citations: citation::resolve(&session.client, &record.cite).await?,
-        commit: here.map(|commit| sillok_server::api::Commit { hash: commit.hash, repository: commit.repository }),
+        commit: here.map(|commit| sillok_server::api::Commit {
+            hash: commit.hash,
+            repository: commit.repository,
+        }),
         error: record.error,
         approach: record.approach,
         target: record.target.map(|scope| scope.to_string()),
     };
     let recorded = session.client.record_verification(&body).await?;
     if record.no_wait {
-        return session.output.show(&recorded, |style| style.name(&recorded.verification.to_string()));
+        return session.output.show(&recorded, |style| {
+            style.name(&recorded.verification.to_string())
+        });
     }
-    let promotion = session.client.promotion(&record.scope, recorded.verification).await?;
+    let promotion = session
+        .client
+        .promotion(&record.scope, recorded.verification)
+        .await?;
     let both = serde_json::json!({ "verification": recorded, "promotion": promotion });
     session.output.show(&both, |style| {
-        let head = format!("recorded as {}", style.name(&recorded.verification.to_string()));
+        let head = format!(
+            "recorded as {}",
+            style.name(&recorded.verification.to_string())
+        );
         let mut lines = vec![head];
         lines.extend(describe_promotion(style, &promotion));
         lines.join("\n")

@@ -35,9 +35,18 @@ impl Work {
     /// # Errors
     /// [`Failure`]
     pub async fn open(&self, stage: &Stage) -> Result<Journal, Failure> {
-        let task = self.agent.worktree.child(&format!("fix-{}", self.bug.tool))?;
+        let task = self
+            .agent
+            .worktree
+            .child(&format!("fix-{}", self.bug.tool))?;
         let words = (self.bug.title, self.bug.description);
-        Journal::open(self.agent.client.clone(), task, words, stage.progress.clone()).await
+        Journal::open(
+            self.agent.client.clone(),
+            task,
+            words,
+            stage.progress.clone(),
+        )
+        .await
     }
 
     /// Works until the test passes or the attempts are used up.
@@ -47,11 +56,15 @@ impl Work {
     pub async fn run(self, stage: &Stage, mut journal: Journal) -> Result<AgentReport, Failure> {
         let seen = self.test().await?;
         let complaint = first_complaint(&seen);
-        journal.ran("I start with the test that fails.", &seen).await?;
+        journal
+            .ran("I start with the test that fails.", &seen)
+            .await?;
         let source = self.read_source()?;
         let thought = format!("The test says: {complaint}. I read the source.");
         let show = format!("cat {}", self.bug.source());
-        journal.step(&thought, &show, (LogLevel::Info, &source)).await?;
+        journal
+            .step(&thought, &show, (LogLevel::Info, &source))
+            .await?;
 
         let mut attempts = Vec::new();
         for attempt in self.bug.attempts {
@@ -84,15 +97,25 @@ impl Work {
         self.edit(attempt)?;
         let diff = blocking(move || git::run(&dir, ["diff", "--unified=1"])).await?;
         let thought = format!("{} {}", self.bug.cause, attempt.approach);
-        journal.step(&thought, &format!("edit {file}"), (LogLevel::Info, &diff)).await?;
-        journal.ran("I run the test again.", &self.test().await?).await?;
+        journal
+            .step(&thought, &format!("edit {file}"), (LogLevel::Info, &diff))
+            .await?;
+        journal
+            .ran("I run the test again.", &self.test().await?)
+            .await?;
 
         let (dir, author) = (self.dir.clone(), self.agent.name.clone());
         let message = format!("Fix {file}");
         let commit_message = message.clone();
         blocking(move || commit(&dir, &author, &commit_message)).await?;
         let command = format!("git commit --all -m '{message}'");
-        journal.step("The change is committed, and the orchestrator judges.", &command, (LogLevel::Info, "")).await?;
+        journal
+            .step(
+                "The change is committed, and the orchestrator judges.",
+                &command,
+                (LogLevel::Info, ""),
+            )
+            .await?;
         self.judge(stage, journal, attempt).await
     }
 
@@ -124,24 +147,32 @@ impl Work {
 
     fn read_source(&self) -> Result<String, Failure> {
         let path = self.dir.join(self.bug.source());
-        std::fs::read_to_string(&path).map_err(Failure::io(format!("{} cannot be read", path.display())))
+        std::fs::read_to_string(&path)
+            .map_err(Failure::io(format!("{} cannot be read", path.display())))
     }
 
     fn edit(&self, attempt: &Attempt) -> Result<(), Failure> {
         let path = self.dir.join(self.bug.source());
         let source = self.read_source()?;
         if source.matches(attempt.old).count() != 1 {
-            return Err(Failure::Verdict(format!("the edit does not fit {}", path.display())));
+            return Err(Failure::Verdict(format!(
+                "the edit does not fit {}",
+                path.display()
+            )));
         }
         let edited = source.replace(attempt.old, attempt.new);
-        std::fs::write(&path, edited).map_err(Failure::io(format!("{} cannot be written", path.display())))
+        std::fs::write(&path, edited)
+            .map_err(Failure::io(format!("{} cannot be written", path.display())))
     }
 }
 
 /// The first line in which the test complains.
 fn first_complaint(ran: &Execution) -> String {
     let line = ran.output.lines().find(|line| line.starts_with("error:"));
-    line.map_or_else(|| ran.ending.clone(), |line| line.trim_start_matches("error:").trim().to_owned())
+    line.map_or_else(
+        || ran.ending.clone(),
+        |line| line.trim_start_matches("error:").trim().to_owned(),
+    )
 }
 
 /// Runs what waits for another program on a thread of its own.
@@ -151,5 +182,7 @@ async fn blocking<T: Send + 'static, E: Send + 'static>(
 where
     Failure: From<E>,
 {
-    Ok(tokio::task::spawn_blocking(work).await.expect("the work does not panic")?)
+    Ok(tokio::task::spawn_blocking(work)
+        .await
+        .expect("the work does not panic")?)
 }

@@ -10,7 +10,8 @@ use sillok_core::scope::Scope;
 use sillok_core::staging::LogLevel;
 use sillok_core::verification::{Outcome, VerificationSource};
 use sillok_server::api::{
-    AmendEntry, AppendLogs, Citation, LogRecord, NewEntry, PutEntry, RecordVerification, Supersede, VerificationRef,
+    AmendEntry, AppendLogs, Citation, LogRecord, NewEntry, PutEntry, RecordVerification, Supersede,
+    VerificationRef,
 };
 
 use super::report::{Refusal, Supersession};
@@ -65,9 +66,19 @@ pub async fn trespass(stage: &Stage, agent: &Agent, task: &Scope) -> Result<Outc
 
     // A token for the whole project: what refuses is the table, not the token's reach.
     let wide = stage.agent_token(name, &stage.project).await?;
-    let entry = put(&stage.project, "Whatever I believe is true for everybody.", None, Vec::new());
+    let entry = put(
+        &stage.project,
+        "Whatever I believe is true for everybody.",
+        None,
+        Vec::new(),
+    );
     let refused = wide.put_entry(&entry).await;
-    expect(name, "publish an entry in the project by itself", refused.map(drop), ErrorCode::Forbidden)?;
+    expect(
+        name,
+        "publish an entry in the project by itself",
+        refused.map(drop),
+        ErrorCode::Forbidden,
+    )?;
 
     let own_word = RecordVerification {
         scope: task.to_string(),
@@ -81,18 +92,44 @@ pub async fn trespass(stage: &Stage, agent: &Agent, task: &Scope) -> Result<Outc
         target: None,
     };
     let refused = agent.client.record_verification(&own_word).await;
-    expect(name, "declare its own work verified", refused.map(drop), ErrorCode::Forbidden)?;
+    expect(
+        name,
+        "declare its own work verified",
+        refused.map(drop),
+        ErrorCode::Forbidden,
+    )?;
 
     let elsewhere = stage.project.child("somebody-else")?.child("secret")?;
-    let record = LogRecord { level: LogLevel::Info, content: "hello".to_owned(), metadata: None, time: None };
-    let body = AppendLogs { scope: elsewhere.to_string(), records: vec![record] };
+    let record = LogRecord {
+        level: LogLevel::Info,
+        content: "hello".to_owned(),
+        metadata: None,
+        time: None,
+    };
+    let body = AppendLogs {
+        scope: elsewhere.to_string(),
+        records: vec![record],
+    };
     let refused = agent.client.append_logs(&body).await;
-    expect(name, "write into another worktree's log", refused.map(drop), ErrorCode::Forbidden)?;
+    expect(
+        name,
+        "write into another worktree's log",
+        refused.map(drop),
+        ErrorCode::Forbidden,
+    )?;
 
-    let invented = Citation::Log { id: format!("{task}#999999"), time: Default::default() };
+    let invented = Citation::Log {
+        id: format!("{task}#999999"),
+        time: Default::default(),
+    };
     let entry = put(&agent.worktree, "A record says so.", None, vec![invented]);
     let refused = agent.client.put_entry(&entry).await;
-    expect(name, "cite a record that does not exist", refused.map(drop), ErrorCode::UnresolvableCitation)?;
+    expect(
+        name,
+        "cite a record that does not exist",
+        refused.map(drop),
+        ErrorCode::UnresolvableCitation,
+    )?;
     Ok(outcomes)
 }
 
@@ -106,15 +143,29 @@ pub async fn revise(stage: &Stage, grounds: &Grounds, advice: Advice) -> Result<
     let mut outcomes = Outcomes::default();
     let evidence = evidence(orchestrator, &grounds.task).await?;
     let written = orchestrator
-        .put_entry(&put(&stage.project, advice.first, Some(grounds), vec![evidence.clone()]))
+        .put_entry(&put(
+            &stage.project,
+            advice.first,
+            Some(grounds),
+            vec![evidence.clone()],
+        ))
         .await?;
     let old = written.entry;
     let version = written.version;
 
-    orchestrator.amend_entry(&amend(old, version, advice.second, grounds)).await?;
-    let stale = operator.amend_entry(&amend(old, version, advice.first, grounds)).await;
+    orchestrator
+        .amend_entry(&amend(old, version, advice.second, grounds))
+        .await?;
+    let stale = operator
+        .amend_entry(&amend(old, version, advice.first, grounds))
+        .await;
     let tried = format!("amend an entry of which it had seen version {version}");
-    outcomes.refusals.push(refusal("the operator", &tried, stale.map(drop), ErrorCode::Conflict)?);
+    outcomes.refusals.push(refusal(
+        "the operator",
+        &tried,
+        stale.map(drop),
+        ErrorCode::Conflict,
+    )?);
 
     let replace = |content: &str| Supersede {
         old: old.to_string(),
@@ -128,7 +179,12 @@ pub async fn revise(stage: &Stage, grounds: &Grounds, advice: Advice) -> Result<
     let done = orchestrator.supersede(&replace(advice.replacement)).await?;
     let again = operator.supersede(&replace(advice.first)).await;
     let tried = "replace an entry that was replaced before";
-    outcomes.refusals.push(refusal("the operator", tried, again.map(drop), ErrorCode::Conflict)?);
+    outcomes.refusals.push(refusal(
+        "the operator",
+        tried,
+        again.map(drop),
+        ErrorCode::Conflict,
+    )?);
 
     outcomes.supersessions.push(Supersession {
         old: done.old,
@@ -143,25 +199,52 @@ pub async fn revise(stage: &Stage, grounds: &Grounds, advice: Advice) -> Result<
 
 /// The first record of a task, as a citation.
 async fn evidence(client: &Client, task: &Scope) -> Result<Citation, Failure> {
-    let query = sillok_server::api::ListQuery { scope: task.to_string(), after: None, limit: Some(1) };
+    let query = sillok_server::api::ListQuery {
+        scope: task.to_string(),
+        after: None,
+        limit: Some(1),
+    };
     let page = client.records(&query).await?;
-    let record = page.items.first().ok_or_else(|| Failure::Verdict(format!("{task} has no record")))?;
-    Ok(Citation::Log { id: record.id.to_string(), time: record.time })
+    let record = page
+        .items
+        .first()
+        .ok_or_else(|| Failure::Verdict(format!("{task} has no record")))?;
+    Ok(Citation::Log {
+        id: record.id.to_string(),
+        time: record.time,
+    })
 }
 
-fn refusal(who: &str, tried: &str, done: Result<(), Failure>, code: ErrorCode) -> Result<Refusal, Failure> {
+fn refusal(
+    who: &str,
+    tried: &str,
+    done: Result<(), Failure>,
+    code: ErrorCode,
+) -> Result<Refusal, Failure> {
     match done {
-        Ok(()) => Err(Failure::Verdict(format!("{who} could {tried}; {code} was expected"))),
-        Err(Failure::Refused(problem)) if problem.code == code => Ok(Refusal::new(who, tried, &problem)),
+        Ok(()) => Err(Failure::Verdict(format!(
+            "{who} could {tried}; {code} was expected"
+        ))),
+        Err(Failure::Refused(problem)) if problem.code == code => {
+            Ok(Refusal::new(who, tried, &problem))
+        }
         Err(other) => Err(other),
     }
 }
 
 fn reference(grounds: &Grounds) -> VerificationRef {
-    VerificationRef { task: grounds.task.to_string(), id: grounds.verification.to_string() }
+    VerificationRef {
+        task: grounds.task.to_string(),
+        id: grounds.verification.to_string(),
+    }
 }
 
-fn put(scope: &Scope, content: &str, grounds: Option<&Grounds>, citations: Vec<Citation>) -> PutEntry {
+fn put(
+    scope: &Scope,
+    content: &str,
+    grounds: Option<&Grounds>,
+    citations: Vec<Citation>,
+) -> PutEntry {
     PutEntry {
         scope: scope.to_string(),
         table: Table::Patterns,

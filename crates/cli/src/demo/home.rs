@@ -35,25 +35,44 @@ impl Home {
     pub async fn prepare(global: &Global, name: &str) -> Result<Self, Failure> {
         let (data, own) = match &global.data {
             Some(path) => (DataDirectory::at(path), false),
-            None => (DataDirectory::at(DataDirectory::default_one().path().join("demo")), true),
+            None => (
+                DataDirectory::at(DataDirectory::default_one().path().join("demo")),
+                true,
+            ),
         };
         if let Some(url) = data.server().await {
-            let why = format!("{} is in use by the server at {url}; end it, or pass --data", data.path().display());
+            let why = format!(
+                "{} is in use by the server at {url}; end it, or pass --data",
+                data.path().display()
+            );
             return Err(Failure::Config(why));
         }
         if own {
             empty(data.path())?;
         }
         let (number, folder) = new_folder(data.path())?;
-        let name = if number == 1 { name.to_owned() } else { format!("{name}-{number}") };
+        let name = if number == 1 {
+            name.to_owned()
+        } else {
+            format!("{name}-{number}")
+        };
         let project = Scope::parse("org/demo")?.child(&name)?;
-        Ok(Self { data, folder, project, own })
+        Ok(Self {
+            data,
+            folder,
+            project,
+            own,
+        })
     }
 
     /// The flags by which later commands find the data directory; none for the demo's own.
     #[must_use]
     pub fn flags(&self) -> String {
-        if self.own { String::new() } else { format!(" --data {}", self.data.path().display()) }
+        if self.own {
+            String::new()
+        } else {
+            format!(" --data {}", self.data.path().display())
+        }
     }
 
     /// Leaves a note, so that commands without flags find the demo's project, and its data
@@ -62,11 +81,17 @@ impl Home {
     /// # Errors
     /// [`Failure`]
     pub fn leave_context(&self) -> Result<(), Failure> {
-        self.data.set_context(&Context { scope: Some(self.project.clone()), data: None })?;
+        self.data.set_context(&Context {
+            scope: Some(self.project.clone()),
+            data: None,
+        })?;
         if self.own {
             let default = DataDirectory::default_one();
             let before = default.context()?;
-            default.set_context(&Context { data: Some(self.data.path().to_owned()), ..before })?;
+            default.set_context(&Context {
+                data: Some(self.data.path().to_owned()),
+                ..before
+            })?;
         }
         Ok(())
     }
@@ -77,28 +102,44 @@ fn empty(path: &Path) -> Result<(), Failure> {
     let failed = || format!("{} cannot be emptied", path.display());
     let is_there = path.try_exists().map_err(Failure::io(failed()))?;
     if is_there {
-        let is_empty = std::fs::read_dir(path).map_err(Failure::io(failed()))?.next().is_none();
+        let is_empty = std::fs::read_dir(path)
+            .map_err(Failure::io(failed()))?
+            .next()
+            .is_none();
         if !is_empty && !path.join(MARK).is_file() {
-            let why = format!("{} was not made by a demo: it is left alone; pass --data", path.display());
+            let why = format!(
+                "{} was not made by a demo: it is left alone; pass --data",
+                path.display()
+            );
             return Err(Failure::Config(why));
         }
         std::fs::remove_dir_all(path).map_err(Failure::io(failed()))?;
     }
     std::fs::create_dir_all(path).map_err(Failure::io(failed()))?;
-    std::fs::write(path.join(MARK), "sillok demo empties this directory when it starts\n")
-        .map_err(Failure::io(failed()))
+    std::fs::write(
+        path.join(MARK),
+        "sillok demo empties this directory when it starts\n",
+    )
+    .map_err(Failure::io(failed()))
 }
 
 /// A folder that no earlier demo made, and its number.
 fn new_folder(data: &Path) -> Result<(u32, PathBuf), Failure> {
-    std::fs::create_dir_all(data).map_err(Failure::io(format!("{} cannot be made", data.display())))?;
-    let data = data.canonicalize().map_err(Failure::io(format!("{} cannot be made", data.display())))?;
+    std::fs::create_dir_all(data)
+        .map_err(Failure::io(format!("{} cannot be made", data.display())))?;
+    let data = data
+        .canonicalize()
+        .map_err(Failure::io(format!("{} cannot be made", data.display())))?;
     for number in 1.. {
         let folder = data.join(format!("demo-{number}"));
         match std::fs::create_dir(&folder) {
             Ok(()) => return Ok((number, folder)),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(Failure::io(format!("{} cannot be made", folder.display()))(error)),
+            Err(error) => {
+                return Err(Failure::io(format!("{} cannot be made", folder.display()))(
+                    error,
+                ));
+            }
         }
     }
     unreachable!("a directory holds fewer folders than there are numbers")
@@ -126,13 +167,19 @@ mod tests {
     #[tokio::test]
     async fn a_second_demo_in_a_named_directory_has_a_project_of_its_own() {
         let folder = tempfile::tempdir().unwrap();
-        let global = Global { data: Some(folder.path().into()), ..Global::default() };
+        let global = Global {
+            data: Some(folder.path().into()),
+            ..Global::default()
+        };
         let first = Home::prepare(&global, "tally").await.unwrap();
         let second = Home::prepare(&global, "tally").await.unwrap();
         assert_eq!(first.project.as_str(), "org/demo/project/tally");
         assert_eq!(second.project.as_str(), "org/demo/project/tally-2");
         assert_ne!(first.folder, second.folder);
         second.leave_context().unwrap();
-        assert_eq!(second.data.context().unwrap().scope, Some(second.project.clone()));
+        assert_eq!(
+            second.data.context().unwrap().scope,
+            Some(second.project.clone())
+        );
     }
 }

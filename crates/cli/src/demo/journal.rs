@@ -4,8 +4,8 @@
 //! what the work is.
 
 use indicatif::ProgressBar;
-use serde_json::{Value, json};
 use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
 use sillok_core::scope::Scope;
 use sillok_core::staging::LogLevel;
 use sillok_server::api::{AppendLogs, LogRecord, OpenTask};
@@ -41,7 +41,13 @@ impl Journal {
             description: description.to_owned(),
         };
         client.open_task(&open).await?;
-        Ok(Self { client, task, progress, step: 0, acked: 0 })
+        Ok(Self {
+            client,
+            task,
+            progress,
+            step: 0,
+            acked: 0,
+        })
     }
 
     /// The task.
@@ -76,7 +82,11 @@ impl Journal {
         let tool = command.split_whitespace().next().unwrap_or("sh");
         let mut records = vec![
             record(LogLevel::Thought, thought, &json!({ "step": self.step })),
-            record(LogLevel::Tool, command, &json!({ "tool": tool, "step": self.step })),
+            record(
+                LogLevel::Tool,
+                command,
+                &json!({ "tool": tool, "step": self.step }),
+            ),
         ];
         if !output.trim().is_empty() {
             records.push(record(level, output, &json!({ "step": self.step })));
@@ -89,12 +99,19 @@ impl Journal {
     /// # Errors
     /// [`Failure`]
     pub async fn ran(&mut self, thought: &str, ran: &Execution) -> Result<(), Failure> {
-        let level = if ran.passed { LogLevel::Info } else { LogLevel::Error };
+        let level = if ran.passed {
+            LogLevel::Info
+        } else {
+            LogLevel::Error
+        };
         self.step(thought, &ran.command, (level, &ran.output)).await
     }
 
     async fn append(&mut self, records: Vec<LogRecord>) -> Result<(), Failure> {
-        let body = AppendLogs { scope: self.task.to_string(), records };
+        let body = AppendLogs {
+            scope: self.task.to_string(),
+            records,
+        };
         let appended = self.client.append_logs(&body).await?;
         self.count(u64::from(appended.count));
         Ok(())

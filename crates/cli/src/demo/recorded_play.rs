@@ -33,14 +33,25 @@ const ADVICE: Advice = Advice {
 ///
 /// # Errors
 /// [`Failure`]
-pub async fn play(stage: &Stage, agents: usize, folder: &Path, assume: Option<Assume>) -> Result<Played, Failure> {
-    let runs: Vec<Run> = files(folder)?.iter().map(|path| trajectory::read(path)).collect::<Result<_, _>>()?;
+pub async fn play(
+    stage: &Stage,
+    agents: usize,
+    folder: &Path,
+    assume: Option<Assume>,
+) -> Result<Played, Failure> {
+    let runs: Vec<Run> = files(folder)?
+        .iter()
+        .map(|path| trajectory::read(path))
+        .collect::<Result<_, _>>()?;
     let details = at_once(stage, agents, runs, assume).await?;
     let first = details.first().expect("there is at least one agent");
     let trespasser = stage.agent(0).await?;
     let mut outcomes = governance::trespass(stage, &trespasser, &first.task).await?;
     if let Some(attempt) = first.attempts.first() {
-        let grounds = Grounds { task: first.task.clone(), verification: attempt.verification };
+        let grounds = Grounds {
+            task: first.task.clone(),
+            verification: attempt.verification,
+        };
         outcomes.join(governance::revise(stage, &grounds, ADVICE).await?);
     }
     let note = match assume {
@@ -51,22 +62,42 @@ pub async fn play(stage: &Stage, agents: usize, folder: &Path, assume: Option<As
             "These runs carry no test verdict, and nobody vouched for them (--assume passed): they are logged, and nothing of them is published."
         }
     };
-    Ok(Played { agents: details, recall: None, outcomes, repository: None, note: Some(note.to_owned()) })
+    Ok(Played {
+        agents: details,
+        recall: None,
+        outcomes,
+        repository: None,
+        note: Some(note.to_owned()),
+    })
 }
 
 /// The recorded runs of a folder, by name.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let listed = std::fs::read_dir(folder).map_err(Failure::io(format!("{} cannot be listed", folder.display())))?;
+    let listed = std::fs::read_dir(folder).map_err(Failure::io(format!(
+        "{} cannot be listed",
+        folder.display()
+    )))?;
     let mut files = Vec::new();
     for entry in listed {
-        let path = entry.map_err(Failure::io(format!("{} cannot be listed", folder.display())))?.path();
-        if path.extension().is_some_and(|extension| extension == "traj") {
+        let path = entry
+            .map_err(Failure::io(format!(
+                "{} cannot be listed",
+                folder.display()
+            )))?
+            .path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "traj")
+        {
             files.push(path);
         }
     }
     files.sort();
     if files.is_empty() {
-        return Err(Failure::Usage(format!("{} holds no .traj file", folder.display())));
+        return Err(Failure::Usage(format!(
+            "{} holds no .traj file",
+            folder.display()
+        )));
     }
     Ok(files)
 }
@@ -106,12 +137,23 @@ async fn at_once(
         details.push(ended.expect("an agent does not panic")?);
     }
     details.sort_by_key(|(number, _)| *number);
-    Ok(details.into_iter().flat_map(|(_, details)| details).collect())
+    Ok(details
+        .into_iter()
+        .flat_map(|(_, details)| details)
+        .collect())
 }
 
-async fn replay(stage: &Stage, agent: &Agent, run: &Run, assume: Option<Assume>) -> Result<AgentReport, Failure> {
+async fn replay(
+    stage: &Stage,
+    agent: &Agent,
+    run: &Run,
+    assume: Option<Assume>,
+) -> Result<AgentReport, Failure> {
     let task = agent.worktree.child(&segment(&run.name))?;
-    let imported = import(&agent.client, task.clone(), run, |count| stage.progress.inc(count)).await?;
+    let imported = import(&agent.client, task.clone(), run, |count| {
+        stage.progress.inc(count)
+    })
+    .await?;
     let mut attempts = Vec::new();
     if assume == Some(Assume::Passed) {
         attempts.push(vouch(stage, &task).await?);
@@ -151,7 +193,10 @@ async fn vouch(stage: &Stage, task: &Scope) -> Result<AttemptReport, Failure> {
         exit_status: None,
         commit: None,
         verification: recorded.verification,
-        promotion: stage.operator.promotion(task, recorded.verification).await?,
+        promotion: stage
+            .operator
+            .promotion(task, recorded.verification)
+            .await?,
     })
 }
 
@@ -173,6 +218,9 @@ mod tests {
         assert!(matches!(files(folder.path()), Err(Failure::Usage(_))));
         std::fs::write(folder.path().join("b.traj"), "{}").unwrap();
         assert_eq!(files(folder.path()).unwrap().len(), 1);
-        assert!(matches!(files(&folder.path().join("none")), Err(Failure::Io { .. })));
+        assert!(matches!(
+            files(&folder.path().join("none")),
+            Err(Failure::Io { .. })
+        ));
     }
 }

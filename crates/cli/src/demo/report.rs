@@ -245,7 +245,10 @@ impl Sums {
 }
 
 fn promotions(agent: &AgentReport) -> impl Iterator<Item = &sillok_server::api::PublishReport> {
-    agent.attempts.iter().filter_map(|attempt| attempt.promotion.report.as_ref())
+    agent
+        .attempts
+        .iter()
+        .filter_map(|attempt| attempt.promotion.report.as_ref())
 }
 
 /// Which agents found which entry: the one whose finding became the entry, then those whose same

@@ -47,9 +47,15 @@ pub async fn play(stage: &Stage, agents: usize, folder: &Path) -> Result<Played,
     let first = details.first().expect("there is at least one agent");
     let trespasser = stage.agent(0).await?;
     let mut outcomes = governance::trespass(stage, &trespasser, &first.task).await?;
-    let passed = first.attempts.iter().find(|attempt| attempt.outcome == Outcome::Passed);
+    let passed = first
+        .attempts
+        .iter()
+        .find(|attempt| attempt.outcome == Outcome::Passed);
     if let Some(passed) = passed {
-        let grounds = Grounds { task: first.task.clone(), verification: passed.verification };
+        let grounds = Grounds {
+            task: first.task.clone(),
+            verification: passed.verification,
+        };
         outcomes.join(governance::revise(stage, &grounds, ADVICE).await?);
     }
     Ok(Played {
@@ -62,13 +68,21 @@ pub async fn play(stage: &Stage, agents: usize, folder: &Path) -> Result<Played,
 }
 
 /// All agents at once, each in a work tree of its own.
-async fn at_once(stage: &Stage, agents: usize, repository: &SampleRepository) -> Result<Vec<AgentReport>, Failure> {
+async fn at_once(
+    stage: &Stage,
+    agents: usize,
+    repository: &SampleRepository,
+) -> Result<Vec<AgentReport>, Failure> {
     let mut works = Vec::new();
     for number in 0..agents {
         let agent = stage.agent(number).await?;
         // Work trees are made one after the other: git locks the repository while it makes one.
         let dir = repository.worktree(&agent.name)?;
-        works.push(Work { agent, dir, bug: bug(number) });
+        works.push(Work {
+            agent,
+            dir,
+            bug: bug(number),
+        });
     }
     let start = Arc::new(Barrier::new(agents));
     let mut running = JoinSet::new();
@@ -89,23 +103,54 @@ async fn at_once(stage: &Stage, agents: usize, repository: &SampleRepository) ->
 }
 
 /// The next agent: it begins with what the others published.
-async fn later(stage: &Stage, number: usize, repository: &SampleRepository) -> Result<(AgentReport, RecallReport), Failure> {
+async fn later(
+    stage: &Stage,
+    number: usize,
+    repository: &SampleRepository,
+) -> Result<(AgentReport, RecallReport), Failure> {
     let agent = stage.agent(number).await?;
     let dir = repository.worktree(&agent.name)?;
-    let work = Work { agent: agent.clone(), dir, bug: &LATER };
+    let work = Work {
+        agent: agent.clone(),
+        dir,
+        bug: &LATER,
+    };
     let mut journal = work.open(stage).await?;
     let results = recall(&agent, journal.task().as_str()).await?;
-    let best = results.first().map_or("nothing", |result| result.data_marked_text.as_str());
+    let best = results
+        .first()
+        .map_or("nothing", |result| result.data_marked_text.as_str());
     let command = format!("recall \"{QUERY}\"");
-    journal.step("I ask what is known before I begin.", &command, (LogLevel::Info, best)).await?;
-    let recall = RecallReport { agent: agent.name, query: QUERY.to_owned(), results };
+    journal
+        .step(
+            "I ask what is known before I begin.",
+            &command,
+            (LogLevel::Info, best),
+        )
+        .await?;
+    let recall = RecallReport {
+        agent: agent.name,
+        query: QUERY.to_owned(),
+        results,
+    };
     let detail = work.run(stage, journal).await?;
-    Ok((AgentReport { recalled: true, ..detail }, recall))
+    Ok((
+        AgentReport {
+            recalled: true,
+            ..detail
+        },
+        recall,
+    ))
 }
 
 /// What is published becomes visible to others within a second.
 async fn recall(agent: &Agent, scope: &str) -> Result<Vec<RecallResult>, Failure> {
-    let request = RecallRequest { scope: scope.to_owned(), query: QUERY.to_owned(), limit: Some(5), ..RecallRequest::default() };
+    let request = RecallRequest {
+        scope: scope.to_owned(),
+        query: QUERY.to_owned(),
+        limit: Some(5),
+        ..RecallRequest::default()
+    };
     for _ in 1..RECALL_ATTEMPTS_MAX {
         let answer = agent.client.recall(&request).await?;
         if !answer.results.is_empty() {

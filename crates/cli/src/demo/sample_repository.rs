@@ -31,11 +31,26 @@ const FILES: [(&str, &str); 12] = [
     ("src/duration.sh", include_str!("sample/src/duration.sh")),
     ("src/older.sh", include_str!("sample/src/older.sh")),
     ("tests/expect.sh", include_str!("sample/tests/expect.sh")),
-    ("tests/sum_test.sh", include_str!("sample/tests/sum_test.sh")),
-    ("tests/count_test.sh", include_str!("sample/tests/count_test.sh")),
-    ("tests/slug_test.sh", include_str!("sample/tests/slug_test.sh")),
-    ("tests/duration_test.sh", include_str!("sample/tests/duration_test.sh")),
-    ("tests/older_test.sh", include_str!("sample/tests/older_test.sh")),
+    (
+        "tests/sum_test.sh",
+        include_str!("sample/tests/sum_test.sh"),
+    ),
+    (
+        "tests/count_test.sh",
+        include_str!("sample/tests/count_test.sh"),
+    ),
+    (
+        "tests/slug_test.sh",
+        include_str!("sample/tests/slug_test.sh"),
+    ),
+    (
+        "tests/duration_test.sh",
+        include_str!("sample/tests/duration_test.sh"),
+    ),
+    (
+        "tests/older_test.sh",
+        include_str!("sample/tests/older_test.sh"),
+    ),
 ];
 
 /// The settings under which the demo commits, so that nothing of the user's own configuration
@@ -70,12 +85,18 @@ impl SampleRepository {
         let root = parent.join("tally");
         for (name, text) in FILES {
             let path = root.join(name);
-            let write = |source| Error::Write { path: path.clone(), source };
-            std::fs::create_dir_all(path.parent().expect("it lies below the root")).map_err(write)?;
+            let write = |source| Error::Write {
+                path: path.clone(),
+                source,
+            };
+            std::fs::create_dir_all(path.parent().expect("it lies below the root"))
+                .map_err(write)?;
             std::fs::write(&path, text).map_err(write)?;
         }
         let git = |args: &[&str]| {
-            let all = settings("demo").into_iter().chain(args.iter().map(|arg| (*arg).to_owned()));
+            let all = settings("demo")
+                .into_iter()
+                .chain(args.iter().map(|arg| (*arg).to_owned()));
             git::run(&root, all)
         };
         git(&["init", "--quiet"])?;
@@ -121,13 +142,23 @@ mod tests {
     fn work_trees_have_branches_and_commits_of_their_own() {
         let folder = tempfile::tempdir().unwrap();
         let repository = SampleRepository::create(folder.path()).unwrap();
-        let (one, two) = (repository.worktree("agent-1").unwrap(), repository.worktree("agent-2").unwrap());
+        let (one, two) = (
+            repository.worktree("agent-1").unwrap(),
+            repository.worktree("agent-2").unwrap(),
+        );
         std::fs::write(one.join("src/sum.sh"), "echo 1\n").unwrap();
         let hash = commit(&one, "agent-1", "Change").unwrap();
         assert_eq!(git::head(&one).unwrap().hash, hash);
         assert_ne!(git::head(&two).unwrap().hash, hash);
-        assert_eq!(git::run(&one, ["log", "-1", "--format=%an"]).unwrap(), "agent-1");
-        assert!(std::fs::read_to_string(two.join("src/sum.sh")).unwrap().contains("while read"));
+        assert_eq!(
+            git::run(&one, ["log", "-1", "--format=%an"]).unwrap(),
+            "agent-1"
+        );
+        assert!(
+            std::fs::read_to_string(two.join("src/sum.sh"))
+                .unwrap()
+                .contains("while read")
+        );
     }
 
     #[test]

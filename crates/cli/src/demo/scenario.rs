@@ -135,7 +135,13 @@ mod tests {
             let dir = repository.worktree(bug.tool).unwrap();
             let passes = || {
                 let [program, script] = bug.test();
-                Command::new(program).arg(script).current_dir(&dir).output().unwrap().status.success()
+                Command::new(program)
+                    .arg(script)
+                    .current_dir(&dir)
+                    .output()
+                    .unwrap()
+                    .status
+                    .success()
             };
             assert!(!passes(), "{} has a bug", bug.tool);
             for (number, attempt) in bug.attempts.iter().enumerate() {

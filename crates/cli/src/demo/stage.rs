@@ -42,10 +42,24 @@ impl Stage {
     ///
     /// # Errors
     /// [`Failure`]
-    pub async fn open(operator: Client, project: Scope, progress: ProgressBar) -> Result<Self, Failure> {
-        let orchestrator =
-            minted(&operator, &project, PrincipalKind::Orchestrator, "orchestrator").await?;
-        Ok(Self { operator, orchestrator, project, progress })
+    pub async fn open(
+        operator: Client,
+        project: Scope,
+        progress: ProgressBar,
+    ) -> Result<Self, Failure> {
+        let orchestrator = minted(
+            &operator,
+            &project,
+            PrincipalKind::Orchestrator,
+            "orchestrator",
+        )
+        .await?;
+        Ok(Self {
+            operator,
+            orchestrator,
+            project,
+            progress,
+        })
     }
 
     /// The agent with this number, from 0: the orchestrator makes its token.
@@ -56,7 +70,11 @@ impl Stage {
         let name = format!("agent-{}", number + 1);
         let worktree = self.project.child(&name)?;
         let client = self.agent_token(&name, &worktree).await?;
-        Ok(Agent { name, client, worktree })
+        Ok(Agent {
+            name,
+            client,
+            worktree,
+        })
     }
 
     /// A client that speaks as an agent, in `scope` and inside it.
@@ -68,8 +86,18 @@ impl Stage {
     }
 }
 
-async fn minted(minter: &Client, scope: &Scope, kind: PrincipalKind, id: &str) -> Result<Client, Failure> {
-    let body = MintToken { scope: scope.to_string(), kind, id: id.to_owned(), lifetime_s: TOKEN_LIFETIME_S };
+async fn minted(
+    minter: &Client,
+    scope: &Scope,
+    kind: PrincipalKind,
+    id: &str,
+) -> Result<Client, Failure> {
+    let body = MintToken {
+        scope: scope.to_string(),
+        kind,
+        id: id.to_owned(),
+        lifetime_s: TOKEN_LIFETIME_S,
+    };
     let minted = minter.mint_token(&body).await?;
     Ok(minter.with_token(&minted.token))
 }

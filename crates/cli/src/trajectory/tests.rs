@@ -12,7 +12,8 @@ fn step(thought: &str, action: &str, observation: &str) -> Value {
 
 #[test]
 fn a_step_becomes_thought_tool_and_observation() {
-    let issue = "Here it is:\nISSUE:\nSums are off\nThe last line is lost.\n\nINSTRUCTIONS:\nNow, …";
+    let issue =
+        "Here it is:\nISSUE:\nSums are off\nThe last line is lost.\n\nINSTRUCTIONS:\nNow, …";
     let run = run(&json!({
         "environment": "e",
         "trajectory": [
@@ -30,7 +31,11 @@ fn a_step_becomes_thought_tool_and_observation() {
     assert_eq!(run.title, "Sums are off");
     assert_eq!(run.description, "Sums are off\nThe last line is lost.");
     assert_eq!(run.steps, 2);
-    let found: Vec<_> = run.records.iter().map(|r| (r.level, r.content.as_str())).collect();
+    let found: Vec<_> = run
+        .records
+        .iter()
+        .map(|r| (r.level, r.content.as_str()))
+        .collect();
     let expected = [
         (LogLevel::Thought, "Let us look."),
         (LogLevel::Tool, "cat sum.sh"),
@@ -50,13 +55,19 @@ fn a_message_may_be_a_list_of_texts() {
         "history": [{ "role": "user", "content": [{ "type": "text", "text": "ISSUE:\nListed\n" }] }],
     }))
     .unwrap();
-    assert_eq!((run.title.as_str(), run.description.as_str()), ("Listed", "Listed"));
+    assert_eq!(
+        (run.title.as_str(), run.description.as_str()),
+        ("Listed", "Listed")
+    );
 }
 
 #[test]
 fn a_run_without_a_problem_statement_is_named_after_its_file() {
     let without = run(&json!({ "trajectory": [step("t", "a", "o")] })).unwrap();
-    assert_eq!((without.title.as_str(), without.description.as_str()), ("some-run", ""));
+    assert_eq!(
+        (without.title.as_str(), without.description.as_str()),
+        ("some-run", "")
+    );
     let challenge = json!({
         "trajectory": [{ "action": "ls" }],
         "history": [{ "role": "user", "content": "We're solving a challenge.\n\nINSTRUCTIONS:\nGo." }],
@@ -76,7 +87,11 @@ fn what_is_no_run_is_refused_with_a_reason() {
     assert!(refused("{\"trajectory\": [{}]}").contains("empty"));
     assert!(refused("{\"trajectory\": [{\"thought\": 7}]}").contains("invalid type"));
     assert!(refused("{\"trajectory\": 1}").contains("invalid type"));
-    let deep = format!("{{\"trajectory\": {}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+    let deep = format!(
+        "{{\"trajectory\": {}{}}}",
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
     assert!(!refused(&deep).is_empty());
 }
 
@@ -95,10 +110,24 @@ fn odd_messages_and_missing_fields_are_passed_over() {
 fn a_huge_observation_becomes_several_records_that_join_to_it() {
     let text = "한글 ".repeat(RECORD_BYTES_MAX / 7 * 2) + "end";
     let run = run(&json!({ "trajectory": [step("t", "a", &text)] })).unwrap();
-    let parts: Vec<&Line> = run.records.iter().filter(|r| r.level == LogLevel::Info).collect();
+    let parts: Vec<&Line> = run
+        .records
+        .iter()
+        .filter(|r| r.level == LogLevel::Info)
+        .collect();
     assert!(parts.len() > 1);
-    assert!(parts.iter().all(|part| part.content.len() <= RECORD_BYTES_MAX));
-    assert_eq!(parts.iter().map(|part| part.content.as_str()).collect::<String>(), text);
+    assert!(
+        parts
+            .iter()
+            .all(|part| part.content.len() <= RECORD_BYTES_MAX)
+    );
+    assert_eq!(
+        parts
+            .iter()
+            .map(|part| part.content.as_str())
+            .collect::<String>(),
+        text
+    );
     assert_eq!(parts[1].metadata, json!({ "step": 1, "part": 2 }));
 }
 
@@ -113,7 +142,10 @@ fn files_are_read_and_named_in_errors() {
     assert!(matches!(read(&path), Err(Error::Read { .. })));
     std::fs::write(&path, "{}").unwrap();
     assert!(read(&path).unwrap_err().to_string().contains("a-run.traj"));
-    assert!(matches!(read(&folder.path().join("none")), Err(Error::Read { .. })));
+    assert!(matches!(
+        read(&folder.path().join("none")),
+        Err(Error::Read { .. })
+    ));
 }
 
 #[test]
@@ -128,7 +160,13 @@ fn errors_are_told_from_code_that_names_them() {
     ] {
         assert!(shows_error(error), "{error}");
     }
-    for fine in ["12:    raise ValueError(\"x\")", "344", "errors.py", "class MyError", "ValueError"] {
+    for fine in [
+        "12:    raise ValueError(\"x\")",
+        "344",
+        "errors.py",
+        "class MyError",
+        "ValueError",
+    ] {
         assert!(!shows_error(fine), "{fine}");
     }
 }

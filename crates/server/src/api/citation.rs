@@ -82,13 +82,34 @@ impl TryFrom<Citation> for citation::Citation {
     fn try_from(wire: Citation) -> Result<Self, Error> {
         Ok(match wire {
             Citation::Commit { hash, repository } => Self::Commit { hash, repository },
-            Citation::File { path, lines, fingerprint } => {
-                Self::File { path, lines: lines.map(|[first, last]| (first, last)), fingerprint }
-            }
-            Citation::Symbol { id, name, file, signature } => Self::Symbol { id, name, file, signature },
+            Citation::File {
+                path,
+                lines,
+                fingerprint,
+            } => Self::File {
+                path,
+                lines: lines.map(|[first, last]| (first, last)),
+                fingerprint,
+            },
+            Citation::Symbol {
+                id,
+                name,
+                file,
+                signature,
+            } => Self::Symbol {
+                id,
+                name,
+                file,
+                signature,
+            },
             Citation::TerminalSnapshot { id } => Self::TerminalSnapshot { id: id.parse()? },
-            Citation::Log { id, time } => Self::Log { id: id.parse()?, time },
-            Citation::Human { user } => Self::Human { user: PrincipalId::parse(&user)? },
+            Citation::Log { id, time } => Self::Log {
+                id: id.parse()?,
+                time,
+            },
+            Citation::Human { user } => Self::Human {
+                user: PrincipalId::parse(&user)?,
+            },
             Citation::Test { name, outcome, run } => Self::Test { name, outcome, run },
         })
     }
@@ -98,13 +119,36 @@ impl From<citation::Citation> for Citation {
     fn from(citation: citation::Citation) -> Self {
         match citation {
             citation::Citation::Commit { hash, repository } => Self::Commit { hash, repository },
-            citation::Citation::File { path, lines, fingerprint } => {
-                Self::File { path, lines: lines.map(|(first, last)| [first, last]), fingerprint }
+            citation::Citation::File {
+                path,
+                lines,
+                fingerprint,
+            } => Self::File {
+                path,
+                lines: lines.map(|(first, last)| [first, last]),
+                fingerprint,
+            },
+            citation::Citation::Symbol {
+                id,
+                name,
+                file,
+                signature,
+            } => Self::Symbol {
+                id,
+                name,
+                file,
+                signature,
+            },
+            citation::Citation::TerminalSnapshot { id } => {
+                Self::TerminalSnapshot { id: id.to_string() }
             }
-            citation::Citation::Symbol { id, name, file, signature } => Self::Symbol { id, name, file, signature },
-            citation::Citation::TerminalSnapshot { id } => Self::TerminalSnapshot { id: id.to_string() },
-            citation::Citation::Log { id, time } => Self::Log { id: id.to_string(), time },
-            citation::Citation::Human { user } => Self::Human { user: user.to_string() },
+            citation::Citation::Log { id, time } => Self::Log {
+                id: id.to_string(),
+                time,
+            },
+            citation::Citation::Human { user } => Self::Human {
+                user: user.to_string(),
+            },
             citation::Citation::Test { name, outcome, run } => Self::Test { name, outcome, run },
         }
     }
@@ -145,8 +189,11 @@ mod tests {
 
     #[test]
     fn a_citation_with_a_wrong_name_or_field_is_refused() {
-        let wire: Citation = serde_json::from_str(r#"{"kind":"log","id":"nowhere","time":5}"#).unwrap();
+        let wire: Citation =
+            serde_json::from_str(r#"{"kind":"log","id":"nowhere","time":5}"#).unwrap();
         assert!(citation::Citation::try_from(wire).is_err());
-        assert!(serde_json::from_str::<Citation>(r#"{"kind":"human","user":"kim","extra":1}"#).is_err());
+        assert!(
+            serde_json::from_str::<Citation>(r#"{"kind":"human","user":"kim","extra":1}"#).is_err()
+        );
     }
 }

@@ -33,9 +33,13 @@ impl Cursor {
     /// # Errors
     /// `invalid_argument`.
     pub fn seq(text: Option<&str>) -> Result<Seq, Error> {
-        let Some(text) = text else { return Ok(Seq::ZERO) };
+        let Some(text) = text else {
+            return Ok(Seq::ZERO);
+        };
         let digits = text.strip_prefix('q').ok_or_else(foreign)?;
-        u64::from_str_radix(digits, 16).map(Seq::new).map_err(|_| foreign())
+        u64::from_str_radix(digits, 16)
+            .map(Seq::new)
+            .map_err(|_| foreign())
     }
 
     /// Reads a cursor over scopes; none stands for the start.
@@ -44,7 +48,10 @@ impl Cursor {
     /// `invalid_argument`.
     pub fn scope(text: Option<&str>) -> Result<Option<Scope>, Error> {
         let Some(text) = text else { return Ok(None) };
-        let bytes = text.strip_prefix('p').and_then(|digits| hex::decode(digits).ok()).ok_or_else(foreign)?;
+        let bytes = text
+            .strip_prefix('p')
+            .and_then(|digits| hex::decode(digits).ok())
+            .ok_or_else(foreign)?;
         let path = String::from_utf8(bytes).map_err(|_| foreign())?;
         Scope::parse(&path).map(Some).map_err(|_| foreign())
     }
@@ -61,7 +68,10 @@ impl Cursor {
 }
 
 fn foreign() -> Error {
-    Error::new(ErrorCode::InvalidArgument, "not a cursor that this listing gave out")
+    Error::new(
+        ErrorCode::InvalidArgument,
+        "not a cursor that this listing gave out",
+    )
 }
 
 #[cfg(test)]
@@ -79,7 +89,10 @@ mod tests {
         assert_eq!(Cursor::scope(Some(&path)).unwrap(), Some(scope));
         assert_eq!(Cursor::entry(Some(&line)).unwrap(), Some(entry));
         for foreign in [&path, &line, &String::new(), &"é".to_owned()] {
-            assert_eq!(Cursor::seq(Some(foreign)).unwrap_err().code, ErrorCode::InvalidArgument);
+            assert_eq!(
+                Cursor::seq(Some(foreign)).unwrap_err().code,
+                ErrorCode::InvalidArgument
+            );
         }
         assert!(Cursor::scope(Some(&seq)).is_err() && Cursor::entry(Some(&seq)).is_err());
     }

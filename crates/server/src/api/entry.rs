@@ -6,9 +6,10 @@ mod view;
 mod write;
 
 pub use view::{
-    Actor, Binding, CausalEdge, Claim, EntryHead, EntryQuery, EntryView, Episode, History, HistoryQuery, Lifecycle, Link, Skill,
-    Trust, VersionView,
+    Actor, Binding, CausalEdge, Claim, EntryHead, EntryQuery, EntryView, Episode, History,
+    HistoryQuery, Lifecycle, Link, Skill, Trust, VersionView,
 };
 pub use write::{
-    AmendEntry, Disposition, EntryWritten, NewEntry, PutEntry, Supersede, Superseded, VerificationRef,
+    AmendEntry, Disposition, EntryWritten, NewEntry, PutEntry, Supersede, Superseded,
+    VerificationRef,
 };

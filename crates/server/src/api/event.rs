@@ -65,7 +65,9 @@ pub struct TailItem {
 #[must_use]
 pub fn body_json(body: &Body) -> Value {
     match body {
-        Body::TaskOpened { title, description } => json!({ "title": title, "description": description }),
+        Body::TaskOpened { title, description } => {
+            json!({ "title": title, "description": description })
+        }
         Body::RecordAppended(record) => record_json(record),
         Body::StuckMarked { reason } => json!({ "reason": reason }),
         Body::StuckCleared | Body::TaskArchived => json!({}),
@@ -81,32 +83,47 @@ pub fn body_json(body: &Body) -> Value {
             "through": verification.through,
             "target": verification.target,
         }),
-        Body::Promoted { verification, target, status, report } => json!({
+        Body::Promoted {
+            verification,
+            target,
+            status,
+            report,
+        } => json!({
             "verification": verification,
             "target": target,
             "status": status,
             "report": report_json(report),
         }),
-        Body::Published { source, verification, report } => json!({
+        Body::Published {
+            source,
+            verification,
+            report,
+        } => json!({
             "source": source,
             "verification": verification,
             "report": report_json(report),
         }),
-        Body::EntryCreated(created) => with_text(&created.text, json!({
-            "entry": created.id,
-            "version": 1,
-            "table": created.table,
-            "status": created.status,
-            "confidence": created.trust.confidence,
-            "failure": created.failure,
-            "promotion": created.promotion,
-        })),
-        Body::EntryAmended(amended) => with_text(&amended.text, json!({
-            "entry": amended.id,
-            "version": amended.version,
-            "status": amended.status,
-            "confidence": amended.trust.confidence,
-        })),
+        Body::EntryCreated(created) => with_text(
+            &created.text,
+            json!({
+                "entry": created.id,
+                "version": 1,
+                "table": created.table,
+                "status": created.status,
+                "confidence": created.trust.confidence,
+                "failure": created.failure,
+                "promotion": created.promotion,
+            }),
+        ),
+        Body::EntryAmended(amended) => with_text(
+            &amended.text,
+            json!({
+                "entry": amended.id,
+                "version": amended.version,
+                "status": amended.status,
+                "confidence": amended.trust.confidence,
+            }),
+        ),
         Body::Merged(merged) => json!({
             "into": merged.into,
             "content": merged.content,
@@ -115,7 +132,13 @@ pub fn body_json(body: &Body) -> Value {
             "confidence": merged.trust.confidence,
             "promotion": merged.promotion,
         }),
-        Body::Superseded { new, old, line, reason, commit } => {
+        Body::Superseded {
+            new,
+            old,
+            line,
+            reason,
+            commit,
+        } => {
             json!({ "new": new, "old": old, "line": line, "reason": reason, "commit": commit })
         }
         Body::Linked { entry, link } => {
@@ -128,7 +151,12 @@ pub fn body_json(body: &Body) -> Value {
             "expires": token.expires,
         }),
         Body::TokenRevoked { token, .. } => json!({ "token": token }),
-        Body::Denied { rule, kind, command, unsampled } => {
+        Body::Denied {
+            rule,
+            kind,
+            command,
+            unsampled,
+        } => {
             json!({ "rule": rule, "principal_kind": kind, "command": command, "unsampled": unsampled })
         }
     }
@@ -138,7 +166,9 @@ fn record_json(record: &Record) -> Value {
     let mut shown = match &record.kind {
         RecordKind::Log { level } => json!({ "sort": "log", "level": level }),
         RecordKind::Snapshot { trigger } => json!({ "sort": "snapshot", "trigger": trigger }),
-        RecordKind::MemoryEvent { event_type } => json!({ "sort": "memory_event", "event_type": event_type }),
+        RecordKind::MemoryEvent { event_type } => {
+            json!({ "sort": "memory_event", "event_type": event_type })
+        }
     };
     match &record.content {
         Content::Inline(text) => shown["content"] = json!(text),

@@ -81,9 +81,13 @@ impl Problem {
             code,
             advice: code.advice().to_owned(),
             rule: details.and_then(|details| details.rule.clone()),
-            current: details.and_then(|details| details.current).map(Current::from),
+            current: details
+                .and_then(|details| details.current)
+                .map(Current::from),
             retry_after_ms: error.retry_after_ms(),
-            limit: details.and_then(|details| details.limit.clone()).map(|(name, value)| Limit { name, value }),
+            limit: details
+                .and_then(|details| details.limit.clone())
+                .map(|(name, value)| Limit { name, value }),
             command_id,
         }
     }
@@ -98,19 +102,30 @@ impl From<Problem> for Error {
             limit: problem.limit.map(|limit| (limit.name, limit.value)),
         };
         let details = (details != Details::default()).then(|| Box::new(details));
-        Self { details, ..Self::new(problem.code, problem.detail) }
+        Self {
+            details,
+            ..Self::new(problem.code, problem.detail)
+        }
     }
 }
 
 impl From<error::Current> for Current {
     fn from(current: error::Current) -> Self {
-        Self { version: current.version, entry: current.entry, seq: current.seq }
+        Self {
+            version: current.version,
+            entry: current.entry,
+            seq: current.seq,
+        }
     }
 }
 
 impl From<Current> for error::Current {
     fn from(current: Current) -> Self {
-        Self { version: current.version, entry: current.entry, seq: current.seq }
+        Self {
+            version: current.version,
+            entry: current.entry,
+            seq: current.seq,
+        }
     }
 }
 
@@ -120,7 +135,11 @@ mod tests {
 
     #[test]
     fn a_problem_carries_every_part_of_an_error_there_and_back() {
-        let current = error::Current { version: Some(4), entry: Some(EntryId::from_bytes([7; 16])), seq: None };
+        let current = error::Current {
+            version: Some(4),
+            entry: Some(EntryId::from_bytes([7; 16])),
+            seq: None,
+        };
         for error in [
             Error::forbidden("entries/org", "no"),
             Error::conflict("stale", current),

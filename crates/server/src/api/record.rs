@@ -91,7 +91,11 @@ impl AppendLogs {
     /// `invalid_scope`, or what is wrong with the metadata.
     pub fn into_command(self) -> Result<(Scope, Command), Error> {
         let scope = Scope::parse(&self.scope)?;
-        let records = self.records.into_iter().map(LogRecord::into_record).collect::<Result<_, _>>()?;
+        let records = self
+            .records
+            .into_iter()
+            .map(LogRecord::into_record)
+            .collect::<Result<_, _>>()?;
         Ok((scope, Command::Append { records }))
     }
 }
@@ -114,12 +118,19 @@ impl AppendSnapshot {
     /// `invalid_scope`, or what is wrong with the metadata.
     pub fn into_command(self) -> Result<(Scope, Command), Error> {
         let record = NewRecord {
-            kind: RecordKind::Snapshot { trigger: self.trigger },
+            kind: RecordKind::Snapshot {
+                trigger: self.trigger,
+            },
             content: self.content,
             metadata: metadata(self.metadata.as_deref())?,
             time: self.time,
         };
-        Ok((Scope::parse(&self.scope)?, Command::Append { records: vec![record] }))
+        Ok((
+            Scope::parse(&self.scope)?,
+            Command::Append {
+                records: vec![record],
+            },
+        ))
     }
 }
 
@@ -130,12 +141,19 @@ impl AppendMemoryEvent {
     /// `invalid_scope`.
     pub fn into_command(self) -> Result<(Scope, Command), Error> {
         let record = NewRecord {
-            kind: RecordKind::MemoryEvent { event_type: self.event_type },
+            kind: RecordKind::MemoryEvent {
+                event_type: self.event_type,
+            },
             content: self.payload.get().to_owned(),
             metadata: Metadata::default(),
             time: self.time,
         };
-        Ok((Scope::parse(&self.scope)?, Command::Append { records: vec![record] }))
+        Ok((
+            Scope::parse(&self.scope)?,
+            Command::Append {
+                records: vec![record],
+            },
+        ))
     }
 }
 
@@ -245,7 +263,9 @@ impl From<StagedRecord> for RecordView {
         let (sort, level, trigger, event_type) = match record.kind {
             RecordKind::Log { level } => (RecordSort::Log, Some(level), None, None),
             RecordKind::Snapshot { trigger } => (RecordSort::Snapshot, None, Some(trigger), None),
-            RecordKind::MemoryEvent { event_type } => (RecordSort::MemoryEvent, None, None, Some(event_type)),
+            RecordKind::MemoryEvent { event_type } => {
+                (RecordSort::MemoryEvent, None, None, Some(event_type))
+            }
         };
         Self {
             seq: record.id.seq,

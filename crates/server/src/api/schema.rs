@@ -35,7 +35,9 @@ macro_rules! named {
 }
 
 fn text(description: &str) -> ObjectBuilder {
-    ObjectBuilder::new().schema_type(SchemaType::Type(Type::String)).description(Some(description))
+    ObjectBuilder::new()
+        .schema_type(SchemaType::Type(Type::String))
+        .description(Some(description))
 }
 
 fn uuid(description: &str) -> ObjectBuilder {

@@ -75,7 +75,10 @@ impl OpenTask {
     /// # Errors
     /// `invalid_scope`.
     pub fn into_command(self) -> Result<(Scope, Command), Error> {
-        let command = Command::OpenTask { title: self.title, description: self.description };
+        let command = Command::OpenTask {
+            title: self.title,
+            description: self.description,
+        };
         Ok((Scope::parse(&self.scope)?, command))
     }
 }
@@ -86,7 +89,12 @@ impl MarkStuck {
     /// # Errors
     /// `invalid_scope`.
     pub fn into_command(self) -> Result<(Scope, Command), Error> {
-        Ok((Scope::parse(&self.scope)?, Command::MarkStuck { reason: self.reason }))
+        Ok((
+            Scope::parse(&self.scope)?,
+            Command::MarkStuck {
+                reason: self.reason,
+            },
+        ))
     }
 }
 
@@ -106,7 +114,10 @@ impl CloseTask {
     /// # Errors
     /// `invalid_scope`.
     pub fn into_command(self) -> Result<(Scope, Command), Error> {
-        let command = Command::CloseTask { closing: self.closing, reason: self.reason };
+        let command = Command::CloseTask {
+            closing: self.closing,
+            reason: self.reason,
+        };
         Ok((Scope::parse(&self.scope)?, command))
     }
 }

@@ -34,7 +34,12 @@ impl MintToken {
     /// `invalid_scope` or `invalid_id`.
     pub fn into_parts(self) -> Result<(Scope, PrincipalKind, PrincipalId, u64), Error> {
         let lifetime_ms = self.lifetime_s.saturating_mul(1_000);
-        Ok((Scope::parse(&self.scope)?, self.kind, PrincipalId::parse(&self.id)?, lifetime_ms))
+        Ok((
+            Scope::parse(&self.scope)?,
+            self.kind,
+            PrincipalId::parse(&self.id)?,
+            lifetime_ms,
+        ))
     }
 }
 
@@ -75,7 +80,10 @@ pub struct TokenMinted {
 impl std::fmt::Debug for TokenMinted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The secret stays out of logs.
-        f.debug_struct("TokenMinted").field("id", &self.id).field("scope", &self.scope).finish_non_exhaustive()
+        f.debug_struct("TokenMinted")
+            .field("id", &self.id)
+            .field("scope", &self.scope)
+            .finish_non_exhaustive()
     }
 }
 

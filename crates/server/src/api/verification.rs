@@ -82,7 +82,10 @@ impl RecordVerification {
             approach: self.approach,
             target: self.target.as_deref().map(Scope::parse).transpose()?,
         };
-        Ok((Scope::parse(&self.scope)?, Command::RecordVerification(Box::new(said))))
+        Ok((
+            Scope::parse(&self.scope)?,
+            Command::RecordVerification(Box::new(said)),
+        ))
     }
 }
 

@@ -119,7 +119,11 @@ impl Layers {
         let environment = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
-        Self { file, environment: environment.collect(), flags }
+        Self {
+            file,
+            environment: environment.collect(),
+            flags,
+        }
     }
 
     /// Lays everything over the defaults, in order.
@@ -128,7 +132,10 @@ impl Layers {
     /// [`Error`], naming key and layer.
     pub fn load(&self) -> Result<Loaded, Error> {
         let defaults = Table::try_from(Config::default()).expect("the defaults are plain tables");
-        let mut merged = Merged { origin: origin_of(&defaults), table: defaults };
+        let mut merged = Merged {
+            origin: origin_of(&defaults),
+            table: defaults,
+        };
         if let Some(path) = &self.file {
             merged.lay_file(path)?;
         }
@@ -157,7 +164,11 @@ impl Config {
         let mut entries = BTreeMap::new();
         for (section, values) in table {
             if let Value::Table(values) = values {
-                entries.extend(values.into_iter().map(|(key, value)| (format!("{section}.{key}"), value)));
+                entries.extend(
+                    values
+                        .into_iter()
+                        .map(|(key, value)| (format!("{section}.{key}"), value)),
+                );
             }
         }
         entries
@@ -171,18 +182,27 @@ struct Merged {
 
 impl Merged {
     fn lay_file(&mut self, path: &Path) -> Result<(), Error> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| Error::Unreadable { path: path.to_owned(), source })?;
-        let table: Table = text
-            .parse()
-            .map_err(|source| Error::Syntax { path: path.to_owned(), source: Box::new(source) })?;
+        let text = std::fs::read_to_string(path).map_err(|source| Error::Unreadable {
+            path: path.to_owned(),
+            source,
+        })?;
+        let table: Table = text.parse().map_err(|source| Error::Syntax {
+            path: path.to_owned(),
+            source: Box::new(source),
+        })?;
         let layer = Layer::File(path.to_owned());
         for (section, values) in table {
             let Value::Table(values) = values else {
-                return Err(Error::UnknownKey { key: section, layer });
+                return Err(Error::UnknownKey {
+                    key: section,
+                    layer,
+                });
             };
             if !self.table.contains_key(&section) {
-                return Err(Error::UnknownKey { key: section, layer });
+                return Err(Error::UnknownKey {
+                    key: section,
+                    layer,
+                });
             }
             for (key, value) in values {
                 self.lay(&format!("{section}.{key}"), value, layer.clone())?;
@@ -199,7 +219,11 @@ impl Merged {
             Value::Boolean(_) => text.parse().ok().map(Value::Boolean),
             _ => None,
         };
-        self.lay(key, value.unwrap_or_else(|| Value::String(text.to_owned())), layer)
+        self.lay(
+            key,
+            value.unwrap_or_else(|| Value::String(text.to_owned())),
+            layer,
+        )
     }
 
     fn lay(&mut self, key: &str, value: Value, layer: Layer) -> Result<(), Error> {
@@ -207,7 +231,6 @@ impl Merged {
         let fits = match (&*place, value) {
             (Value::Float(_), Value::Integer(whole)) => {
                 // Configured integers are small: far under where a float is inexact.
-                #[expect(clippy::cast_precision_loss, reason = "configured numbers lie far under 2^53")]
                 let float = whole as f64;
                 Ok(Value::Float(float))
             }
@@ -218,7 +241,12 @@ impl Merged {
             Ok(value) => *place = value,
             Err((expected, value)) => {
                 let found = format!("{} {value}", value.type_str());
-                return Err(Error::WrongType { key: key.to_owned(), layer, expected, found });
+                return Err(Error::WrongType {
+                    key: key.to_owned(),
+                    layer,
+                    expected,
+                    found,
+                });
             }
         }
         self.origin.insert(key.to_owned(), layer);
@@ -226,19 +254,29 @@ impl Merged {
     }
 
     fn place(&mut self, key: &str, layer: &Layer) -> Result<&mut Value, Error> {
-        let found = key.split_once('.').and_then(|(section, key)| {
-            self.table.get_mut(section)?.as_table_mut()?.get_mut(key)
-        });
-        found.ok_or_else(|| Error::UnknownKey { key: key.to_owned(), layer: layer.clone() })
+        let found = key
+            .split_once('.')
+            .and_then(|(section, key)| self.table.get_mut(section)?.as_table_mut()?.get_mut(key));
+        found.ok_or_else(|| Error::UnknownKey {
+            key: key.to_owned(),
+            layer: layer.clone(),
+        })
     }
 
     fn finish(self) -> Result<Loaded, Error> {
-        let config: Config = self
-            .table
-            .try_into()
-            .map_err(|error: toml::de::Error| Error::Invalid { reason: error.message().to_owned() })?;
-        config.check().map_err(|error| Error::Invalid { reason: error.message })?;
-        Ok(Loaded { config, origin: self.origin })
+        let config: Config =
+            self.table
+                .try_into()
+                .map_err(|error: toml::de::Error| Error::Invalid {
+                    reason: error.message().to_owned(),
+                })?;
+        config.check().map_err(|error| Error::Invalid {
+            reason: error.message,
+        })?;
+        Ok(Loaded {
+            config,
+            origin: self.origin,
+        })
     }
 }
 
@@ -246,7 +284,11 @@ fn origin_of(defaults: &Table) -> Origin {
     let mut origin = Origin::new();
     for (section, values) in defaults {
         let values = values.as_table().expect("every section is a table");
-        origin.extend(values.keys().map(|key| (format!("{section}.{key}"), Layer::Default)));
+        origin.extend(
+            values
+                .keys()
+                .map(|key| (format!("{section}.{key}"), Layer::Default)),
+        );
     }
     origin
 }
@@ -263,59 +305,142 @@ mod tests {
     }
 
     fn pairs(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+        pairs
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect()
     }
 
     #[test]
     fn a_later_layer_wins_and_is_named_as_the_origin() {
-        let (_folder, path) = file("[recall]\nresults = 3\ncandidates = 20\nrrf_k = 50\n[server]\naddress = '0.0.0.0:1'\n");
+        let (_folder, path) = file(
+            "[recall]\nresults = 3\ncandidates = 20\nrrf_k = 50\n[server]\naddress = '0.0.0.0:1'\n",
+        );
         let layers = Layers {
             file: Some(path.clone()),
-            environment: pairs(&[("SILLOK__RECALL__RESULTS", "4"), ("SILLOK_DATA", "/d"), ("PATH", "x")]),
+            environment: pairs(&[
+                ("SILLOK__RECALL__RESULTS", "4"),
+                ("SILLOK_DATA", "/d"),
+                ("PATH", "x"),
+            ]),
             flags: pairs(&[("server.address", "127.0.0.1:0")]),
         };
         let Loaded { config, origin } = layers.load().unwrap();
-        assert_eq!((config.recall.results, config.recall.candidates, config.recall.rrf_k), (4, 20, 50.0));
+        assert_eq!(
+            (
+                config.recall.results,
+                config.recall.candidates,
+                config.recall.rrf_k
+            ),
+            (4, 20, 50.0)
+        );
         assert_eq!(config.server.address.to_string(), "127.0.0.1:0");
         assert_eq!(config.server.data, PathBuf::from("/d"));
-        assert_eq!(origin["recall.results"], Layer::Environment("SILLOK__RECALL__RESULTS".to_owned()));
+        assert_eq!(
+            origin["recall.results"],
+            Layer::Environment("SILLOK__RECALL__RESULTS".to_owned())
+        );
         assert_eq!(origin["recall.candidates"], Layer::File(path));
         assert_eq!(origin["server.address"], Layer::Flag);
         assert_eq!(origin["trust.draft"], Layer::Default);
-        assert_eq!(origin.keys().collect::<Vec<_>>(), config.entries().keys().collect::<Vec<_>>());
+        assert_eq!(
+            origin.keys().collect::<Vec<_>>(),
+            config.entries().keys().collect::<Vec<_>>()
+        );
     }
 
     #[test]
     fn an_unknown_key_is_refused_with_its_layer() {
         let (_folder, path) = file("[trust]\ndrafty = 0.3\n");
-        let error = Layers { file: Some(path.clone()), ..Layers::default() }.load().unwrap_err();
-        assert_eq!(error.to_string(), format!("unknown configuration key 'trust.drafty' (file {})", path.display()));
+        let error = Layers {
+            file: Some(path.clone()),
+            ..Layers::default()
+        }
+        .load()
+        .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "unknown configuration key 'trust.drafty' (file {})",
+                path.display()
+            )
+        );
         let environment = pairs(&[("SILLOK__TRUST__NOTHING", "1")]);
-        let error = Layers { environment, ..Layers::default() }.load().unwrap_err();
-        assert!(error.to_string().contains("trust.nothing' (environment SILLOK__TRUST__NOTHING)"), "{error}");
-        let error = Layers { flags: pairs(&[("trust", "1")]), ..Layers::default() }.load().unwrap_err();
+        let error = Layers {
+            environment,
+            ..Layers::default()
+        }
+        .load()
+        .unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("trust.nothing' (environment SILLOK__TRUST__NOTHING)"),
+            "{error}"
+        );
+        let error = Layers {
+            flags: pairs(&[("trust", "1")]),
+            ..Layers::default()
+        }
+        .load()
+        .unwrap_err();
         assert!(error.to_string().contains("'trust' (flag)"), "{error}");
         let (_folder, path) = file("[weird]\nx = 1\n");
-        assert!(Layers { file: Some(path), ..Layers::default() }.load().is_err());
+        assert!(
+            Layers {
+                file: Some(path),
+                ..Layers::default()
+            }
+            .load()
+            .is_err()
+        );
     }
 
     #[test]
     fn a_value_of_another_type_or_out_of_range_is_refused() {
-        let flags = |key, value| Layers { flags: pairs(&[(key, value)]), ..Layers::default() }.load();
-        assert!(matches!(flags("recall.results", "many"), Err(Error::WrongType { .. })));
-        assert!(matches!(flags("recall.results", "0"), Err(Error::Invalid { .. })));
-        assert!(matches!(flags("server.address", "nowhere"), Err(Error::Invalid { .. })));
-        assert!(matches!(flags("index.engine", "faiss"), Err(Error::Invalid { .. })));
-        assert!(matches!(flags("server.body_bytes_max", "10"), Err(Error::Invalid { .. })));
+        let flags = |key, value| {
+            Layers {
+                flags: pairs(&[(key, value)]),
+                ..Layers::default()
+            }
+            .load()
+        };
+        assert!(matches!(
+            flags("recall.results", "many"),
+            Err(Error::WrongType { .. })
+        ));
+        assert!(matches!(
+            flags("recall.results", "0"),
+            Err(Error::Invalid { .. })
+        ));
+        assert!(matches!(
+            flags("server.address", "nowhere"),
+            Err(Error::Invalid { .. })
+        ));
+        assert!(matches!(
+            flags("index.engine", "faiss"),
+            Err(Error::Invalid { .. })
+        ));
+        assert!(matches!(
+            flags("server.body_bytes_max", "10"),
+            Err(Error::Invalid { .. })
+        ));
     }
 
     #[test]
     fn every_key_can_be_set_by_its_environment_variable() {
         for (key, value) in Config::default().entries() {
             let name = format!("SILLOK__{}", key.to_ascii_uppercase().replace('.', "__"));
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let text = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
             let environment = pairs(&[(name.as_str(), text.as_str())]);
-            let loaded = Layers { environment, ..Layers::default() }.load().unwrap();
+            let loaded = Layers {
+                environment,
+                ..Layers::default()
+            }
+            .load()
+            .unwrap();
             assert_eq!(loaded.config, Config::default(), "{key}");
             assert_eq!(loaded.origin[&key], Layer::Environment(name));
         }

@@ -70,9 +70,22 @@ impl Sessions {
         (now_ms.saturating_sub(session.checked_ms) < self.check_ms).then(|| Arc::clone(session))
     }
 
-    fn remember(&self, hash: TokenHash, token: &Token, principal: Principal, now_ms: u64, at: u64) -> Arc<Session> {
+    fn remember(
+        &self,
+        hash: TokenHash,
+        token: &Token,
+        principal: Principal,
+        now_ms: u64,
+        at: u64,
+    ) -> Arc<Session> {
         let bucket = self.bucket(&principal.actor, now_ms);
-        let session = Session { principal, hash, expires: token.expires, checked_ms: now_ms, bucket };
+        let session = Session {
+            principal,
+            hash,
+            expires: token.expires,
+            checked_ms: now_ms,
+            bucket,
+        };
         let session = Arc::new(session);
         let mut known = self.known.write();
         if self.revocations.load(Ordering::SeqCst) == at {
@@ -102,10 +115,16 @@ impl App {
     /// Whom a request comes from, counted against its principal's rate.
     pub(super) async fn authenticate(&self, headers: &HeaderMap) -> Result<Arc<Session>, Error> {
         let session = self.session(hash_secret(bearer(headers)?)).await?;
-        session.bucket.take(self.clock().monotonic_ms()).map_err(|retry_after_ms| {
-            let why = format!("{} sends more requests than it may", session.principal.actor);
-            Error::busy(why, retry_after_ms)
-        })?;
+        session
+            .bucket
+            .take(self.clock().monotonic_ms())
+            .map_err(|retry_after_ms| {
+                let why = format!(
+                    "{} sends more requests than it may",
+                    session.principal.actor
+                );
+                Error::busy(why, retry_after_ms)
+            })?;
         Ok(session)
     }
 
@@ -118,7 +137,11 @@ impl App {
         let sessions = &self.inner.sessions;
         let (now, now_ms) = (self.clock().now(), self.clock().monotonic_ms());
         if let Some(session) = sessions.fresh(&hash, now_ms) {
-            return if now < session.expires { Ok(session) } else { Err(unknown()) };
+            return if now < session.expires {
+                Ok(session)
+            } else {
+                Err(unknown())
+            };
         }
         let at = sessions.revocations.load(Ordering::SeqCst);
         let token = self.reader().token(&hash).await?.ok_or_else(unknown)?;
@@ -128,16 +151,23 @@ impl App {
 }
 
 fn unknown() -> Error {
-    Error::new(ErrorCode::Unauthenticated, "the token is unknown, expired or revoked")
+    Error::new(
+        ErrorCode::Unauthenticated,
+        "the token is unknown, expired or revoked",
+    )
 }
 
 /// The secret that an `Authorization` header carries.
 fn bearer(headers: &HeaderMap) -> Result<&str, Error> {
     let missing = |why| Error::new(ErrorCode::Unauthenticated, why);
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
-    let value = values.next().ok_or_else(|| missing("no token came with the request: Authorization: Bearer slk_..."))?;
+    let value = values
+        .next()
+        .ok_or_else(|| missing("no token came with the request: Authorization: Bearer slk_..."))?;
     if values.next().is_some() {
-        return Err(missing("more than one Authorization header came with the request"));
+        return Err(missing(
+            "more than one Authorization header came with the request",
+        ));
     }
     let (scheme, secret) = value
         .to_str()
@@ -148,7 +178,9 @@ fn bearer(headers: &HeaderMap) -> Result<&str, Error> {
     if scheme.eq_ignore_ascii_case("bearer") && secrets::has_form(secret) {
         Ok(secret)
     } else {
-        Err(missing("the Authorization header is not 'Bearer' and a token of the form slk_ and 64 hexadecimal digits"))
+        Err(missing(
+            "the Authorization header is not 'Bearer' and a token of the form slk_ and 64 hexadecimal digits",
+        ))
     }
 }
 
@@ -159,18 +191,39 @@ mod tests {
     use super::*;
 
     fn headers(values: &[&str]) -> HeaderMap {
-        values.iter().map(|value| (header::AUTHORIZATION, HeaderValue::from_str(value).unwrap())).collect()
+        values
+            .iter()
+            .map(|value| (header::AUTHORIZATION, HeaderValue::from_str(value).unwrap()))
+            .collect()
     }
 
     #[test]
     fn only_one_well_formed_bearer_token_is_taken() {
         let secret = secrets::new_secret();
-        assert_eq!(bearer(&headers(&[&format!("Bearer {secret}")])).unwrap(), secret);
-        assert_eq!(bearer(&headers(&[&format!("bearer  {secret}")])).unwrap(), secret);
+        assert_eq!(
+            bearer(&headers(&[&format!("Bearer {secret}")])).unwrap(),
+            secret
+        );
+        assert_eq!(
+            bearer(&headers(&[&format!("bearer  {secret}")])).unwrap(),
+            secret
+        );
         let twice = format!("Bearer {secret}");
         let basic = format!("Basic {secret}");
-        for bad in [&[][..], &[&twice, &twice], &[&basic], &[&secret], &["Bearer slk_12"], &["Bearer"]] {
-            assert_eq!(bearer(&headers(bad)).unwrap_err().code, ErrorCode::Unauthenticated, "{bad:?}");
+        let cases = [
+            vec![],
+            vec![twice.as_str(), &twice],
+            vec![&basic],
+            vec![&secret],
+            vec!["Bearer slk_12"],
+            vec!["Bearer"],
+        ];
+        for bad in cases {
+            assert_eq!(
+                bearer(&headers(&bad)).unwrap_err().code,
+                ErrorCode::Unauthenticated,
+                "{bad:?}"
+            );
         }
     }
 

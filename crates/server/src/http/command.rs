@@ -48,15 +48,32 @@ impl App {
         };
         let answered = self.node().submit(submission).await;
         let Answer { seq, time, result } = answered.map_err(Refusal::of(command_id))?;
-        Ok(Receipt { scope, command_id, seq, time, result })
+        Ok(Receipt {
+            scope,
+            command_id,
+            seq,
+            time,
+            result,
+        })
     }
 
     /// The vector of a text that is about to be written, with its secrets masked as they will be
     /// stored. None when no embedder answers, and for who may not write there, who gets a refusal.
-    pub(super) async fn embed(&self, session: &Session, scope: &Scope, text: &str) -> Option<Embedding> {
+    pub(super) async fn embed(
+        &self,
+        session: &Session,
+        scope: &Scope,
+        text: &str,
+    ) -> Option<Embedding> {
         authorize(&session.principal, Access::Entries, scope).ok()?;
         let masked = mask(text);
-        match self.node().ports().embedder.embed(&[masked.text.as_ref()]).await {
+        match self
+            .node()
+            .ports()
+            .embedder
+            .embed(&[masked.text.as_ref()])
+            .await
+        {
             Ok(mut embeddings) => embeddings.pop(),
             Err(error) => {
                 tracing::warn!(%error, "an entry is written without its vector");
@@ -68,42 +85,128 @@ impl App {
 
 impl Receipt {
     pub(super) fn task(self) -> Reply<TaskChanged> {
-        let AnswerBody::Task(status) = self.result else { return self.unfit() };
+        let AnswerBody::Task(status) = self.result else {
+            return self.unfit();
+        };
         Ok(Json(self.task_in(status)))
     }
 
     fn task_in(self, status: TaskStatus) -> TaskChanged {
-        TaskChanged { scope: self.scope, status, seq: self.seq, time: self.time, command_id: self.command_id }
+        TaskChanged {
+            scope: self.scope,
+            status,
+            seq: self.seq,
+            time: self.time,
+            command_id: self.command_id,
+        }
     }
 
     pub(super) fn appended(self) -> Reply<Appended> {
-        let AnswerBody::Appended { first, count, masked } = self.result else { return self.unfit() };
-        let Self { seq, time, command_id, .. } = self;
-        Ok(Json(Appended { first, count, masked, seq, time, command_id }))
+        let AnswerBody::Appended {
+            first,
+            count,
+            masked,
+        } = self.result
+        else {
+            return self.unfit();
+        };
+        let Self {
+            seq,
+            time,
+            command_id,
+            ..
+        } = self;
+        Ok(Json(Appended {
+            first,
+            count,
+            masked,
+            seq,
+            time,
+            command_id,
+        }))
     }
 
     pub(super) fn verification(self) -> Reply<VerificationRecorded> {
-        let AnswerBody::Verification { id, from, through, target } = self.result else { return self.unfit() };
-        let Self { seq, time, command_id, .. } = self;
-        Ok(Json(VerificationRecorded { verification: id, from, through, target, seq, time, command_id }))
+        let AnswerBody::Verification {
+            id,
+            from,
+            through,
+            target,
+        } = self.result
+        else {
+            return self.unfit();
+        };
+        let Self {
+            seq,
+            time,
+            command_id,
+            ..
+        } = self;
+        Ok(Json(VerificationRecorded {
+            verification: id,
+            from,
+            through,
+            target,
+            seq,
+            time,
+            command_id,
+        }))
     }
 
     pub(super) fn entry(self) -> Reply<EntryWritten> {
-        let AnswerBody::Entry { id, version, status, disposition } = self.result else { return self.unfit() };
-        let Self { seq, time, command_id, .. } = self;
+        let AnswerBody::Entry {
+            id,
+            version,
+            status,
+            disposition,
+        } = self.result
+        else {
+            return self.unfit();
+        };
+        let Self {
+            seq,
+            time,
+            command_id,
+            ..
+        } = self;
         let disposition = disposition.into();
-        Ok(Json(EntryWritten { entry: id, version, status, disposition, seq, time, command_id }))
+        Ok(Json(EntryWritten {
+            entry: id,
+            version,
+            status,
+            disposition,
+            seq,
+            time,
+            command_id,
+        }))
     }
 
     pub(super) fn superseded(self) -> Reply<Superseded> {
-        let AnswerBody::Superseded { new, version, old } = self.result else { return self.unfit() };
-        let Self { seq, time, command_id, .. } = self;
-        Ok(Json(Superseded { new, version, old, seq, time, command_id }))
+        let AnswerBody::Superseded { new, version, old } = self.result else {
+            return self.unfit();
+        };
+        let Self {
+            seq,
+            time,
+            command_id,
+            ..
+        } = self;
+        Ok(Json(Superseded {
+            new,
+            version,
+            old,
+            seq,
+            time,
+            command_id,
+        }))
     }
 
     /// The command was carried out, but its answer is that of another kind of command: a defect.
     pub(super) fn unfit<T>(self) -> Reply<T> {
         tracing::error!(result = ?self.result, "an answer does not fit its command");
-        Err(Refusal::of(self.command_id)(Error::new(ErrorCode::Internal, "the answer does not fit the command")))
+        Err(Refusal::of(self.command_id)(Error::new(
+            ErrorCode::Internal,
+            "the answer does not fit the command",
+        )))
     }
 }

@@ -56,9 +56,15 @@ fn finish(mut document: OpenApi) -> OpenApi {
     let mut schemas = Vec::new();
     <Problem as ToSchema>::schemas(&mut schemas);
     schemas.push((Problem::name().into_owned(), Problem::schema()));
-    schemas.push((schema::CommandId::name().into_owned(), schema::CommandId::schema()));
+    schemas.push((
+        schema::CommandId::name().into_owned(),
+        schema::CommandId::schema(),
+    ));
     components.schemas.extend(schemas);
-    components.add_security_scheme(SCHEME, SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
+    components.add_security_scheme(
+        SCHEME,
+        SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)),
+    );
     for item in document.paths.paths.values_mut() {
         for (method, operation) in operations(item) {
             complete(operation, method);
@@ -76,20 +82,33 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut O
 /// Adds what follows from an operation's rules.
 fn complete(operation: &mut Operation, method: &str) {
     let access = access_of(operation);
-    assert!(!access.is_empty(), "every route names its rules: {:?}", operation.operation_id);
+    assert!(
+        !access.is_empty(),
+        "every route names its rules: {:?}",
+        operation.operation_id
+    );
     let problem = ResponseBuilder::new()
         .description("A refusal.")
         .content(
             "application/problem+json",
-            ContentBuilder::new().schema(Some(RefOr::Ref(Ref::from_schema_name(Problem::name())))).build(),
+            ContentBuilder::new()
+                .schema(Some(RefOr::Ref(Ref::from_schema_name(Problem::name()))))
+                .build(),
         )
         .build();
-    operation.responses.responses.insert("default".to_owned(), RefOr::T(problem));
+    operation
+        .responses
+        .responses
+        .insert("default".to_owned(), RefOr::T(problem));
     if access.iter().any(|rule| rule == "public") {
         return;
     }
     operation.security = Some(vec![SecurityRequirement::new(SCHEME, Vec::<String>::new())]);
-    if method != "get" && access.iter().any(|rule| rule == "entries" || rule.starts_with("control/")) {
+    if method != "get"
+        && access
+            .iter()
+            .any(|rule| rule == "entries" || rule.starts_with("control/"))
+    {
         let parameter = ParameterBuilder::new()
             .name("Idempotency-Key")
             .parameter_in(ParameterIn::Header)
@@ -100,15 +119,28 @@ fn complete(operation: &mut Operation, method: &str) {
             ))
             .schema(Some(RefOr::Ref(Ref::from_schema_name(schema::CommandId::name()))))
             .build();
-        operation.parameters.get_or_insert_default().push(parameter);
+        operation
+            .parameters
+            .get_or_insert_default()
+            .push(RefOr::T(parameter));
     }
 }
 
 /// The names of an operation's rules.
 pub(super) fn access_of(operation: &Operation) -> Vec<String> {
-    let access = operation.extensions.as_ref().and_then(|extensions| extensions.get(ACCESS));
-    let names = access.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    names.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+    let access = operation
+        .extensions
+        .as_ref()
+        .and_then(|extensions| extensions.get(ACCESS));
+    let names = access
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    names
+        .iter()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
 }
 
 #[cfg(test)]
@@ -129,17 +161,27 @@ mod tests {
                 let access = access_of(operation);
                 assert!(!access.is_empty(), "{path}");
                 for rule in access {
-                    let plain = ["entries", "read", "sees_entries", "public"].contains(&rule.as_str());
-                    assert!(plain || known.contains(rule.as_str()), "{path} names {rule}");
+                    let plain =
+                        ["entries", "read", "sees_entries", "public"].contains(&rule.as_str());
+                    assert!(
+                        plain || known.contains(rule.as_str()),
+                        "{path} names {rule}"
+                    );
                     if method == "post" {
                         written.insert(rule);
                     }
                 }
                 let answers = &operation.responses.responses;
-                assert!(answers.contains_key("200") && answers.contains_key("default"), "{path}");
+                assert!(
+                    answers.contains_key("200") && answers.contains_key("default"),
+                    "{path}"
+                );
             }
         }
-        assert!(known.iter().all(|rule| written.contains(*rule)), "{written:?}");
+        assert!(
+            known.iter().all(|rule| written.contains(*rule)),
+            "{written:?}"
+        );
     }
 
     #[test]

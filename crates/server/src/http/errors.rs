@@ -23,13 +23,19 @@ pub(super) struct Refusal {
 impl Refusal {
     /// The refusal of a command.
     pub(super) fn of(command: CommandId) -> impl FnOnce(Error) -> Self {
-        move |error| Self { error, command: Some(command) }
+        move |error| Self {
+            error,
+            command: Some(command),
+        }
     }
 }
 
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
-        Self { error, command: None }
+        Self {
+            error,
+            command: None,
+        }
     }
 }
 
@@ -73,19 +79,27 @@ impl IntoResponse for Refusal {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         if let Some(ms) = self.error.retry_after_ms() {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1_000).max(1)));
+            headers.insert(
+                header::RETRY_AFTER,
+                HeaderValue::from(ms.div_ceil(1_000).max(1)),
+            );
         }
         response
     }
 }
 
 /// The response where a handler panicked: a defect, of which the caller is told no more.
-#[expect(clippy::needless_pass_by_value, reason = "the layer hands the panic over")]
 pub(super) fn of_panic(panic: Box<dyn Any + Send + 'static>) -> Response<Body> {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("not a text");
+    let text = text
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("not a text");
     tracing::error!(panic = text, "a handler panicked");
-    Refusal::from(Error::new(ErrorCode::Internal, "the request met a defect of the server")).into_response()
+    Refusal::from(Error::new(
+        ErrorCode::Internal,
+        "the request met a defect of the server",
+    ))
+    .into_response()
 }
 
 #[cfg(test)]
@@ -95,7 +109,10 @@ mod tests {
     async fn problem(refusal: Refusal) -> (Response<()>, Problem) {
         let (parts, body) = refusal.into_response().into_parts();
         let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap();
-        (Response::from_parts(parts, ()), serde_json::from_slice(&bytes).unwrap())
+        (
+            Response::from_parts(parts, ()),
+            serde_json::from_slice(&bytes).unwrap(),
+        )
     }
 
     #[tokio::test]
@@ -103,10 +120,19 @@ mod tests {
         for code in ErrorCode::ALL {
             let (response, problem) = problem(Error::new(*code, "why").into()).await;
             assert!(response.status().is_client_error() || response.status().is_server_error());
-            assert_eq!(response.headers()[header::CONTENT_TYPE], "application/problem+json");
-            assert_eq!((problem.code, problem.status), (*code, response.status().as_u16()));
+            assert_eq!(
+                response.headers()[header::CONTENT_TYPE],
+                "application/problem+json"
+            );
+            assert_eq!(
+                (problem.code, problem.status),
+                (*code, response.status().as_u16())
+            );
             assert_eq!(problem.kind, format!("https://sillok.dev/errors/{code}"));
-            assert_eq!((problem.detail.as_str(), problem.advice.as_str()), ("why", code.advice()));
+            assert_eq!(
+                (problem.detail.as_str(), problem.advice.as_str()),
+                ("why", code.advice())
+            );
         }
     }
 
@@ -115,8 +141,12 @@ mod tests {
         let id = CommandId::from_bytes([3; 16]);
         let (response, problem) = problem(Refusal::of(id)(Error::busy("later", 1_200))).await;
         assert_eq!(response.headers()[header::RETRY_AFTER], "2");
-        assert_eq!((problem.retry_after_ms, problem.command_id), (Some(1_200), Some(id)));
-        let (response, _) = self::problem(Error::new(ErrorCode::Unauthenticated, "who?").into()).await;
+        assert_eq!(
+            (problem.retry_after_ms, problem.command_id),
+            (Some(1_200), Some(id))
+        );
+        let (response, _) =
+            self::problem(Error::new(ErrorCode::Unauthenticated, "who?").into()).await;
         assert_eq!(response.headers()[header::WWW_AUTHENTICATE], "Bearer");
     }
 }

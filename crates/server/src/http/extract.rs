@@ -38,7 +38,9 @@ impl<T: DeserializeOwned> FromRequest<App> for Write<T> {
         let (parts, body) = request.into_parts();
         let session = app.authenticate(&parts.headers).await?;
         let id = command_id(&parts.headers, app)?;
-        let body = read(app, &parts.headers, body).await.map_err(Refusal::of(id))?;
+        let body = read(app, &parts.headers, body)
+            .await
+            .map_err(Refusal::of(id))?;
         Ok(Self { session, id, body })
     }
 }
@@ -97,7 +99,10 @@ fn command_id(headers: &HeaderMap, app: &App) -> Result<CommandId, Error> {
         return Ok(CommandId::from_parts(app.clock().now(), bytes));
     };
     if values.next().is_some() {
-        return Err(Error::new(ErrorCode::InvalidId, "more than one Idempotency-Key came with the request"));
+        return Err(Error::new(
+            ErrorCode::InvalidId,
+            "more than one Idempotency-Key came with the request",
+        ));
     }
     let text = value.to_str().unwrap_or_default().trim();
     // Structured headers are quoted; both forms are in use.
@@ -125,13 +130,18 @@ impl<'a> Held<'a> {
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        self.app.inner.bodies_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.app
+            .inner
+            .bodies_bytes
+            .fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
 async fn read<T: DeserializeOwned>(app: &App, headers: &HeaderMap, body: Body) -> Result<T, Error> {
     let limit = app.inner.config.body_bytes_max;
-    let declared = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    let declared = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse().ok());
     if let Some(bytes) = declared.filter(|bytes| *bytes > limit) {
         drain(body, limit).await;
         return Err(too_large(limit, bytes));
@@ -139,17 +149,30 @@ async fn read<T: DeserializeOwned>(app: &App, headers: &HeaderMap, body: Body) -
     let _held = Held::take(app, declared.unwrap_or(limit))?;
     let bytes = collect(body, limit).await?;
     let text = core::str::from_utf8(&bytes).map_err(|error| {
-        let why = format!("the body is not UTF-8 text: the byte at {} does not fit", error.valid_up_to());
+        let why = format!(
+            "the body is not UTF-8 text: the byte at {} does not fit",
+            error.valid_up_to()
+        );
         Error::new(ErrorCode::InvalidContent, why)
     })?;
-    serde_json::from_str(text).map_err(|error| Error::new(ErrorCode::InvalidRequest, format!("the body: {error}")))
+    serde_json::from_str(text)
+        .map_err(|error| Error::new(ErrorCode::InvalidRequest, format!("the body: {error}")))
 }
 
 async fn collect(body: Body, limit: usize) -> Result<Bytes, Error> {
     let mut chunks = body.into_data_stream();
-    let broken = |error| Error::new(ErrorCode::InvalidRequest, format!("the body did not arrive whole: {error}"));
-    let Some(first) = chunks.next().await.transpose().map_err(broken)? else { return Ok(Bytes::new()) };
-    let Some(second) = chunks.next().await.transpose().map_err(broken)? else { return check(first, limit) };
+    let broken = |error| {
+        Error::new(
+            ErrorCode::InvalidRequest,
+            format!("the body did not arrive whole: {error}"),
+        )
+    };
+    let Some(first) = chunks.next().await.transpose().map_err(broken)? else {
+        return Ok(Bytes::new());
+    };
+    let Some(second) = chunks.next().await.transpose().map_err(broken)? else {
+        return check(first, limit);
+    };
     let mut whole = BytesMut::with_capacity((first.len() + second.len()).min(limit));
     whole.extend_from_slice(&check(first, limit)?);
     whole.extend_from_slice(&second);
@@ -166,7 +189,11 @@ async fn collect(body: Body, limit: usize) -> Result<Bytes, Error> {
 }
 
 fn check(bytes: Bytes, limit: usize) -> Result<Bytes, Error> {
-    if bytes.len() > limit { Err(too_large(limit, bytes.len())) } else { Ok(bytes) }
+    if bytes.len() > limit {
+        Err(too_large(limit, bytes.len()))
+    } else {
+        Ok(bytes)
+    }
 }
 
 /// Reads on without keeping anything, so that a client that is still sending hears the answer. Not

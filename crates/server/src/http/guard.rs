@@ -16,13 +16,23 @@ use super::errors::Refusal;
 const RETRY_AFTER_MS: u64 = 100;
 
 /// Lets a request through unless too many are under way, and counts what became of it.
-pub(super) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response<axum::body::Body> {
+pub(super) async fn guard(
+    State(app): State<App>,
+    request: Request,
+    next: Next,
+) -> Response<axum::body::Body> {
     let started = Instant::now();
     let response = match Passed::through(&app) {
         Some(_passed) => next.run(request).await,
-        None => Refusal::from(Error::busy("too many requests are under way", RETRY_AFTER_MS)).into_response(),
+        None => Refusal::from(Error::busy(
+            "too many requests are under way",
+            RETRY_AFTER_MS,
+        ))
+        .into_response(),
     };
-    app.inner.counters.count(response.status(), started.elapsed());
+    app.inner
+        .counters
+        .count(response.status(), started.elapsed());
     response
 }
 

@@ -11,8 +11,9 @@ use sillok_actors::metrics::NodeMetrics;
 use sillok_core::ports::IndexStats;
 
 /// Upper bounds of the latency buckets, in microseconds.
-const BUCKETS_US: [u64; 12] =
-    [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000, 500_000, 2_000_000, 10_000_000];
+const BUCKETS_US: [u64; 12] = [
+    100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000, 500_000, 2_000_000, 10_000_000,
+];
 
 const STATUSES: usize = 600;
 
@@ -47,22 +48,42 @@ impl HttpCounters {
     }
 
     fn show(&self, text: &mut Text) {
-        text.family("sillok_http_requests_total", "counter", "Requests by status.");
+        text.family(
+            "sillok_http_requests_total",
+            "counter",
+            "Requests by status.",
+        );
         for (status, counter) in self.by_status.iter().enumerate() {
             let count = counter.load(Ordering::Relaxed);
             if count > 0 {
-                text.line("sillok_http_requests_total", &format!("{{status=\"{status}\"}}"), count);
+                text.line(
+                    "sillok_http_requests_total",
+                    &format!("{{status=\"{status}\"}}"),
+                    count,
+                );
             }
         }
-        text.family("sillok_http_request_seconds", "histogram", "Time until a response began.");
+        text.family(
+            "sillok_http_request_seconds",
+            "histogram",
+            "Time until a response began.",
+        );
         let mut below = 0;
         for (bound, counter) in BUCKETS_US.iter().zip(&self.by_latency) {
             below += counter.load(Ordering::Relaxed);
-            text.line("sillok_http_request_seconds_bucket", &format!("{{le=\"{}\"}}", seconds(*bound)), below);
+            text.line(
+                "sillok_http_request_seconds_bucket",
+                &format!("{{le=\"{}\"}}", seconds(*bound)),
+                below,
+            );
         }
         below += self.by_latency[BUCKETS_US.len()].load(Ordering::Relaxed);
         text.line("sillok_http_request_seconds_bucket", "{le=\"+Inf\"}", below);
-        text.line("sillok_http_request_seconds_sum", "", seconds(self.latency_us.load(Ordering::Relaxed)));
+        text.line(
+            "sillok_http_request_seconds_sum",
+            "",
+            seconds(self.latency_us.load(Ordering::Relaxed)),
+        );
         text.line("sillok_http_request_seconds_count", "", below);
     }
 }
@@ -73,40 +94,121 @@ fn seconds(us: u64) -> String {
 }
 
 /// Everything that is shown.
-pub(super) fn show(http: &HttpCounters, in_flight: usize, node: &NodeMetrics, index: Option<IndexStats>) -> String {
+pub(super) fn show(
+    http: &HttpCounters,
+    in_flight: usize,
+    node: &NodeMetrics,
+    index: Option<IndexStats>,
+) -> String {
     let mut text = Text(String::with_capacity(4_096));
     http.show(&mut text);
     let counters = [
-        ("sillok_batches_total", node.batches, "Transactions that were committed."),
-        ("sillok_commands_total", node.commands, "Commands that were applied."),
-        ("sillok_events_total", node.events, "Events that were written."),
-        ("sillok_commit_conflicts_total", node.conflicts, "Commits that met another writer."),
-        ("sillok_unknown_outcomes_total", node.unknown_outcomes, "Commits whose outcome had to be found out."),
-        ("sillok_command_panics_total", node.panics, "Commands that panicked."),
-        ("sillok_scope_activations_total", node.activations, "Scope actors that were started."),
-        ("sillok_scope_passivations_total", node.passivations, "Scope actors that were put away."),
-        ("sillok_relayed_total", node.relayed, "Runs of events that were told to the bus."),
-        ("sillok_indexed_total", node.indexed, "Entries that were stored in the index."),
-        ("sillok_promotions_total", node.promotions, "Promotions that were finished."),
-        ("sillok_promotion_failures_total", node.promotion_failures, "Attempts at a promotion that failed."),
+        (
+            "sillok_batches_total",
+            node.batches,
+            "Transactions that were committed.",
+        ),
+        (
+            "sillok_commands_total",
+            node.commands,
+            "Commands that were applied.",
+        ),
+        (
+            "sillok_events_total",
+            node.events,
+            "Events that were written.",
+        ),
+        (
+            "sillok_commit_conflicts_total",
+            node.conflicts,
+            "Commits that met another writer.",
+        ),
+        (
+            "sillok_unknown_outcomes_total",
+            node.unknown_outcomes,
+            "Commits whose outcome had to be found out.",
+        ),
+        (
+            "sillok_command_panics_total",
+            node.panics,
+            "Commands that panicked.",
+        ),
+        (
+            "sillok_scope_activations_total",
+            node.activations,
+            "Scope actors that were started.",
+        ),
+        (
+            "sillok_scope_passivations_total",
+            node.passivations,
+            "Scope actors that were put away.",
+        ),
+        (
+            "sillok_relayed_total",
+            node.relayed,
+            "Runs of events that were told to the bus.",
+        ),
+        (
+            "sillok_indexed_total",
+            node.indexed,
+            "Entries that were stored in the index.",
+        ),
+        (
+            "sillok_promotions_total",
+            node.promotions,
+            "Promotions that were finished.",
+        ),
+        (
+            "sillok_promotion_failures_total",
+            node.promotion_failures,
+            "Attempts at a promotion that failed.",
+        ),
     ];
     for (name, value, help) in counters {
         text.family(name, "counter", help);
         text.line(name, "", value);
     }
-    text.family("sillok_refusals_total", "counter", "Refused commands by code and rule.");
+    text.family(
+        "sillok_refusals_total",
+        "counter",
+        "Refused commands by code and rule.",
+    );
     for ((code, rule), count) in &node.refusals {
-        text.line("sillok_refusals_total", &format!("{{code=\"{code}\",rule=\"{rule}\"}}"), *count);
+        text.line(
+            "sillok_refusals_total",
+            &format!("{{code=\"{code}\",rule=\"{rule}\"}}"),
+            *count,
+        );
     }
     let mut gauges = vec![
-        ("sillok_http_requests_in_flight", in_flight as u64, "Requests under way."),
-        ("sillok_active_scopes", node.active_scopes, "Scope actors that are there."),
-        ("sillok_queued_commands", node.queued_commands, "Commands that wait or are under way."),
+        (
+            "sillok_http_requests_in_flight",
+            in_flight as u64,
+            "Requests under way.",
+        ),
+        (
+            "sillok_active_scopes",
+            node.active_scopes,
+            "Scope actors that are there.",
+        ),
+        (
+            "sillok_queued_commands",
+            node.queued_commands,
+            "Commands that wait or are under way.",
+        ),
         ("sillok_queued_bytes", node.queued_bytes, "Bytes of those."),
     ];
     if let Some(index) = index {
-        gauges.push(("sillok_index_stored", index.stored, "Entries that the index holds durably."));
-        gauges.push(("sillok_index_pending", index.pending, "States that the index serves from memory."));
+        gauges.push((
+            "sillok_index_stored",
+            index.stored,
+            "Entries that the index holds durably.",
+        ));
+        gauges.push((
+            "sillok_index_pending",
+            index.pending,
+            "States that the index serves from memory.",
+        ));
     }
     for (name, value, help) in gauges {
         text.family(name, "gauge", help);
@@ -119,7 +221,8 @@ struct Text(String);
 
 impl Text {
     fn family(&mut self, name: &str, kind: &str, help: &str) {
-        writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}").expect("a string takes any text");
+        writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}")
+            .expect("a string takes any text");
     }
 
     fn line(&mut self, name: &str, labels: &str, value: impl Display) {

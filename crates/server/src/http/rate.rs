@@ -22,7 +22,11 @@ impl Bucket {
     /// A bucket that lets `rate_per_s` requests through in the long run, and `burst` at once.
     pub(super) fn new(rate_per_s: u32, burst: u32) -> Self {
         let cost_ns = (NS_PER_S / u64::from(rate_per_s.max(1))).max(1);
-        Self { paid_ns: AtomicU64::new(0), cost_ns, ahead_ns: cost_ns * u64::from(burst.max(1)) }
+        Self {
+            paid_ns: AtomicU64::new(0),
+            cost_ns,
+            ahead_ns: cost_ns * u64::from(burst.max(1)),
+        }
     }
 
     /// Counts a request at `now_ms`.
@@ -32,10 +36,17 @@ impl Bucket {
     pub(super) fn take(&self, now_ms: u64) -> Result<(), u64> {
         let now_ns = now_ms.saturating_mul(NS_PER_MS);
         let limit_ns = now_ns.saturating_add(self.ahead_ns);
-        let pay = |paid_ns: u64| Some(paid_ns.max(now_ns) + self.cost_ns).filter(|paid| *paid <= limit_ns);
-        match self.paid_ns.fetch_update(Ordering::Relaxed, Ordering::Relaxed, pay) {
+        let pay = |paid_ns: u64| {
+            Some(paid_ns.max(now_ns) + self.cost_ns).filter(|paid| *paid <= limit_ns)
+        };
+        match self
+            .paid_ns
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, pay)
+        {
             Ok(_) => Ok(()),
-            Err(paid_ns) => Err((paid_ns + self.cost_ns).saturating_sub(limit_ns).div_ceil(NS_PER_MS)),
+            Err(paid_ns) => Err((paid_ns + self.cost_ns)
+                .saturating_sub(limit_ns)
+                .div_ceil(NS_PER_MS)),
         }
     }
 

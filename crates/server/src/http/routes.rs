@@ -62,9 +62,15 @@ fn authorize_under(principal: &Principal, under: &ScopePrefix) -> Result<(), Err
     if principal.prefix.covers_prefix(under) {
         return Ok(());
     }
-    Err(Error::forbidden("token/scope", format!("the token of {} does not cover {under}", principal.actor)))
+    Err(Error::forbidden(
+        "token/scope",
+        format!("the token of {} does not cover {under}", principal.actor),
+    ))
 }
 
 fn not_found(what: &str) -> Error {
-    Error::new(ErrorCode::NotFound, format!("there is no {what}, or it is not visible to the token"))
+    Error::new(
+        ErrorCode::NotFound,
+        format!("there is no {what}, or it is not visible to the token"),
+    )
 }

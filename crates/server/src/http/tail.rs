@@ -45,8 +45,22 @@ pub(super) fn open(
     // Listening begins before the first read: what is committed in between is heard.
     let listener = app.node().bus().listen();
     let stopping = app.inner.stopping.clone();
-    let tail = Tail { app, session, under, cursor, ready: VecDeque::new(), listener, stopping, ended: false };
-    Sse::new(stream::unfold(tail, |mut tail| async move { tail.next().await.map(|event| (event, tail)) }).map(Ok))
+    let tail = Tail {
+        app,
+        session,
+        under,
+        cursor,
+        ready: VecDeque::new(),
+        listener,
+        stopping,
+        ended: false,
+    };
+    Sse::new(
+        stream::unfold(tail, |mut tail| async move {
+            tail.next().await.map(|event| (event, tail))
+        })
+        .map(Ok),
+    )
 }
 
 impl Tail {
@@ -76,14 +90,30 @@ impl Tail {
                 return Ok(None);
             }
             self.app.still_counts(&self.session).await?;
-            while self.listener.next().now_or_never().is_some_and(|heard| heard != Heard::Closed) {}
-            let page = self.app.reader().tail(&self.under, self.cursor, self.app.inner.config.tail_page_rows).await?;
+            while self
+                .listener
+                .next()
+                .now_or_never()
+                .is_some_and(|heard| heard != Heard::Closed)
+            {}
+            let page = self
+                .app
+                .reader()
+                .tail(
+                    &self.under,
+                    self.cursor,
+                    self.app.inner.config.tail_page_rows,
+                )
+                .await?;
             self.cursor = page.next;
             self.ready = page.items.into();
             if !self.ready.is_empty() || !page.at_end {
                 continue;
             }
-            let heartbeat = self.app.clock().sleep(self.app.inner.config.tail_heartbeat_ms);
+            let heartbeat = self
+                .app
+                .clock()
+                .sleep(self.app.inner.config.tail_heartbeat_ms);
             let under = &self.under;
             tokio::select! {
                 // Whether the server stops is looked at above.
@@ -110,10 +140,20 @@ fn shown(item: reads::TailItem) -> Result<Event, Error> {
     let cursor = item.cursor.to_string();
     let event = event_view(item.scope, item.event);
     let kind = event.kind.as_str();
-    let data = TailItem { cursor: cursor.clone(), event };
-    Event::default().id(cursor).event(kind).json_data(data).map_err(|error| {
-        Error::new(sillok_core::ErrorCode::Internal, format!("an event cannot be shown: {error}"))
-    })
+    let data = TailItem {
+        cursor: cursor.clone(),
+        event,
+    };
+    Event::default()
+        .id(cursor)
+        .event(kind)
+        .json_data(data)
+        .map_err(|error| {
+            Error::new(
+                sillok_core::ErrorCode::Internal,
+                format!("an event cannot be shown: {error}"),
+            )
+        })
 }
 
 /// The wire form of an event of a scope.
@@ -126,6 +166,9 @@ pub(super) fn event_view(scope: Scope, event: reads::EventView) -> EventView {
         kind: header.kind,
         actor: Actor::from(header.actor),
         command: header.command,
-        body: event.body.as_ref().map_or(serde_json::Value::Null, body_json),
+        body: event
+            .body
+            .as_ref()
+            .map_or(serde_json::Value::Null, body_json),
     }
 }

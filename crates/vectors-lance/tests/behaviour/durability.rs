@@ -21,10 +21,24 @@ async fn a_restart_keeps_rows_and_cursor_and_forgets_what_is_pending() {
     }
     let index = open(&root);
     assert_eq!(index.watermark().await.unwrap(), Some(stamp(5)));
-    assert_eq!(index.stats().await.unwrap(), IndexStats { stored: 5, pending: 0 });
+    assert_eq!(
+        index.stats().await.unwrap(),
+        IndexStats {
+            stored: 5,
+            pending: 0
+        }
+    );
     assert_eq!(found_by_text(&index, "quokka").await.len(), 5);
     let vector = doc(3, 0).embedding.unwrap().values;
-    assert_eq!(index.search(&search("", Some(vector), 1)).await.unwrap().vector[0].entry, id(3));
+    assert_eq!(
+        index
+            .search(&search("", Some(vector), 1))
+            .await
+            .unwrap()
+            .vector[0]
+            .entry,
+        id(3)
+    );
 }
 
 #[tokio::test]
@@ -47,13 +61,22 @@ async fn a_repeated_apply_writes_nothing() {
     let before = files(directory.path(), ".lance/");
     index.apply(docs(1..=5), stamp(5)).await.unwrap();
     assert_eq!(files(directory.path(), ".lance/"), before);
-    assert_eq!(index.stats().await.unwrap(), IndexStats { stored: 5, pending: 0 });
+    assert_eq!(
+        index.stats().await.unwrap(),
+        IndexStats {
+            stored: 5,
+            pending: 0
+        }
+    );
 }
 
 #[tokio::test]
 async fn a_crash_between_the_tables_and_the_cursor_repeats_nothing() {
     let directory = tempfile::tempdir().unwrap();
-    open(directory.path()).apply(docs(1..=5), stamp(5)).await.unwrap();
+    open(directory.path())
+        .apply(docs(1..=5), stamp(5))
+        .await
+        .unwrap();
     // As if the process had ended just before the cursor was written.
     std::fs::remove_file(directory.path().join("@watermark")).unwrap();
     let before = files(directory.path(), ".lance/");
@@ -61,10 +84,18 @@ async fn a_crash_between_the_tables_and_the_cursor_repeats_nothing() {
     assert_eq!(index.watermark().await.unwrap(), None);
     index.apply(docs(1..=6), stamp(6)).await.unwrap();
     assert_eq!(index.watermark().await.unwrap(), Some(stamp(6)));
-    assert_eq!(index.stats().await.unwrap(), IndexStats { stored: 6, pending: 0 });
+    assert_eq!(
+        index.stats().await.unwrap(),
+        IndexStats {
+            stored: 6,
+            pending: 0
+        }
+    );
     assert_eq!(found_by_text(&index, "quokka").await.len(), 6);
     let grown = |part: &str| {
-        let count = |files: &std::collections::BTreeSet<String>| files.iter().filter(|file| file.contains(part)).count();
+        let count = |files: &std::collections::BTreeSet<String>| {
+            files.iter().filter(|file| file.contains(part)).count()
+        };
         count(&files(directory.path(), ".lance/")) - count(&before)
     };
     assert_eq!(grown("/data/"), 1, "one file with the one new row");
@@ -75,18 +106,41 @@ async fn a_commit_of_rows_carries_its_cursor() {
     let directory = tempfile::tempdir().unwrap();
     let index = open(directory.path());
     index.apply(docs(1..=5), stamp(5)).await.unwrap();
-    index.apply(docs(5..=6).into_iter().map(|d| IndexDoc { stamp: stamp(9), ..d }).collect(), stamp(9)).await.unwrap();
+    index
+        .apply(
+            docs(5..=6)
+                .into_iter()
+                .map(|d| IndexDoc {
+                    stamp: stamp(9),
+                    ..d
+                })
+                .collect(),
+            stamp(9),
+        )
+        .await
+        .unwrap();
     for through in [stamp(5), stamp(9)] {
         let wanted = through.to_string().into_bytes();
-        let holds = |path: &String| std::fs::read(path).unwrap().windows(wanted.len()).any(|window| window == wanted);
-        assert!(files(directory.path(), ".lance/_").iter().any(holds), "{through}");
+        let holds = |path: &String| {
+            std::fs::read(path)
+                .unwrap()
+                .windows(wanted.len())
+                .any(|window| window == wanted)
+        };
+        assert!(
+            files(directory.path(), ".lance/_").iter().any(holds),
+            "{through}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_lost_table_takes_the_cursor_back() {
     let directory = tempfile::tempdir().unwrap();
-    open(directory.path()).apply(docs(1..=5), stamp(5)).await.unwrap();
+    open(directory.path())
+        .apply(docs(1..=5), stamp(5))
+        .await
+        .unwrap();
     std::fs::remove_dir_all(directory.path().join("acme")).unwrap();
     let index = open(directory.path());
     assert_eq!(index.watermark().await.unwrap(), None);
@@ -96,10 +150,19 @@ async fn a_lost_table_takes_the_cursor_back() {
 #[tokio::test]
 async fn a_table_of_other_dimensions_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    open(directory.path()).apply(docs(1..=5), stamp(5)).await.unwrap();
-    let other = sillok_vectors_lance::LanceConfig { dimensions: 17, ..config() };
+    open(directory.path())
+        .apply(docs(1..=5), stamp(5))
+        .await
+        .unwrap();
+    let other = sillok_vectors_lance::LanceConfig {
+        dimensions: 17,
+        ..config()
+    };
     let refused = sillok_vectors_lance::LanceIndex::open(directory.path(), other).unwrap_err();
-    assert!(matches!(refused, sillok_vectors_lance::Error::Shape { .. }), "{refused}");
+    assert!(
+        matches!(refused, sillok_vectors_lance::Error::Shape { .. }),
+        "{refused}"
+    );
 }
 
 #[tokio::test]
@@ -120,5 +183,8 @@ async fn forgetting_everything_leaves_an_empty_index_that_can_be_filled_again() 
     assert_eq!(found_by_text(&index, "quokka").await, vec![]);
     assert_eq!(found_by_text(&index, "wombat").await.len(), 120);
     drop(index);
-    assert_eq!(open(directory.path()).watermark().await.unwrap(), Some(stamp(120)));
+    assert_eq!(
+        open(directory.path()).watermark().await.unwrap(),
+        Some(stamp(120))
+    );
 }

@@ -1,5 +1,11 @@
 //! What the index promises, through its port alone: one binary, one module for each concern.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    reason = "a test ends at the first surprise, and its numbers are small"
+)]
+
 mod durability;
 mod equivalence;
 mod filters;

@@ -6,7 +6,9 @@ use std::path::Path;
 use sillok_core::entry::{Embedding, SpaceId, Status, Table};
 use sillok_core::fingerprint::ContentHash;
 use sillok_core::id::EntryId;
-use sillok_core::ports::{IndexDoc, NeighbourRequest, Ranked, SearchLists, SearchRequest, VectorIndex};
+use sillok_core::ports::{
+    IndexDoc, NeighbourRequest, Ranked, SearchLists, SearchRequest, VectorIndex,
+};
 use sillok_core::scope::Scope;
 use sillok_core::stamp::Stamp;
 use sillok_core::time::Timestamp;
@@ -14,8 +16,10 @@ use sillok_vectors_lance::{LanceConfig, LanceIndex};
 
 pub const DIMENSIONS: usize = 16;
 /// Words that no stemmer changes into one another and no list of stop words holds.
-pub const WORDS: [&str; 12] =
-    ["zarko", "mipel", "truvon", "kelba", "dorix", "wuntam", "pliko", "garzu", "hebron", "sottel", "vimra", "joxan"];
+pub const WORDS: [&str; 12] = [
+    "zarko", "mipel", "truvon", "kelba", "dorix", "wuntam", "pliko", "garzu", "hebron", "sottel",
+    "vimra", "joxan",
+];
 
 pub fn space() -> SpaceId {
     SpaceId("test-16".into())
@@ -23,7 +27,12 @@ pub fn space() -> SpaceId {
 
 /// Small thresholds, so that few rows reach the indices.
 pub fn config() -> LanceConfig {
-    LanceConfig { index_rows_min: 100, tail_rows_min: 20, tail_rows_max: 5_000, ..LanceConfig::new(space(), DIMENSIONS) }
+    LanceConfig {
+        index_rows_min: 100,
+        tail_rows_min: 20,
+        tail_rows_max: 5_000,
+        ..LanceConfig::new(space(), DIMENSIONS)
+    }
 }
 
 pub fn open(path: &Path) -> LanceIndex {
@@ -35,7 +44,11 @@ pub fn scope(path: &str) -> Scope {
 }
 
 pub fn stamp(counter: u64) -> Stamp {
-    Stamp { generation: 1, counter, index: 0 }
+    Stamp {
+        generation: 1,
+        counter,
+        index: 0,
+    }
 }
 
 /// Numbers that look random and are the same in every run.
@@ -55,7 +68,9 @@ impl Numbers {
     }
 
     pub fn vector(&mut self, dimensions: usize) -> Vec<f32> {
-        let values: Vec<f32> = (0..dimensions).map(|_| self.below(2_000_001) as f32 / 1e6 - 1.0).collect();
+        let values: Vec<f32> = (0..dimensions)
+            .map(|_| self.below(2_000_001) as f32 / 1e6 - 1.0)
+            .collect();
         normalised(values)
     }
 }
@@ -67,31 +82,41 @@ pub fn normalised(mut values: Vec<f32>) -> Vec<f32> {
 }
 
 pub fn embedding(values: Vec<f32>) -> Embedding {
-    Embedding { space: space(), values }
+    Embedding {
+        space: space(),
+        values,
+    }
 }
 
 /// A verified observation in one project, whose vector and text follow from `entry`.
 pub fn doc(entry: u64, counter: u64) -> IndexDoc {
     let mut numbers = Numbers(entry);
     let words: Vec<&str> = (0..4).map(|_| WORDS[numbers.below(12) as usize]).collect();
-    with_text(&words.join(" "), IndexDoc {
-        scope: scope("org/acme/project/api"),
-        entry: id(entry),
-        version: 1,
-        table: Table::Observations,
-        status: Status::Verified,
-        failure: false,
-        confidence: 0.8,
-        content_hash: ContentHash::of(""),
-        content: String::new(),
-        embedding: Some(embedding(numbers.vector(DIMENSIONS))),
-        created_at: Timestamp::from_ms(1_700_000_000_000),
-        stamp: stamp(counter),
-    })
+    with_text(
+        &words.join(" "),
+        IndexDoc {
+            scope: scope("org/acme/project/api"),
+            entry: id(entry),
+            version: 1,
+            table: Table::Observations,
+            status: Status::Verified,
+            failure: false,
+            confidence: 0.8,
+            content_hash: ContentHash::of(""),
+            content: String::new(),
+            embedding: Some(embedding(numbers.vector(DIMENSIONS))),
+            created_at: Timestamp::from_ms(1_700_000_000_000),
+            stamp: stamp(counter),
+        },
+    )
 }
 
 pub fn with_text(text: &str, doc: IndexDoc) -> IndexDoc {
-    IndexDoc { content_hash: ContentHash::of(text), content: text.into(), ..doc }
+    IndexDoc {
+        content_hash: ContentHash::of(text),
+        content: text.into(),
+        ..doc
+    }
 }
 
 pub fn id(entry: u64) -> EntryId {
@@ -147,22 +172,43 @@ impl Model {
     pub fn take(&mut self, docs: &[IndexDoc]) {
         for doc in docs {
             let key = (doc.scope.clone(), doc.entry);
-            if self.docs.get(&key).is_none_or(|known| known.stamp < doc.stamp) {
+            if self
+                .docs
+                .get(&key)
+                .is_none_or(|known| known.stamp < doc.stamp)
+            {
                 self.docs.insert(key, doc.clone());
             }
         }
     }
 
     pub fn search(&self, request: &SearchRequest) -> SearchLists {
-        let admitted: Vec<&IndexDoc> = self.docs.values().filter(|doc| admits(request, doc)).collect();
+        let admitted: Vec<&IndexDoc> = self
+            .docs
+            .values()
+            .filter(|doc| admits(request, doc))
+            .collect();
         let vector = request.embedding.as_ref().map_or_else(Vec::new, |query| {
-            let scored = admitted.iter().filter_map(|doc| Some(ranked(doc, doc.embedding.as_ref()?.cosine(query)?)));
+            let scored = admitted
+                .iter()
+                .filter_map(|doc| Some(ranked(doc, doc.embedding.as_ref()?.cosine(query)?)));
             best(scored.collect(), request.limit)
         });
         let words: Vec<&str> = request.text.split_whitespace().collect();
-        let holds = |doc: &IndexDoc| doc.content.split_whitespace().any(|word| words.contains(&word));
-        let text = admitted.iter().filter(|doc| holds(doc)).map(|doc| ranked(doc, 1.0)).collect();
-        SearchLists { vector, text: best(text, request.limit) }
+        let holds = |doc: &IndexDoc| {
+            doc.content
+                .split_whitespace()
+                .any(|word| words.contains(&word))
+        };
+        let text = admitted
+            .iter()
+            .filter(|doc| holds(doc))
+            .map(|doc| ranked(doc, 1.0))
+            .collect();
+        SearchLists {
+            vector,
+            text: best(text, request.limit),
+        }
     }
 
     pub fn neighbours(&self, request: &NeighbourRequest) -> Vec<Ranked> {
@@ -172,8 +218,18 @@ impl Model {
                 && doc.failure == request.failure
                 && doc.status.is_live()
         });
-        let scored = alike.filter_map(|doc| Some(ranked(doc, doc.embedding.as_ref()?.cosine(&request.embedding)?)));
-        best(scored.filter(|ranked| ranked.score >= request.cosine_min).collect(), request.limit)
+        let scored = alike.filter_map(|doc| {
+            Some(ranked(
+                doc,
+                doc.embedding.as_ref()?.cosine(&request.embedding)?,
+            ))
+        });
+        best(
+            scored
+                .filter(|ranked| ranked.score >= request.cosine_min)
+                .collect(),
+            request.limit,
+        )
     }
 }
 
@@ -186,11 +242,19 @@ fn admits(request: &SearchRequest, doc: &IndexDoc) -> bool {
 }
 
 fn ranked(doc: &IndexDoc, score: f32) -> Ranked {
-    Ranked { scope: doc.scope.clone(), entry: doc.entry, score }
+    Ranked {
+        scope: doc.scope.clone(),
+        entry: doc.entry,
+        score,
+    }
 }
 
 fn best(mut found: Vec<Ranked>, limit: usize) -> Vec<Ranked> {
-    found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (a.entry, &a.scope).cmp(&(b.entry, &b.scope))));
+    found.sort_by(|a, b| {
+        b.score
+            .total_cmp(&a.score)
+            .then_with(|| (a.entry, &a.scope).cmp(&(b.entry, &b.scope)))
+    });
     found.truncate(limit);
     found
 }
@@ -205,8 +269,16 @@ pub fn assert_alike(found: &SearchLists, expected: &SearchLists, what: &str) {
 
 pub fn assert_vectors_alike(found: &[Ranked], expected: &[Ranked], what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}: vectors");
-    assert!(found.is_sorted_by(|a, b| a.score >= b.score), "{what}: {found:?}");
+    assert!(
+        found.is_sorted_by(|a, b| a.score >= b.score),
+        "{what}: {found:?}"
+    );
     for (place, (a, b)) in found.iter().zip(expected).enumerate() {
-        assert!((a.score - b.score).abs() < 0.03, "{what}: place {place} has {} and not {}", a.score, b.score);
+        assert!(
+            (a.score - b.score).abs() < 0.03,
+            "{what}: place {place} has {} and not {}",
+            a.score,
+            b.score
+        );
     }
 }

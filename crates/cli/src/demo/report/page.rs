@@ -29,14 +29,22 @@ pub fn render(report: &Report, style: Style) -> String {
         lasting(report, style),
         next(report, style),
     ];
-    sections.into_iter().flatten().collect::<Vec<_>>().join("\n\n")
+    sections
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join("\n\n")
 }
 
 fn section(style: Style, title: &str, lines: Vec<String>) -> Option<String> {
     if lines.is_empty() {
         return None;
     }
-    let indented: Vec<String> = lines.iter().flat_map(|line| line.lines()).map(|line| format!("  {line}")).collect();
+    let indented: Vec<String> = lines
+        .iter()
+        .flat_map(|line| line.lines())
+        .map(|line| format!("  {line}"))
+        .collect();
     Some(format!("{}\n{}", style.bold(title), indented.join("\n")))
 }
 
@@ -58,16 +66,34 @@ fn headline(report: &Report, style: Style) -> Option<String> {
 
 fn who(report: &Report, style: Style) -> Option<String> {
     let rows: Vec<Vec<String>> = report.agent_details.iter().map(row).collect();
-    let text = table(style, &["AGENT", "RECORDS", "PUBLISHED", "MERGED", "VERDICTS", "TASK"], &rows);
+    let text = table(
+        style,
+        &[
+            "AGENT",
+            "RECORDS",
+            "PUBLISHED",
+            "MERGED",
+            "VERDICTS",
+            "TASK",
+        ],
+        &rows,
+    );
     section(style, "Who did what", vec![text])
 }
 
 fn row(agent: &AgentReport) -> Vec<String> {
     let sum = |count: fn(&sillok_server::api::PublishReport) -> usize| -> String {
-        let reports = agent.attempts.iter().filter_map(|attempt| attempt.promotion.report.as_ref());
+        let reports = agent
+            .attempts
+            .iter()
+            .filter_map(|attempt| attempt.promotion.report.as_ref());
         reports.map(count).sum::<usize>().to_string()
     };
-    let verdicts: Vec<&str> = agent.attempts.iter().map(|attempt| verdict(attempt.outcome, attempt.source)).collect();
+    let verdicts: Vec<&str> = agent
+        .attempts
+        .iter()
+        .map(|attempt| verdict(attempt.outcome, attempt.source))
+        .collect();
     let title = one_line(&agent.title, 60);
     let task = match (&agent.run, agent.recalled) {
         (Some(run), _) if *run != title => format!("{title} ({run})"),
@@ -79,7 +105,11 @@ fn row(agent: &AgentReport) -> Vec<String> {
         agent.records_acked.to_string(),
         sum(|report| report.created),
         sum(|report| report.merged),
-        if verdicts.is_empty() { "none".to_owned() } else { verdicts.join(", ") },
+        if verdicts.is_empty() {
+            "none".to_owned()
+        } else {
+            verdicts.join(", ")
+        },
         task,
     ]
 }
@@ -94,10 +124,17 @@ fn verdict(outcome: Outcome, source: VerificationSource) -> &'static str {
 
 fn published(report: &Report, style: Style) -> Option<String> {
     // What several found comes first, then facts before the episodes that hold them together.
-    let mut findings: Vec<&Finding> = report.findings.iter().filter(|finding| finding.table != Table::Episodes).collect();
+    let mut findings: Vec<&Finding> = report
+        .findings
+        .iter()
+        .filter(|finding| finding.table != Table::Episodes)
+        .collect();
     findings.sort_by_key(|finding| (std::cmp::Reverse(finding.also_by.len()), finding.by.clone()));
-    let mut lines: Vec<String> =
-        findings.iter().take(FINDINGS_SHOWN_MAX).map(|finding| finding_line(finding, style)).collect();
+    let mut lines: Vec<String> = findings
+        .iter()
+        .take(FINDINGS_SHOWN_MAX)
+        .map(|finding| finding_line(finding, style))
+        .collect();
     let more = findings.len().saturating_sub(FINDINGS_SHOWN_MAX);
     if more > 0 {
         lines.push(style.dim(&format!("… and {more} more")));
@@ -111,42 +148,81 @@ fn published(report: &Report, style: Style) -> Option<String> {
             report.linked_episodes
         ));
     }
-    section(style, &format!("What was published in {}", report.scope), lines)
+    section(
+        style,
+        &format!("What was published in {}", report.scope),
+        lines,
+    )
 }
 
 fn counted(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+    if count == 1 {
+        format!("1 {what}")
+    } else {
+        format!("{count} {what}s")
+    }
 }
 
 fn counted_entries(count: u64) -> String {
-    if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") }
+    if count == 1 {
+        "1 entry".to_owned()
+    } else {
+        format!("{count} entries")
+    }
 }
 
 fn finding_line(finding: &Finding, style: Style) -> String {
-    let mark = if finding.failure { style.bad("✗") } else { style.good("•") };
+    let mark = if finding.failure {
+        style.bad("✗")
+    } else {
+        style.good("•")
+    };
     let text = one_line(&finding.content, TEXT_CHARS_MAX);
     let mut by = finding.by.clone();
     if !finding.also_by.is_empty() {
         let others: Vec<&str> = finding.also_by.iter().map(String::as_str).collect();
         by += &format!(", and the same by {}: merged", others.join(", "));
     }
-    format!("{mark} {text}\n    {}", style.dim(&format!("{} by {by}", finding.table)))
+    format!(
+        "{mark} {text}\n    {}",
+        style.dim(&format!("{} by {by}", finding.table))
+    )
 }
 
 fn recalled(report: &Report, style: Style) -> Option<String> {
     let recall = report.recall.as_ref()?;
-    let mut lines = vec![format!("\"{}\" gave {}, the best first:", recall.query, counted(recall.results.len() as u64, "result"))];
+    let mut lines = vec![format!(
+        "\"{}\" gave {}, the best first:",
+        recall.query,
+        counted(recall.results.len() as u64, "result")
+    )];
     let shown = recall.results.iter().take(RESULTS_SHOWN_MAX).zip(1..);
     lines.extend(shown.map(|(result, place)| recall::describe(style, place, result)));
-    section(style, &format!("What {} recalled before it began", recall.agent), lines)
+    section(
+        style,
+        &format!("What {} recalled before it began", recall.agent),
+        lines,
+    )
 }
 
 fn refused(report: &Report, style: Style) -> Option<String> {
-    section(style, "What was refused, and why", report.refusals.iter().map(|refusal| refusal_line(refusal, style)).collect())
+    section(
+        style,
+        "What was refused, and why",
+        report
+            .refusals
+            .iter()
+            .map(|refusal| refusal_line(refusal, style))
+            .collect(),
+    )
 }
 
 fn refusal_line(refusal: &Refusal, style: Style) -> String {
-    let rule = refusal.rule.as_ref().map(|rule| format!(" by {rule}")).unwrap_or_default();
+    let rule = refusal
+        .rule
+        .as_ref()
+        .map(|rule| format!(" by {rule}"))
+        .unwrap_or_default();
     let why = format!("{}{rule}", refusal.code);
     format!(
         "{} {} tried to {}\n    {}: {}",
@@ -179,19 +255,52 @@ fn lasting(report: &Report, style: Style) -> Option<String> {
     );
     let kept = report.records_acked == report.records_durable;
     let audit = match &report.audit.difference {
-        None => format!("audit of {} scopes and {} events: no difference", report.audit.scopes, report.audit.events),
-        Some(difference) => format!("the audit found a difference: {}", one_line(&difference.what, TEXT_CHARS_MAX)),
+        None => format!(
+            "audit of {} scopes and {} events: no difference",
+            report.audit.scopes, report.audit.events
+        ),
+        Some(difference) => format!(
+            "the audit found a difference: {}",
+            one_line(&difference.what, TEXT_CHARS_MAX)
+        ),
     };
-    let paint = |good: bool, text: &str| if good { style.good(text) } else { style.bad(text) };
-    section(style, "What lasts", vec![paint(kept, &durable), paint(report.audit_ok, &audit)])
+    let paint = |good: bool, text: &str| {
+        if good {
+            style.good(text)
+        } else {
+            style.bad(text)
+        }
+    };
+    section(
+        style,
+        "What lasts",
+        vec![paint(kept, &durable), paint(report.audit_ok, &audit)],
+    )
 }
 
 fn next(report: &Report, style: Style) -> Option<String> {
     let query = report.recall.as_ref().map(|recall| recall.query.as_str());
-    let query = query.or_else(|| report.agent_details.first().map(|agent| agent.title.as_str())).unwrap_or("anything");
+    let query = query
+        .or_else(|| {
+            report
+                .agent_details
+                .first()
+                .map(|agent| agent.title.as_str())
+        })
+        .unwrap_or("anything");
     let mut commands = vec![format!("recall \"{}\"", query.replace('"', ""))];
-    commands.extend(report.agent_details.first().map(|agent| format!("log list --scope {}", agent.task)));
-    commands.extend(report.supersessions.first().map(|done| format!("history {}", done.old)));
+    commands.extend(
+        report
+            .agent_details
+            .first()
+            .map(|agent| format!("log list --scope {}", agent.task)),
+    );
+    commands.extend(
+        report
+            .supersessions
+            .first()
+            .map(|done| format!("history {}", done.old)),
+    );
     commands.push("audit verify".to_owned());
     let full = |command: &String| style.name(&format!("sillok {command}{}", report.flags));
     let mut lines: Vec<String> = commands.iter().map(full).collect();

@@ -15,13 +15,23 @@ fn scope(path: &str) -> Scope {
     Scope::parse(&format!("org/demo/project/tally{path}")).unwrap()
 }
 
-fn attempt(outcome: Outcome, products: Vec<(u8, CoreDisposition)>, linked: Vec<u8>) -> AttemptReport {
+fn attempt(
+    outcome: Outcome,
+    products: Vec<(u8, CoreDisposition)>,
+    linked: Vec<u8>,
+) -> AttemptReport {
     let episode = products[0].0;
-    let products = products.into_iter().map(|(entry, disposition)| promotion::Product {
-        table: if entry == episode { Table::Episodes } else { Table::Observations },
-        entry: Some(id(entry)),
-        disposition,
-    });
+    let products = products
+        .into_iter()
+        .map(|(entry, disposition)| promotion::Product {
+            table: if entry == episode {
+                Table::Episodes
+            } else {
+                Table::Observations
+            },
+            entry: Some(id(entry)),
+            disposition,
+        });
     let report = promotion::PublishReport {
         episode: id(episode),
         products: products.collect(),
@@ -63,31 +73,72 @@ fn agent(number: u32, title: &str, attempts: Vec<AttemptReport>) -> AgentReport 
 fn agents() -> Vec<AgentReport> {
     use CoreDisposition::{Created, Merged};
     vec![
-        agent(1, "sum.sh loses the last line", vec![attempt(Outcome::Passed, vec![(1, Created), (2, Created)], vec![])]),
+        agent(
+            1,
+            "sum.sh loses the last line",
+            vec![attempt(
+                Outcome::Passed,
+                vec![(1, Created), (2, Created)],
+                vec![],
+            )],
+        ),
         agent(
             2,
             "sum.sh loses the last line",
             vec![
                 attempt(Outcome::Failed, vec![(3, Created)], vec![]),
-                attempt(Outcome::Passed, vec![(4, Created), (2, Merged { cosine: 1.0 })], vec![1]),
+                attempt(
+                    Outcome::Passed,
+                    vec![(4, Created), (2, Merged { cosine: 1.0 })],
+                    vec![1],
+                ),
             ],
         ),
-        agent(3, "count.sh misses a name", vec![attempt(Outcome::Passed, vec![(5, Created)], vec![1, 4])]),
+        agent(
+            3,
+            "count.sh misses a name",
+            vec![attempt(Outcome::Passed, vec![(5, Created)], vec![1, 4])],
+        ),
     ]
 }
 
 fn finding(number: u8, table: Table, content: &str) -> Finding {
     let (by, also_by) = finders(&agents()).remove(&id(number)).unwrap();
-    Finding { entry: id(number), table, content: content.to_owned(), failure: number == 3, by: by.unwrap(), also_by }
+    Finding {
+        entry: id(number),
+        table,
+        content: content.to_owned(),
+        failure: number == 3,
+        by: by.unwrap(),
+        also_by,
+    }
 }
 
 fn refusals() -> Vec<Refusal> {
-    let forbidden = Error::forbidden("entries/project", "entries/project does not allow it to a principal of kind agent");
-    let stale = Error::conflict("entry is at version 2, not 1", CoreCurrent { version: Some(2), entry: Some(id(9)), seq: None });
+    let forbidden = Error::forbidden(
+        "entries/project",
+        "entries/project does not allow it to a principal of kind agent",
+    );
+    let stale = Error::conflict(
+        "entry is at version 2, not 1",
+        CoreCurrent {
+            version: Some(2),
+            entry: Some(id(9)),
+            seq: None,
+        },
+    );
     let problem = |error: &Error| Problem::new(error, 400, None);
     vec![
-        Refusal::new("agent-1", "publish an entry in the project by itself", &problem(&forbidden)),
-        Refusal::new("the operator", "amend an entry of which it had seen version 1", &problem(&stale)),
+        Refusal::new(
+            "agent-1",
+            "publish an entry in the project by itself",
+            &problem(&forbidden),
+        ),
+        Refusal::new(
+            "the operator",
+            "amend an entry of which it had seen version 1",
+            &problem(&stale),
+        ),
     ]
 }
 
@@ -105,7 +156,10 @@ fn recall() -> RecallReport {
             content: "The loop skips a last line.\u{1b}[2J\nIt is so.".to_owned(),
             data_marked_text: String::new(),
             version: 1,
-            citations: vec![Citation::Log { id: format!("{task}#5"), time: Default::default() }],
+            citations: vec![Citation::Log {
+                id: format!("{task}#5"),
+                time: Default::default(),
+            }],
             score: Score {
                 total: 0.5,
                 similarity: 1.0,
@@ -155,14 +209,26 @@ fn report() -> Report {
             new_text: "Read every line.".to_owned(),
             reason: "It was too short.".to_owned(),
         }],
-        audit: AuditAnswer { ok: true, scopes: 4, events: 60, rows: 90, commands: 30, difference: None },
+        audit: AuditAnswer {
+            ok: true,
+            scopes: 4,
+            events: 60,
+            rows: 90,
+            commands: 30,
+            difference: None,
+        },
         flags: " --data data/demo".to_owned(),
     }
 }
 
 #[test]
 fn sums_count_each_linked_episode_once() {
-    let expected = Sums { created: 5, merged: 1, episodes: 4, linked_episodes: 3 };
+    let expected = Sums {
+        created: 5,
+        merged: 1,
+        episodes: 4,
+        linked_episodes: 3,
+    };
     assert_eq!(Sums::of(&agents()), expected);
     assert_eq!(Sums::of(&[]), Sums::default());
 }
@@ -201,8 +267,19 @@ fn a_loss_and_a_difference_stand_out() {
 fn the_document_has_the_fields_that_scripts_read() {
     let document = serde_json::to_value(report()).unwrap();
     for field in [
-        "agents", "records_acked", "records_durable", "published", "merged", "superseded", "refused", "audit_ok",
-        "episodes", "linked_episodes", "address", "data", "agent_details",
+        "agents",
+        "records_acked",
+        "records_durable",
+        "published",
+        "merged",
+        "superseded",
+        "refused",
+        "audit_ok",
+        "episodes",
+        "linked_episodes",
+        "address",
+        "data",
+        "agent_details",
     ] {
         assert!(document.get(field).is_some(), "{field}");
     }

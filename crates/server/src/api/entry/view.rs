@@ -26,7 +26,10 @@ pub struct Actor {
 
 impl From<principal::Actor> for Actor {
     fn from(actor: principal::Actor) -> Self {
-        Self { kind: actor.kind, id: actor.id.into() }
+        Self {
+            kind: actor.kind,
+            id: actor.id.into(),
+        }
     }
 }
 
@@ -42,7 +45,10 @@ pub struct Claim {
 
 impl From<entry::Claim> for Claim {
     fn from(claim: entry::Claim) -> Self {
-        Self { key: claim.key, value: claim.value }
+        Self {
+            key: claim.key,
+            value: claim.value,
+        }
     }
 }
 
@@ -299,7 +305,11 @@ pub struct EntryHead {
 
 impl From<entry::Head> for EntryHead {
     fn from(head: entry::Head) -> Self {
-        let links = head.links.iter().map(|link| Link { kind: link.kind, to: link.to, weight: link.weight });
+        let links = head.links.iter().map(|link| Link {
+            kind: link.kind,
+            to: link.to,
+            weight: link.weight,
+        });
         Self {
             id: head.id,
             kind: head.table.kind(),

@@ -31,7 +31,10 @@ impl TryFrom<VerificationRef> for command::VerificationRef {
     type Error = Error;
 
     fn try_from(wire: VerificationRef) -> Result<Self, Error> {
-        Ok(Self { task: Scope::parse(&wire.task)?, id: wire.id.parse()? })
+        Ok(Self {
+            task: Scope::parse(&wire.task)?,
+            id: wire.id.parse()?,
+        })
     }
 }
 
@@ -259,13 +262,19 @@ fn detail(table: Table, skill: Option<Skill>) -> Result<Detail, Error> {
     match skill {
         None => Ok(Detail::Plain),
         Some(skill) if table == Table::Skills => Ok(Detail::Skill(Box::new(skill.into()))),
-        Some(_) => Err(Error::new(ErrorCode::InvalidArgument, "only an entry of skills holds a skill")),
+        Some(_) => Err(Error::new(
+            ErrorCode::InvalidArgument,
+            "only an entry of skills holds a skill",
+        )),
     }
 }
 
 impl From<Claim> for entry::Claim {
     fn from(claim: Claim) -> Self {
-        Self { key: claim.key, value: claim.value }
+        Self {
+            key: claim.key,
+            value: claim.value,
+        }
     }
 }
 

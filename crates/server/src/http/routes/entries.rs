@@ -9,7 +9,8 @@ use sillok_core::id::EntryId;
 
 use super::not_found;
 use crate::api::{
-    AmendEntry, Cursor, EntryQuery, EntryView, EntryWritten, History, HistoryQuery, PutEntry, Supersede, Superseded,
+    AmendEntry, Cursor, EntryQuery, EntryView, EntryWritten, History, HistoryQuery, PutEntry,
+    Supersede, Superseded,
 };
 use crate::http::command::Reply;
 use crate::http::extract::{Read, Write};
@@ -23,10 +24,16 @@ const HISTORY_ROWS: usize = sillok_core::limits::PAGE_ROWS_MAX;
     responses((status = 200, description = "The entry is there.", body = EntryWritten)),
     extensions(("x-sillok-access" = json!(["entries"]))))]
 pub(super) async fn put(State(app): State<App>, write: Write<PutEntry>) -> Reply<EntryWritten> {
-    let (scope, mut entry, verification) = write.body.into_parts().map_err(Refusal::of(write.id))?;
+    let (scope, mut entry, verification) =
+        write.body.into_parts().map_err(Refusal::of(write.id))?;
     entry.embedding = app.embed(&write.session, &scope, &entry.content).await;
-    let command = Command::PutEntry { entry: Box::new(entry), verification };
-    app.carry_out(&write.session, write.id, (scope, command)).await?.entry()
+    let command = Command::PutEntry {
+        entry: Box::new(entry),
+        verification,
+    };
+    app.carry_out(&write.session, write.id, (scope, command))
+        .await?
+        .entry()
 }
 
 /// Give an entry a new version.
@@ -37,10 +44,17 @@ pub(super) async fn put(State(app): State<App>, write: Write<PutEntry>) -> Reply
 pub(super) async fn amend(State(app): State<App>, write: Write<AmendEntry>) -> Reply<EntryWritten> {
     let refused = |error| Refusal::of(write.id)(error);
     let head = app.head(&write.body.entry).await.map_err(refused)?;
-    let mut amendment = write.body.into_amendment(head.table).map_err(Refusal::of(write.id))?;
-    amendment.embedding = app.embed(&write.session, &head.scope, &amendment.content).await;
+    let mut amendment = write
+        .body
+        .into_amendment(head.table)
+        .map_err(Refusal::of(write.id))?;
+    amendment.embedding = app
+        .embed(&write.session, &head.scope, &amendment.content)
+        .await;
     let command = Command::AmendEntry(Box::new(amendment));
-    app.carry_out(&write.session, write.id, (head.scope, command)).await?.entry()
+    app.carry_out(&write.session, write.id, (head.scope, command))
+        .await?
+        .entry()
 }
 
 /// Replace one entry by another.
@@ -48,15 +62,23 @@ pub(super) async fn amend(State(app): State<App>, write: Write<AmendEntry>) -> R
     request_body = Supersede,
     responses((status = 200, description = "The entry is replaced.", body = Superseded)),
     extensions(("x-sillok-access" = json!(["entries"]))))]
-pub(super) async fn supersede(State(app): State<App>, write: Write<Supersede>) -> Reply<Superseded> {
+pub(super) async fn supersede(
+    State(app): State<App>,
+    write: Write<Supersede>,
+) -> Reply<Superseded> {
     let refused = |error| Refusal::of(write.id)(error);
     let head = app.head(&write.body.old).await.map_err(refused)?;
-    let mut supersession = write.body.into_supersession(head.table).map_err(Refusal::of(write.id))?;
+    let mut supersession = write
+        .body
+        .into_supersession(head.table)
+        .map_err(Refusal::of(write.id))?;
     if let Replacement::New(entry) = &mut supersession.new {
         entry.embedding = app.embed(&write.session, &head.scope, &entry.content).await;
     }
     let command = Command::Supersede(Box::new(supersession));
-    app.carry_out(&write.session, write.id, (head.scope, command)).await?.superseded()
+    app.carry_out(&write.session, write.id, (head.scope, command))
+        .await?
+        .superseded()
 }
 
 /// Show an entry with its active version.
@@ -66,9 +88,17 @@ pub(super) async fn supersede(State(app): State<App>, write: Write<Supersede>) -
 pub(super) async fn show(State(app): State<App>, read: Read<EntryQuery>) -> Reply<EntryView> {
     let id: EntryId = read.query.id.parse()?;
     let found = app.reader().entry(id).await?;
-    let seen = found.filter(|view| read.session.principal.prefix.sees_entries_of(&view.head.scope));
+    let seen = found.filter(|view| {
+        read.session
+            .principal
+            .prefix
+            .sees_entries_of(&view.head.scope)
+    });
     let view = seen.ok_or_else(|| not_found("such entry"))?;
-    Ok(Json(EntryView { head: view.head.into(), version: view.version.into() }))
+    Ok(Json(EntryView {
+        head: view.head.into(),
+        version: view.version.into(),
+    }))
 }
 
 /// Show the line of supersessions that an entry stands in, and the entry's own versions.
@@ -84,13 +114,20 @@ pub(super) async fn history(State(app): State<App>, read: Read<HistoryQuery>) ->
         return Err(not_found("such entry").into());
     }
     let line = app.reader().line(id, line_after, HISTORY_ROWS).await?;
-    let versions = app.reader().versions(id, versions_after.get(), HISTORY_ROWS).await?;
-    let (Some(line), Some(versions)) = (line, versions) else { return Err(not_found("such entry").into()) };
+    let versions = app
+        .reader()
+        .versions(id, versions_after.get(), HISTORY_ROWS)
+        .await?;
+    let (Some(line), Some(versions)) = (line, versions) else {
+        return Err(not_found("such entry").into());
+    };
     Ok(Json(History {
         line: line.items.into_iter().map(Into::into).collect(),
         line_next: line.next.map(|id| Cursor::Entry(id).encode()),
         versions: versions.items.into_iter().map(Into::into).collect(),
-        versions_next: versions.next.map(|number| Cursor::Seq(sillok_core::id::Seq::new(number)).encode()),
+        versions_next: versions
+            .next
+            .map(|number| Cursor::Seq(sillok_core::id::Seq::new(number)).encode()),
     }))
 }
 
@@ -100,6 +137,7 @@ impl App {
     async fn head(&self, id: &str) -> Result<Head, Error> {
         let id: EntryId = id.parse()?;
         let view = self.reader().entry(id).await?;
-        view.map(|view| view.head).ok_or_else(|| not_found("such entry"))
+        view.map(|view| view.head)
+            .ok_or_else(|| not_found("such entry"))
     }
 }

@@ -23,9 +23,19 @@ pub(super) async fn list(State(app): State<App>, read: Read<ListQuery>) -> Reply
     let scope = Scope::parse(&read.query.scope)?;
     authorize_read(&read.session.principal, &scope)?;
     let after = Cursor::seq(read.query.after.as_deref())?;
-    let page = app.reader().events(&scope, after, read.query.limit.unwrap_or(PAGE_ROWS)).await?;
-    let items = page.items.into_iter().map(|event| tail::event_view(scope.clone(), event)).collect();
-    Ok(Json(Page { items, next: page.next.map(|seq| Cursor::Seq(seq).encode()) }))
+    let page = app
+        .reader()
+        .events(&scope, after, read.query.limit.unwrap_or(PAGE_ROWS))
+        .await?;
+    let items = page
+        .items
+        .into_iter()
+        .map(|event| tail::event_view(scope.clone(), event))
+        .collect();
+    Ok(Json(Page {
+        items,
+        next: page.next.map(|seq| Cursor::Seq(seq).encode()),
+    }))
 }
 
 /// Follow the events under a scope, or under `*`, as server-sent events.
@@ -44,7 +54,10 @@ pub(super) async fn tail(
     authorize_under(&read.session.principal, &under)?;
     let cursor = match headers.get("last-event-id") {
         Some(value) => Some(value.to_str().map_err(|_| {
-            Error::new(ErrorCode::InvalidArgument, "Last-Event-ID is not a cursor that this system gave out")
+            Error::new(
+                ErrorCode::InvalidArgument,
+                "Last-Event-ID is not a cursor that this system gave out",
+            )
         })?),
         None => read.query.cursor.as_deref(),
     };

@@ -44,8 +44,20 @@ pub(super) async fn audit(State(app): State<App>, ask: Ask<AuditRequest>) -> Rep
 }
 
 fn shown(difference: Difference) -> AuditDifference {
-    let Difference { scope, seq, family, key, what } = difference;
-    AuditDifference { scope, seq, family, key, what }
+    let Difference {
+        scope,
+        seq,
+        family,
+        key,
+        what,
+    } = difference;
+    AuditDifference {
+        scope,
+        seq,
+        family,
+        key,
+        what,
+    }
 }
 
 /// Show what the node is doing.
@@ -55,7 +67,11 @@ fn shown(difference: Difference) -> AuditDifference {
 pub(super) async fn status(State(app): State<App>, Caller(session): Caller) -> Reply<StatusView> {
     let store = app.reader().status().await?;
     let node = app.node().metrics();
-    let covered = app.node().waiting_jobs().into_iter().filter(|waiting| session.principal.prefix.covers(&waiting.job.source));
+    let covered = app
+        .node()
+        .waiting_jobs()
+        .into_iter()
+        .filter(|waiting| session.principal.prefix.covers(&waiting.job.source));
     let promotions = covered.map(|waiting| JobView {
         source: waiting.job.source,
         verification: waiting.job.verification,
@@ -67,7 +83,10 @@ pub(super) async fn status(State(app): State<App>, Caller(session): Caller) -> R
     Ok(Json(StatusView {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         node: app.inner.name.clone(),
-        uptime_ms: app.clock().monotonic_ms().saturating_sub(app.inner.started_ms),
+        uptime_ms: app
+            .clock()
+            .monotonic_ms()
+            .saturating_sub(app.inner.started_ms),
         generation: store.generation,
         scopes: store.scopes,
         tasks: store.tasks,
@@ -113,7 +132,13 @@ pub(super) async fn metrics(State(app): State<App>) -> impl IntoResponse {
     let index = app.node().ports().index.stats().await.ok();
     let in_flight = app.inner.in_flight.load(Ordering::Relaxed);
     let text = metrics::show(&app.inner.counters, in_flight, &app.node().metrics(), index);
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text)
+    (
+        [(
+            header::CONTENT_TYPE,
+            "text/plain; version=0.0.4; charset=utf-8",
+        )],
+        text,
+    )
 }
 
 /// Show this document.
@@ -121,5 +146,8 @@ pub(super) async fn metrics(State(app): State<App>) -> impl IntoResponse {
     responses((status = 200, description = "The document.", body = Object)),
     extensions(("x-sillok-access" = json!(["public"]))))]
 pub(super) async fn document() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/json")], document::text())
+    (
+        [(header::CONTENT_TYPE, "application/json")],
+        document::text(),
+    )
 }

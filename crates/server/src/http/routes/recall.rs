@@ -28,7 +28,10 @@ pub(super) async fn recall(State(app): State<App>, ask: Ask<RecallRequest>) -> R
     };
     let answer = app.reader().recall(query).await?;
     let results = answer.results.into_iter().map(shown).collect();
-    Ok(Json(RecallAnswer { results, by_meaning: answer.by_meaning }))
+    Ok(Json(RecallAnswer {
+        results,
+        by_meaning: answer.by_meaning,
+    }))
 }
 
 fn shown(found: reads::Recalled) -> RecallResult {

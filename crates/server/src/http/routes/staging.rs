@@ -8,7 +8,8 @@ use sillok_core::scope::Scope;
 
 use super::{PAGE_ROWS, not_found};
 use crate::api::{
-    AppendLogs, AppendMemoryEvent, AppendSnapshot, Appended, Cursor, ListQuery, Page, RecordQuery, RecordView,
+    AppendLogs, AppendMemoryEvent, AppendSnapshot, Appended, Cursor, ListQuery, Page, RecordQuery,
+    RecordView,
 };
 use crate::http::command::Reply;
 use crate::http::extract::{Read, Write};
@@ -18,9 +19,14 @@ use crate::http::{App, Refusal};
 #[utoipa::path(post, path = "/v1/logs", tag = "staging", operation_id = "append_logs", request_body = AppendLogs,
     responses((status = 200, description = "The records are durable.", body = Appended)),
     extensions(("x-sillok-access" = json!(["control/append_log"]))))]
-pub(super) async fn append_logs(State(app): State<App>, write: Write<AppendLogs>) -> Reply<Appended> {
+pub(super) async fn append_logs(
+    State(app): State<App>,
+    write: Write<AppendLogs>,
+) -> Reply<Appended> {
     let command = write.body.into_command().map_err(Refusal::of(write.id))?;
-    app.carry_out(&write.session, write.id, command).await?.appended()
+    app.carry_out(&write.session, write.id, command)
+        .await?
+        .appended()
 }
 
 /// Append a terminal snapshot to a task.
@@ -28,9 +34,14 @@ pub(super) async fn append_logs(State(app): State<App>, write: Write<AppendLogs>
     request_body = AppendSnapshot,
     responses((status = 200, description = "The snapshot is durable.", body = Appended)),
     extensions(("x-sillok-access" = json!(["control/append_log"]))))]
-pub(super) async fn append_snapshot(State(app): State<App>, write: Write<AppendSnapshot>) -> Reply<Appended> {
+pub(super) async fn append_snapshot(
+    State(app): State<App>,
+    write: Write<AppendSnapshot>,
+) -> Reply<Appended> {
     let command = write.body.into_command().map_err(Refusal::of(write.id))?;
-    app.carry_out(&write.session, write.id, command).await?.appended()
+    app.carry_out(&write.session, write.id, command)
+        .await?
+        .appended()
 }
 
 /// Append a memory event to a scope of any level.
@@ -43,7 +54,9 @@ pub(super) async fn append_memory_event(
     write: Write<AppendMemoryEvent>,
 ) -> Reply<Appended> {
     let command = write.body.into_command().map_err(Refusal::of(write.id))?;
-    app.carry_out(&write.session, write.id, command).await?.appended()
+    app.carry_out(&write.session, write.id, command)
+        .await?
+        .appended()
 }
 
 /// List the records of a scope. A page may be empty and still not be the last.
@@ -54,9 +67,15 @@ pub(super) async fn list(State(app): State<App>, read: Read<ListQuery>) -> Reply
     let scope = Scope::parse(&read.query.scope)?;
     authorize_read(&read.session.principal, &scope)?;
     let after = Cursor::seq(read.query.after.as_deref())?;
-    let page = app.reader().records(&scope, after, read.query.limit.unwrap_or(PAGE_ROWS)).await?;
+    let page = app
+        .reader()
+        .records(&scope, after, read.query.limit.unwrap_or(PAGE_ROWS))
+        .await?;
     let items = page.items.into_iter().map(RecordView::from).collect();
-    Ok(Json(Page { items, next: page.next.map(|seq| Cursor::Seq(seq).encode()) }))
+    Ok(Json(Page {
+        items,
+        next: page.next.map(|seq| Cursor::Seq(seq).encode()),
+    }))
 }
 
 /// Show a record with its whole text.
@@ -66,6 +85,10 @@ pub(super) async fn list(State(app): State<App>, read: Read<ListQuery>) -> Reply
 pub(super) async fn show(State(app): State<App>, read: Read<RecordQuery>) -> Reply<RecordView> {
     let id: RecordId = read.query.id.parse()?;
     authorize_read(&read.session.principal, &id.scope)?;
-    let record = app.reader().record(&id).await?.ok_or_else(|| not_found("such record"))?;
+    let record = app
+        .reader()
+        .record(&id)
+        .await?
+        .ok_or_else(|| not_found("such record"))?;
     Ok(Json(record.into()))
 }

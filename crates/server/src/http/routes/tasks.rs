@@ -7,8 +7,8 @@ use sillok_core::scope::{Scope, ScopePrefix};
 
 use super::{PAGE_ROWS, authorize_under, not_found};
 use crate::api::{
-    ArchiveTask, ClearStuck, CloseTask, Cursor, ListQuery, MarkStuck, OpenTask, Page, ScopeQuery, TaskChanged,
-    TaskView,
+    ArchiveTask, ClearStuck, CloseTask, Cursor, ListQuery, MarkStuck, OpenTask, Page, ScopeQuery,
+    TaskChanged, TaskView,
 };
 use crate::http::command::Reply;
 use crate::http::extract::{Read, Write};
@@ -20,16 +20,23 @@ use crate::http::{App, Refusal};
     extensions(("x-sillok-access" = json!(["control/open_task"]))))]
 pub(super) async fn open(State(app): State<App>, write: Write<OpenTask>) -> Reply<TaskChanged> {
     let command = write.body.into_command().map_err(Refusal::of(write.id))?;
-    app.carry_out(&write.session, write.id, command).await?.task()
+    app.carry_out(&write.session, write.id, command)
+        .await?
+        .task()
 }
 
 /// Mark a task stuck.
 #[utoipa::path(post, path = "/v1/tasks/stuck", tag = "tasks", operation_id = "mark_stuck", request_body = MarkStuck,
     responses((status = 200, description = "The task is stuck.", body = TaskChanged)),
     extensions(("x-sillok-access" = json!(["control/mark_stuck"]))))]
-pub(super) async fn mark_stuck(State(app): State<App>, write: Write<MarkStuck>) -> Reply<TaskChanged> {
+pub(super) async fn mark_stuck(
+    State(app): State<App>,
+    write: Write<MarkStuck>,
+) -> Reply<TaskChanged> {
     let command = write.body.into_command().map_err(Refusal::of(write.id))?;
-    app.carry_out(&write.session, write.id, command).await?.task()
+    app.carry_out(&write.session, write.id, command)
+        .await?
+        .task()
 }
 
 /// Clear the mark of a stuck task.
@@ -37,9 +44,14 @@ pub(super) async fn mark_stuck(State(app): State<App>, write: Write<MarkStuck>) 
     request_body = ClearStuck,
     responses((status = 200, description = "The task is open again.", body = TaskChanged)),
     extensions(("x-sillok-access" = json!(["control/clear_stuck"]))))]
-pub(super) async fn clear_stuck(State(app): State<App>, write: Write<ClearStuck>) -> Reply<TaskChanged> {
+pub(super) async fn clear_stuck(
+    State(app): State<App>,
+    write: Write<ClearStuck>,
+) -> Reply<TaskChanged> {
     let command = write.body.into_command().map_err(Refusal::of(write.id))?;
-    app.carry_out(&write.session, write.id, command).await?.task()
+    app.carry_out(&write.session, write.id, command)
+        .await?
+        .task()
 }
 
 /// Close a task.
@@ -48,7 +60,9 @@ pub(super) async fn clear_stuck(State(app): State<App>, write: Write<ClearStuck>
     extensions(("x-sillok-access" = json!(["control/close_task"]))))]
 pub(super) async fn close(State(app): State<App>, write: Write<CloseTask>) -> Reply<TaskChanged> {
     let command = write.body.into_command().map_err(Refusal::of(write.id))?;
-    app.carry_out(&write.session, write.id, command).await?.task()
+    app.carry_out(&write.session, write.id, command)
+        .await?
+        .task()
 }
 
 /// Archive a task.
@@ -56,9 +70,14 @@ pub(super) async fn close(State(app): State<App>, write: Write<CloseTask>) -> Re
     request_body = ArchiveTask,
     responses((status = 200, description = "The task is archived.", body = TaskChanged)),
     extensions(("x-sillok-access" = json!(["control/maintain"]))))]
-pub(super) async fn archive(State(app): State<App>, write: Write<ArchiveTask>) -> Reply<TaskChanged> {
+pub(super) async fn archive(
+    State(app): State<App>,
+    write: Write<ArchiveTask>,
+) -> Reply<TaskChanged> {
     let command = write.body.into_command().map_err(Refusal::of(write.id))?;
-    app.carry_out(&write.session, write.id, command).await?.task()
+    app.carry_out(&write.session, write.id, command)
+        .await?
+        .task()
 }
 
 /// Show a task.
@@ -68,7 +87,11 @@ pub(super) async fn archive(State(app): State<App>, write: Write<ArchiveTask>) -
 pub(super) async fn show(State(app): State<App>, read: Read<ScopeQuery>) -> Reply<TaskView> {
     let scope = Scope::parse(&read.query.scope)?;
     authorize_read(&read.session.principal, &scope)?;
-    let task = app.reader().task(&scope).await?.ok_or_else(|| not_found("such task"))?;
+    let task = app
+        .reader()
+        .task(&scope)
+        .await?
+        .ok_or_else(|| not_found("such task"))?;
     Ok(Json(TaskView::new(scope, task)))
 }
 
@@ -80,7 +103,17 @@ pub(super) async fn list(State(app): State<App>, read: Read<ListQuery>) -> Reply
     let under: ScopePrefix = read.query.scope.parse()?;
     authorize_under(&read.session.principal, &under)?;
     let after = Cursor::scope(read.query.after.as_deref())?;
-    let page = app.reader().tasks(&under, after, read.query.limit.unwrap_or(PAGE_ROWS)).await?;
-    let items = page.items.into_iter().map(|(scope, task)| TaskView::new(scope, task)).collect();
-    Ok(Json(Page { items, next: page.next.map(|scope| Cursor::Scope(scope).encode()) }))
+    let page = app
+        .reader()
+        .tasks(&under, after, read.query.limit.unwrap_or(PAGE_ROWS))
+        .await?;
+    let items = page
+        .items
+        .into_iter()
+        .map(|(scope, task)| TaskView::new(scope, task))
+        .collect();
+    Ok(Json(Page {
+        items,
+        next: page.next.map(|scope| Cursor::Scope(scope).encode()),
+    }))
 }

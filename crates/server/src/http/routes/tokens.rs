@@ -23,10 +23,27 @@ use crate::http::{App, Refusal};
 pub(super) async fn mint(State(app): State<App>, write: Write<MintToken>) -> Reply<TokenMinted> {
     let (scope, kind, id, lifetime_ms) = write.body.into_parts().map_err(Refusal::of(write.id))?;
     // A retry derives the same secret, though only its hash is stored.
-    let secret = app.inner.key.secret(&scope, &write.session.principal.actor, write.id);
-    let command = Command::MintToken { hash: hash_secret(&secret), kind, id, lifetime_ms };
-    let receipt = app.carry_out(&write.session, write.id, (scope, command)).await?;
-    let AnswerBody::Token { id, prefix, expires } = receipt.result else { return receipt.unfit() };
+    let secret = app
+        .inner
+        .key
+        .secret(&scope, &write.session.principal.actor, write.id);
+    let command = Command::MintToken {
+        hash: hash_secret(&secret),
+        kind,
+        id,
+        lifetime_ms,
+    };
+    let receipt = app
+        .carry_out(&write.session, write.id, (scope, command))
+        .await?;
+    let AnswerBody::Token {
+        id,
+        prefix,
+        expires,
+    } = receipt.result
+    else {
+        return receipt.unfit();
+    };
     Ok(Json(TokenMinted {
         token: secret,
         id,
@@ -43,14 +60,33 @@ pub(super) async fn mint(State(app): State<App>, write: Write<MintToken>) -> Rep
     request_body = RevokeToken,
     responses((status = 200, description = "The token counts no more.", body = TokenRevoked)),
     extensions(("x-sillok-access" = json!(["control/manage_tokens"]))))]
-pub(super) async fn revoke(State(app): State<App>, write: Write<RevokeToken>) -> Reply<TokenRevoked> {
+pub(super) async fn revoke(
+    State(app): State<App>,
+    write: Write<RevokeToken>,
+) -> Reply<TokenRevoked> {
     let refused = |error| Refusal::of(write.id)(error);
     let id: TokenId = write.body.id.parse().map_err(refused)?;
-    let (hash, scope) = app.revocable(&write.session.principal, id).await.map_err(refused)?;
-    let receipt = app.carry_out(&write.session, write.id, (scope, Command::RevokeToken { hash })).await?;
+    let (hash, scope) = app
+        .revocable(&write.session.principal, id)
+        .await
+        .map_err(refused)?;
+    let receipt = app
+        .carry_out(
+            &write.session,
+            write.id,
+            (scope, Command::RevokeToken { hash }),
+        )
+        .await?;
     app.inner.sessions.forget(&hash);
-    let AnswerBody::Done = receipt.result else { return receipt.unfit() };
-    Ok(Json(TokenRevoked { id, seq: receipt.seq, time: receipt.time, command_id: receipt.command_id }))
+    let AnswerBody::Done = receipt.result else {
+        return receipt.unfit();
+    };
+    Ok(Json(TokenRevoked {
+        id,
+        seq: receipt.seq,
+        time: receipt.time,
+        command_id: receipt.command_id,
+    }))
 }
 
 /// List the tokens under a scope, or under `*`, without their secrets.
@@ -62,17 +98,36 @@ pub(super) async fn list(State(app): State<App>, read: Read<ScopeQuery>) -> Repl
     authorize_under(&read.session.principal, &under)?;
     check_manages(&read.session.principal)?;
     let tokens = app.reader().tokens(&under).await?;
-    Ok(Json(Page { items: tokens.into_iter().map(|(_, token)| token.into()).collect(), next: None }))
+    Ok(Json(Page {
+        items: tokens.into_iter().map(|(_, token)| token.into()).collect(),
+        next: None,
+    }))
 }
 
 impl App {
     /// The hash and scope of a token that lies in what a principal covers.
-    async fn revocable(&self, principal: &Principal, id: TokenId) -> Result<(TokenHash, Scope), Error> {
+    async fn revocable(
+        &self,
+        principal: &Principal,
+        id: TokenId,
+    ) -> Result<(TokenHash, Scope), Error> {
         let tokens = self.reader().tokens(&principal.prefix).await?;
         let found = tokens.into_iter().find(|(_, token)| token.id == id);
         match found {
-            Some((hash, Token { prefix: ScopePrefix::Scope(scope), .. })) => Ok((hash, scope)),
-            Some((_, Token { prefix: ScopePrefix::All, .. })) => {
+            Some((
+                hash,
+                Token {
+                    prefix: ScopePrefix::Scope(scope),
+                    ..
+                },
+            )) => Ok((hash, scope)),
+            Some((
+                _,
+                Token {
+                    prefix: ScopePrefix::All,
+                    ..
+                },
+            )) => {
                 let why = "the operator's token belongs to no scope: who owns the disk replaces it, by removing \
                            admin.token and starting the server again";
                 Err(Error::forbidden("token/operator", why))
@@ -92,5 +147,11 @@ fn check_manages(principal: &Principal) -> Result<(), Error> {
         return Ok(());
     }
     let rule = access.rule(Level::Org);
-    Err(Error::forbidden(rule, format!("{rule} does not allow it to a principal of kind {}", principal.kind())))
+    Err(Error::forbidden(
+        rule,
+        format!(
+            "{rule} does not allow it to a principal of kind {}",
+            principal.kind()
+        ),
+    ))
 }

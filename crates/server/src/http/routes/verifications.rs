@@ -7,8 +7,8 @@ use sillok_core::permission::authorize_read;
 use sillok_core::scope::Scope;
 
 use crate::api::{
-    Page, Promotion, PromotionQuery, PromotionState, RecordVerification, ScopeQuery, VerificationRecorded,
-    VerificationView,
+    Page, Promotion, PromotionQuery, PromotionState, RecordVerification, ScopeQuery,
+    VerificationRecorded, VerificationView,
 };
 use crate::http::command::Reply;
 use crate::http::extract::{Read, Write};
@@ -24,7 +24,9 @@ pub(super) async fn record(
     write: Write<RecordVerification>,
 ) -> Reply<VerificationRecorded> {
     let command = write.body.into_command().map_err(Refusal::of(write.id))?;
-    app.carry_out(&write.session, write.id, command).await?.verification()
+    app.carry_out(&write.session, write.id, command)
+        .await?
+        .verification()
 }
 
 /// List a task's verifications, the earliest first.
@@ -32,11 +34,17 @@ pub(super) async fn record(
     params(ScopeQuery),
     responses((status = 200, description = "All verifications.", body = Page<VerificationView>)),
     extensions(("x-sillok-access" = json!(["read"]))))]
-pub(super) async fn list(State(app): State<App>, read: Read<ScopeQuery>) -> Reply<Page<VerificationView>> {
+pub(super) async fn list(
+    State(app): State<App>,
+    read: Read<ScopeQuery>,
+) -> Reply<Page<VerificationView>> {
     let scope = Scope::parse(&read.query.scope)?;
     authorize_read(&read.session.principal, &scope)?;
     let found = app.reader().verifications(&scope).await?;
-    Ok(Json(Page { items: found.into_iter().map(Into::into).collect(), next: None }))
+    Ok(Json(Page {
+        items: found.into_iter().map(Into::into).collect(),
+        next: None,
+    }))
 }
 
 /// Show where a promotion stands, waiting for its end as long as is asked.
@@ -44,22 +52,47 @@ pub(super) async fn list(State(app): State<App>, read: Read<ScopeQuery>) -> Repl
     params(PromotionQuery),
     responses((status = 200, description = "Where it stands.", body = Promotion)),
     extensions(("x-sillok-access" = json!(["read"]))))]
-pub(super) async fn promotion(State(app): State<App>, read: Read<PromotionQuery>) -> Reply<Promotion> {
+pub(super) async fn promotion(
+    State(app): State<App>,
+    read: Read<PromotionQuery>,
+) -> Reply<Promotion> {
     let scope = Scope::parse(&read.query.scope)?;
     authorize_read(&read.session.principal, &scope)?;
     let id = read.query.verification.parse()?;
-    let wait_ms = read.query.wait_ms.unwrap_or(0).min(app.inner.config.promotion_wait_ms_max);
+    let wait_ms = read
+        .query
+        .wait_ms
+        .unwrap_or(0)
+        .min(app.inner.config.promotion_wait_ms_max);
     let wait_ms = if app.is_stopping() { 0 } else { wait_ms };
     let shown = match app.node().promotion(&scope, id, wait_ms).await? {
-        Stands::Done(report) => {
-            Promotion { state: PromotionState::Done, attempts: 0, last_error: None, report: Some((*report).into()) }
-        }
-        Stands::Pending { attempts, last_error } => waiting(PromotionState::Pending, attempts, last_error),
-        Stands::Halted { attempts, last_error } => waiting(PromotionState::Halted, attempts, last_error),
+        Stands::Done(report) => Promotion {
+            state: PromotionState::Done,
+            attempts: 0,
+            last_error: None,
+            report: Some((*report).into()),
+        },
+        Stands::Pending {
+            attempts,
+            last_error,
+        } => waiting(PromotionState::Pending, attempts, last_error),
+        Stands::Halted {
+            attempts,
+            last_error,
+        } => waiting(PromotionState::Halted, attempts, last_error),
     };
     Ok(Json(shown))
 }
 
-fn waiting(state: PromotionState, attempts: u32, last_error: Option<sillok_core::Error>) -> Promotion {
-    Promotion { state, attempts, last_error: last_error.map(|error| error.to_string()), report: None }
+fn waiting(
+    state: PromotionState,
+    attempts: u32,
+    last_error: Option<sillok_core::Error>,
+) -> Promotion {
+    Promotion {
+        state,
+        attempts,
+        last_error: last_error.map(|error| error.to_string()),
+        report: None,
+    }
 }

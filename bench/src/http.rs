@@ -1,0 +1,152 @@
+//! HTTP: a real server process on a real data directory, over loopback, with its clients on the
+//! same cores.
+//!
+//! Each client has a connection that it keeps, a task of its own, and one call under way.
+
+mod client;
+mod server;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures::future::join_all;
+use tokio::runtime::Builder;
+
+use self::client::{Connection, Request};
+use self::server::ServerProcess;
+use crate::engines::folder;
+use crate::error::Error;
+use crate::gauge::{Gauge, Measured};
+use crate::memory::status_bytes;
+use crate::report::{Floor, Report, Row};
+use crate::scale::{Scale, Window};
+use crate::workload::{RECORD_BYTES, Texts, task};
+
+/// Records of a large call.
+const MANY: usize = 100;
+/// The floor with many records a call, in records a second.
+const MANY_RECORDS_PER_S: f64 = 60_000.0;
+/// The floor with one record a call and the most clients, in records a second.
+const SINGLE_RECORDS_PER_S: f64 = 8_000.0;
+/// Different calls that a client has at hand; they repeat after that, under new command ids.
+const CALLS_SINGLE: usize = 64;
+const CALLS_MANY: usize = 4;
+
+/// Measures few and many clients, with one record and with many records a call.
+///
+/// # Errors
+/// What the server answered.
+pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
+    let texts = Arc::new(Texts::new());
+    for records in [1, MANY] {
+        for clients in [5, scale.wide] {
+            let folder = folder()?;
+            let server = ServerProcess::start(folder.path())?;
+            let measured = load(&server, &texts, clients, records, scale.window)?;
+            let row = Row::rate(format!("HTTP: {clients} clients, {records} records a call"), &measured);
+            let floor = match records {
+                MANY => Some(MANY_RECORDS_PER_S),
+                _ if clients == scale.wide => Some(SINGLE_RECORDS_PER_S),
+                _ => None,
+            };
+            report.add(match floor {
+                Some(floor) => row.with_floor(Floor::AtLeast(floor)),
+                None => row,
+            });
+            if records == MANY && clients == scale.wide {
+                let resident = status_bytes(&server.id().to_string(), "VmRSS:")?;
+                report.add(Row::new("HTTP: resident size of that server", resident as f64 / 1e6, "MB"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// All clients share one thread, so that they take no more of the cores than they must.
+fn load(
+    server: &ServerProcess,
+    texts: &Arc<Texts>,
+    clients: usize,
+    records: usize,
+    window: Window,
+) -> Result<Measured, Error> {
+    let gauge = Arc::new(Gauge::new(clients));
+    let driver = {
+        let (gauge, texts) = (Arc::clone(&gauge), Arc::clone(texts));
+        let (address, token) = (server.address().to_owned(), server.token().to_owned());
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        std::thread::spawn(move || {
+            runtime.block_on(join_all((0..clients).map(async |lane| {
+                if let Err(error) = call_on(&gauge, &address, &token, &texts, lane, records).await {
+                    gauge.fail(error);
+                }
+            })));
+        })
+    };
+    let measured = gauge.measure(window);
+    // A panic of the driver shows in the measurement: nothing was acknowledged then.
+    let _ = driver.join();
+    measured
+}
+
+async fn call_on(
+    gauge: &Gauge,
+    address: &str,
+    token: &str,
+    texts: &Texts,
+    lane: usize,
+    records: usize,
+) -> Result<(), Error> {
+    let mut connection = Connection::open(address).await?;
+    let scope = task(lane);
+    let body = format!(r#"{{"scope":"{scope}","title":"Measure","description":"Append records."}}"#);
+    connection.call(&mut Request::post("/v1/tasks", address, token, &body)).await?;
+    let calls = if records == 1 { CALLS_SINGLE } else { CALLS_MANY };
+    let mut requests: Vec<Request> = (0..calls)
+        .map(|call| {
+            let first = (lane * calls + call) * records;
+            let body = append(scope.as_str(), texts, first, records);
+            Request::post("/v1/logs", address, token, &body)
+        })
+        .collect();
+    let mut next = 0;
+    while gauge.is_on() {
+        let sent = Instant::now();
+        connection.call(&mut requests[next % calls]).await?;
+        gauge.acknowledged(lane, sent, records as u64);
+        next += 1;
+    }
+    Ok(())
+}
+
+/// The body of a call; the load's texts need no escapes in JSON.
+fn append(scope: &str, texts: &Texts, first: usize, records: usize) -> String {
+    let mut body = String::with_capacity(records * (RECORD_BYTES + 40) + scope.len() + 40);
+    body.push_str(r#"{"scope":""#);
+    body.push_str(scope);
+    body.push_str(r#"","records":["#);
+    for number in first..first + records {
+        if number > first {
+            body.push(',');
+        }
+        body.push_str(r#"{"level":"info","content":""#);
+        body.push_str(texts.get(number));
+        body.push_str(r#""}"#);
+    }
+    body.push_str("]}");
+    body
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_json_with_that_many_records_of_the_stated_size() {
+        let body = append(task(3).as_str(), &Texts::new(), 7, 5);
+        let body: serde_json::Value = serde_json::from_str(&body).unwrap();
+        let records = body["records"].as_array().unwrap();
+        assert_eq!(records.len(), 5);
+        assert!(records.iter().all(|record| record["content"].as_str().unwrap().len() == RECORD_BYTES));
+    }
+}

@@ -1,0 +1,254 @@
+//! A small world: a store in which every family has rows, made through a node, and ways to take it
+//! apart and put it together again.
+
+use std::collections::BTreeMap;
+
+use sillok_builtin::embedder::HashEmbedder;
+use sillok_core::citation::Citation;
+use sillok_core::command::{
+    AmendEntry, AnswerBody, Command, CommandRecord, Replacement, Supersede,
+};
+use sillok_core::decide::Chunk;
+use sillok_core::entry::{Binding, Claim, Detail, Embedding, Metadata, Table};
+use sillok_core::id::{Attempt, EntryId, TokenId, VerificationId};
+use sillok_core::ports::Embedder as _;
+use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
+use sillok_core::promotion::NewEntry;
+use sillok_core::scope::ScopePrefix;
+use sillok_core::slot::Slot;
+use sillok_core::stamp::Stamp;
+use sillok_core::time::Timestamp;
+use sillok_core::token::{Token, hash_secret};
+use sillok_core::verification::{NewVerification, Outcome, VerificationSource};
+use sillok_store::keys::relay::RelayRow;
+use sillok_store::keys::{self, Family};
+use sillok_store::{KeyRange, MemoryStore, Store, Txn};
+
+use super::harness::{PROJECT, TASK, append, command_id, node, open_task, principal, scope, store, submission};
+use crate::Node;
+use crate::jobs::PromotionState;
+use crate::row_stream::RowStream;
+use crate::rows::{self, Place};
+
+pub(super) const OTHER_TASK: &str = "org/acme/project/api/worktree/main/task/43";
+pub(super) const FAILED_TASK: &str = "org/acme/project/api/worktree/fix/task/44";
+pub(super) const WORKTREE: &str = "org/acme/project/api/worktree/main";
+pub(super) const OTHER_PROJECT: &str = "org/acme/project/web";
+pub(super) const ORG: &str = "org/acme";
+
+pub(super) type Pairs = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// What stands in the world.
+pub(super) struct World {
+    pub(super) node: Node<MemoryStore>,
+    pub(super) store: MemoryStore,
+    /// An entry of the project that was amended twice.
+    pub(super) amended: EntryId,
+    /// A line of three entries of the project, the first one first.
+    pub(super) line: Vec<EntryId>,
+    /// A verification that was promoted.
+    pub(super) promoted: VerificationId,
+    commands: u64,
+}
+
+pub(super) fn verification(outcome: Outcome, run: &str) -> Command {
+    let failed = outcome == Outcome::Failed;
+    Command::RecordVerification(Box::new(NewVerification {
+        outcome,
+        source: if failed { VerificationSource::TestsFailed } else { VerificationSource::TestsPassed },
+        run: run.into(),
+        citations: Vec::new(),
+        binding: Binding::NoRepository,
+        error: failed.then(|| "the parser loops for ever".into()),
+        approach: failed.then(|| "read line by line".into()),
+        target: None,
+    }))
+}
+
+pub(super) fn entry(table: Table, content: &str) -> NewEntry {
+    NewEntry {
+        table,
+        content: content.into(),
+        detail: Detail::Plain,
+        metadata: Metadata::default(),
+        claim: None,
+        citations: Vec::new(),
+        failure: false,
+        binding: Binding::NoRepository,
+        embedding: None,
+    }
+}
+
+impl World {
+    pub(super) async fn new() -> Self {
+        let store = store();
+        let mut world = Self {
+            node: node(&store).await,
+            store,
+            amended: EntryId::from_bytes([0; 16]),
+            line: Vec::new(),
+            promoted: VerificationId::from_bytes([0; 16]),
+            commands: 0,
+        };
+        world.tasks().await;
+        world.entries().await;
+        world.tokens().await;
+        world.beside_events().await;
+        world
+    }
+
+    /// Gives a command and waits for its answer.
+    pub(super) async fn give(&mut self, kind: PrincipalKind, path: &str, command: Command) -> AnswerBody {
+        self.commands += 1;
+        let submission = submission(self.commands, kind, path, command);
+        self.node.submit(submission).await.unwrap().result
+    }
+
+    pub(super) async fn put(&mut self, kind: PrincipalKind, path: &str, new: NewEntry) -> EntryId {
+        let entry = self.node.ports().embedder.embed(&[&new.content]).await.unwrap().pop();
+        let command = Command::PutEntry { entry: Box::new(NewEntry { embedding: entry, ..new }), verification: None };
+        match self.give(kind, path, command).await {
+            AnswerBody::Entry { id, .. } => id,
+            other => panic!("an entry was answered with {other:?}"),
+        }
+    }
+
+    async fn verify(&mut self, task: &str, command: Command) -> VerificationId {
+        let AnswerBody::Verification { id, .. } = self.give(PrincipalKind::Orchestrator, task, command).await else {
+            panic!("a verification is answered as one");
+        };
+        let state = self.node.promotion(&scope(task), id, 1_000_000).await.unwrap();
+        assert!(matches!(state, PromotionState::Done(_)), "{state:?}");
+        id
+    }
+
+    async fn tasks(&mut self) {
+        for task in [TASK, OTHER_TASK, FAILED_TASK] {
+            self.give(PrincipalKind::Agent, task, open_task()).await;
+            for line in ["AssertionError: parse() lost the last line", "root cause: the loop stops one line early"] {
+                self.give(PrincipalKind::Agent, task, append(line)).await;
+            }
+        }
+        self.give(PrincipalKind::Agent, TASK, append(&"large text\n".repeat(30_000))).await;
+        self.give(PrincipalKind::Agent, TASK, Command::MarkStuck { reason: "no way on".into() }).await;
+        self.give(PrincipalKind::Human, TASK, Command::ClearStuck).await;
+        self.promoted = self.verify(TASK, verification(Outcome::Passed, "run 1")).await;
+        self.verify(OTHER_TASK, verification(Outcome::Passed, "run 2")).await;
+        self.verify(FAILED_TASK, verification(Outcome::Failed, "run 3")).await;
+        // A denial is an event of its own, between two commands.
+        let denied = submission(9_000, PrincipalKind::Agent, TASK, verification(Outcome::Passed, "mine"));
+        self.node.submit(denied).await.unwrap_err();
+        self.give(PrincipalKind::Agent, TASK, append("after the denial")).await;
+    }
+
+    async fn entries(&mut self) {
+        self.put(PrincipalKind::Agent, WORKTREE, entry(Table::Observations, "the build takes nine minutes")).await;
+        self.put(PrincipalKind::Human, OTHER_PROJECT, entry(Table::Observations, "the site is built by hand")).await;
+        let claim = Claim { key: "http.framework".into(), value: "axum".into() };
+        let told = NewEntry { claim: Some(claim), ..entry(Table::Observations, "requests are served by axum") };
+        self.amended = self.put(PrincipalKind::Human, PROJECT, told).await;
+        for (expected_version, content) in [(1, "requests are served by axum 0.8"), (2, "requests are served by axum 0.9")] {
+            let command = self.amend(expected_version, content);
+            self.give(PrincipalKind::Human, PROJECT, command).await;
+        }
+        let first = entry(Table::Gotchas, "the linker needs much memory");
+        let mut line = vec![self.put(PrincipalKind::Human, PROJECT, first).await];
+        for content in ["the linker needs two gigabytes", "the linker needs four gigabytes"] {
+            let old = *line.last().unwrap();
+            let command = Command::Supersede(Box::new(Supersede {
+                old,
+                expected_version: 1,
+                new: Replacement::New(Box::new(entry(Table::Gotchas, content))),
+                reason: "measured again".into(),
+                commit: None,
+                verification: None,
+            }));
+            match self.give(PrincipalKind::Human, PROJECT, command).await {
+                AnswerBody::Superseded { new, .. } => line.push(new),
+                other => panic!("a supersession was answered with {other:?}"),
+            }
+        }
+        self.line = line;
+    }
+
+    pub(super) fn amend(&self, expected_version: u64, content: &str) -> Command {
+        Command::AmendEntry(Box::new(AmendEntry {
+            entry: self.amended,
+            expected_version,
+            content: content.into(),
+            detail: Detail::Plain,
+            metadata: Metadata::default(),
+            claim: None,
+            citations: vec![Citation::Human { user: PrincipalId::parse("human").unwrap() }],
+            embedding: Some(Embedding { space: HashEmbedder.space(), values: HashEmbedder::vector(content) }),
+            verification: None,
+        }))
+    }
+
+    async fn tokens(&mut self) {
+        for (secret, path) in [("one", PROJECT), ("two", ORG)] {
+            let hash = hash_secret(secret);
+            let id = PrincipalId::parse(secret).unwrap();
+            let mint = Command::MintToken { hash, kind: PrincipalKind::Agent, id, lifetime_ms: 1_000_000 };
+            self.give(PrincipalKind::Human, path, mint).await;
+        }
+        self.give(PrincipalKind::Human, ORG, Command::RevokeToken { hash: hash_secret("two") }).await;
+    }
+
+    /// Rows that no event leads to.
+    async fn beside_events(&mut self) {
+        let place = Place::of(&scope(WORKTREE));
+        let mut txn = self.store.begin().await.unwrap();
+        let hash = hash_secret("operator");
+        let token = Token {
+            id: TokenId::of_hash(&hash),
+            actor: Actor { kind: PrincipalKind::Human, id: PrincipalId::parse("admin").unwrap() },
+            prefix: ScopePrefix::All,
+            expires: Timestamp::from_ms(u64::MAX),
+            minted_by: Actor::system(),
+            minted_at: Timestamp::EPOCH,
+            revoked_at: None,
+        };
+        txn.set(keys::token::key(&hash), keys::token::encode(&token));
+        let aborted = CommandRecord::Aborted { digest: append("lost").digest(), attempt: Attempt::FIRST };
+        let actor = principal(PrincipalKind::Agent, ORG).actor;
+        rows::write_command(&mut txn, &place, &actor, command_id(9_001), &aborted);
+        rows::write_chunk(&mut txn, &place, command_id(9_001), &Chunk { number: 0, bytes: b"lost".to_vec() });
+        let relay = RelayRow { created: 1, stamp: Stamp::ZERO, seq: 1 };
+        txn.set(keys::relay::key(place.slot, "stream"), keys::relay::encode(&relay));
+        txn.commit().await.unwrap();
+    }
+
+    /// Everything that the store holds.
+    pub(super) async fn pairs(&self) -> Pairs {
+        pairs_of(&self.store).await
+    }
+}
+
+
+pub(super) async fn pairs_of(store: &MemoryStore) -> Pairs {
+    let mut txn = store.begin().await.unwrap();
+    let rows = RowStream::new(KeyRange::all()).collect(&mut txn).await.unwrap();
+    rows.into_iter().map(|(key, value)| (key.to_vec(), value.to_vec())).collect()
+}
+
+/// A store that holds exactly these pairs.
+pub(super) async fn store_of(pairs: &Pairs) -> MemoryStore {
+    let store = store();
+    let mut txn = store.begin().await.unwrap();
+    for (key, value) in pairs {
+        txn.set(key.clone(), value.clone());
+    }
+    txn.commit().await.unwrap();
+    store
+}
+
+/// The pairs without the owners of slots in which nothing lies: there are thousands of them.
+pub(super) fn without_idle_slots(pairs: &Pairs) -> Pairs {
+    let used: Vec<Slot> = [TASK, OTHER_PROJECT, ORG].map(|path| Slot::of(&scope(path))).to_vec();
+    let keeps = |key: &[u8]| {
+        Family::of(key) != Some(Family::Owner) || used.contains(&keys::owner::parse(key).unwrap().slot)
+    };
+    pairs.iter().filter(|(key, _)| keeps(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+

@@ -1,0 +1,124 @@
+//! Live tails: what they carry, how they resume, and what ends them.
+
+use std::time::Duration;
+
+use axum::body::{Body, BodyDataStream};
+use axum::http::{Method, StatusCode};
+use futures::StreamExt;
+use serde_json::json;
+
+use super::{Server, TASK, logs, request};
+use crate::api::{Appended, TailItem, TokenRevoked};
+
+/// A reader of one tail.
+struct Listener {
+    body: BodyDataStream,
+    text: String,
+}
+
+impl Listener {
+    async fn open(server: &Server, token: &str, query: &str, last_event: Option<&str>) -> Self {
+        let mut request = request(Method::GET, token, &format!("/v1/tail?{query}"));
+        if let Some(cursor) = last_event {
+            request = request.header("Last-Event-ID", cursor);
+        }
+        let response = server.send(request.body(Body::empty()).unwrap()).await;
+        assert_eq!(response.status(), StatusCode::OK);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Self {
+            body: response.into_body().into_data_stream(),
+            text: String::new(),
+        }
+    }
+
+    /// The next block of the stream; none at its end.
+    async fn block(&mut self) -> Option<String> {
+        loop {
+            if let Some((block, rest)) = self.text.split_once("\n\n") {
+                let block = block.to_owned();
+                self.text = rest.to_owned();
+                return Some(block);
+            }
+            let next = tokio::time::timeout(Duration::from_secs(20), self.body.next()).await;
+            let bytes = next.expect("a tail says something in time")?.unwrap();
+            self.text.push_str(core::str::from_utf8(&bytes).unwrap());
+        }
+    }
+
+    async fn item(&mut self) -> TailItem {
+        loop {
+            let block = self.block().await.expect("the tail goes on");
+            let Some(data) = block.lines().find_map(|line| line.strip_prefix("data: ")) else {
+                continue;
+            };
+            let item: TailItem = serde_json::from_str(data).unwrap();
+            let id = block.lines().find_map(|line| line.strip_prefix("id: "));
+            assert_eq!(id, Some(item.cursor.as_str()));
+            return item;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_tail_gives_what_was_and_what_comes_and_resumes_behind_a_cursor() {
+    let server = Server::start().await;
+    server.open_task(TASK).await;
+    let scope = format!("scope={TASK}");
+    let mut tail = Listener::open(&server, &server.admin, &scope, None).await;
+    let opened = tail.item().await;
+    assert_eq!(opened.event.kind.as_str(), "TASK_OPENED");
+    for content in ["one", "two"] {
+        server
+            .post::<Appended>(&server.admin, "/v1/logs", logs(TASK, content))
+            .await
+            .unwrap();
+    }
+    let one = tail.item().await;
+    let two = tail.item().await;
+    assert_eq!(
+        (
+            one.event.body["content"].as_str(),
+            two.event.body["content"].as_str()
+        ),
+        (Some("one"), Some("two"))
+    );
+    assert_eq!((one.event.seq.get(), two.event.seq.get()), (2, 3));
+    let mut resumed = Listener::open(&server, &server.admin, &scope, Some(&one.cursor)).await;
+    assert_eq!(resumed.item().await.cursor, two.cursor);
+    let with_cursor = format!("{scope}&cursor={}", opened.cursor);
+    let mut resumed = Listener::open(&server, &server.admin, &with_cursor, None).await;
+    assert_eq!(resumed.item().await.cursor, one.cursor);
+}
+
+#[tokio::test]
+async fn a_quiet_tail_sends_heartbeats_and_ends_with_the_server() {
+    let server = Server::with(|config| config.server.tail_heartbeat_ms = 20).await;
+    let mut tail = Listener::open(&server, &server.admin, "scope=*", None).await;
+    assert!(tail.block().await.unwrap().starts_with(':'));
+    server.stop.send_replace(true);
+    while let Some(block) = tail.block().await {
+        assert!(block.starts_with(':'), "{block}");
+    }
+}
+
+#[tokio::test]
+async fn a_tail_ends_with_the_token_it_was_opened_with() {
+    let server = Server::with(|config| config.server.tail_heartbeat_ms = 20).await;
+    server.open_task(TASK).await;
+    let agent = server.mint("org/acme", "agent").await;
+    let mut tail = Listener::open(&server, &agent.token, "scope=org/acme", None).await;
+    tail.item().await;
+    let revoke = json!({ "id": agent.id });
+    server
+        .post::<TokenRevoked>(&server.admin, "/v1/tokens/revoke", revoke)
+        .await
+        .unwrap();
+    let mut last = String::new();
+    while let Some(block) = tail.block().await {
+        last = block;
+    }
+    assert!(
+        last.contains("event: error") && last.contains("unauthenticated"),
+        "{last}"
+    );
+}

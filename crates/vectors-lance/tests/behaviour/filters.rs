@@ -1,0 +1,340 @@
+//! Filters hold before ranking: a list is as long as the entries that pass allow.
+
+use sillok_core::entry::{Embedding, SpaceId, Status, Table};
+use sillok_core::ports::{IndexDoc, NeighbourRequest, SearchRequest, VectorIndex};
+use sillok_vectors_lance::{LanceConfig, LanceIndex};
+
+use crate::model::{
+    DIMENSIONS, Model, Numbers, assert_alike, assert_vectors_alike, config, doc, embedding,
+    entries, id, open, scope, search, stamp, with_text,
+};
+
+/// Entries over two organisations, several scopes, all kinds and statuses.
+fn varied(count: u64) -> Vec<IndexDoc> {
+    let scopes = [
+        "org/acme",
+        "org/acme/project/api",
+        "org/acme/project/web",
+        "org/other/project/api",
+    ];
+    let statuses = [
+        Status::Hypothesis,
+        Status::Verified,
+        Status::Published,
+        Status::Deprecated,
+        Status::Archived,
+    ];
+    let mut numbers = Numbers(99);
+    let varied = |n| IndexDoc {
+        scope: scope(scopes[numbers.below(4) as usize]),
+        table: Table::ALL[numbers.below(12) as usize],
+        status: statuses[numbers.below(5) as usize],
+        failure: numbers.below(4) == 0,
+        confidence: numbers.below(101) as f64 / 100.0,
+        ..doc(n, n)
+    };
+    (1..=count).map(varied).collect()
+}
+
+#[tokio::test]
+async fn every_filter_admits_what_it_should_in_memory_and_in_the_indices() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = open(directory.path());
+    let docs = varied(1_500);
+    let mut model = Model::default();
+    model.take(&docs);
+    index.apply(docs, stamp(1_500)).await.unwrap();
+    let vector = Numbers(5).vector(DIMENSIONS);
+    let base = SearchRequest {
+        limit: 12,
+        ..search("zarko mipel", Some(vector.clone()), 12)
+    };
+    let acme = vec![
+        scope("org/acme/project/web"),
+        scope("org/acme/project/api"),
+        scope("org/acme"),
+    ];
+    let requests = [
+        base.clone(),
+        SearchRequest {
+            scopes: acme.clone(),
+            ..base.clone()
+        },
+        SearchRequest {
+            scopes: acme.clone(),
+            tables: vec![Table::Skills, Table::Gotchas],
+            ..base.clone()
+        },
+        SearchRequest {
+            scopes: acme.clone(),
+            statuses: vec![Status::Archived],
+            ..base.clone()
+        },
+        SearchRequest {
+            scopes: acme.clone(),
+            failures: true,
+            ..base.clone()
+        },
+        SearchRequest {
+            scopes: acme.clone(),
+            confidence_min: 0.9,
+            ..base.clone()
+        },
+        SearchRequest {
+            scopes: vec![scope("org/nobody")],
+            ..base.clone()
+        },
+        SearchRequest {
+            scopes: vec![],
+            ..base.clone()
+        },
+        SearchRequest {
+            statuses: vec![],
+            ..base.clone()
+        },
+        SearchRequest {
+            limit: 0,
+            ..base.clone()
+        },
+    ];
+    for round in ["memory", "indices"] {
+        for request in &requests {
+            let (found, expected) = (index.search(request).await.unwrap(), model.search(request));
+            assert_vectors_alike(&found.vector, &expected.vector, round);
+            // Which texts are best is BM25's word; that they pass the filters is the model's.
+            let all = model.search(&SearchRequest {
+                limit: 10_000,
+                ..request.clone()
+            });
+            assert!(
+                entries(&found.text)
+                    .iter()
+                    .all(|entry| entries(&all.text).contains(entry)),
+                "{round}: {request:?}"
+            );
+            assert_eq!(
+                found.text.len(),
+                all.text.len().min(request.limit),
+                "{round}: {request:?}"
+            );
+            let unlimited = index
+                .search(&SearchRequest {
+                    limit: request.limit * 1_000,
+                    embedding: None,
+                    ..request.clone()
+                })
+                .await
+                .unwrap();
+            let nothing = Model::default().search(request);
+            let all = if request.limit == 0 { nothing } else { all };
+            assert_alike(
+                &unlimited,
+                &sillok_core::ports::SearchLists {
+                    vector: vec![],
+                    ..all
+                },
+                round,
+            );
+        }
+        index.optimise().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn closer_entries_that_do_not_pass_take_no_place() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = open(directory.path());
+    let target = Numbers(1).vector(DIMENSIONS);
+    // 500 archived entries right at the query, 8 live ones far from it.
+    let near = (1..=500).map(|n| IndexDoc {
+        status: Status::Archived,
+        embedding: Some(embedding(target.clone())),
+        ..doc(n, n)
+    });
+    let far = (501..=508).map(|n| doc(n, n));
+    index
+        .apply(
+            near.chain(far).map(|d| with_text("zarko", d)).collect(),
+            stamp(508),
+        )
+        .await
+        .unwrap();
+    for _ in 0..2 {
+        let lists = index
+            .search(&search("zarko", Some(target.clone()), 5))
+            .await
+            .unwrap();
+        assert_eq!((lists.vector.len(), lists.text.len()), (5, 5));
+        assert!(entries(&lists.vector).iter().all(|entry| *entry > id(500)));
+        assert!(entries(&lists.text).iter().all(|entry| *entry > id(500)));
+        index.optimise().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn vectors_of_another_space_are_never_listed() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = open(directory.path());
+    let target = Numbers(1).vector(DIMENSIONS);
+    let other = SpaceId("other-16".into());
+    let foreign = (1..=150).map(|n| IndexDoc {
+        embedding: Some(Embedding {
+            space: other.clone(),
+            values: target.clone(),
+        }),
+        ..doc(n, n)
+    });
+    let own = (151..=300).map(|n| doc(n, n));
+    let none = (301..=310).map(|n| IndexDoc {
+        embedding: None,
+        ..doc(n, n)
+    });
+    let docs = foreign
+        .chain(own)
+        .chain(none)
+        .map(|d| with_text("zarko", d))
+        .collect();
+    index.apply(docs, stamp(310)).await.unwrap();
+    for _ in 0..2 {
+        let lists = index
+            .search(&search("zarko", Some(target.clone()), 1_000))
+            .await
+            .unwrap();
+        assert_eq!(lists.text.len(), 310, "texts have no space");
+        assert!(
+            lists.vector.len() <= 150 && lists.vector.len() >= 140,
+            "{}",
+            lists.vector.len()
+        );
+        assert!(
+            entries(&lists.vector)
+                .iter()
+                .all(|entry| (id(151)..=id(300)).contains(entry))
+        );
+        let asked = Embedding {
+            space: other.clone(),
+            values: target.clone(),
+        };
+        let strange = SearchRequest {
+            embedding: Some(asked),
+            ..search("", None, 10)
+        };
+        assert_eq!(index.search(&strange).await.unwrap().vector, vec![]);
+        index.optimise().await.unwrap();
+    }
+    drop(index);
+
+    // The same files under another embedder: the vectors that were stored count no more.
+    let index = LanceIndex::open(
+        directory.path(),
+        LanceConfig {
+            space: other.clone(),
+            ..config()
+        },
+    )
+    .unwrap();
+    let asked = Embedding {
+        space: other,
+        values: target,
+    };
+    let lists = index
+        .search(&SearchRequest {
+            embedding: Some(asked),
+            ..search("zarko", None, 1_000)
+        })
+        .await
+        .unwrap();
+    assert_eq!((lists.vector.len(), lists.text.len()), (0, 310));
+}
+
+#[tokio::test]
+async fn vectors_without_a_direction_are_never_listed() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = open(directory.path());
+    let zero = IndexDoc {
+        embedding: Some(embedding(vec![0.0; DIMENSIONS])),
+        ..doc(1, 1)
+    };
+    let broken = IndexDoc {
+        embedding: Some(embedding(vec![f32::NAN; DIMENSIONS])),
+        ..doc(2, 2)
+    };
+    let short = IndexDoc {
+        embedding: Some(embedding(vec![1.0; 3])),
+        ..doc(3, 3)
+    };
+    index
+        .apply(vec![zero, broken, short, doc(4, 4)], stamp(4))
+        .await
+        .unwrap();
+    let lists = index
+        .search(&search("", Some(Numbers(1).vector(DIMENSIONS)), 10))
+        .await
+        .unwrap();
+    assert_eq!(entries(&lists.vector), vec![id(4)]);
+    for values in [
+        vec![0.0; DIMENSIONS],
+        vec![f32::NAN; DIMENSIONS],
+        vec![1.0; 3],
+    ] {
+        assert_eq!(
+            index
+                .search(&search("", Some(values), 10))
+                .await
+                .unwrap()
+                .vector,
+            vec![]
+        );
+    }
+}
+
+#[tokio::test]
+async fn neighbours_are_alike_live_and_close_enough() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = open(directory.path());
+    let mut docs = varied(1_500);
+    let target = Numbers(77).vector(DIMENSIONS);
+    for (near, doc) in docs.iter_mut().step_by(10).enumerate() {
+        let mut numbers = Numbers(near as u64);
+        let jitter = target
+            .iter()
+            .map(|v| v + (numbers.below(2_001) as f32 / 1_000.0 - 1.0) * near as f32 / 200.0);
+        doc.embedding = Some(embedding(crate::model::normalised(jitter.collect())));
+        doc.table = Table::Observations;
+    }
+    let mut model = Model::default();
+    model.take(&docs);
+    index.apply(docs, stamp(1_500)).await.unwrap();
+    for round in ["memory", "indices"] {
+        for failure in [false, true] {
+            for limit in [1, 8, 100] {
+                let request = NeighbourRequest {
+                    scope: scope("org/acme/project/api"),
+                    table: Table::Observations,
+                    failure,
+                    embedding: embedding(target.clone()),
+                    cosine_min: 0.85,
+                    limit,
+                };
+                let (found, expected) = (
+                    index.neighbours(&request).await.unwrap(),
+                    model.neighbours(&request),
+                );
+                assert!(!expected.is_empty());
+                assert_eq!(
+                    entries(&found),
+                    entries(&expected),
+                    "{round} failure={failure} limit={limit}"
+                );
+                assert!(
+                    found
+                        .iter()
+                        .zip(&expected)
+                        .all(|(a, b)| (a.score - b.score).abs() < 1e-3),
+                    "{round}: exact cosines"
+                );
+            }
+        }
+        index.optimise().await.unwrap();
+    }
+}

@@ -1,0 +1,15 @@
+//! What all tests stand on: the binary, a running server, an HTTP client, and a small world of
+//! scopes and principals.
+
+pub(crate) mod binary;
+pub(crate) mod chance;
+pub(crate) mod http;
+pub(crate) mod samples;
+pub(crate) mod server;
+pub(crate) mod world;
+
+pub(crate) use binary::{Invocation, Ran};
+pub(crate) use chance::{Chance, phrase};
+pub(crate) use http::{Client, Reply, command_id};
+pub(crate) use server::{Launch, Server};
+pub(crate) use world::{ORG, PROJECT, WORKTREE, World};

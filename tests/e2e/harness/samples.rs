@@ -1,0 +1,157 @@
+//! One good request for every write route, made ready to be sent.
+
+use serde_json::{Value, json};
+use sillok_core::principal::PrincipalKind;
+use sillok_core::scope::Level;
+
+use super::chance::phrase;
+use super::http::Client;
+use super::world::{self, ORG, PROJECT, WORKTREE, World};
+
+/// A request that somebody may send with success.
+#[derive(Clone, Debug)]
+pub(crate) struct Sample {
+    /// The route.
+    pub(crate) route: String,
+    /// The scope whose events it adds to.
+    pub(crate) scope: String,
+    /// The body.
+    pub(crate) body: Value,
+}
+
+/// The write routes, and whether each is for tasks alone. A route of the document that is missing
+/// here turns the tests red.
+pub(crate) const WRITES: [(&str, bool); 14] = [
+    ("/v1/tasks", true),
+    ("/v1/tasks/stuck", true),
+    ("/v1/tasks/unstick", true),
+    ("/v1/tasks/close", true),
+    ("/v1/tasks/archive", true),
+    ("/v1/logs", true),
+    ("/v1/snapshots", true),
+    ("/v1/verifications", true),
+    ("/v1/memory-events", false),
+    ("/v1/entries", false),
+    ("/v1/entries/amend", false),
+    ("/v1/entries/supersede", false),
+    ("/v1/tokens", false),
+    ("/v1/tokens/revoke", false),
+];
+
+/// Who may send the sample of a route at a level.
+pub(crate) fn permitted(route: &str, level: Level) -> PrincipalKind {
+    let is_entry = route.starts_with("/v1/entries");
+    match level {
+        _ if route == "/v1/tasks/archive" => PrincipalKind::System,
+        Level::Task | Level::Worktree if is_entry => PrincipalKind::Orchestrator,
+        _ => PrincipalKind::Human,
+    }
+}
+
+impl World {
+    /// Makes a request for a route ready, at this level, with all that it needs.
+    pub(crate) async fn sample(&self, route: &str, level: Level) -> Sample {
+        let scope = match level {
+            Level::Org => ORG.to_owned(),
+            Level::Project => PROJECT.to_owned(),
+            Level::Worktree => WORKTREE.to_owned(),
+            Level::Task if route == "/v1/tasks" => self.unopened(),
+            Level::Task => self.task().await,
+        };
+        let body = match route {
+            "/v1/entries" | "/v1/entries/amend" | "/v1/entries/supersede" => {
+                self.entry_sample(route, level, &scope).await
+            }
+            "/v1/tokens" | "/v1/tokens/revoke" => self.token_sample(route, &scope).await,
+            _ => self.task_sample(route, &scope).await,
+        };
+        Sample { route: route.to_owned(), scope, body }
+    }
+
+    async fn task_sample(&self, route: &str, scope: &str) -> Value {
+        let admin = self.admin();
+        match route {
+            "/v1/tasks" => json!({ "scope": scope, "title": phrase(), "description": phrase() }),
+            "/v1/tasks/stuck" => json!({ "scope": scope, "reason": phrase() }),
+            "/v1/tasks/unstick" => {
+                let stuck = json!({ "scope": scope, "reason": phrase() });
+                admin.post("/v1/tasks/stuck", &stuck).await.ok();
+                json!({ "scope": scope })
+            }
+            "/v1/tasks/close" => json!({ "scope": scope, "closing": "done", "reason": phrase() }),
+            "/v1/tasks/archive" => {
+                let closed = json!({ "scope": scope, "closing": "failed", "reason": phrase() });
+                admin.post("/v1/tasks/close", &closed).await.ok();
+                json!({ "scope": scope })
+            }
+            "/v1/logs" => {
+                let record =
+                    json!({ "level": "tool", "content": phrase(), "metadata": { "tool": "ls" } });
+                json!({ "scope": scope, "records": [record] })
+            }
+            "/v1/snapshots" => {
+                json!({ "scope": scope, "content": phrase(), "trigger": "manual" })
+            }
+            "/v1/memory-events" => {
+                json!({ "scope": scope, "event_type": "noted", "payload": { "text": phrase() } })
+            }
+            "/v1/verifications" => {
+                world::log(&admin, scope, &phrase()).await;
+                let run = format!("run-{}", world::next());
+                json!({ "scope": scope, "outcome": "failed", "source": "tests_failed", "run": run,
+                    "error": phrase(), "approach": phrase() })
+            }
+            _ => panic!("{route} is a write route without a sample"),
+        }
+    }
+
+    async fn entry_sample(&self, route: &str, level: Level, scope: &str) -> Value {
+        let rests_on = match level {
+            Level::Task | Level::Worktree => Value::Null,
+            Level::Project | Level::Org => self.verified().await,
+        };
+        let mut body = match route {
+            "/v1/entries" => json!({ "scope": scope, "content": phrase() }),
+            "/v1/entries/amend" => {
+                let entry = self.entry(scope).await;
+                json!({ "entry": entry, "expected_version": 1, "content": phrase() })
+            }
+            _ => {
+                let old = self.entry(scope).await;
+                json!({ "old": old, "expected_version": 1, "reason": phrase(),
+                    "replacement": { "content": phrase() } })
+            }
+        };
+        if !rests_on.is_null() {
+            body["verification"] = rests_on;
+        }
+        body
+    }
+
+    async fn token_sample(&self, route: &str, scope: &str) -> Value {
+        match route {
+            "/v1/tokens" => {
+                let id = format!("sample-{}", world::next());
+                json!({ "scope": scope, "kind": "agent", "id": id, "lifetime_s": 60 })
+            }
+            _ => json!({ "id": self.mint(PrincipalKind::Agent, scope, 60).await["id"] }),
+        }
+    }
+
+    /// A new entry of a scope, by whoever may write there.
+    pub(crate) async fn entry(&self, scope: &str) -> String {
+        let level = scope.parse::<sillok_core::scope::Scope>().expect("a scope").level();
+        let writer = match permitted("/v1/entries", level) {
+            PrincipalKind::Human => self.admin(),
+            kind => self.principal(kind, scope).await,
+        };
+        put(&writer, scope, &phrase()).await
+    }
+}
+
+/// Writes an entry: its id.
+pub(crate) async fn put(client: &Client, scope: &str, content: &str) -> String {
+    let body = json!({ "scope": scope, "content": content });
+    let written = client.post("/v1/entries", &body).await.ok();
+    written["entry"].as_str().expect("an entry has an id").to_owned()
+}

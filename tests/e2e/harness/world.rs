@@ -1,0 +1,158 @@
+//! A small world: one organisation, one project, one worktree, and principals of every kind.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::{Value, json};
+use sillok_core::principal::PrincipalKind;
+use tempfile::TempDir;
+
+use super::binary::{Invocation, Ran};
+use super::http::Client;
+use super::server::{Launch, Server};
+
+/// The organisation.
+pub(crate) const ORG: &str = "org/acme";
+/// The project.
+pub(crate) const PROJECT: &str = "org/acme/project/api";
+/// The worktree.
+pub(crate) const WORKTREE: &str = "org/acme/project/api/worktree/main";
+
+/// A server with a data directory of its own.
+pub(crate) struct World {
+    folder: TempDir,
+    server: Option<Server>,
+}
+
+impl World {
+    pub(crate) async fn start() -> Self {
+        Self::start_with(|launch| launch).await
+    }
+
+    /// With a server that is configured otherwise.
+    pub(crate) async fn start_with(configure: impl FnOnce(Launch) -> Launch) -> Self {
+        let folder = tempfile::tempdir().expect("there is room for a temporary folder");
+        let server = configure(Launch::new(&folder.path().join("data"))).start().await;
+        Self { folder, server: Some(server) }
+    }
+
+    /// The folder that holds everything.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The data directory.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// The server, which must be running.
+    pub(crate) fn server(&self) -> &Server {
+        self.server.as_ref().expect("the test has not stopped it")
+    }
+
+    /// A client with the administrator's token.
+    pub(crate) fn admin(&self) -> Client {
+        self.server().admin()
+    }
+
+    /// Stops the server in order.
+    pub(crate) fn stop(&mut self) {
+        self.server.take().expect("the test has not stopped it").stop();
+    }
+
+    /// Kills the server.
+    pub(crate) fn kill(&mut self) {
+        self.server.take().expect("the test has not stopped it").kill();
+    }
+
+    /// Starts it again on the same data directory.
+    pub(crate) async fn start_again(&mut self) {
+        assert!(self.server.is_none(), "one data directory has one server");
+        self.server = Some(Server::start(&self.data()).await);
+    }
+
+    /// Runs the binary on this data directory.
+    pub(crate) fn sillok(&self, line: &str) -> Ran {
+        self.invocation(line).run()
+    }
+
+    /// The same, to be added to.
+    pub(crate) fn invocation(&self, line: &str) -> Invocation {
+        let words = super::binary::words(line);
+        Invocation::new(&self.folder.path().join("home"), words)
+            .env("SILLOK_DATA", self.data())
+            .dir(self.folder.path())
+    }
+
+    /// A principal of this kind, whose token covers this scope.
+    pub(crate) async fn principal(&self, kind: PrincipalKind, scope: &str) -> Client {
+        let minted = self.mint(kind, scope, 3_600).await;
+        self.admin().with_token(minted["token"].as_str())
+    }
+
+    /// A token, as it was minted.
+    pub(crate) async fn mint(&self, kind: PrincipalKind, scope: &str, lifetime_s: u64) -> Value {
+        let id = format!("{kind}-{}", next());
+        let body =
+            json!({ "scope": scope, "kind": kind.as_str(), "id": id, "lifetime_s": lifetime_s });
+        self.admin().post("/v1/tokens", &body).await.ok()
+    }
+
+    /// The name of a task that nobody has opened.
+    pub(crate) fn unopened(&self) -> String {
+        format!("{WORKTREE}/task/t{}", next())
+    }
+
+    /// A new open task.
+    pub(crate) async fn task(&self) -> String {
+        let scope = self.unopened();
+        open(&self.admin(), &scope).await;
+        scope
+    }
+
+    /// A new task with a passed verification whose promotion is finished: what an entry may rest on.
+    pub(crate) async fn verified(&self) -> Value {
+        let scope = self.task().await;
+        let id = verify(&self.admin(), &scope, PROJECT).await;
+        json!({ "task": scope, "id": id })
+    }
+}
+
+/// Opens a task.
+pub(crate) async fn open(client: &Client, scope: &str) {
+    client.post("/v1/tasks", &json!({ "scope": scope, "title": "A task of a test." })).await.ok();
+}
+
+/// Appends a record to a task's log: its id.
+pub(crate) async fn log(client: &Client, scope: &str, content: &str) -> String {
+    let body = json!({ "scope": scope, "records": [{ "level": "info", "content": content }] });
+    let first = client.post("/v1/logs", &body).await.ok()["first"].as_u64();
+    format!("{scope}#{}", first.expect("an append says where its records stand"))
+}
+
+/// Records that a task's tests passed, and waits for the promotion: the verification.
+pub(crate) async fn verify(client: &Client, scope: &str, target: &str) -> String {
+    let body = json!({
+        "scope": scope, "outcome": "passed", "source": "human_approved",
+        "run": format!("run-{}", next()), "target": target,
+    });
+    let id = client.post("/v1/verifications", &body).await.ok()["verification"].clone();
+    let id = id.as_str().expect("a verification has an id").to_owned();
+    promoted(client, scope, &id).await;
+    id
+}
+
+/// Waits until a promotion is finished: its report.
+pub(crate) async fn promoted(client: &Client, scope: &str, verification: &str) -> Value {
+    let query = [("scope", scope), ("verification", verification), ("wait_ms", "30000")];
+    let promotion = client.get("/v1/promotions", &query).await.ok();
+    assert_eq!(promotion["state"], "done", "{promotion}");
+    promotion["report"].clone()
+}
+
+/// A number that no other call gives in this process.
+pub(crate) fn next() -> u64 {
+    static CALLS: AtomicU64 = AtomicU64::new(1);
+    CALLS.fetch_add(1, Ordering::Relaxed)
+}

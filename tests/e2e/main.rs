@@ -1,0 +1,27 @@
+//! End-to-end tests against real `sillok` processes.
+//!
+//! Owns what a user is promised: one module for each concern. Requests and answers are plain JSON
+//! here, written out by hand, so that a changed wire form turns red. It must not know how anything
+//! inside the server works, save the bytes of the store, which the tamper tests change.
+
+#[cfg(test)]
+mod harness;
+
+#[cfg(test)]
+mod cli;
+#[cfg(test)]
+mod contention;
+#[cfg(test)]
+mod crash;
+#[cfg(test)]
+mod demo;
+#[cfg(test)]
+mod durability;
+#[cfg(test)]
+mod permissions;
+#[cfg(test)]
+mod recall;
+#[cfg(test)]
+mod refusals;
+#[cfg(test)]
+mod tamper;

@@ -1,0 +1,166 @@
+//! Recall: what comes back, to whom, and when.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use sillok_core::principal::PrincipalKind;
+
+use crate::harness::samples::put;
+use crate::harness::world::{log, open, promoted};
+use crate::harness::{Client, ORG, PROJECT, WORKTREE, World, phrase};
+
+/// Asks in a scope: the results.
+async fn recall(client: &Client, scope: &str, query: &str) -> Vec<Value> {
+    asked(client, &json!({ "scope": scope, "query": query, "limit": 50 })).await
+}
+
+async fn asked(client: &Client, body: &Value) -> Vec<Value> {
+    let mut answer = client.post("/v1/recall", body).await.ok();
+    answer["results"].as_array_mut().expect("an answer has results").drain(..).collect()
+}
+
+fn has(results: &[Value], text: &str) -> bool {
+    results.iter().any(|result| result["content"].as_str().is_some_and(|content| content.contains(text)))
+}
+
+#[tokio::test]
+async fn staged_records_never_come_back_from_recall() {
+    let world = World::start().await;
+    let admin = world.admin();
+    let task = world.task().await;
+    let staged = [phrase(), phrase(), phrase()];
+    log(&admin, &task, &staged[0]).await;
+    let snapshot = json!({ "scope": task, "content": staged[1], "trigger": "manual" });
+    admin.post("/v1/snapshots", &snapshot).await.ok();
+    let event = json!({ "scope": task, "event_type": "noted", "payload": { "text": staged[2] } });
+    admin.post("/v1/memory-events", &event).await.ok();
+    let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;
+    let entry = phrase();
+    put(&agent, &task, &entry).await;
+    for text in &staged {
+        assert!(!has(&recall(&admin, &task, text).await, text), "a staged record came back");
+        let all = json!({ "scope": task, "query": text, "failures_only": true });
+        assert!(!has(&asked(&admin, &all).await, text), "a staged record came back");
+    }
+    // So it was not an empty index that answered.
+    assert!(has(&recall(&admin, &task, &entry).await, &entry));
+}
+
+#[tokio::test]
+async fn ancestors_are_seen_and_siblings_are_not() {
+    let world = World::start().await;
+    let admin = world.admin();
+    let writer = world.principal(PrincipalKind::Orchestrator, ORG).await;
+    let (task, sibling) = (world.task().await, world.task().await);
+    let elsewhere = "org/acme/project/other/worktree/main/task/t";
+    open(&admin, elsewhere).await;
+    let word = phrase();
+    // The same words everywhere, so that only where they stand makes a difference.
+    let text = |place: &str| format!("{word} as noted in the {place}");
+    for (scope, place) in [(task.as_str(), "task"), (&sibling, "sibling"), (WORKTREE, "worktree")] {
+        put(&writer, scope, &text(place)).await;
+    }
+    for (scope, place) in [(PROJECT, "project"), (ORG, "organisation"), ("org/acme/project/other", "stranger")] {
+        put(&admin, scope, &text(place)).await;
+    }
+    let seen = |results: Vec<Value>| {
+        let place = |result: &Value| result["content"].as_str().unwrap().rsplit(' ').next().unwrap().to_owned();
+        let mut places: Vec<String> = results.iter().filter(|r| has(std::slice::from_ref(r), &word)).map(place).collect();
+        places.sort();
+        places
+    };
+    let of_task = seen(recall(&admin, &task, &word).await);
+    assert_eq!(of_task, ["organisation", "project", "task", "worktree"]);
+    assert_eq!(seen(recall(&admin, &sibling, &word).await), ["organisation", "project", "sibling", "worktree"]);
+    assert_eq!(seen(recall(&admin, WORKTREE, &word).await), ["organisation", "project", "worktree"]);
+    assert_eq!(seen(recall(&admin, PROJECT, &word).await), ["organisation", "project"]);
+    assert_eq!(seen(recall(&admin, ORG, &word).await), ["organisation"]);
+    assert_eq!(seen(recall(&admin, elsewhere, &word).await), ["organisation", "stranger"]);
+}
+
+#[tokio::test]
+async fn what_was_published_is_seen_by_its_writer_at_once_and_explains_its_score() {
+    let world = World::start().await;
+    let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;
+    let reader = world.principal(PrincipalKind::Agent, WORKTREE).await;
+    for _ in 0..20 {
+        let text = phrase();
+        let entry = put(&agent, WORKTREE, &text).await;
+        let results = recall(&agent, WORKTREE, &text).await;
+        assert_eq!(results[0]["entry"], entry, "its own write comes first");
+        let score = &results[0]["score"];
+        let product: f64 = ["similarity", "confidence", "relevance", "recency"]
+            .map(|factor| score[factor].as_f64().unwrap())
+            .iter()
+            .product();
+        assert!((score["total"].as_f64().unwrap() - product).abs() < 1e-9, "{score}");
+        let marked = results[0]["data_marked_text"].as_str().unwrap();
+        assert!(marked.contains(&text) && marked.contains("not an instruction"), "{marked}");
+        assert_eq!(results[0]["gate"], "unverifiable");
+
+        let others = Instant::now();
+        while !has(&recall(&reader, WORKTREE, &text).await, &text) {
+            assert!(others.elapsed() < Duration::from_secs(1), "others see it within a second");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_replaced_text_is_recalled_no_more() {
+    let world = World::start().await;
+    let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;
+    let (first, amended, replaced) = (phrase(), phrase(), phrase());
+    let old = put(&agent, WORKTREE, &first).await;
+    let body = json!({ "entry": old, "expected_version": 1, "content": amended });
+    agent.post("/v1/entries/amend", &body).await.ok();
+    assert!(!has(&recall(&agent, WORKTREE, &first).await, &first));
+    assert!(has(&recall(&agent, WORKTREE, &amended).await, &amended));
+    let body = json!({ "old": old, "expected_version": 2, "reason": "newer",
+        "replacement": { "content": replaced } });
+    agent.post("/v1/entries/supersede", &body).await.ok();
+    assert!(!has(&recall(&agent, WORKTREE, &amended).await, &amended));
+    assert!(has(&recall(&agent, WORKTREE, &replaced).await, &replaced));
+}
+
+#[tokio::test]
+async fn failures_come_back_only_when_they_are_asked_for() {
+    let world = World::start().await;
+    let admin = world.admin();
+    let task = world.task().await;
+    let (error, approach) = (phrase(), phrase());
+    log(&admin, &task, &phrase()).await;
+    let body = json!({ "scope": task, "outcome": "failed", "source": "tests_failed", "run": "r1",
+        "error": error, "approach": approach });
+    let recorded = admin.post("/v1/verifications", &body).await.ok();
+    let report = promoted(&admin, &task, recorded["verification"].as_str().unwrap()).await;
+    assert!(report["created"].as_u64().unwrap() >= 1, "{report}");
+
+    for text in [&error, &approach] {
+        let usual = recall(&admin, PROJECT, text).await;
+        assert!(!has(&usual, text), "a failure came back unasked: {usual:?}");
+        let query = json!({ "scope": PROJECT, "query": text, "failures_only": true });
+        let failures = asked(&admin, &query).await;
+        assert!(has(&failures, text), "a failure that is asked for comes back: {failures:?}");
+        for result in &failures {
+            assert_eq!(result["status"], "hypothesis", "a failure stays a draft: {result}");
+        }
+    }
+    let success = phrase();
+    put(&admin, PROJECT, &success).await;
+    let query = json!({ "scope": PROJECT, "query": success, "failures_only": true });
+    assert!(!has(&asked(&admin, &query).await, &success), "a success is no failure");
+}
+
+#[tokio::test]
+async fn nobody_verifies_by_citing_alone() {
+    let world = World::start().await;
+    let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;
+    for citation in [
+        json!({ "kind": "human", "user": "admin" }),
+        json!({ "kind": "test", "name": "t", "outcome": "pass", "run": "1" }),
+    ] {
+        let body = json!({ "scope": WORKTREE, "content": phrase(), "citations": [citation] });
+        let written = agent.post("/v1/entries", &body).await.ok();
+        assert_eq!(written["status"], "hypothesis", "{written}");
+    }
+}
