@@ -30,43 +30,123 @@ use crate::error::Error;
 use crate::workload::{now, pick, principal, submission};
 
 const SUBJECTS: [&str; 24] = [
-    "TimeDelta serialization", "the CSV reader", "the connection pool", "schema migration", "the retry queue",
-    "path normalisation", "the template cache", "unicode folding", "the rate limiter", "session expiry",
-    "the lock file", "float formatting", "the import resolver", "pagination", "webhook delivery",
-    "the test fixture", "log rotation", "timezone conversion", "the build cache", "signal handling",
-    "deep copy", "the query planner", "decimal rounding", "the plugin loader",
+    "TimeDelta serialization",
+    "the CSV reader",
+    "the connection pool",
+    "schema migration",
+    "the retry queue",
+    "path normalisation",
+    "the template cache",
+    "unicode folding",
+    "the rate limiter",
+    "session expiry",
+    "the lock file",
+    "float formatting",
+    "the import resolver",
+    "pagination",
+    "webhook delivery",
+    "the test fixture",
+    "log rotation",
+    "timezone conversion",
+    "the build cache",
+    "signal handling",
+    "deep copy",
+    "the query planner",
+    "decimal rounding",
+    "the plugin loader",
 ];
 const VERBS: [&str; 16] = [
-    "loses precision", "drops the last item", "returns early", "fails silently", "raises a type error",
-    "deadlocks", "leaks a handle", "ignores the default", "reads stale data", "truncates the value",
-    "reorders results", "skips validation", "doubles the request", "overflows", "hangs", "caches the error",
+    "loses precision",
+    "drops the last item",
+    "returns early",
+    "fails silently",
+    "raises a type error",
+    "deadlocks",
+    "leaks a handle",
+    "ignores the default",
+    "reads stale data",
+    "truncates the value",
+    "reorders results",
+    "skips validation",
+    "doubles the request",
+    "overflows",
+    "hangs",
+    "caches the error",
 ];
 const CONDITIONS: [&str; 20] = [
-    "when the input is empty", "under concurrent writers", "after a restart", "on Windows paths",
-    "with negative offsets", "for nested objects", "when milliseconds are requested", "in strict mode",
-    "with a custom encoder", "after the second retry", "for values above 2**53", "with an unset locale",
-    "if the header is missing", "behind a proxy", "during daylight saving changes", "with symlinked folders",
-    "on a read-only disk", "when two keys collide", "for generator arguments", "with trailing slashes",
+    "when the input is empty",
+    "under concurrent writers",
+    "after a restart",
+    "on Windows paths",
+    "with negative offsets",
+    "for nested objects",
+    "when milliseconds are requested",
+    "in strict mode",
+    "with a custom encoder",
+    "after the second retry",
+    "for values above 2**53",
+    "with an unset locale",
+    "if the header is missing",
+    "behind a proxy",
+    "during daylight saving changes",
+    "with symlinked folders",
+    "on a read-only disk",
+    "when two keys collide",
+    "for generator arguments",
+    "with trailing slashes",
 ];
 const CAUSES: [&str; 20] = [
-    "integer division in the base unit", "a shared mutable default", "an off-by-one in the slice",
-    "the missing await", "a swallowed exception", "the wrong comparison operator", "an unbounded buffer",
-    "a stale index", "rounding before scaling", "a missing lock", "the order of decorators",
-    "an implicit conversion to text", "the early return in the guard", "a reused iterator",
-    "a wrong default in the constructor", "the cached property", "a missing flush", "the inverted flag",
-    "an outdated dependency", "the greedy pattern",
+    "integer division in the base unit",
+    "a shared mutable default",
+    "an off-by-one in the slice",
+    "the missing await",
+    "a swallowed exception",
+    "the wrong comparison operator",
+    "an unbounded buffer",
+    "a stale index",
+    "rounding before scaling",
+    "a missing lock",
+    "the order of decorators",
+    "an implicit conversion to text",
+    "the early return in the guard",
+    "a reused iterator",
+    "a wrong default in the constructor",
+    "the cached property",
+    "a missing flush",
+    "the inverted flag",
+    "an outdated dependency",
+    "the greedy pattern",
 ];
 const REMEDIES: [&str; 16] = [
-    "divide as floats and round at the end", "copy the default on each call", "hold the lock over both steps",
-    "compare by value", "await the writer before closing", "raise instead of logging", "bound the queue",
-    "rebuild the index after the move", "pass the unit explicitly", "normalise before hashing",
-    "flush on exit", "sort by a stable key", "escape the separator", "pin the version", "parse once at the edge",
+    "divide as floats and round at the end",
+    "copy the default on each call",
+    "hold the lock over both steps",
+    "compare by value",
+    "await the writer before closing",
+    "raise instead of logging",
+    "bound the queue",
+    "rebuild the index after the move",
+    "pass the unit explicitly",
+    "normalise before hashing",
+    "flush on exit",
+    "sort by a stable key",
+    "escape the separator",
+    "pin the version",
+    "parse once at the edge",
     "keep the offset as an integer",
 ];
 /// How entries are spread over tables, by tenths.
 const TABLES: [Table; 10] = [
-    Table::Observations, Table::Observations, Table::Observations, Table::Observations, Table::Observations,
-    Table::Observations, Table::QaReports, Table::Patterns, Table::Gotchas, Table::Gotchas,
+    Table::Observations,
+    Table::Observations,
+    Table::Observations,
+    Table::Observations,
+    Table::Observations,
+    Table::Observations,
+    Table::QaReports,
+    Table::Patterns,
+    Table::Gotchas,
+    Table::Gotchas,
 ];
 
 /// The `number`-th text of a corpus: no two are equal.
@@ -77,7 +157,12 @@ pub(crate) fn text(rng: &mut ChaCha8Rng, number: u32) -> String {
         pick(rng, &VERBS),
         pick(rng, &CONDITIONS),
         pick(rng, &CAUSES),
-        pick(rng, &["parse", "load", "encode", "resolve", "merge", "render", "flush", "open"]),
+        pick(
+            rng,
+            &[
+                "parse", "load", "encode", "resolve", "merge", "render", "flush", "open"
+            ]
+        ),
         number,
         pick(rng, &REMEDIES),
         rng.next_u32() % 30,
@@ -88,13 +173,20 @@ pub(crate) fn text(rng: &mut ChaCha8Rng, number: u32) -> String {
 /// A question about the same things, in its own words.
 pub(crate) fn question(rng: &mut ChaCha8Rng) -> String {
     let (subject, verb) = (pick(rng, &SUBJECTS), pick(rng, &VERBS));
-    format!("why {subject} {verb} {}, caused by {}", pick(rng, &CONDITIONS), pick(rng, &CAUSES))
+    format!(
+        "why {subject} {verb} {}, caused by {}",
+        pick(rng, &CONDITIONS),
+        pick(rng, &CAUSES)
+    )
 }
 
 /// Publishes an entry with a text, as a person.
 pub(crate) fn put(text: &str, table: Table) -> Command {
     let user = principal(PrincipalKind::Human).actor.id;
-    let embedding = Embedding { space: HashEmbedder.space(), values: HashEmbedder::vector(text) };
+    let embedding = Embedding {
+        space: HashEmbedder.space(),
+        values: HashEmbedder::vector(text),
+    };
     Command::PutEntry {
         entry: Box::new(NewEntry {
             table,
@@ -115,7 +207,12 @@ pub(crate) fn put(text: &str, table: Table) -> Command {
 ///
 /// # Errors
 /// What the rules or the store answered.
-pub(crate) async fn write(store: &FjallStore, scope: &Scope, first: u32, entries: u32) -> Result<(), Error> {
+pub(crate) async fn write(
+    store: &FjallStore,
+    scope: &Scope,
+    first: u32,
+    entries: u32,
+) -> Result<(), Error> {
     let mut writer = Writer {
         place: Place::of(scope),
         person: principal(PrincipalKind::Human),
@@ -153,7 +250,13 @@ impl Writer {
         }
         let row = self.state.row();
         rows::write_scope(&mut txn, &self.place, row);
-        rows::write_outbox(&mut txn, &self.place, first, row.tip.seq, entries.into_iter().collect());
+        rows::write_outbox(
+            &mut txn,
+            &self.place,
+            first,
+            row.tip.seq,
+            entries.into_iter().collect(),
+        );
         txn.commit().await?;
         Ok(())
     }
@@ -167,14 +270,22 @@ impl Writer {
         let now = now();
         let decision = decide(&self.state, command, &Facts::default(), &self.rules, now)?;
         let actor = &self.person.actor;
-        let origin = Origin { actor: actor.clone(), command: command.id, epoch: Epoch(1) };
+        let origin = Origin {
+            actor: actor.clone(),
+            command: command.id,
+            epoch: Epoch(1),
+        };
         for body in &decision.bodies {
             let mut salt = [0; 16];
             self.rng.fill_bytes(&mut salt);
             let mut tip = self.state.row().tip;
             let event = seal(&mut tip, body, &origin, now, salt);
             rows::write_event(txn, &self.place, tip.seq, &event);
-            let at = Stamped { seq: tip.seq, time: tip.time, actor: actor.clone() };
+            let at = Stamped {
+                seq: tip.seq,
+                time: tip.time,
+                actor: actor.clone(),
+            };
             for change in self.state.apply(body, &at) {
                 if let Change::Head(head) = &change {
                     entries.insert(head.id);
@@ -184,8 +295,15 @@ impl Writer {
             self.state.advance(tip);
         }
         let tip = self.state.row().tip;
-        let answer = Answer { seq: tip.seq, time: tip.time, result: decision.result };
-        let record = CommandRecord::Applied { digest: command.command.digest(), answer };
+        let answer = Answer {
+            seq: tip.seq,
+            time: tip.time,
+            result: decision.result,
+        };
+        let record = CommandRecord::Applied {
+            digest: command.command.digest(),
+            answer,
+        };
         rows::write_command(txn, &self.place, actor, command.id, &record);
         Ok(())
     }

@@ -18,7 +18,10 @@ const BLOCK_BYTES: usize = 4_096;
 /// What the file system answered.
 pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
     let folder = folder()?;
-    let mut file = OpenOptions::new().create_new(true).append(true).open(folder.path().join("blocks"))?;
+    let mut file = OpenOptions::new()
+        .create_new(true)
+        .append(true)
+        .open(folder.path().join("blocks"))?;
     let block = [0x5a; BLOCK_BYTES];
     let mut latency = histogram();
     let began = Instant::now();

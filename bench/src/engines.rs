@@ -10,7 +10,7 @@ use sillok_actors::{Node, NodeConfig, Ports};
 use sillok_builtin::{ExactIndex, HashEmbedder, RuleCognifier};
 use sillok_core::ports::VectorIndex;
 use sillok_core::slot::{SLOT_HASH, SLOTS};
-use crate::system::{SystemClock, rng_factory};
+use sillok_server::system::{SystemClock, rng_factory};
 use sillok_store::{FjallConfig, FjallStore, Layout};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -29,7 +29,9 @@ const EXIT_STORE_FAILED: i32 = 70;
 /// # Errors
 /// What the file system answered.
 pub(crate) fn folder() -> Result<TempDir, Error> {
-    let named = std::env::var_os(FOLDER_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let named = std::env::var_os(FOLDER_VARIABLE)
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from);
     let parent = match named {
         Some(named) => named,
         None => std::env::current_exe()?.with_file_name("sillok-bench-data"),
@@ -43,7 +45,9 @@ pub(crate) fn folder() -> Result<TempDir, Error> {
 /// # Errors
 /// What the operating system answered.
 pub(crate) fn runtime() -> Result<Runtime, Error> {
-    Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
+    Ok(tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?)
 }
 
 /// A store in a folder, as a server opens it.
@@ -57,7 +61,11 @@ pub(crate) fn open_store(path: &Path) -> Result<FjallStore, Error> {
         slot_hash: SLOT_HASH.to_owned(),
     };
     let end_process = |_reason: &str| std::process::exit(EXIT_STORE_FAILED);
-    Ok(FjallStore::open(&FjallConfig::new(path, layout, Arc::new(end_process)))?)
+    Ok(FjallStore::open(&FjallConfig::new(
+        path,
+        layout,
+        Arc::new(end_process),
+    ))?)
 }
 
 /// What fills the ports around an index.

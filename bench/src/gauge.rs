@@ -23,7 +23,8 @@ const OVER: u8 = 2;
 
 /// Latencies in microseconds.
 pub(crate) fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, LATENCY_US_MAX, 2).expect("the bounds are in order, two digits are few")
+    Histogram::new_with_bounds(1, LATENCY_US_MAX, 2)
+        .expect("the bounds are in order, two digits are few")
 }
 
 /// Microseconds since `started`.
@@ -79,13 +80,18 @@ impl Gauge {
             return;
         }
         self.records.fetch_add(records, Ordering::Relaxed);
-        let mut latency = self.latencies[lane].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut latency = self.latencies[lane]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         latency.saturating_record(elapsed_us(sent));
     }
 
     /// Ends the load: the figures would mean nothing.
     pub(crate) fn fail(&self, error: impl Into<Error>) {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error.into());
+        self.failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert(error.into());
         self.phase.store(OVER, Ordering::Relaxed);
     }
 
@@ -96,25 +102,40 @@ impl Gauge {
     pub(crate) fn measure(&self, window: Window) -> Result<Measured, Error> {
         self.wait(window.warm);
         let began = Instant::now();
-        let counts = self.phase.compare_exchange(WARMING, COUNTING, Ordering::Relaxed, Ordering::Relaxed);
+        let counts =
+            self.phase
+                .compare_exchange(WARMING, COUNTING, Ordering::Relaxed, Ordering::Relaxed);
         if counts.is_ok() {
             self.wait(window.measured);
         }
         self.phase.store(OVER, Ordering::Relaxed);
         let elapsed = began.elapsed();
-        if let Some(error) = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(error) = self
+            .failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+        {
             return Err(error);
         }
         let mut latency = histogram();
         for lane in &self.latencies {
             let lane = lane.lock().unwrap_or_else(PoisonError::into_inner);
-            latency.add(&*lane).expect("all histograms have the same bounds");
+            latency
+                .add(&*lane)
+                .expect("all histograms have the same bounds");
         }
         let records = self.records.load(Ordering::Relaxed);
         if records == 0 {
-            return Err(Error::Wrong("nothing was acknowledged within the window".to_owned()));
+            return Err(Error::Wrong(
+                "nothing was acknowledged within the window".to_owned(),
+            ));
         }
-        Ok(Measured { records, elapsed, latency })
+        Ok(Measured {
+            records,
+            elapsed,
+            latency,
+        })
     }
 
     fn wait(&self, span: Duration) {

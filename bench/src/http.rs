@@ -43,7 +43,10 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
             let folder = folder()?;
             let server = ServerProcess::start(folder.path())?;
             let measured = load(&server, &texts, clients, records, scale.window)?;
-            let row = Row::rate(format!("HTTP: {clients} clients, {records} records a call"), &measured);
+            let row = Row::rate(
+                format!("HTTP: {clients} clients, {records} records a call"),
+                &measured,
+            );
             let floor = match records {
                 MANY => Some(MANY_RECORDS_PER_S),
                 _ if clients == scale.wide => Some(SINGLE_RECORDS_PER_S),
@@ -55,7 +58,11 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
             });
             if records == MANY && clients == scale.wide {
                 let resident = status_bytes(&server.id().to_string(), "VmRSS:")?;
-                report.add(Row::new("HTTP: resident size of that server", resident as f64 / 1e6, "MB"));
+                report.add(Row::new(
+                    "HTTP: resident size of that server",
+                    resident as f64 / 1e6,
+                    "MB",
+                ));
             }
         }
     }
@@ -99,9 +106,16 @@ async fn call_on(
 ) -> Result<(), Error> {
     let mut connection = Connection::open(address).await?;
     let scope = task(lane);
-    let body = format!(r#"{{"scope":"{scope}","title":"Measure","description":"Append records."}}"#);
-    connection.call(&mut Request::post("/v1/tasks", address, token, &body)).await?;
-    let calls = if records == 1 { CALLS_SINGLE } else { CALLS_MANY };
+    let body =
+        format!(r#"{{"scope":"{scope}","title":"Measure","description":"Append records."}}"#);
+    connection
+        .call(&mut Request::post("/v1/tasks", address, token, &body))
+        .await?;
+    let calls = if records == 1 {
+        CALLS_SINGLE
+    } else {
+        CALLS_MANY
+    };
     let mut requests: Vec<Request> = (0..calls)
         .map(|call| {
             let first = (lane * calls + call) * records;
@@ -147,6 +161,10 @@ mod tests {
         let body: serde_json::Value = serde_json::from_str(&body).unwrap();
         let records = body["records"].as_array().unwrap();
         assert_eq!(records.len(), 5);
-        assert!(records.iter().all(|record| record["content"].as_str().unwrap().len() == RECORD_BYTES));
+        assert!(
+            records
+                .iter()
+                .all(|record| record["content"].as_str().unwrap().len() == RECORD_BYTES)
+        );
     }
 }

@@ -19,7 +19,6 @@ mod scope_actors;
 mod scopes;
 mod sqlite;
 mod store_alone;
-mod system;
 mod workload;
 
 use std::io::Write;
@@ -46,9 +45,17 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<ExitCode, Error> {
-    let scale = if args.quick { Scale::QUICK } else { Scale::FULL };
+    let scale = if args.quick {
+        Scale::QUICK
+    } else {
+        Scale::FULL
+    };
     let mut report = Report::new(!args.quick);
-    let items: &[Item] = if args.only.is_empty() { &Item::ALL } else { &args.only };
+    let items: &[Item] = if args.only.is_empty() {
+        &Item::ALL
+    } else {
+        &args.only
+    };
     for item in items {
         // Progress belongs to whoever watches; the table comes at the end.
         let _ = writeln!(std::io::stderr(), "measuring: {}", item.what());
@@ -71,16 +78,24 @@ fn run(args: &Args) -> Result<ExitCode, Error> {
     } else {
         report.print(&mut out)?;
     }
-    Ok(if report.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if report.holds() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 /// What the item that started this process reads from its standard output.
 fn run_child(child: &Child) -> Result<ExitCode, Error> {
     let document = match child {
-        Child::ChildRecords { records, folder } => serde_json::to_value(memory::child(*records, folder)?)?,
-        Child::ChildScopes { scopes, probes, folder } => {
-            serde_json::to_value(scopes::child(*scopes, *probes, folder)?)?
+        Child::ChildRecords { records, folder } => {
+            serde_json::to_value(memory::child(*records, folder)?)?
         }
+        Child::ChildScopes {
+            scopes,
+            probes,
+            folder,
+        } => serde_json::to_value(scopes::child(*scopes, *probes, folder)?)?,
     };
     writeln!(std::io::stdout(), "{document}")?;
     Ok(ExitCode::SUCCESS)

@@ -48,13 +48,26 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
     let records = scale.memory_records;
     let grown: Grown = fresh_process(&["child-records", &records.to_string()], folder.path())?;
     if grown.records != records {
-        return Err(Error::Wrong(format!("{} of {records} records were acknowledged", grown.records)));
+        return Err(Error::Wrong(format!(
+            "{} of {records} records were acknowledged",
+            grown.records
+        )));
     }
     let mb = |bytes: u64| bytes as f64 / 1e6;
     let what = format!("memory: resident after {records} records");
-    report.add(Row::new(what, mb(grown.resident_bytes), "MB").with_floor(Floor::AtMost(RESIDENT_MB_MAX)));
-    report.add(Row::new("memory: peak on the way there", mb(grown.peak_bytes), "MB"));
-    report.add(Row::new("memory: rate on the way there", grown.records as f64 / grown.seconds, "records/s"));
+    report.add(
+        Row::new(what, mb(grown.resident_bytes), "MB").with_floor(Floor::AtMost(RESIDENT_MB_MAX)),
+    );
+    report.add(Row::new(
+        "memory: peak on the way there",
+        mb(grown.peak_bytes),
+        "MB",
+    ));
+    report.add(Row::new(
+        "memory: rate on the way there",
+        grown.records as f64 / grown.seconds,
+        "records/s",
+    ));
     Ok(())
 }
 
@@ -62,7 +75,10 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
 ///
 /// # Errors
 /// When it does not end well, or prints something else.
-pub(crate) fn fresh_process<T: DeserializeOwned>(arguments: &[&str], folder: &Path) -> Result<T, Error> {
+pub(crate) fn fresh_process<T: DeserializeOwned>(
+    arguments: &[&str],
+    folder: &Path,
+) -> Result<T, Error> {
     let program = std::env::current_exe()?;
     let output = Command::new(&program)
         .args(arguments)
@@ -71,7 +87,10 @@ pub(crate) fn fresh_process<T: DeserializeOwned>(arguments: &[&str], folder: &Pa
         .stderr(Stdio::inherit())
         .output()?;
     if !output.status.success() {
-        return Err(Error::Process { program, why: format!("ended with {}", output.status) });
+        return Err(Error::Process {
+            program,
+            why: format!("ended with {}", output.status),
+        });
     }
     Ok(serde_json::from_slice(&output.stdout)?)
 }
@@ -100,7 +119,8 @@ pub(crate) fn child(records: u64, folder: &Path) -> Result<Grown, Error> {
                 let share = records / lanes + u64::from((index as u64) < records % lanes);
                 submitters.push(tokio::spawn(async move {
                     for (_, text) in (0..share).zip(index * 31..) {
-                        node.submit(submission(&scope, &agent, append(texts.get(text)))).await?;
+                        node.submit(submission(&scope, &agent, append(texts.get(text))))
+                            .await?;
                     }
                     Ok::<u64, sillok_core::Error>(share)
                 }));
@@ -108,7 +128,9 @@ pub(crate) fn child(records: u64, folder: &Path) -> Result<Grown, Error> {
         }
         let mut acknowledged = 0;
         for submitter in submitters {
-            let joined = submitter.await.map_err(|panic| Error::Wrong(panic.to_string()))?;
+            let joined = submitter
+                .await
+                .map_err(|panic| Error::Wrong(panic.to_string()))?;
             acknowledged += joined?;
         }
         let grown = Grown {
@@ -129,7 +151,14 @@ pub(crate) fn child(records: u64, folder: &Path) -> Result<Grown, Error> {
 pub(crate) fn status_bytes(process: &str, field: &str) -> Result<u64, Error> {
     let path = PathBuf::from("/proc").join(process).join("status");
     let text = std::fs::read_to_string(&path)?;
-    let kib = text.lines().find_map(|line| line.strip_prefix(field)?.trim().strip_suffix("kB")?.trim().parse().ok());
+    let kib = text.lines().find_map(|line| {
+        line.strip_prefix(field)?
+            .trim()
+            .strip_suffix("kB")?
+            .trim()
+            .parse()
+            .ok()
+    });
     let kib: u64 = kib.ok_or_else(|| Error::Wrong(format!("{} has no {field}", path.display())))?;
     Ok(kib * 1_024)
 }

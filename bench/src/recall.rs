@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use sillok_actors::reads::{RecallAnswer, RecallQuery, Reader};
+use sillok_actors::reads::{Reader, RecallAnswer, RecallQuery};
 use sillok_actors::{Node, NodeConfig};
 use sillok_builtin::HashEmbedder;
 use sillok_core::command::AnswerBody;
@@ -65,14 +65,27 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
     let ms = |us: u64| us as f64 / 1_000.0;
     let what = format!("recall: preparing {} entries, with indexing", scale.entries);
     report.add(Row::new(what, prepared.as_secs_f64(), "s"));
-    let row = Row::new("recall: p50", ms(recalls.value_at_quantile(0.5)), "ms").with_latency(&recalls);
+    let row =
+        Row::new("recall: p50", ms(recalls.value_at_quantile(0.5)), "ms").with_latency(&recalls);
     report.add(row.with_floor(Floor::AtMost(P50_MS_MAX)));
-    let row = Row::new("recall: p99", ms(recalls.value_at_quantile(0.99)), "ms").with_latency(&recalls);
+    let row =
+        Row::new("recall: p99", ms(recalls.value_at_quantile(0.99)), "ms").with_latency(&recalls);
     report.add(row.with_floor(Floor::AtMost(P99_MS_MAX)));
-    let row = Row::new("publish: one after the other, p50", ms(published.acknowledged.value_at_quantile(0.5)), "ms");
+    let row = Row::new(
+        "publish: one after the other, p50",
+        ms(published.acknowledged.value_at_quantile(0.5)),
+        "ms",
+    );
     report.add(row.with_latency(&published.acknowledged));
-    let row = Row::new("publish: visible to others, worst", ms(published.visible.max()), "ms");
-    report.add(row.with_latency(&published.visible).with_floor(Floor::AtMost(VISIBLE_MS_MAX)));
+    let row = Row::new(
+        "publish: visible to others, worst",
+        ms(published.visible.max()),
+        "ms",
+    );
+    report.add(
+        row.with_latency(&published.visible)
+            .with_floor(Floor::AtMost(VISIBLE_MS_MAX)),
+    );
     Ok(())
 }
 
@@ -86,18 +99,31 @@ fn project() -> Scope {
 }
 
 /// A node on a store with that many entries that a question sees, all of them stored and indexed.
-async fn start(path: &Path, index: &Arc<LanceIndex>, entries: u32) -> Result<Node<FjallStore>, Error> {
+async fn start(
+    path: &Path,
+    index: &Arc<LanceIndex>,
+    entries: u32,
+) -> Result<Node<FjallStore>, Error> {
     let store = open_store(path)?;
     let organisation = entries / 5;
     corpus::write(&store, &project(), 0, entries - organisation).await?;
-    corpus::write(&store, &scope("org/bench"), entries - organisation, organisation).await?;
+    corpus::write(
+        &store,
+        &scope("org/bench"),
+        entries - organisation,
+        organisation,
+    )
+    .await?;
     let foreign = entries / 20;
     corpus::write(&store, &scope("org/bench/project/other"), entries, foreign).await?;
     let ports = ports(Arc::clone(index) as Arc<dyn VectorIndex>);
     let node = Node::start(store, ports, NodeConfig::default()).await?;
     let stats = index.stats().await?;
     if stats.stored != u64::from(entries + foreign) {
-        return Err(Error::Wrong(format!("{} entries are stored in the index, of {entries} + {foreign}", stats.stored)));
+        return Err(Error::Wrong(format!(
+            "{} entries are stored in the index, of {entries} + {foreign}",
+            stats.stored
+        )));
     }
     index.optimise().await?;
     Ok(node)
@@ -141,12 +167,22 @@ fn check(answer: &RecallAnswer, tables: &[Table]) -> Result<(), Error> {
     let fits = |table: Table| tables.is_empty() || tables.contains(&table);
     let good = answer.by_meaning
         && answer.results.len() == RESULTS
-        && answer.results.iter().all(|result| seen.contains(&result.head.scope) && fits(result.head.table));
+        && answer
+            .results
+            .iter()
+            .all(|result| seen.contains(&result.head.scope) && fits(result.head.table));
     if good {
         return Ok(());
     }
-    let scopes: Vec<String> = answer.results.iter().map(|result| result.head.scope.to_string()).collect();
-    Err(Error::Wrong(format!("a recall answered from {scopes:?}, by meaning: {}", answer.by_meaning)))
+    let scopes: Vec<String> = answer
+        .results
+        .iter()
+        .map(|result| result.head.scope.to_string())
+        .collect();
+    Err(Error::Wrong(format!(
+        "a recall answered from {scopes:?}, by meaning: {}",
+        answer.by_meaning
+    )))
 }
 
 /// What publishing took.
@@ -160,7 +196,10 @@ struct Published {
 async fn publishes(node: &Node<FjallStore>, publishes: u32) -> Result<Published, Error> {
     let person = principal(PrincipalKind::Human);
     let mut rng = ChaCha8Rng::seed_from_u64(2);
-    let mut published = Published { acknowledged: histogram(), visible: histogram() };
+    let mut published = Published {
+        acknowledged: histogram(),
+        visible: histogram(),
+    };
     for number in FIRST_PUBLISHED..FIRST_PUBLISHED + publishes {
         let text = corpus::text(&mut rng, number);
         let command = submission(&project(), &person, corpus::put(&text, Table::Gotchas));
@@ -168,15 +207,27 @@ async fn publishes(node: &Node<FjallStore>, publishes: u32) -> Result<Published,
         let answer = node.submit(command).await?;
         published.acknowledged.saturating_record(elapsed_us(sent));
         let AnswerBody::Entry { id, .. } = answer.result else {
-            return Err(Error::Wrong(format!("a publish was answered with {:?}", answer.result)));
+            return Err(Error::Wrong(format!(
+                "a publish was answered with {:?}",
+                answer.result
+            )));
         };
         let acknowledged = Instant::now();
-        let other = tokio::spawn(wait_until_visible(node.reader().clone(), text.clone(), id, acknowledged));
+        let other = tokio::spawn(wait_until_visible(
+            node.reader().clone(),
+            text.clone(),
+            id,
+            acknowledged,
+        ));
         if !finds(node.reader(), text, id).await? {
             return Err(Error::Wrong(format!("the writer of {id} does not find it")));
         }
-        let visible = other.await.map_err(|panic| Error::Wrong(panic.to_string()))??;
-        published.visible.saturating_record(u64::try_from(visible.as_micros()).unwrap_or(u64::MAX));
+        let visible = other
+            .await
+            .map_err(|panic| Error::Wrong(panic.to_string()))??;
+        published
+            .visible
+            .saturating_record(u64::try_from(visible.as_micros()).unwrap_or(u64::MAX));
     }
     Ok(published)
 }
@@ -194,7 +245,9 @@ async fn wait_until_visible(
 ) -> Result<Duration, Error> {
     while !finds(&reader, text.clone(), id).await? {
         if since.elapsed() > LOST {
-            return Err(Error::Wrong(format!("{id} was acknowledged and is not found")));
+            return Err(Error::Wrong(format!(
+                "{id} was acknowledged and is not found"
+            )));
         }
     }
     Ok(since.elapsed())

@@ -34,8 +34,18 @@ pub(crate) enum Floor {
 /// Shares that a row must reach of another one.
 const COMPARISONS: [(Key, f64, Key, &str); 3] = [
     (Key::Actors, 0.5, Key::Store, "actors over the store alone"),
-    (Key::Actors, 4.0, Key::SqliteContending, "actors over SQLite, contending"),
-    (Key::Actors, 0.8, Key::SqliteQueued, "actors over SQLite, queued"),
+    (
+        Key::Actors,
+        4.0,
+        Key::SqliteContending,
+        "actors over SQLite, contending",
+    ),
+    (
+        Key::Actors,
+        0.8,
+        Key::SqliteQueued,
+        "actors over SQLite, queued",
+    ),
 ];
 
 /// One line of the table.
@@ -52,7 +62,13 @@ pub(crate) struct Row {
 impl Row {
     /// A figure.
     pub(crate) fn new(what: impl Into<String>, figure: f64, unit: &'static str) -> Self {
-        Self { what: what.into(), figure, unit, floor: None, latency_us: None }
+        Self {
+            what: what.into(),
+            figure,
+            unit,
+            floor: None,
+            latency_us: None,
+        }
     }
 
     /// Records in a second, with the latency of their acknowledgement.
@@ -62,7 +78,10 @@ impl Row {
 
     /// With the latency of the acknowledgement.
     pub(crate) fn with_latency(mut self, latency: &Histogram<u64>) -> Self {
-        self.latency_us = Some((latency.value_at_quantile(0.5), latency.value_at_quantile(0.99)));
+        self.latency_us = Some((
+            latency.value_at_quantile(0.5),
+            latency.value_at_quantile(0.99),
+        ));
         self
     }
 
@@ -95,13 +114,25 @@ pub(crate) struct Report {
 impl Report {
     /// An empty one. Without floors, every figure is good.
     pub(crate) const fn new(floors_count: bool) -> Self {
-        Self { rows: Vec::new(), keyed: Vec::new(), floors_count }
+        Self {
+            rows: Vec::new(),
+            keyed: Vec::new(),
+            floors_count,
+        }
     }
 
     /// Adds a line.
     pub(crate) fn add(&mut self, row: Row) {
-        assert!(row.figure.is_finite() && row.figure >= 0.0, "{}: a figure is a number", row.what);
-        self.rows.push(if self.floors_count { row } else { Row { floor: None, ..row } });
+        assert!(
+            row.figure.is_finite() && row.figure >= 0.0,
+            "{}: a figure is a number",
+            row.what
+        );
+        self.rows.push(if self.floors_count {
+            row
+        } else {
+            Row { floor: None, ..row }
+        });
     }
 
     /// Adds a line that others are compared with.
@@ -120,7 +151,10 @@ impl Report {
     }
 
     fn figure(&self, wanted: Key) -> Option<f64> {
-        self.keyed.iter().find(|(key, _)| *key == wanted).map(|(_, figure)| *figure)
+        self.keyed
+            .iter()
+            .find(|(key, _)| *key == wanted)
+            .map(|(_, figure)| *figure)
     }
 
     /// Whether every floor holds.
@@ -133,7 +167,12 @@ impl Report {
     /// # Errors
     /// When nobody reads it.
     pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        let width = self.rows.iter().map(|row| row.what.chars().count()).max().unwrap_or(0);
+        let width = self
+            .rows
+            .iter()
+            .map(|row| row.what.chars().count())
+            .max()
+            .unwrap_or(0);
         writeln!(
             out,
             "{:<width$}  {:>12} {:<10} {:>12} {:>7} {:>10} {:>10}",
@@ -144,9 +183,13 @@ impl Report {
                 Floor::AtLeast(floor) => format!(">= {}", number(floor)),
                 Floor::AtMost(floor) => format!("<= {}", number(floor)),
             });
-            let ratio = row.ratio().map_or(String::new(), |ratio| format!("{ratio:.2}"));
+            let ratio = row
+                .ratio()
+                .map_or(String::new(), |ratio| format!("{ratio:.2}"));
             let ms = |us: u64| format!("{:.3}", us as f64 / 1_000.0);
-            let (p50, p99) = row.latency_us.map_or_else(Default::default, |(p50, p99)| (ms(p50), ms(p99)));
+            let (p50, p99) = row
+                .latency_us
+                .map_or_else(Default::default, |(p50, p99)| (ms(p50), ms(p99)));
             let verdict = if row.holds() { "" } else { "  MISSED" };
             let line = format!(
                 "{:<width$}  {:>12} {:<10} {floor:>12} {ratio:>7} {p50:>10} {p99:>10}{verdict}",
@@ -242,7 +285,10 @@ mod tests {
         let mut text = Vec::new();
         report.print(&mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
-        assert!(text.contains("1 234 567 ms") && text.contains("MISSED"), "{text}");
+        assert!(
+            text.contains("1 234 567 ms") && text.contains("MISSED"),
+            "{text}"
+        );
         assert_eq!(report.document()["holds"], false);
         assert_eq!(report.document()["rows"][0]["at_most"], 10.0);
     }

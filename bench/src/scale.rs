@@ -37,7 +37,10 @@ pub(crate) struct Scale {
 impl Scale {
     /// What the floors are stated for.
     pub(crate) const FULL: Self = Self {
-        window: Window { warm: Duration::from_secs(2), measured: Duration::from_secs(10) },
+        window: Window {
+            warm: Duration::from_secs(2),
+            measured: Duration::from_secs(10),
+        },
         wide: 50,
         memory_records: 1_000_000,
         scopes: 100_000,
@@ -49,7 +52,10 @@ impl Scale {
 
     /// A few seconds in all.
     pub(crate) const QUICK: Self = Self {
-        window: Window { warm: Duration::from_millis(50), measured: Duration::from_millis(250) },
+        window: Window {
+            warm: Duration::from_millis(50),
+            measured: Duration::from_millis(250),
+        },
         wide: 8,
         memory_records: 2_000,
         scopes: 300,

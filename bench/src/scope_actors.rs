@@ -45,7 +45,12 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
 }
 
 /// What was measured, and how many commands a batch had.
-fn load(runtime: &Runtime, folder: &Path, scopes: usize, scale: &Scale) -> Result<(Measured, f64), Error> {
+fn load(
+    runtime: &Runtime,
+    folder: &Path,
+    scopes: usize,
+    scale: &Scale,
+) -> Result<(Measured, f64), Error> {
     let node = runtime.block_on(start_node(folder, NodeConfig::default()))?;
     let gauge = Arc::new(Gauge::new(scopes));
     let texts = Arc::new(Texts::new());
@@ -54,7 +59,12 @@ fn load(runtime: &Runtime, folder: &Path, scopes: usize, scale: &Scale) -> Resul
         let scope = task(lane);
         runtime.block_on(node.submit(submission(&scope, &agent(), open_task())))?;
         for number in 0..SUBMITTERS {
-            let (node, gauge, texts, scope) = (node.clone(), Arc::clone(&gauge), Arc::clone(&texts), scope.clone());
+            let (node, gauge, texts, scope) = (
+                node.clone(),
+                Arc::clone(&gauge),
+                Arc::clone(&texts),
+                scope.clone(),
+            );
             let first = (lane * SUBMITTERS + number) * 31;
             submitters.push(runtime.spawn(async move {
                 if let Err(error) = submit_on(&node, &gauge, &texts, lane, &scope, first).await {
@@ -67,7 +77,10 @@ fn load(runtime: &Runtime, folder: &Path, scopes: usize, scale: &Scale) -> Resul
     runtime.block_on(futures::future::join_all(submitters));
     let metrics = node.metrics();
     runtime.block_on(node.shutdown());
-    Ok((measured, metrics.commands as f64 / metrics.batches.max(1) as f64))
+    Ok((
+        measured,
+        metrics.commands as f64 / metrics.batches.max(1) as f64,
+    ))
 }
 
 fn agent() -> Principal {

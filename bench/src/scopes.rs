@@ -65,15 +65,33 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
     let (scopes, probes) = (scale.scopes.to_string(), scale.activations.to_string());
     let touched: Touched = fresh_process(&["child-scopes", &scopes, &probes], folder.path())?;
     if touched.live < u64::from(scale.scopes) {
-        return Err(Error::Wrong(format!("{} of {scopes} actors are live", touched.live)));
+        return Err(Error::Wrong(format!(
+            "{} of {scopes} actors are live",
+            touched.live
+        )));
     }
     let each_kb = touched.grown_bytes as f64 / touched.live as f64 / 1_000.0;
     let p99_ms = touched.activation_p99_us as f64 / 1_000.0;
-    let row = Row::new("scopes: touched, all actors live", touched.scopes as f64, "scopes");
+    let row = Row::new(
+        "scopes: touched, all actors live",
+        touched.scopes as f64,
+        "scopes",
+    );
     report.add(row.with_floor(Floor::AtLeast(f64::from(scale.scopes))));
-    report.add(Row::new("scopes: first touch", touched.scopes as f64 / touched.seconds, "scopes/s"));
-    report.add(Row::new("scopes: memory of an idle actor", each_kb, "kB").with_floor(Floor::AtMost(ACTOR_KB_MAX)));
-    report.add(Row::new("scopes: activation p50", touched.activation_p50_us as f64 / 1_000.0, "ms"));
+    report.add(Row::new(
+        "scopes: first touch",
+        touched.scopes as f64 / touched.seconds,
+        "scopes/s",
+    ));
+    report.add(
+        Row::new("scopes: memory of an idle actor", each_kb, "kB")
+            .with_floor(Floor::AtMost(ACTOR_KB_MAX)),
+    );
+    report.add(Row::new(
+        "scopes: activation p50",
+        touched.activation_p50_us as f64 / 1_000.0,
+        "ms",
+    ));
     let row = Row::new("scopes: activation p99", p99_ms, "ms");
     report.add(row.with_floor(Floor::AtMost(ACTIVATION_P99_MS_MAX)));
     Ok(())
@@ -86,7 +104,10 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
 pub(crate) fn child(scopes: u32, probes: u32, folder: &Path) -> Result<Touched, Error> {
     runtime()?.block_on(async {
         let store = open_store(folder)?;
-        let config = NodeConfig { passivate_after_ms: NEVER_MS, ..NodeConfig::default() };
+        let config = NodeConfig {
+            passivate_after_ms: NEVER_MS,
+            ..NodeConfig::default()
+        };
         let node = start(&store, config).await?;
         fill(&node, u64::from(scopes) * FILL_PER_SCOPE).await?;
         let live_before = node.metrics().active_scopes;
@@ -117,14 +138,19 @@ async fn start(store: &FjallStore, config: NodeConfig) -> Result<Node<FjallStore
 }
 
 fn touched_scope(number: u32) -> Scope {
-    scope(&format!("org/bench/project/w{}/worktree/main/task/t{number}", number % 1_000))
+    scope(&format!(
+        "org/bench/project/w{}/worktree/main/task/t{number}",
+        number % 1_000
+    ))
 }
 
 /// Fills the store's buffers through one scope.
 async fn fill(node: &Node<FjallStore>, records: u64) -> Result<(), Error> {
     let (scope, agent, texts) = (task(0), principal(PrincipalKind::Agent), Texts::new());
     node.submit(submission(&scope, &agent, open_task())).await?;
-    let appends = (0..records).zip(0..).map(|(_, number)| node.submit(submission(&scope, &agent, append(texts.get(number)))));
+    let appends = (0..records)
+        .zip(0..)
+        .map(|(_, number)| node.submit(submission(&scope, &agent, append(texts.get(number)))));
     let mut appends = stream::iter(appends).buffer_unordered(IN_FLIGHT);
     while let Some(answer) = appends.next().await {
         answer?;
@@ -135,7 +161,8 @@ async fn fill(node: &Node<FjallStore>, records: u64) -> Result<(), Error> {
 /// Opens a task in each scope.
 async fn touch(node: &Node<FjallStore>, scopes: u32) -> Result<(), Error> {
     let agent = principal(PrincipalKind::Agent);
-    let opens = (0..scopes).map(|number| node.submit(submission(&touched_scope(number), &agent, open_task())));
+    let opens = (0..scopes)
+        .map(|number| node.submit(submission(&touched_scope(number), &agent, open_task())));
     let mut opens = stream::iter(opens).buffer_unordered(IN_FLIGHT);
     while let Some(answer) = opens.next().await {
         answer?;
@@ -144,11 +171,17 @@ async fn touch(node: &Node<FjallStore>, scopes: u32) -> Result<(), Error> {
 }
 
 /// Asks cold scopes, one after the other, spread over all of them.
-async fn activate(node: &Node<FjallStore>, scopes: u32, probes: u32) -> Result<Histogram<u64>, Error> {
+async fn activate(
+    node: &Node<FjallStore>,
+    scopes: u32,
+    probes: u32,
+) -> Result<Histogram<u64>, Error> {
     let agent = principal(PrincipalKind::Agent);
     let stride = (scopes / probes.max(1)).max(1);
     let mut latency = histogram();
-    for number in (0..scopes).step_by(usize::try_from(stride).expect("an address has 32 bits or more")) {
+    for number in
+        (0..scopes).step_by(usize::try_from(stride).expect("an address has 32 bits or more"))
+    {
         let command = submission(&touched_scope(number), &agent, open_task());
         let sent = Instant::now();
         let answer = node.submit(command).await;
@@ -159,7 +192,9 @@ async fn activate(node: &Node<FjallStore>, scopes: u32, probes: u32) -> Result<H
         }
     }
     if node.metrics().activations < latency.len() {
-        return Err(Error::Wrong("a scope that was asked was not cold".to_owned()));
+        return Err(Error::Wrong(
+            "a scope that was asked was not cold".to_owned(),
+        ));
     }
     Ok(latency)
 }

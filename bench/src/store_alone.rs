@@ -50,13 +50,16 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
     let runtime = runtime()?;
     let prepared = Arc::new(prepare());
     let gauge = Arc::new(Gauge::new(scale.wide));
-    let places: Vec<Place> = (0..scale.wide).map(|number| Place::of(&task(number))).collect();
+    let places: Vec<Place> = (0..scale.wide)
+        .map(|number| Place::of(&task(number)))
+        .collect();
     runtime.block_on(claim(&store, &places))?;
     let lanes: Vec<_> = places
         .into_iter()
         .enumerate()
         .map(|(lane, place)| {
-            let (store, gauge, prepared) = (store.clone(), Arc::clone(&gauge), Arc::clone(&prepared));
+            let (store, gauge, prepared) =
+                (store.clone(), Arc::clone(&gauge), Arc::clone(&prepared));
             runtime.spawn(async move {
                 if let Err(error) = write_on(&store, &gauge, lane, &place, &prepared).await {
                     gauge.fail(error);
@@ -66,7 +69,10 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
         .collect();
     let measured = gauge.measure(scale.window)?;
     runtime.block_on(futures::future::join_all(lanes));
-    let what = format!("store alone: {} scopes, {BATCH_COMMANDS_MAX} commands a batch", scale.wide);
+    let what = format!(
+        "store alone: {} scopes, {BATCH_COMMANDS_MAX} commands a batch",
+        scale.wide
+    );
     report.add_keyed(Key::Store, Row::rate(what, &measured));
     Ok(())
 }
@@ -76,21 +82,32 @@ fn prepare() -> Prepared {
     let actor = principal(PrincipalKind::Agent).actor;
     let mut rng = ChaCha8Rng::seed_from_u64(0);
     let mut tip = Tip::genesis(&task(0));
-    let mut prepared = Prepared { events: Vec::with_capacity(EVENTS), digests: Vec::with_capacity(EVENTS) };
+    let mut prepared = Prepared {
+        events: Vec::with_capacity(EVENTS),
+        digests: Vec::with_capacity(EVENTS),
+    };
     for number in 0..EVENTS {
         let command = append(texts.get(number));
         let body = Body::RecordAppended(Box::new(Record {
-            kind: RecordKind::Log { level: LogLevel::Info },
+            kind: RecordKind::Log {
+                level: LogLevel::Info,
+            },
             content: Content::Inline(texts.get(number).to_owned()),
             metadata: Metadata::default(),
             time: now(),
             masked: 0,
         }));
-        let origin = Origin { actor: actor.clone(), command: command_id(), epoch: Epoch(1) };
+        let origin = Origin {
+            actor: actor.clone(),
+            command: command_id(),
+            epoch: Epoch(1),
+        };
         let mut salt = [0; 16];
         rng.fill_bytes(&mut salt);
         prepared.digests.push(command.digest());
-        prepared.events.push(seal(&mut tip, &body, &origin, now(), salt));
+        prepared
+            .events
+            .push(seal(&mut tip, &body, &origin, now(), salt));
     }
     prepared
 }
@@ -98,7 +115,11 @@ fn prepare() -> Prepared {
 async fn claim(store: &FjallStore, places: &[Place]) -> Result<(), Error> {
     let mut txn = store.begin().await?;
     for place in places {
-        let row = OwnerRow { node: "local".to_owned(), incarnation: Incarnation(1), epoch: Epoch(1) };
+        let row = OwnerRow {
+            node: "local".to_owned(),
+            incarnation: Incarnation(1),
+            epoch: Epoch(1),
+        };
         txn.set(keys::owner::key(place.slot), keys::owner::encode(&row));
     }
     txn.commit().await?;
@@ -145,20 +166,45 @@ async fn write_batch(
     assert!(owned.is_some(), "the slot was claimed");
     let key = keys::scope::key(&place.key);
     let found = txn.get(&key, Read::Conflict).await?;
-    let found = found.map(|value| keys::scope::decode(&key, &value)).transpose()?;
-    assert!(found.is_none_or(|found| found.tip == row.tip), "nobody else writes to the scope");
+    let found = found
+        .map(|value| keys::scope::decode(&key, &value))
+        .transpose()?;
+    assert!(
+        found.is_none_or(|found| found.tip == row.tip),
+        "nobody else writes to the scope"
+    );
     for command in &commands {
-        let known = txn.get(&keys::command::key(&place.key, actor, *command), Read::Conflict).await?;
+        let known = txn
+            .get(
+                &keys::command::key(&place.key, actor, *command),
+                Read::Conflict,
+            )
+            .await?;
         assert!(known.is_none(), "the command is new");
     }
     let first = row.tip.seq.next();
     for (offset, command) in commands.iter().enumerate() {
         let event = &prepared.events[(next + offset) % EVENTS];
         let digest = prepared.digests[(next + offset) % EVENTS];
-        row.tip = Tip { seq: row.tip.seq.next(), hash: row.tip.hash, time: now() };
+        row.tip = Tip {
+            seq: row.tip.seq.next(),
+            hash: row.tip.hash,
+            time: now(),
+        };
         let seq = row.tip.seq;
-        let result = AnswerBody::Appended { first: seq, count: 1, masked: 0 };
-        let record = CommandRecord::Applied { digest, answer: Answer { seq, time: row.tip.time, result } };
+        let result = AnswerBody::Appended {
+            first: seq,
+            count: 1,
+            masked: 0,
+        };
+        let record = CommandRecord::Applied {
+            digest,
+            answer: Answer {
+                seq,
+                time: row.tip.time,
+                result,
+            },
+        };
         rows::write_event(&mut txn, place, seq, event);
         rows::write_command(&mut txn, place, actor, *command, &record);
     }

@@ -24,18 +24,44 @@ const SEED: u64 = 20_260_914;
 const PROJECTS: usize = 10;
 
 const SUBJECTS: [&str; 16] = [
-    "the parser", "the scheduler", "a retry", "the migration", "the cache", "the linker", "a worker",
-    "the tokenizer", "the router", "the decoder", "a snapshot", "the formatter", "the index", "a lease",
-    "the resolver", "the compiler",
+    "the parser",
+    "the scheduler",
+    "a retry",
+    "the migration",
+    "the cache",
+    "the linker",
+    "a worker",
+    "the tokenizer",
+    "the router",
+    "the decoder",
+    "a snapshot",
+    "the formatter",
+    "the index",
+    "a lease",
+    "the resolver",
+    "the compiler",
 ];
 const VERBS: [&str; 16] = [
-    "skipped", "read", "reopened", "compared", "rewrote", "dropped", "checked", "moved", "rejected",
-    "counted", "merged", "split", "sorted", "flushed", "loaded", "followed",
+    "skipped", "read", "reopened", "compared", "rewrote", "dropped", "checked", "moved",
+    "rejected", "counted", "merged", "split", "sorted", "flushed", "loaded", "followed",
 ];
 const OBJECTS: [&str; 16] = [
-    "the last line", "an empty field", "two rows", "the header", "a stale handle", "the time zone",
-    "a duplicate key", "the fixture", "an open file", "the error path", "a nested list", "the offset",
-    "a missing column", "the checksum", "the suffix", "a long name",
+    "the last line",
+    "an empty field",
+    "two rows",
+    "the header",
+    "a stale handle",
+    "the time zone",
+    "a duplicate key",
+    "the fixture",
+    "an open file",
+    "the error path",
+    "a nested list",
+    "the offset",
+    "a missing column",
+    "the checksum",
+    "the suffix",
+    "a long name",
 ];
 
 /// The records' contents: like the log of a coding agent, neither equal nor random.
@@ -76,13 +102,17 @@ fn text(rng: &mut ChaCha8Rng) -> String {
 
 /// One of `words`.
 pub(crate) fn pick<'a>(rng: &mut ChaCha8Rng, words: &[&'a str]) -> &'a str {
-    let index = usize::try_from(rng.next_u32()).expect("an address has 32 bits or more") % words.len();
+    let index =
+        usize::try_from(rng.next_u32()).expect("an address has 32 bits or more") % words.len();
     words[index]
 }
 
 /// The scope of a task, in one of a few projects.
 pub(crate) fn task(number: usize) -> Scope {
-    let path = format!("org/bench/project/p{}/worktree/main/task/t{number}", number % PROJECTS);
+    let path = format!(
+        "org/bench/project/p{}/worktree/main/task/t{number}",
+        number % PROJECTS
+    );
     scope(&path)
 }
 
@@ -94,7 +124,10 @@ pub(crate) fn scope(path: &str) -> Scope {
 /// Who writes.
 pub(crate) fn principal(kind: PrincipalKind) -> Principal {
     let id = PrincipalId::parse("bench").expect("letters make an id");
-    Principal { actor: Actor { kind, id }, prefix: ScopePrefix::All }
+    Principal {
+        actor: Actor { kind, id },
+        prefix: ScopePrefix::All,
+    }
 }
 
 /// A new command id, as a client makes one: the time, and bits that no other call gives.
@@ -107,7 +140,9 @@ pub(crate) fn command_id() -> CommandId {
 
 /// The wall clock.
 pub(crate) fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     Timestamp::from_ms(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
@@ -132,13 +167,17 @@ pub(crate) fn open_task() -> Command {
 
 /// Appends one log record.
 pub(crate) fn append(text: &str) -> Command {
-    Command::Append { records: vec![record(text)] }
+    Command::Append {
+        records: vec![record(text)],
+    }
 }
 
 /// One log record.
 pub(crate) fn record(text: &str) -> NewRecord {
     NewRecord {
-        kind: RecordKind::Log { level: LogLevel::Info },
+        kind: RecordKind::Log {
+            level: LogLevel::Info,
+        },
         content: text.to_owned(),
         metadata: Metadata::default(),
         time: None,

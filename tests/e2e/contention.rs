@@ -39,19 +39,45 @@ async fn contention_for_one_line_leaves_one_head_and_a_line_without_forks() {
     let line = pages(&admin, &first, "line", "line_next", "line_after").await;
     let ids: Vec<&str> = line.iter().map(|head| text(&head["id"])).collect();
     assert_eq!(ids[0], first);
-    assert_eq!(ids.len(), all.won.len() + 1, "each success added one entry to the line");
+    assert_eq!(
+        ids.len(),
+        all.won.len() + 1,
+        "each success added one entry to the line"
+    );
     let won: BTreeSet<&str> = all.won.iter().map(|(entry, _)| entry.as_str()).collect();
-    assert_eq!(ids[1..].iter().copied().collect::<BTreeSet<_>>(), won, "nothing else is in it");
+    assert_eq!(
+        ids[1..].iter().copied().collect::<BTreeSet<_>>(),
+        won,
+        "nothing else is in it"
+    );
     for (at, head) in line.iter().enumerate() {
-        let neighbour = |at: Option<usize>| at.and_then(|at| ids.get(at)).map_or(Value::Null, |id| json!(id));
+        let neighbour = |at: Option<usize>| {
+            at.and_then(|at| ids.get(at))
+                .map_or(Value::Null, |id| json!(id))
+        };
         let lifecycle = &head["lifecycle"];
-        assert_eq!(lifecycle["supersedes"], neighbour(at.checked_sub(1)), "{head}");
-        assert_eq!(lifecycle["superseded_by"], neighbour(Some(at + 1)), "{head}");
+        assert_eq!(
+            lifecycle["supersedes"],
+            neighbour(at.checked_sub(1)),
+            "{head}"
+        );
+        assert_eq!(
+            lifecycle["superseded_by"],
+            neighbour(Some(at + 1)),
+            "{head}"
+        );
         let is_live = head["status"] != "deprecated" && head["status"] != "archived";
-        assert_eq!(is_live, at + 1 == line.len(), "exactly the last one is live: {head}");
+        assert_eq!(
+            is_live,
+            at + 1 == line.len(),
+            "exactly the last one is live: {head}"
+        );
         assert_eq!(head["line"], first, "{head}");
     }
-    assert!(all.told.iter().all(|id| ids.contains(&id.as_str())), "a conflict named a stranger");
+    assert!(
+        all.told.iter().all(|id| ids.contains(&id.as_str())),
+        "a conflict named a stranger"
+    );
     audited(&world);
 }
 
@@ -63,21 +89,44 @@ async fn contention_for_one_entry_leaves_a_gapless_chain_of_versions() {
     let all = compete(&agent, &entry, amend_once).await;
 
     let admin = world.admin();
-    let versions = pages(&admin, &entry, "versions", "versions_next", "versions_after").await;
-    let numbers: Vec<u64> = versions.iter().map(|version| version["number"].as_u64().unwrap()).collect();
-    assert!(numbers.iter().copied().eq(1..=numbers.len() as u64), "the chain has a gap or a fork");
-    assert_eq!(numbers.len(), all.won.len() + 1, "each success made one version");
+    let versions = pages(
+        &admin,
+        &entry,
+        "versions",
+        "versions_next",
+        "versions_after",
+    )
+    .await;
+    let numbers: Vec<u64> = versions
+        .iter()
+        .map(|version| version["number"].as_u64().unwrap())
+        .collect();
+    assert!(
+        numbers.iter().copied().eq(1..=numbers.len() as u64),
+        "the chain has a gap or a fork"
+    );
+    assert_eq!(
+        numbers.len(),
+        all.won.len() + 1,
+        "each success made one version"
+    );
     let stored: BTreeMap<String, &str> = versions
         .iter()
         .map(|version| (version["number"].to_string(), text(&version["content"])))
         .collect();
     for (number, content) in &all.won {
-        assert_eq!(stored[number], content, "version {number} is that of who was told so");
+        assert_eq!(
+            stored[number], content,
+            "version {number} is that of who was told so"
+        );
     }
     let head = admin.get("/v1/entry", &[("id", &entry)]).await.ok();
     assert_eq!(head["head"]["version"], numbers.len());
     assert_eq!(head["version"]["number"], numbers.len());
-    assert!(all.told.iter().all(|number| stored.contains_key(number)), "a conflict named no version");
+    assert!(
+        all.told.iter().all(|number| stored.contains_key(number)),
+        "a conflict named no version"
+    );
     audited(&world);
 }
 
@@ -98,7 +147,10 @@ where
     let mut clients = JoinSet::new();
     for _ in 0..CLIENTS {
         let (client, successes) = (client.clone(), Arc::clone(&successes));
-        let mut belief = Belief { entry: entry.to_owned(), version: 1 };
+        let mut belief = Belief {
+            entry: entry.to_owned(),
+            version: 1,
+        };
         clients.spawn(async move {
             let mut came = Came::default();
             while successes.load(Ordering::SeqCst) < SUCCESSES {
@@ -130,8 +182,15 @@ where
     }
     println!("{} successes, {} conflicts", all.won.len(), all.conflicts);
     let names: BTreeSet<&String> = all.won.iter().map(|(name, _)| name).collect();
-    assert_eq!(names.len(), all.won.len(), "two clients were told that they won the same");
-    assert!(all.won.len() >= SUCCESSES && all.conflicts > 0, "nobody was in anybody's way");
+    assert_eq!(
+        names.len(),
+        all.won.len(),
+        "two clients were told that they won the same"
+    );
+    assert!(
+        all.won.len() >= SUCCESSES && all.conflicts > 0,
+        "nobody was in anybody's way"
+    );
     all
 }
 
@@ -148,11 +207,20 @@ async fn supersede_once(client: Client, belief: Belief, content: String) -> Trie
     if reply.status == 200 {
         let done = reply.ok();
         assert_eq!(done["old"], belief.entry);
-        let now = Belief { entry: text(&done["new"]).to_owned(), version: version(&done) };
-        return Tried::Won { name: now.entry.clone(), now };
+        let now = Belief {
+            entry: text(&done["new"]).to_owned(),
+            version: version(&done),
+        };
+        return Tried::Won {
+            name: now.entry.clone(),
+            now,
+        };
     }
     let now = current(reply.refused(409, "conflict"));
-    Tried::Lost { name: now.entry.clone(), now }
+    Tried::Lost {
+        name: now.entry.clone(),
+        now,
+    }
 }
 
 async fn amend_once(client: Client, belief: Belief, content: String) -> Tried {
@@ -162,23 +230,37 @@ async fn amend_once(client: Client, belief: Belief, content: String) -> Tried {
     if reply.status == 200 {
         let done = reply.ok();
         assert_eq!(done["version"], belief.version + 1);
-        let now = Belief { version: version(&done), ..belief };
-        return Tried::Won { name: now.version.to_string(), now };
+        let now = Belief {
+            version: version(&done),
+            ..belief
+        };
+        return Tried::Won {
+            name: now.version.to_string(),
+            now,
+        };
     }
     let now = current(reply.refused(409, "conflict"));
     assert_eq!(now.entry, belief.entry, "the entry stays the same");
     assert!(now.version > belief.version, "versions only rise");
-    Tried::Lost { name: now.version.to_string(), now }
+    Tried::Lost {
+        name: now.version.to_string(),
+        now,
+    }
 }
 
 /// What a conflict says is current. It must say all of it.
 fn current(problem: Value) -> Belief {
     let current = &problem["current"];
-    Belief { entry: text(&current["entry"]).to_owned(), version: version(current) }
+    Belief {
+        entry: text(&current["entry"]).to_owned(),
+        version: version(current),
+    }
 }
 
 fn version(of: &Value) -> u64 {
-    of["version"].as_u64().unwrap_or_else(|| panic!("no version: {of}"))
+    of["version"]
+        .as_u64()
+        .unwrap_or_else(|| panic!("no version: {of}"))
 }
 
 fn text(value: &Value) -> &str {

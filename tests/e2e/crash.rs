@@ -26,14 +26,21 @@ async fn a_crash_in_mid_load_loses_nothing_and_repeats_nothing() {
     let cycles = cycles.map_or(CYCLES, |text| text.parse().expect("a number of cycles"));
     let mut chance = Chance::of_test("crash");
     let mut world = World::start().await;
-    let token = world.principal(PrincipalKind::Orchestrator, ORG).await.token().to_owned();
+    let token = world
+        .principal(PrincipalKind::Orchestrator, ORG)
+        .await
+        .token()
+        .to_owned();
     let mut total = Totals::default();
     for cycle in 0..cycles {
         let started = Instant::now();
         let place = Place::open(&world.admin(), cycle).await;
         let writer = world.admin().with_token(Some(&token));
         let mut ledger = work_until_killed(&mut world, &writer, &place, &mut chance).await;
-        assert!(!ledger.unknown.is_empty(), "cycle {cycle}: the kill met nobody in mid-load");
+        assert!(
+            !ledger.unknown.is_empty(),
+            "cycle {cycle}: the kill met nobody in mid-load"
+        );
         // Before anything else writes to the store, and while a server goes on, in turns.
         if cycle % 2 == 0 {
             audit(&world, "audit verify --offline --json");
@@ -57,7 +64,10 @@ async fn a_crash_in_mid_load_loses_nothing_and_repeats_nothing() {
         );
     }
     println!("{total:?} in {cycles} cycles");
-    assert!(total.acked as u64 > cycles * CLIENTS as u64, "there was hardly any load: {total:?}");
+    assert!(
+        total.acked as u64 > cycles * CLIENTS as u64,
+        "there was hardly any load: {total:?}"
+    );
     audit(&world, "audit verify --json");
 }
 

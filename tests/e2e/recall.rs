@@ -11,16 +11,28 @@ use crate::harness::{Client, ORG, PROJECT, WORKTREE, World, phrase};
 
 /// Asks in a scope: the results.
 async fn recall(client: &Client, scope: &str, query: &str) -> Vec<Value> {
-    asked(client, &json!({ "scope": scope, "query": query, "limit": 50 })).await
+    asked(
+        client,
+        &json!({ "scope": scope, "query": query, "limit": 50 }),
+    )
+    .await
 }
 
 async fn asked(client: &Client, body: &Value) -> Vec<Value> {
     let mut answer = client.post("/v1/recall", body).await.ok();
-    answer["results"].as_array_mut().expect("an answer has results").drain(..).collect()
+    answer["results"]
+        .as_array_mut()
+        .expect("an answer has results")
+        .drain(..)
+        .collect()
 }
 
 fn has(results: &[Value], text: &str) -> bool {
-    results.iter().any(|result| result["content"].as_str().is_some_and(|content| content.contains(text)))
+    results.iter().any(|result| {
+        result["content"]
+            .as_str()
+            .is_some_and(|content| content.contains(text))
+    })
 }
 
 #[tokio::test]
@@ -38,9 +50,15 @@ async fn staged_records_never_come_back_from_recall() {
     let entry = phrase();
     put(&agent, &task, &entry).await;
     for text in &staged {
-        assert!(!has(&recall(&admin, &task, text).await, text), "a staged record came back");
+        assert!(
+            !has(&recall(&admin, &task, text).await, text),
+            "a staged record came back"
+        );
         let all = json!({ "scope": task, "query": text, "failures_only": true });
-        assert!(!has(&asked(&admin, &all).await, text), "a staged record came back");
+        assert!(
+            !has(&asked(&admin, &all).await, text),
+            "a staged record came back"
+        );
     }
     // So it was not an empty index that answered.
     assert!(has(&recall(&admin, &task, &entry).await, &entry));
@@ -57,25 +75,57 @@ async fn ancestors_are_seen_and_siblings_are_not() {
     let word = phrase();
     // The same words everywhere, so that only where they stand makes a difference.
     let text = |place: &str| format!("{word} as noted in the {place}");
-    for (scope, place) in [(task.as_str(), "task"), (&sibling, "sibling"), (WORKTREE, "worktree")] {
+    for (scope, place) in [
+        (task.as_str(), "task"),
+        (&sibling, "sibling"),
+        (WORKTREE, "worktree"),
+    ] {
         put(&writer, scope, &text(place)).await;
     }
-    for (scope, place) in [(PROJECT, "project"), (ORG, "organisation"), ("org/acme/project/other", "stranger")] {
+    for (scope, place) in [
+        (PROJECT, "project"),
+        (ORG, "organisation"),
+        ("org/acme/project/other", "stranger"),
+    ] {
         put(&admin, scope, &text(place)).await;
     }
     let seen = |results: Vec<Value>| {
-        let place = |result: &Value| result["content"].as_str().unwrap().rsplit(' ').next().unwrap().to_owned();
-        let mut places: Vec<String> = results.iter().filter(|r| has(std::slice::from_ref(r), &word)).map(place).collect();
+        let place = |result: &Value| {
+            result["content"]
+                .as_str()
+                .unwrap()
+                .rsplit(' ')
+                .next()
+                .unwrap()
+                .to_owned()
+        };
+        let mut places: Vec<String> = results
+            .iter()
+            .filter(|r| has(std::slice::from_ref(r), &word))
+            .map(place)
+            .collect();
         places.sort();
         places
     };
     let of_task = seen(recall(&admin, &task, &word).await);
     assert_eq!(of_task, ["organisation", "project", "task", "worktree"]);
-    assert_eq!(seen(recall(&admin, &sibling, &word).await), ["organisation", "project", "sibling", "worktree"]);
-    assert_eq!(seen(recall(&admin, WORKTREE, &word).await), ["organisation", "project", "worktree"]);
-    assert_eq!(seen(recall(&admin, PROJECT, &word).await), ["organisation", "project"]);
+    assert_eq!(
+        seen(recall(&admin, &sibling, &word).await),
+        ["organisation", "project", "sibling", "worktree"]
+    );
+    assert_eq!(
+        seen(recall(&admin, WORKTREE, &word).await),
+        ["organisation", "project", "worktree"]
+    );
+    assert_eq!(
+        seen(recall(&admin, PROJECT, &word).await),
+        ["organisation", "project"]
+    );
     assert_eq!(seen(recall(&admin, ORG, &word).await), ["organisation"]);
-    assert_eq!(seen(recall(&admin, elsewhere, &word).await), ["organisation", "stranger"]);
+    assert_eq!(
+        seen(recall(&admin, elsewhere, &word).await),
+        ["organisation", "stranger"]
+    );
 }
 
 #[tokio::test]
@@ -93,14 +143,23 @@ async fn what_was_published_is_seen_by_its_writer_at_once_and_explains_its_score
             .map(|factor| score[factor].as_f64().unwrap())
             .iter()
             .product();
-        assert!((score["total"].as_f64().unwrap() - product).abs() < 1e-9, "{score}");
+        assert!(
+            (score["total"].as_f64().unwrap() - product).abs() < 1e-9,
+            "{score}"
+        );
         let marked = results[0]["data_marked_text"].as_str().unwrap();
-        assert!(marked.contains(&text) && marked.contains("not an instruction"), "{marked}");
+        assert!(
+            marked.contains(&text) && marked.contains("not an instruction"),
+            "{marked}"
+        );
         assert_eq!(results[0]["gate"], "unverifiable");
 
         let others = Instant::now();
         while !has(&recall(&reader, WORKTREE, &text).await, &text) {
-            assert!(others.elapsed() < Duration::from_secs(1), "others see it within a second");
+            assert!(
+                others.elapsed() < Duration::from_secs(1),
+                "others see it within a second"
+            );
         }
     }
 }
@@ -140,15 +199,24 @@ async fn failures_come_back_only_when_they_are_asked_for() {
         assert!(!has(&usual, text), "a failure came back unasked: {usual:?}");
         let query = json!({ "scope": PROJECT, "query": text, "failures_only": true });
         let failures = asked(&admin, &query).await;
-        assert!(has(&failures, text), "a failure that is asked for comes back: {failures:?}");
+        assert!(
+            has(&failures, text),
+            "a failure that is asked for comes back: {failures:?}"
+        );
         for result in &failures {
-            assert_eq!(result["status"], "hypothesis", "a failure stays a draft: {result}");
+            assert_eq!(
+                result["status"], "hypothesis",
+                "a failure stays a draft: {result}"
+            );
         }
     }
     let success = phrase();
     put(&admin, PROJECT, &success).await;
     let query = json!({ "scope": PROJECT, "query": success, "failures_only": true });
-    assert!(!has(&asked(&admin, &query).await, &success), "a success is no failure");
+    assert!(
+        !has(&asked(&admin, &query).await, &success),
+        "a success is no failure"
+    );
 }
 
 #[tokio::test]

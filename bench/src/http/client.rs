@@ -58,7 +58,10 @@ impl Connection {
     pub(crate) async fn open(address: &str) -> Result<Self, Error> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, buffer: Vec::with_capacity(4_096) })
+        Ok(Self {
+            stream,
+            buffer: Vec::with_capacity(4_096),
+        })
     }
 
     /// Sends the request as a new command and waits for its answer.
@@ -76,7 +79,9 @@ impl Connection {
                 return Err(Error::Wrong("an answer has no end".to_owned()));
             }
             if self.stream.read_buf(&mut self.buffer).await? == 0 {
-                return Err(Error::Wrong("the server closed a connection in an answer".to_owned()));
+                return Err(Error::Wrong(
+                    "the server closed a connection in an answer".to_owned(),
+                ));
             }
         }
     }
@@ -98,10 +103,13 @@ impl<'a> Answer<'a> {
         let head = std::str::from_utf8(&bytes[..end]).map_err(|_| wrong())?;
         let mut lines = head.split("\r\n");
         let status = lines.next().and_then(|line| line.strip_prefix("HTTP/1.1 "));
-        let status = status.and_then(|rest| rest.get(..3)?.parse().ok()).ok_or_else(wrong)?;
+        let status = status
+            .and_then(|rest| rest.get(..3)?.parse().ok())
+            .ok_or_else(wrong)?;
         let length = lines.find_map(|line| {
             let (name, value) = line.split_once(':')?;
-            name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>())
+            name.eq_ignore_ascii_case("content-length")
+                .then(|| value.trim().parse::<usize>())
         });
         let length = length.ok_or_else(wrong)?.map_err(|_| wrong())?;
         let body = bytes.get(end + 4..end + 4 + length);
@@ -113,7 +121,10 @@ impl<'a> Answer<'a> {
             return Ok(());
         }
         let body = String::from_utf8_lossy(self.body);
-        Err(Error::Wrong(format!("the server answered {}: {body}", self.status)))
+        Err(Error::Wrong(format!(
+            "the server answered {}: {body}",
+            self.status
+        )))
     }
 }
 
@@ -125,7 +136,10 @@ mod tests {
     fn an_answer_is_whole_once_its_last_byte_is_here() {
         let bytes = b"HTTP/1.1 200 OK\r\nContent-length: 5\r\nx: y\r\n\r\nhello";
         for cut in 0..bytes.len() {
-            assert!(Answer::parse(&bytes[..cut]).unwrap().is_none(), "{cut} bytes are not all of it");
+            assert!(
+                Answer::parse(&bytes[..cut]).unwrap().is_none(),
+                "{cut} bytes are not all of it"
+            );
         }
         let answer = Answer::parse(bytes).unwrap().unwrap();
         assert_eq!((answer.status, answer.body), (200, b"hello".as_slice()));
@@ -134,8 +148,17 @@ mod tests {
 
     #[test]
     fn a_refusal_and_an_answer_without_length_are_errors() {
-        let refused = Answer { status: 503, body: b"busy" };
-        assert!(refused.check().unwrap_err().to_string().contains("503: busy"));
+        let refused = Answer {
+            status: 503,
+            body: b"busy",
+        };
+        assert!(
+            refused
+                .check()
+                .unwrap_err()
+                .to_string()
+                .contains("503: busy")
+        );
         assert!(Answer::parse(b"HTTP/1.1 200 OK\r\n\r\n").is_err());
     }
 

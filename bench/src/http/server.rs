@@ -39,14 +39,25 @@ impl ServerProcess {
         let data = folder.join("data");
         let log = folder.join("server.log");
         let process = Command::new(&program)
-            .args([OsString::from("--data"), data.clone().into(), "serve".into()])
+            .args([
+                OsString::from("--data"),
+                data.clone().into(),
+                "serve".into(),
+            ])
             .args(["--address", "127.0.0.1:0"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(File::create(&log)?)
             .spawn()
-            .map_err(|error| Error::Process { program: program.clone(), why: error.to_string() })?;
-        let mut server = Self { process, address: String::new(), token: String::new() };
+            .map_err(|error| Error::Process {
+                program: program.clone(),
+                why: error.to_string(),
+            })?;
+        let mut server = Self {
+            process,
+            address: String::new(),
+            token: String::new(),
+        };
         let began = Instant::now();
         loop {
             if let Some((address, token)) = listening(&data) {
@@ -89,7 +100,9 @@ impl Drop for ServerProcess {
 
 /// `SILLOK_BIN`, or the binary beside this one.
 fn binary() -> Result<PathBuf, Error> {
-    let named = std::env::var_os(BINARY_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let named = std::env::var_os(BINARY_VARIABLE)
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from);
     Ok(match named {
         Some(named) => named,
         None => std::env::current_exe()?.with_file_name("sillok"),
@@ -98,7 +111,8 @@ fn binary() -> Result<PathBuf, Error> {
 
 /// Address and token, once the server has written both.
 fn listening(data: &Path) -> Option<(String, String)> {
-    let file: ServerFile = serde_json::from_slice(&fs::read(data.join("server.json")).ok()?).ok()?;
+    let file: ServerFile =
+        serde_json::from_slice(&fs::read(data.join("server.json")).ok()?).ok()?;
     let address = file.address.trim_start_matches("http://").to_owned();
     let token = fs::read_to_string(data.join("admin.token")).ok()?;
     Some((address, token.trim().to_owned()))

@@ -28,12 +28,19 @@ pub(crate) struct Permit {
 
 impl Admission {
     pub(crate) fn new(config: AdmissionConfig) -> Arc<Self> {
-        Arc::new(Self { config, commands: AtomicUsize::new(0), bytes: AtomicUsize::new(0) })
+        Arc::new(Self {
+            config,
+            commands: AtomicUsize::new(0),
+            bytes: AtomicUsize::new(0),
+        })
     }
 
     /// Commands and bytes that wait or are under way.
     pub(crate) fn load(&self) -> (usize, usize) {
-        (self.commands.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
+        (
+            self.commands.load(Ordering::Relaxed),
+            self.bytes.load(Ordering::Relaxed),
+        )
     }
 
     /// Admits one command of `bytes` to a scope, where `scopes` scopes are active.
@@ -48,7 +55,8 @@ impl Admission {
     ) -> Result<Permit, Error> {
         let depth = scope_depth.load(Ordering::Relaxed);
         let (commands, waiting_bytes) = self.load();
-        let full = commands >= self.config.node_commands || waiting_bytes + bytes > self.config.node_bytes;
+        let full =
+            commands >= self.config.node_commands || waiting_bytes + bytes > self.config.node_bytes;
         // A node with room for nothing else still takes one command of any size.
         if full && commands > 0 {
             return Err(self.busy("the node has too much under way"));
@@ -61,7 +69,11 @@ impl Admission {
         self.commands.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         scope_depth.fetch_add(1, Ordering::Relaxed);
-        Ok(Permit { admission: Arc::clone(self), scope_depth: Arc::clone(scope_depth), bytes })
+        Ok(Permit {
+            admission: Arc::clone(self),
+            scope_depth: Arc::clone(scope_depth),
+            bytes,
+        })
     }
 
     fn busy(&self, why: &str) -> Error {
@@ -72,7 +84,9 @@ impl Admission {
 impl Drop for Permit {
     fn drop(&mut self) {
         self.admission.commands.fetch_sub(1, Ordering::Relaxed);
-        self.admission.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.admission
+            .bytes
+            .fetch_sub(self.bytes, Ordering::Relaxed);
         self.scope_depth.fetch_sub(1, Ordering::Relaxed);
     }
 }
@@ -84,7 +98,11 @@ mod tests {
     use super::*;
 
     fn config(scope_commands: usize, node_commands: usize) -> AdmissionConfig {
-        AdmissionConfig { scope_commands, node_commands, ..AdmissionConfig::default() }
+        AdmissionConfig {
+            scope_commands,
+            node_commands,
+            ..AdmissionConfig::default()
+        }
     }
 
     #[test]
@@ -104,14 +122,23 @@ mod tests {
     fn a_busy_scope_leaves_room_for_others() {
         let admission = Admission::new(config(100, 10));
         let (greedy, modest) = (Arc::default(), Arc::default());
-        let permits: Vec<_> = (0..10).map_while(|_| admission.admit(&greedy, 2, 1).ok()).collect();
-        assert_eq!(permits.len(), 5, "half of the node is the fair share of one of two scopes");
+        let permits: Vec<_> = (0..10)
+            .map_while(|_| admission.admit(&greedy, 2, 1).ok())
+            .collect();
+        assert_eq!(
+            permits.len(),
+            5,
+            "half of the node is the fair share of one of two scopes"
+        );
         assert!(admission.admit(&modest, 2, 1).is_ok());
     }
 
     #[test]
     fn bytes_are_bounded_but_one_large_command_passes() {
-        let admission = Admission::new(AdmissionConfig { node_bytes: 100, ..config(10, 10) });
+        let admission = Admission::new(AdmissionConfig {
+            node_bytes: 100,
+            ..config(10, 10)
+        });
         let depth = Arc::default();
         let large = admission.admit(&depth, 1, 1_000).unwrap();
         assert!(admission.admit(&depth, 1, 1).is_err());

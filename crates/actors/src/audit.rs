@@ -18,10 +18,13 @@ use sillok_store::{RangeOptions, Read, Store, Txn};
 use crate::errors::refusal;
 use crate::rows::Place;
 
+mod commands;
 pub(crate) mod elsewhere;
 pub(crate) mod fold;
+mod lookup;
 mod outbox;
 pub(crate) mod scope;
+mod texts;
 pub use elsewhere::is_operators;
 
 /// What an audit found.
@@ -75,7 +78,12 @@ impl fmt::Display for Difference {
         match (&self.scope, self.seq) {
             (Some(scope), Some(seq)) => write!(f, "{scope}#{seq}")?,
             (Some(scope), None) => write!(f, "{scope}")?,
-            (None, _) => write!(f, "family {} key {}", self.family, self.key.as_deref().unwrap_or("none"))?,
+            (None, _) => write!(
+                f,
+                "family {} key {}",
+                self.family,
+                self.key.as_deref().unwrap_or("none")
+            )?,
         }
         write!(f, " ({}): {}", self.family, self.what)
     }
@@ -131,10 +139,18 @@ pub async fn verify<S: Store>(store: &S, progress: OnProgress<'_>) -> Result<Aud
     Ok(report)
 }
 
-async fn go_through<S: Store>(store: &S, progress: OnProgress<'_>, report: &mut AuditReport) -> Result<(), Stop> {
+async fn go_through<S: Store>(
+    store: &S,
+    progress: OnProgress<'_>,
+    report: &mut AuditReport,
+) -> Result<(), Stop> {
     let mut seen = Seen::default();
     while scope::next(store, &mut seen, report, progress).await? {
-        progress(Progress { scopes: report.scopes, events: report.events, entries: 0 });
+        progress(Progress {
+            scopes: report.scopes,
+            events: report.events,
+            entries: 0,
+        });
     }
     outbox::check(store, report).await?;
     elsewhere::check(store, &seen, report).await
@@ -157,7 +173,12 @@ pub(crate) async fn name_of(txn: &mut impl Txn, scope: &ScopeKey) -> Result<Opti
 /// The position of the last event of a scope that is there.
 pub(crate) async fn last_event(txn: &mut impl Txn, scope: &ScopeKey) -> Result<Option<Seq>, Error> {
     let range = keys::event::range_of_scope(scope);
-    let rows = txn.range(&range, RangeOptions::last(1, Read::Snapshot)).await;
+    let rows = txn
+        .range(&range, RangeOptions::last(1, Read::Snapshot))
+        .await;
     let rows = rows.map_err(|error| refusal(&error))?;
-    Ok(rows.first().and_then(|(key, _)| keys::event::parse(key).ok()).map(|key| key.seq))
+    Ok(rows
+        .first()
+        .and_then(|(key, _)| keys::event::parse(key).ok())
+        .map(|key| key.seq))
 }

@@ -117,7 +117,11 @@ pub(crate) async fn run<S: Store, P: Protocol>(
                 if state.remembered() > REMEMBERED_MAX {
                     state.forget();
                 }
-                return Carried { state: Some(state), rng, again: Vec::new() };
+                return Carried {
+                    state: Some(state),
+                    rng,
+                    again: Vec::new(),
+                };
             }
             Err(failure) => failure,
         };
@@ -127,22 +131,41 @@ pub(crate) async fn run<S: Store, P: Protocol>(
             Failure::Fenced => {
                 let error = Error::new(ErrorCode::Fenced, "another node owns the scope");
                 refuse_all(batch, &error);
-                return Carried { state: None, rng, again: Vec::new() };
+                return Carried {
+                    state: None,
+                    rng,
+                    again: Vec::new(),
+                };
             }
             Failure::Unknown => {
                 count(&shared.counters.unknown_outcomes, 1);
-                return Carried { state: None, rng, again: resolve::all(shared, batch).await };
+                return Carried {
+                    state: None,
+                    rng,
+                    again: resolve::all(shared, batch).await,
+                };
             }
             Failure::TooLarge(error) => return split(batch, &error, rng),
             Failure::Refused(error) => {
                 refuse_all(batch, &error);
-                return Carried { state: None, rng, again: Vec::new() };
+                return Carried {
+                    state: None,
+                    rng,
+                    again: Vec::new(),
+                };
             }
         }
     }
-    let error = Error::busy("other writers came between too often", shared.config.admission.retry_after_ms);
+    let error = Error::busy(
+        "other writers came between too often",
+        shared.config.admission.retry_after_ms,
+    );
     refuse_all(batch, &error);
-    Carried { state: None, rng, again: Vec::new() }
+    Carried {
+        state: None,
+        rng,
+        again: Vec::new(),
+    }
 }
 
 /// A batch that is too large for one transaction is decided again one command at a time: the first
@@ -150,21 +173,36 @@ pub(crate) async fn run<S: Store, P: Protocol>(
 fn split(batch: Vec<Pending>, error: &Error, rng: Box<dyn Rng>) -> Carried {
     if batch.len() == 1 {
         refuse_all(batch, error);
-        return Carried { state: None, rng, again: Vec::new() };
+        return Carried {
+            state: None,
+            rng,
+            again: Vec::new(),
+        };
     }
     let alone = |mut pending: Pending| {
         pending.bytes = pending.bytes.max(sillok_core::limits::BATCH_BYTES_MAX);
         pending
     };
-    Carried { state: None, rng, again: batch.into_iter().map(alone).collect() }
+    Carried {
+        state: None,
+        rng,
+        again: batch.into_iter().map(alone).collect(),
+    }
 }
 
 fn answer_all(batch: Vec<Pending>, outcomes: Vec<Outcome>) {
-    assert_eq!(batch.len(), outcomes.len(), "every command of a batch has an outcome");
-    let answers: Vec<Option<Answer>> = outcomes.iter().map(|outcome| match outcome {
-        Outcome::Answered(answer) => Some(answer.clone()),
-        _ => None,
-    }).collect();
+    assert_eq!(
+        batch.len(),
+        outcomes.len(),
+        "every command of a batch has an outcome"
+    );
+    let answers: Vec<Option<Answer>> = outcomes
+        .iter()
+        .map(|outcome| match outcome {
+            Outcome::Answered(answer) => Some(answer.clone()),
+            _ => None,
+        })
+        .collect();
     for (pending, outcome) in batch.into_iter().zip(outcomes) {
         let reply = match outcome {
             Outcome::Answered(answer) => Reply::Answered(answer),
@@ -172,7 +210,10 @@ fn answer_all(batch: Vec<Pending>, outcomes: Vec<Outcome>) {
             Outcome::Abandoned(last) => Reply::Abandoned(last),
             Outcome::SameAs(first) => match answers.get(first).cloned().flatten() {
                 Some(answer) => Reply::Answered(answer),
-                None => Reply::Refused(Error::new(ErrorCode::Unavailable, "the same command is under way")),
+                None => Reply::Refused(Error::new(
+                    ErrorCode::Unavailable,
+                    "the same command is under way",
+                )),
             },
         };
         // Whoever asked may have gone; the command is applied all the same.

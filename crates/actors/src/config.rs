@@ -79,7 +79,12 @@ pub struct IndexerConfig {
 
 impl Default for IndexerConfig {
     fn default() -> Self {
-        Self { batch_entries: 2_048, gather_ms: 200, optimise_after_entries: 5_000, retry_after_ms: 1_000 }
+        Self {
+            batch_entries: 2_048,
+            gather_ms: 200,
+            optimise_after_entries: 5_000,
+            retry_after_ms: 1_000,
+        }
     }
 }
 
@@ -99,7 +104,12 @@ pub struct JobsConfig {
 
 impl Default for JobsConfig {
     fn default() -> Self {
-        Self { workers: 2, attempts: 8, backoff_ms: 200, record_bytes: 16 << 10 }
+        Self {
+            workers: 2,
+            attempts: 8,
+            backoff_ms: 200,
+            record_bytes: 16 << 10,
+        }
     }
 }
 
@@ -111,9 +121,21 @@ impl NodeConfig {
     pub fn check(&self) -> Result<(), Error> {
         self.rules.check()?;
         let bounds = [
-            ("admission.scope_commands", self.admission.scope_commands, SCOPE_QUEUE_MAX),
-            ("admission.node_commands", self.admission.node_commands, NODE_QUEUE_MAX),
-            ("admission.node_bytes", self.admission.node_bytes, NODE_QUEUE_BYTES_MAX),
+            (
+                "admission.scope_commands",
+                self.admission.scope_commands,
+                SCOPE_QUEUE_MAX,
+            ),
+            (
+                "admission.node_commands",
+                self.admission.node_commands,
+                NODE_QUEUE_MAX,
+            ),
+            (
+                "admission.node_bytes",
+                self.admission.node_bytes,
+                NODE_QUEUE_BYTES_MAX,
+            ),
             ("index.batch_entries", self.indexer.batch_entries, 1 << 16),
             ("jobs.workers", self.jobs.workers, 64),
             ("jobs.record_bytes", self.jobs.record_bytes, 1 << 20),

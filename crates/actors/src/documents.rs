@@ -20,18 +20,33 @@ use crate::errors::refusal;
 ///
 /// # Errors
 /// What the store answered, or `internal` when the event is not the one that the head names.
-pub(crate) async fn load(txn: &mut impl Txn, head: &Head, stamp: Stamp) -> Result<Option<IndexDoc>, Error> {
+pub(crate) async fn load(
+    txn: &mut impl Txn,
+    head: &Head,
+    stamp: Stamp,
+) -> Result<Option<IndexDoc>, Error> {
     let key = keys::event::key(&ScopeKey::of(&head.scope), head.version_seq);
-    let value = txn.get(&key, Read::Snapshot).await.map_err(|error| refusal(&error))?;
-    let event = value.map(|value| keys::event::decode(&key, &value)).transpose().map_err(|error| refusal(&error))?;
+    let value = txn
+        .get(&key, Read::Snapshot)
+        .await
+        .map_err(|error| refusal(&error))?;
+    let event = value
+        .map(|value| keys::event::decode(&key, &value))
+        .transpose()
+        .map_err(|error| refusal(&error))?;
     let body = event.map(|event| event.decode_body()).transpose();
-    let body = body.map_err(|error| Error::new(ErrorCode::Internal, error.to_string()))?.flatten();
+    let body = body
+        .map_err(|error| Error::new(ErrorCode::Internal, error.to_string()))?
+        .flatten();
     let text = match body {
         None => return Ok(None),
         Some(Body::EntryCreated(created)) => created.text,
         Some(Body::EntryAmended(amended)) => amended.text,
         Some(_) => {
-            let why = format!("entry {} names event {} as its text", head.id, head.version_seq);
+            let why = format!(
+                "entry {} names event {} as its text",
+                head.id, head.version_seq
+            );
             return Err(Error::new(ErrorCode::Internal, why));
         }
     };

@@ -13,7 +13,9 @@ pub(crate) fn refusal(error: &StoreError) -> Error {
             return Error::too_large(what, *limit as u64, *got as u64);
         }
         StoreError::OutcomeUnknown => ErrorCode::OutcomeUnknown,
-        StoreError::Unavailable { .. } | StoreError::Closed | StoreError::Locked { .. } => ErrorCode::Unavailable,
+        StoreError::Unavailable { .. } | StoreError::Closed | StoreError::Locked { .. } => {
+            ErrorCode::Unavailable
+        }
         StoreError::InvalidKey { .. }
         | StoreError::NewerFormat { .. }
         | StoreError::LayoutMismatch { .. }

@@ -34,20 +34,33 @@ pub(crate) async fn fetch(
     state: &mut State,
     submission: &Submission,
 ) -> Result<Facts, Error> {
-    let mut facts = Facts { thresholds: thresholds(&ports.embedder, submission), ..Facts::default() };
+    let mut facts = Facts {
+        thresholds: thresholds(&ports.embedder, submission),
+        ..Facts::default()
+    };
     for _ in 0..FACT_ROUNDS_MAX {
         let missing = needs(state, submission, &facts);
         if missing.is_empty() {
             return Ok(facts);
         }
         for need in missing {
-            Fetch { txn: &mut *txn, ports, state: &mut *state, facts: &mut facts }.one(need).await?;
+            Fetch {
+                txn: &mut *txn,
+                ports,
+                state: &mut *state,
+                facts: &mut facts,
+            }
+            .one(need)
+            .await?;
         }
     }
     if needs(state, submission, &facts).is_empty() {
         return Ok(facts);
     }
-    Err(Error::new(ErrorCode::Internal, "a command's facts do not come to an end"))
+    Err(Error::new(
+        ErrorCode::Internal,
+        "a command's facts do not come to an end",
+    ))
 }
 
 /// The thresholds of the space that the command's vectors lie in: those of another space would
@@ -100,7 +113,8 @@ impl<T: Txn> Fetch<'_, T> {
             }
             Need::Neighbours(number, request) => {
                 let found = self.ports.index.neighbours(&request).await;
-                let found = found.map_err(|error| Error::new(ErrorCode::Unavailable, error.to_string()))?;
+                let found =
+                    found.map_err(|error| Error::new(ErrorCode::Unavailable, error.to_string()))?;
                 self.facts.neighbours.insert(number, found);
             }
         }
@@ -114,15 +128,25 @@ async fn row<V>(
     key: Vec<u8>,
     decode: impl FnOnce(&[u8], &[u8]) -> Result<V, StoreError>,
 ) -> Result<Option<V>, Error> {
-    let value = txn.get(&key, Read::Snapshot).await.map_err(|error| refusal(&error))?;
-    value.map(|value| decode(&key, &value)).transpose().map_err(|error| refusal(&error))
+    let value = txn
+        .get(&key, Read::Snapshot)
+        .await
+        .map_err(|error| refusal(&error))?;
+    value
+        .map(|value| decode(&key, &value))
+        .transpose()
+        .map_err(|error| refusal(&error))
 }
 
 async fn head(txn: &mut impl Txn, scope: &ScopeKey, id: EntryId) -> Result<Option<Head>, Error> {
     row(txn, keys::head::key(scope, id), keys::head::decode).await
 }
 
-async fn by_hash(txn: &mut impl Txn, scope: &ScopeKey, key: &HashKey) -> Result<Option<EntryId>, Error> {
+async fn by_hash(
+    txn: &mut impl Txn,
+    scope: &ScopeKey,
+    key: &HashKey,
+) -> Result<Option<EntryId>, Error> {
     row(txn, keys::by_hash::key(scope, key), keys::by_hash::decode).await
 }
 
@@ -136,13 +160,27 @@ async fn version(
     id: EntryId,
     number: u64,
 ) -> Result<Option<Version>, Error> {
-    row(txn, keys::version::key(scope, id, number), keys::version::decode).await
+    row(
+        txn,
+        keys::version::key(scope, id, number),
+        keys::version::decode,
+    )
+    .await
 }
 
 async fn record(txn: &mut impl Txn, id: &RecordId) -> Result<RecordFact, Error> {
-    let event = row(txn, keys::event::key(&ScopeKey::of(&id.scope), id.seq), keys::event::decode).await?;
-    let Some(event) = event else { return Ok(RecordFact::Missing) };
-    let broken = |error: sillok_core::chain::Broken| Error::new(ErrorCode::Internal, format!("{id}: {error}"));
+    let event = row(
+        txn,
+        keys::event::key(&ScopeKey::of(&id.scope), id.seq),
+        keys::event::decode,
+    )
+    .await?;
+    let Some(event) = event else {
+        return Ok(RecordFact::Missing);
+    };
+    let broken = |error: sillok_core::chain::Broken| {
+        Error::new(ErrorCode::Internal, format!("{id}: {error}"))
+    };
     if event.decode_header().map_err(broken)?.kind != EventKind::RecordAppended {
         return Ok(RecordFact::Missing);
     }
@@ -156,11 +194,23 @@ async fn record(txn: &mut impl Txn, id: &RecordId) -> Result<RecordFact, Error> 
     })
 }
 
-async fn verification(txn: &mut impl Txn, named: &VerificationRef) -> Result<Option<Verification>, Error> {
+async fn verification(
+    txn: &mut impl Txn,
+    named: &VerificationRef,
+) -> Result<Option<Verification>, Error> {
     let key = keys::verification::key(&ScopeKey::of(&named.task), named.id);
     row(txn, key, keys::verification::decode).await
 }
 
-async fn mark(txn: &mut impl Txn, source: &Scope, id: VerificationId) -> Result<Option<PublishReport>, Error> {
-    row(txn, keys::mark::key(&ScopeKey::of(source), id), keys::mark::decode).await
+async fn mark(
+    txn: &mut impl Txn,
+    source: &Scope,
+    id: VerificationId,
+) -> Result<Option<PublishReport>, Error> {
+    row(
+        txn,
+        keys::mark::key(&ScopeKey::of(source), id),
+        keys::mark::decode,
+    )
+    .await
 }

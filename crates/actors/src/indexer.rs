@@ -47,9 +47,19 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
     /// # Errors
     /// What the index or the store answered.
     pub(crate) async fn start(shared: Arc<Shared<S, P>>) -> Result<Self, Error> {
-        let watermark = shared.ports.index.watermark().await.map_err(|error| unavailable(&error))?;
+        let watermark = shared
+            .ports
+            .index
+            .watermark()
+            .await
+            .map_err(|error| unavailable(&error))?;
         let floor = watermark.unwrap_or(Stamp::ZERO);
-        let mut indexer = Self { shared, floor, cursors: Cursors::new(), stored_since_optimised: 0 };
+        let mut indexer = Self {
+            shared,
+            floor,
+            cursors: Cursors::new(),
+            stored_since_optimised: 0,
+        };
         for slot in (0..SLOTS).filter_map(Slot::new) {
             indexer.shared.index_feed.mark(slot);
         }
@@ -90,7 +100,9 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
     async fn optimise(&mut self) {
         match self.shared.ports.index.optimise().await {
             Ok(()) => self.stored_since_optimised = 0,
-            Err(error) => tracing::warn!(%error, "the index was not optimised; it is tried again later"),
+            Err(error) => {
+                tracing::warn!(%error, "the index was not optimised; it is tried again later")
+            }
         }
     }
 
@@ -100,14 +112,24 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         let result = self.read_and_store(&taken).await;
         if !matches!(result, Ok(false)) {
             // What was taken but not read to its end is to be read again.
-            taken.iter().for_each(|slot| self.shared.index_feed.mark(*slot));
+            taken
+                .iter()
+                .for_each(|slot| self.shared.index_feed.mark(*slot));
         }
         result
     }
 
     async fn read_and_store(&mut self, taken: &BTreeSet<Slot>) -> Result<bool, Error> {
-        let mut txn = self.shared.store.begin().await.map_err(|error| refusal(&error))?;
-        let slots: BTreeSet<Slot> = taken.union(&self.shared.index_feed.peek()).copied().collect();
+        let mut txn = self
+            .shared
+            .store
+            .begin()
+            .await
+            .map_err(|error| refusal(&error))?;
+        let slots: BTreeSet<Slot> = taken
+            .union(&self.shared.index_feed.peek())
+            .copied()
+            .collect();
         let mut rows: Vec<(Stamp, Slot, OutboxRow)> = Vec::new();
         // Beyond the first row that was left unread nothing may be passed over.
         let mut readable_through: Option<Stamp> = None;
@@ -128,7 +150,9 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         if let Some(through) = readable_through {
             rows.retain(|(stamp, ..)| *stamp <= through);
         }
-        let Some(through) = rows.last().map(|(stamp, ..)| *stamp) else { return Ok(more) };
+        let Some(through) = rows.last().map(|(stamp, ..)| *stamp) else {
+            return Ok(more);
+        };
         let mut changed: BTreeMap<(Scope, EntryId), Stamp> = BTreeMap::new();
         for (stamp, _, row) in &rows {
             for entry in &row.entries {
@@ -153,8 +177,14 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         let mut docs = Vec::with_capacity(changed.len());
         for ((scope, entry), stamp) in changed {
             let key = keys::head::key(&ScopeKey::of(&scope), entry);
-            let head = txn.get(&key, Read::Snapshot).await.map_err(|error| refusal(&error))?;
-            let head: Option<Head> = head.map(|value| keys::head::decode(&key, &value)).transpose().map_err(|e| refusal(&e))?;
+            let head = txn
+                .get(&key, Read::Snapshot)
+                .await
+                .map_err(|error| refusal(&error))?;
+            let head: Option<Head> = head
+                .map(|value| keys::head::decode(&key, &value))
+                .transpose()
+                .map_err(|e| refusal(&e))?;
             if let Some(head) = head {
                 docs.extend(documents::load(txn, &head, stamp).await?);
             }
@@ -165,7 +195,8 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         while docs.len() > batch {
             let rest = docs.split_off(batch);
             let cursor = self.stored_through();
-            self.apply(std::mem::replace(&mut docs, rest), cursor).await?;
+            self.apply(std::mem::replace(&mut docs, rest), cursor)
+                .await?;
         }
         self.apply(docs, through).await?;
         count(&self.shared.counters.indexed, count_docs);
@@ -173,8 +204,17 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         Ok(())
     }
 
-    async fn apply(&self, docs: Vec<sillok_core::ports::IndexDoc>, through: Stamp) -> Result<(), Error> {
-        self.shared.ports.index.apply(docs, through).await.map_err(|error| unavailable(&error))
+    async fn apply(
+        &self,
+        docs: Vec<sillok_core::ports::IndexDoc>,
+        through: Stamp,
+    ) -> Result<(), Error> {
+        self.shared
+            .ports
+            .index
+            .apply(docs, through)
+            .await
+            .map_err(|error| unavailable(&error))
     }
 
     /// The cursor that the index holds.

@@ -85,8 +85,19 @@ pub(crate) struct JobQueue {
 impl JobQueue {
     /// Takes a job in, unless it is there.
     pub(crate) fn add(&self, slot: Slot, job: Job) {
-        let new = Waiting { slot, job, attempts: 0, last_error: None, due_ms: 0, running: false, halted: false };
-        self.waiting.lock().entry(new.job.verification).or_insert(new);
+        let new = Waiting {
+            slot,
+            job,
+            attempts: 0,
+            last_error: None,
+            due_ms: 0,
+            running: false,
+            halted: false,
+        };
+        self.waiting
+            .lock()
+            .entry(new.job.verification)
+            .or_insert(new);
         self.added.notify_one();
     }
 
@@ -105,7 +116,10 @@ impl JobQueue {
     fn take(&self, now_ms: u64) -> Result<(Slot, Job), Option<u64>> {
         let mut waiting = self.waiting.lock();
         let idle = |waiting: &&mut Waiting| !waiting.running && !waiting.halted;
-        let next = waiting.values_mut().filter(idle).min_by_key(|waiting| (waiting.due_ms, waiting.job.created_at));
+        let next = waiting
+            .values_mut()
+            .filter(idle)
+            .min_by_key(|waiting| (waiting.due_ms, waiting.job.created_at));
         let Some(next) = next else { return Err(None) };
         if next.due_ms > now_ms {
             return Err(Some(next.due_ms - now_ms));
@@ -137,9 +151,15 @@ impl JobQueue {
         let job = waiting.get(&id)?;
         let (attempts, last_error) = (job.attempts, job.last_error.clone());
         Some(if job.halted {
-            PromotionState::Halted { attempts, last_error }
+            PromotionState::Halted {
+                attempts,
+                last_error,
+            }
         } else {
-            PromotionState::Pending { attempts, last_error }
+            PromotionState::Pending {
+                attempts,
+                last_error,
+            }
         })
     }
 }
@@ -151,10 +171,18 @@ impl JobQueue {
 pub(crate) async fn recover<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<(), Error> {
     let mut range = keys::job::range_all();
     loop {
-        let mut txn = shared.store.begin().await.map_err(|error| refusal(&error))?;
-        let rows = txn.range(&range, RangeOptions::first(PAGE_ROWS, Read::Snapshot)).await;
+        let mut txn = shared
+            .store
+            .begin()
+            .await
+            .map_err(|error| refusal(&error))?;
+        let rows = txn
+            .range(&range, RangeOptions::first(PAGE_ROWS, Read::Snapshot))
+            .await;
         let rows = rows.map_err(|error| refusal(&error))?;
-        let Some((last, _)) = rows.last() else { return Ok(()) };
+        let Some((last, _)) = rows.last() else {
+            return Ok(());
+        };
         range.begin = sillok_store::key_range::successor(last);
         for (key, value) in &rows {
             let slot = keys::job::parse(key).map_err(|error| refusal(&error))?.slot;
@@ -165,7 +193,10 @@ pub(crate) async fn recover<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Res
 }
 
 /// Carries jobs out, one after the other, until the node ends.
-pub(crate) async fn work<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>, router: Arc<Router<S, P>>) {
+pub(crate) async fn work<S: Store, P: Protocol>(
+    shared: Arc<Shared<S, P>>,
+    router: Arc<Router<S, P>>,
+) {
     loop {
         let clock = &shared.ports.clock;
         match shared.jobs.take(clock.monotonic_ms()) {
@@ -180,7 +211,9 @@ pub(crate) async fn work<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>, route
                         count(&shared.counters.promotion_failures, 1);
                         tracing::warn!(%error, task = %job.source, verification = %job.verification, "a promotion failed");
                         let now_ms = clock.monotonic_ms();
-                        shared.jobs.failed(job.verification, error, now_ms, &shared.config.jobs);
+                        shared
+                            .jobs
+                            .failed(job.verification, error, now_ms, &shared.config.jobs);
                     }
                 }
                 // Another worker may sleep while jobs wait.
@@ -191,7 +224,11 @@ pub(crate) async fn work<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>, route
     }
 }
 
-async fn idle<S: Store, P: Protocol>(shared: &Shared<S, P>, clock: &Arc<dyn Clock>, wait_ms: Option<u64>) {
+async fn idle<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    clock: &Arc<dyn Clock>,
+    wait_ms: Option<u64>,
+) {
     match wait_ms {
         None => shared.jobs.added.notified().await,
         Some(wait_ms) => tokio::select! {
@@ -221,7 +258,10 @@ pub(crate) async fn state<S: Store, P: Protocol>(
         if let Some(report) = promote::finished(shared, task, id).await? {
             return Ok(PromotionState::Done(Box::new(report)));
         }
-        let state = shared.jobs.state(id).unwrap_or(PromotionState::Pending { attempts: 0, last_error: None });
+        let state = shared.jobs.state(id).unwrap_or(PromotionState::Pending {
+            attempts: 0,
+            last_error: None,
+        });
         let now_ms = shared.ports.clock.monotonic_ms();
         if now_ms >= deadline_ms || matches!(state, PromotionState::Halted { .. }) {
             return Ok(state);
@@ -235,5 +275,8 @@ pub(crate) async fn state<S: Store, P: Protocol>(
 }
 
 pub(crate) fn unknown(task: &Scope, id: VerificationId) -> Error {
-    Error::new(ErrorCode::NotFound, format!("{task} has no verification {id}"))
+    Error::new(
+        ErrorCode::NotFound,
+        format!("{task} has no verification {id}"),
+    )
 }

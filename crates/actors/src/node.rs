@@ -41,7 +41,9 @@ pub struct Node<S: Store, P: Protocol = Correct> {
 
 impl<S: Store, P: Protocol> Clone for Node<S, P> {
     fn clone(&self) -> Self {
-        Self { inner: Arc::clone(&self.inner) }
+        Self {
+            inner: Arc::clone(&self.inner),
+        }
     }
 }
 
@@ -107,7 +109,10 @@ impl<S: Store, P: Protocol> Node<S, P> {
             tokio::spawn(put_away_idle(Arc::clone(&shared), Arc::clone(&router))),
         ];
         for _ in 0..shared.config.jobs.workers {
-            tasks.push(tokio::spawn(jobs::work(Arc::clone(&shared), Arc::clone(&router))));
+            tasks.push(tokio::spawn(jobs::work(
+                Arc::clone(&shared),
+                Arc::clone(&router),
+            )));
         }
         let indexer = tokio::spawn(indexer.run(stopped));
         let inner = Inner {
@@ -119,7 +124,9 @@ impl<S: Store, P: Protocol> Node<S, P> {
             tasks: Mutex::new(tasks),
             indexer: Mutex::new(Some(indexer)),
         };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
     }
 
     /// Sees a command through: queued, batched with others of its scope, committed, answered.
@@ -211,7 +218,10 @@ impl<S: Store, P: Protocol> Node<S, P> {
     }
 }
 
-async fn put_away_idle<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>, router: Arc<Router<S, P>>) {
+async fn put_away_idle<S: Store, P: Protocol>(
+    shared: Arc<Shared<S, P>>,
+    router: Arc<Router<S, P>>,
+) {
     let idle_ms = shared.config.passivate_after_ms;
     loop {
         shared.ports.clock.sleep((idle_ms / 4).max(1)).await;

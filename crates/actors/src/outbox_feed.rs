@@ -36,7 +36,10 @@ impl OutboxFeed {
     pub(crate) fn begin(&self, slot: Slot) -> InFlight {
         let mut marks = self.marks.lock();
         marks.entry(slot).or_default().in_flight += 1;
-        InFlight { feed: self.clone(), slot }
+        InFlight {
+            feed: self.clone(),
+            slot,
+        }
     }
 
     /// Marks that `slot` is to be read, whatever happened to it.
@@ -97,9 +100,15 @@ mod tests {
         let feed = OutboxFeed::default();
         let commit = feed.begin(slot(7));
         assert!(feed.take().contains(&slot(7)));
-        assert!(feed.take().contains(&slot(7)), "the commit may end after this look");
+        assert!(
+            feed.take().contains(&slot(7)),
+            "the commit may end after this look"
+        );
         drop(commit);
-        assert!(feed.take().contains(&slot(7)), "its row may have come after the last look");
+        assert!(
+            feed.take().contains(&slot(7)),
+            "its row may have come after the last look"
+        );
         assert!(feed.take().is_empty());
     }
 

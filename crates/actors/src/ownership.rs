@@ -37,29 +37,50 @@ impl Ownership {
                 claimed => return claimed.map_err(|error| refusal(&error)),
             }
         }
-        Err(Error::new(ErrorCode::Busy, "another node is claiming the same slots"))
+        Err(Error::new(
+            ErrorCode::Busy,
+            "another node is claiming the same slots",
+        ))
     }
 
     async fn try_claim<S: Store>(store: &S, node: &str) -> Result<Self, StoreError> {
         let mut txn = store.begin().await?;
         let key = keys::node::key(node);
         let before = txn.get(&key, Read::Conflict).await?;
-        let before = before.map(|value| keys::node::decode(&key, &value)).transpose()?;
+        let before = before
+            .map(|value| keys::node::decode(&key, &value))
+            .transpose()?;
         let incarnation = Incarnation(before.map_or(1, |row| row.incarnation.0 + 1));
-        let row = NodeRow { incarnation, beat: 0, fenced: false, reaches_bus: true };
+        let row = NodeRow {
+            incarnation,
+            beat: 0,
+            fenced: false,
+            reaches_bus: true,
+        };
         txn.set(key, keys::node::encode(&row));
         let mut epochs = Vec::with_capacity(usize::from(SLOTS));
         for slot in (0..SLOTS).filter_map(Slot::new) {
             let key = keys::owner::key(slot);
             let owner = txn.get(&key, Read::Conflict).await?;
-            let owner = owner.map(|value| keys::owner::decode(&key, &value)).transpose()?;
+            let owner = owner
+                .map(|value| keys::owner::decode(&key, &value))
+                .transpose()?;
             let epoch = Epoch(owner.map_or(1, |row| row.epoch.0 + 1));
-            let row = OwnerRow { node: node.to_owned(), incarnation, epoch };
+            let row = OwnerRow {
+                node: node.to_owned(),
+                incarnation,
+                epoch,
+            };
             txn.set(key, keys::owner::encode(&row));
             epochs.push(epoch);
         }
         let claimed_at = txn.commit().await?.stamp;
-        Ok(Self { node: node.to_owned(), incarnation, epochs, claimed_at })
+        Ok(Self {
+            node: node.to_owned(),
+            incarnation,
+            epochs,
+            claimed_at,
+        })
     }
 
     /// The epoch under which this node holds a slot.
@@ -84,7 +105,9 @@ impl Ownership {
     #[must_use]
     pub fn is_held(&self, slot: Slot, row: Option<&OwnerRow>) -> bool {
         row.is_some_and(|row| {
-            row.node == self.node && row.incarnation == self.incarnation && row.epoch == self.epoch(slot)
+            row.node == self.node
+                && row.incarnation == self.incarnation
+                && row.epoch == self.epoch(slot)
         })
     }
 }

@@ -63,8 +63,19 @@ impl<S: Store> Reader<S> {
     /// A reader over a store and what fills the ports.
     #[must_use]
     pub fn new(store: S, ports: Ports, rules: RulesConfig) -> Self {
-        let Ports { index, embedder, clock, .. } = ports;
-        Self { store, index, embedder, clock, rules }
+        let Ports {
+            index,
+            embedder,
+            clock,
+            ..
+        } = ports;
+        Self {
+            store,
+            index,
+            embedder,
+            clock,
+            rules,
+        }
     }
 
     async fn snapshot(&self) -> Result<S::Txn, Error> {
@@ -75,10 +86,17 @@ impl<S: Store> Reader<S> {
 /// The number of rows of a page, as asked for.
 fn page_rows(limit: usize) -> Result<usize, Error> {
     if limit == 0 {
-        return Err(Error::new(ErrorCode::InvalidArgument, "a page has at least one row"));
+        return Err(Error::new(
+            ErrorCode::InvalidArgument,
+            "a page has at least one row",
+        ));
     }
     if limit > PAGE_ROWS_MAX {
-        return Err(Error::too_large("rows of a page", PAGE_ROWS_MAX as u64, limit as u64));
+        return Err(Error::too_large(
+            "rows of a page",
+            PAGE_ROWS_MAX as u64,
+            limit as u64,
+        ));
     }
     Ok(limit)
 }

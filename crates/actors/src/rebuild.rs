@@ -17,7 +17,9 @@ use sillok_store::{Error as StoreError, KeyRange, RangeOptions, Read, Store, Txn
 
 use crate::audit::elsewhere::{is_explained, is_token_explained};
 use crate::audit::fold::{Fold, short_hash};
-use crate::audit::scope::{SOURCES, VIEW, between, differences, fold_events, nothing_between, place_of};
+use crate::audit::scope::{
+    SOURCES, VIEW, between, differences, fold_events, nothing_between, place_of,
+};
 use crate::audit::{OnProgress, Progress, Seen, Stop};
 use crate::documents;
 use crate::row_stream::RowStream;
@@ -55,7 +57,14 @@ pub async fn rebuild<S: Store>(
     index: &dyn VectorIndex,
     progress: OnProgress<'_>,
 ) -> Result<RebuildReport, Error> {
-    let result = Rebuild { store, report: RebuildReport::default(), seen: Seen::default(), progress }.run(index).await;
+    let result = Rebuild {
+        store,
+        report: RebuildReport::default(),
+        seen: Seen::default(),
+        progress,
+    }
+    .run(index)
+    .await;
     result.map_err(|stop| match stop {
         Stop::Failed(error) => error,
         Stop::Found(difference) => Error::new(
@@ -77,6 +86,7 @@ impl<S: Store> Rebuild<'_, S> {
         while self.check_scope().await? {}
         self.seen = Seen::default();
         while self.write_scope().await? {}
+        self.remove_unexplained().await?;
         self.fill(index).await?;
         Ok(self.report)
     }
@@ -84,7 +94,11 @@ impl<S: Store> Rebuild<'_, S> {
     /// The row of the scope behind the last one, if there is one.
     async fn next_scope(&self, txn: &mut S::Txn) -> Result<Option<(Place, bytes::Bytes)>, Stop> {
         let range = keys::scope::range_after(self.seen.last.as_ref());
-        let Some((key, value)) = txn.range(&range, RangeOptions::first(1, Read::Snapshot)).await?.pop() else {
+        let Some((key, value)) = txn
+            .range(&range, RangeOptions::first(1, Read::Snapshot))
+            .await?
+            .pop()
+        else {
             return Ok(None);
         };
         let scope = keys::scope::parse(&key)?.scope;
@@ -97,8 +111,14 @@ impl<S: Store> Rebuild<'_, S> {
         let next = self.next_scope(&mut txn).await?;
         let here = next.as_ref().map(|(place, _)| &place.key);
         nothing_between(&mut txn, SOURCES, self.seen.last.as_ref(), here).await?;
-        let Some((place, value)) = next else { return Ok(false) };
-        let mut done = Progress { scopes: self.report.scopes, events: self.report.events, entries: 0 };
+        let Some((place, value)) = next else {
+            return Ok(false);
+        };
+        let mut done = Progress {
+            scopes: self.report.scopes,
+            events: self.report.events,
+            entries: 0,
+        };
         fold_events(&mut txn, &place, &value, &mut done, self.progress).await?;
         (self.progress)(done);
         self.report.events = done.events;
@@ -113,7 +133,8 @@ impl<S: Store> Rebuild<'_, S> {
         let next = self.next_scope(&mut txn).await?;
         let here = next.as_ref().map(|(place, _)| place.key);
         let mut writer = Writer::new(self.store).await?;
-        self.report.rows_removed += remove_between(&mut txn, &mut writer, self.seen.last, here).await?;
+        self.report.rows_removed +=
+            remove_between(&mut txn, &mut writer, self.seen.last, here).await?;
         if let Some((place, value)) = &next {
             let mut again = Progress::default();
             let fold = fold_events(&mut txn, place, value, &mut again, &|_| {}).await?;
@@ -148,7 +169,13 @@ impl<S: Store> Rebuild<'_, S> {
             while let Some((key, value)) = stream.next(&mut txn).await? {
                 if !self.explains(&mut txn, family, &key, &value).await? {
                     self.report.rows_removed += 1;
-                    if writer.write(Row { key: key.to_vec(), value: None }).await? {
+                    if writer
+                        .write(Row {
+                            key: key.to_vec(),
+                            value: None,
+                        })
+                        .await?
+                    {
                         txn = self.store.begin().await?;
                     }
                 }
@@ -157,10 +184,18 @@ impl<S: Store> Rebuild<'_, S> {
         writer.finish().await
     }
 
-    async fn explains(&self, txn: &mut S::Txn, family: Family, key: &[u8], value: &[u8]) -> Result<bool, Stop> {
+    async fn explains(
+        &self,
+        txn: &mut S::Txn,
+        family: Family,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<bool, Stop> {
         if family == Family::Token {
             return match (keys::token::parse(key), keys::token::decode(key, value)) {
-                (Ok(key), Ok(token)) => is_token_explained(txn, &self.seen, &key.hash, &token).await,
+                (Ok(key), Ok(token)) => {
+                    is_token_explained(txn, &self.seen, &key.hash, &token).await
+                }
                 _ => Ok(false),
             };
         }
@@ -193,20 +228,39 @@ impl<S: Store> Rebuild<'_, S> {
         index.optimise().await.map_err(unavailable)
     }
 
-    async fn hand_over(&mut self, index: &dyn VectorIndex, docs: &mut Vec<IndexDoc>) -> Result<(), Stop> {
+    async fn hand_over(
+        &mut self,
+        index: &dyn VectorIndex,
+        docs: &mut Vec<IndexDoc>,
+    ) -> Result<(), Stop> {
         if docs.is_empty() {
             return Ok(());
         }
         self.report.entries += docs.len() as u64;
-        index.apply(core::mem::take(docs), Stamp::ZERO).await.map_err(unavailable)?;
-        let RebuildReport { scopes, events, entries, .. } = self.report;
-        (self.progress)(Progress { scopes, events, entries });
+        index
+            .apply(core::mem::take(docs), Stamp::ZERO)
+            .await
+            .map_err(unavailable)?;
+        let RebuildReport {
+            scopes,
+            events,
+            entries,
+            ..
+        } = self.report;
+        (self.progress)(Progress {
+            scopes,
+            events,
+            entries,
+        });
         Ok(())
     }
 }
 
 fn unavailable(error: PortError) -> Stop {
-    Stop::Failed(Error::new(ErrorCode::Unavailable, format!("the index: {error}")))
+    Stop::Failed(Error::new(
+        ErrorCode::Unavailable,
+        format!("the index: {error}"),
+    ))
 }
 
 /// Removes rows of the view that lie between two scopes. How many.
@@ -222,7 +276,13 @@ async fn remove_between<S: Store>(
         let mut stream = RowStream::new(range);
         while let Some((key, _)) = stream.next(txn).await? {
             removed += 1;
-            if writer.write(Row { key: key.to_vec(), value: None }).await? {
+            if writer
+                .write(Row {
+                    key: key.to_vec(),
+                    value: None,
+                })
+                .await?
+            {
                 *txn = writer.store.begin().await?;
             }
         }
@@ -245,7 +305,10 @@ async fn write_wrong<S: Store>(
         for change in &folded.changes {
             let row = rows::row_of(place, change);
             let is_final = wrong.get(&row.key) == Some(&folded.seq)
-                && row.value.as_ref().is_some_and(|value| fold.rows[&row.key].hash == short_hash(value));
+                && row
+                    .value
+                    .as_ref()
+                    .is_some_and(|value| fold.rows[&row.key].hash == short_hash(value));
             if is_final {
                 wrong.remove(&row.key);
                 if writer.write(row).await? {
@@ -254,7 +317,10 @@ async fn write_wrong<S: Store>(
             }
         }
     }
-    assert!(wrong.is_empty(), "every row that an event leads to was written");
+    assert!(
+        wrong.is_empty(),
+        "every row that an event leads to was written"
+    );
     Ok(())
 }
 
@@ -267,7 +333,11 @@ struct Writer<'a, S: Store> {
 
 impl<'a, S: Store> Writer<'a, S> {
     async fn new(store: &'a S) -> Result<Self, Stop> {
-        Ok(Self { store, txn: store.begin().await?, bytes: 0 })
+        Ok(Self {
+            store,
+            txn: store.begin().await?,
+            bytes: 0,
+        })
     }
 
     /// Writes a row. Whether that filled a transaction: older snapshots may then be out of reach.

@@ -24,7 +24,11 @@ const PAGE_ROWS: usize = 256;
 const RETRY_MS: u64 = 200;
 
 /// Tells the bus of every commit from now on, until the node ends.
-pub(crate) async fn run<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>, bus: InProcessBus, started_at: Stamp) {
+pub(crate) async fn run<S: Store, P: Protocol>(
+    shared: Arc<Shared<S, P>>,
+    bus: InProcessBus,
+    started_at: Stamp,
+) {
     let mut told: BTreeMap<Slot, Stamp> = BTreeMap::new();
     loop {
         shared.bus_feed.changed().await;
@@ -95,10 +99,14 @@ pub(crate) async fn rows_in(
     limit: usize,
 ) -> Result<Vec<(Stamp, OutboxRow)>, Error> {
     let range = keys::outbox::range_after(slot, after);
-    let rows = txn.range(&range, RangeOptions::first(limit, Read::Snapshot)).await;
+    let rows = txn
+        .range(&range, RangeOptions::first(limit, Read::Snapshot))
+        .await;
     let rows = rows.map_err(|error| refusal(&error))?;
     let decode = |(key, value): &(bytes::Bytes, bytes::Bytes)| {
-        let stamp = keys::outbox::parse(key).map_err(|error| refusal(&error))?.stamp;
+        let stamp = keys::outbox::parse(key)
+            .map_err(|error| refusal(&error))?
+            .stamp;
         let row = keys::outbox::decode(key, value).map_err(|error| refusal(&error))?;
         Ok((stamp, row))
     };

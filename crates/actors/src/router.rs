@@ -45,7 +45,13 @@ pub(crate) struct Router<S: Store, P: Protocol> {
 impl<S: Store, P: Protocol> Router<S, P> {
     pub(crate) fn new(shared: Arc<Shared<S, P>>, admission: Arc<Admission>) -> Self {
         let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
-        Self { shared, admission, shards, active: AtomicUsize::new(0), closed: AtomicBool::new(false) }
+        Self {
+            shared,
+            admission,
+            shards,
+            active: AtomicUsize::new(0),
+            closed: AtomicBool::new(false),
+        }
     }
 
     /// Sees a command through: queued, batched, committed, answered.
@@ -76,9 +82,16 @@ impl<S: Store, P: Protocol> Router<S, P> {
         Err(Error::new(ErrorCode::OutcomeUnknown, why))
     }
 
-    fn enqueue(&self, submission: Submission, bytes: usize) -> Result<oneshot::Receiver<Reply>, Error> {
+    fn enqueue(
+        &self,
+        submission: Submission,
+        bytes: usize,
+    ) -> Result<oneshot::Receiver<Reply>, Error> {
         if self.closed.load(Ordering::Acquire) {
-            return Err(Error::new(ErrorCode::Unavailable, "the node is shutting down"));
+            return Err(Error::new(
+                ErrorCode::Unavailable,
+                "the node is shutting down",
+            ));
         }
         let scopes = self.active.load(Ordering::Relaxed);
         let mut table = self.shard(&submission.scope).lock();
@@ -86,14 +99,23 @@ impl<S: Store, P: Protocol> Router<S, P> {
         let permit = self.admission.admit(&entry.depth, scopes, bytes)?;
         entry.used_ms = self.shared.ports.clock.monotonic_ms();
         let (reply, receiver) = oneshot::channel();
-        let pending = Box::new(Pending { submission, bytes, reply, _permit: permit });
+        let pending = Box::new(Pending {
+            submission,
+            bytes,
+            reply,
+            _permit: permit,
+        });
         // An actor that ended in between drops the command, which the receiver notices.
         let _ = entry.actor.send_message(Msg::Submit(pending));
         Ok(receiver)
     }
 
     /// The scope's actor, started when there is none or the one that was there has ended.
-    fn entry<'a>(&self, table: &'a mut BTreeMap<Scope, Entry>, scope: &Scope) -> Result<&'a mut Entry, Error> {
+    fn entry<'a>(
+        &self,
+        table: &'a mut BTreeMap<Scope, Entry>,
+        scope: &Scope,
+    ) -> Result<&'a mut Entry, Error> {
         let ended = |entry: &Entry| entry.actor.get_status() >= ActorStatus::Stopping;
         if table.get(scope).is_none_or(ended) {
             let entry = self.start(scope)?;
@@ -101,17 +123,27 @@ impl<S: Store, P: Protocol> Router<S, P> {
                 self.active.fetch_add(1, Ordering::Relaxed);
             }
         }
-        Ok(table.get_mut(scope).expect("it is there or was put there just now"))
+        Ok(table
+            .get_mut(scope)
+            .expect("it is there or was put there just now"))
     }
 
     fn start(&self, scope: &Scope) -> Result<Entry, Error> {
         let actor = ScopeActor::new(Arc::clone(&self.shared), scope.clone());
         // Unnamed and unlinked: names are process-wide, and a supervisor stops its children in the
         // order of a hash map. The table is the supervisor: an actor that ended is started anew.
-        let (actor, _handle) = ActorRuntime::spawn_instant(None, actor, ())
-            .map_err(|error| Error::new(ErrorCode::Internal, format!("a scope actor did not start: {error}")))?;
+        let (actor, _handle) = ActorRuntime::spawn_instant(None, actor, ()).map_err(|error| {
+            Error::new(
+                ErrorCode::Internal,
+                format!("a scope actor did not start: {error}"),
+            )
+        })?;
         count(&self.shared.counters.activations, 1);
-        Ok(Entry { actor, depth: Arc::default(), used_ms: 0 })
+        Ok(Entry {
+            actor,
+            depth: Arc::default(),
+            used_ms: 0,
+        })
     }
 
     fn shard(&self, scope: &Scope) -> &Mutex<BTreeMap<Scope, Entry>> {

@@ -22,11 +22,18 @@ pub(crate) struct RowStream {
 impl RowStream {
     pub(crate) fn new(range: KeyRange) -> Self {
         let ended = range.is_empty();
-        Self { left: range, buffer: VecDeque::new(), ended }
+        Self {
+            left: range,
+            buffer: VecDeque::new(),
+            ended,
+        }
     }
 
     /// The next row; none at the end of the range.
-    pub(crate) async fn next(&mut self, txn: &mut impl Txn) -> Result<Option<(Bytes, Bytes)>, StoreError> {
+    pub(crate) async fn next(
+        &mut self,
+        txn: &mut impl Txn,
+    ) -> Result<Option<(Bytes, Bytes)>, StoreError> {
         if self.buffer.is_empty() && !self.ended {
             let options = RangeOptions::first(ROWS_AT_ONCE, Read::Snapshot);
             let rows = txn.range(&self.left, options).await?;
@@ -40,7 +47,10 @@ impl RowStream {
     }
 
     /// All rows that are left.
-    pub(crate) async fn collect(mut self, txn: &mut impl Txn) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
+    pub(crate) async fn collect(
+        mut self,
+        txn: &mut impl Txn,
+    ) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
         let mut rows = Vec::new();
         while let Some(row) = self.next(txn).await? {
             rows.push(row);

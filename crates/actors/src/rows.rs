@@ -31,7 +31,11 @@ impl Place {
     /// The place of `scope`.
     #[must_use]
     pub fn of(scope: &Scope) -> Self {
-        Self { scope: scope.clone(), key: ScopeKey::of(scope), slot: Slot::of(scope) }
+        Self {
+            scope: scope.clone(),
+            key: ScopeKey::of(scope),
+            slot: Slot::of(scope),
+        }
     }
 }
 
@@ -46,7 +50,10 @@ pub struct Row {
 
 impl Row {
     fn holding(key: Vec<u8>, value: Vec<u8>) -> Self {
-        Self { key, value: Some(value) }
+        Self {
+            key,
+            value: Some(value),
+        }
     }
 }
 
@@ -56,33 +63,47 @@ pub fn row_of(place: &Place, change: &Change) -> Row {
     let scope = &place.key;
     match change {
         Change::Task(task) => Row::holding(keys::task::key(scope), keys::task::encode(task)),
-        Change::Head(head) => Row::holding(keys::head::key(scope, head.id), keys::head::encode(head)),
+        Change::Head(head) => {
+            Row::holding(keys::head::key(scope, head.id), keys::head::encode(head))
+        }
         Change::Version(version) => Row::holding(
             keys::version::key(scope, version.entry, version.number),
             keys::version::encode(version),
         ),
-        Change::Located(entry) => {
-            Row::holding(keys::location::key(*entry), keys::location::encode(&place.scope))
-        }
+        Change::Located(entry) => Row::holding(
+            keys::location::key(*entry),
+            keys::location::encode(&place.scope),
+        ),
         Change::ByHash(content, entry) => {
             let value = entry.as_ref().map(keys::by_hash::encode);
-            Row { key: keys::by_hash::key(scope, content), value }
+            Row {
+                key: keys::by_hash::key(scope, content),
+                value,
+            }
         }
         Change::Verification(verification) => Row::holding(
             keys::verification::key(scope, verification.id),
             keys::verification::encode(verification),
         ),
-        Change::JobAdded(job) => {
-            Row::holding(keys::job::key(place.slot, job.verification), keys::job::encode(job))
-        }
-        Change::JobRemoved(verification) => {
-            Row { key: keys::job::key(place.slot, *verification), value: None }
-        }
-        Change::Mark { source, verification, report } => Row::holding(
+        Change::JobAdded(job) => Row::holding(
+            keys::job::key(place.slot, job.verification),
+            keys::job::encode(job),
+        ),
+        Change::JobRemoved(verification) => Row {
+            key: keys::job::key(place.slot, *verification),
+            value: None,
+        },
+        Change::Mark {
+            source,
+            verification,
+            report,
+        } => Row::holding(
             keys::mark::key(&ScopeKey::of(source), *verification),
             keys::mark::encode(report),
         ),
-        Change::Token(hash, token) => Row::holding(keys::token::key(hash), keys::token::encode(token)),
+        Change::Token(hash, token) => {
+            Row::holding(keys::token::key(hash), keys::token::encode(token))
+        }
     }
 }
 
@@ -101,14 +122,20 @@ pub fn write(txn: &mut impl Txn, row: Row) {
 
 /// Writes where the chain of a scope ends.
 pub fn write_scope(txn: &mut impl Txn, place: &Place, row: &ScopeRow) {
-    assert_eq!(row.scope, place.scope, "a scope's row is stored under its own key");
+    assert_eq!(
+        row.scope, place.scope,
+        "a scope's row is stored under its own key"
+    );
     txn.set(keys::scope::key(&place.key), keys::scope::encode(row));
 }
 
 /// Writes an event.
 pub fn write_event(txn: &mut impl Txn, place: &Place, seq: Seq, event: &StoredEvent) {
     assert!(seq > Seq::ZERO, "events are counted from 1");
-    txn.set(keys::event::key(&place.key, seq), keys::event::encode(event));
+    txn.set(
+        keys::event::key(&place.key, seq),
+        keys::event::encode(event),
+    );
 }
 
 /// Writes what a command of `actor` led to.
@@ -119,19 +146,39 @@ pub fn write_command(
     command: CommandId,
     record: &CommandRecord,
 ) {
-    txn.set(keys::command::key(&place.key, actor, command), keys::command::encode(record));
+    txn.set(
+        keys::command::key(&place.key, actor, command),
+        keys::command::encode(record),
+    );
 }
 
 /// Writes that a commit appended the events from `first` to `last`, which changed `entries`.
-pub fn write_outbox(txn: &mut impl Txn, place: &Place, first: Seq, last: Seq, entries: Vec<EntryId>) {
-    assert!(first > Seq::ZERO && first <= last, "a commit with a row in the outbox has events");
-    let row = OutboxRow { scope: place.scope.clone(), first, last, entries };
+pub fn write_outbox(
+    txn: &mut impl Txn,
+    place: &Place,
+    first: Seq,
+    last: Seq,
+    entries: Vec<EntryId>,
+) {
+    assert!(
+        first > Seq::ZERO && first <= last,
+        "a commit with a row in the outbox has events"
+    );
+    let row = OutboxRow {
+        scope: place.scope.clone(),
+        first,
+        last,
+        entries,
+    };
     txn.set_stamped(keys::outbox::prefix(place.slot), keys::outbox::encode(&row));
 }
 
 /// Writes a piece of a command's content.
 pub fn write_chunk(txn: &mut impl Txn, place: &Place, command: CommandId, chunk: &Chunk) {
-    txn.set(keys::chunk::key(&place.key, command, chunk.number), keys::chunk::encode(&chunk.bytes));
+    txn.set(
+        keys::chunk::key(&place.key, command, chunk.number),
+        keys::chunk::encode(&chunk.bytes),
+    );
 }
 
 /// Reads one row and decodes it; none when it is absent.

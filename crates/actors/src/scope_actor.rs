@@ -84,7 +84,10 @@ impl<S: Store, P: Protocol> ScopeActor<S, P> {
             return;
         }
         let batch = take_batch(&mut mailbox.queue);
-        assert!(!batch.is_empty() && batch.len() <= BATCH_COMMANDS_MAX, "a batch is bounded");
+        assert!(
+            !batch.is_empty() && batch.len() <= BATCH_COMMANDS_MAX,
+            "a batch is bounded"
+        );
         let carried = mailbox.carried.take();
         let (state, rng) = match carried {
             Some(carried) => (carried.state, carried.rng),
@@ -93,7 +96,10 @@ impl<S: Store, P: Protocol> ScopeActor<S, P> {
         mailbox.in_flight = true;
         let shared = Arc::clone(&self.shared);
         let scope = self.scope.clone();
-        let ending = Ending { actor: Some(myself.clone()), carried: None };
+        let ending = Ending {
+            actor: Some(myself.clone()),
+            carried: None,
+        };
         // A task of its own: killing the actor must not drop a commit in the middle.
         tokio::spawn(async move {
             let carried = commit::run(&shared, &scope, state, rng, batch).await;
@@ -108,7 +114,8 @@ fn take_batch(queue: &mut VecDeque<Pending>) -> Vec<Pending> {
     let mut bytes_total = 0;
     while let Some(next) = queue.front() {
         bytes_total += next.bytes;
-        let full = batch.len() == BATCH_COMMANDS_MAX || (bytes_total > BATCH_BYTES_MAX && !batch.is_empty());
+        let full = batch.len() == BATCH_COMMANDS_MAX
+            || (bytes_total > BATCH_BYTES_MAX && !batch.is_empty());
         if full {
             break;
         }
@@ -143,8 +150,16 @@ impl<S: Store, P: Protocol> Actor for ScopeActor<S, P> {
     type State = Mailbox;
     type Arguments = ();
 
-    async fn pre_start(&self, _myself: ActorRef<Msg>, _arguments: ()) -> Result<Mailbox, ActorProcessingErr> {
-        Ok(Mailbox { queue: VecDeque::new(), carried: None, in_flight: false })
+    async fn pre_start(
+        &self,
+        _myself: ActorRef<Msg>,
+        _arguments: (),
+    ) -> Result<Mailbox, ActorProcessingErr> {
+        Ok(Mailbox {
+            queue: VecDeque::new(),
+            carried: None,
+            in_flight: false,
+        })
     }
 
     async fn handle(

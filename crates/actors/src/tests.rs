@@ -6,5 +6,5 @@ mod faults;
 mod harness;
 mod protocol;
 mod reading;
-mod writing;
 mod world;
+mod writing;

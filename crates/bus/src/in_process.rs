@@ -36,7 +36,9 @@ pub struct Listener {
 
 impl Default for InProcessBus {
     fn default() -> Self {
-        Self { sender: broadcast::Sender::new(BACKLOG) }
+        Self {
+            sender: broadcast::Sender::new(BACKLOG),
+        }
     }
 }
 
@@ -51,7 +53,9 @@ impl InProcessBus {
     /// A listener to everything that is published from now on.
     #[must_use]
     pub fn listen(&self) -> Listener {
-        Listener { receiver: self.sender.subscribe() }
+        Listener {
+            receiver: self.sender.subscribe(),
+        }
     }
 
     /// How many listen.
@@ -95,7 +99,11 @@ mod tests {
 
     fn message(counter: u64) -> Message {
         let scope = Scope::parse("org/a").unwrap();
-        let stamp = |counter| Stamp { generation: 1, counter, index: 0 };
+        let stamp = |counter| Stamp {
+            generation: 1,
+            counter,
+            index: 0,
+        };
         Message {
             slot: Slot::of(&scope),
             stamp: stamp(counter),

@@ -10,7 +10,11 @@ pub const PARTITIONS: u16 = 64;
 /// The subject of a slot's events: `sillok.evt.<partition>.<slot>`.
 #[must_use]
 pub fn events_of(slot: Slot) -> String {
-    format!("sillok.evt.{}.{}", slot.number() % PARTITIONS, slot.number())
+    format!(
+        "sillok.evt.{}.{}",
+        slot.number() % PARTITIONS,
+        slot.number()
+    )
 }
 
 #[cfg(test)]

@@ -23,7 +23,10 @@ impl EventHash {
     /// What the first event of `scope` follows: the scope's name, hashed.
     #[must_use]
     pub fn genesis(scope: &Scope) -> Self {
-        Self(blake3::derive_key("sillok 2026 chain genesis", scope.as_str().as_bytes()))
+        Self(blake3::derive_key(
+            "sillok 2026 chain genesis",
+            scope.as_str().as_bytes(),
+        ))
     }
 
     /// The 32 bytes of the hash.
@@ -98,7 +101,9 @@ mod bytes_form {
         serializer.serialize_bytes(bytes)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<u8>, D::Error> {
         struct Bytes;
         impl Visitor<'_> for Bytes {
             type Value = Vec<u8>;
@@ -163,7 +168,10 @@ impl StoredEvent {
     /// # Errors
     /// [`Broken::Undecodable`].
     pub fn decode_body(&self) -> Result<Option<Body>, Broken> {
-        let decoded = self.sealed.as_ref().map(|sealed| postcard::from_bytes(&sealed.body));
+        let decoded = self
+            .sealed
+            .as_ref()
+            .map(|sealed| postcard::from_bytes(&sealed.body));
         decoded.transpose().map_err(|_| Broken::Undecodable)
     }
 
@@ -189,7 +197,11 @@ impl Tip {
     /// Before the first event of `scope`.
     #[must_use]
     pub fn genesis(scope: &Scope) -> Self {
-        Self { seq: Seq::ZERO, hash: EventHash::genesis(scope), time: Timestamp::EPOCH }
+        Self {
+            seq: Seq::ZERO,
+            hash: EventHash::genesis(scope),
+            time: Timestamp::EPOCH,
+        }
     }
 }
 
@@ -206,7 +218,13 @@ pub struct Origin {
 
 /// Seals `body` as the event after `tip`, and moves the tip onto it.
 #[must_use]
-pub fn seal(tip: &mut Tip, body: &Body, origin: &Origin, now: Timestamp, salt: Salt) -> StoredEvent {
+pub fn seal(
+    tip: &mut Tip,
+    body: &Body,
+    origin: &Origin,
+    now: Timestamp,
+    salt: Salt,
+) -> StoredEvent {
     let body_bytes = encode(body);
     let header = Header {
         seq: tip.seq.next(),
@@ -218,8 +236,18 @@ pub fn seal(tip: &mut Tip, body: &Body, origin: &Origin, now: Timestamp, salt: S
         prev: tip.hash,
         commitment: commitment(&salt, &body_bytes),
     };
-    let event = StoredEvent { header: encode(&header), sealed: Some(Sealed { salt, body: body_bytes }) };
-    *tip = Tip { seq: header.seq, hash: event.hash(), time: header.time };
+    let event = StoredEvent {
+        header: encode(&header),
+        sealed: Some(Sealed {
+            salt,
+            body: body_bytes,
+        }),
+    };
+    *tip = Tip {
+        seq: header.seq,
+        hash: event.hash(),
+        time: header.time,
+    };
     event
 }
 
@@ -231,7 +259,10 @@ pub fn verify(tip: &mut Tip, event: &StoredEvent) -> Result<Header, Broken> {
     let header = event.decode_header()?;
     let expected = tip.seq.next();
     if header.seq != expected {
-        return Err(Broken::Misplaced { expected, found: header.seq });
+        return Err(Broken::Misplaced {
+            expected,
+            found: header.seq,
+        });
     }
     if header.prev != tip.hash {
         return Err(Broken::Unchained);
@@ -244,7 +275,11 @@ pub fn verify(tip: &mut Tip, event: &StoredEvent) -> Result<Header, Broken> {
     {
         return Err(Broken::Uncommitted);
     }
-    *tip = Tip { seq: header.seq, hash: event.hash(), time: header.time };
+    *tip = Tip {
+        seq: header.seq,
+        hash: event.hash(),
+        time: header.time,
+    };
     Ok(header)
 }
 
@@ -280,8 +315,16 @@ mod tests {
             .iter()
             .enumerate()
             .map(|(at, text)| {
-                let body = Body::StuckMarked { reason: text.clone() };
-                seal(&mut tip, &body, &origin, Timestamp::from_ms(at as u64), [u8::try_from(at % 256).unwrap(); 16])
+                let body = Body::StuckMarked {
+                    reason: text.clone(),
+                };
+                seal(
+                    &mut tip,
+                    &body,
+                    &origin,
+                    Timestamp::from_ms(at as u64),
+                    [u8::try_from(at % 256).unwrap(); 16],
+                )
             })
             .collect();
         (tip, events)

@@ -85,7 +85,14 @@ impl Citation {
     /// does depends on what stands behind it.
     #[must_use]
     pub const fn can_verify(&self) -> bool {
-        matches!(self, Self::Human { .. } | Self::Test { outcome: TestOutcome::Pass, .. })
+        matches!(
+            self,
+            Self::Human { .. }
+                | Self::Test {
+                    outcome: TestOutcome::Pass,
+                    ..
+                }
+        )
     }
 
     /// The record that must exist for the citation to resolve, if it names one.
@@ -101,19 +108,29 @@ impl Citation {
     #[must_use]
     pub fn text_bytes(&self) -> usize {
         const RECORD_BYTES: usize = 8;
-        let record = self.record().map_or(0, |id| id.scope.as_str().len() + RECORD_BYTES);
+        let record = self
+            .record()
+            .map_or(0, |id| id.scope.as_str().len() + RECORD_BYTES);
         record + self.texts().iter().map(|text| text.len()).sum::<usize>()
     }
 
     fn texts(&self) -> Vec<&str> {
         match self {
             Self::Commit { hash, repository } => vec![hash, repository],
-            Self::File { path, fingerprint, .. } => {
-                core::iter::once(path.as_str()).chain(fingerprint.as_deref()).collect()
-            }
-            Self::Symbol { id, name, file, signature } => {
-                [id.as_str(), name, file].into_iter().chain(signature.as_deref()).collect()
-            }
+            Self::File {
+                path, fingerprint, ..
+            } => core::iter::once(path.as_str())
+                .chain(fingerprint.as_deref())
+                .collect(),
+            Self::Symbol {
+                id,
+                name,
+                file,
+                signature,
+            } => [id.as_str(), name, file]
+                .into_iter()
+                .chain(signature.as_deref())
+                .collect(),
             Self::Test { name, run, .. } => vec![name, run],
             Self::TerminalSnapshot { .. } | Self::Log { .. } | Self::Human { .. } => vec![],
         }
@@ -126,19 +143,26 @@ impl Citation {
     pub fn check_form(&self) -> Result<(), Error> {
         for text in self.texts() {
             if text.len() > SHORT_TEXT_BYTES_MAX {
-                return Err(Error::too_large("citation text bytes", SHORT_TEXT_BYTES_MAX as u64, text.len() as u64));
+                return Err(Error::too_large(
+                    "citation text bytes",
+                    SHORT_TEXT_BYTES_MAX as u64,
+                    text.len() as u64,
+                ));
             }
             if text.is_empty() {
                 return Err(unresolvable("a citation has an empty field"));
             }
         }
         match self {
-            Self::File { lines: Some((first, last)), .. } if *first == 0 || last < first => {
+            Self::File {
+                lines: Some((first, last)),
+                ..
+            } if *first == 0 || last < first => {
                 Err(unresolvable("lines are counted from 1, first to last"))
             }
-            Self::Commit { hash, .. } if !is_commit_hash(hash) => {
-                Err(unresolvable("a commit is named by 7 to 64 hexadecimal digits"))
-            }
+            Self::Commit { hash, .. } if !is_commit_hash(hash) => Err(unresolvable(
+                "a commit is named by 7 to 64 hexadecimal digits",
+            )),
             _ => Ok(()),
         }
     }
@@ -150,11 +174,19 @@ impl Citation {
 /// `too_large` or `unresolvable_citation`.
 pub fn check_all(citations: &[Citation]) -> Result<(), Error> {
     if citations.len() > CITATIONS_MAX {
-        return Err(Error::too_large("citations", CITATIONS_MAX as u64, citations.len() as u64));
+        return Err(Error::too_large(
+            "citations",
+            CITATIONS_MAX as u64,
+            citations.len() as u64,
+        ));
     }
     let bytes: usize = citations.iter().map(Citation::text_bytes).sum();
     if bytes > CITATION_BYTES_MAX {
-        return Err(Error::too_large("citation bytes", CITATION_BYTES_MAX as u64, bytes as u64));
+        return Err(Error::too_large(
+            "citation bytes",
+            CITATION_BYTES_MAX as u64,
+            bytes as u64,
+        ));
     }
     citations.iter().try_for_each(Citation::check_form)
 }
@@ -165,7 +197,8 @@ pub fn join(kept: &[Citation], more: &[Citation]) -> Vec<Citation> {
     let mut joined = kept.to_vec();
     let mut bytes: usize = kept.iter().map(Citation::text_bytes).sum();
     for citation in more {
-        let fits = joined.len() < CITATIONS_MAX && bytes + citation.text_bytes() <= CITATION_BYTES_MAX;
+        let fits =
+            joined.len() < CITATIONS_MAX && bytes + citation.text_bytes() <= CITATION_BYTES_MAX;
         if fits && !joined.contains(citation) {
             bytes += citation.text_bytes();
             joined.push(citation.clone());
@@ -189,14 +222,23 @@ mod tests {
     use super::*;
 
     fn test(run: &str, outcome: TestOutcome) -> Citation {
-        Citation::Test { name: "t".into(), outcome, run: run.into() }
+        Citation::Test {
+            name: "t".into(),
+            outcome,
+            run: run.into(),
+        }
     }
 
     #[test]
     fn only_a_pass_or_a_person_can_verify() {
         assert!(test("r", TestOutcome::Pass).can_verify());
         assert!(!test("r", TestOutcome::Fail).can_verify());
-        assert!(Citation::Human { user: PrincipalId::parse("kim").unwrap() }.can_verify());
+        assert!(
+            Citation::Human {
+                user: PrincipalId::parse("kim").unwrap()
+            }
+            .can_verify()
+        );
     }
 
     #[test]
@@ -210,7 +252,12 @@ mod tests {
 
     #[test]
     fn the_texts_of_all_citations_are_bounded_together() {
-        let long = |run: u32| test(&format!("{run}{}", "x".repeat(SHORT_TEXT_BYTES_MAX - 1)), TestOutcome::Pass);
+        let long = |run: u32| {
+            test(
+                &format!("{run}{}", "x".repeat(SHORT_TEXT_BYTES_MAX - 1)),
+                TestOutcome::Pass,
+            )
+        };
         let many: Vec<Citation> = (0..9).map(long).collect();
         assert_eq!(check_all(&many).unwrap_err().code, ErrorCode::TooLarge);
         let joined = join(&[], &many);
@@ -219,11 +266,22 @@ mod tests {
 
     #[test]
     fn forms_are_checked() {
-        let lines = |first, last| Citation::File { path: "a".into(), lines: Some((first, last)), fingerprint: None };
+        let lines = |first, last| Citation::File {
+            path: "a".into(),
+            lines: Some((first, last)),
+            fingerprint: None,
+        };
         assert!(lines(1, 1).check_form().is_ok());
         assert!(lines(0, 1).check_form().is_err());
         assert!(lines(3, 2).check_form().is_err());
-        assert!(Citation::Commit { hash: "zz".into(), repository: "r".into() }.check_form().is_err());
+        assert!(
+            Citation::Commit {
+                hash: "zz".into(),
+                repository: "r".into()
+            }
+            .check_form()
+            .is_err()
+        );
         assert!(test("", TestOutcome::Pass).check_form().is_err());
     }
 }

@@ -175,8 +175,13 @@ impl Command {
             Self::RecordVerification(_) => Access::Control(Control::RecordVerification),
             Self::PutEntry { .. } | Self::AmendEntry(_) | Self::Supersede(_) => Access::Entries,
             Self::Publish(_) | Self::NotePromoted { .. } => Access::CarryOut,
-            Self::MintToken { kind: PrincipalKind::Agent, .. } => Access::Control(Control::MintAgentToken),
-            Self::MintToken { .. } | Self::RevokeToken { .. } => Access::Control(Control::ManageTokens),
+            Self::MintToken {
+                kind: PrincipalKind::Agent,
+                ..
+            } => Access::Control(Control::MintAgentToken),
+            Self::MintToken { .. } | Self::RevokeToken { .. } => {
+                Access::Control(Control::ManageTokens)
+            }
         }
     }
 
@@ -213,7 +218,10 @@ impl Command {
             },
             _ => (&[], None),
         };
-        entries.iter().filter_map(|entry| entry.embedding.as_ref()).chain(own)
+        entries
+            .iter()
+            .filter_map(|entry| entry.embedding.as_ref())
+            .chain(own)
     }
 
     /// Whether the floor of command ids does not apply: the end of a promotion carries the
@@ -228,13 +236,17 @@ impl Command {
     pub fn size_bytes(&self) -> usize {
         const FIXED_BYTES: usize = 256;
         let entry = |e: &NewEntry| {
-            FIXED_BYTES + e.content.len() + e.metadata.as_str().len() + e.embedding.as_ref().map_or(0, |v| v.values.len() * 4)
+            FIXED_BYTES
+                + e.content.len()
+                + e.metadata.as_str().len()
+                + e.embedding.as_ref().map_or(0, |v| v.values.len() * 4)
         };
         FIXED_BYTES
             + match self {
-                Self::Append { records } => {
-                    records.iter().map(|r| FIXED_BYTES + r.content.len() + r.metadata.as_str().len()).sum()
-                }
+                Self::Append { records } => records
+                    .iter()
+                    .map(|r| FIXED_BYTES + r.content.len() + r.metadata.as_str().len())
+                    .sum(),
                 Self::OpenTask { title, description } => title.len() + description.len(),
                 Self::PutEntry { entry: new, .. } => entry(new),
                 Self::AmendEntry(amend) => amend.content.len() + amend.metadata.as_str().len(),
@@ -254,8 +266,14 @@ impl Command {
     #[must_use]
     pub fn digest(&self) -> Digest {
         let named = match self {
-            Self::Publish(publish) => postcard::to_allocvec(&(&publish.source, publish.verification.id)),
-            Self::NotePromoted { verification, target, .. } => postcard::to_allocvec(&(target, verification)),
+            Self::Publish(publish) => {
+                postcard::to_allocvec(&(&publish.source, publish.verification.id))
+            }
+            Self::NotePromoted {
+                verification,
+                target,
+                ..
+            } => postcard::to_allocvec(&(target, verification)),
             _ => postcard::to_allocvec(self),
         };
         let bytes = named.expect("plain data structures always encode");

@@ -123,7 +123,10 @@ pub struct RetentionConfig {
 
 impl Default for RetentionConfig {
     fn default() -> Self {
-        Self { episodic_half_life_days: 30.0, knowledge_half_life_days: 180.0 }
+        Self {
+            episodic_half_life_days: 30.0,
+            knowledge_half_life_days: 180.0,
+        }
     }
 }
 
@@ -143,9 +146,15 @@ impl RulesConfig {
             ("trust.boost_pr_merged", trust.boost_pr_merged),
             ("trust.boost_human_approved", trust.boost_human_approved),
             ("trust.boost_repeated_success", trust.boost_repeated_success),
-            ("trust.decay_recency_bias_per_month", trust.decay_recency_bias_per_month),
+            (
+                "trust.decay_recency_bias_per_month",
+                trust.decay_recency_bias_per_month,
+            ),
             ("trust.decay_stable_per_month", trust.decay_stable_per_month),
-            ("recall.confidence_min_patterns", recall.confidence_min_patterns),
+            (
+                "recall.confidence_min_patterns",
+                recall.confidence_min_patterns,
+            ),
             ("recall.confidence_min", recall.confidence_min),
             ("recall.recency_loss_per_day", recall.recency_loss_per_day),
         ];
@@ -159,8 +168,14 @@ impl RulesConfig {
         }
         let positive = [
             ("recall.rrf_k", recall.rrf_k),
-            ("retention.episodic_half_life_days", retention.episodic_half_life_days),
-            ("retention.knowledge_half_life_days", retention.knowledge_half_life_days),
+            (
+                "retention.episodic_half_life_days",
+                retention.episodic_half_life_days,
+            ),
+            (
+                "retention.knowledge_half_life_days",
+                retention.knowledge_half_life_days,
+            ),
         ];
         for (name, value) in positive {
             if !(value.is_finite() && value > 0.0) {
@@ -168,8 +183,16 @@ impl RulesConfig {
             }
         }
         let counts = [
-            ("recall.results", recall.results, crate::limits::RECALL_RESULTS_MAX),
-            ("recall.candidates", recall.candidates, crate::limits::RECALL_CANDIDATES_MAX),
+            (
+                "recall.results",
+                recall.results,
+                crate::limits::RECALL_RESULTS_MAX,
+            ),
+            (
+                "recall.candidates",
+                recall.candidates,
+                crate::limits::RECALL_CANDIDATES_MAX,
+            ),
         ];
         for (name, value, max) in counts {
             if value == 0 || value > max {
@@ -181,7 +204,10 @@ impl RulesConfig {
 }
 
 fn out_of_range(name: &str, range: &str) -> Error {
-    Error::new(ErrorCode::InvalidArgument, format!("configuration {name} is out of range: {range}"))
+    Error::new(
+        ErrorCode::InvalidArgument,
+        format!("configuration {name} is out of range: {range}"),
+    )
 }
 
 #[cfg(test)]
@@ -196,6 +222,12 @@ mod tests {
         assert!(config.check().unwrap_err().message.contains("recall.rrf_k"));
         config = RulesConfig::default();
         config.trust.verified = f64::NAN;
-        assert!(config.check().unwrap_err().message.contains("trust.verified"));
+        assert!(
+            config
+                .check()
+                .unwrap_err()
+                .message
+                .contains("trust.verified")
+        );
     }
 }

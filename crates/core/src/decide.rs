@@ -10,7 +10,9 @@ use crate::error::{Error, ErrorCode};
 use crate::event::Body;
 use crate::facts::Facts;
 use crate::id::Attempt;
-use crate::limits::{CLOCK_AHEAD_MS_MAX, CLOCK_BEHIND_MS_MAX, DENIAL_SAMPLE_MS, SHORT_TEXT_BYTES_MAX};
+use crate::limits::{
+    CLOCK_AHEAD_MS_MAX, CLOCK_BEHIND_MS_MAX, DENIAL_SAMPLE_MS, SHORT_TEXT_BYTES_MAX,
+};
 use crate::permission;
 use crate::scope::{Level, Scope};
 use crate::state::{Stamped, State};
@@ -36,7 +38,11 @@ pub struct Decision {
 
 impl Decision {
     fn of(bodies: Vec<Body>, result: AnswerBody) -> Self {
-        Self { bodies, chunks: Vec::new(), result }
+        Self {
+            bodies,
+            chunks: Vec::new(),
+            result,
+        }
     }
 }
 
@@ -64,16 +70,26 @@ pub enum Replay {
 ///
 /// # Errors
 /// `command_reused` when the id was used with another body.
-pub fn replay(record: Option<&CommandRecord>, digest: Digest, attempt: Attempt) -> Result<Replay, Error> {
+pub fn replay(
+    record: Option<&CommandRecord>,
+    digest: Digest,
+    attempt: Attempt,
+) -> Result<Replay, Error> {
     match record {
         None => Ok(Replay::Apply),
-        Some(CommandRecord::Applied { digest: known, .. } | CommandRecord::Aborted { digest: known, .. })
-            if *known != digest =>
-        {
-            Err(Error::new(ErrorCode::CommandReused, "this command id was used with another body"))
+        Some(
+            CommandRecord::Applied { digest: known, .. }
+            | CommandRecord::Aborted { digest: known, .. },
+        ) if *known != digest => Err(Error::new(
+            ErrorCode::CommandReused,
+            "this command id was used with another body",
+        )),
+        Some(CommandRecord::Applied { answer, .. }) => {
+            Ok(Replay::Answered(Box::new(answer.clone())))
         }
-        Some(CommandRecord::Applied { answer, .. }) => Ok(Replay::Answered(Box::new(answer.clone()))),
-        Some(CommandRecord::Aborted { attempt: last, .. }) if *last >= attempt => Ok(Replay::Abandoned(*last)),
+        Some(CommandRecord::Aborted { attempt: last, .. }) if *last >= attempt => {
+            Ok(Replay::Abandoned(*last))
+        }
         Some(CommandRecord::Aborted { .. }) => Ok(Replay::Apply),
     }
 }
@@ -91,10 +107,20 @@ pub fn decide(
     config: &RulesConfig,
     now: Timestamp,
 ) -> Result<Decision, Error> {
-    permission::authorize(&submission.principal, submission.command.access(), &submission.scope)?;
+    permission::authorize(
+        &submission.principal,
+        submission.command.access(),
+        &submission.scope,
+    )?;
     check_clock(&state.row().tip, now)?;
     check_command_id(state, submission, now)?;
-    let context = Context { state, submission, facts, config, now: now.max(state.row().tip.time) };
+    let context = Context {
+        state,
+        submission,
+        facts,
+        config,
+        now: now.max(state.row().tip.time),
+    };
     match &submission.command {
         Command::OpenTask { title, description } => task::open(&context, title, description),
         Command::MarkStuck { reason } => task::mark_stuck(&context, reason),
@@ -102,30 +128,49 @@ pub fn decide(
         Command::CloseTask { closing, reason } => task::close(&context, *closing, reason),
         Command::ArchiveTask => task::archive(&context),
         Command::RecordVerification(said) => task::record_verification(&context, said),
-        Command::NotePromoted { verification, target, report } => {
-            task::note_promoted(&context, *verification, target, report)
-        }
+        Command::NotePromoted {
+            verification,
+            target,
+            report,
+        } => task::note_promoted(&context, *verification, target, report),
         Command::Append { records } => staging::append(&context, records),
-        Command::PutEntry { entry, verification } => entry::put(&context, entry, verification.as_ref()),
+        Command::PutEntry {
+            entry,
+            verification,
+        } => entry::put(&context, entry, verification.as_ref()),
         Command::AmendEntry(amend) => entry::amend(&context, amend),
         Command::Supersede(supersede) => supersede::supersede(&context, supersede),
         Command::Publish(publish) => publish::publish(&context, publish),
-        Command::MintToken { hash, kind, id, lifetime_ms } => {
-            token::mint(&context, hash, *kind, id, *lifetime_ms)
-        }
+        Command::MintToken {
+            hash,
+            kind,
+            id,
+            lifetime_ms,
+        } => token::mint(&context, hash, *kind, id, *lifetime_ms),
         Command::RevokeToken { hash } => token::revoke(&context, hash),
     }
 }
 
 /// The event that notes a denial in the scope's log: at most one in a second, counting those that
 /// were left out. A scope without events gets none, so that nobody fills it from outside.
-pub fn denial(state: &mut State, submission: &Submission, error: &Error, now: Timestamp) -> Option<Body> {
-    let rule = error.rule().filter(|_| error.code == ErrorCode::Forbidden)?.to_owned();
+pub fn denial(
+    state: &mut State,
+    submission: &Submission,
+    error: &Error,
+    now: Timestamp,
+) -> Option<Body> {
+    let rule = error
+        .rule()
+        .filter(|_| error.code == ErrorCode::Forbidden)?
+        .to_owned();
     if state.row().tip.seq == crate::id::Seq::ZERO {
         return None;
     }
     let denials = state.denials();
-    if denials.last.is_some_and(|last| now.since_ms(last) < DENIAL_SAMPLE_MS) {
+    if denials
+        .last
+        .is_some_and(|last| now.since_ms(last) < DENIAL_SAMPLE_MS)
+    {
         denials.unsampled += 1;
         return None;
     }
@@ -155,7 +200,11 @@ impl Context<'_> {
 
     fn stamped(&self, events_before: usize) -> Stamped {
         let seq = self.state.row().tip.seq.get() + events_before as u64 + 1;
-        Stamped { seq: crate::id::Seq::new(seq), time: self.now, actor: self.submission.principal.actor.clone() }
+        Stamped {
+            seq: crate::id::Seq::new(seq),
+            time: self.now,
+            actor: self.submission.principal.actor.clone(),
+        }
     }
 }
 
@@ -168,7 +217,11 @@ struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     fn new(context: &'a Context<'a>) -> Self {
-        Self { context, state: context.state.clone(), bodies: Vec::new() }
+        Self {
+            context,
+            state: context.state.clone(),
+            bodies: Vec::new(),
+        }
     }
 
     fn push(&mut self, body: Body) {
@@ -192,24 +245,37 @@ fn check_command_id(state: &State, submission: &Submission, now: Timestamp) -> R
     }
     let made = submission.id.time()?;
     if made < state.row().floor {
-        return Err(Error::new(ErrorCode::Expired, "the command id is older than the log of answered commands"));
+        return Err(Error::new(
+            ErrorCode::Expired,
+            "the command id is older than the log of answered commands",
+        ));
     }
     if made.since_ms(now) > CLOCK_AHEAD_MS_MAX {
-        return Err(Error::new(ErrorCode::InvalidId, "the command id's time lies far ahead"));
+        return Err(Error::new(
+            ErrorCode::InvalidId,
+            "the command id's time lies far ahead",
+        ));
     }
     Ok(())
 }
 
 fn check_short(what: &str, text: &str) -> Result<(), Error> {
     if text.len() > SHORT_TEXT_BYTES_MAX {
-        return Err(Error::too_large(&format!("{what} bytes"), SHORT_TEXT_BYTES_MAX as u64, text.len() as u64));
+        return Err(Error::too_large(
+            &format!("{what} bytes"),
+            SHORT_TEXT_BYTES_MAX as u64,
+            text.len() as u64,
+        ));
     }
     Ok(())
 }
 
 fn check_stated(what: &str, text: &str) -> Result<(), Error> {
     if text.trim().is_empty() {
-        return Err(Error::new(ErrorCode::InvalidArgument, format!("{what} is not empty")));
+        return Err(Error::new(
+            ErrorCode::InvalidArgument,
+            format!("{what} is not empty"),
+        ));
     }
     check_short(what, text)
 }
@@ -218,7 +284,13 @@ fn check_level(scope: &Scope, level: Level, what: &str) -> Result<(), Error> {
     if scope.level() == level {
         return Ok(());
     }
-    Err(Error::new(ErrorCode::InvalidScope, format!("{what} is given to a {level}; {scope} is a {}", scope.level())))
+    Err(Error::new(
+        ErrorCode::InvalidScope,
+        format!(
+            "{what} is given to a {level}; {scope} is a {}",
+            scope.level()
+        ),
+    ))
 }
 
 #[cfg(test)]

@@ -137,10 +137,17 @@ impl FromStr for Table {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        Self::ALL.iter().copied().find(|table| table.as_str() == text).ok_or_else(|| {
-            let names: Vec<&str> = Self::ALL.iter().map(|table| table.as_str()).collect();
-            Error::new(ErrorCode::InvalidArgument, format!("the tables are {}", names.join(", ")))
-        })
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|table| table.as_str() == text)
+            .ok_or_else(|| {
+                let names: Vec<&str> = Self::ALL.iter().map(|table| table.as_str()).collect();
+                Error::new(
+                    ErrorCode::InvalidArgument,
+                    format!("the tables are {}", names.join(", ")),
+                )
+            })
     }
 }
 
@@ -204,13 +211,20 @@ impl Metadata {
     /// `too_large`, or `invalid_argument` when it is no object.
     pub fn parse(text: &str) -> Result<Self, Error> {
         if text.len() > METADATA_BYTES_MAX {
-            return Err(Error::too_large("metadata bytes", METADATA_BYTES_MAX as u64, text.len() as u64));
+            return Err(Error::too_large(
+                "metadata bytes",
+                METADATA_BYTES_MAX as u64,
+                text.len() as u64,
+            ));
         }
         let trimmed = text.trim();
         if trimmed.starts_with('{') && trimmed.ends_with('}') {
             Ok(Self(trimmed.into()))
         } else {
-            Err(Error::new(ErrorCode::InvalidArgument, "metadata is a JSON object"))
+            Err(Error::new(
+                ErrorCode::InvalidArgument,
+                "metadata is a JSON object",
+            ))
         }
     }
 }
@@ -260,7 +274,13 @@ impl Embedding {
     #[must_use]
     pub fn cosine(&self, other: &Self) -> Option<f32> {
         let comparable = self.space == other.space && self.values.len() == other.values.len();
-        comparable.then(|| self.values.iter().zip(&other.values).map(|(a, b)| a * b).sum())
+        comparable.then(|| {
+            self.values
+                .iter()
+                .zip(&other.values)
+                .map(|(a, b)| a * b)
+                .sum()
+        })
     }
 }
 
@@ -404,7 +424,9 @@ impl Head {
     /// The later of creation and last validation: what age is counted from.
     #[must_use]
     pub fn age_from(&self) -> Timestamp {
-        self.trust.last_validated.map_or(self.created_at, |validated| validated.max(self.created_at))
+        self.trust
+            .last_validated
+            .map_or(self.created_at, |validated| validated.max(self.created_at))
     }
 }
 
@@ -424,13 +446,22 @@ mod tests {
     #[test]
     fn kinds_follow_the_specification() {
         let of = |kind| Table::ALL.iter().filter(|t| t.kind() == kind).count();
-        assert_eq!((of(Kind::Episodic), of(Kind::Knowledge), of(Kind::State)), (5, 3, 4));
+        assert_eq!(
+            (of(Kind::Episodic), of(Kind::Knowledge), of(Kind::State)),
+            (5, 3, 4)
+        );
     }
 
     #[test]
     fn vectors_of_two_spaces_are_never_compared() {
-        let a = Embedding { space: SpaceId("a".into()), values: vec![1.0, 0.0] };
-        let b = Embedding { space: SpaceId("b".into()), values: vec![1.0, 0.0] };
+        let a = Embedding {
+            space: SpaceId("a".into()),
+            values: vec![1.0, 0.0],
+        };
+        let b = Embedding {
+            space: SpaceId("b".into()),
+            values: vec![1.0, 0.0],
+        };
         assert_eq!(a.cosine(&b), None);
         assert_eq!(a.cosine(&a), Some(1.0));
     }
@@ -439,6 +470,8 @@ mod tests {
     fn metadata_is_an_object() {
         assert!(Metadata::parse("{\"a\":1}").is_ok());
         assert!(Metadata::parse("[1]").is_err());
-        assert!(Metadata::parse(&format!("{{\"a\":\"{}\"}}", "x".repeat(METADATA_BYTES_MAX))).is_err());
+        assert!(
+            Metadata::parse(&format!("{{\"a\":\"{}\"}}", "x".repeat(METADATA_BYTES_MAX))).is_err()
+        );
     }
 }

@@ -130,37 +130,65 @@ impl Error {
     /// A refusal with a code and a message.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), details: None }
+        Self {
+            code,
+            message: message.into(),
+            details: None,
+        }
     }
 
     /// A denial that names its rule.
     #[must_use]
     pub fn forbidden(rule: impl Into<String>, message: impl Into<String>) -> Self {
-        let details = Details { rule: Some(rule.into()), ..Details::default() };
-        Self { details: Some(Box::new(details)), ..Self::new(ErrorCode::Forbidden, message) }
+        let details = Details {
+            rule: Some(rule.into()),
+            ..Details::default()
+        };
+        Self {
+            details: Some(Box::new(details)),
+            ..Self::new(ErrorCode::Forbidden, message)
+        }
     }
 
     /// A stale write, with what is current.
     #[must_use]
     pub fn conflict(message: impl Into<String>, current: Current) -> Self {
-        let details = Details { current: Some(current), ..Details::default() };
-        Self { details: Some(Box::new(details)), ..Self::new(ErrorCode::Conflict, message) }
+        let details = Details {
+            current: Some(current),
+            ..Details::default()
+        };
+        Self {
+            details: Some(Box::new(details)),
+            ..Self::new(ErrorCode::Conflict, message)
+        }
     }
 
     /// A refusal for now.
     #[must_use]
     pub fn busy(message: impl Into<String>, retry_after_ms: u64) -> Self {
-        let details = Details { retry_after_ms: Some(retry_after_ms), ..Details::default() };
-        Self { details: Some(Box::new(details)), ..Self::new(ErrorCode::Busy, message) }
+        let details = Details {
+            retry_after_ms: Some(retry_after_ms),
+            ..Details::default()
+        };
+        Self {
+            details: Some(Box::new(details)),
+            ..Self::new(ErrorCode::Busy, message)
+        }
     }
 
     /// A size or count over a limit of [`crate::limits`].
     #[must_use]
     pub fn too_large(what: &str, limit: u64, got: u64) -> Self {
-        let details = Details { limit: Some((what.to_owned(), limit)), ..Details::default() };
+        let details = Details {
+            limit: Some((what.to_owned(), limit)),
+            ..Details::default()
+        };
         Self {
             details: Some(Box::new(details)),
-            ..Self::new(ErrorCode::TooLarge, format!("{what} is {got}; at most {limit} is taken"))
+            ..Self::new(
+                ErrorCode::TooLarge,
+                format!("{what} is {got}; at most {limit} is taken"),
+            )
         }
     }
 
@@ -197,7 +225,8 @@ mod tests {
 
     #[test]
     fn every_code_has_a_distinct_name_and_advice() {
-        let names: std::collections::BTreeSet<_> = ErrorCode::ALL.iter().map(|c| c.as_str()).collect();
+        let names: std::collections::BTreeSet<_> =
+            ErrorCode::ALL.iter().map(|c| c.as_str()).collect();
         assert_eq!(names.len(), ErrorCode::ALL.len());
         assert!(ErrorCode::ALL.iter().all(|c| c.advice().ends_with('.')));
     }

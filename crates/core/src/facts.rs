@@ -86,10 +86,18 @@ pub struct Facts {
 /// What is still to be fetched before `submission` can be decided.
 #[must_use]
 pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need> {
-    let mut ask = Ask { state, facts, scope: &submission.scope, needs: Vec::new() };
+    let mut ask = Ask {
+        state,
+        facts,
+        scope: &submission.scope,
+        needs: Vec::new(),
+    };
     match &submission.command {
         Command::RecordVerification(said) => ask.records(&said.citations),
-        Command::PutEntry { entry, verification } => {
+        Command::PutEntry {
+            entry,
+            verification,
+        } => {
             ask.records(&entry.citations);
             ask.verification(verification.as_ref());
             ask.entry(0, entry);
@@ -121,7 +129,10 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
             }
         }
         Command::NotePromoted { verification, .. } => {
-            ask.verification(Some(&VerificationRef { task: submission.scope.clone(), id: *verification }));
+            ask.verification(Some(&VerificationRef {
+                task: submission.scope.clone(),
+                id: *verification,
+            }));
         }
         Command::MintToken { hash, .. } | Command::RevokeToken { hash } => ask.token(*hash),
         Command::OpenTask { .. }
@@ -137,7 +148,11 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
 /// The key under which an entry's text is looked up.
 #[must_use]
 pub fn hash_key(entry: &NewEntry) -> HashKey {
-    HashKey { table: entry.table, failure: entry.failure, hash: ContentHash::of(&entry.content) }
+    HashKey {
+        table: entry.table,
+        failure: entry.failure,
+        hash: ContentHash::of(&entry.content),
+    }
 }
 
 struct Ask<'a> {
@@ -150,7 +165,10 @@ struct Ask<'a> {
 impl Ask<'_> {
     fn records(&mut self, citations: &[Citation]) {
         for id in citations.iter().filter_map(Citation::record) {
-            let asked = self.needs.iter().any(|need| matches!(need, Need::Record(other) if other == id));
+            let asked = self
+                .needs
+                .iter()
+                .any(|need| matches!(need, Need::Record(other) if other == id));
             if !self.facts.records.contains_key(id) && !asked {
                 self.needs.push(Need::Record(id.clone()));
             }
@@ -166,14 +184,20 @@ impl Ask<'_> {
     }
 
     fn head(&mut self, id: EntryId) {
-        let asked = self.needs.iter().any(|need| matches!(need, Need::Head(other) if *other == id));
+        let asked = self
+            .needs
+            .iter()
+            .any(|need| matches!(need, Need::Head(other) if *other == id));
         if !self.state.knows_head(id) && !asked {
             self.needs.push(Need::Head(id));
         }
     }
 
     fn by_hash(&mut self, key: HashKey) {
-        let asked = self.needs.iter().any(|need| matches!(need, Need::ByHash(other) if *other == key));
+        let asked = self
+            .needs
+            .iter()
+            .any(|need| matches!(need, Need::ByHash(other) if *other == key));
         if !self.state.knows_hash(&key) && !asked {
             self.needs.push(Need::ByHash(key));
         }
@@ -183,13 +207,21 @@ impl Ask<'_> {
     fn head_with_text(&mut self, id: EntryId) {
         self.head(id);
         if let Some(head) = self.state.head(id) {
-            self.by_hash(HashKey { table: head.table, failure: head.failure, hash: head.content_hash });
+            self.by_hash(HashKey {
+                table: head.table,
+                failure: head.failure,
+                hash: head.content_hash,
+            });
         }
     }
 
     fn by_new_text(&mut self, id: EntryId, content: &str) {
         if let Some(head) = self.state.head(id) {
-            self.by_hash(HashKey { table: head.table, failure: head.failure, hash: ContentHash::of(content) });
+            self.by_hash(HashKey {
+                table: head.table,
+                failure: head.failure,
+                hash: ContentHash::of(content),
+            });
         }
     }
 
@@ -221,8 +253,12 @@ impl Ask<'_> {
         if let Some(same) = self.state.by_hash(&key) {
             self.candidate(same);
         }
-        let Some(embedding) = &entry.embedding else { return };
-        let Some(thresholds) = self.facts.thresholds else { return };
+        let Some(embedding) = &entry.embedding else {
+            return;
+        };
+        let Some(thresholds) = self.facts.thresholds else {
+            return;
+        };
         match self.facts.neighbours.get(&number) {
             None => self.needs.push(Need::Neighbours(
                 number,
@@ -246,7 +282,10 @@ impl Ask<'_> {
     fn candidate(&mut self, id: EntryId) {
         self.head(id);
         if let Some(head) = self.state.head(id) {
-            let asked = self.needs.iter().any(|need| matches!(need, Need::Version(other, _) if *other == id));
+            let asked = self
+                .needs
+                .iter()
+                .any(|need| matches!(need, Need::Version(other, _) if *other == id));
             if !self.facts.versions.contains_key(&id) && !self.state.is_fresh(id) && !asked {
                 self.needs.push(Need::Version(id, head.version));
             }

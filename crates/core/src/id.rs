@@ -83,7 +83,10 @@ impl CommandId {
     /// `invalid_id` when the id is not of version 7.
     pub fn time(&self) -> Result<Timestamp, Error> {
         if self.0.get_version_num() != 7 {
-            return Err(Error::new(ErrorCode::InvalidId, "a command id is a UUID of version 7 (time-ordered)"));
+            return Err(Error::new(
+                ErrorCode::InvalidId,
+                "a command id is a UUID of version 7 (time-ordered)",
+            ));
         }
         let mut ms = [0; 8];
         ms[2..].copy_from_slice(&self.0.as_bytes()[..6]);
@@ -102,7 +105,10 @@ impl CommandId {
     /// can give a command that writes to it.
     #[must_use]
     pub fn of_chunks(principal: &str, command: Self) -> Self {
-        Self::from_bytes(derive("sillok 2026 chunks", &[principal.as_bytes(), command.as_bytes()]))
+        Self::from_bytes(derive(
+            "sillok 2026 chunks",
+            &[principal.as_bytes(), command.as_bytes()],
+        ))
     }
 }
 
@@ -116,7 +122,9 @@ fn derive(namespace: &str, parts: &[&[u8]]) -> [u8; 16] {
     }
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-    uuid::Builder::from_custom_bytes(bytes).into_uuid().into_bytes()
+    uuid::Builder::from_custom_bytes(bytes)
+        .into_uuid()
+        .into_bytes()
 }
 
 impl EntryId {
@@ -125,7 +133,12 @@ impl EntryId {
     pub fn derived(scope: &Scope, principal: &str, command: CommandId, ordinal: u32) -> Self {
         Self::from_bytes(derive(
             "sillok 2026 entry id",
-            &[scope.as_str().as_bytes(), principal.as_bytes(), command.as_bytes(), &ordinal.to_le_bytes()],
+            &[
+                scope.as_str().as_bytes(),
+                principal.as_bytes(),
+                command.as_bytes(),
+                &ordinal.to_le_bytes(),
+            ],
         ))
     }
 }
@@ -136,7 +149,11 @@ impl VerificationId {
     pub fn derived(scope: &Scope, principal: &str, command: CommandId) -> Self {
         Self::from_bytes(derive(
             "sillok 2026 verification id",
-            &[scope.as_str().as_bytes(), principal.as_bytes(), command.as_bytes()],
+            &[
+                scope.as_str().as_bytes(),
+                principal.as_bytes(),
+                command.as_bytes(),
+            ],
         ))
     }
 }
@@ -150,7 +167,9 @@ impl TokenId {
 }
 
 /// Position of an event in its scope: 1 for the first, without gaps. 0 stands before the first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Seq(u64);
 
@@ -203,10 +222,18 @@ impl FromStr for RecordId {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let bad = || Error::new(ErrorCode::InvalidId, "not a record id: SCOPE#NUMBER is expected");
+        let bad = || {
+            Error::new(
+                ErrorCode::InvalidId,
+                "not a record id: SCOPE#NUMBER is expected",
+            )
+        };
         let (scope, seq) = text.rsplit_once('#').ok_or_else(bad)?;
         let seq = seq.parse::<u64>().ok().filter(|n| *n > 0).ok_or_else(bad)?;
-        Ok(Self { scope: Scope::parse(scope)?, seq: Seq(seq) })
+        Ok(Self {
+            scope: Scope::parse(scope)?,
+            seq: Seq(seq),
+        })
     }
 }
 

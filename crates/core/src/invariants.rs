@@ -8,14 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::chain::{self, Header, StoredEvent, Tip};
 use crate::command::Digest;
-use crate::entry::{Head, Status};
-use crate::event::{Body, EntryAmended, EntryCreated};
+use crate::entry::Head;
+use crate::event::Body;
 use crate::id::{CommandId, EntryId, Seq};
-use crate::permission::{Access, Control, allows, entry_rule};
-use crate::principal::{Actor, PrincipalKind};
-use crate::scope::{Level, Scope};
+use crate::scope::Scope;
 use crate::state::State;
-use crate::verification::{Outcome, Verification};
+
+mod writes;
+
+pub use writes::{command_backed, command_permitted, record_permitted};
 
 /// Which invariant is meant. The numbers are those of the architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,11 +71,22 @@ impl fmt::Display for Violation {
 impl core::error::Error for Violation {}
 
 fn broken<T>(invariant: Invariant, what: impl Into<String>) -> Result<T, Violation> {
-    Err(Violation { invariant, what: what.into() })
+    Err(Violation {
+        invariant,
+        what: what.into(),
+    })
 }
 
-fn ensure(holds: bool, invariant: Invariant, what: impl FnOnce() -> String) -> Result<(), Violation> {
-    if holds { Ok(()) } else { broken(invariant, what()) }
+fn ensure(
+    holds: bool,
+    invariant: Invariant,
+    what: impl FnOnce() -> String,
+) -> Result<(), Violation> {
+    if holds {
+        Ok(())
+    } else {
+        broken(invariant, what())
+    }
 }
 
 /// Invariant 1, one event: it follows `tip`, holds what it committed to, is of the kind that its
@@ -84,13 +96,21 @@ fn ensure(holds: bool, invariant: Invariant, what: impl FnOnce() -> String) -> R
 /// What does not hold; the tip then stays.
 pub fn event_follows(tip: &mut Tip, event: &StoredEvent) -> Result<(Header, Body), Violation> {
     let mut next = *tip;
-    let refused = |why: chain::Broken| Violation { invariant: Invariant::Chained, what: why.to_string() };
+    let refused = |why: chain::Broken| Violation {
+        invariant: Invariant::Chained,
+        what: why.to_string(),
+    };
     let header = chain::verify(&mut next, event).map_err(refused)?;
     let Some(body) = event.decode_body().map_err(refused)? else {
-        return broken(Invariant::Chained, "the content is missing, and nothing says that it was erased");
+        return broken(
+            Invariant::Chained,
+            "the content is missing, and nothing says that it was erased",
+        );
     };
     let kind = header.kind;
-    ensure(body.kind() == kind, Invariant::Chained, || format!("the content of a {} is another", kind.as_str()))?;
+    ensure(body.kind() == kind, Invariant::Chained, || {
+        format!("the content of a {} is another", kind.as_str())
+    })?;
     *tip = next;
     Ok((header, body))
 }
@@ -108,31 +128,51 @@ pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
     };
     match body {
         Body::RecordAppended(_) | Body::Denied { .. } | Body::Published { .. } => Ok(()),
-        Body::TaskOpened { .. } => chained(state.task().is_none(), "the task was opened before".into()),
+        Body::TaskOpened { .. } => {
+            chained(state.task().is_none(), "the task was opened before".into())
+        }
         Body::StuckMarked { .. }
         | Body::StuckCleared
         | Body::TaskClosed { .. }
         | Body::TaskArchived
         | Body::VerificationRecorded(_)
-        | Body::Promoted { .. } => chained(state.task().is_some(), "the task was never opened".into()),
-        Body::EntryCreated(created) => {
-            chained(state.head(created.id).is_none(), format!("entry {} was made before", created.id))
+        | Body::Promoted { .. } => {
+            chained(state.task().is_some(), "the task was never opened".into())
         }
+        Body::EntryCreated(created) => chained(
+            state.head(created.id).is_none(),
+            format!("entry {} was made before", created.id),
+        ),
         Body::EntryAmended(amended) => {
             let active = known(amended.id)?.version;
-            let what = format!("version {} of {} follows version {active}", amended.version, amended.id);
+            let what = format!(
+                "version {} of {} follows version {active}",
+                amended.version, amended.id
+            );
             chained(amended.version == active + 1, what)
         }
         Body::Merged(merged) => known(merged.into).map(drop),
         Body::Linked { entry, .. } => known(*entry).map(drop),
         Body::Superseded { new, old, line, .. } => {
             let (new, old, first) = (known(*new)?, known(*old)?, known(*line)?);
-            chained(old.lifecycle.superseded_by.is_none(), format!("entry {} was replaced before", old.id))?;
-            chained(new.lifecycle.supersedes.is_none(), format!("entry {} replaced another before", new.id))?;
+            chained(
+                old.lifecycle.superseded_by.is_none(),
+                format!("entry {} was replaced before", old.id),
+            )?;
+            chained(
+                new.lifecycle.supersedes.is_none(),
+                format!("entry {} replaced another before", new.id),
+            )?;
             let heads = old.line == first.id && first.line_head == old.id && new.id != old.id;
-            chained(heads, format!("entry {} does not head the line of {}", old.id, first.id))
+            chained(
+                heads,
+                format!("entry {} does not head the line of {}", old.id, first.id),
+            )
         }
-        Body::TokenMinted { hash, .. } => chained(state.token(hash).is_none(), "the token was made before".into()),
+        Body::TokenMinted { hash, .. } => chained(
+            state.token(hash).is_none(),
+            "the token was made before".into(),
+        ),
         Body::TokenRevoked { hash, token } => {
             let same = state.token(hash).is_some_and(|known| known.id == *token);
             chained(same, format!("token {token} was never made"))
@@ -144,14 +184,22 @@ pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
 ///
 /// # Errors
 /// What does not hold.
-pub fn one_active_version(head: &Head, versions: impl IntoIterator<Item = u64>) -> Result<(), Violation> {
+pub fn one_active_version(
+    head: &Head,
+    versions: impl IntoIterator<Item = u64>,
+) -> Result<(), Violation> {
     let mut last = 0;
     for number in versions {
         let what = || format!("version {number} of {} follows version {last}", head.id);
         ensure(number == last + 1, Invariant::Chained, what)?;
         last = number;
     }
-    let what = || format!("version {} of {} is active, but {last} is the last", head.version, head.id);
+    let what = || {
+        format!(
+            "version {} of {} is active, but {last} is the last",
+            head.version, head.id
+        )
+    };
     ensure(head.version == last, Invariant::Chained, what)
 }
 
@@ -167,17 +215,36 @@ pub fn one_head_of_line(line: &[Head]) -> Result<(), Violation> {
     let chained = |holds: bool, what: String| ensure(holds, Invariant::Chained, || what);
     for pair in line.windows(2) {
         let [old, new] = pair else { continue };
-        let linked = old.lifecycle.superseded_by == Some(new.id) && new.lifecycle.supersedes == Some(old.id);
-        chained(linked, format!("entries {} and {} do not name one another", old.id, new.id))?;
-        chained(!old.status.is_live(), format!("entry {} was replaced, but is {}", old.id, old.status))?;
+        let linked =
+            old.lifecycle.superseded_by == Some(new.id) && new.lifecycle.supersedes == Some(old.id);
+        chained(
+            linked,
+            format!("entries {} and {} do not name one another", old.id, new.id),
+        )?;
+        chained(
+            !old.status.is_live(),
+            format!("entry {} was replaced, but is {}", old.id, old.status),
+        )?;
     }
     let ids: BTreeSet<EntryId> = line.iter().map(|head| head.id).collect();
-    chained(ids.len() == line.len(), format!("the line of {} returns to itself", first.id))?;
+    chained(
+        ids.len() == line.len(),
+        format!("the line of {} returns to itself", first.id),
+    )?;
     let of_line = line.iter().all(|head| head.line == first.id);
-    chained(of_line, format!("an entry of the line of {} names another line", first.id))?;
-    chained(first.lifecycle.supersedes.is_none(), format!("entry {} is not the first of its line", first.id))?;
+    chained(
+        of_line,
+        format!("an entry of the line of {} names another line", first.id),
+    )?;
+    chained(
+        first.lifecycle.supersedes.is_none(),
+        format!("entry {} is not the first of its line", first.id),
+    )?;
     let ends = last.lifecycle.superseded_by.is_none() && first.line_head == last.id;
-    chained(ends, format!("entry {} does not head the line of {}", last.id, first.id))
+    chained(
+        ends,
+        format!("entry {} does not head the line of {}", last.id, first.id),
+    )
 }
 
 /// Invariant 2: what was acknowledged is what is stored, by command and body, and each command once.
@@ -191,11 +258,18 @@ pub fn acknowledged_is_stored_once(
     let mut found = BTreeMap::new();
     for (command, digest) in stored {
         let first = found.insert(command, digest).is_none();
-        ensure(first, Invariant::AppliedOnce, || format!("command {command} was applied twice"))?;
+        ensure(first, Invariant::AppliedOnce, || {
+            format!("command {command} was applied twice")
+        })?;
     }
     for (command, digest) in acknowledged {
         match found.remove(command) {
-            None => return broken(Invariant::AppliedOnce, format!("command {command} was acknowledged and is lost")),
+            None => {
+                return broken(
+                    Invariant::AppliedOnce,
+                    format!("command {command} was acknowledged and is lost"),
+                );
+            }
             Some(stored) => {
                 let what = || format!("command {command} was applied with another body");
                 ensure(stored == *digest, Invariant::AppliedOnce, what)?;
@@ -204,7 +278,10 @@ pub fn acknowledged_is_stored_once(
     }
     match found.first_key_value() {
         None => Ok(()),
-        Some((command, _)) => broken(Invariant::AppliedOnce, format!("command {command} was never acknowledged")),
+        Some((command, _)) => broken(
+            Invariant::AppliedOnce,
+            format!("command {command} was never acknowledged"),
+        ),
     }
 }
 
@@ -216,119 +293,6 @@ pub fn epoch_follows(before: Option<&Header>, header: &Header) -> Result<(), Vio
     let before = before.map_or(header.epoch, |before| before.epoch);
     let what = || format!("epoch {} commits after epoch {before}", header.epoch);
     ensure(header.epoch >= before, Invariant::Fenced, what)
-}
-
-/// Invariant 6: whoever gave a command was allowed to. `bodies` are all events of the command but
-/// its records, for which [`record_permitted`] speaks.
-///
-/// # Errors
-/// What does not hold.
-pub fn command_permitted(scope: &Scope, actor: &Actor, bodies: &[Body]) -> Result<(), Violation> {
-    let publishes = bodies.iter().any(|body| matches!(body, Body::Published { .. }));
-    for body in bodies {
-        let Some(access) = access_of(body, publishes) else { continue };
-        permitted(scope, actor, access)?;
-    }
-    Ok(())
-}
-
-/// Invariant 6, for an appended record.
-///
-/// # Errors
-/// What does not hold.
-pub fn record_permitted(scope: &Scope, actor: &Actor) -> Result<(), Violation> {
-    permitted(scope, actor, Access::Control(Control::AppendLog))
-}
-
-fn permitted(scope: &Scope, actor: &Actor, access: Access) -> Result<(), Violation> {
-    let level = scope.level();
-    let what = || format!("{} does not allow it to {actor} in a {level}", access.rule(level));
-    ensure(allows(actor.kind, access, level), Invariant::Permitted, what)
-}
-
-/// What leave an event needed; none when it is no write of its actor's.
-const fn access_of(body: &Body, publishes: bool) -> Option<Access> {
-    Some(match body {
-        Body::Denied { .. } => return None,
-        Body::TaskOpened { .. } => Access::Control(Control::OpenTask),
-        Body::RecordAppended(_) => Access::Control(Control::AppendLog),
-        Body::StuckMarked { .. } => Access::Control(Control::MarkStuck),
-        Body::StuckCleared => Access::Control(Control::ClearStuck),
-        Body::TaskClosed { .. } => Access::Control(Control::CloseTask),
-        Body::TaskArchived => Access::Control(Control::Maintain),
-        Body::VerificationRecorded(_) => Access::Control(Control::RecordVerification),
-        Body::Promoted { .. } | Body::Published { .. } => Access::CarryOut,
-        Body::EntryCreated(_)
-        | Body::EntryAmended(_)
-        | Body::Merged(_)
-        | Body::Superseded { .. }
-        | Body::Linked { .. } => {
-            if publishes {
-                Access::CarryOut
-            } else {
-                Access::Entries
-            }
-        }
-        Body::TokenMinted { token, .. } => match token.actor.kind {
-            PrincipalKind::Agent => Access::Control(Control::MintAgentToken),
-            _ => Access::Control(Control::ManageTokens),
-        },
-        Body::TokenRevoked { .. } => Access::Control(Control::ManageTokens),
-    })
-}
-
-/// Invariant 5: what a command publishes rests on what it must rest on. `verification` is the one
-/// that the command's `PUBLISHED` names, as its source recorded it; none when there is none.
-///
-/// # Errors
-/// What does not hold.
-pub fn command_backed(scope: &Scope, bodies: &[Body], verification: Option<&Verification>) -> Result<(), Violation> {
-    let published = bodies.iter().find_map(|body| match body {
-        Body::Published { source, verification, .. } => Some((source, *verification)),
-        _ => None,
-    });
-    if let Some((source, id)) = published {
-        let Some(found) = verification.filter(|found| found.id == id) else {
-            return broken(Invariant::Backed, format!("verification {id} of {source} was never recorded"));
-        };
-        let upward = found.target == *scope && scope.contains(source) && scope != source;
-        ensure(upward, Invariant::Backed, || format!("verification {id} names {}, not {scope}", found.target))?;
-    }
-    for body in bodies {
-        match body {
-            Body::EntryCreated(created) => created_backed(scope, created, published.and(verification))?,
-            Body::EntryAmended(amended) => amended_backed(scope, amended)?,
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-fn created_backed(scope: &Scope, created: &EntryCreated, promotion: Option<&Verification>) -> Result<(), Violation> {
-    let backed = |holds: bool, what: &str| {
-        ensure(holds, Invariant::Backed, || format!("entry {} {what}", created.id))
-    };
-    let named = created.promotion == promotion.map(|verification| verification.id);
-    backed(named, "names a promotion that did not publish it")?;
-    let verifies = created.citations.iter().any(|citation| citation.can_verify());
-    if let Some(verification) = promotion {
-        let failed = verification.said.outcome == Outcome::Failed;
-        backed(created.failure == failed, "does not tell what its verification said")?;
-    } else if entry_rule(scope.level()).needs_verification {
-        backed(verifies, "rests on no verification")?;
-    }
-    backed(!created.failure || created.status == Status::Hypothesis, "tells of a failure, and is no hypothesis")?;
-    backed(created.status == Status::Hypothesis || verifies, "is verified by nothing")?;
-    let cites = created.table.kind().needs_citation() && scope.level() > Level::Worktree;
-    backed(!cites || !created.citations.is_empty(), "cites nothing")
-}
-
-fn amended_backed(scope: &Scope, amended: &EntryAmended) -> Result<(), Violation> {
-    let verifies = amended.citations.iter().any(|citation| citation.can_verify());
-    let needs = entry_rule(scope.level()).needs_verification || amended.status != Status::Hypothesis;
-    ensure(verifies || !needs, Invariant::Backed, || {
-        format!("version {} of {} rests on no verification", amended.version, amended.id)
-    })
 }
 
 /// Where a stored row differs from the one that the events give.
@@ -368,7 +332,9 @@ pub fn view_is_fold<K: Ord + Clone, V: PartialEq>(
 ///
 /// # Errors
 /// What does not hold.
-pub fn reads_go_forward<'a>(reads: impl IntoIterator<Item = (&'a Scope, Seq)>) -> Result<(), Violation> {
+pub fn reads_go_forward<'a>(
+    reads: impl IntoIterator<Item = (&'a Scope, Seq)>,
+) -> Result<(), Violation> {
     let mut seen: BTreeMap<&Scope, Seq> = BTreeMap::new();
     for (scope, seq) in reads {
         let before = seen.insert(scope, seq).unwrap_or(Seq::ZERO);

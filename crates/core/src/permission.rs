@@ -84,23 +84,51 @@ pub struct ControlRule {
 
 /// Who may give which control command.
 pub const CONTROLS: [ControlRule; 9] = [
-    ControlRule { control: Control::OpenTask, name: "control/open_task", allowed: [true, true, true, true] },
-    ControlRule { control: Control::AppendLog, name: "control/append_log", allowed: [true, true, true, true] },
+    ControlRule {
+        control: Control::OpenTask,
+        name: "control/open_task",
+        allowed: [true, true, true, true],
+    },
+    ControlRule {
+        control: Control::AppendLog,
+        name: "control/append_log",
+        allowed: [true, true, true, true],
+    },
     ControlRule {
         control: Control::RecordVerification,
         name: "control/record_verification",
         allowed: [false, true, true, true],
     },
-    ControlRule { control: Control::CloseTask, name: "control/close_task", allowed: [false, true, true, true] },
-    ControlRule { control: Control::MarkStuck, name: "control/mark_stuck", allowed: [true, true, true, true] },
-    ControlRule { control: Control::ClearStuck, name: "control/clear_stuck", allowed: [false, true, true, false] },
-    ControlRule { control: Control::Maintain, name: "control/maintain", allowed: [false, false, false, true] },
+    ControlRule {
+        control: Control::CloseTask,
+        name: "control/close_task",
+        allowed: [false, true, true, true],
+    },
+    ControlRule {
+        control: Control::MarkStuck,
+        name: "control/mark_stuck",
+        allowed: [true, true, true, true],
+    },
+    ControlRule {
+        control: Control::ClearStuck,
+        name: "control/clear_stuck",
+        allowed: [false, true, true, false],
+    },
+    ControlRule {
+        control: Control::Maintain,
+        name: "control/maintain",
+        allowed: [false, false, false, true],
+    },
     ControlRule {
         control: Control::MintAgentToken,
         name: "control/mint_agent_token",
         allowed: [false, true, true, false],
     },
-    ControlRule { control: Control::ManageTokens, name: "control/manage_tokens", allowed: [false, false, true, false] },
+    ControlRule {
+        control: Control::ManageTokens,
+        name: "control/manage_tokens",
+        allowed: [false, false, true, false],
+    },
 ];
 
 /// What a command needs leave for.
@@ -130,13 +158,19 @@ impl Access {
 /// The row of entry writes for a level.
 #[must_use]
 pub fn entry_rule(level: Level) -> &'static EntryRule {
-    ENTRY_WRITES.iter().find(|rule| rule.level == level).expect("the table has a row for every level")
+    ENTRY_WRITES
+        .iter()
+        .find(|rule| rule.level == level)
+        .expect("the table has a row for every level")
 }
 
 /// The row of a control command.
 #[must_use]
 pub fn control_rule(control: Control) -> &'static ControlRule {
-    CONTROLS.iter().find(|rule| rule.control == control).expect("the table has a row for every command")
+    CONTROLS
+        .iter()
+        .find(|rule| rule.control == control)
+        .expect("the table has a row for every command")
 }
 
 /// Whether a principal of `kind` has the access in a scope of `level`, wherever its token reaches.
@@ -160,12 +194,21 @@ pub fn authorize(principal: &Principal, access: Access, scope: &Scope) -> Result
     if !principal.prefix.covers(scope) {
         return Err(Error::forbidden(
             "token/scope",
-            format!("the token of {} covers {}, not {scope}", principal.actor, principal.prefix),
+            format!(
+                "the token of {} covers {}, not {scope}",
+                principal.actor, principal.prefix
+            ),
         ));
     }
     if !allows(principal.kind(), access, scope.level()) {
         let rule = access.rule(scope.level());
-        return Err(Error::forbidden(rule, format!("{rule} does not allow it to a principal of kind {}", principal.kind())));
+        return Err(Error::forbidden(
+            rule,
+            format!(
+                "{rule} does not allow it to a principal of kind {}",
+                principal.kind()
+            ),
+        ));
     }
     Ok(())
 }
@@ -178,7 +221,10 @@ pub fn authorize_read(principal: &Principal, scope: &Scope) -> Result<(), Error>
     if principal.prefix.covers(scope) {
         return Ok(());
     }
-    Err(Error::forbidden("token/scope", format!("the token of {} does not cover {scope}", principal.actor)))
+    Err(Error::forbidden(
+        "token/scope",
+        format!("the token of {} does not cover {scope}", principal.actor),
+    ))
 }
 
 #[cfg(test)]
@@ -188,34 +234,57 @@ mod tests {
 
     #[test]
     fn entry_writes_are_those_of_the_specification() {
-        let row = |level| {
-            PrincipalKind::ALL.map(|kind| allows(kind, Access::Entries, level))
-        };
+        let row = |level| PrincipalKind::ALL.map(|kind| allows(kind, Access::Entries, level));
         assert_eq!(row(Level::Task), [true, true, false, false]);
         assert_eq!(row(Level::Worktree), [true, true, false, false]);
         assert_eq!(row(Level::Project), [false, true, true, false]);
         assert_eq!(row(Level::Org), [false, false, true, true]);
-        assert_eq!(Level::ALL.map(|level| entry_rule(level).needs_verification), [false, false, true, true]);
+        assert_eq!(
+            Level::ALL.map(|level| entry_rule(level).needs_verification),
+            [false, false, true, true]
+        );
     }
 
     #[test]
     fn every_control_has_exactly_one_row() {
         for rule in CONTROLS {
-            assert_eq!(CONTROLS.iter().filter(|other| other.control == rule.control).count(), 1);
-            assert_eq!(CONTROLS.iter().filter(|other| other.name == rule.name).count(), 1);
+            assert_eq!(
+                CONTROLS
+                    .iter()
+                    .filter(|other| other.control == rule.control)
+                    .count(),
+                1
+            );
+            assert_eq!(
+                CONTROLS
+                    .iter()
+                    .filter(|other| other.name == rule.name)
+                    .count(),
+                1
+            );
         }
     }
 
     #[test]
     fn a_token_reaches_no_further_than_its_prefix() {
         let principal = Principal {
-            actor: Actor { kind: PrincipalKind::Human, id: PrincipalId::parse("kim").unwrap() },
+            actor: Actor {
+                kind: PrincipalKind::Human,
+                id: PrincipalId::parse("kim").unwrap(),
+            },
             prefix: "org/a/project/b".parse().unwrap(),
         };
         let other = Scope::parse("org/a/project/c").unwrap();
         let error = authorize(&principal, Access::Entries, &other).unwrap_err();
         assert_eq!(error.rule(), Some("token/scope"));
         assert!(authorize_read(&principal, &other).is_err());
-        assert!(authorize(&principal, Access::Entries, &Scope::parse("org/a/project/b").unwrap()).is_ok());
+        assert!(
+            authorize(
+                &principal,
+                Access::Entries,
+                &Scope::parse("org/a/project/b").unwrap()
+            )
+            .is_ok()
+        );
     }
 }

@@ -9,7 +9,7 @@ use core::pin::Pin;
 use crate::entry::{Embedding, Kind, SpaceId, Status, Table};
 use crate::fingerprint::ContentHash;
 use crate::id::EntryId;
-use crate::promotion::{Cognition, CognifyInput};
+use crate::promotion::{CognifyInput, Cognition};
 use crate::scope::Scope;
 use crate::stamp::Stamp;
 use crate::time::Timestamp;
@@ -58,7 +58,10 @@ pub trait Embedder: Send + Sync + 'static {
     fn thresholds(&self) -> SpaceThresholds;
 
     /// One vector for each text, in order, normalised to length 1.
-    fn embed<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Embedding>, PortError>>;
+    fn embed<'a>(
+        &'a self,
+        texts: &'a [&'a str],
+    ) -> BoxFuture<'a, Result<Vec<Embedding>, PortError>>;
 }
 
 /// Cosines that mean something in one embedding space.
@@ -76,7 +79,10 @@ pub trait Cognifier: Send + Sync + 'static {
     fn name(&self) -> &str;
 
     /// Proposes facts, critique, decisions and a skill. It only proposes: the rules decide.
-    fn cognify<'a>(&'a self, input: &'a CognifyInput) -> BoxFuture<'a, Result<Cognition, PortError>>;
+    fn cognify<'a>(
+        &'a self,
+        input: &'a CognifyInput,
+    ) -> BoxFuture<'a, Result<Cognition, PortError>>;
 }
 
 /// What an index keeps of one entry: its active version and the head's filters.
@@ -184,10 +190,16 @@ pub trait VectorIndex: Send + Sync + 'static {
     fn watermark(&self) -> BoxFuture<'_, Result<Option<Stamp>, PortError>>;
 
     /// The ranked lists for a query.
-    fn search<'a>(&'a self, request: &'a SearchRequest) -> BoxFuture<'a, Result<SearchLists, PortError>>;
+    fn search<'a>(
+        &'a self,
+        request: &'a SearchRequest,
+    ) -> BoxFuture<'a, Result<SearchLists, PortError>>;
 
     /// Live entries close to a vector, closest first, with their cosines.
-    fn neighbours<'a>(&'a self, request: &'a NeighbourRequest) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>>;
+    fn neighbours<'a>(
+        &'a self,
+        request: &'a NeighbourRequest,
+    ) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>>;
 
     /// Builds or refreshes what makes searches fast. Slow; runs off the write path.
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>>;

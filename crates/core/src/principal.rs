@@ -51,9 +51,15 @@ impl FromStr for PrincipalKind {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or_else(|| {
-            Error::new(ErrorCode::InvalidArgument, "a principal is an agent, orchestrator, human or system")
-        })
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.as_str() == text)
+            .ok_or_else(|| {
+                Error::new(
+                    ErrorCode::InvalidArgument,
+                    "a principal is an agent, orchestrator, human or system",
+                )
+            })
     }
 }
 
@@ -69,7 +75,9 @@ impl PrincipalId {
     /// `invalid_id` when it is empty, too long or has another character.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let fits = !text.is_empty() && text.len() <= PRINCIPAL_ID_CHARS_MAX;
-        let clean = text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'@' | b'-'));
+        let clean = text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'@' | b'-'));
         if fits && clean {
             Ok(Self(text.into()))
         } else {
@@ -126,7 +134,10 @@ impl Actor {
     /// Sillok itself, carrying out what somebody authorised.
     #[must_use]
     pub fn system() -> Self {
-        Self { kind: PrincipalKind::System, id: PrincipalId("sillok".into()) }
+        Self {
+            kind: PrincipalKind::System,
+            id: PrincipalId("sillok".into()),
+        }
     }
 }
 
@@ -149,7 +160,10 @@ impl Principal {
     /// Sillok itself, covering everything.
     #[must_use]
     pub fn system() -> Self {
-        Self { actor: Actor::system(), prefix: ScopePrefix::All }
+        Self {
+            actor: Actor::system(),
+            prefix: ScopePrefix::All,
+        }
     }
 
     /// The kind of principal.

@@ -135,14 +135,30 @@ pub struct NewEntry {
 /// target takes only where success repeats). A failed one publishes the failure itself and nothing
 /// else: an episode, a gotcha and a failed pattern, all marked as failures.
 #[must_use]
-pub fn products(verification: &Verification, input: &CognifyInput, cognition: &Cognition) -> Vec<NewEntry> {
+pub fn products(
+    verification: &Verification,
+    input: &CognifyInput,
+    cognition: &Cognition,
+) -> Vec<NewEntry> {
     let mut products = vec![episode(verification, input, cognition)];
     match verification.said.outcome {
         Outcome::Passed => {
-            let facts = cognition.facts.iter().filter(|fact| !fact.content.trim().is_empty());
-            products.extend(facts.take(PRODUCTS_MAX - 2).map(|fact| observation(verification, input, fact)));
+            let facts = cognition
+                .facts
+                .iter()
+                .filter(|fact| !fact.content.trim().is_empty());
+            products.extend(
+                facts
+                    .take(PRODUCTS_MAX - 2)
+                    .map(|fact| observation(verification, input, fact)),
+            );
             if cognition.repeatable {
-                products.extend(cognition.skill.as_ref().map(|draft| skill(verification, input, draft)));
+                products.extend(
+                    cognition
+                        .skill
+                        .as_ref()
+                        .map(|draft| skill(verification, input, draft)),
+                );
             }
         }
         Outcome::Failed => {
@@ -164,7 +180,11 @@ fn episode(verification: &Verification, input: &CognifyInput, cognition: &Cognit
         success,
         input: clip(&input.description),
         output: clip(&cognition.result),
-        key_decisions: cognition.key_decisions.iter().map(|text| clip(text)).collect(),
+        key_decisions: cognition
+            .key_decisions
+            .iter()
+            .map(|text| clip(text))
+            .collect(),
         causal_edges: cognition.causal_edges.clone(),
     };
     let content = if cognition.critique.trim().is_empty() {
@@ -172,12 +192,29 @@ fn episode(verification: &Verification, input: &CognifyInput, cognition: &Cognit
     } else {
         format!("{}\n{}", input.title, cognition.critique)
     };
-    new_entry(verification, input, Table::Episodes, &content, Detail::Episode(Box::new(detail)), &cognition.sources)
+    new_entry(
+        verification,
+        input,
+        Table::Episodes,
+        &content,
+        Detail::Episode(Box::new(detail)),
+        &cognition.sources,
+    )
 }
 
 fn observation(verification: &Verification, input: &CognifyInput, fact: &Fact) -> NewEntry {
-    let entry = new_entry(verification, input, Table::Observations, &fact.content, Detail::Plain, &fact.sources);
-    NewEntry { claim: fact.claim.clone(), ..entry }
+    let entry = new_entry(
+        verification,
+        input,
+        Table::Observations,
+        &fact.content,
+        Detail::Plain,
+        &fact.sources,
+    );
+    NewEntry {
+        claim: fact.claim.clone(),
+        ..entry
+    }
 }
 
 fn skill(verification: &Verification, input: &CognifyInput, draft: &SkillDraft) -> NewEntry {
@@ -189,19 +226,52 @@ fn skill(verification: &Verification, input: &CognifyInput, draft: &SkillDraft) 
         usage_count: 0,
         success_rate: 1.0,
     };
-    new_entry(verification, input, Table::Skills, &content, Detail::Skill(Box::new(detail)), &draft.sources)
+    new_entry(
+        verification,
+        input,
+        Table::Skills,
+        &content,
+        Detail::Skill(Box::new(detail)),
+        &draft.sources,
+    )
 }
 
 fn gotcha(verification: &Verification, input: &CognifyInput) -> NewEntry {
-    let error = verification.said.error.as_deref().unwrap_or("the verification failed without an error text");
+    let error = verification
+        .said
+        .error
+        .as_deref()
+        .unwrap_or("the verification failed without an error text");
     let content = format!("{}: {error}", input.title);
-    new_entry(verification, input, Table::Gotchas, &content, Detail::Plain, &[])
+    new_entry(
+        verification,
+        input,
+        Table::Gotchas,
+        &content,
+        Detail::Plain,
+        &[],
+    )
 }
 
-fn failed_pattern(verification: &Verification, input: &CognifyInput, cognition: &Cognition) -> NewEntry {
-    let approach = verification.said.approach.as_deref().unwrap_or(&input.title);
+fn failed_pattern(
+    verification: &Verification,
+    input: &CognifyInput,
+    cognition: &Cognition,
+) -> NewEntry {
+    let approach = verification
+        .said
+        .approach
+        .as_deref()
+        .unwrap_or(&input.title);
     let content = format!("Failed approach: {approach}");
-    new_entry(verification, input, Table::Patterns, &content, Detail::Plain, &cognition.sources)
+    new_entry(
+        verification,
+        input,
+        Table::Patterns,
+        &content,
+        Detail::Plain,
+        &cognition.sources,
+    )
 }
 
 fn new_entry(
@@ -226,15 +296,20 @@ fn new_entry(
 }
 
 /// What a product rests on: the judgement first, then its own records, then what the judge cited.
-fn citations(verification: &Verification, input: &CognifyInput, sources: &[RecordId]) -> Vec<Citation> {
+fn citations(
+    verification: &Verification,
+    input: &CognifyInput,
+    sources: &[RecordId],
+) -> Vec<Citation> {
     let mut citations = vec![judgement(verification)];
     for id in sources {
         if let Some(record) = input.records.iter().find(|record| record.id == *id) {
             citations.push(match record.kind {
                 RecordKind::Snapshot { .. } => Citation::TerminalSnapshot { id: id.clone() },
-                RecordKind::Log { .. } | RecordKind::MemoryEvent { .. } => {
-                    Citation::Log { id: id.clone(), time: record.time }
-                }
+                RecordKind::Log { .. } | RecordKind::MemoryEvent { .. } => Citation::Log {
+                    id: id.clone(),
+                    time: record.time,
+                },
             });
         }
     }
@@ -247,13 +322,19 @@ fn citations(verification: &Verification, input: &CognifyInput, sources: &[Recor
 pub fn judgement(verification: &Verification) -> Citation {
     let said = &verification.said;
     if said.source == VerificationSource::HumanApproved {
-        return Citation::Human { user: verification.recorder.id.clone() };
+        return Citation::Human {
+            user: verification.recorder.id.clone(),
+        };
     }
     let outcome = match said.outcome {
         Outcome::Passed => TestOutcome::Pass,
         Outcome::Failed => TestOutcome::Fail,
     };
-    Citation::Test { name: said.source.as_str().to_owned(), outcome, run: said.run.clone() }
+    Citation::Test {
+        name: said.source.as_str().to_owned(),
+        outcome,
+        run: said.run.clone(),
+    }
 }
 
 /// Cuts a text at a character boundary to what an entry may hold, with room for its neighbours.
@@ -312,14 +393,22 @@ impl PublishReport {
     /// How many entries were made.
     #[must_use]
     pub fn created(&self) -> usize {
-        let made = |p: &&Product| matches!(p.disposition, Disposition::Created | Disposition::Contradicts { .. });
+        let made = |p: &&Product| {
+            matches!(
+                p.disposition,
+                Disposition::Created | Disposition::Contradicts { .. }
+            )
+        };
         self.products.iter().filter(made).count()
     }
 
     /// How many products were the same as an entry that was there.
     #[must_use]
     pub fn merged(&self) -> usize {
-        self.products.iter().filter(|p| matches!(p.disposition, Disposition::Merged { .. })).count()
+        self.products
+            .iter()
+            .filter(|p| matches!(p.disposition, Disposition::Merged { .. }))
+            .count()
     }
 }
 

@@ -60,9 +60,14 @@ impl Backing {
     ) -> Result<Self, Error> {
         if let Some(named) = named {
             let found = facts.verifications.get(named).and_then(Option::as_ref);
-            let verification = found.filter(|_| principal.prefix.covers(&named.task)).ok_or_else(|| {
-                Error::new(ErrorCode::NotFound, format!("{} has no verification {}", named.task, named.id))
-            })?;
+            let verification = found
+                .filter(|_| principal.prefix.covers(&named.task))
+                .ok_or_else(|| {
+                    Error::new(
+                        ErrorCode::NotFound,
+                        format!("{} has no verification {}", named.task, named.id),
+                    )
+                })?;
             if verification.said.outcome != Outcome::Passed || !scope.contains(&named.task) {
                 let why = "an entry rests on a passed verification of a task inside its scope";
                 return Err(Error::new(ErrorCode::InvalidArgument, why));
@@ -73,12 +78,17 @@ impl Backing {
             return Ok(Self::Validated {
                 source: VerificationSource::HumanApproved,
                 run: run.to_owned(),
-                citation: Citation::Human { user: principal.actor.id.clone() },
+                citation: Citation::Human {
+                    user: principal.actor.id.clone(),
+                },
             });
         }
         let rule = entry_rule(scope.level());
         if rule.needs_verification {
-            let why = format!("an entry of a {} names the passed verification that it rests on", scope.level());
+            let why = format!(
+                "an entry of a {} names the passed verification that it rests on",
+                scope.level()
+            );
             return Err(Error::forbidden(rule.name, why));
         }
         Ok(Self::None)
@@ -89,7 +99,9 @@ impl Backing {
     pub fn cite(&self, citations: &[Citation]) -> Vec<Citation> {
         match self {
             Self::None => citations.to_vec(),
-            Self::Validated { citation, .. } => citation::join(core::slice::from_ref(citation), citations),
+            Self::Validated { citation, .. } => {
+                citation::join(core::slice::from_ref(citation), citations)
+            }
         }
     }
 
@@ -99,9 +111,9 @@ impl Backing {
         let draft = Trust::draft(kind, config);
         match self {
             Self::None => draft,
-            Self::Validated { source, run, .. } => {
-                draft.validated(*source, run, now, config).at_least_verified(config)
-            }
+            Self::Validated { source, run, .. } => draft
+                .validated(*source, run, now, config)
+                .at_least_verified(config),
         }
     }
 
@@ -112,9 +124,9 @@ impl Backing {
         match self {
             Self::None => trust.clone(),
             Self::Validated { source, run, .. } if trust.has_counted(*source, run) => trust.clone(),
-            Self::Validated { run, .. } => {
-                trust.validated(VerificationSource::RepeatedSuccess, run, now, config).at_least_verified(config)
-            }
+            Self::Validated { run, .. } => trust
+                .validated(VerificationSource::RepeatedSuccess, run, now, config)
+                .at_least_verified(config),
         }
     }
 }
@@ -124,7 +136,13 @@ impl Backing {
 /// `backed` says whether a recorded verification or a person stands behind a verifying citation;
 /// a citation alone, which anybody can write, verifies nothing.
 #[must_use]
-pub fn status_of(current: Status, citations: &[Citation], backed: bool, reuse_count: u64, config: &TrustConfig) -> Status {
+pub fn status_of(
+    current: Status,
+    citations: &[Citation],
+    backed: bool,
+    reuse_count: u64,
+    config: &TrustConfig,
+) -> Status {
     match current {
         Status::Deprecated | Status::Archived | Status::Published => current,
         Status::Hypothesis | Status::Verified => {
@@ -147,11 +165,21 @@ pub fn status_of(current: Status, citations: &[Citation], backed: bool, reuse_co
 ///
 /// # Errors
 /// `unresolvable_citation` or `too_large`.
-pub fn check_citations(principal: &Principal, citations: &[Citation], facts: &Facts) -> Result<(), Error> {
+pub fn check_citations(
+    principal: &Principal,
+    citations: &[Citation],
+    facts: &Facts,
+) -> Result<(), Error> {
     citation::check_all(citations)?;
     for citation in citations {
-        let Some(id) = citation.record() else { continue };
-        let found = facts.records.get(id).copied().unwrap_or(RecordFact::Missing);
+        let Some(id) = citation.record() else {
+            continue;
+        };
+        let found = facts
+            .records
+            .get(id)
+            .copied()
+            .unwrap_or(RecordFact::Missing);
         let expected = match citation {
             Citation::TerminalSnapshot { .. } => RecordFact::Snapshot,
             _ => RecordFact::Log,
@@ -168,7 +196,12 @@ pub fn check_citations(principal: &Principal, citations: &[Citation], facts: &Fa
 ///
 /// # Errors
 /// `citation_required`.
-pub fn check_required(principal: &Principal, kind: Kind, level: Level, citations: &[Citation]) -> Result<(), Error> {
+pub fn check_required(
+    principal: &Principal,
+    kind: Kind,
+    level: Level,
+    citations: &[Citation],
+) -> Result<(), Error> {
     let human = principal.kind() == PrincipalKind::Human;
     if kind.needs_citation() && level > Level::Worktree && citations.is_empty() && !human {
         let why = format!("an entry of kind {kind} in a {level} cites its source");
@@ -186,7 +219,11 @@ mod tests {
     use crate::principal::{Actor, PrincipalId};
 
     fn test_citation() -> Citation {
-        Citation::Test { name: "t".into(), outcome: TestOutcome::Pass, run: "r".into() }
+        Citation::Test {
+            name: "t".into(),
+            outcome: TestOutcome::Pass,
+            run: "r".into(),
+        }
     }
 
     proptest! {
@@ -215,24 +252,38 @@ mod tests {
     #[test]
     fn three_reuses_publish_what_is_verified() {
         let config = TrustConfig::default();
-        assert_eq!(status_of(Status::Verified, &[test_citation()], true, 2, &config), Status::Verified);
-        assert_eq!(status_of(Status::Verified, &[test_citation()], true, 3, &config), Status::Published);
+        assert_eq!(
+            status_of(Status::Verified, &[test_citation()], true, 2, &config),
+            Status::Verified
+        );
+        assert_eq!(
+            status_of(Status::Verified, &[test_citation()], true, 3, &config),
+            Status::Published
+        );
     }
 
     #[test]
     fn a_project_entry_rests_on_something() {
         let principal = |kind| Principal {
-            actor: Actor { kind, id: PrincipalId::parse("p").unwrap() },
+            actor: Actor {
+                kind,
+                id: PrincipalId::parse("p").unwrap(),
+            },
             prefix: "org/a".parse().unwrap(),
         };
         let scope = Scope::parse("org/a/project/b").unwrap();
         let orchestrator = principal(PrincipalKind::Orchestrator);
-        let error = Backing::of_write(&orchestrator, &scope, None, &Facts::default(), "r").unwrap_err();
-        assert_eq!((error.code, error.rule()), (ErrorCode::Forbidden, Some("entries/project")));
+        let error =
+            Backing::of_write(&orchestrator, &scope, None, &Facts::default(), "r").unwrap_err();
+        assert_eq!(
+            (error.code, error.rule()),
+            (ErrorCode::Forbidden, Some("entries/project"))
+        );
         let human = principal(PrincipalKind::Human);
         let backing = Backing::of_write(&human, &scope, None, &Facts::default(), "r").unwrap();
         assert!(backing.cite(&[])[0].can_verify());
-        let error = check_required(&orchestrator, Kind::Knowledge, Level::Project, &[]).unwrap_err();
+        let error =
+            check_required(&orchestrator, Kind::Knowledge, Level::Project, &[]).unwrap_err();
         assert_eq!(error.code, ErrorCode::CitationRequired);
         assert!(check_required(&orchestrator, Kind::Knowledge, Level::Worktree, &[]).is_ok());
         assert!(check_required(&orchestrator, Kind::Episodic, Level::Project, &[]).is_ok());

@@ -87,9 +87,18 @@ impl Scope {
             let level = Level::of_depth(depth)
                 .ok_or_else(|| invalid(path, "it has more parts than org/project/worktree/task"))?;
             if keyword != level.keyword() {
-                return Err(invalid(path, &format!("'{}' stands where '{}' is expected", clip(keyword), level.keyword())));
+                return Err(invalid(
+                    path,
+                    &format!(
+                        "'{}' stands where '{}' is expected",
+                        clip(keyword),
+                        level.keyword()
+                    ),
+                ));
             }
-            let name = parts.next().ok_or_else(|| invalid(path, &format!("'{keyword}' has no name after it")))?;
+            let name = parts
+                .next()
+                .ok_or_else(|| invalid(path, &format!("'{keyword}' has no name after it")))?;
             check_segment(path, name)?;
         }
         Ok(Self { path: path.into() })
@@ -106,7 +115,8 @@ impl Scope {
     /// # Errors
     /// `invalid_scope` when this is a task or the name is not a valid segment.
     pub fn child(&self, name: &str) -> Result<Self, Error> {
-        let level = Level::of_depth(self.level().depth() + 1).ok_or_else(|| invalid(self.as_str(), "a task holds no scopes"))?;
+        let level = Level::of_depth(self.level().depth() + 1)
+            .ok_or_else(|| invalid(self.as_str(), "a task holds no scopes"))?;
         Self::parse(&format!("{}/{}/{name}", self.path, level.keyword()))
     }
 
@@ -120,14 +130,22 @@ impl Scope {
     /// The last name of the path.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.path.rsplit('/').next().expect("splitting yields at least one part")
+        self.path
+            .rsplit('/')
+            .next()
+            .expect("splitting yields at least one part")
     }
 
     /// The next wider scope; none for an organisation.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
-        let (head, _name) = self.path.rsplit_once('/').expect("a parsed scope has a keyword and a name");
-        head.rsplit_once('/').map(|(parent, _keyword)| Self { path: parent.into() })
+        let (head, _name) = self
+            .path
+            .rsplit_once('/')
+            .expect("a parsed scope has a keyword and a name");
+        head.rsplit_once('/').map(|(parent, _keyword)| Self {
+            path: parent.into(),
+        })
     }
 
     /// This scope and every wider one that holds it, narrowest first.
@@ -143,19 +161,27 @@ impl Scope {
     /// This scope or the ancestor of it that has `level`; none when this scope is wider.
     #[must_use]
     pub fn at_level(&self, level: Level) -> Option<Self> {
-        self.with_ancestors().into_iter().find(|scope| scope.level() == level)
+        self.with_ancestors()
+            .into_iter()
+            .find(|scope| scope.level() == level)
     }
 
     /// Whether `other` is this scope or lies inside it.
     #[must_use]
     pub fn contains(&self, other: &Self) -> bool {
-        other.path.strip_prefix(&*self.path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        other
+            .path
+            .strip_prefix(&*self.path)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
     /// The organisation's own name.
     #[must_use]
     pub fn org(&self) -> &str {
-        self.path.split('/').nth(1).expect("a parsed scope names its organisation")
+        self.path
+            .split('/')
+            .nth(1)
+            .expect("a parsed scope names its organisation")
     }
 
     /// The project's own name; none for an organisation's scope.
@@ -254,7 +280,11 @@ impl FromStr for ScopePrefix {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        if text == "*" { Ok(Self::All) } else { Scope::parse(text).map(Self::Scope) }
+        if text == "*" {
+            Ok(Self::All)
+        } else {
+            Scope::parse(text).map(Self::Scope)
+        }
     }
 }
 
@@ -274,19 +304,31 @@ impl From<ScopePrefix> for String {
 
 fn check_segment(path: &str, name: &str) -> Result<(), Error> {
     if name.is_empty() || name.len() > SEGMENT_CHARS_MAX {
-        return Err(invalid(path, &format!("a name has 1 to {SEGMENT_CHARS_MAX} characters")));
+        return Err(invalid(
+            path,
+            &format!("a name has 1 to {SEGMENT_CHARS_MAX} characters"),
+        ));
     }
     if name == "." || name == ".." {
         return Err(invalid(path, "a name is not '.' or '..'"));
     }
-    if let Some(bad) = name.chars().find(|c| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))) {
-        return Err(invalid(path, &format!("{bad:?} is not one of A-Z a-z 0-9 . _ -")));
+    if let Some(bad) = name
+        .chars()
+        .find(|c| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')))
+    {
+        return Err(invalid(
+            path,
+            &format!("{bad:?} is not one of A-Z a-z 0-9 . _ -"),
+        ));
     }
     Ok(())
 }
 
 fn invalid(path: &str, why: &str) -> Error {
-    Error::new(ErrorCode::InvalidScope, format!("'{}' is not a scope: {why}", clip(path)))
+    Error::new(
+        ErrorCode::InvalidScope,
+        format!("'{}' is not a scope: {why}", clip(path)),
+    )
 }
 
 fn clip(text: &str) -> String {
@@ -306,7 +348,11 @@ mod tests {
     pub(crate) fn scope() -> impl Strategy<Value = Scope> {
         proptest::collection::vec(segment(), 1..=4).prop_map(|names| {
             let words = ["org", "project", "worktree", "task"];
-            let path: Vec<String> = names.iter().zip(words).map(|(n, w)| format!("{w}/{n}")).collect();
+            let path: Vec<String> = names
+                .iter()
+                .zip(words)
+                .map(|(n, w)| format!("{w}/{n}"))
+                .collect();
             Scope::parse(&path.join("/")).unwrap()
         })
     }
@@ -346,9 +392,23 @@ mod tests {
 
     #[test]
     fn wrong_syntax_is_refused() {
-        for bad in ["", "org", "org/", "org/a/", "project/a", "org/a/task/b", "org/a/project/..", "org/a b", "/org/a",
-            "org/a/project/b/worktree/c/task/d/org/e"] {
-            assert_eq!(Scope::parse(bad).unwrap_err().code, ErrorCode::InvalidScope, "{bad}");
+        for bad in [
+            "",
+            "org",
+            "org/",
+            "org/a/",
+            "project/a",
+            "org/a/task/b",
+            "org/a/project/..",
+            "org/a b",
+            "/org/a",
+            "org/a/project/b/worktree/c/task/d/org/e",
+        ] {
+            assert_eq!(
+                Scope::parse(bad).unwrap_err().code,
+                ErrorCode::InvalidScope,
+                "{bad}"
+            );
         }
         assert!(Scope::parse(&format!("org/{}", "x".repeat(129))).is_err());
     }

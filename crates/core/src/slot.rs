@@ -40,7 +40,11 @@ impl Slot {
     /// A slot by its number; none when the number is not below [`SLOTS`].
     #[must_use]
     pub const fn new(number: u16) -> Option<Self> {
-        if number < SLOTS { Some(Self(number)) } else { None }
+        if number < SLOTS {
+            Some(Self(number))
+        } else {
+            None
+        }
     }
 
     /// The slot's number, below [`SLOTS`].
@@ -71,6 +75,9 @@ mod tests {
     fn placement_never_changes() {
         let project = Scope::parse("org/acme/project/api").unwrap();
         let org = Scope::parse("org/acme").unwrap();
-        assert_eq!((Slot::of(&project).number(), Slot::of(&org).number()), (529, 4027));
+        assert_eq!(
+            (Slot::of(&project).number(), Slot::of(&org).number()),
+            (529, 4027)
+        );
     }
 }

@@ -11,8 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::entry::Metadata;
 use crate::error::{Error, ErrorCode};
 use crate::id::CommandId;
-use crate::limits::{APPEND_BYTES_MAX, CHUNK_BYTES, INLINE_BYTES_MAX, RECORD_BYTES_MAX, RECORDS_PER_COMMAND_MAX,
-    SHORT_TEXT_BYTES_MAX};
+use crate::limits::{
+    APPEND_BYTES_MAX, CHUNK_BYTES, INLINE_BYTES_MAX, RECORD_BYTES_MAX, RECORDS_PER_COMMAND_MAX,
+    SHORT_TEXT_BYTES_MAX,
+};
 use crate::time::Timestamp;
 
 /// How loud a log record is, and what it stems from.
@@ -33,7 +35,13 @@ pub enum LogLevel {
 
 impl LogLevel {
     /// All levels.
-    pub const ALL: [Self; 5] = [Self::Info, Self::Warn, Self::Error, Self::Thought, Self::Tool];
+    pub const ALL: [Self; 5] = [
+        Self::Info,
+        Self::Warn,
+        Self::Error,
+        Self::Thought,
+        Self::Tool,
+    ];
 
     /// The level's name.
     #[must_use]
@@ -58,9 +66,15 @@ impl FromStr for LogLevel {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        Self::ALL.into_iter().find(|level| level.as_str() == text).ok_or_else(|| {
-            Error::new(ErrorCode::InvalidArgument, "the levels are info, warn, error, thought and tool")
-        })
+        Self::ALL
+            .into_iter()
+            .find(|level| level.as_str() == text)
+            .ok_or_else(|| {
+                Error::new(
+                    ErrorCode::InvalidArgument,
+                    "the levels are info, warn, error, thought and tool",
+                )
+            })
     }
 }
 
@@ -150,15 +164,26 @@ pub struct Record {
 /// `too_large` naming the limit, or `invalid_argument` for an empty list.
 pub fn check_append(records: &[NewRecord]) -> Result<(), Error> {
     if records.is_empty() {
-        return Err(Error::new(ErrorCode::InvalidArgument, "an append holds at least one record"));
+        return Err(Error::new(
+            ErrorCode::InvalidArgument,
+            "an append holds at least one record",
+        ));
     }
     if records.len() > RECORDS_PER_COMMAND_MAX {
-        return Err(Error::too_large("records", RECORDS_PER_COMMAND_MAX as u64, records.len() as u64));
+        return Err(Error::too_large(
+            "records",
+            RECORDS_PER_COMMAND_MAX as u64,
+            records.len() as u64,
+        ));
     }
     let mut bytes_total = 0;
     for record in records {
         if record.content.len() > RECORD_BYTES_MAX {
-            return Err(Error::too_large("record bytes", RECORD_BYTES_MAX as u64, record.content.len() as u64));
+            return Err(Error::too_large(
+                "record bytes",
+                RECORD_BYTES_MAX as u64,
+                record.content.len() as u64,
+            ));
         }
         if let RecordKind::MemoryEvent { event_type } = &record.kind {
             check_event_type(event_type)?;
@@ -166,17 +191,28 @@ pub fn check_append(records: &[NewRecord]) -> Result<(), Error> {
         bytes_total += record.content.len();
     }
     if bytes_total > APPEND_BYTES_MAX {
-        return Err(Error::too_large("append bytes", APPEND_BYTES_MAX as u64, bytes_total as u64));
+        return Err(Error::too_large(
+            "append bytes",
+            APPEND_BYTES_MAX as u64,
+            bytes_total as u64,
+        ));
     }
     Ok(())
 }
 
 fn check_event_type(event_type: &str) -> Result<(), Error> {
     if event_type.is_empty() {
-        return Err(Error::new(ErrorCode::InvalidArgument, "an event type has a name"));
+        return Err(Error::new(
+            ErrorCode::InvalidArgument,
+            "an event type has a name",
+        ));
     }
     if event_type.len() > SHORT_TEXT_BYTES_MAX {
-        return Err(Error::too_large("event type bytes", SHORT_TEXT_BYTES_MAX as u64, event_type.len() as u64));
+        return Err(Error::too_large(
+            "event type bytes",
+            SHORT_TEXT_BYTES_MAX as u64,
+            event_type.len() as u64,
+        ));
     }
     Ok(())
 }
@@ -198,7 +234,9 @@ mod tests {
 
     fn record(content: &str) -> NewRecord {
         NewRecord {
-            kind: RecordKind::Log { level: LogLevel::Info },
+            kind: RecordKind::Log {
+                level: LogLevel::Info,
+            },
             content: content.into(),
             metadata: Metadata::default(),
             time: None,
@@ -208,9 +246,15 @@ mod tests {
     #[test]
     fn an_append_over_a_limit_names_it() {
         assert!(check_append(&[record("a")]).is_ok());
-        assert_eq!(check_append(&[]).unwrap_err().code, ErrorCode::InvalidArgument);
+        assert_eq!(
+            check_append(&[]).unwrap_err().code,
+            ErrorCode::InvalidArgument
+        );
         let error = check_append(&[record(&"x".repeat(RECORD_BYTES_MAX + 1))]).unwrap_err();
-        assert_eq!(error.details.unwrap().limit.unwrap(), ("record bytes".into(), RECORD_BYTES_MAX as u64));
+        assert_eq!(
+            error.details.unwrap().limit.unwrap(),
+            ("record bytes".into(), RECORD_BYTES_MAX as u64)
+        );
         assert!(check_append(&vec![record("a"); RECORDS_PER_COMMAND_MAX + 1]).is_err());
     }
 

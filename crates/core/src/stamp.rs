@@ -12,7 +12,9 @@ use crate::error::{Error, ErrorCode};
 
 /// (store generation, commit counter, index in the transaction). Ordered in that order, and its
 /// fourteen big-endian bytes sort the same way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Stamp {
     /// Raised by each restore of the store.
     pub generation: u32,
@@ -27,7 +29,11 @@ impl Stamp {
     pub const LEN: usize = 14;
 
     /// Before every stamp that a store gives.
-    pub const ZERO: Self = Self { generation: 0, counter: 0, index: 0 };
+    pub const ZERO: Self = Self {
+        generation: 0,
+        counter: 0,
+        index: 0,
+    };
 
     /// The sortable bytes.
     #[must_use]
@@ -66,7 +72,10 @@ impl FromStr for Stamp {
     fn from_str(text: &str) -> Result<Self, Error> {
         let bytes = hex::decode(text).ok();
         bytes.and_then(|b| Self::from_bytes(&b)).ok_or_else(|| {
-            Error::new(ErrorCode::InvalidArgument, "not a cursor that this system gave out")
+            Error::new(
+                ErrorCode::InvalidArgument,
+                "not a cursor that this system gave out",
+            )
         })
     }
 }

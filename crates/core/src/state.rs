@@ -53,7 +53,10 @@ impl State {
             tip: Tip::genesis(scope),
             floor: Timestamp::EPOCH,
         });
-        assert_eq!(row.scope, *scope, "a scope's row is stored under its own key");
+        assert_eq!(
+            row.scope, *scope,
+            "a scope's row is stored under its own key"
+        );
         Self {
             row,
             task: task.map(Arc::new),
@@ -79,7 +82,10 @@ impl State {
 
     /// Moves the chain's end, and with it the floor of command ids.
     pub fn advance(&mut self, tip: Tip) {
-        assert!(tip.seq >= self.row.tip.seq && tip.time >= self.row.tip.time, "a chain only grows");
+        assert!(
+            tip.seq >= self.row.tip.seq && tip.time >= self.row.tip.time,
+            "a chain only grows"
+        );
         self.row.tip = tip;
         self.row.floor = self.row.floor.max(tip.time.minus_ms(COMMAND_RETRY_MS_MAX));
     }
@@ -210,8 +216,14 @@ impl State {
                 task.stuck_reason = None;
             }),
             Body::TaskArchived => self.change_task(at, |task| task.status = TaskStatus::Archived),
-            Body::VerificationRecorded(verification) => self.verification_recorded(verification, at),
-            Body::Promoted { verification, status, .. } => {
+            Body::VerificationRecorded(verification) => {
+                self.verification_recorded(verification, at)
+            }
+            Body::Promoted {
+                verification,
+                status,
+                ..
+            } => {
                 let mut changes = self.change_task(at, |task| {
                     task.status = *status;
                     task.promotions_pending = task.promotions_pending.saturating_sub(1);
@@ -219,7 +231,11 @@ impl State {
                 changes.push(Change::JobRemoved(*verification));
                 changes
             }
-            Body::Published { source, verification, report } => vec![Change::Mark {
+            Body::Published {
+                source,
+                verification,
+                report,
+            } => vec![Change::Mark {
                 source: source.clone(),
                 verification: *verification,
                 report: report.clone(),
@@ -227,9 +243,13 @@ impl State {
             Body::EntryCreated(created) => self.entry_created(created, at),
             Body::EntryAmended(amended) => self.entry_amended(amended, at),
             Body::Merged(merged) => self.entry_merged(merged, at),
-            Body::Superseded { new, old, line, reason, commit } => {
-                self.superseded((*new, *old, *line), reason, commit.as_deref(), at)
-            }
+            Body::Superseded {
+                new,
+                old,
+                line,
+                reason,
+                commit,
+            } => self.superseded((*new, *old, *line), reason, commit.as_deref(), at),
             Body::Linked { entry, link } => self.change_head(*entry, at, |head| {
                 if head.links.len() < LINKS_MAX {
                     head.links.push(*link);
@@ -237,7 +257,13 @@ impl State {
             }),
             Body::TokenMinted { hash, token } => self.set_token(*hash, (**token).clone()),
             Body::TokenRevoked { hash, .. } => match self.token(hash).cloned() {
-                Some(token) => self.set_token(*hash, Token { revoked_at: Some(at.time), ..token }),
+                Some(token) => self.set_token(
+                    *hash,
+                    Token {
+                        revoked_at: Some(at.time),
+                        ..token
+                    },
+                ),
                 None => Vec::new(),
             },
         }
@@ -250,7 +276,10 @@ impl State {
     }
 
     fn change_task(&mut self, at: &Stamped, change: impl FnOnce(&mut Task)) -> Vec<Change> {
-        let mut task = self.task().cloned().expect("a task's events come after it was opened");
+        let mut task = self
+            .task()
+            .cloned()
+            .expect("a task's events come after it was opened");
         change(&mut task);
         task.updated_at = at.time;
         self.set_task(task)
@@ -289,8 +318,16 @@ impl State {
         Change::Head(head)
     }
 
-    fn change_head(&mut self, id: EntryId, at: &Stamped, change: impl FnOnce(&mut Head)) -> Vec<Change> {
-        let mut head = self.head(id).cloned().expect("an event names entries that the state knows");
+    fn change_head(
+        &mut self,
+        id: EntryId,
+        at: &Stamped,
+        change: impl FnOnce(&mut Head),
+    ) -> Vec<Change> {
+        let mut head = self
+            .head(id)
+            .cloned()
+            .expect("an event names entries that the state knows");
         change(&mut head);
         head.updated_at = at.time;
         vec![self.set_head(head)]
@@ -324,7 +361,10 @@ impl State {
             updated_at: at.time,
         };
         let version = version(created.id, 1, &created.text, at);
-        let mut changes = vec![Change::Version(Box::new(version)), Change::Located(created.id)];
+        let mut changes = vec![
+            Change::Version(Box::new(version)),
+            Change::Located(created.id),
+        ];
         changes.extend(self.text_gained(&head));
         changes.push(self.set_head(head));
         self.freshen(created.id, &created.text);
@@ -332,9 +372,21 @@ impl State {
     }
 
     fn entry_amended(&mut self, amended: &EntryAmended, at: &Stamped) -> Vec<Change> {
-        let before = self.head(amended.id).cloned().expect("an event names entries that the state knows");
-        assert_eq!(amended.version, before.version + 1, "versions follow one another without gaps");
-        let mut changes = vec![Change::Version(Box::new(version(amended.id, amended.version, &amended.text, at)))];
+        let before = self
+            .head(amended.id)
+            .cloned()
+            .expect("an event names entries that the state knows");
+        assert_eq!(
+            amended.version,
+            before.version + 1,
+            "versions follow one another without gaps"
+        );
+        let mut changes = vec![Change::Version(Box::new(version(
+            amended.id,
+            amended.version,
+            &amended.text,
+            at,
+        )))];
         changes.extend(self.text_lost(&before));
         let head = Head {
             version: amended.version,
@@ -357,7 +409,10 @@ impl State {
             head.citations.clone_from(&merged.citations);
             head.status = merged.status;
             head.trust = merged.trust.clone();
-            head.last_used = Some(head.last_used.map_or(merged.used_at, |last| last.max(merged.used_at)));
+            head.last_used = Some(
+                head.last_used
+                    .map_or(merged.used_at, |last| last.max(merged.used_at)),
+            );
         })
     }
 
@@ -421,7 +476,11 @@ impl State {
 }
 
 fn key_of(head: &Head) -> HashKey {
-    HashKey { table: head.table, failure: head.failure, hash: head.content_hash }
+    HashKey {
+        table: head.table,
+        failure: head.failure,
+        hash: head.content_hash,
+    }
 }
 
 fn version(entry: EntryId, number: u64, text: &Text, at: &Stamped) -> Version {

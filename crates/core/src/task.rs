@@ -30,8 +30,14 @@ pub enum TaskStatus {
 
 impl TaskStatus {
     /// All statuses.
-    pub const ALL: [Self; 6] =
-        [Self::Open, Self::Verifying, Self::Stuck, Self::Done, Self::Failed, Self::Archived];
+    pub const ALL: [Self; 6] = [
+        Self::Open,
+        Self::Verifying,
+        Self::Stuck,
+        Self::Done,
+        Self::Failed,
+        Self::Archived,
+    ];
 
     /// The status's name.
     #[must_use]
@@ -99,8 +105,14 @@ pub enum TaskAction {
 
 impl TaskAction {
     /// All actions.
-    pub const ALL: [Self; 6] =
-        [Self::Append, Self::Verify, Self::MarkStuck, Self::ClearStuck, Self::Close, Self::Archive];
+    pub const ALL: [Self; 6] = [
+        Self::Append,
+        Self::Verify,
+        Self::MarkStuck,
+        Self::ClearStuck,
+        Self::Close,
+        Self::Archive,
+    ];
 
     /// Whether a task in `status` takes the action. A log takes records until the task is
     /// archived: a late record is still evidence, and refusing it would lose it.
@@ -138,7 +150,11 @@ impl Task {
         if action.allowed_in(self.status) {
             return Ok(());
         }
-        let message = format!("a task that is {} is not one to {}", self.status.as_str(), action.as_str());
+        let message = format!(
+            "a task that is {} is not one to {}",
+            self.status.as_str(),
+            action.as_str()
+        );
         Err(Error::new(ErrorCode::InvalidState, message))
     }
 
@@ -159,15 +175,24 @@ mod tests {
     #[test]
     fn the_state_machine_is_that_of_the_specification() {
         let allowed = |action: TaskAction| -> Vec<TaskStatus> {
-            TaskStatus::ALL.into_iter().filter(|status| action.allowed_in(*status)).collect()
+            TaskStatus::ALL
+                .into_iter()
+                .filter(|status| action.allowed_in(*status))
+                .collect()
         };
         use TaskStatus as S;
         assert_eq!(allowed(TaskAction::MarkStuck), [S::Open]);
         assert_eq!(allowed(TaskAction::ClearStuck), [S::Stuck]);
         assert_eq!(allowed(TaskAction::Archive), [S::Done, S::Failed]);
-        assert_eq!(allowed(TaskAction::Close), [S::Open, S::Verifying, S::Stuck]);
+        assert_eq!(
+            allowed(TaskAction::Close),
+            [S::Open, S::Verifying, S::Stuck]
+        );
         for action in TaskAction::ALL {
-            assert!(!action.allowed_in(S::Archived), "an archived task takes nothing");
+            assert!(
+                !action.allowed_in(S::Archived),
+                "an archived task takes nothing"
+            );
         }
     }
 }

@@ -15,7 +15,9 @@ pub const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 pub const MONTH_MS: u64 = 30 * DAY_MS;
 
 /// Milliseconds since the Unix epoch (UTC).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Timestamp(u64);
 

@@ -45,7 +45,10 @@ impl Token {
     #[must_use]
     pub fn principal_at(&self, now: Timestamp) -> Option<Principal> {
         let counts = self.revoked_at.is_none() && now < self.expires;
-        counts.then(|| Principal { actor: self.actor.clone(), prefix: self.prefix.clone() })
+        counts.then(|| Principal {
+            actor: self.actor.clone(),
+            prefix: self.prefix.clone(),
+        })
     }
 }
 
@@ -63,17 +66,29 @@ pub fn check_mint(
     lifetime_ms: u64,
 ) -> Result<(), Error> {
     if !minter.prefix.covers_prefix(prefix) {
-        return Err(Error::forbidden("token/prefix", "a token covers no more than the one it is made with"));
+        return Err(Error::forbidden(
+            "token/prefix",
+            "a token covers no more than the one it is made with",
+        ));
     }
     let lifetime_ms_max = match minter.kind() {
         PrincipalKind::Orchestrator => AGENT_TOKEN_LIFETIME_MS_MAX,
-        PrincipalKind::Agent | PrincipalKind::Human | PrincipalKind::System => TOKEN_LIFETIME_MS_MAX,
+        PrincipalKind::Agent | PrincipalKind::Human | PrincipalKind::System => {
+            TOKEN_LIFETIME_MS_MAX
+        }
     };
     if minter.kind() == PrincipalKind::Orchestrator && kind != PrincipalKind::Agent {
-        return Err(Error::forbidden("token/kind", "an orchestrator makes tokens for agents only"));
+        return Err(Error::forbidden(
+            "token/kind",
+            "an orchestrator makes tokens for agents only",
+        ));
     }
     if lifetime_ms > lifetime_ms_max {
-        return Err(Error::too_large("token lifetime ms", lifetime_ms_max, lifetime_ms));
+        return Err(Error::too_large(
+            "token lifetime ms",
+            lifetime_ms_max,
+            lifetime_ms,
+        ));
     }
     Ok(())
 }
@@ -84,7 +99,13 @@ mod tests {
     use crate::principal::PrincipalId;
 
     fn principal(kind: PrincipalKind, prefix: &str) -> Principal {
-        Principal { actor: Actor { kind, id: PrincipalId::parse("p").unwrap() }, prefix: prefix.parse().unwrap() }
+        Principal {
+            actor: Actor {
+                kind,
+                id: PrincipalId::parse("p").unwrap(),
+            },
+            prefix: prefix.parse().unwrap(),
+        }
     }
 
     #[test]
@@ -93,7 +114,8 @@ mod tests {
         let inside = "org/a/project/b/worktree/c".parse().unwrap();
         assert!(check_mint(&human, PrincipalKind::Agent, &inside, 1).is_ok());
         for wider in ["org/a", "org/a/project/c", "*"] {
-            let error = check_mint(&human, PrincipalKind::Agent, &wider.parse().unwrap(), 1).unwrap_err();
+            let error =
+                check_mint(&human, PrincipalKind::Agent, &wider.parse().unwrap(), 1).unwrap_err();
             assert_eq!(error.rule(), Some("token/prefix"));
         }
     }
@@ -102,8 +124,24 @@ mod tests {
     fn an_orchestrator_makes_short_lived_agents_only() {
         let orchestrator = principal(PrincipalKind::Orchestrator, "org/a");
         let prefix = "org/a".parse().unwrap();
-        assert!(check_mint(&orchestrator, PrincipalKind::Agent, &prefix, AGENT_TOKEN_LIFETIME_MS_MAX).is_ok());
-        assert!(check_mint(&orchestrator, PrincipalKind::Agent, &prefix, AGENT_TOKEN_LIFETIME_MS_MAX + 1).is_err());
+        assert!(
+            check_mint(
+                &orchestrator,
+                PrincipalKind::Agent,
+                &prefix,
+                AGENT_TOKEN_LIFETIME_MS_MAX
+            )
+            .is_ok()
+        );
+        assert!(
+            check_mint(
+                &orchestrator,
+                PrincipalKind::Agent,
+                &prefix,
+                AGENT_TOKEN_LIFETIME_MS_MAX + 1
+            )
+            .is_err()
+        );
         assert!(check_mint(&orchestrator, PrincipalKind::Human, &prefix, 1).is_err());
     }
 
@@ -120,7 +158,10 @@ mod tests {
         };
         assert!(token.principal_at(Timestamp::from_ms(9)).is_some());
         assert!(token.principal_at(Timestamp::from_ms(10)).is_none());
-        let revoked = Token { revoked_at: Some(Timestamp::EPOCH), ..token };
+        let revoked = Token {
+            revoked_at: Some(Timestamp::EPOCH),
+            ..token
+        };
         assert!(revoked.principal_at(Timestamp::from_ms(9)).is_none());
     }
 }

@@ -76,8 +76,16 @@ impl Trust {
     /// Counts one validation: boosts confidence, raises the count, moves the time. The same
     /// validation (same source and run) counts once; `tests_failed` validates nothing.
     #[must_use]
-    pub fn validated(&self, source: VerificationSource, run: &str, now: Timestamp, config: &TrustConfig) -> Self {
-        let Some(boost) = config.boost(source) else { return self.clone() };
+    pub fn validated(
+        &self,
+        source: VerificationSource,
+        run: &str,
+        now: Timestamp,
+        config: &TrustConfig,
+    ) -> Self {
+        let Some(boost) = config.boost(source) else {
+            return self.clone();
+        };
         if self.has_counted(source, run) {
             return self.clone();
         }
@@ -99,7 +107,10 @@ impl Trust {
     /// Raises confidence to what a verified entry has at least.
     #[must_use]
     pub fn at_least_verified(self, config: &TrustConfig) -> Self {
-        Self { confidence: self.confidence.max(config.verified), ..self }
+        Self {
+            confidence: self.confidence.max(config.verified),
+            ..self
+        }
     }
 }
 
@@ -150,7 +161,12 @@ mod tests {
     fn boosts_are_those_of_the_specification() {
         let config = TrustConfig::default();
         let boosted = |source| {
-            let trust = Trust::draft(Kind::Knowledge, &config).validated(source, "r", Timestamp::EPOCH, &config);
+            let trust = Trust::draft(Kind::Knowledge, &config).validated(
+                source,
+                "r",
+                Timestamp::EPOCH,
+                &config,
+            );
             (trust.confidence * 100.0).round()
         };
         assert_eq!(boosted(VerificationSource::TestsPassed), 50.0);

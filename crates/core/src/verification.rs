@@ -44,8 +44,13 @@ pub enum VerificationSource {
 
 impl VerificationSource {
     /// All sources.
-    pub const ALL: [Self; 5] =
-        [Self::TestsPassed, Self::TestsFailed, Self::PrMerged, Self::HumanApproved, Self::RepeatedSuccess];
+    pub const ALL: [Self; 5] = [
+        Self::TestsPassed,
+        Self::TestsFailed,
+        Self::PrMerged,
+        Self::HumanApproved,
+        Self::RepeatedSuccess,
+    ];
 
     /// The source's name.
     #[must_use]
@@ -62,7 +67,8 @@ impl VerificationSource {
     /// Whether a verification from this source can have this outcome.
     #[must_use]
     pub const fn allows(self, outcome: Outcome) -> bool {
-        matches!((self, outcome), (Self::TestsFailed, Outcome::Failed)) || (!matches!(self, Self::TestsFailed) && matches!(outcome, Outcome::Passed))
+        matches!((self, outcome), (Self::TestsFailed, Outcome::Failed))
+            || (!matches!(self, Self::TestsFailed) && matches!(outcome, Outcome::Passed))
     }
 }
 
@@ -119,12 +125,23 @@ impl NewVerification {
             ));
         }
         if self.run.trim().is_empty() {
-            return Err(Error::new(ErrorCode::InvalidArgument, "a verification names its run"));
+            return Err(Error::new(
+                ErrorCode::InvalidArgument,
+                "a verification names its run",
+            ));
         }
         let texts = [
             ("run id bytes", Some(&self.run), SHORT_TEXT_BYTES_MAX),
-            ("error text bytes", self.error.as_ref(), ERROR_TEXT_BYTES_MAX),
-            ("approach bytes", self.approach.as_ref(), ERROR_TEXT_BYTES_MAX),
+            (
+                "error text bytes",
+                self.error.as_ref(),
+                ERROR_TEXT_BYTES_MAX,
+            ),
+            (
+                "approach bytes",
+                self.approach.as_ref(),
+                ERROR_TEXT_BYTES_MAX,
+            ),
         ];
         for (what, text, limit) in texts {
             let bytes = text.map_or(0, String::len);
@@ -133,7 +150,11 @@ impl NewVerification {
             }
         }
         if let Binding::Commit { hash, repository } = &self.binding {
-            Citation::Commit { hash: hash.clone(), repository: repository.clone() }.check_form()?;
+            Citation::Commit {
+                hash: hash.clone(),
+                repository: repository.clone(),
+            }
+            .check_form()?;
         }
         citation::check_all(&self.citations)
     }
@@ -168,7 +189,10 @@ mod tests {
             let failed = source == VerificationSource::TestsFailed;
             assert_eq!(source.allows(Outcome::Failed), failed);
             assert_eq!(source.allows(Outcome::Passed), !failed);
-            assert_eq!(source.as_str().parse::<VerificationSource>().unwrap(), source);
+            assert_eq!(
+                source.as_str().parse::<VerificationSource>().unwrap(),
+                source
+            );
         }
     }
 }

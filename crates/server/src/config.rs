@@ -5,7 +5,9 @@
 
 pub mod layers;
 
+use std::fmt::Display;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -229,94 +231,88 @@ impl Config {
     /// `invalid_argument` naming the first key that does not.
     pub fn check(&self) -> Result<(), sillok_core::Error> {
         self.node_config().check()?;
-        let server = &self.server;
-        let body_least = sillok_core::limits::RECORD_BYTES_MAX as u64;
-        let ranges = [
-            (
-                "server.body_bytes_max",
-                server.body_bytes_max as u64,
-                body_least,
-                1 << 30,
-            ),
-            (
-                "server.bodies_bytes_max",
-                server.bodies_bytes_max as u64,
-                server.body_bytes_max as u64,
-                1 << 36,
-            ),
-            (
-                "server.requests_in_flight_max",
-                server.requests_in_flight_max as u64,
-                1,
-                1 << 20,
-            ),
-            (
-                "server.principal_requests_per_s",
-                u64::from(server.principal_requests_per_s),
-                1,
-                u64::from(u32::MAX),
-            ),
-            (
-                "server.principal_burst",
-                u64::from(server.principal_burst),
-                1,
-                u64::from(u32::MAX),
-            ),
-            ("server.token_check_ms", server.token_check_ms, 0, 60_000),
-            (
-                "server.promotion_wait_ms_max",
-                server.promotion_wait_ms_max,
-                0,
-                600_000,
-            ),
-            (
-                "server.tail_heartbeat_ms",
-                server.tail_heartbeat_ms,
-                10,
-                600_000,
-            ),
-            (
-                "server.tail_page_rows",
-                server.tail_page_rows as u64,
-                1,
-                sillok_core::limits::PAGE_ROWS_MAX as u64,
-            ),
-            ("server.shutdown_ms_max", server.shutdown_ms_max, 0, 600_000),
-            (
-                "node.passivate_after_ms",
-                self.node.passivate_after_ms,
-                1,
-                1 << 40,
-            ),
-            (
-                "store.memtable_bytes_max",
-                self.store.memtable_bytes_max,
-                1 << 20,
-                1 << 34,
-            ),
-            (
-                "store.journal_bytes_max",
-                self.store.journal_bytes_max,
-                64 << 20,
-                1 << 40,
-            ),
-            (
-                "store.worker_threads",
-                self.store.worker_threads as u64,
-                1,
-                256,
-            ),
-            ("index.threads", self.index.threads as u64, 1, 256),
-        ];
-        for (name, value, least, most) in ranges {
-            if value < least || value > most {
-                let why = format!("configuration {name} is out of range: {least} to {most}");
-                return Err(sillok_core::Error::new(
-                    sillok_core::ErrorCode::InvalidArgument,
-                    why,
-                ));
-            }
-        }
-        Ok(())
+        let (server, store) = (&self.server, &self.store);
+        let body_least = sillok_core::limits::RECORD_BYTES_MAX;
+        let page_most = sillok_core::limits::PAGE_ROWS_MAX;
+        let bodies_least = server.body_bytes_max;
+        within(
+            "server.body_bytes_max",
+            server.body_bytes_max,
+            body_least..=1 << 30,
+        )?;
+        within(
+            "server.bodies_bytes_max",
+            server.bodies_bytes_max,
+            bodies_least..=1 << 36,
+        )?;
+        within(
+            "server.requests_in_flight_max",
+            server.requests_in_flight_max,
+            1..=1 << 20,
+        )?;
+        within(
+            "server.principal_requests_per_s",
+            server.principal_requests_per_s,
+            1..=u32::MAX,
+        )?;
+        within(
+            "server.principal_burst",
+            server.principal_burst,
+            1..=u32::MAX,
+        )?;
+        within("server.token_check_ms", server.token_check_ms, 0..=60_000)?;
+        within(
+            "server.promotion_wait_ms_max",
+            server.promotion_wait_ms_max,
+            0..=600_000,
+        )?;
+        within(
+            "server.tail_heartbeat_ms",
+            server.tail_heartbeat_ms,
+            10..=600_000,
+        )?;
+        within(
+            "server.tail_page_rows",
+            server.tail_page_rows,
+            1..=page_most,
+        )?;
+        within(
+            "server.shutdown_ms_max",
+            server.shutdown_ms_max,
+            0..=600_000,
+        )?;
+        within(
+            "node.passivate_after_ms",
+            self.node.passivate_after_ms,
+            1..=1 << 40,
+        )?;
+        within(
+            "store.memtable_bytes_max",
+            store.memtable_bytes_max,
+            1 << 20..=1 << 34,
+        )?;
+        within(
+            "store.journal_bytes_max",
+            store.journal_bytes_max,
+            64 << 20..=1 << 40,
+        )?;
+        within("store.worker_threads", store.worker_threads, 1..=256)?;
+        within("index.threads", self.index.threads, 1..=256)
     }
+}
+
+fn within<T: PartialOrd + Display>(
+    name: &str,
+    value: T,
+    range: RangeInclusive<T>,
+) -> Result<(), sillok_core::Error> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    let (least, most) = range.into_inner();
+    let why = format!("configuration {name} is out of range: {least} to {most}");
+    Err(sillok_core::Error::new(
+        sillok_core::ErrorCode::InvalidArgument,
+        why,
+    ))
 }

@@ -30,16 +30,18 @@ pub(crate) struct DeltaRow {
     pub(crate) attributes: Attributes,
     /// A vector of length 1 of the space that is searched.
     pub(crate) vector: Option<Vec<f32>>,
-    /// How often each term occurs in the text.
-    pub(crate) terms: BTreeMap<String, u32>,
     /// Whether the table holds this state.
     pub(crate) stored: bool,
 }
 
-impl DeltaRow {
-    fn length(&self) -> u64 {
-        self.terms.values().map(|count| u64::from(*count)).sum()
-    }
+/// A row with what its text is found by.
+#[derive(Debug)]
+struct Held {
+    row: DeltaRow,
+    /// The distinct terms, shared with their postings.
+    terms: Box<[Arc<str>]>,
+    /// Terms of the text, each as often as it occurs.
+    length: u32,
 }
 
 /// What an index knows of the texts that it covers.
@@ -56,7 +58,7 @@ pub(crate) struct Corpus {
 /// The rows, by number; numbers are given once.
 #[derive(Debug, Default)]
 pub(crate) struct Delta {
-    rows: BTreeMap<u64, DeltaRow>,
+    rows: BTreeMap<u64, Held>,
     keys: BTreeMap<Scope, BTreeMap<EntryId, u64>>,
     /// Rows and counts of each term.
     postings: BTreeMap<Arc<str>, BTreeMap<u64, u32>>,
@@ -78,11 +80,13 @@ impl Delta {
 
     /// The entry's state.
     pub(crate) fn get(&self, scope: &Scope, entry: EntryId) -> Option<&DeltaRow> {
-        self.rows.get(self.keys.get(scope)?.get(&entry)?)
+        let held = self.rows.get(self.keys.get(scope)?.get(&entry)?)?;
+        Some(&held.row)
     }
 
-    /// Takes a state, unless one at least as new is here.
-    pub(crate) fn offer(&mut self, row: DeltaRow) {
+    /// Takes a state, whose text holds these terms so many times, unless one at least as new is
+    /// here.
+    pub(crate) fn offer(&mut self, row: DeltaRow, counts: BTreeMap<String, u32>) {
         if self
             .get(&row.scope, row.entry)
             .is_some_and(|known| known.stamp >= row.stamp)
@@ -92,23 +96,31 @@ impl Delta {
         self.remove(&row.scope, row.entry);
         let number = self.next;
         self.next += 1;
-        for (term, count) in &row.terms {
-            match self.postings.get_mut(term.as_str()) {
-                Some(postings) => postings.insert(number, *count),
-                None => self
-                    .postings
-                    .entry(term.as_str().into())
-                    .or_default()
-                    .insert(number, *count),
-            };
+        let length = counts.values().sum();
+        let mut terms = Vec::with_capacity(counts.len());
+        for (term, count) in counts {
+            let known = self.postings.get_key_value(term.as_str());
+            let term = known.map_or_else(|| term.into(), |(term, _)| Arc::clone(term));
+            self.postings
+                .entry(Arc::clone(&term))
+                .or_default()
+                .insert(number, count);
+            terms.push(term);
         }
-        self.terms += row.length();
+        self.terms += u64::from(length);
         self.pending += usize::from(!row.stored);
         self.keys
             .entry(row.scope.clone())
             .or_default()
             .insert(row.entry, number);
-        self.rows.insert(number, row);
+        self.rows.insert(
+            number,
+            Held {
+                row,
+                terms: terms.into(),
+                length,
+            },
+        );
     }
 
     /// Forgets the entry's state.
@@ -120,19 +132,19 @@ impl Delta {
         else {
             return;
         };
-        let row = self.rows.remove(&number).expect("every key has a row");
-        for term in row.terms.keys() {
+        let held = self.rows.remove(&number).expect("every key has a row");
+        for term in &held.terms {
             let postings = self
                 .postings
-                .get_mut(term.as_str())
+                .get_mut(term)
                 .expect("every term of a row has postings");
             postings.remove(&number);
             if postings.is_empty() {
-                self.postings.remove(term.as_str());
+                self.postings.remove(term);
             }
         }
-        self.terms -= row.length();
-        self.pending -= usize::from(!row.stored);
+        self.terms -= u64::from(held.length);
+        self.pending -= usize::from(!held.row.stored);
     }
 
     /// Compares each state with what the table holds: `stored` answers the stamp of the stored row
@@ -143,7 +155,7 @@ impl Delta {
         mut stored: impl FnMut(&Scope, EntryId) -> Option<(Stamp, bool)>,
     ) {
         let mut gone = Vec::new();
-        for row in self.rows.values_mut() {
+        for Held { row, .. } in self.rows.values_mut() {
             match stored(&row.scope, row.entry) {
                 Some((stamp, covered)) if stamp >= row.stamp => {
                     self.pending -= usize::from(!row.stored);
@@ -174,7 +186,7 @@ impl Delta {
             .filter_map(|scope| self.keys.get(scope))
             .flat_map(BTreeMap::values);
         let rows = numbers
-            .map(|number| &self.rows[number])
+            .map(|number| &self.rows[number].row)
             .filter(|row| filter.admits(&row.attributes));
         let scored = rows.filter_map(|row| Some((row, dot(query, row.vector.as_deref()?))));
         best(
@@ -210,12 +222,12 @@ impl Delta {
                 corpus.holding.get(term).copied().unwrap_or(0) as f32 + postings.len() as f32;
             let rarity = ((texts - holding + 0.5).max(0.0) / (holding + 0.5) + 1.0).ln();
             for (number, count) in postings {
-                let row = &self.rows[number];
+                let Held { row, length, .. } = &self.rows[number];
                 if filter.scopes().binary_search(&row.scope).is_ok()
                     && filter.admits(&row.attributes)
                 {
                     let count = *count as f32;
-                    let norm = K1 * (1.0 - B + B * row.length() as f32 / length_mean);
+                    let norm = K1 * (1.0 - B + B * *length as f32 / length_mean);
                     *scores.entry(*number).or_default() +=
                         rarity * (K1 + 1.0) * count / (count + norm);
                 }
@@ -224,7 +236,7 @@ impl Delta {
         best(
             scores
                 .into_iter()
-                .map(|(number, score)| ranked(&self.rows[&number], score))
+                .map(|(number, score)| ranked(&self.rows[&number].row, score))
                 .collect(),
             limit,
         )

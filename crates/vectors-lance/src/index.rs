@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lance::session::Session;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use sillok_core::entry::{Embedding, Kind, Table as EntryTable};
 use sillok_core::ports::{
     BoxFuture, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked, SearchLists,
@@ -24,7 +24,7 @@ use crate::filter::Filter;
 use crate::pool::Pool;
 use crate::query::{Answer, Question};
 use crate::ranking::best;
-use crate::table::{Shared, Table};
+use crate::table::{Shared, Table, has_dataset};
 use crate::watermark::{self, OnDisk, Watermark};
 use crate::words::{Words, clip_query};
 
@@ -43,15 +43,10 @@ struct Inner {
     session: RwLock<Arc<Session>>,
     tables: RwLock<BTreeMap<(String, Kind), Arc<Table>>>,
     /// Held while states are stored or everything is forgotten.
-    storing: tokio::sync::Mutex<Storing>,
+    storing: tokio::sync::Mutex<BTreeMap<PathBuf, OnDisk>>,
+    watermark: Mutex<Option<Stamp>>,
     /// Read while indices are built, written while everything is forgotten.
     lifetime: tokio::sync::RwLock<()>,
-}
-
-#[derive(Debug, Default)]
-struct Storing {
-    watermark: Option<Stamp>,
-    on_disk: BTreeMap<PathBuf, OnDisk>,
 }
 
 impl LanceIndex {
@@ -80,6 +75,7 @@ impl LanceIndex {
             session,
             tables: RwLock::default(),
             storing: tokio::sync::Mutex::default(),
+            watermark: Mutex::default(),
             lifetime: tokio::sync::RwLock::default(),
         });
         let opening = Arc::clone(&inner);
@@ -132,7 +128,7 @@ impl VectorIndex for LanceIndex {
     }
 
     fn watermark(&self) -> BoxFuture<'_, Result<Option<Stamp>, PortError>> {
-        Box::pin(async move { Ok(self.inner.storing.lock().await.watermark) })
+        Box::pin(core::future::ready(Ok(*self.inner.watermark.lock())))
     }
 
     fn search<'a>(
@@ -308,7 +304,7 @@ impl Inner {
             }
             lost.is_none()
         });
-        self.storing.lock().await.watermark = stored.map(|watermark| watermark.through);
+        *self.watermark.lock() = stored.map(|watermark| watermark.through);
         let tables: Vec<Arc<Table>> = self.tables.read().values().map(Arc::clone).collect();
         tokio::spawn(async move {
             for table in tables {
@@ -343,21 +339,21 @@ impl Inner {
                 .or_default()
                 .push(doc);
         }
-        let mut storing = self.storing.lock().await;
+        let mut on_disk = self.storing.lock().await;
         for docs in by_table.into_values() {
             let table = self.table_of(&docs[0].scope, docs[0].table);
             if table.is_overdue() {
                 table.optimise().await?;
             }
             table.store(docs, through).await?;
-            storing
-                .on_disk
+            on_disk
                 .entry(table.directory.clone())
                 .or_default()
                 .sync(&table.directory)?;
         }
         // The tables first: the cursor never speaks for what is not there.
-        if storing.watermark < Some(through) {
+        let known = *self.watermark.lock();
+        if known < Some(through) {
             watermark::write(
                 &self.root,
                 &Watermark {
@@ -365,7 +361,7 @@ impl Inner {
                     tables: self.stamps(),
                 },
             )?;
-            storing.watermark = Some(through);
+            *self.watermark.lock() = Some(through);
         }
         Ok(())
     }
@@ -381,10 +377,11 @@ impl Inner {
 
     async fn clear(&self) -> Result<(), Error> {
         let _not_while_optimising = self.lifetime.write().await;
-        let mut storing = self.storing.lock().await;
+        let mut on_disk = self.storing.lock().await;
         // The cursor first: it never speaks for what is gone.
         watermark::remove(&self.root)?;
-        *storing = Storing::default();
+        *self.watermark.lock() = None;
+        on_disk.clear();
         let tables = {
             let mut tables = self.tables.write();
             *self.session.write() = session_of(&self.shared.config);
@@ -430,8 +427,7 @@ fn tables_in(root: &Path) -> Result<Vec<(String, Kind)>, Error> {
             continue;
         };
         for kind in Kind::ALL {
-            // A dataset is there from its first version on.
-            if directory_of(root, &org, kind).join("_versions").is_dir() {
+            if has_dataset(&directory_of(root, &org, kind)) {
                 found.push((org.clone(), kind));
             }
         }

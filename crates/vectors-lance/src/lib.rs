@@ -6,6 +6,7 @@
 //! are fused, how confidence decays, or which commands made an entry.
 
 mod columns;
+mod commit;
 mod config;
 mod delta;
 mod directory;

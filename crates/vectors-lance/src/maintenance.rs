@@ -154,7 +154,7 @@ impl Table {
             ..HnswBuildParams::default()
         };
         let vector = VectorIndexParams::with_ivf_hnsw_sq_params(
-            MetricType::Cosine,
+            MetricType::L2,
             ivf,
             hnsw,
             SQBuildParams::default(),

@@ -126,7 +126,7 @@ impl Table {
         let config = &self.shared.config;
         let mut scan = dataset.scan();
         scan.nearest(VECTOR, &Float32Array::from(vector.clone()), question.limit)?
-            .distance_metric(MetricType::Cosine)
+            .distance_metric(MetricType::L2)
             .nprobes(config.probes)
             .ef(config
                 .search_candidates
@@ -135,9 +135,10 @@ impl Table {
             scan.refine(2);
         }
         let found = run(&mut scan, admitted, "_distance").await?;
+        // For vectors of length 1 the squared distance is twice what the cosine lacks to 1.
         let cosines = columns::scored(&found, "_distance")?
             .into_iter()
-            .map(|(address, distance)| (address, 1.0 - distance));
+            .map(|(address, distance)| (address, 1.0 - distance / 2.0));
         Ok(cosines
             .filter(|(_, cosine)| *cosine >= question.cosine_min)
             .collect())

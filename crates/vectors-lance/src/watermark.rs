@@ -4,9 +4,9 @@
 //! Owns the file's form and its order of writing: first the tables' files reach the disk, then the
 //! cursor takes the old one's place. It must not know what the tables hold.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::Write;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -29,9 +29,9 @@ pub(crate) struct Watermark {
 /// the caller store everything again.
 pub(crate) fn read(root: &Path) -> Result<Option<Watermark>, Error> {
     let path = root.join(FILE);
-    match std::fs::read(&path) {
+    match fs::read(&path) {
         Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(Error::Io { path, source }),
     }
 }
@@ -46,7 +46,7 @@ pub(crate) fn write(root: &Path, watermark: &Watermark) -> Result<(), Error> {
         file.sync_all()
     });
     let replaced = written
-        .and_then(|()| std::fs::rename(&fresh, &path))
+        .and_then(|()| fs::rename(&fresh, &path))
         .and_then(|()| File::open(root)?.sync_all());
     replaced.map_err(|source| Error::Io { path, source })
 }
@@ -54,65 +54,88 @@ pub(crate) fn write(root: &Path, watermark: &Watermark) -> Result<(), Error> {
 /// Removes the file from `root`.
 pub(crate) fn remove(root: &Path) -> Result<(), Error> {
     let path = root.join(FILE);
-    match std::fs::remove_file(&path).and_then(|()| File::open(root)?.sync_all()) {
-        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::Io { path, source })
-        }
+    match fs::remove_file(&path).and_then(|()| File::open(root)?.sync_all()) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(Error::Io { path, source }),
         _ => Ok(()),
     }
 }
 
-/// The files under a table's directory that are known to be on the disk. Lance leaves its files to
-/// the system's cache, and never changes one.
+/// The files under a table's directory that are known to be on the disk, with their lengths. Lance
+/// leaves its files to the system's cache, and never changes one.
 #[derive(Debug, Default)]
 pub(crate) struct OnDisk {
-    files: BTreeSet<PathBuf>,
+    files: BTreeMap<PathBuf, u64>,
 }
 
 impl OnDisk {
     /// Brings every file under `directory`, and the directories, to the disk.
     pub(crate) fn sync(&mut self, directory: &Path) -> Result<(), Error> {
-        let mut present = BTreeSet::new();
+        let mut present = BTreeMap::new();
         self.sync_into(directory, &mut present)
             .map_err(|source| Error::Io {
                 path: directory.into(),
                 source,
             })?;
+        if self.files.is_empty() {
+            // The directory itself may be new, and the organisation's as well.
+            for parent in directory.ancestors().skip(1).take(2) {
+                File::open(parent)
+                    .and_then(|parent| parent.sync_all())
+                    .map_err(|source| Error::Io {
+                        path: parent.into(),
+                        source,
+                    })?;
+            }
+        }
         self.files = present;
         Ok(())
     }
 
-    fn sync_into(&self, directory: &Path, present: &mut BTreeSet<PathBuf>) -> std::io::Result<()> {
+    fn sync_into(&self, directory: &Path, present: &mut BTreeMap<PathBuf, u64>) -> io::Result<()> {
         let mut is_changed = false;
-        for entry in std::fs::read_dir(directory)? {
-            let entry = entry?;
-            let path = entry.path();
-            let is_directory = match entry.file_type() {
-                Ok(file_type) => file_type.is_dir(),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(error),
-            };
-            if is_directory {
-                self.sync_into(&path, present)?;
+        for entry in fs::read_dir(directory)? {
+            // What old versions alone need may be removed, and a temporary file renamed, meanwhile.
+            if let Some(synced) = unless_gone(self.sync_entry(&entry?, present))? {
+                is_changed |= synced;
             }
-            if self.files.contains(&path) {
-                present.insert(path);
-                continue;
-            }
-            is_changed = true;
-            if !is_directory {
-                match File::open(&path).and_then(|file| file.sync_all()) {
-                    // An old version's file may be removed, or a temporary one renamed, meanwhile.
-                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-                    result => result?,
-                }
-            }
-            present.insert(path);
         }
         if is_changed {
             File::open(directory)?.sync_all()
         } else {
             Ok(())
         }
+    }
+
+    /// Whether the entry was not known to be on the disk.
+    fn sync_entry(
+        &self,
+        entry: &fs::DirEntry,
+        present: &mut BTreeMap<PathBuf, u64>,
+    ) -> io::Result<bool> {
+        let path = entry.path();
+        let is_directory = entry.file_type()?.is_dir();
+        if is_directory {
+            self.sync_into(&path, present)?;
+        }
+        let length = if is_directory {
+            0
+        } else {
+            entry.metadata()?.len()
+        };
+        let is_known = self.files.get(&path) == Some(&length);
+        if !is_known && !is_directory {
+            File::open(&path)?.sync_all()?;
+        }
+        present.insert(path, length);
+        Ok(!is_known)
+    }
+}
+
+/// None instead of an error when the file is gone.
+fn unless_gone<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }

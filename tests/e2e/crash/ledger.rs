@@ -55,7 +55,10 @@ impl Place {
             open(admin, &scope).await;
             tasks.push(scope);
         }
-        Arc::new(Self { worktree: worktree("even"), tasks })
+        Arc::new(Self {
+            worktree: worktree("even"),
+            tasks,
+        })
     }
 
     fn scopes(&self) -> impl Iterator<Item = &String> {
@@ -69,7 +72,9 @@ impl Place {
             let events = client.all("/v1/events", scope).await;
             for (event, seq) in events.iter().zip(1u64..) {
                 assert_eq!(event["seq"], seq, "{scope} has a gap");
-                let Some(content) = content(client, event).await else { continue };
+                let Some(content) = content(client, event).await else {
+                    continue;
+                };
                 let command = event["command"].as_str().expect("an event has a command");
                 stored.entry(command.to_owned()).or_default().push(content);
             }
@@ -87,7 +92,9 @@ async fn content(client: &Client, event: &Value) -> Option<String> {
             let record = client.get("/v1/record", &[("id", &id)]).await.ok();
             record["content"].as_str().map(str::to_owned)
         }
-        "RECORD_APPENDED" | "ENTRY_CREATED" | "MERGED" => body["content"].as_str().map(str::to_owned),
+        "RECORD_APPENDED" | "ENTRY_CREATED" | "MERGED" => {
+            body["content"].as_str().map(str::to_owned)
+        }
         "VERIFICATION_RECORDED" => body["run"].as_str().map(str::to_owned),
         "TASK_OPENED" | "PROMOTED" | "LINKED" => return None,
         kind => panic!("the load gives no {kind}: {event}"),
@@ -104,7 +111,11 @@ impl Ledger {
     fn expected(&self) -> Stored {
         let one = |acked: &Acked| (acked.id.clone(), acked.write.contents.clone());
         let expected: Stored = self.acked.iter().map(one).collect();
-        assert_eq!(expected.len(), self.acked.len(), "every command has an id of its own");
+        assert_eq!(
+            expected.len(),
+            self.acked.len(),
+            "every command has an id of its own"
+        );
         expected
     }
 
@@ -114,12 +125,22 @@ impl Ledger {
         let mut stored = place.stored(client).await;
         for (id, contents) in self.expected() {
             let found = stored.remove(&id);
-            assert_eq!(found.as_ref(), Some(&contents), "acknowledged command {id} is not there once");
+            assert_eq!(
+                found.as_ref(),
+                Some(&contents),
+                "acknowledged command {id} is not there once"
+            );
         }
-        let unknown: BTreeMap<&String, &Write> = self.unknown.iter().map(|(id, write)| (id, write)).collect();
+        let unknown: BTreeMap<&String, &Write> =
+            self.unknown.iter().map(|(id, write)| (id, write)).collect();
         for (id, contents) in &stored {
-            let write = unknown.get(id).unwrap_or_else(|| panic!("nobody sent command {id}"));
-            assert_eq!(*contents, write.contents, "command {id} was applied in part");
+            let write = unknown
+                .get(id)
+                .unwrap_or_else(|| panic!("nobody sent command {id}"));
+            assert_eq!(
+                *contents, write.contents,
+                "command {id} was applied in part"
+            );
         }
         stored.len()
     }
@@ -129,7 +150,11 @@ impl Ledger {
         for _ in 0..answered.min(self.acked.len()) {
             let acked = chance.pick(&self.acked);
             let again = send(client, &acked.id, &acked.write).await;
-            assert_eq!(again.as_ref(), Some(&acked.answer), "a retry is given the first answer");
+            assert_eq!(
+                again.as_ref(),
+                Some(&acked.answer),
+                "a retry is given the first answer"
+            );
         }
         for (id, write) in std::mem::take(&mut self.unknown) {
             let answer = send(client, &id, &write).await;
@@ -144,10 +169,21 @@ impl Ledger {
         let expected = self.expected();
         let ids = |of: &Stored| of.keys().cloned().collect::<BTreeSet<_>>();
         let (there, acked) = (ids(&stored), ids(&expected));
-        assert_eq!(there.difference(&acked).next(), None, "something is there that nobody sent");
-        assert_eq!(acked.difference(&there).next(), None, "something acknowledged is lost");
+        assert_eq!(
+            there.difference(&acked).next(),
+            None,
+            "something is there that nobody sent"
+        );
+        assert_eq!(
+            acked.difference(&there).next(),
+            None,
+            "something acknowledged is lost"
+        );
         for (id, contents) in expected {
-            assert_eq!(stored[&id], contents, "command {id} is not there once, as it was sent");
+            assert_eq!(
+                stored[&id], contents,
+                "command {id} is not there once, as it was sent"
+            );
         }
     }
 
@@ -155,18 +191,25 @@ impl Ledger {
     pub(super) async fn check_promotions(&self, admin: &Client) -> usize {
         let of_verification = |acked: &&Acked| acked.write.route == "/v1/verifications";
         let verifications: Vec<&Acked> = self.acked.iter().filter(of_verification).collect();
-        let Some(first) = verifications.first() else { return 0 };
+        let Some(first) = verifications.first() else {
+            return 0;
+        };
         let source = &first.write.scope;
         for acked in &verifications {
             let id = acked.answer["verification"].as_str().expect("it has an id");
             promoted(admin, source, id).await;
         }
-        let project = source.split("/worktree").next().expect("a split has a first part");
+        let project = source
+            .split("/worktree")
+            .next()
+            .expect("a split has a first part");
         for (scope, kind) in [(source.as_str(), "PROMOTED"), (project, "PUBLISHED")] {
             let events = admin.all("/v1/events", scope).await;
             let mut times: BTreeMap<&str, usize> = BTreeMap::new();
             for event in events.iter().filter(|event| event["kind"] == kind) {
-                let id = event["body"]["verification"].as_str().expect("it names what it is of");
+                let id = event["body"]["verification"]
+                    .as_str()
+                    .expect("it names what it is of");
                 *times.entry(id).or_default() += 1;
             }
             for acked in &verifications {

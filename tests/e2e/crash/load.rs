@@ -31,7 +31,11 @@ pub(super) async fn write_until(
         written += 1;
         let id = command_id();
         match send(&client, &id, &write).await {
-            Some(acked) => ledger.acked.push(Acked { id, write, answer: acked }),
+            Some(acked) => ledger.acked.push(Acked {
+                id,
+                write,
+                answer: acked,
+            }),
             None => ledger.unknown.push((id, write)),
         }
     }
@@ -58,13 +62,23 @@ fn any(number: usize, written: usize, place: &Place, chance: &mut Chance) -> Wri
             // Larger than what an event holds: the text lies in chunks of its own.
             let content = format!("{} ", text(chance)).repeat(1_500);
             let body = json!({ "scope": task, "content": content, "trigger": "error" });
-            Write { route: "/v1/snapshots", scope: task, body, contents: vec![content] }
+            Write {
+                route: "/v1/snapshots",
+                scope: task,
+                body,
+                contents: vec![content],
+            }
         }
         1..=3 => {
             let content = text(chance);
             let scope = place.worktree.clone();
             let body = json!({ "scope": scope, "content": content });
-            Write { route: "/v1/entries", scope, body, contents: vec![content] }
+            Write {
+                route: "/v1/entries",
+                scope,
+                body,
+                contents: vec![content],
+            }
         }
         kind => {
             let count = if kind == 4 { 40 } else { 1 + chance.below(3) };
@@ -72,7 +86,12 @@ fn any(number: usize, written: usize, place: &Place, chance: &mut Chance) -> Wri
             let record = |content| json!({ "level": "thought", "content": content });
             let records: Vec<_> = contents.iter().map(record).collect();
             let body = json!({ "scope": task, "records": records });
-            Write { route: "/v1/logs", scope: task, body, contents }
+            Write {
+                route: "/v1/logs",
+                scope: task,
+                body,
+                contents,
+            }
         }
     }
 }
@@ -81,5 +100,10 @@ fn verification(place: &Place) -> Write {
     let scope = place.tasks[VERIFIER].clone();
     let run = format!("run-{}", command_id());
     let body = json!({ "scope": scope, "outcome": "passed", "source": "tests_passed", "run": run });
-    Write { route: "/v1/verifications", scope, body, contents: vec![run] }
+    Write {
+        route: "/v1/verifications",
+        scope,
+        body,
+        contents: vec![run],
+    }
 }

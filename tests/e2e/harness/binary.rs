@@ -16,7 +16,10 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub(crate) fn path() -> PathBuf {
     let beside = || {
         let test = std::env::current_exe().expect("a test knows its own executable");
-        let folder = test.parent().and_then(Path::parent).expect("target/debug/deps/TEST");
+        let folder = test
+            .parent()
+            .and_then(Path::parent)
+            .expect("target/debug/deps/TEST");
         folder.join("sillok")
     };
     let path = std::env::var_os("SILLOK_BIN").map_or_else(beside, PathBuf::from);
@@ -68,18 +71,23 @@ pub(crate) struct Ran {
 }
 
 impl Invocation {
-    pub(crate) fn new(
-        home: &Path,
-        args: impl IntoIterator<Item = impl AsRef<OsStr>>,
-    ) -> Self {
+    pub(crate) fn new(home: &Path, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
         let mut command = command(home);
         command.args(args);
-        Self { command, stdin: None, patience: PATIENCE }
+        Self {
+            command,
+            stdin: None,
+            patience: PATIENCE,
+        }
     }
 
     /// Of another program, in the same environment.
     pub(crate) fn of(command: Command, home: &Path) -> Self {
-        Self { command: isolated(command, home), stdin: None, patience: PATIENCE }
+        Self {
+            command: isolated(command, home),
+            stdin: None,
+            patience: PATIENCE,
+        }
     }
 
     pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
@@ -110,9 +118,19 @@ impl Invocation {
     /// Runs it to its end.
     pub(crate) fn run(mut self) -> Ran {
         let line = line(&self.command);
-        let stdin = if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
-        let command = self.command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap_or_else(|error| panic!("{line}: {error}"));
+        let stdin = if self.stdin.is_some() {
+            Stdio::piped()
+        } else {
+            Stdio::null()
+        };
+        let command = self
+            .command
+            .stdin(stdin)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .unwrap_or_else(|error| panic!("{line}: {error}"));
         let writer = child.stdin.take().map(|mut pipe| {
             let text = self.stdin.take().unwrap_or_default();
             // A command that ends early does not read all of it.
@@ -122,7 +140,9 @@ impl Invocation {
         let stderr = reader(child.stderr.take().expect("it is piped"));
         let status = wait(&mut child, self.patience);
         if status.is_none() {
-            child.kill().expect("a process that has not ended can be killed");
+            child
+                .kill()
+                .expect("a process that has not ended can be killed");
             child.wait().expect("a killed process ends");
         }
         if let Some(writer) = writer {
@@ -137,7 +157,12 @@ impl Invocation {
         let status = status.unwrap_or_else(|| {
             panic!("{line} did not end within {patience:?}\nstdout: {stdout}\nstderr: {stderr}")
         });
-        Ran { line, status: status.code(), stdout, stderr }
+        Ran {
+            line,
+            status: status.code(),
+            stdout,
+            stderr,
+        }
     }
 }
 
@@ -187,7 +212,10 @@ fn reader(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
 
 fn line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
-    words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
+    words
+        .map(OsStr::to_string_lossy)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// The words of a command line in which nothing is quoted.

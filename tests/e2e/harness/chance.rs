@@ -12,7 +12,9 @@ pub(crate) struct Chance(u64);
 impl Chance {
     /// The chance of one test, from `SILLOK_TEST_SEED` or from the operating system.
     pub(crate) fn of_test(name: &str) -> Self {
-        let given = std::env::var("SILLOK_TEST_SEED").ok().and_then(|text| text.parse().ok());
+        let given = std::env::var("SILLOK_TEST_SEED")
+            .ok()
+            .and_then(|text| text.parse().ok());
         let seed = given.unwrap_or_else(|| RandomState::new().hash_one(name));
         println!("{name}: SILLOK_TEST_SEED={seed}");
         Self(seed)
@@ -45,12 +47,17 @@ impl Chance {
     /// A word of six to nine letters that means nothing.
     fn word(&mut self) -> String {
         let letters = 6 + self.below(4);
-        (0..letters).map(|_| char::from(b"abcdefghijklmnopqrstuvwxyz"[self.below(26)])).collect()
+        (0..letters)
+            .map(|_| char::from(b"abcdefghijklmnopqrstuvwxyz"[self.below(26)]))
+            .collect()
     }
 
     /// Words that mean nothing.
     pub(crate) fn words(&mut self, count: usize) -> String {
-        (0..count).map(|_| self.word()).collect::<Vec<_>>().join(" ")
+        (0..count)
+            .map(|_| self.word())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }
 

@@ -41,17 +41,26 @@ impl Client {
             .no_proxy()
             .build()
             .expect("a client without TLS can be built");
-        Self { http, base: base.to_owned(), token: token.map(str::to_owned) }
+        Self {
+            http,
+            base: base.to_owned(),
+            token: token.map(str::to_owned),
+        }
     }
 
     /// The same client with another token.
     pub(crate) fn with_token(&self, token: Option<&str>) -> Self {
-        Self { token: token.map(str::to_owned), ..self.clone() }
+        Self {
+            token: token.map(str::to_owned),
+            ..self.clone()
+        }
     }
 
     /// The secret that it sends.
     pub(crate) fn token(&self) -> &str {
-        self.token.as_deref().expect("the test asks only where there is one")
+        self.token
+            .as_deref()
+            .expect("the test asks only where there is one")
     }
 
     /// Sends a command under a new id.
@@ -72,7 +81,10 @@ impl Client {
         id: &str,
         body: &Value,
     ) -> Result<Reply, reqwest::Error> {
-        let request = self.request(Method::POST, path).header("idempotency-key", id).json(body);
+        let request = self
+            .request(Method::POST, path)
+            .header("idempotency-key", id)
+            .json(body);
         read(format!("POST {path}"), request).await
     }
 
@@ -141,29 +153,56 @@ impl Client {
 async fn read(asked: String, request: RequestBuilder) -> Result<Reply, reqwest::Error> {
     let response = request.send().await?;
     let status = response.status().as_u16();
-    let media = response.headers().get("content-type").and_then(|value| value.to_str().ok());
+    let media = response
+        .headers()
+        .get("content-type")
+        .and_then(|value| value.to_str().ok());
     let media = media.unwrap_or_default().to_owned();
     let text = response.text().await?;
     let body = serde_json::from_str(&text).unwrap_or(Value::Null);
-    Ok(Reply { asked, status, media, text, body })
+    Ok(Reply {
+        asked,
+        status,
+        media,
+        text,
+        body,
+    })
 }
 
 impl Reply {
     /// The body of an answer that must be a success.
     #[track_caller]
     pub(crate) fn ok(self) -> Value {
-        assert_eq!(self.status, 200, "{} was not carried out: {}", self.asked, self.text);
+        assert_eq!(
+            self.status, 200,
+            "{} was not carried out: {}",
+            self.asked, self.text
+        );
         self.body
     }
 
     /// The problem of an answer that must be this refusal, in the form of RFC 9457.
     #[track_caller]
     pub(crate) fn refused(self, status: u16, code: &str) -> Value {
-        let Self { asked, status: found, media, text, body } = self;
-        assert_eq!((found, body["code"].as_str()), (status, Some(code)), "{asked}: {text}");
+        let Self {
+            asked,
+            status: found,
+            media,
+            text,
+            body,
+        } = self;
+        assert_eq!(
+            (found, body["code"].as_str()),
+            (status, Some(code)),
+            "{asked}: {text}"
+        );
         assert_eq!(media, "application/problem+json", "{asked}: {text}");
         assert_eq!(body["status"], status, "{asked}: {text}");
-        assert_eq!(body["type"], format!("https://sillok.dev/errors/{code}"), "{asked}: {text}");
+        assert_eq!(
+            body["type"],
+            format!("https://sillok.dev/errors/{code}"),
+            "{asked}: {text}"
+        );
         for field in ["title", "detail", "advice"] {
             let said = body[field].as_str().unwrap_or_default();
             assert!(!said.is_empty(), "{asked} has no {field}: {text}");
@@ -179,7 +218,10 @@ pub(crate) fn command_id() -> String {
 
 /// A command id of this time.
 pub(crate) fn command_id_at(ms: u64) -> String {
-    let (a, b) = (RandomState::new().hash_one(1), RandomState::new().hash_one(2));
+    let (a, b) = (
+        RandomState::new().hash_one(1),
+        RandomState::new().hash_one(2),
+    );
     let mut random = [0; 10];
     random[..8].copy_from_slice(&a.to_le_bytes());
     random[8..].copy_from_slice(&b.to_le_bytes()[..2]);

@@ -38,6 +38,12 @@ pub(crate) const WRITES: [(&str, bool); 14] = [
     ("/v1/tokens/revoke", false),
 ];
 
+/// A request that is good, and somebody who may send it.
+pub(crate) struct Good {
+    pub(crate) sample: Sample,
+    pub(crate) sender: Client,
+}
+
 /// Who may send the sample of a route at a level.
 pub(crate) fn permitted(route: &str, level: Level) -> PrincipalKind {
     let is_entry = route.starts_with("/v1/entries");
@@ -49,6 +55,24 @@ pub(crate) fn permitted(route: &str, level: Level) -> PrincipalKind {
 }
 
 impl World {
+    /// A good request for every write route, at the level that most things may be written at.
+    pub(crate) async fn good_requests(&self) -> Vec<Good> {
+        let mut all = Vec::new();
+        for (route, tasks_only) in WRITES {
+            let level = if tasks_only {
+                Level::Task
+            } else {
+                Level::Project
+            };
+            let sample = self.sample(route, level).await;
+            all.push(Good {
+                sample,
+                sender: self.principal(permitted(route, level), ORG).await,
+            });
+        }
+        all
+    }
+
     /// Makes a request for a route ready, at this level, with all that it needs.
     pub(crate) async fn sample(&self, route: &str, level: Level) -> Sample {
         let scope = match level {
@@ -65,7 +89,11 @@ impl World {
             "/v1/tokens" | "/v1/tokens/revoke" => self.token_sample(route, &scope).await,
             _ => self.task_sample(route, &scope).await,
         };
-        Sample { route: route.to_owned(), scope, body }
+        Sample {
+            route: route.to_owned(),
+            scope,
+            body,
+        }
     }
 
     async fn task_sample(&self, route: &str, scope: &str) -> Value {
@@ -140,7 +168,10 @@ impl World {
 
     /// A new entry of a scope, by whoever may write there.
     pub(crate) async fn entry(&self, scope: &str) -> String {
-        let level = scope.parse::<sillok_core::scope::Scope>().expect("a scope").level();
+        let level = scope
+            .parse::<sillok_core::scope::Scope>()
+            .expect("a scope")
+            .level();
         let writer = match permitted("/v1/entries", level) {
             PrincipalKind::Human => self.admin(),
             kind => self.principal(kind, scope).await,
@@ -153,5 +184,8 @@ impl World {
 pub(crate) async fn put(client: &Client, scope: &str, content: &str) -> String {
     let body = json!({ "scope": scope, "content": content });
     let written = client.post("/v1/entries", &body).await.ok();
-    written["entry"].as_str().expect("an entry has an id").to_owned()
+    written["entry"]
+        .as_str()
+        .expect("an entry has an id")
+        .to_owned()
 }

@@ -36,14 +36,23 @@ impl Launch {
     /// By a shell that first runs `script`. The server takes the shell's place.
     pub(crate) fn after(script: &str, data: &Path) -> Self {
         let mut shell = Command::new("sh");
-        shell.arg("-c").arg(format!("{script}; exec \"$@\"")).arg("sh").arg(binary::path());
+        shell
+            .arg("-c")
+            .arg(format!("{script}; exec \"$@\""))
+            .arg("sh")
+            .arg(binary::path());
         Self::by(shell, data)
     }
 
     fn by(command: Command, data: &Path) -> Self {
         let mut command = binary::isolated(command, &beside(data, "home"));
-        command.args(["serve", "--address", "127.0.0.1:0", "--data"]).arg(data);
-        Self { command, data: data.to_owned() }
+        command
+            .args(["serve", "--address", "127.0.0.1:0", "--data"])
+            .arg(data);
+        Self {
+            command,
+            data: data.to_owned(),
+        }
     }
 
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
@@ -62,7 +71,11 @@ impl Launch {
             if server.finds_itself() && server.is_ready().await {
                 return server;
             }
-            assert!(started.elapsed() < PATIENCE, "no server within {PATIENCE:?}: {}", server.said());
+            assert!(
+                started.elapsed() < PATIENCE,
+                "no server within {PATIENCE:?}: {}",
+                server.said()
+            );
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
@@ -81,7 +94,12 @@ impl Launch {
         let copy = file.try_clone().expect("a file can be opened twice");
         self.command.stdin(Stdio::null()).stdout(copy).stderr(file);
         let child = self.command.spawn().expect("the server can be started");
-        Server { child, base: String::new(), data: self.data, log }
+        Server {
+            child,
+            base: String::new(),
+            data: self.data,
+            log,
+        }
     }
 }
 
@@ -94,11 +112,16 @@ impl Server {
     /// The address of the server whose announcement stands in the data directory, if it is this one.
     fn finds_itself(&mut self) -> bool {
         let text = std::fs::read(self.data.join("server.json")).unwrap_or_default();
-        let Ok(file) = serde_json::from_slice::<Value>(&text) else { return false };
+        let Ok(file) = serde_json::from_slice::<Value>(&text) else {
+            return false;
+        };
         if file["pid"] != self.child.id() {
             return false;
         }
-        file["url"].as_str().expect("the announcement names the address").clone_into(&mut self.base);
+        file["url"]
+            .as_str()
+            .expect("the announcement names the address")
+            .clone_into(&mut self.base);
         true
     }
 
@@ -145,14 +168,28 @@ impl Server {
         self.signal("INT");
         let status = self.ends_within(PATIENCE);
         let status = status.unwrap_or_else(|| panic!("it does not stop: {}", self.said()));
-        assert!(status.success(), "it stopped with {status}: {}", self.said());
-        assert!(!self.data.join("server.json").exists(), "the announcement is taken back");
+        assert!(
+            status.success(),
+            "it stopped with {status}: {}",
+            self.said()
+        );
+        assert!(
+            !self.data.join("server.json").exists(),
+            "the announcement is taken back"
+        );
     }
 
     /// Sends a signal by name.
     pub(crate) fn signal(&self, name: &str) {
-        let sent = Command::new("kill").arg(format!("-{name}")).arg(self.pid().to_string()).status();
-        assert!(sent.expect("kill can be run").success(), "the server has ended: {}", self.said());
+        let sent = Command::new("kill")
+            .arg(format!("-{name}"))
+            .arg(self.pid().to_string())
+            .status();
+        assert!(
+            sent.expect("kill can be run").success(),
+            "the server has ended: {}",
+            self.said()
+        );
     }
 
     /// Waits for its end; none when it goes on.
@@ -173,7 +210,9 @@ impl Drop for Server {
 
 /// A path beside the data directory.
 fn beside(data: &Path, name: &str) -> PathBuf {
-    let parent = data.parent().expect("a data directory lies in a folder of the test");
+    let parent = data
+        .parent()
+        .expect("a data directory lies in a folder of the test");
     let stem = data.file_name().expect("it has a name").to_string_lossy();
     parent.join(format!("{stem}.{name}"))
 }

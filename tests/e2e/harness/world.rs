@@ -32,8 +32,13 @@ impl World {
     /// With a server that is configured otherwise.
     pub(crate) async fn start_with(configure: impl FnOnce(Launch) -> Launch) -> Self {
         let folder = tempfile::tempdir().expect("there is room for a temporary folder");
-        let server = configure(Launch::new(&folder.path().join("data"))).start().await;
-        Self { folder, server: Some(server) }
+        let server = configure(Launch::new(&folder.path().join("data")))
+            .start()
+            .await;
+        Self {
+            folder,
+            server: Some(server),
+        }
     }
 
     /// The folder that holds everything.
@@ -58,12 +63,18 @@ impl World {
 
     /// Stops the server in order.
     pub(crate) fn stop(&mut self) {
-        self.server.take().expect("the test has not stopped it").stop();
+        self.server
+            .take()
+            .expect("the test has not stopped it")
+            .stop();
     }
 
     /// Kills the server.
     pub(crate) fn kill(&mut self) {
-        self.server.take().expect("the test has not stopped it").kill();
+        self.server
+            .take()
+            .expect("the test has not stopped it")
+            .kill();
     }
 
     /// Starts it again on the same data directory.
@@ -72,9 +83,17 @@ impl World {
         self.server = Some(Server::start(&self.data()).await);
     }
 
-    /// Runs the binary on this data directory.
+    /// Runs the binary on this data directory. Nothing in the line is quoted.
     pub(crate) fn sillok(&self, line: &str) -> Ran {
         self.invocation(line).run()
+    }
+
+    /// The same, with words that may hold blanks.
+    pub(crate) fn run(&self, words: &[&str]) -> Ran {
+        words
+            .iter()
+            .fold(self.invocation(""), |command, word| command.arg(word))
+            .run()
     }
 
     /// The same, to be added to.
@@ -121,14 +140,23 @@ impl World {
 
 /// Opens a task.
 pub(crate) async fn open(client: &Client, scope: &str) {
-    client.post("/v1/tasks", &json!({ "scope": scope, "title": "A task of a test." })).await.ok();
+    client
+        .post(
+            "/v1/tasks",
+            &json!({ "scope": scope, "title": "A task of a test." }),
+        )
+        .await
+        .ok();
 }
 
 /// Appends a record to a task's log: its id.
 pub(crate) async fn log(client: &Client, scope: &str, content: &str) -> String {
     let body = json!({ "scope": scope, "records": [{ "level": "info", "content": content }] });
     let first = client.post("/v1/logs", &body).await.ok()["first"].as_u64();
-    format!("{scope}#{}", first.expect("an append says where its records stand"))
+    format!(
+        "{scope}#{}",
+        first.expect("an append says where its records stand")
+    )
 }
 
 /// Records that a task's tests passed, and waits for the promotion: the verification.
@@ -145,7 +173,11 @@ pub(crate) async fn verify(client: &Client, scope: &str, target: &str) -> String
 
 /// Waits until a promotion is finished: its report.
 pub(crate) async fn promoted(client: &Client, scope: &str, verification: &str) -> Value {
-    let query = [("scope", scope), ("verification", verification), ("wait_ms", "30000")];
+    let query = [
+        ("scope", scope),
+        ("verification", verification),
+        ("wait_ms", "30000"),
+    ];
     let promotion = client.get("/v1/promotions", &query).await.ok();
     assert_eq!(promotion["state"], "done", "{promotion}");
     promotion["report"].clone()

@@ -14,19 +14,33 @@ use sillok_core::verification::Verification;
 use sillok_store::keys::{self, Family, ScopeKey};
 use sillok_store::{Error as StoreError, KeyRange, RangeOptions, Read, Store, Txn};
 
-use super::fold::{minted, reason};
+use super::fold::reason;
+use super::lookup::minted;
 use super::scope::unnamed;
 use super::{AuditReport, Seen, Stop};
 use crate::row_stream::RowStream;
 use crate::rows;
 
 /// Checks all families that are not kept by scope.
-pub(super) async fn check<S: Store>(store: &S, seen: &Seen, report: &mut AuditReport) -> Result<(), Stop> {
+pub(super) async fn check<S: Store>(
+    store: &S,
+    seen: &Seen,
+    report: &mut AuditReport,
+) -> Result<(), Stop> {
     let mut txn = store.begin().await?;
-    for family in [Family::Location, Family::Job, Family::Mark, Family::Node, Family::Owner, Family::Relay] {
+    for family in [
+        Family::Location,
+        Family::Job,
+        Family::Mark,
+        Family::Node,
+        Family::Owner,
+        Family::Relay,
+    ] {
         let mut rows = RowStream::new(family.range());
         while let Some((key, value)) = rows.next(&mut txn).await? {
-            family.check(&key, &value).map_err(|error| unnamed(family, &key, reason(error)))?;
+            family
+                .check(&key, &value)
+                .map_err(|error| unnamed(family, &key, reason(error)))?;
             if !is_explained(&mut txn, family, &key, &value).await? {
                 return Err(unnamed(family, &key, "no event leads to the row"));
             }
@@ -46,18 +60,24 @@ pub(crate) async fn is_explained(
 ) -> Result<bool, StoreError> {
     match family {
         Family::Location => {
-            let (entry, scope) = (keys::location::parse(key)?.entry, keys::location::decode(key, value)?);
+            let (entry, scope) = (
+                keys::location::parse(key)?.entry,
+                keys::location::decode(key, value)?,
+            );
             Ok(head(txn, &scope, entry).await?.is_some())
         }
         Family::Job => {
             let (parsed, job) = (keys::job::parse(key)?, keys::job::decode(key, value)?);
-            let fits = parsed.slot == Slot::of(&job.source) && parsed.verification == job.verification;
+            let fits =
+                parsed.slot == Slot::of(&job.source) && parsed.verification == job.verification;
             let known = verification(txn, &ScopeKey::of(&job.source), job.verification).await?;
             Ok(fits && known.is_some())
         }
         Family::Mark => {
             let (parsed, report) = (keys::mark::parse(key)?, keys::mark::decode(key, value)?);
-            let Some(known) = verification(txn, &parsed.scope, parsed.verification).await? else { return Ok(false) };
+            let Some(known) = verification(txn, &parsed.scope, parsed.verification).await? else {
+                return Ok(false);
+            };
             // An episode says which promotion made it, and is made together with the mark.
             let episode = head(txn, &known.target, report.episode).await?;
             Ok(episode.is_some_and(|head| head.promotion == Some(parsed.verification)))
@@ -71,15 +91,33 @@ async fn verification(
     scope: &ScopeKey,
     id: VerificationId,
 ) -> Result<Option<Verification>, StoreError> {
-    rows::read(txn, &keys::verification::key(scope, id), keys::verification::decode).await
+    rows::read(
+        txn,
+        &keys::verification::key(scope, id),
+        keys::verification::decode,
+    )
+    .await
 }
 
-async fn head(txn: &mut impl Txn, scope: &Scope, entry: EntryId) -> Result<Option<Head>, StoreError> {
-    rows::read(txn, &keys::head::key(&ScopeKey::of(scope), entry), keys::head::decode).await
+async fn head(
+    txn: &mut impl Txn,
+    scope: &Scope,
+    entry: EntryId,
+) -> Result<Option<Head>, StoreError> {
+    rows::read(
+        txn,
+        &keys::head::key(&ScopeKey::of(scope), entry),
+        keys::head::decode,
+    )
+    .await
 }
 
 /// Every token was made by an event of its scope, save those of the operator.
-async fn check_tokens(txn: &mut impl Txn, seen: &Seen, report: &mut AuditReport) -> Result<(), Stop> {
+async fn check_tokens(
+    txn: &mut impl Txn,
+    seen: &Seen,
+    report: &mut AuditReport,
+) -> Result<(), Stop> {
     let mut tokens = RowStream::new(Family::Token.range());
     while let Some((key, value)) = tokens.next(txn).await? {
         let wrong = |error| unnamed(Family::Token, &key, reason(error));
@@ -131,7 +169,11 @@ async fn no_other_keys(txn: &mut impl Txn) -> Result<(), Stop> {
         if between.is_empty() {
             continue;
         }
-        if let Some((key, _)) = txn.range(&between, RangeOptions::first(1, Read::Snapshot)).await?.pop() {
+        if let Some((key, _)) = txn
+            .range(&between, RangeOptions::first(1, Read::Snapshot))
+            .await?
+            .pop()
+        {
             return Err(Stop::Found(Box::new(super::Difference {
                 scope: None,
                 seq: None,

@@ -17,12 +17,11 @@ use sillok_core::staging::Content;
 use sillok_core::state::{Change, Stamped, State};
 use sillok_core::time::Timestamp;
 use sillok_core::token::TokenHash;
-use sillok_core::verification::Verification;
 use sillok_store::keys::{self, Family, ScopeKey};
 use sillok_store::{Error as StoreError, Txn};
 
+use super::lookup::recorded;
 use super::{Difference, Stop};
-use crate::row_stream::RowStream;
 use crate::rows::{self, Place};
 
 /// Enough of a BLAKE3 hash to tell two values or keys apart.
@@ -31,7 +30,10 @@ pub(crate) type ShortHash = [u8; 16];
 /// The hash of a value or key.
 pub(crate) fn short_hash(bytes: &[u8]) -> ShortHash {
     let hash = blake3::hash(bytes);
-    let (first, _) = hash.as_bytes().split_first_chunk().expect("a BLAKE3 hash has 32 bytes");
+    let (first, _) = hash
+        .as_bytes()
+        .split_first_chunk()
+        .expect("a BLAKE3 hash has 32 bytes");
     *first
 }
 
@@ -137,12 +139,20 @@ impl Fold {
     }
 
     /// Checks the event in a row and applies it.
-    pub(crate) async fn event(&mut self, txn: &mut impl Txn, key: &[u8], value: &[u8]) -> Result<Folded, Stop> {
+    pub(crate) async fn event(
+        &mut self,
+        txn: &mut impl Txn,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<Folded, Stop> {
         let expected = self.next_seq();
         let at = |seq: Seq, what: String| Stop::at(&self.place, seq, Family::Event, key, what);
         let found = keys::event::parse(key).map_err(|error| at(expected, error.to_string()))?;
         if found.seq != expected {
-            return Err(at(expected.min(found.seq), format!("event {} follows event {}", found.seq, self.row().tip.seq)));
+            return Err(at(
+                expected.min(found.seq),
+                format!("event {} follows event {}", found.seq, self.row().tip.seq),
+            ));
         }
         let event = keys::event::decode(key, value);
         let event = event.map_err(|error| at(expected, reason(error)))?;
@@ -151,7 +161,11 @@ impl Fold {
         let (header, body) = invariants::event_follows(&mut tip, &event).map_err(violated)?;
         invariants::epoch_follows(self.before.as_ref(), &header).map_err(violated)?;
         invariants::event_applies(&self.state, &body).map_err(violated)?;
-        let stamped = Stamped { seq: header.seq, time: header.time, actor: header.actor.clone() };
+        let stamped = Stamped {
+            seq: header.seq,
+            time: header.time,
+            actor: header.actor.clone(),
+        };
         let changes = self.state.apply(&body, &stamped);
         self.state.advance(tip);
         // Only commits that are being decided compare texts with one another.
@@ -160,7 +174,10 @@ impl Fold {
         self.note_body(header.seq, &body);
         self.note_command(txn, &header, body).await?;
         self.before = Some(header);
-        Ok(Folded { seq: expected, changes })
+        Ok(Folded {
+            seq: expected,
+            changes,
+        })
     }
 
     /// Checks the last command. Nothing may follow.
@@ -174,7 +191,13 @@ impl Fold {
             match row.value {
                 Some(value) => {
                     self.removed.remove(&row.key);
-                    self.rows.insert(row.key, Expected { hash: short_hash(&value), seq });
+                    self.rows.insert(
+                        row.key,
+                        Expected {
+                            hash: short_hash(&value),
+                            seq,
+                        },
+                    );
                 }
                 None => {
                     self.rows.remove(&row.key);
@@ -187,8 +210,23 @@ impl Fold {
     fn note_body(&mut self, seq: Seq, body: &Body) {
         match body {
             Body::RecordAppended(record) => {
-                if let Content::Chunked { command, first, count, bytes, hash } = record.content {
-                    self.texts.insert((command, first), LargeText { count, bytes, hash, seq });
+                if let Content::Chunked {
+                    command,
+                    first,
+                    count,
+                    bytes,
+                    hash,
+                } = record.content
+                {
+                    self.texts.insert(
+                        (command, first),
+                        LargeText {
+                            count,
+                            bytes,
+                            hash,
+                            seq,
+                        },
+                    );
                 }
             }
             Body::TokenMinted { hash, .. } => self.minted.push(*hash),
@@ -196,7 +234,12 @@ impl Fold {
         }
     }
 
-    async fn note_command(&mut self, txn: &mut impl Txn, header: &Header, body: Body) -> Result<(), Stop> {
+    async fn note_command(
+        &mut self,
+        txn: &mut impl Txn,
+        header: &Header,
+        body: Body,
+    ) -> Result<(), Stop> {
         if matches!(body, Body::Denied { .. }) {
             // A denial is no part of a command: nothing followed from that.
             return self.end_run(txn).await;
@@ -209,7 +252,11 @@ impl Fold {
         let run = self.run.get_or_insert_with(|| Run {
             actor: header.actor.clone(),
             record: CommandRun {
-                key: short_hash(&keys::command::key(&place.key, &header.actor, header.command)),
+                key: short_hash(&keys::command::key(
+                    &place.key,
+                    &header.actor,
+                    header.command,
+                )),
                 id: header.command,
                 first: header.seq,
                 last: header.seq,
@@ -232,12 +279,23 @@ impl Fold {
     }
 
     async fn end_run(&mut self, txn: &mut impl Txn) -> Result<(), Stop> {
-        let Some(Run { actor, record, bodies }) = self.run.take() else { return Ok(()) };
+        let Some(Run {
+            actor,
+            record,
+            bodies,
+        }) = self.run.take()
+        else {
+            return Ok(());
+        };
         let place = &self.place;
         let at = |violation: Violation| violated(place, record.first, &violation);
         invariants::command_permitted(&place.scope, &actor, &bodies).map_err(at)?;
         let named = bodies.iter().find_map(|body| match body {
-            Body::Published { source, verification, .. } => Some((source, *verification)),
+            Body::Published {
+                source,
+                verification,
+                ..
+            } => Some((source, *verification)),
             _ => None,
         });
         let verification = match named {
@@ -251,52 +309,13 @@ impl Fold {
 }
 
 fn violated(place: &Place, seq: Seq, violation: &Violation) -> Stop {
-    Stop::at(place, seq, Family::Event, &keys::event::key(&place.key, seq), violation.to_string())
-}
-
-/// A verification as its scope recorded it. Where its row is damaged, its event speaks: the damage
-/// belongs to that scope and is named there.
-async fn recorded(
-    txn: &mut impl Txn,
-    source: &ScopeKey,
-    id: sillok_core::id::VerificationId,
-) -> Result<Option<Verification>, Stop> {
-    let key = keys::verification::key(source, id);
-    match rows::read(txn, &key, keys::verification::decode).await {
-        Ok(Some(verification)) if verification.id == id => return Ok(Some(verification)),
-        Ok(_) | Err(StoreError::Corrupt { .. }) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let found = find_event(txn, source, |body| match body {
-        Body::VerificationRecorded(verification) if verification.id == id => Some(*verification),
-        _ => None,
-    });
-    found.await
-}
-
-/// Whether a scope's events made a token.
-pub(super) async fn minted(txn: &mut impl Txn, scope: &ScopeKey, token: &TokenHash) -> Result<bool, Stop> {
-    let found = find_event(txn, scope, |body| match body {
-        Body::TokenMinted { hash, .. } if hash == *token => Some(()),
-        _ => None,
-    });
-    Ok(found.await?.is_some())
-}
-
-/// Looks for an event among those that can be read.
-async fn find_event<T>(
-    txn: &mut impl Txn,
-    scope: &ScopeKey,
-    pick: impl Fn(Body) -> Option<T>,
-) -> Result<Option<T>, Stop> {
-    let mut events = RowStream::new(keys::event::range_of_scope(scope));
-    while let Some((key, value)) = events.next(txn).await? {
-        let body = keys::event::decode(&key, &value).ok().and_then(|event| event.decode_body().ok().flatten());
-        if let Some(found) = body.and_then(&pick) {
-            return Ok(Some(found));
-        }
-    }
-    Ok(None)
+    Stop::at(
+        place,
+        seq,
+        Family::Event,
+        &keys::event::key(&place.key, seq),
+        violation.to_string(),
+    )
 }
 
 /// What does not fit about stored bytes, without their place.
@@ -316,15 +335,35 @@ pub(super) fn check_end(fold: &Fold, place: &Place, value: &Bytes) -> Result<(),
     let key = keys::scope::key(&place.key);
     let stored = match keys::scope::decode(&key, value) {
         Ok(stored) => stored,
-        Err(error) => return Err(Stop::at(place, row.tip.seq, Family::Scope, &key, reason(error))),
+        Err(error) => {
+            return Err(Stop::at(
+                place,
+                row.tip.seq,
+                Family::Scope,
+                &key,
+                reason(error),
+            ));
+        }
     };
     let (seq, what) = if stored.tip.seq > row.tip.seq {
-        let what = format!("the scope ends with event {}, but the last one that is there is {}", stored.tip.seq, row.tip.seq);
+        let what = format!(
+            "the scope ends with event {}, but the last one that is there is {}",
+            stored.tip.seq, row.tip.seq
+        );
         (row.tip.seq.next(), what)
     } else if stored.tip.seq < row.tip.seq {
-        (stored.tip.seq.next(), format!("the scope ends with event {}, but more events are there", stored.tip.seq))
+        (
+            stored.tip.seq.next(),
+            format!(
+                "the scope ends with event {}, but more events are there",
+                stored.tip.seq
+            ),
+        )
     } else {
-        (row.tip.seq, "the scope's row is not what its events lead to".to_owned())
+        (
+            row.tip.seq,
+            "the scope's row is not what its events lead to".to_owned(),
+        )
     };
     Err(Stop::at(place, seq, Family::Scope, &key, what))
 }
@@ -343,7 +382,13 @@ impl From<Error> for Stop {
 
 impl Stop {
     /// A difference at an event.
-    pub(super) fn at(place: &Place, seq: Seq, family: Family, key: &[u8], what: impl Into<String>) -> Self {
+    pub(super) fn at(
+        place: &Place,
+        seq: Seq,
+        family: Family,
+        key: &[u8],
+        what: impl Into<String>,
+    ) -> Self {
         Self::Found(Box::new(Difference {
             scope: Some(place.scope.clone()),
             seq: Some(seq),

@@ -27,7 +27,10 @@ pub(super) async fn check<S: Store>(store: &S, report: &mut AuditReport) -> Resu
         let through = told.entry(place.key).or_insert(Seq::ZERO);
         let at = |seq: Seq, what: &str| Stop::at(&place, seq, Family::Outbox, &key, what);
         if parsed.slot != place.slot || parsed.stamp.generation > store.generation() {
-            return Err(at(row.first, "the row stands in another slot or generation"));
+            return Err(at(
+                row.first,
+                "the row stands in another slot or generation",
+            ));
         }
         if row.first > through.next() {
             return Err(at(through.next(), "the event was never told"));
@@ -43,7 +46,12 @@ pub(super) async fn check<S: Store>(store: &S, report: &mut AuditReport) -> Resu
 }
 
 /// A row names the entries that its events changed.
-async fn check_entries(txn: &mut impl Txn, place: &Place, row: &OutboxRow, key: &[u8]) -> Result<(), Stop> {
+async fn check_entries(
+    txn: &mut impl Txn,
+    place: &Place,
+    row: &OutboxRow,
+    key: &[u8],
+) -> Result<(), Stop> {
     let before = Seq::new(row.first.get() - 1);
     let mut events = RowStream::new(keys::event::range_through(&place.key, before, row.last));
     let mut changed: BTreeSet<EntryId> = BTreeSet::new();
@@ -57,10 +65,22 @@ async fn check_entries(txn: &mut impl Txn, place: &Place, row: &OutboxRow, key: 
         count += 1;
     }
     if count != row.last.get() - before.get() {
-        return Err(Stop::at(place, row.last, Family::Outbox, key, "the row tells of events that are not there"));
+        return Err(Stop::at(
+            place,
+            row.last,
+            Family::Outbox,
+            key,
+            "the row tells of events that are not there",
+        ));
     }
-    if false {
-        return Err(Stop::at(place, row.first, Family::Outbox, key, "the row names other entries than its events"));
+    if !changed.iter().eq(&row.entries) {
+        return Err(Stop::at(
+            place,
+            row.first,
+            Family::Outbox,
+            key,
+            "the row names other entries than its events",
+        ));
     }
     Ok(())
 }
@@ -81,17 +101,30 @@ fn entries_of(body: &Body) -> [Option<EntryId>; 3] {
 async fn check_all_told(txn: &mut impl Txn, mut told: BTreeMap<ScopeKey, Seq>) -> Result<(), Stop> {
     let mut scopes = RowStream::new(Family::Scope.range());
     while let Some((key, value)) = scopes.next(txn).await? {
-        let scope = keys::scope::parse(&key).map_err(|error| unnamed(Family::Scope, &key, reason(error)))?.scope;
+        let scope = keys::scope::parse(&key)
+            .map_err(|error| unnamed(Family::Scope, &key, reason(error)))?
+            .scope;
         let place = place_of(txn, &scope, &key, &value).await?;
-        let row = keys::scope::decode(&key, &value).map_err(|error| unnamed(Family::Scope, &key, reason(error)))?;
+        let row = keys::scope::decode(&key, &value)
+            .map_err(|error| unnamed(Family::Scope, &key, reason(error)))?;
         let through = told.remove(&scope).unwrap_or(Seq::ZERO);
         if through < row.tip.seq {
             let prefix = keys::outbox::prefix(place.slot);
-            return Err(Stop::at(&place, through.next(), Family::Outbox, &prefix, "the event was never told"));
+            return Err(Stop::at(
+                &place,
+                through.next(),
+                Family::Outbox,
+                &prefix,
+                "the event was never told",
+            ));
         }
     }
     match told.into_keys().next() {
         None => Ok(()),
-        Some(scope) => Err(unnamed(Family::Outbox, scope.as_bytes(), "the outbox tells of a scope without events")),
+        Some(scope) => Err(unnamed(
+            Family::Outbox,
+            scope.as_bytes(),
+            "the outbox tells of a scope without events",
+        )),
     }
 }

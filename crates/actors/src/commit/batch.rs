@@ -91,8 +91,14 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
         let actor = &submission.principal.actor;
         let digest = submission.command.digest();
         let name = (actor.clone(), submission.id);
-        if P::DEDUPLICATES_BATCH && let Some((first, known)) = self.earlier.get(&name) {
-            return Ok(if *known == digest { self.repeat(*first) } else { Outcome::Refused(reused()) });
+        if P::DEDUPLICATES_BATCH
+            && let Some((first, known)) = self.earlier.get(&name)
+        {
+            return Ok(if *known == digest {
+                self.repeat(*first)
+            } else {
+                Outcome::Refused(reused())
+            });
         }
         let key = keys::command::key(&self.scope_key, actor, submission.id);
         let record = self.remembered(&key).await?;
@@ -107,12 +113,23 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
         }
         self.decided.seen.push((key.clone(), record));
         self.earlier.insert(name, (index, digest));
-        let named: CommandKey = (submission.scope.clone(), actor.clone(), submission.id, digest);
+        let named: CommandKey = (
+            submission.scope.clone(),
+            actor.clone(),
+            submission.id,
+            digest,
+        );
         if self.shared.quarantine.holds(&named) {
             let why = "the command met a defect before and is not tried again; nothing was written";
             return Ok(Outcome::Refused(Error::new(ErrorCode::Internal, why)));
         }
-        let facts = facts::fetch(self.txn, &self.shared.ports, &mut self.decided.state, submission).await;
+        let facts = facts::fetch(
+            self.txn,
+            &self.shared.ports,
+            &mut self.decided.state,
+            submission,
+        )
+        .await;
         let facts = match facts {
             Ok(facts) => facts,
             Err(error) => return Ok(Outcome::Refused(error)),
@@ -121,7 +138,13 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
         match result {
             Ok(Ok((answer, events))) => {
                 count(&self.shared.counters.events, events);
-                self.decided.records.push((key, CommandRecord::Applied { digest, answer: answer.clone() }));
+                self.decided.records.push((
+                    key,
+                    CommandRecord::Applied {
+                        digest,
+                        answer: answer.clone(),
+                    },
+                ));
                 Ok(Outcome::Answered(answer))
             }
             Ok(Err(error)) => Ok(self.refuse(submission, error)),
@@ -146,21 +169,42 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
     }
 
     async fn remembered(&mut self, key: &[u8]) -> Result<Option<CommandRecord>, Failure> {
-        let value = self.txn.get(key, Read::Conflict).await.map_err(|error| Failure::of(&error))?;
-        let record = value.map(|value| keys::command::decode(key, &value)).transpose();
+        let value = self
+            .txn
+            .get(key, Read::Conflict)
+            .await
+            .map_err(|error| Failure::of(&error))?;
+        let record = value
+            .map(|value| keys::command::decode(key, &value))
+            .transpose();
         record.map_err(|error| Failure::Refused(refusal(&error)))
     }
 
     /// Decides one command and applies its events to the state.
-    fn apply(&mut self, submission: &Submission, facts: &sillok_core::facts::Facts) -> Result<(Answer, u64), Error> {
+    fn apply(
+        &mut self,
+        submission: &Submission,
+        facts: &sillok_core::facts::Facts,
+    ) -> Result<(Answer, u64), Error> {
         let rules = &self.shared.config.rules;
-        let Decision { bodies, chunks, result } = decide(&self.decided.state, submission, facts, rules, self.now)?;
+        let Decision {
+            bodies,
+            chunks,
+            result,
+        } = decide(&self.decided.state, submission, facts, rules, self.now)?;
         for body in &bodies {
             self.seal(submission, body);
         }
         self.keep_chunks(submission, chunks);
         let tip = self.decided.state.row().tip;
-        Ok((Answer { seq: tip.seq, time: tip.time, result }, bodies.len() as u64))
+        Ok((
+            Answer {
+                seq: tip.seq,
+                time: tip.time,
+                result,
+            },
+            bodies.len() as u64,
+        ))
     }
 
     fn seal(&mut self, submission: &Submission, body: &Body) {
@@ -174,7 +218,11 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
         let state = &mut self.decided.state;
         let mut tip = state.row().tip;
         let event = seal(&mut tip, body, &origin, self.now, salt);
-        let at = Stamped { seq: tip.seq, time: tip.time, actor: origin.actor };
+        let at = Stamped {
+            seq: tip.seq,
+            time: tip.time,
+            actor: origin.actor,
+        };
         self.decided.changes.extend(state.apply(body, &at));
         state.advance(tip);
         self.decided.events.push((tip.seq, event));
@@ -186,7 +234,10 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
         }
         let owner = CommandId::of_chunks(&submission.principal.actor.to_string(), submission.id);
         self.decided.chunks.extend(chunks.into_iter().map(|chunk| {
-            (keys::chunk::key(&self.scope_key, owner, chunk.number), keys::chunk::encode(&chunk.bytes))
+            (
+                keys::chunk::key(&self.scope_key, owner, chunk.number),
+                keys::chunk::encode(&chunk.bytes),
+            )
         }));
     }
 
@@ -199,5 +250,8 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
 }
 
 fn reused() -> Error {
-    Error::new(ErrorCode::CommandReused, "this command id was used with another body")
+    Error::new(
+        ErrorCode::CommandReused,
+        "this command id was used with another body",
+    )
 }

@@ -24,7 +24,10 @@ const BACKOFF_MS: u64 = 20;
 
 /// Finds out what became of each command of a lost batch. Those that were not applied are handed
 /// back under a later attempt; the others are answered.
-pub(super) async fn all<S: Store, P: Protocol>(shared: &Arc<Shared<S, P>>, batch: Vec<Pending>) -> Vec<Pending> {
+pub(super) async fn all<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    batch: Vec<Pending>,
+) -> Vec<Pending> {
     let mut again = Vec::new();
     for mut pending in batch {
         match resolve(shared, &pending.submission).await {
@@ -59,7 +62,10 @@ pub(crate) async fn resolve<S: Store, P: Protocol>(
             Err(error) => return Err(refusal(&error)),
         }
     }
-    Err(Error::new(ErrorCode::OutcomeUnknown, "the store did not say whether the command was applied"))
+    Err(Error::new(
+        ErrorCode::OutcomeUnknown,
+        "the store did not say whether the command was applied",
+    ))
 }
 
 async fn try_resolve<S: Store, P: Protocol>(
@@ -71,14 +77,19 @@ async fn try_resolve<S: Store, P: Protocol>(
     let digest = submission.command.digest();
     let mut txn = shared.store.begin().await?;
     let record = txn.get(&key, Read::Conflict).await?;
-    let record = record.map(|value| keys::command::decode(&key, &value)).transpose()?;
+    let record = record
+        .map(|value| keys::command::decode(&key, &value))
+        .transpose()?;
     match replay(record.as_ref(), digest, submission.attempt) {
         Ok(Replay::Answered(answer)) => return Ok(Reply::Answered(*answer)),
         Ok(Replay::Abandoned(last)) => return Ok(Reply::Abandoned(last)),
         Ok(Replay::Apply) => {}
         Err(error) => return Ok(Reply::Refused(error)),
     }
-    let aborted = CommandRecord::Aborted { digest, attempt: submission.attempt };
+    let aborted = CommandRecord::Aborted {
+        digest,
+        attempt: submission.attempt,
+    };
     txn.set(key, keys::command::encode(&aborted));
     txn.commit().await?;
     Ok(Reply::Abandoned(submission.attempt))

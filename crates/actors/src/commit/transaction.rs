@@ -52,7 +52,11 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
 ) -> Result<(State, Vec<Outcome>), Failure> {
     let place = Place::of(scope);
     let (scope_key, slot) = (place.key, place.slot);
-    let mut txn = shared.store.begin().await.map_err(|error| Failure::of(&error))?;
+    let mut txn = shared
+        .store
+        .begin()
+        .await
+        .map_err(|error| Failure::of(&error))?;
     check_owner(shared, &mut txn, slot).await?;
     let state = current_state::<P>(&mut txn, scope, &scope_key, state).await?;
     let before = state.row().clone();
@@ -81,7 +85,11 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
     if !decided.chunks.is_empty() {
         write_chunks(shared, slot, &decided.chunks).await?;
         // The chunks are newer than the transaction: begin anew, and look again at all that was seen.
-        txn = shared.store.begin().await.map_err(|error| Failure::of(&error))?;
+        txn = shared
+            .store
+            .begin()
+            .await
+            .map_err(|error| Failure::of(&error))?;
         check_owner(shared, &mut txn, slot).await?;
         look_again(&mut txn, &scope_key, &before, &decided).await?;
     }
@@ -97,7 +105,11 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
     Ok((decided.state, decided.outcomes))
 }
 
-async fn commit<S: Store, P: Protocol>(shared: &Shared<S, P>, slot: Slot, txn: S::Txn) -> Result<Stamp, Failure> {
+async fn commit<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    slot: Slot,
+    txn: S::Txn,
+) -> Result<Stamp, Failure> {
     let _followers = (shared.bus_feed.begin(slot), shared.index_feed.begin(slot));
     let committed = txn.commit().await.map_err(|error| Failure::of(&error))?;
     Ok(committed.stamp)
@@ -110,10 +122,19 @@ async fn check_owner<S: Store, P: Protocol>(
     slot: Slot,
 ) -> Result<(), Failure> {
     let key = keys::owner::key(slot);
-    let row = txn.get(&key, Read::Conflict).await.map_err(|error| Failure::of(&error))?;
-    let row = row.map(|value| keys::owner::decode(&key, &value)).transpose();
+    let row = txn
+        .get(&key, Read::Conflict)
+        .await
+        .map_err(|error| Failure::of(&error))?;
+    let row = row
+        .map(|value| keys::owner::decode(&key, &value))
+        .transpose();
     let row = row.map_err(|error| Failure::Refused(refusal(&error)))?;
-    if shared.ownership.is_held(slot, row.as_ref()) { Ok(()) } else { Err(Failure::Fenced) }
+    if shared.ownership.is_held(slot, row.as_ref()) {
+        Ok(())
+    } else {
+        Err(Failure::Fenced)
+    }
 }
 
 /// The state to decide from: the carried one if nobody wrote to the scope since, else read anew.
@@ -123,10 +144,16 @@ async fn current_state<P: Protocol>(
     scope_key: &ScopeKey,
     carried: Option<State>,
 ) -> Result<State, Failure> {
-    if !P::CONFLICTS_ON_TIP && let Some(state) = carried {
+    if !P::CONFLICTS_ON_TIP
+        && let Some(state) = carried
+    {
         return Ok(state);
     }
-    let read = if P::CONFLICTS_ON_TIP { Read::Conflict } else { Read::Snapshot };
+    let read = if P::CONFLICTS_ON_TIP {
+        Read::Conflict
+    } else {
+        Read::Snapshot
+    };
     let key = keys::scope::key(scope_key);
     let row = get(txn, &key, read, keys::scope::decode).await?;
     match carried {
@@ -146,7 +173,10 @@ async fn get<V>(
     read: Read,
     decode: impl FnOnce(&[u8], &[u8]) -> Result<V, StoreError>,
 ) -> Result<Option<V>, Failure> {
-    let value = txn.get(key, read).await.map_err(|error| Failure::of(&error))?;
+    let value = txn
+        .get(key, read)
+        .await
+        .map_err(|error| Failure::of(&error))?;
     let value = value.map(|value| decode(key, &value)).transpose();
     value.map_err(|error| Failure::Refused(refusal(&error)))
 }
@@ -159,7 +189,11 @@ async fn write_chunks<S: Store, P: Protocol>(
 ) -> Result<(), Failure> {
     let mut rest = chunks;
     while !rest.is_empty() {
-        let mut txn = shared.store.begin().await.map_err(|error| Failure::of(&error))?;
+        let mut txn = shared
+            .store
+            .begin()
+            .await
+            .map_err(|error| Failure::of(&error))?;
         check_owner(shared, &mut txn, slot).await?;
         let mut bytes = 0;
         while let Some(((key, value), more)) = rest.split_first() {
@@ -187,8 +221,16 @@ async fn look_again(
     before: &ScopeRow,
     decided: &Decided,
 ) -> Result<(), Failure> {
-    let row = get(txn, &keys::scope::key(scope_key), Read::Conflict, keys::scope::decode).await?;
-    let unchanged = row.as_ref().map_or(before.tip.seq == Seq::ZERO, |row| row == before);
+    let row = get(
+        txn,
+        &keys::scope::key(scope_key),
+        Read::Conflict,
+        keys::scope::decode,
+    )
+    .await?;
+    let unchanged = row
+        .as_ref()
+        .map_or(before.tip.seq == Seq::ZERO, |row| row == before);
     if !unchanged {
         return Err(Failure::Again);
     }
@@ -222,7 +264,13 @@ fn write(txn: &mut impl Txn, place: &Place, first: Seq, decided: &Decided) {
     let row = decided.state.row();
     let entries: BTreeSet<EntryId> = decided.heads().map(|head| head.id).collect();
     rows::write_scope(txn, place, row);
-    rows::write_outbox(txn, place, first, row.tip.seq, entries.into_iter().collect());
+    rows::write_outbox(
+        txn,
+        place,
+        first,
+        row.tip.seq,
+        entries.into_iter().collect(),
+    );
 }
 
 /// Makes what was published visible to searches before anybody is told that it is there.
@@ -244,7 +292,9 @@ async fn tell_index<S: Store, P: Protocol>(
             shared.ports.index.offer(docs);
             decided.state.index_was_told();
         }
-        Err(error) => tracing::warn!(%error, "the index was not told of a commit; the indexer will tell it"),
+        Err(error) => {
+            tracing::warn!(%error, "the index was not told of a commit; the indexer will tell it")
+        }
     }
     Ok(())
 }

@@ -53,7 +53,9 @@ pub(super) async fn carry_out<S: Store, P: Protocol>(
         target: verification.target.clone(),
         report: Box::new(report.clone()),
     };
-    router.submit(as_system(&job.source, verification.id, note)).await?;
+    router
+        .submit(as_system(&job.source, verification.id, note))
+        .await?;
     Ok(report)
 }
 
@@ -66,15 +68,23 @@ pub(super) async fn finished<S: Store, P: Protocol>(
     source: &Scope,
     id: VerificationId,
 ) -> Result<Option<PublishReport>, Error> {
-    let named = VerificationRef { task: source.clone(), id };
+    let named = VerificationRef {
+        task: source.clone(),
+        id,
+    };
     let slot = Slot::of(source);
     let mut txn = begin(shared).await?;
     let scope = ScopeKey::of(source);
-    let known = txn.get(&keys::verification::key(&scope, named.id), Read::Snapshot).await;
+    let known = txn
+        .get(&keys::verification::key(&scope, named.id), Read::Snapshot)
+        .await;
     if known.map_err(|error| refusal(&error))?.is_none() {
         return Err(unknown(source, id));
     }
-    let job = txn.get(&keys::job::key(slot, id), Read::Snapshot).await.map_err(|error| refusal(&error))?;
+    let job = txn
+        .get(&keys::job::key(slot, id), Read::Snapshot)
+        .await
+        .map_err(|error| refusal(&error))?;
     if job.is_some() {
         return Ok(None);
     }
@@ -89,25 +99,53 @@ async fn publish<S: Store, P: Protocol>(
     verification: &Verification,
 ) -> Result<PublishReport, Error> {
     let input = collect(shared, &job.source, verification).await?;
-    let cognition = shared.ports.cognifier.cognify(&input).await.map_err(|error| unavailable(&error))?;
+    let cognition = shared
+        .ports
+        .cognifier
+        .cognify(&input)
+        .await
+        .map_err(|error| unavailable(&error))?;
     let mut products = products(verification, &input, &cognition);
     embed(shared, &mut products).await?;
-    let publish = Publish { source: job.source.clone(), verification: verification.clone(), products };
+    let publish = Publish {
+        source: job.source.clone(),
+        verification: verification.clone(),
+        products,
+    };
     let command = Command::Publish(Box::new(publish));
-    let answer = router.submit(as_system(&verification.target, verification.id, command)).await?;
+    let answer = router
+        .submit(as_system(&verification.target, verification.id, command))
+        .await?;
     match answer.result {
         AnswerBody::Published(report) => Ok(*report),
-        other => Err(Error::new(ErrorCode::Internal, format!("a promotion was answered with {other:?}"))),
+        other => Err(Error::new(
+            ErrorCode::Internal,
+            format!("a promotion was answered with {other:?}"),
+        )),
     }
 }
 
-async fn embed<S: Store, P: Protocol>(shared: &Shared<S, P>, products: &mut [NewEntry]) -> Result<(), Error> {
+async fn embed<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    products: &mut [NewEntry],
+) -> Result<(), Error> {
     let vectors: Vec<Embedding> = {
-        let texts: Vec<&str> = products.iter().map(|product| product.content.as_str()).collect();
-        shared.ports.embedder.embed(&texts).await.map_err(|error| unavailable(&error))?
+        let texts: Vec<&str> = products
+            .iter()
+            .map(|product| product.content.as_str())
+            .collect();
+        shared
+            .ports
+            .embedder
+            .embed(&texts)
+            .await
+            .map_err(|error| unavailable(&error))?
     };
     if vectors.len() != products.len() {
-        return Err(Error::new(ErrorCode::Unavailable, "the embedder gave another number of vectors than of texts"));
+        return Err(Error::new(
+            ErrorCode::Unavailable,
+            "the embedder gave another number of vectors than of texts",
+        ));
     }
     for (product, vector) in products.iter_mut().zip(vectors) {
         product.embedding = Some(vector);
@@ -122,22 +160,42 @@ async fn collect<S: Store, P: Protocol>(
     verification: &Verification,
 ) -> Result<CognifyInput, Error> {
     let scope = ScopeKey::of(source);
-    let task = task(shared, &scope).await?.ok_or_else(|| unknown(source, verification.id))?;
+    let task = task(shared, &scope)
+        .await?
+        .ok_or_else(|| unknown(source, verification.id))?;
     let mut records = Vec::new();
     let mut range = keys::event::range_through(&scope, verification.from, verification.through);
     while records.len() < PROMOTION_RECORDS_MAX {
         let mut txn = begin(shared).await?;
-        let rows = txn.range(&range, RangeOptions::first(PAGE_ROWS, Read::Snapshot)).await;
+        let rows = txn
+            .range(&range, RangeOptions::first(PAGE_ROWS, Read::Snapshot))
+            .await;
         let rows = rows.map_err(|error| refusal(&error))?;
         let Some((last, _)) = rows.last() else { break };
         range.begin = sillok_store::key_range::successor(last);
         for (key, value) in &rows {
             let event = keys::event::decode(key, value).map_err(|error| refusal(&error))?;
-            let seq = keys::event::parse(key).map_err(|error| refusal(&error))?.seq;
-            let body = event.decode_body().map_err(|error| Error::new(ErrorCode::Internal, error.to_string()))?;
+            let seq = keys::event::parse(key)
+                .map_err(|error| refusal(&error))?
+                .seq;
+            let body = event
+                .decode_body()
+                .map_err(|error| Error::new(ErrorCode::Internal, error.to_string()))?;
             if let Some(Body::RecordAppended(record)) = body {
-                let id = RecordId { scope: source.clone(), seq };
-                records.push(read_record(&mut txn, &scope, id, *record, shared.config.jobs.record_bytes).await?);
+                let id = RecordId {
+                    scope: source.clone(),
+                    seq,
+                };
+                records.push(
+                    read_record(
+                        &mut txn,
+                        &scope,
+                        id,
+                        *record,
+                        shared.config.jobs.record_bytes,
+                    )
+                    .await?,
+                );
             }
         }
     }
@@ -162,13 +220,25 @@ async fn read_record(
 ) -> Result<CognifyRecord, Error> {
     let mut content = match record.content {
         Content::Inline(text) => text,
-        Content::Chunked { command, first, count, .. } => {
+        Content::Chunked {
+            command,
+            first,
+            count,
+            ..
+        } => {
             let mut bytes = Vec::new();
             for number in first..first + count {
                 let key = keys::chunk::key(scope, command, number);
-                let value = txn.get(&key, Read::Snapshot).await.map_err(|error| refusal(&error))?;
-                let value = value.ok_or_else(|| Error::new(ErrorCode::Internal, format!("{id} lacks a chunk")))?;
-                bytes.extend_from_slice(&keys::chunk::decode(&key, &value).map_err(|error| refusal(&error))?);
+                let value = txn
+                    .get(&key, Read::Snapshot)
+                    .await
+                    .map_err(|error| refusal(&error))?;
+                let value = value.ok_or_else(|| {
+                    Error::new(ErrorCode::Internal, format!("{id} lacks a chunk"))
+                })?;
+                bytes.extend_from_slice(
+                    &keys::chunk::decode(&key, &value).map_err(|error| refusal(&error))?,
+                );
                 if bytes.len() >= bytes_max {
                     break;
                 }
@@ -181,7 +251,13 @@ async fn read_record(
         end -= 1;
     }
     content.truncate(end);
-    Ok(CognifyRecord { id, time: record.time, kind: record.kind, content, metadata: record.metadata })
+    Ok(CognifyRecord {
+        id,
+        time: record.time,
+        kind: record.kind,
+        content,
+        metadata: record.metadata,
+    })
 }
 
 async fn begin<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<S::Txn, Error> {
@@ -194,7 +270,11 @@ async fn verification<S: Store, P: Protocol>(
     id: VerificationId,
 ) -> Result<Verification, Error> {
     let key = keys::verification::key(&ScopeKey::of(source), id);
-    let value = begin(shared).await?.get(&key, Read::Snapshot).await.map_err(|error| refusal(&error))?;
+    let value = begin(shared)
+        .await?
+        .get(&key, Read::Snapshot)
+        .await
+        .map_err(|error| refusal(&error))?;
     let value = value.ok_or_else(|| unknown(source, id))?;
     keys::verification::decode(&key, &value).map_err(|error| refusal(&error))
 }
@@ -205,14 +285,31 @@ async fn mark<S: Store, P: Protocol>(
     id: VerificationId,
 ) -> Result<Option<PublishReport>, Error> {
     let key = keys::mark::key(&ScopeKey::of(source), id);
-    let value = begin(shared).await?.get(&key, Read::Snapshot).await.map_err(|error| refusal(&error))?;
-    value.map(|value| keys::mark::decode(&key, &value)).transpose().map_err(|error| refusal(&error))
+    let value = begin(shared)
+        .await?
+        .get(&key, Read::Snapshot)
+        .await
+        .map_err(|error| refusal(&error))?;
+    value
+        .map(|value| keys::mark::decode(&key, &value))
+        .transpose()
+        .map_err(|error| refusal(&error))
 }
 
-async fn task<S: Store, P: Protocol>(shared: &Shared<S, P>, scope: &ScopeKey) -> Result<Option<Task>, Error> {
+async fn task<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    scope: &ScopeKey,
+) -> Result<Option<Task>, Error> {
     let key = keys::task::key(scope);
-    let value = begin(shared).await?.get(&key, Read::Snapshot).await.map_err(|error| refusal(&error))?;
-    value.map(|value| keys::task::decode(&key, &value)).transpose().map_err(|error| refusal(&error))
+    let value = begin(shared)
+        .await?
+        .get(&key, Read::Snapshot)
+        .await
+        .map_err(|error| refusal(&error))?;
+    value
+        .map(|value| keys::task::decode(&key, &value))
+        .transpose()
+        .map_err(|error| refusal(&error))
 }
 
 fn as_system(scope: &Scope, verification: VerificationId, command: Command) -> Submission {

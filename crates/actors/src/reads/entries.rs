@@ -47,7 +47,9 @@ impl<S: Store> Reader<S> {
     /// What the store answers.
     pub async fn entry(&self, id: EntryId) -> Result<Option<EntryView>, Error> {
         let mut txn = self.snapshot().await?;
-        let Some(scope) = scope_of(&mut txn, id).await? else { return Ok(None) };
+        let Some(scope) = scope_of(&mut txn, id).await? else {
+            return Ok(None);
+        };
         view(&mut txn, &scope, id).await
     }
 
@@ -56,7 +58,9 @@ impl<S: Store> Reader<S> {
     /// # Errors
     /// What the store answers.
     pub async fn history(&self, id: EntryId) -> Result<Option<History>, Error> {
-        let Some(line) = self.line(id, None, PAGE_ROWS_MAX).await? else { return Ok(None) };
+        let Some(line) = self.line(id, None, PAGE_ROWS_MAX).await? else {
+            return Ok(None);
+        };
         let versions = self.versions(id, 0, PAGE_ROWS_MAX).await?;
         Ok(versions.map(|versions| History { line, versions }))
     }
@@ -74,16 +78,24 @@ impl<S: Store> Reader<S> {
     ) -> Result<Option<Page<Head, EntryId>>, Error> {
         let rows_max = page_rows(limit)?;
         let mut txn = self.snapshot().await?;
-        let Some(scope) = scope_of(&mut txn, id).await? else { return Ok(None) };
+        let Some(scope) = scope_of(&mut txn, id).await? else {
+            return Ok(None);
+        };
         let scope = ScopeKey::of(&scope);
-        let Some(head) = head_of(&mut txn, &scope, id).await? else { return Ok(None) };
+        let Some(head) = head_of(&mut txn, &scope, id).await? else {
+            return Ok(None);
+        };
         let mut next = match after {
             None => Some(head.line),
-            Some(after) => head_of(&mut txn, &scope, after).await?.and_then(|head| head.lifecycle.superseded_by),
+            Some(after) => head_of(&mut txn, &scope, after)
+                .await?
+                .and_then(|head| head.lifecycle.superseded_by),
         };
         let mut items: Vec<Head> = Vec::new();
         while let Some(id) = next.take_if(|_| items.len() < rows_max) {
-            let Some(head) = head_of(&mut txn, &scope, id).await? else { break };
+            let Some(head) = head_of(&mut txn, &scope, id).await? else {
+                break;
+            };
             next = head.lifecycle.superseded_by;
             items.push(head);
         }
@@ -103,15 +115,24 @@ impl<S: Store> Reader<S> {
     ) -> Result<Option<Page<Version, u64>>, Error> {
         let rows_max = page_rows(limit)?;
         let mut txn = self.snapshot().await?;
-        let Some(scope) = scope_of(&mut txn, id).await? else { return Ok(None) };
+        let Some(scope) = scope_of(&mut txn, id).await? else {
+            return Ok(None);
+        };
         let scope = ScopeKey::of(&scope);
         let mut range = keys::version::range_of_entry(&scope, id);
         range.begin = keys::version::key(&scope, id, after.saturating_add(1)).into();
         let mut stream = RowStream::new(range);
-        let mut page = Page { items: Vec::new(), next: None };
+        let mut page = Page {
+            items: Vec::new(),
+            next: None,
+        };
         let mut bytes = 0;
         while page.items.len() < rows_max && bytes < PAGE_BYTES_MAX {
-            let Some((key, value)) = stream.next(&mut txn).await.map_err(|error| refusal(&error))? else {
+            let Some((key, value)) = stream
+                .next(&mut txn)
+                .await
+                .map_err(|error| refusal(&error))?
+            else {
                 return Ok(Some(Page { next: None, ..page }));
             };
             let version = keys::version::decode(&key, &value).map_err(|error| refusal(&error))?;
@@ -128,16 +149,28 @@ async fn scope_of(txn: &mut impl Txn, id: EntryId) -> Result<Option<Scope>, Erro
     found.map_err(|error| refusal(&error))
 }
 
-pub(super) async fn head_of(txn: &mut impl Txn, scope: &ScopeKey, id: EntryId) -> Result<Option<Head>, Error> {
+pub(super) async fn head_of(
+    txn: &mut impl Txn,
+    scope: &ScopeKey,
+    id: EntryId,
+) -> Result<Option<Head>, Error> {
     let found = rows::read(txn, &keys::head::key(scope, id), keys::head::decode).await;
     found.map_err(|error| refusal(&error))
 }
 
 /// An entry of a scope with its active text.
-pub(super) async fn view(txn: &mut impl Txn, scope: &Scope, id: EntryId) -> Result<Option<EntryView>, Error> {
+pub(super) async fn view(
+    txn: &mut impl Txn,
+    scope: &Scope,
+    id: EntryId,
+) -> Result<Option<EntryView>, Error> {
     let scope = ScopeKey::of(scope);
-    let Some(head) = head_of(txn, &scope, id).await? else { return Ok(None) };
+    let Some(head) = head_of(txn, &scope, id).await? else {
+        return Ok(None);
+    };
     let key = keys::version::key(&scope, id, head.version);
-    let version = rows::read(txn, &key, keys::version::decode).await.map_err(|error| refusal(&error))?;
+    let version = rows::read(txn, &key, keys::version::decode)
+        .await
+        .map_err(|error| refusal(&error))?;
     Ok(version.map(|version| EntryView { head, version }))
 }

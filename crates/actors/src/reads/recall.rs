@@ -90,21 +90,34 @@ impl<S: Store> Reader<S> {
         let embedding = self.embed(&query.text).await;
         let by_meaning = embedding.is_some();
         let request = self.request(&query, embedding, results_max);
-        let lists = self.index.search(&request).await.map_err(|error| {
-            Error::new(ErrorCode::Unavailable, format!("the index: {error}"))
-        })?;
+        let lists =
+            self.index.search(&request).await.map_err(|error| {
+                Error::new(ErrorCode::Unavailable, format!("the index: {error}"))
+            })?;
         let seen = |found: &Fused| request.scopes.contains(&found.scope);
-        let fused: Vec<Fused> = fuse(&lists, self.rules.recall.rrf_k).into_iter().filter(seen).collect();
+        let fused: Vec<Fused> = fuse(&lists, self.rules.recall.rrf_k)
+            .into_iter()
+            .filter(seen)
+            .collect();
         // The snapshot is taken after the search: what the index knows, the store knows by then.
         let mut txn = self.snapshot().await?;
         let heads = heads(&mut txn, &fused).await?;
-        let head_of = |found: &Fused| heads.get(&found.entry).filter(|head| fits(head, &query, found));
-        let hits = rank(fused, head_of, query.failures_only, self.clock.now(), &self.rules);
+        let head_of = |found: &Fused| heads.get(&found.entry).filter(|head| fits(head, &query));
+        let hits = rank(
+            fused,
+            head_of,
+            query.failures_only,
+            self.clock.now(),
+            &self.rules,
+        );
         let mut results = Vec::with_capacity(results_max.min(hits.len()));
         for hit in hits.into_iter().take(results_max) {
             results.extend(recalled(&mut txn, hit).await?);
         }
-        Ok(RecallAnswer { results, by_meaning })
+        Ok(RecallAnswer {
+            results,
+            by_meaning,
+        })
     }
 
     /// Checks the question's form. The number of results.
@@ -114,9 +127,16 @@ impl<S: Store> Reader<S> {
             return invalid("a question is not empty");
         }
         if query.text.len() > QUERY_BYTES_MAX {
-            return Err(Error::too_large("query bytes", QUERY_BYTES_MAX as u64, query.text.len() as u64));
+            return Err(Error::too_large(
+                "query bytes",
+                QUERY_BYTES_MAX as u64,
+                query.text.len() as u64,
+            ));
         }
-        if query.confidence_min.is_some_and(|least| !(0.0..=1.0).contains(&least)) {
+        if query
+            .confidence_min
+            .is_some_and(|least| !(0.0..=1.0).contains(&least))
+        {
             return invalid("confidence lies between 0 and 1");
         }
         let results_max = query.limit.unwrap_or(self.rules.recall.results);
@@ -124,7 +144,11 @@ impl<S: Store> Reader<S> {
             return invalid("a recall has at least one result");
         }
         if results_max > RECALL_RESULTS_MAX {
-            return Err(Error::too_large("results", RECALL_RESULTS_MAX as u64, results_max as u64));
+            return Err(Error::too_large(
+                "results",
+                RECALL_RESULTS_MAX as u64,
+                results_max as u64,
+            ));
         }
         Ok(results_max)
     }
@@ -140,21 +164,42 @@ impl<S: Store> Reader<S> {
         }
     }
 
-    fn request(&self, query: &RecallQuery, embedding: Option<Embedding>, results_max: usize) -> SearchRequest {
-        let tables = if query.tables.is_empty() { Table::ALL } else { &query.tables };
-        let configured = tables.iter().map(|table| confidence_min(*table, query.failures_only, &self.rules.recall));
+    fn request(
+        &self,
+        query: &RecallQuery,
+        embedding: Option<Embedding>,
+        results_max: usize,
+    ) -> SearchRequest {
+        let tables = if query.tables.is_empty() {
+            Table::ALL
+        } else {
+            &query.tables
+        };
+        let configured = tables
+            .iter()
+            .map(|table| confidence_min(*table, query.failures_only, &self.rules.recall));
         let lowest = configured.fold(1.0, f64::min);
         let live = [Status::Hypothesis, Status::Verified, Status::Published];
-        assert!(live.iter().all(|status| status.is_live()), "recall searches what is live");
+        assert!(
+            live.iter().all(|status| status.is_live()),
+            "recall searches what is live"
+        );
         SearchRequest {
             scopes: query.scope.with_ancestors(),
             tables: query.tables.clone(),
             statuses: live.to_vec(),
             failures: query.failures_only,
-            confidence_min: query.confidence_min.map_or(lowest, |least| least.max(lowest)),
+            confidence_min: query
+                .confidence_min
+                .map_or(lowest, |least| least.max(lowest)),
             text: query.text.clone(),
             embedding,
-            limit: self.rules.recall.candidates.max(results_max).min(RECALL_CANDIDATES_MAX),
+            limit: self
+                .rules
+                .recall
+                .candidates
+                .max(results_max)
+                .min(RECALL_CANDIDATES_MAX),
         }
     }
 }
@@ -171,16 +216,26 @@ async fn heads(txn: &mut impl Txn, fused: &[Fused]) -> Result<BTreeMap<EntryId, 
 }
 
 /// Whether an entry is what the question asked for, by its head: the index may be behind.
-fn fits(head: &Head, query: &RecallQuery, found: &Fused) -> bool {
-    true && (query.tables.is_empty() || query.tables.contains(&head.table))
-        && query.confidence_min.is_none_or(|least| head.trust.confidence >= least)
+fn fits(head: &Head, query: &RecallQuery) -> bool {
+    (query.tables.is_empty() || query.tables.contains(&head.table))
+        && query
+            .confidence_min
+            .is_none_or(|least| head.trust.confidence >= least)
 }
 
 /// A result with its text.
 async fn recalled(txn: &mut impl Txn, hit: Hit) -> Result<Option<Recalled>, Error> {
-    let Some(EntryView { head, version }) = view(txn, &hit.fused.scope, hit.fused.entry).await? else {
+    let Some(EntryView { head, version }) = view(txn, &hit.fused.scope, hit.fused.entry).await?
+    else {
         return Ok(None);
     };
     let data = mark_as_data(&version.content);
-    Ok(Some(Recalled { head, version, data, found: hit.fused, score: hit.score, gate: Gate::Unverifiable }))
+    Ok(Some(Recalled {
+        head,
+        version,
+        data,
+        found: hit.fused,
+        score: hit.score,
+        gate: Gate::Unverifiable,
+    }))
 }

@@ -31,7 +31,8 @@ impl EventView {
     /// Reads a stored event.
     pub(super) fn decode(key: &[u8], value: &[u8]) -> Result<Self, Error> {
         let event = keys::event::decode(key, value).map_err(|error| refusal(&error))?;
-        let refused = |error: sillok_core::chain::Broken| Error::new(ErrorCode::Internal, error.to_string());
+        let refused =
+            |error: sillok_core::chain::Broken| Error::new(ErrorCode::Internal, error.to_string());
         Ok(Self {
             header: event.decode_header().map_err(refused)?,
             body: event.decode_body().map_err(refused)?,
@@ -70,7 +71,10 @@ impl<S: Store> Reader<S> {
     pub async fn record(&self, id: &RecordId) -> Result<Option<StagedRecord>, Error> {
         let mut txn = self.snapshot().await?;
         let key = keys::event::key(&ScopeKey::of(&id.scope), id.seq);
-        let found = rows::read(&mut txn, &key, |key, value| Ok(EventView::decode(key, value))).await;
+        let found = rows::read(&mut txn, &key, |key, value| {
+            Ok(EventView::decode(key, value))
+        })
+        .await;
         match found.map_err(|error| refusal(&error))?.transpose()? {
             Some(event) => staged(&mut txn, &id.scope, event).await,
             None => Ok(None),
@@ -82,14 +86,29 @@ impl<S: Store> Reader<S> {
     ///
     /// # Errors
     /// `invalid_argument` or `too_large` for the limit, and what the store answers.
-    pub async fn records(&self, scope: &Scope, after: Seq, limit: usize) -> Result<Page<StagedRecord, Seq>, Error> {
+    pub async fn records(
+        &self,
+        scope: &Scope,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Page<StagedRecord, Seq>, Error> {
         let rows_max = page_rows(limit)?;
         let mut txn = self.snapshot().await?;
         let mut stream = RowStream::new(keys::event::range_after(&ScopeKey::of(scope), after));
-        let mut page = Page { items: Vec::new(), next: None };
+        let mut page = Page {
+            items: Vec::new(),
+            next: None,
+        };
         let (mut bytes, mut looked_at) = (0, 0);
-        while page.items.len() < rows_max && bytes < PAGE_BYTES_MAX && looked_at < PAGE_SCAN_ROWS_MAX {
-            let Some((key, value)) = stream.next(&mut txn).await.map_err(|error| refusal(&error))? else {
+        while page.items.len() < rows_max
+            && bytes < PAGE_BYTES_MAX
+            && looked_at < PAGE_SCAN_ROWS_MAX
+        {
+            let Some((key, value)) = stream
+                .next(&mut txn)
+                .await
+                .map_err(|error| refusal(&error))?
+            else {
                 return Ok(Page { next: None, ..page });
             };
             let event = EventView::decode(&key, &value)?;
@@ -107,14 +126,26 @@ impl<S: Store> Reader<S> {
     ///
     /// # Errors
     /// `invalid_argument` or `too_large` for the limit, and what the store answers.
-    pub async fn events(&self, scope: &Scope, after: Seq, limit: usize) -> Result<Page<EventView, Seq>, Error> {
+    pub async fn events(
+        &self,
+        scope: &Scope,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Page<EventView, Seq>, Error> {
         let rows_max = page_rows(limit)?;
         let mut txn = self.snapshot().await?;
         let mut stream = RowStream::new(keys::event::range_after(&ScopeKey::of(scope), after));
-        let mut page = Page { items: Vec::new(), next: None };
+        let mut page = Page {
+            items: Vec::new(),
+            next: None,
+        };
         let mut bytes = 0;
         while page.items.len() < rows_max && bytes < PAGE_BYTES_MAX {
-            let Some((key, value)) = stream.next(&mut txn).await.map_err(|error| refusal(&error))? else {
+            let Some((key, value)) = stream
+                .next(&mut txn)
+                .await
+                .map_err(|error| refusal(&error))?
+            else {
                 return Ok(Page { next: None, ..page });
             };
             let event = EventView::decode(&key, &value)?;
@@ -127,15 +158,24 @@ impl<S: Store> Reader<S> {
 }
 
 /// The record that an event staged, with its whole text.
-async fn staged(txn: &mut impl Txn, scope: &Scope, event: EventView) -> Result<Option<StagedRecord>, Error> {
-    let Some(Body::RecordAppended(record)) = event.body else { return Ok(None) };
+async fn staged(
+    txn: &mut impl Txn,
+    scope: &Scope,
+    event: EventView,
+) -> Result<Option<StagedRecord>, Error> {
+    let Some(Body::RecordAppended(record)) = event.body else {
+        return Ok(None);
+    };
     let header = event.header;
     let content = match record.content {
         Content::Inline(text) => text,
         chunked @ Content::Chunked { .. } => joined(txn, scope, &chunked).await?,
     };
     Ok(Some(StagedRecord {
-        id: RecordId { scope: scope.clone(), seq: header.seq },
+        id: RecordId {
+            scope: scope.clone(),
+            seq: header.seq,
+        },
         staged_at: header.time,
         actor: header.actor,
         command: header.command,
@@ -149,15 +189,29 @@ async fn staged(txn: &mut impl Txn, scope: &Scope, event: EventView) -> Result<O
 
 /// The text that lies in chunks, checked against what its event says of it.
 async fn joined(txn: &mut impl Txn, scope: &Scope, content: &Content) -> Result<String, Error> {
-    let Content::Chunked { command, first, count, bytes, hash } = content else {
+    let Content::Chunked {
+        command,
+        first,
+        count,
+        bytes,
+        hash,
+    } = content
+    else {
         unreachable!("only a chunked text is joined")
     };
-    let lost = |what: &str| Error::new(ErrorCode::Internal, format!("a large text of {scope} {what}"));
+    let lost = |what: &str| {
+        Error::new(
+            ErrorCode::Internal,
+            format!("a large text of {scope} {what}"),
+        )
+    };
     let scope_key = ScopeKey::of(scope);
     let mut text = Vec::with_capacity(usize::try_from(*bytes).unwrap_or(0).min(PAGE_BYTES_MAX));
     for number in *first..first.saturating_add(*count) {
         let key = keys::chunk::key(&scope_key, *command, number);
-        let chunk = rows::read(txn, &key, keys::chunk::decode).await.map_err(|error| refusal(&error))?;
+        let chunk = rows::read(txn, &key, keys::chunk::decode)
+            .await
+            .map_err(|error| refusal(&error))?;
         text.extend_from_slice(&chunk.ok_or_else(|| lost("lacks a chunk"))?);
     }
     if text.len() as u64 != *bytes || blake3::hash(&text).as_bytes() != hash {

@@ -1,10 +1,10 @@
 //! Reading what the store holds as a whole.
 
-use sillok_core::{Error, ErrorCode};
 use sillok_core::entry::SpaceId;
 use sillok_core::ports::IndexStats;
 use sillok_core::scope::Level;
 use sillok_core::stamp::Stamp;
+use sillok_core::{Error, ErrorCode};
 
 use sillok_store::{Store, Txn, keys};
 
@@ -44,7 +44,11 @@ impl<S: Store> Reader<S> {
         let mut txn = self.snapshot().await?;
         let (mut scopes, mut tasks, mut events) = (0, 0, 0);
         let mut stream = RowStream::new(keys::Family::Scope.range());
-        while let Some((key, value)) = stream.next(&mut txn).await.map_err(|error| refusal(&error))? {
+        while let Some((key, value)) = stream
+            .next(&mut txn)
+            .await
+            .map_err(|error| refusal(&error))?
+        {
             let row = keys::scope::decode(&key, &value).map_err(|error| refusal(&error))?;
             scopes += 1;
             tasks += u64::from(row.scope.level() == Level::Task);
@@ -52,7 +56,12 @@ impl<S: Store> Reader<S> {
         }
         let mut promotions_pending = 0;
         let mut jobs = RowStream::new(keys::job::range_all());
-        while jobs.next(&mut txn).await.map_err(|error| refusal(&error))?.is_some() {
+        while jobs
+            .next(&mut txn)
+            .await
+            .map_err(|error| refusal(&error))?
+            .is_some()
+        {
             promotions_pending += 1;
         }
         let unavailable = |error: sillok_core::ports::PortError| {

@@ -33,7 +33,10 @@ pub struct TailCursor {
 
 impl TailCursor {
     /// Before everything.
-    pub const START: Self = Self { stamp: Stamp::ZERO, given: 0 };
+    pub const START: Self = Self {
+        stamp: Stamp::ZERO,
+        given: 0,
+    };
 
     const BYTES: usize = Stamp::LEN + size_of::<u32>();
 }
@@ -48,13 +51,23 @@ impl FromStr for TailCursor {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let split = text.is_ascii().then(|| text.split_at_checked(2 * Stamp::LEN)).flatten();
-        let fits = split.filter(|(_, given)| text.len() == 2 * Self::BYTES && !given.starts_with('+'));
+        let split = text
+            .is_ascii()
+            .then(|| text.split_at_checked(2 * Stamp::LEN))
+            .flatten();
+        let fits =
+            split.filter(|(_, given)| text.len() == 2 * Self::BYTES && !given.starts_with('+'));
         let parsed = fits.and_then(|(stamp, given)| {
-            Some(Self { stamp: stamp.parse().ok()?, given: u32::from_str_radix(given, 16).ok()? })
+            Some(Self {
+                stamp: stamp.parse().ok()?,
+                given: u32::from_str_radix(given, 16).ok()?,
+            })
         });
         parsed.ok_or_else(|| {
-            Error::new(ErrorCode::InvalidArgument, "not a cursor that this system gave out")
+            Error::new(
+                ErrorCode::InvalidArgument,
+                "not a cursor that this system gave out",
+            )
         })
     }
 }
@@ -88,27 +101,43 @@ impl<S: Store> Reader<S> {
     ///
     /// # Errors
     /// `invalid_argument` or `too_large` for the limit, and what the store answers.
-    pub async fn tail(&self, under: &ScopePrefix, after: TailCursor, limit: usize) -> Result<TailPage, Error> {
+    pub async fn tail(
+        &self,
+        under: &ScopePrefix,
+        after: TailCursor,
+        limit: usize,
+    ) -> Result<TailPage, Error> {
         let rows_max = page_rows(limit)?;
         let mut txn = self.snapshot().await?;
         let mut merge = Merge::open(&mut txn, under, after).await?;
-        let mut page = TailPage { items: Vec::new(), next: after, at_end: false };
+        let mut page = TailPage {
+            items: Vec::new(),
+            next: after,
+            at_end: false,
+        };
         let mut bytes = 0;
         for _ in 0..PAGE_SCAN_ROWS_MAX {
             let Some((stamp, row)) = merge.next(&mut txn).await? else {
                 page.at_end = true;
                 return Ok(page);
             };
-            let given = 0u32;
+            let given = if stamp == after.stamp { after.given } else { 0 };
             let run = Run { stamp, row, given };
             if under.covers(&run.row.scope) {
                 bytes += run.read(&mut txn, rows_max, &mut page).await?;
             }
             if page.items.len() >= rows_max || bytes >= PAGE_BYTES_MAX {
-                page.next = page.items.last().expect("a page with bytes has items").cursor;
+                page.next = page
+                    .items
+                    .last()
+                    .expect("a page with bytes has items")
+                    .cursor;
                 return Ok(page);
             }
-            page.next = TailCursor { stamp, given: run.length()? };
+            page.next = TailCursor {
+                stamp,
+                given: run.length()?,
+            };
         }
         Ok(page)
     }
@@ -119,7 +148,13 @@ impl<S: Store> Reader<S> {
     /// What the store answers.
     pub async fn tail_end(&self) -> Result<TailCursor, Error> {
         let last = last_commit(self.snapshot().await?).await?;
-        Ok(TailCursor { stamp: Stamp { index: u16::MAX, ..last }, given: u32::MAX })
+        Ok(TailCursor {
+            stamp: Stamp {
+                index: u16::MAX,
+                ..last
+            },
+            given: u32::MAX,
+        })
     }
 }
 
@@ -132,14 +167,24 @@ struct Run {
 
 impl Run {
     fn length(&self) -> Result<u32, Error> {
-        let events = self.row.last.get().checked_sub(self.row.first.get()).map(|between| between + 1);
+        let events = self
+            .row
+            .last
+            .get()
+            .checked_sub(self.row.first.get())
+            .map(|between| between + 1);
         let length = events.and_then(|events| u32::try_from(events).ok());
         length.ok_or_else(|| broken(&self.row.scope, "the outbox holds an impossible run"))
     }
 
     /// Adds the events that were not given out, as far as the page has room for them. The number of
     /// bytes added.
-    async fn read(&self, txn: &mut impl Txn, rows_max: usize, page: &mut TailPage) -> Result<usize, Error> {
+    async fn read(
+        &self,
+        txn: &mut impl Txn,
+        rows_max: usize,
+        page: &mut TailPage,
+    ) -> Result<usize, Error> {
         let length = self.length()?;
         let room = rows_max.saturating_sub(page.items.len());
         let wanted = room.min(length.saturating_sub(self.given) as usize);
@@ -147,17 +192,26 @@ impl Run {
             return Ok(0);
         }
         let before = Seq::new(self.row.first.get() - 1 + u64::from(self.given));
-        let range = keys::event::range_through(&ScopeKey::of(&self.row.scope), before, self.row.last);
-        let rows = txn.range(&range, RangeOptions::first(wanted, Read::Snapshot)).await;
+        let range =
+            keys::event::range_through(&ScopeKey::of(&self.row.scope), before, self.row.last);
+        let rows = txn
+            .range(&range, RangeOptions::first(wanted, Read::Snapshot))
+            .await;
         let rows = rows.map_err(|error| refusal(&error))?;
         if rows.len() != wanted {
-            return Err(broken(&self.row.scope, "an event that was committed is not there"));
+            return Err(broken(
+                &self.row.scope,
+                "an event that was committed is not there",
+            ));
         }
         let mut bytes = 0;
         for ((key, value), given) in rows.iter().zip(self.given + 1..) {
             bytes += value.len();
             page.items.push(TailItem {
-                cursor: TailCursor { stamp: self.stamp, given },
+                cursor: TailCursor {
+                    stamp: self.stamp,
+                    given,
+                },
                 scope: self.row.scope.clone(),
                 event: EventView::decode(key, value)?,
             });
@@ -177,14 +231,23 @@ struct Merge {
 }
 
 impl Merge {
-    async fn open(txn: &mut impl Txn, under: &ScopePrefix, after: TailCursor) -> Result<Self, Error> {
+    async fn open(
+        txn: &mut impl Txn,
+        under: &ScopePrefix,
+        after: TailCursor,
+    ) -> Result<Self, Error> {
         let slots = match under {
             // A project and all that lies inside it share a slot.
             ScopePrefix::Scope(scope) if scope.project().is_some() => vec![Slot::of(scope)],
             ScopePrefix::Scope(_) | ScopePrefix::All => slots_with_rows(txn, after.stamp).await?,
         };
-        let streams = slots.iter().map(|slot| RowStream::new(range_from(*slot, after.stamp)));
-        let mut merge = Self { slots: streams.collect(), heads: BTreeMap::new() };
+        let streams = slots
+            .iter()
+            .map(|slot| RowStream::new(range_from(*slot, after.stamp)));
+        let mut merge = Self {
+            slots: streams.collect(),
+            heads: BTreeMap::new(),
+        };
         for number in 0..merge.slots.len() {
             merge.advance(txn, number).await?;
         }
@@ -192,15 +255,22 @@ impl Merge {
     }
 
     async fn next(&mut self, txn: &mut impl Txn) -> Result<Option<(Stamp, OutboxRow)>, Error> {
-        let Some((stamp, (number, row))) = self.heads.pop_first() else { return Ok(None) };
+        let Some((stamp, (number, row))) = self.heads.pop_first() else {
+            return Ok(None);
+        };
         self.advance(txn, number).await?;
         Ok(Some((stamp, row)))
     }
 
     async fn advance(&mut self, txn: &mut impl Txn, number: usize) -> Result<(), Error> {
-        let row = self.slots[number].next(txn).await.map_err(|error| refusal(&error))?;
+        let row = self.slots[number]
+            .next(txn)
+            .await
+            .map_err(|error| refusal(&error))?;
         if let Some((key, value)) = row {
-            let stamp = keys::outbox::parse(&key).map_err(|error| refusal(&error))?.stamp;
+            let stamp = keys::outbox::parse(&key)
+                .map_err(|error| refusal(&error))?
+                .stamp;
             let row = keys::outbox::decode(&key, &value).map_err(|error| refusal(&error))?;
             let before = self.heads.insert(stamp, (number, row));
             assert!(before.is_none(), "no two rows of the outbox have one stamp");
@@ -214,10 +284,19 @@ async fn slots_with_rows(txn: &mut impl Txn, stamp: Stamp) -> Result<Vec<Slot>, 
     let mut slots = Vec::new();
     let mut slot = Slot::new(0);
     while let Some(here) = slot {
-        let range = KeyRange { end: Family::Outbox.range().end, ..range_from(here, stamp) };
-        let rows = txn.range(&range, RangeOptions::first(1, Read::Snapshot)).await;
-        let Some((key, _)) = rows.map_err(|error| refusal(&error))?.pop() else { break };
-        let found = keys::outbox::parse(&key).map_err(|error| refusal(&error))?.slot;
+        let range = KeyRange {
+            end: Family::Outbox.range().end,
+            ..range_from(here, stamp)
+        };
+        let rows = txn
+            .range(&range, RangeOptions::first(1, Read::Snapshot))
+            .await;
+        let Some((key, _)) = rows.map_err(|error| refusal(&error))?.pop() else {
+            break;
+        };
+        let found = keys::outbox::parse(&key)
+            .map_err(|error| refusal(&error))?
+            .slot;
         slot = if found == here {
             slots.push(here);
             Slot::new(here.number() + 1)
@@ -230,5 +309,8 @@ async fn slots_with_rows(txn: &mut impl Txn, stamp: Stamp) -> Result<Vec<Slot>, 
 }
 
 fn range_from(slot: Slot, stamp: Stamp) -> KeyRange {
-    KeyRange { begin: keys::outbox::key(slot, stamp).into(), ..keys::outbox::range_of_slot(slot) }
+    KeyRange {
+        begin: keys::outbox::key(slot, stamp).into(),
+        ..keys::outbox::range_of_slot(slot)
+    }
 }

@@ -23,7 +23,12 @@ impl<S: Store> Reader<S> {
     /// What the store answers.
     pub async fn scope(&self, scope: &Scope) -> Result<Option<ScopeRow>, Error> {
         let mut txn = self.snapshot().await?;
-        let found = rows::read(&mut txn, &keys::scope::key(&ScopeKey::of(scope)), keys::scope::decode).await;
+        let found = rows::read(
+            &mut txn,
+            &keys::scope::key(&ScopeKey::of(scope)),
+            keys::scope::decode,
+        )
+        .await;
         found.map_err(|error| refusal(&error))
     }
 
@@ -43,10 +48,15 @@ impl<S: Store> Reader<S> {
         let mut scan = Scan::new(under, after.as_ref());
         let mut items = Vec::new();
         while items.len() < rows_max {
-            let Some(row) = scan.next(&mut txn).await? else { break };
+            let Some(row) = scan.next(&mut txn).await? else {
+                break;
+            };
             items.push(row);
         }
-        Ok(Page { items, next: scan.next_page() })
+        Ok(Page {
+            items,
+            next: scan.next_page(),
+        })
     }
 
     /// The task that a scope names; none when it was never opened.
@@ -74,14 +84,19 @@ impl<S: Store> Reader<S> {
         let mut scan = Scan::new(under, after.as_ref());
         let mut items = Vec::new();
         while items.len() < rows_max {
-            let Some(row) = scan.next(&mut txn).await? else { break };
+            let Some(row) = scan.next(&mut txn).await? else {
+                break;
+            };
             if row.scope.level() == Level::Task
                 && let Some(task) = task_of(&mut txn, &row.scope).await?
             {
                 items.push((row.scope, task));
             }
         }
-        Ok(Page { items, next: scan.next_page() })
+        Ok(Page {
+            items,
+            next: scan.next_page(),
+        })
     }
 
     /// All verifications of a task, the earliest first.
@@ -91,10 +106,18 @@ impl<S: Store> Reader<S> {
     pub async fn verifications(&self, task: &Scope) -> Result<Vec<Verification>, Error> {
         let mut txn = self.snapshot().await?;
         let stream = RowStream::new(keys::verification::range_of_scope(&ScopeKey::of(task)));
-        let rows = stream.collect(&mut txn).await.map_err(|error| refusal(&error))?;
-        let decoded = rows.iter().map(|(key, value)| keys::verification::decode(key, value));
-        let mut found = decoded.collect::<Result<Vec<_>, _>>().map_err(|error| refusal(&error))?;
-        found.sort_by_key(|verification| (verification.time, verification.through, verification.id));
+        let rows = stream
+            .collect(&mut txn)
+            .await
+            .map_err(|error| refusal(&error))?;
+        let decoded = rows
+            .iter()
+            .map(|(key, value)| keys::verification::decode(key, value));
+        let mut found = decoded
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| refusal(&error))?;
+        found
+            .sort_by_key(|verification| (verification.time, verification.through, verification.id));
         Ok(found)
     }
 
@@ -102,7 +125,11 @@ impl<S: Store> Reader<S> {
     ///
     /// # Errors
     /// What the store answers.
-    pub async fn verification(&self, task: &Scope, id: VerificationId) -> Result<Option<Verification>, Error> {
+    pub async fn verification(
+        &self,
+        task: &Scope,
+        id: VerificationId,
+    ) -> Result<Option<Verification>, Error> {
         let mut txn = self.snapshot().await?;
         let key = keys::verification::key(&ScopeKey::of(task), id);
         let found = rows::read(&mut txn, &key, keys::verification::decode).await;
@@ -113,7 +140,11 @@ impl<S: Store> Reader<S> {
     ///
     /// # Errors
     /// What the store answers.
-    pub async fn mark(&self, task: &Scope, id: VerificationId) -> Result<Option<PublishReport>, Error> {
+    pub async fn mark(
+        &self,
+        task: &Scope,
+        id: VerificationId,
+    ) -> Result<Option<PublishReport>, Error> {
         let mut txn = self.snapshot().await?;
         let key = keys::mark::key(&ScopeKey::of(task), id);
         let found = rows::read(&mut txn, &key, keys::mark::decode).await;
@@ -126,15 +157,26 @@ impl<S: Store> Reader<S> {
     /// What the store answers.
     pub async fn jobs(&self) -> Result<Vec<Job>, Error> {
         let mut txn = self.snapshot().await?;
-        let rows = RowStream::new(keys::job::range_all()).collect(&mut txn).await;
+        let rows = RowStream::new(keys::job::range_all())
+            .collect(&mut txn)
+            .await;
         let rows = rows.map_err(|error| refusal(&error))?;
-        let decoded = rows.iter().map(|(key, value)| keys::job::decode(key, value));
-        decoded.collect::<Result<_, _>>().map_err(|error| refusal(&error))
+        let decoded = rows
+            .iter()
+            .map(|(key, value)| keys::job::decode(key, value));
+        decoded
+            .collect::<Result<_, _>>()
+            .map_err(|error| refusal(&error))
     }
 }
 
 async fn task_of(txn: &mut impl Txn, scope: &Scope) -> Result<Option<Task>, Error> {
-    let found = rows::read(txn, &keys::task::key(&ScopeKey::of(scope)), keys::task::decode).await;
+    let found = rows::read(
+        txn,
+        &keys::task::key(&ScopeKey::of(scope)),
+        keys::task::decode,
+    )
+    .await;
     found.map_err(|error| refusal(&error))
 }
 
@@ -151,12 +193,23 @@ struct Scan<'a> {
 impl<'a> Scan<'a> {
     fn new(under: &'a ScopePrefix, after: Option<&Scope>) -> Self {
         let range = keys::scope::range_after(after.map(ScopeKey::of).as_ref());
-        Self { under, stream: RowStream::new(range), looked_at: 0, last: None, ended: false }
+        Self {
+            under,
+            stream: RowStream::new(range),
+            looked_at: 0,
+            last: None,
+            ended: false,
+        }
     }
 
     async fn next(&mut self, txn: &mut impl Txn) -> Result<Option<ScopeRow>, Error> {
         while self.looked_at < PAGE_SCAN_ROWS_MAX {
-            let Some((key, value)) = self.stream.next(txn).await.map_err(|error| refusal(&error))? else {
+            let Some((key, value)) = self
+                .stream
+                .next(txn)
+                .await
+                .map_err(|error| refusal(&error))?
+            else {
                 self.ended = true;
                 return Ok(None);
             };

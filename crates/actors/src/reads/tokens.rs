@@ -29,8 +29,14 @@ impl<S: Store> Reader<S> {
         let mut txn = self.snapshot().await?;
         let mut stream = RowStream::new(keys::token::range_all());
         let mut tokens = Vec::new();
-        while let Some((key, value)) = stream.next(&mut txn).await.map_err(|error| refusal(&error))? {
-            let hash = keys::token::parse(&key).map_err(|error| refusal(&error))?.hash;
+        while let Some((key, value)) = stream
+            .next(&mut txn)
+            .await
+            .map_err(|error| refusal(&error))?
+        {
+            let hash = keys::token::parse(&key)
+                .map_err(|error| refusal(&error))?
+                .hash;
             let token = keys::token::decode(&key, &value).map_err(|error| refusal(&error))?;
             if under.covers_prefix(&token.prefix) {
                 tokens.push((hash, token));

@@ -9,10 +9,23 @@ use crate::{Node, NodeConfig};
 
 #[tokio::test]
 async fn a_full_scope_answers_busy_and_loses_nothing_of_what_it_took() {
-    let admission = AdmissionConfig { scope_commands: 8, ..AdmissionConfig::default() };
-    let config = NodeConfig { admission, ..NodeConfig::default() };
+    let admission = AdmissionConfig {
+        scope_commands: 8,
+        ..AdmissionConfig::default()
+    };
+    let config = NodeConfig {
+        admission,
+        ..NodeConfig::default()
+    };
     let node = Node::start(store(), ports(), config).await.unwrap();
-    node.submit(submission(0, PrincipalKind::Agent, TASK, super::harness::open_task())).await.unwrap();
+    node.submit(submission(
+        0,
+        PrincipalKind::Agent,
+        TASK,
+        super::harness::open_task(),
+    ))
+    .await
+    .unwrap();
     let writers: Vec<_> = (1..=100)
         .map(|number| {
             let node = node.clone();
@@ -31,16 +44,28 @@ async fn a_full_scope_answers_busy_and_loses_nothing_of_what_it_took() {
         }
     }
     assert!(taken >= 8, "what was admitted was carried out");
-    let next = node.submit(submission(101, PrincipalKind::Agent, TASK, append("next"))).await;
+    let next = node
+        .submit(submission(101, PrincipalKind::Agent, TASK, append("next")))
+        .await;
     assert_eq!(first_seq(&next), taken + 2);
 }
 
 #[tokio::test]
 async fn an_idle_actor_is_put_away_and_comes_back() {
     let store = store();
-    let config = NodeConfig { passivate_after_ms: 1, ..NodeConfig::default() };
+    let config = NodeConfig {
+        passivate_after_ms: 1,
+        ..NodeConfig::default()
+    };
     let node = Node::start(store, ports(), config).await.unwrap();
-    node.submit(submission(0, PrincipalKind::Agent, TASK, super::harness::open_task())).await.unwrap();
+    node.submit(submission(
+        0,
+        PrincipalKind::Agent,
+        TASK,
+        super::harness::open_task(),
+    ))
+    .await
+    .unwrap();
     for _ in 0..10_000 {
         if node.metrics().active_scopes == 0 {
             break;
@@ -48,7 +73,9 @@ async fn an_idle_actor_is_put_away_and_comes_back() {
         tokio::task::yield_now().await;
     }
     assert_eq!(node.metrics().active_scopes, 0);
-    let answer = node.submit(submission(1, PrincipalKind::Agent, TASK, append("back"))).await;
+    let answer = node
+        .submit(submission(1, PrincipalKind::Agent, TASK, append("back")))
+        .await;
     assert_eq!(first_seq(&answer), 2);
 }
 
@@ -56,11 +83,18 @@ async fn an_idle_actor_is_put_away_and_comes_back() {
 async fn a_node_that_shuts_down_takes_nothing_new_and_keeps_what_it_took() {
     let store = store();
     let node_before = node_with_task(&store).await;
-    let answer = node_before.submit(submission(1, PrincipalKind::Agent, TASK, append("kept"))).await;
+    let answer = node_before
+        .submit(submission(1, PrincipalKind::Agent, TASK, append("kept")))
+        .await;
     node_before.shutdown().await;
-    let error = node_before.submit(submission(2, PrincipalKind::Agent, TASK, append("late"))).await.unwrap_err();
+    let error = node_before
+        .submit(submission(2, PrincipalKind::Agent, TASK, append("late")))
+        .await
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable);
     let node_after = node(&store).await;
-    let next = node_after.submit(submission(2, PrincipalKind::Agent, TASK, append("late"))).await;
+    let next = node_after
+        .submit(submission(2, PrincipalKind::Agent, TASK, append("late")))
+        .await;
     assert_eq!(first_seq(&next), first_seq(&answer) + 1);
 }

@@ -18,8 +18,11 @@ use crate::audit::{self, AuditReport, Difference};
 use crate::rebuild::rebuild;
 use crate::rows::Place;
 
-static RUNTIME: LazyLock<Runtime> =
-    LazyLock::new(|| tokio::runtime::Builder::new_current_thread().build().unwrap());
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+    tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap()
+});
 
 static WORLD: LazyLock<Pairs> = LazyLock::new(|| {
     RUNTIME.block_on(async {
@@ -30,11 +33,17 @@ static WORLD: LazyLock<Pairs> = LazyLock::new(|| {
 });
 
 fn audit_of(pairs: &Pairs) -> AuditReport {
-    RUNTIME.block_on(async { audit::verify(&store_of(pairs).await, &|_| {}).await.unwrap() })
+    RUNTIME.block_on(async {
+        audit::verify(&store_of(pairs).await, &|_| {})
+            .await
+            .unwrap()
+    })
 }
 
 fn difference_of(pairs: &Pairs) -> Difference {
-    audit_of(pairs).first.expect("the audit finds what was changed")
+    audit_of(pairs)
+        .first
+        .expect("the audit finds what was changed")
 }
 
 /// The world, changed.
@@ -45,7 +54,11 @@ fn changed(change: impl FnOnce(&mut Pairs)) -> Pairs {
 }
 
 fn keys_of(family: Family) -> Vec<Vec<u8>> {
-    WORLD.keys().filter(|key| Family::of(key) == Some(family)).cloned().collect()
+    WORLD
+        .keys()
+        .filter(|key| Family::of(key) == Some(family))
+        .cloned()
+        .collect()
 }
 
 /// The scope that a row belongs to, for families that belong to one.
@@ -62,12 +75,18 @@ fn scope_of(key: &[u8]) -> Option<ScopeKey> {
         Family::Verification,
     ];
     let family = Family::of(key).unwrap();
-    of_scope.contains(&family).then(|| ScopeKey::from_bytes(key[1..17].try_into().unwrap()))
+    of_scope
+        .contains(&family)
+        .then(|| ScopeKey::from_bytes(key[1..17].try_into().unwrap()))
 }
 
 fn events_of(path: &str) -> Vec<Vec<u8>> {
     let range = keys::event::range_of_scope(&ScopeKey::of(&scope(path)));
-    WORLD.keys().filter(|key| range.contains(key)).cloned().collect()
+    WORLD
+        .keys()
+        .filter(|key| range.contains(key))
+        .cloned()
+        .collect()
 }
 
 #[test]
@@ -79,7 +98,10 @@ fn an_untouched_world_holds_and_has_rows_of_every_family() {
         assert_eq!(keys_of(*family).is_empty(), pending, "{family}");
     }
     assert_eq!((report.operator_tokens, report.chunks_unused), (1, 1));
-    assert_eq!((report.large_texts, report.scopes), (1, keys_of(Family::Scope).len() as u64));
+    assert_eq!(
+        (report.large_texts, report.scopes),
+        (1, keys_of(Family::Scope).len() as u64)
+    );
     assert_eq!(report.events, keys_of(Family::Event).len() as u64);
     assert_eq!(report.outbox_rows, keys_of(Family::Outbox).len() as u64);
     // All but the aborted one, which is no answer to anything.
@@ -152,18 +174,33 @@ fn every_deleted_row_is_missed() {
         Family::Node | Family::Relay => true,
         Family::Chunk => value.ends_with(&keys::chunk::encode(b"lost")[1..]),
         Family::Command => {
-            matches!(keys::command::decode(key, value).unwrap(), sillok_core::command::CommandRecord::Aborted { .. })
+            matches!(
+                keys::command::decode(key, value).unwrap(),
+                sillok_core::command::CommandRecord::Aborted { .. }
+            )
         }
-        Family::Token => keys::token::decode(key, value).unwrap().prefix == sillok_core::scope::ScopePrefix::All,
+        Family::Token => {
+            keys::token::decode(key, value).unwrap().prefix == sillok_core::scope::ScopePrefix::All
+        }
         _ => false,
     };
     let mut missed = 0;
     for (key, value) in WORLD.iter() {
         let report = audit_of(&changed(|pairs| drop(pairs.remove(key))));
-        assert_eq!(report.first.is_none(), beside(key, value), "{} {:?}", hex::encode(key), report.first);
+        assert_eq!(
+            report.first.is_none(),
+            beside(key, value),
+            "{} {:?}",
+            hex::encode(key),
+            report.first
+        );
         missed += usize::from(report.first.is_some());
         if let (Some(scope), Some(found)) = (scope_of(key), report.first) {
-            assert_eq!(found.scope.as_ref().map(ScopeKey::of), Some(scope), "{found}");
+            assert_eq!(
+                found.scope.as_ref().map(ScopeKey::of),
+                Some(scope),
+                "{found}"
+            );
         }
     }
     assert!(missed > 100);
@@ -178,28 +215,62 @@ fn additions() -> Vec<(Vec<u8>, Vec<u8>)> {
     };
     let place = Place::of(&scope(PROJECT));
     let elsewhere = ScopeKey::of(&scope("org/nowhere"));
-    let (entry, id) = (EntryId::from_bytes([7; 16]), VerificationId::from_bytes([7; 16]));
+    let (entry, id) = (
+        EntryId::from_bytes([7; 16]),
+        VerificationId::from_bytes([7; 16]),
+    );
     let tip = events_of(PROJECT).len() as u64;
     let (token_key, token) = some(Family::Token);
     let mut token = keys::token::decode(&token_key, &token).unwrap();
     token.prefix = sillok_core::scope::ScopePrefix::Scope(scope(PROJECT));
-    let job = sillok_core::promotion::Job { source: scope(TASK), verification: id, created_at: token.minted_at };
-    let told = OutboxRow { scope: scope(PROJECT), first: Seq::new(1), last: Seq::new(1), entries: Vec::new() };
-    let late = sillok_core::stamp::Stamp { generation: 1, counter: 1 << 40, index: 0 };
+    let job = sillok_core::promotion::Job {
+        source: scope(TASK),
+        verification: id,
+        created_at: token.minted_at,
+    };
+    let told = OutboxRow {
+        scope: scope(PROJECT),
+        first: Seq::new(1),
+        last: Seq::new(1),
+        entries: Vec::new(),
+    };
+    let late = sillok_core::stamp::Stamp {
+        generation: 1,
+        counter: 1 << 40,
+        index: 0,
+    };
     vec![
-        (keys::event::key(&place.key, Seq::new(tip + 1)), some(Family::Event).1),
-        (keys::event::key(&elsewhere, Seq::new(1)), some(Family::Event).1),
+        (
+            keys::event::key(&place.key, Seq::new(tip + 1)),
+            some(Family::Event).1,
+        ),
+        (
+            keys::event::key(&elsewhere, Seq::new(1)),
+            some(Family::Event).1,
+        ),
         (keys::head::key(&place.key, entry), some(Family::Head).1),
         (keys::head::key(&elsewhere, entry), some(Family::Head).1),
-        (keys::version::key(&place.key, entry, 1), some(Family::Version).1),
+        (
+            keys::version::key(&place.key, entry, 1),
+            some(Family::Version).1,
+        ),
         (keys::task::key(&place.key), some(Family::Task).1),
-        ([some(Family::Task).0, vec![0]].concat(), some(Family::Task).1),
-        (keys::verification::key(&place.key, id), some(Family::Verification).1),
+        (
+            [some(Family::Task).0, vec![0]].concat(),
+            some(Family::Task).1,
+        ),
+        (
+            keys::verification::key(&place.key, id),
+            some(Family::Verification).1,
+        ),
         (keys::mark::key(&place.key, id), some(Family::Mark).1),
         (keys::location::key(entry), some(Family::Location).1),
         (keys::job::key(place.slot, id), keys::job::encode(&job)),
         (keys::token::key(&[7; 32]), keys::token::encode(&token)),
-        (keys::outbox::key(place.slot, late), keys::outbox::encode(&told)),
+        (
+            keys::outbox::key(place.slot, late),
+            keys::outbox::encode(&told),
+        ),
         (keys::scope::key(&elsewhere), some(Family::Scope).1),
         (vec![b'z', 1], vec![1]),
         (vec![0], vec![1]),
@@ -216,27 +287,67 @@ fn every_added_row_is_found() {
 }
 
 #[test]
+fn an_outbox_row_that_names_other_entries_is_found() {
+    let rows = keys_of(Family::Outbox);
+    let decoded = |key: &Vec<u8>| keys::outbox::decode(key, &WORLD[key]).unwrap();
+    let key = rows
+        .iter()
+        .find(|key| !decoded(key).entries.is_empty())
+        .unwrap();
+    let row = decoded(key);
+    let wrong = OutboxRow {
+        entries: Vec::new(),
+        ..row.clone()
+    };
+    let found = difference_of(&changed(|pairs| {
+        drop(pairs.insert(key.clone(), keys::outbox::encode(&wrong)))
+    }));
+    assert_eq!((found.scope, found.seq), (Some(row.scope), Some(row.first)));
+}
+
+#[test]
 fn content_that_is_gone_without_a_receipt_is_named() {
     let key = events_of(TASK)[1].clone();
     let pairs = changed(|pairs| {
         let event = keys::event::decode(&key, &pairs[&key]).unwrap();
-        pairs.insert(key.clone(), keys::event::encode(&StoredEvent { sealed: None, ..event }));
+        pairs.insert(
+            key.clone(),
+            keys::event::encode(&StoredEvent {
+                sealed: None,
+                ..event
+            }),
+        );
     });
     let found = difference_of(&pairs);
-    assert_eq!((found.scope, found.seq), (Some(scope(TASK)), Some(Seq::new(2))));
+    assert_eq!(
+        (found.scope, found.seq),
+        (Some(scope(TASK)), Some(Seq::new(2)))
+    );
 }
 
 #[test]
 fn an_unfinished_promotion_that_was_finished_is_found() {
     let marks = keys_of(Family::Verification);
     let task = Place::of(&scope(TASK));
-    let here = marks.iter().find(|key| scope_of(key) == Some(task.key)).unwrap();
+    let here = marks
+        .iter()
+        .find(|key| scope_of(key) == Some(task.key))
+        .unwrap();
     let id = keys::verification::parse(here).unwrap().verification;
     let created_at = keys::verification::decode(here, &WORLD[here]).unwrap().time;
-    let job = sillok_core::promotion::Job { source: task.scope.clone(), verification: id, created_at };
+    let job = sillok_core::promotion::Job {
+        source: task.scope.clone(),
+        verification: id,
+        created_at,
+    };
     let key = keys::job::key(task.slot, id);
-    let found = difference_of(&changed(|pairs| drop(pairs.insert(key, keys::job::encode(&job)))));
-    assert_eq!((found.scope, found.family), (Some(task.scope), Family::Job.as_str().to_owned()));
+    let found = difference_of(&changed(|pairs| {
+        drop(pairs.insert(key, keys::job::encode(&job)))
+    }));
+    assert_eq!(
+        (found.scope, found.family),
+        (Some(task.scope), Family::Job.as_str().to_owned())
+    );
 }
 
 /// The families that a rebuild writes.
@@ -272,7 +383,8 @@ fn a_rebuild_of_a_sound_world_writes_nothing() {
 fn a_rebuild_without_any_view_gives_the_same_view() {
     let operator = |key: &[u8], value: &[u8]| {
         Family::of(key) == Some(Family::Token)
-            && keys::token::decode(key, value).unwrap().prefix == sillok_core::scope::ScopePrefix::All
+            && keys::token::decode(key, value).unwrap().prefix
+                == sillok_core::scope::ScopePrefix::All
     };
     let is_view = |key: &[u8]| VIEW.contains(&Family::of(key).unwrap());
     let bare = changed(|pairs| pairs.retain(|key, value| !is_view(key) || operator(key, value)));
@@ -292,19 +404,32 @@ fn a_rebuild_repairs_and_removes_what_no_event_leads_to() {
     for family in VIEW {
         let keys = keys_of(family);
         // A valid row, but that of another key; and one that does not decode.
-        let wrong = [keys.last().map(|key| WORLD[key].clone()), Some(b"garbage".to_vec())];
+        let wrong = [
+            keys.last().map(|key| WORLD[key].clone()),
+            Some(b"garbage".to_vec()),
+        ];
         for value in wrong.into_iter().flatten().filter(|_| keys.len() > 1) {
-            let key = keys.iter().find(|key| WORLD[*key] != value && !is_operators(key)).unwrap().clone();
-            let (after, report) = rebuilt(&changed(|pairs| drop(pairs.insert(key, value)))).unwrap();
+            let key = keys
+                .iter()
+                .find(|key| WORLD[*key] != value && !is_operators(key))
+                .unwrap()
+                .clone();
+            let (after, report) =
+                rebuilt(&changed(|pairs| drop(pairs.insert(key, value)))).unwrap();
             assert!(after == *WORLD, "{family}");
-            assert_eq!((report.rows_written, report.rows_removed), (1, 0), "{family}");
+            assert_eq!(
+                (report.rows_written, report.rows_removed),
+                (1, 0),
+                "{family}"
+            );
         }
     }
 }
 
 fn is_operators(key: &[u8]) -> bool {
     Family::of(key) == Some(Family::Token)
-        && keys::token::decode(key, &WORLD[key]).unwrap().prefix == sillok_core::scope::ScopePrefix::All
+        && keys::token::decode(key, &WORLD[key]).unwrap().prefix
+            == sillok_core::scope::ScopePrefix::All
 }
 
 #[test]
@@ -331,9 +456,14 @@ fn a_rebuilt_index_knows_every_entry_and_how_far_it_is() {
         let store = store_of(world).await;
         let index = ports().index;
         rebuild(&store, &*index, &|_| {}).await.unwrap();
-        let last = sillok_store::Txn::commit(sillok_store::Store::begin(&store).await.unwrap()).await.unwrap();
+        let last = sillok_store::Txn::commit(sillok_store::Store::begin(&store).await.unwrap())
+            .await
+            .unwrap();
         assert_eq!(index.watermark().await.unwrap(), Some(last.stamp));
-        assert_eq!(index.stats().await.unwrap().stored, keys_of(Family::Head).len() as u64);
+        assert_eq!(
+            index.stats().await.unwrap().stored,
+            keys_of(Family::Head).len() as u64
+        );
     });
 }
 
@@ -343,10 +473,22 @@ fn the_tasks_of_the_world_are_what_they_should_be() {
         .iter()
         .map(|key| keys::task::decode(key, &WORLD[key]).unwrap().status)
         .collect();
-    assert_eq!(tasks.iter().filter(|status| **status == TaskStatus::Done).count(), 2);
+    assert_eq!(
+        tasks
+            .iter()
+            .filter(|status| **status == TaskStatus::Done)
+            .count(),
+        2
+    );
     let named: Vec<Scope> = keys_of(Family::Scope)
         .iter()
         .map(|key| keys::scope::decode(key, &WORLD[key]).unwrap().scope)
         .collect();
-    assert_eq!(named.iter().filter(|scope| scope.level() == Level::Task).count(), tasks.len());
+    assert_eq!(
+        named
+            .iter()
+            .filter(|scope| scope.level() == Level::Task)
+            .count(),
+        tasks.len()
+    );
 }

@@ -39,7 +39,10 @@ impl Store for Unreliable {
     type Txn = UnreliableTxn;
 
     async fn begin(&self) -> Result<UnreliableTxn, Error> {
-        Ok(UnreliableTxn { txn: self.store.begin().await?, line: self.clone() })
+        Ok(UnreliableTxn {
+            txn: self.store.begin().await?,
+            line: self.clone(),
+        })
     }
 
     fn generation(&self) -> u32 {
@@ -52,7 +55,11 @@ impl Txn for UnreliableTxn {
         self.txn.get(key, read).await
     }
 
-    async fn range(&mut self, range: &KeyRange, options: RangeOptions) -> Result<Vec<(Bytes, Bytes)>, Error> {
+    async fn range(
+        &mut self,
+        range: &KeyRange,
+        options: RangeOptions,
+    ) -> Result<Vec<(Bytes, Bytes)>, Error> {
         self.txn.range(range, options).await
     }
 
@@ -95,17 +102,33 @@ impl Txn for UnreliableTxn {
 
 async fn unknown_outcomes(fate: Fate) {
     let memory = store();
-    let unreliable =
-        Unreliable { store: memory.clone(), fate, commits: Arc::default(), unknown: Arc::default() };
+    let unreliable = Unreliable {
+        store: memory.clone(),
+        fate,
+        commits: Arc::default(),
+        unknown: Arc::default(),
+    };
     let unknown = Arc::clone(&unreliable.unknown);
-    let node = Node::start(unreliable, ports(), NodeConfig::default()).await.unwrap();
-    node.submit(submission(0, PrincipalKind::Agent, TASK, open_task())).await.unwrap();
+    let node = Node::start(unreliable, ports(), NodeConfig::default())
+        .await
+        .unwrap();
+    node.submit(submission(0, PrincipalKind::Agent, TASK, open_task()))
+        .await
+        .unwrap();
     for number in 1..=30 {
-        let line = submission(number, PrincipalKind::Agent, TASK, append(&format!("line {number}")));
+        let line = submission(
+            number,
+            PrincipalKind::Agent,
+            TASK,
+            append(&format!("line {number}")),
+        );
         let answer = node.submit(line).await;
         assert_eq!(first_seq(&answer), number + 1, "each line once, in order");
     }
-    assert!(unknown.load(Ordering::Relaxed) >= 10, "the fault must have happened");
+    assert!(
+        unknown.load(Ordering::Relaxed) >= 10,
+        "the fault must have happened"
+    );
     assert!(node.metrics().unknown_outcomes > 0);
     let report = audit::verify(&memory, &|_| {}).await.unwrap();
     assert!(report.first.is_none(), "{report:?}");
@@ -130,7 +153,10 @@ struct PanicsOnce {
 
 impl Rng for PanicsOnce {
     fn fill(&mut self, bytes: &mut [u8]) {
-        assert!(self.calls.fetch_add(1, Ordering::Relaxed) != self.at, "the planted defect");
+        assert!(
+            self.calls.fetch_add(1, Ordering::Relaxed) != self.at,
+            "the planted defect"
+        );
         self.rng.fill(bytes);
     }
 }
@@ -142,10 +168,22 @@ async fn a_panic_costs_its_own_command_only() {
     let counted = Arc::clone(&calls);
     // The opening draws salt 0; the batch of twenty draws from 1 on, so its fifth command meets salt 5.
     let rng = Arc::new(move || -> Box<dyn Rng> {
-        Box::new(PanicsOnce { calls: Arc::clone(&counted), at: 5, rng: CountingRng::new() })
+        Box::new(PanicsOnce {
+            calls: Arc::clone(&counted),
+            at: 5,
+            rng: CountingRng::new(),
+        })
     });
-    let node = Node::start(store.clone(), Ports { rng, ..ports() }, NodeConfig::default()).await.unwrap();
-    node.submit(submission(0, PrincipalKind::Agent, TASK, open_task())).await.unwrap();
+    let node = Node::start(
+        store.clone(),
+        Ports { rng, ..ports() },
+        NodeConfig::default(),
+    )
+    .await
+    .unwrap();
+    node.submit(submission(0, PrincipalKind::Agent, TASK, open_task()))
+        .await
+        .unwrap();
     let lines = (1..=20).map(|number| {
         let node = node.clone();
         let line = submission(number, PrincipalKind::Agent, TASK, append("line"));
@@ -160,9 +198,28 @@ async fn a_panic_costs_its_own_command_only() {
         }
     }
     assert_eq!(failed.len(), 1, "one command pays: {failed:?}");
-    let again = node.submit(submission(failed[0], PrincipalKind::Agent, TASK, append("line"))).await;
-    assert_eq!(again.unwrap_err().code, ErrorCode::Internal, "it is quarantined");
-    assert_eq!(node.reader().task(&super::harness::scope(TASK)).await.unwrap().unwrap().title, "Fix the parser");
+    let again = node
+        .submit(submission(
+            failed[0],
+            PrincipalKind::Agent,
+            TASK,
+            append("line"),
+        ))
+        .await;
+    assert_eq!(
+        again.unwrap_err().code,
+        ErrorCode::Internal,
+        "it is quarantined"
+    );
+    assert_eq!(
+        node.reader()
+            .task(&super::harness::scope(TASK))
+            .await
+            .unwrap()
+            .unwrap()
+            .title,
+        "Fix the parser"
+    );
     let report = audit::verify(&store, &|_| {}).await.unwrap();
     assert!(report.first.is_none(), "{report:?}");
 }

@@ -62,7 +62,10 @@ impl CountingRng {
 impl Rng for CountingRng {
     fn fill(&mut self, bytes: &mut [u8]) {
         for byte in bytes {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             *byte = self.0.to_be_bytes()[0];
         }
     }
@@ -83,7 +86,9 @@ pub(super) fn store() -> MemoryStore {
 }
 
 pub(super) async fn node(store: &MemoryStore) -> Node<MemoryStore> {
-    Node::start(store.clone(), ports(), NodeConfig::default()).await.unwrap()
+    Node::start(store.clone(), ports(), NodeConfig::default())
+        .await
+        .unwrap()
 }
 
 pub(super) fn scope(path: &str) -> Scope {
@@ -92,7 +97,10 @@ pub(super) fn scope(path: &str) -> Scope {
 
 pub(super) fn principal(kind: PrincipalKind, prefix: &str) -> Principal {
     let id = PrincipalId::parse(kind.as_str()).unwrap();
-    Principal { actor: Actor { kind, id }, prefix: prefix.parse().unwrap() }
+    Principal {
+        actor: Actor { kind, id },
+        prefix: prefix.parse().unwrap(),
+    }
 }
 
 /// A command id of the clock's time, told apart by `number`.
@@ -102,7 +110,12 @@ pub(super) fn command_id(number: u64) -> CommandId {
     CommandId::from_parts(Timestamp::from_ms(CountingClock::START_MS), random)
 }
 
-pub(super) fn submission(number: u64, kind: PrincipalKind, path: &str, command: Command) -> Submission {
+pub(super) fn submission(
+    number: u64,
+    kind: PrincipalKind,
+    path: &str,
+    command: Command,
+) -> Submission {
     Submission {
         scope: scope(path),
         principal: principal(kind, "org/acme"),
@@ -113,13 +126,18 @@ pub(super) fn submission(number: u64, kind: PrincipalKind, path: &str, command: 
 }
 
 pub(super) fn open_task() -> Command {
-    Command::OpenTask { title: "Fix the parser".into(), description: "It loses the last line.".into() }
+    Command::OpenTask {
+        title: "Fix the parser".into(),
+        description: "It loses the last line.".into(),
+    }
 }
 
 pub(super) fn append(text: &str) -> Command {
     Command::Append {
         records: vec![NewRecord {
-            kind: RecordKind::Log { level: LogLevel::Info },
+            kind: RecordKind::Log {
+                level: LogLevel::Info,
+            },
             content: text.into(),
             metadata: Metadata::default(),
             time: None,
@@ -130,7 +148,9 @@ pub(super) fn append(text: &str) -> Command {
 /// A node with the task opened by command 0.
 pub(super) async fn node_with_task(store: &MemoryStore) -> Node<MemoryStore> {
     let node = node(store).await;
-    node.submit(submission(0, PrincipalKind::Agent, TASK, open_task())).await.unwrap();
+    node.submit(submission(0, PrincipalKind::Agent, TASK, open_task()))
+        .await
+        .unwrap();
     node
 }
 

@@ -18,17 +18,36 @@ async fn two_owners<P: Protocol>() -> (usize, BTreeSet<u64>, bool) {
     const WRITES: u64 = 100;
     let store = store();
     let ownership = Ownership::claim_all(&store, "local").await.unwrap();
-    let start = || Node::<MemoryStore, P>::start_as(store.clone(), ports(), NodeConfig::default(), ownership.clone());
+    let start = || {
+        Node::<MemoryStore, P>::start_as(
+            store.clone(),
+            ports(),
+            NodeConfig::default(),
+            ownership.clone(),
+        )
+    };
     let nodes = [start().await.unwrap(), start().await.unwrap()];
-    nodes[0].submit(submission(0, PrincipalKind::Agent, TASK, open_task())).await.unwrap();
+    nodes[0]
+        .submit(submission(0, PrincipalKind::Agent, TASK, open_task()))
+        .await
+        .unwrap();
     let mut acknowledged = Vec::new();
     for number in 1..=WRITES {
         let node = &nodes[usize::try_from(number % 2).unwrap()];
-        let answer = node.submit(submission(number, PrincipalKind::Agent, TASK, append("line"))).await;
+        let answer = node
+            .submit(submission(
+                number,
+                PrincipalKind::Agent,
+                TASK,
+                append("line"),
+            ))
+            .await;
         acknowledged.push(first_seq(&answer));
     }
     let distinct = acknowledged.iter().copied().collect();
-    let sound = audit::verify(&store, &|_| {}).await.is_ok_and(|report| report.first.is_none());
+    let sound = audit::verify(&store, &|_| {})
+        .await
+        .is_ok_and(|report| report.first.is_none());
     (acknowledged.len(), distinct, sound)
 }
 
@@ -42,15 +61,22 @@ async fn two_owners_of_a_scope_lose_nothing() {
 #[tokio::test]
 async fn without_the_tip_in_the_conflict_set_updates_are_lost() {
     let (acknowledged, positions, sound) = two_owners::<IgnoresTip>().await;
-    assert!(positions.len() < acknowledged && !sound, "the planted bug must be seen");
+    assert!(
+        positions.len() < acknowledged && !sound,
+        "the planted bug must be seen"
+    );
 }
 
 /// A command and its retry that wait together, behind another command that holds the scope up.
 async fn retry_in_one_batch<P: Protocol>() -> BTreeSet<u64> {
     let store = store();
     let ownership = Ownership::claim_all(&store, "local").await.unwrap();
-    let node = Node::<MemoryStore, P>::start_as(store, ports(), NodeConfig::default(), ownership).await.unwrap();
-    node.submit(submission(0, PrincipalKind::Agent, TASK, open_task())).await.unwrap();
+    let node = Node::<MemoryStore, P>::start_as(store, ports(), NodeConfig::default(), ownership)
+        .await
+        .unwrap();
+    node.submit(submission(0, PrincipalKind::Agent, TASK, open_task()))
+        .await
+        .unwrap();
     let same = || submission(1, PrincipalKind::Agent, TASK, append("once"));
     let submit = |submission: Submission| {
         let node = node.clone();
@@ -59,9 +85,13 @@ async fn retry_in_one_batch<P: Protocol>() -> BTreeSet<u64> {
     let held_up = submit(submission(2, PrincipalKind::Agent, TASK, append("before")));
     let (before, first, second) = tokio::join!(held_up, submit(same()), submit(same()));
     before.unwrap();
-    let total = node.submit(submission(3, PrincipalKind::Agent, TASK, append("after"))).await;
+    let total = node
+        .submit(submission(3, PrincipalKind::Agent, TASK, append("after")))
+        .await;
     // The opening, "before", "once", "after": the last one stands at 4 unless "once" was applied twice.
-    [first_seq(&first), first_seq(&second), first_seq(&total)].into_iter().collect()
+    [first_seq(&first), first_seq(&second), first_seq(&total)]
+        .into_iter()
+        .collect()
 }
 
 #[tokio::test]
@@ -71,7 +101,11 @@ async fn a_retry_in_the_same_batch_is_applied_once() {
 
 #[tokio::test]
 async fn without_the_dedupe_within_a_batch_a_retry_is_applied_twice() {
-    assert_eq!(retry_in_one_batch::<RepeatsInBatch>().await, [3, 4, 5].into(), "the planted bug must be seen");
+    assert_eq!(
+        retry_in_one_batch::<RepeatsInBatch>().await,
+        [3, 4, 5].into(),
+        "the planted bug must be seen"
+    );
 }
 
 #[tokio::test]

@@ -21,7 +21,12 @@ fn prefix(text: &str) -> ScopePrefix {
 async fn whole_tail(world: &World, under: &str, limit: usize) -> Vec<TailItem> {
     let (mut items, mut cursor) = (Vec::new(), TailCursor::START);
     loop {
-        let page = world.node.reader().tail(&prefix(under), cursor, limit).await.unwrap();
+        let page = world
+            .node
+            .reader()
+            .tail(&prefix(under), cursor, limit)
+            .await
+            .unwrap();
         assert!(page.items.len() <= limit);
         if let Some(last) = page.items.last() {
             assert!(page.next >= last.cursor);
@@ -46,20 +51,45 @@ async fn a_tail_gives_every_event_once_and_in_order_however_it_is_cut() {
     world.give(PrincipalKind::Agent, OTHER_TASK, many).await;
     for under in ["*", ORG, PROJECT, WORKTREE, TASK] {
         let whole = whole_tail(&world, under, 1_000).await;
-        let seen: BTreeSet<(Scope, Seq)> =
-            whole.iter().map(|item| (item.scope.clone(), item.event.header.seq)).collect();
+        let seen: BTreeSet<(Scope, Seq)> = whole
+            .iter()
+            .map(|item| (item.scope.clone(), item.event.header.seq))
+            .collect();
         assert_eq!(seen.len(), whole.len(), "nothing is repeated");
-        let scopes = world.node.reader().scopes(&prefix(under), None, 100).await.unwrap().items;
+        let scopes = world
+            .node
+            .reader()
+            .scopes(&prefix(under), None, 100)
+            .await
+            .unwrap()
+            .items;
         let events: u64 = scopes.iter().map(|row| row.tip.seq.get()).sum();
-        assert_eq!(whole.len() as u64, events, "nothing is skipped under {under}");
-        reads_go_forward(whole.iter().map(|item| (&item.scope, item.event.header.seq))).unwrap();
+        assert_eq!(
+            whole.len() as u64,
+            events,
+            "nothing is skipped under {under}"
+        );
+        reads_go_forward(
+            whole
+                .iter()
+                .map(|item| (&item.scope, item.event.header.seq)),
+        )
+        .unwrap();
         assert!(whole.windows(2).all(|pair| pair[0].cursor < pair[1].cursor));
         for limit in [1, 2, 3, 5] {
-            assert!(whole_tail(&world, under, limit).await == whole, "pages of {limit} under {under}");
+            assert!(
+                whole_tail(&world, under, limit).await == whole,
+                "pages of {limit} under {under}"
+            );
         }
         for (number, item) in whole.iter().enumerate().step_by(3) {
             let cursor: TailCursor = item.cursor.to_string().parse().unwrap();
-            let rest = world.node.reader().tail(&prefix(under), cursor, 1_000).await.unwrap();
+            let rest = world
+                .node
+                .reader()
+                .tail(&prefix(under), cursor, 1_000)
+                .await
+                .unwrap();
             assert!(rest.items == whole[number + 1..], "resumed behind {number}");
         }
     }
@@ -69,10 +99,22 @@ async fn a_tail_gives_every_event_once_and_in_order_however_it_is_cut() {
 async fn a_tail_from_its_end_gives_only_what_comes_later() {
     let mut world = World::new().await;
     let end = world.node.reader().tail_end().await.unwrap();
-    let page = world.node.reader().tail(&ScopePrefix::All, end, 10).await.unwrap();
+    let page = world
+        .node
+        .reader()
+        .tail(&ScopePrefix::All, end, 10)
+        .await
+        .unwrap();
     assert!(page.items.is_empty() && page.at_end);
-    world.give(PrincipalKind::Agent, TASK, append("later")).await;
-    let page = world.node.reader().tail(&ScopePrefix::All, page.next, 10).await.unwrap();
+    world
+        .give(PrincipalKind::Agent, TASK, append("later"))
+        .await;
+    let page = world
+        .node
+        .reader()
+        .tail(&ScopePrefix::All, page.next, 10)
+        .await
+        .unwrap();
     assert_eq!(page.items.len(), 1);
     assert_eq!(page.items[0].scope, scope(TASK));
 }
@@ -81,9 +123,17 @@ async fn a_tail_from_its_end_gives_only_what_comes_later() {
 fn only_cursors_that_were_given_out_parse() {
     let text = TailCursor::START.to_string();
     assert_eq!(text.parse::<TailCursor>().unwrap(), TailCursor::START);
-    let (short, long, signed) = (&text[1..], format!("{text}0"), format!("{}+0000000", &text[..28]));
+    let (short, long, signed) = (
+        &text[1..],
+        format!("{text}0"),
+        format!("{}+0000000", &text[..28]),
+    );
     for bad in ["", "1", short, &long, &signed, "한글한글한글한글한글한글"] {
-        assert_eq!(bad.parse::<TailCursor>().unwrap_err().code, ErrorCode::InvalidArgument, "{bad}");
+        assert_eq!(
+            bad.parse::<TailCursor>().unwrap_err().code,
+            ErrorCode::InvalidArgument,
+            "{bad}"
+        );
     }
 }
 
@@ -91,7 +141,10 @@ fn only_cursors_that_were_given_out_parse() {
 async fn records_come_in_pages_with_their_whole_text() {
     let world = World::new().await;
     let reader = world.node.reader();
-    let all = reader.records(&scope(TASK), Seq::ZERO, 1_000).await.unwrap();
+    let all = reader
+        .records(&scope(TASK), Seq::ZERO, 1_000)
+        .await
+        .unwrap();
     assert_eq!((all.items.len(), all.next), (4, None));
     assert_eq!(all.items[2].content, "large text\n".repeat(30_000));
     let (mut paged, mut after) = (Vec::new(), Seq::ZERO);
@@ -105,12 +158,32 @@ async fn records_come_in_pages_with_their_whole_text() {
     }
     assert!(paged == all.items);
     let id: RecordId = all.items[1].id.clone();
-    assert_eq!(reader.record(&id).await.unwrap().as_ref(), Some(&all.items[1]));
-    let opening = RecordId { seq: Seq::new(1), ..id };
-    assert_eq!(reader.record(&opening).await.unwrap(), None, "the opening is an event, but no record");
-    let refused = reader.records(&scope(TASK), Seq::ZERO, 0).await.unwrap_err();
+    assert_eq!(
+        reader.record(&id).await.unwrap().as_ref(),
+        Some(&all.items[1])
+    );
+    let opening = RecordId {
+        seq: Seq::new(1),
+        ..id
+    };
+    assert_eq!(
+        reader.record(&opening).await.unwrap(),
+        None,
+        "the opening is an event, but no record"
+    );
+    let refused = reader
+        .records(&scope(TASK), Seq::ZERO, 0)
+        .await
+        .unwrap_err();
     assert_eq!(refused.code, ErrorCode::InvalidArgument);
-    assert_eq!(reader.events(&scope(TASK), Seq::ZERO, 1_001).await.unwrap_err().code, ErrorCode::TooLarge);
+    assert_eq!(
+        reader
+            .events(&scope(TASK), Seq::ZERO, 1_001)
+            .await
+            .unwrap_err()
+            .code,
+        ErrorCode::TooLarge
+    );
 }
 
 #[tokio::test]
@@ -131,13 +204,29 @@ async fn tasks_are_listed_under_a_scope_and_page_by_page() {
     let all: BTreeSet<Scope> = [TASK, OTHER_TASK, FAILED_TASK].map(scope).into();
     assert_eq!(listed("*", 1).await, all);
     assert_eq!(listed(PROJECT, 2).await, all);
-    assert_eq!(listed(WORKTREE, 10).await, [TASK, OTHER_TASK].map(scope).into());
+    assert_eq!(
+        listed(WORKTREE, 10).await,
+        [TASK, OTHER_TASK].map(scope).into()
+    );
     assert_eq!(listed(OTHER_PROJECT, 10).await, BTreeSet::new());
     let said = reader.verifications(&scope(TASK)).await.unwrap();
     assert_eq!(said.len(), 1);
-    assert_eq!(reader.verification(&scope(TASK), said[0].id).await.unwrap().as_ref(), Some(&said[0]));
+    assert_eq!(
+        reader
+            .verification(&scope(TASK), said[0].id)
+            .await
+            .unwrap()
+            .as_ref(),
+        Some(&said[0])
+    );
     assert_eq!(said[0].id, world.promoted);
-    assert!(reader.mark(&scope(TASK), world.promoted).await.unwrap().is_some());
+    assert!(
+        reader
+            .mark(&scope(TASK), world.promoted)
+            .await
+            .unwrap()
+            .is_some()
+    );
 }
 
 #[tokio::test]
@@ -147,8 +236,17 @@ async fn tokens_are_listed_by_what_they_cover() {
         let reader = world.node.reader();
         async move { reader.tokens(&prefix(under)).await.unwrap().len() }
     };
-    assert_eq!((count("*").await, count(ORG).await, count(PROJECT).await), (3, 2, 1));
-    let revoked = world.node.reader().token(&sillok_core::token::hash_secret("two")).await.unwrap().unwrap();
+    assert_eq!(
+        (count("*").await, count(ORG).await, count(PROJECT).await),
+        (3, 2, 1)
+    );
+    let revoked = world
+        .node
+        .reader()
+        .token(&sillok_core::token::hash_secret("two"))
+        .await
+        .unwrap()
+        .unwrap();
     assert!(revoked.revoked_at.is_some());
     assert_eq!(world.node.reader().token(&[9; 32]).await.unwrap(), None);
 }
@@ -161,21 +259,39 @@ async fn history_tells_every_version_and_the_whole_line() {
     assert_eq!((amended.head.version, amended.version.number), (3, 3));
     assert_eq!(amended.version.content, "requests are served by axum 0.9");
     let history = reader.history(world.amended).await.unwrap().unwrap();
-    one_active_version(&amended.head, history.versions.items.iter().map(|version| version.number)).unwrap();
+    one_active_version(
+        &amended.head,
+        history.versions.items.iter().map(|version| version.number),
+    )
+    .unwrap();
     let second = reader.versions(world.amended, 1, 1).await.unwrap().unwrap();
     assert_eq!((second.items[0].number, second.next), (2, Some(2)));
     for id in &world.line {
         let history = reader.history(*id).await.unwrap().unwrap();
         one_head_of_line(&history.line.items).unwrap();
-        assert!(history.line.items.iter().map(|head| head.id).eq(world.line.iter().copied()));
+        assert!(
+            history
+                .line
+                .items
+                .iter()
+                .map(|head| head.id)
+                .eq(world.line.iter().copied())
+        );
         assert_eq!(history.line.next, None);
     }
     let first = reader.line(world.line[2], None, 2).await.unwrap().unwrap();
     assert_eq!(first.next, Some(world.line[1]));
-    let rest = reader.line(world.line[2], first.next, 2).await.unwrap().unwrap();
+    let rest = reader
+        .line(world.line[2], first.next, 2)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!((rest.items[0].id, rest.next), (world.line[2], None));
     let nobody = sillok_core::id::EntryId::from_bytes([3; 16]);
-    assert!(reader.entry(nobody).await.unwrap().is_none() && reader.history(nobody).await.unwrap().is_none());
+    assert!(
+        reader.entry(nobody).await.unwrap().is_none()
+            && reader.history(nobody).await.unwrap().is_none()
+    );
 }
 
 fn query(path: &str, text: &str) -> RecallQuery {
@@ -205,69 +321,155 @@ async fn recall_sees_ancestors_and_never_a_sibling() {
     let seen = [TASK, WORKTREE, PROJECT, ORG].map(scope);
     assert!(found.iter().all(|one| seen.contains(&one.head.scope)));
     let build = recalled(&world, query(TASK, "the build takes nine minutes")).await;
-    assert!(build.iter().any(|one| one.head.scope == scope(WORKTREE)), "a draft is found, if not first");
+    assert!(
+        build.iter().any(|one| one.head.scope == scope(WORKTREE)),
+        "a draft is found, if not first"
+    );
     let above = recalled(&world, query(PROJECT, "the build takes nine minutes")).await;
     assert!(above.iter().all(|one| one.head.scope != scope(WORKTREE)));
     let sibling = recalled(&world, query(OTHER_PROJECT, "requests are served by axum")).await;
-    assert!(sibling.iter().all(|one| one.head.scope == scope(OTHER_PROJECT)));
+    assert!(
+        sibling
+            .iter()
+            .all(|one| one.head.scope == scope(OTHER_PROJECT))
+    );
     for one in &found {
         let factors = one.score;
         let product = factors.similarity * factors.confidence * factors.relevance * factors.recency;
-        assert!((factors.total - product).abs() < 1e-12, "the score is explained by its factors");
+        assert!(
+            (factors.total - product).abs() < 1e-12,
+            "the score is explained by its factors"
+        );
     }
 }
 
 #[tokio::test]
 async fn recall_leaves_out_what_was_replaced_and_keeps_failures_apart() {
     let world = World::new().await;
-    let linker = recalled(&world, query(PROJECT, "how much memory does the linker need")).await;
+    let linker = recalled(
+        &world,
+        query(PROJECT, "how much memory does the linker need"),
+    )
+    .await;
     assert!(linker.iter().any(|one| one.head.id == world.line[2]));
-    assert!(linker.iter().all(|one| !world.line[..2].contains(&one.head.id)));
-    assert!(linker.iter().all(|one| one.head.status.is_live() && !one.head.failure));
-    let failures = RecallQuery { failures_only: true, ..query(PROJECT, "the parser loops") };
+    assert!(
+        linker
+            .iter()
+            .all(|one| !world.line[..2].contains(&one.head.id))
+    );
+    assert!(
+        linker
+            .iter()
+            .all(|one| one.head.status.is_live() && !one.head.failure)
+    );
+    let failures = RecallQuery {
+        failures_only: true,
+        ..query(PROJECT, "the parser loops")
+    };
     let failures = recalled(&world, failures).await;
     assert!(!failures.is_empty());
-    assert!(failures.iter().all(|one| one.head.failure && one.head.status == Status::Hypothesis));
+    assert!(
+        failures
+            .iter()
+            .all(|one| one.head.failure && one.head.status == Status::Hypothesis)
+    );
 }
 
 #[tokio::test]
 async fn recall_keeps_to_tables_limits_and_confidence() {
     let world = World::new().await;
-    let of_table = RecallQuery { tables: vec![Table::Episodes], ..query(PROJECT, "the last line is lost") };
+    let of_table = RecallQuery {
+        tables: vec![Table::Episodes],
+        ..query(PROJECT, "the last line is lost")
+    };
     let episodes = recalled(&world, of_table).await;
     assert!(!episodes.is_empty() && episodes.iter().all(|one| one.head.table == Table::Episodes));
-    let one = RecallQuery { limit: Some(1), ..query(PROJECT, "the last line is lost") };
+    let one = RecallQuery {
+        limit: Some(1),
+        ..query(PROJECT, "the last line is lost")
+    };
     assert_eq!(recalled(&world, one).await.len(), 1);
-    let sure = RecallQuery { confidence_min: Some(0.69), ..query(PROJECT, "the last line is lost") };
-    assert!(recalled(&world, sure).await.iter().all(|one| one.head.trust.confidence >= 0.69));
+    let sure = RecallQuery {
+        confidence_min: Some(0.69),
+        ..query(PROJECT, "the last line is lost")
+    };
+    assert!(
+        recalled(&world, sure)
+            .await
+            .iter()
+            .all(|one| one.head.trust.confidence >= 0.69)
+    );
     let refused = [
-        (RecallQuery { text: "  ".into(), ..query(PROJECT, "") }, ErrorCode::InvalidArgument),
+        (
+            RecallQuery {
+                text: "  ".into(),
+                ..query(PROJECT, "")
+            },
+            ErrorCode::InvalidArgument,
+        ),
         (query(PROJECT, &"x".repeat(10_000)), ErrorCode::TooLarge),
-        (RecallQuery { limit: Some(201), ..query(PROJECT, "x") }, ErrorCode::TooLarge),
-        (RecallQuery { limit: Some(0), ..query(PROJECT, "x") }, ErrorCode::InvalidArgument),
-        (RecallQuery { confidence_min: Some(f64::NAN), ..query(PROJECT, "x") }, ErrorCode::InvalidArgument),
+        (
+            RecallQuery {
+                limit: Some(201),
+                ..query(PROJECT, "x")
+            },
+            ErrorCode::TooLarge,
+        ),
+        (
+            RecallQuery {
+                limit: Some(0),
+                ..query(PROJECT, "x")
+            },
+            ErrorCode::InvalidArgument,
+        ),
+        (
+            RecallQuery {
+                confidence_min: Some(f64::NAN),
+                ..query(PROJECT, "x")
+            },
+            ErrorCode::InvalidArgument,
+        ),
     ];
     for (query, code) in refused {
-        assert_eq!(world.node.reader().recall(query).await.unwrap_err().code, code);
+        assert_eq!(
+            world.node.reader().recall(query).await.unwrap_err().code,
+            code
+        );
     }
 }
 
 #[tokio::test]
 async fn a_rebuild_changes_no_answer() {
     let mut world = World::new().await;
-    world.put(PrincipalKind::Human, PROJECT, entry(Table::Patterns, "read the whole file first")).await;
-    let questions = ["the last line is lost", "axum", "linker memory", "read the file"];
+    world
+        .put(
+            PrincipalKind::Human,
+            PROJECT,
+            entry(Table::Patterns, "read the whole file first"),
+        )
+        .await;
+    let questions = [
+        "the last line is lost",
+        "axum",
+        "linker memory",
+        "read the file",
+    ];
     let mut before = Vec::new();
     for question in questions {
         before.push(recalled(&world, query(TASK, question)).await);
     }
     assert!(before.iter().all(|found| !found.is_empty()));
     world.node.shutdown().await;
-    rebuild(&world.store, &*world.node.ports().index, &|_| {}).await.unwrap();
+    rebuild(&world.store, &*world.node.ports().index, &|_| {})
+        .await
+        .unwrap();
     for (question, before) in questions.into_iter().zip(before) {
         let after = recalled(&world, query(TASK, question)).await;
         let ids = |found: &[Recalled]| -> Vec<_> {
-            found.iter().map(|one| (one.head.clone(), one.version.clone(), one.found.clone())).collect()
+            found
+                .iter()
+                .map(|one| (one.head.clone(), one.version.clone(), one.found.clone()))
+                .collect()
         };
         assert!(ids(&after) == ids(&before), "{question}");
     }

@@ -24,7 +24,9 @@ use sillok_store::keys::relay::RelayRow;
 use sillok_store::keys::{self, Family};
 use sillok_store::{KeyRange, MemoryStore, Store, Txn};
 
-use super::harness::{PROJECT, TASK, append, command_id, node, open_task, principal, scope, store, submission};
+use super::harness::{
+    PROJECT, TASK, append, command_id, node, open_task, principal, scope, store, submission,
+};
 use crate::Node;
 use crate::jobs::PromotionState;
 use crate::row_stream::RowStream;
@@ -55,7 +57,11 @@ pub(super) fn verification(outcome: Outcome, run: &str) -> Command {
     let failed = outcome == Outcome::Failed;
     Command::RecordVerification(Box::new(NewVerification {
         outcome,
-        source: if failed { VerificationSource::TestsFailed } else { VerificationSource::TestsPassed },
+        source: if failed {
+            VerificationSource::TestsFailed
+        } else {
+            VerificationSource::TestsPassed
+        },
         run: run.into(),
         citations: Vec::new(),
         binding: Binding::NoRepository,
@@ -98,15 +104,33 @@ impl World {
     }
 
     /// Gives a command and waits for its answer.
-    pub(super) async fn give(&mut self, kind: PrincipalKind, path: &str, command: Command) -> AnswerBody {
+    pub(super) async fn give(
+        &mut self,
+        kind: PrincipalKind,
+        path: &str,
+        command: Command,
+    ) -> AnswerBody {
         self.commands += 1;
         let submission = submission(self.commands, kind, path, command);
         self.node.submit(submission).await.unwrap().result
     }
 
     pub(super) async fn put(&mut self, kind: PrincipalKind, path: &str, new: NewEntry) -> EntryId {
-        let entry = self.node.ports().embedder.embed(&[&new.content]).await.unwrap().pop();
-        let command = Command::PutEntry { entry: Box::new(NewEntry { embedding: entry, ..new }), verification: None };
+        let entry = self
+            .node
+            .ports()
+            .embedder
+            .embed(&[&new.content])
+            .await
+            .unwrap()
+            .pop();
+        let command = Command::PutEntry {
+            entry: Box::new(NewEntry {
+                embedding: entry,
+                ..new
+            }),
+            verification: None,
+        };
         match self.give(kind, path, command).await {
             AnswerBody::Entry { id, .. } => id,
             other => panic!("an entry was answered with {other:?}"),
@@ -114,10 +138,16 @@ impl World {
     }
 
     async fn verify(&mut self, task: &str, command: Command) -> VerificationId {
-        let AnswerBody::Verification { id, .. } = self.give(PrincipalKind::Orchestrator, task, command).await else {
+        let AnswerBody::Verification { id, .. } =
+            self.give(PrincipalKind::Orchestrator, task, command).await
+        else {
             panic!("a verification is answered as one");
         };
-        let state = self.node.promotion(&scope(task), id, 1_000_000).await.unwrap();
+        let state = self
+            .node
+            .promotion(&scope(task), id, 1_000_000)
+            .await
+            .unwrap();
         assert!(matches!(state, PromotionState::Done(_)), "{state:?}");
         id
     }
@@ -125,35 +155,83 @@ impl World {
     async fn tasks(&mut self) {
         for task in [TASK, OTHER_TASK, FAILED_TASK] {
             self.give(PrincipalKind::Agent, task, open_task()).await;
-            for line in ["AssertionError: parse() lost the last line", "root cause: the loop stops one line early"] {
+            for line in [
+                "AssertionError: parse() lost the last line",
+                "root cause: the loop stops one line early",
+            ] {
                 self.give(PrincipalKind::Agent, task, append(line)).await;
             }
         }
-        self.give(PrincipalKind::Agent, TASK, append(&"large text\n".repeat(30_000))).await;
-        self.give(PrincipalKind::Agent, TASK, Command::MarkStuck { reason: "no way on".into() }).await;
-        self.give(PrincipalKind::Human, TASK, Command::ClearStuck).await;
-        self.promoted = self.verify(TASK, verification(Outcome::Passed, "run 1")).await;
-        self.verify(OTHER_TASK, verification(Outcome::Passed, "run 2")).await;
-        self.verify(FAILED_TASK, verification(Outcome::Failed, "run 3")).await;
+        self.give(
+            PrincipalKind::Agent,
+            TASK,
+            append(&"large text\n".repeat(30_000)),
+        )
+        .await;
+        self.give(
+            PrincipalKind::Agent,
+            TASK,
+            Command::MarkStuck {
+                reason: "no way on".into(),
+            },
+        )
+        .await;
+        self.give(PrincipalKind::Human, TASK, Command::ClearStuck)
+            .await;
+        self.promoted = self
+            .verify(TASK, verification(Outcome::Passed, "run 1"))
+            .await;
+        self.verify(OTHER_TASK, verification(Outcome::Passed, "run 2"))
+            .await;
+        self.verify(FAILED_TASK, verification(Outcome::Failed, "run 3"))
+            .await;
         // A denial is an event of its own, between two commands.
-        let denied = submission(9_000, PrincipalKind::Agent, TASK, verification(Outcome::Passed, "mine"));
+        let denied = submission(
+            9_000,
+            PrincipalKind::Agent,
+            TASK,
+            verification(Outcome::Passed, "mine"),
+        );
         self.node.submit(denied).await.unwrap_err();
-        self.give(PrincipalKind::Agent, TASK, append("after the denial")).await;
+        self.give(PrincipalKind::Agent, TASK, append("after the denial"))
+            .await;
     }
 
     async fn entries(&mut self) {
-        self.put(PrincipalKind::Agent, WORKTREE, entry(Table::Observations, "the build takes nine minutes")).await;
-        self.put(PrincipalKind::Human, OTHER_PROJECT, entry(Table::Observations, "the site is built by hand")).await;
-        let claim = Claim { key: "http.framework".into(), value: "axum".into() };
-        let told = NewEntry { claim: Some(claim), ..entry(Table::Observations, "requests are served by axum") };
+        self.put(
+            PrincipalKind::Agent,
+            WORKTREE,
+            entry(Table::Observations, "the build takes nine minutes"),
+        )
+        .await;
+        self.put(
+            PrincipalKind::Human,
+            OTHER_PROJECT,
+            entry(Table::Observations, "the site is built by hand"),
+        )
+        .await;
+        let claim = Claim {
+            key: "http.framework".into(),
+            value: "axum".into(),
+        };
+        let told = NewEntry {
+            claim: Some(claim),
+            ..entry(Table::Observations, "requests are served by axum")
+        };
         self.amended = self.put(PrincipalKind::Human, PROJECT, told).await;
-        for (expected_version, content) in [(1, "requests are served by axum 0.8"), (2, "requests are served by axum 0.9")] {
+        for (expected_version, content) in [
+            (1, "requests are served by axum 0.8"),
+            (2, "requests are served by axum 0.9"),
+        ] {
             let command = self.amend(expected_version, content);
             self.give(PrincipalKind::Human, PROJECT, command).await;
         }
         let first = entry(Table::Gotchas, "the linker needs much memory");
         let mut line = vec![self.put(PrincipalKind::Human, PROJECT, first).await];
-        for content in ["the linker needs two gigabytes", "the linker needs four gigabytes"] {
+        for content in [
+            "the linker needs two gigabytes",
+            "the linker needs four gigabytes",
+        ] {
             let old = *line.last().unwrap();
             let command = Command::Supersede(Box::new(Supersede {
                 old,
@@ -179,8 +257,13 @@ impl World {
             detail: Detail::Plain,
             metadata: Metadata::default(),
             claim: None,
-            citations: vec![Citation::Human { user: PrincipalId::parse("human").unwrap() }],
-            embedding: Some(Embedding { space: HashEmbedder.space(), values: HashEmbedder::vector(content) }),
+            citations: vec![Citation::Human {
+                user: PrincipalId::parse("human").unwrap(),
+            }],
+            embedding: Some(Embedding {
+                space: HashEmbedder.space(),
+                values: HashEmbedder::vector(content),
+            }),
             verification: None,
         }))
     }
@@ -189,10 +272,22 @@ impl World {
         for (secret, path) in [("one", PROJECT), ("two", ORG)] {
             let hash = hash_secret(secret);
             let id = PrincipalId::parse(secret).unwrap();
-            let mint = Command::MintToken { hash, kind: PrincipalKind::Agent, id, lifetime_ms: 1_000_000 };
+            let mint = Command::MintToken {
+                hash,
+                kind: PrincipalKind::Agent,
+                id,
+                lifetime_ms: 1_000_000,
+            };
             self.give(PrincipalKind::Human, path, mint).await;
         }
-        self.give(PrincipalKind::Human, ORG, Command::RevokeToken { hash: hash_secret("two") }).await;
+        self.give(
+            PrincipalKind::Human,
+            ORG,
+            Command::RevokeToken {
+                hash: hash_secret("two"),
+            },
+        )
+        .await;
     }
 
     /// Rows that no event leads to.
@@ -202,7 +297,10 @@ impl World {
         let hash = hash_secret("operator");
         let token = Token {
             id: TokenId::of_hash(&hash),
-            actor: Actor { kind: PrincipalKind::Human, id: PrincipalId::parse("admin").unwrap() },
+            actor: Actor {
+                kind: PrincipalKind::Human,
+                id: PrincipalId::parse("admin").unwrap(),
+            },
             prefix: ScopePrefix::All,
             expires: Timestamp::from_ms(u64::MAX),
             minted_by: Actor::system(),
@@ -210,12 +308,30 @@ impl World {
             revoked_at: None,
         };
         txn.set(keys::token::key(&hash), keys::token::encode(&token));
-        let aborted = CommandRecord::Aborted { digest: append("lost").digest(), attempt: Attempt::FIRST };
+        let aborted = CommandRecord::Aborted {
+            digest: append("lost").digest(),
+            attempt: Attempt::FIRST,
+        };
         let actor = principal(PrincipalKind::Agent, ORG).actor;
         rows::write_command(&mut txn, &place, &actor, command_id(9_001), &aborted);
-        rows::write_chunk(&mut txn, &place, command_id(9_001), &Chunk { number: 0, bytes: b"lost".to_vec() });
-        let relay = RelayRow { created: 1, stamp: Stamp::ZERO, seq: 1 };
-        txn.set(keys::relay::key(place.slot, "stream"), keys::relay::encode(&relay));
+        rows::write_chunk(
+            &mut txn,
+            &place,
+            command_id(9_001),
+            &Chunk {
+                number: 0,
+                bytes: b"lost".to_vec(),
+            },
+        );
+        let relay = RelayRow {
+            created: 1,
+            stamp: Stamp::ZERO,
+            seq: 1,
+        };
+        txn.set(
+            keys::relay::key(place.slot, "stream"),
+            keys::relay::encode(&relay),
+        );
         txn.commit().await.unwrap();
     }
 
@@ -225,11 +341,15 @@ impl World {
     }
 }
 
-
 pub(super) async fn pairs_of(store: &MemoryStore) -> Pairs {
     let mut txn = store.begin().await.unwrap();
-    let rows = RowStream::new(KeyRange::all()).collect(&mut txn).await.unwrap();
-    rows.into_iter().map(|(key, value)| (key.to_vec(), value.to_vec())).collect()
+    let rows = RowStream::new(KeyRange::all())
+        .collect(&mut txn)
+        .await
+        .unwrap();
+    rows.into_iter()
+        .map(|(key, value)| (key.to_vec(), value.to_vec()))
+        .collect()
 }
 
 /// A store that holds exactly these pairs.
@@ -245,10 +365,16 @@ pub(super) async fn store_of(pairs: &Pairs) -> MemoryStore {
 
 /// The pairs without the owners of slots in which nothing lies: there are thousands of them.
 pub(super) fn without_idle_slots(pairs: &Pairs) -> Pairs {
-    let used: Vec<Slot> = [TASK, OTHER_PROJECT, ORG].map(|path| Slot::of(&scope(path))).to_vec();
+    let used: Vec<Slot> = [TASK, OTHER_PROJECT, ORG]
+        .map(|path| Slot::of(&scope(path)))
+        .to_vec();
     let keeps = |key: &[u8]| {
-        Family::of(key) != Some(Family::Owner) || used.contains(&keys::owner::parse(key).unwrap().slot)
+        Family::of(key) != Some(Family::Owner)
+            || used.contains(&keys::owner::parse(key).unwrap().slot)
     };
-    pairs.iter().filter(|(key, _)| keeps(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
+    pairs
+        .iter()
+        .filter(|(key, _)| keeps(key))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
 }
-

@@ -11,7 +11,9 @@ use sillok_core::staging::{LogLevel, NewRecord, RecordKind};
 use sillok_core::task::TaskStatus;
 use sillok_core::verification::{NewVerification, Outcome, VerificationSource};
 
-use super::harness::{PROJECT, TASK, append, first_seq, node, node_with_task, scope, store, submission};
+use super::harness::{
+    PROJECT, TASK, append, first_seq, node, node_with_task, scope, store, submission,
+};
 use crate::audit;
 use crate::jobs::PromotionState;
 
@@ -35,7 +37,13 @@ async fn many_writers_of_one_scope_get_positions_of_their_own() {
     let writers = (1..=200).map(|number| {
         let node = node.clone();
         tokio::spawn(async move {
-            node.submit(submission(number, PrincipalKind::Agent, TASK, append(&format!("line {number}")))).await
+            node.submit(submission(
+                number,
+                PrincipalKind::Agent,
+                TASK,
+                append(&format!("line {number}")),
+            ))
+            .await
         })
     });
     let mut positions = BTreeSet::new();
@@ -43,7 +51,10 @@ async fn many_writers_of_one_scope_get_positions_of_their_own() {
         positions.insert(first_seq(&writer.await.unwrap()));
     }
     assert_eq!(positions, (2..=201).collect(), "no gap, no position twice");
-    assert!(node.metrics().batches < 100, "commands that wait together are committed together");
+    assert!(
+        node.metrics().batches < 100,
+        "commands that wait together are committed together"
+    );
     let report = audit::verify(&store, &|_| {}).await.unwrap();
     assert!(report.first.is_none(), "{report:?}");
 }
@@ -52,12 +63,21 @@ async fn many_writers_of_one_scope_get_positions_of_their_own() {
 async fn a_retry_gets_the_first_answer_and_writes_nothing() {
     let store = store();
     let node = node_with_task(&store).await;
-    let first = node.submit(submission(1, PrincipalKind::Agent, TASK, append("once"))).await;
-    let again = node.submit(submission(1, PrincipalKind::Agent, TASK, append("once"))).await;
+    let first = node
+        .submit(submission(1, PrincipalKind::Agent, TASK, append("once")))
+        .await;
+    let again = node
+        .submit(submission(1, PrincipalKind::Agent, TASK, append("once")))
+        .await;
     assert_eq!(first, again);
-    let other = node.submit(submission(1, PrincipalKind::Agent, TASK, append("another"))).await.unwrap_err();
+    let other = node
+        .submit(submission(1, PrincipalKind::Agent, TASK, append("another")))
+        .await
+        .unwrap_err();
     assert_eq!(other.code, ErrorCode::CommandReused);
-    let next = node.submit(submission(2, PrincipalKind::Agent, TASK, append("next"))).await;
+    let next = node
+        .submit(submission(2, PrincipalKind::Agent, TASK, append("next")))
+        .await;
     assert_eq!(first_seq(&next), first_seq(&first) + 1);
 }
 
@@ -65,14 +85,29 @@ async fn a_retry_gets_the_first_answer_and_writes_nothing() {
 async fn what_was_acknowledged_is_there_for_the_next_node() {
     let store = store();
     let first = node_with_task(&store).await;
-    let answer = first.submit(submission(1, PrincipalKind::Agent, TASK, append("kept"))).await;
+    let answer = first
+        .submit(submission(1, PrincipalKind::Agent, TASK, append("kept")))
+        .await;
     let late = submission(2, PrincipalKind::Agent, TASK, append("late"));
     let second = node(&store).await;
     let error = first.submit(late.clone()).await.unwrap_err();
-    assert_eq!(error.code, ErrorCode::Fenced, "the slots belong to the next node now");
-    let id = RecordId { scope: scope(TASK), seq: Seq::new(first_seq(&answer)) };
-    assert_eq!(second.reader().record(&id).await.unwrap().unwrap().content, "kept");
-    assert_eq!(first_seq(&second.submit(late).await), first_seq(&answer) + 1);
+    assert_eq!(
+        error.code,
+        ErrorCode::Fenced,
+        "the slots belong to the next node now"
+    );
+    let id = RecordId {
+        scope: scope(TASK),
+        seq: Seq::new(first_seq(&answer)),
+    };
+    assert_eq!(
+        second.reader().record(&id).await.unwrap().unwrap().content,
+        "kept"
+    );
+    assert_eq!(
+        first_seq(&second.submit(late).await),
+        first_seq(&answer) + 1
+    );
 }
 
 #[tokio::test]
@@ -82,15 +117,25 @@ async fn a_large_record_comes_back_whole() {
     let text = "한글 line\n".repeat(200_000);
     let large = Command::Append {
         records: vec![NewRecord {
-            kind: RecordKind::Log { level: LogLevel::Info },
+            kind: RecordKind::Log {
+                level: LogLevel::Info,
+            },
             content: text.clone(),
             metadata: Default::default(),
             time: None,
         }],
     };
-    let answer = node.submit(submission(1, PrincipalKind::Agent, TASK, large)).await;
-    let id = RecordId { scope: scope(TASK), seq: Seq::new(first_seq(&answer)) };
-    assert!(node.reader().record(&id).await.unwrap().unwrap().content == text, "all of it, in order");
+    let answer = node
+        .submit(submission(1, PrincipalKind::Agent, TASK, large))
+        .await;
+    let id = RecordId {
+        scope: scope(TASK),
+        seq: Seq::new(first_seq(&answer)),
+    };
+    assert!(
+        node.reader().record(&id).await.unwrap().unwrap().content == text,
+        "all of it, in order"
+    );
     let report = audit::verify(&store, &|_| {}).await.unwrap();
     assert!(report.first.is_none(), "{report:?}");
 }
@@ -100,29 +145,68 @@ async fn a_denial_names_its_rule_and_is_noted_once_in_a_while() {
     let store = store();
     let node = node_with_task(&store).await;
     for number in 1..=5 {
-        let error = node.submit(submission(number, PrincipalKind::Agent, TASK, passed("r"))).await.unwrap_err();
+        let error = node
+            .submit(submission(number, PrincipalKind::Agent, TASK, passed("r")))
+            .await
+            .unwrap_err();
         assert_eq!(error.rule(), Some("control/record_verification"));
     }
-    let events = node.reader().events(&scope(TASK), Seq::ZERO, 100).await.unwrap();
-    assert_eq!(events.items.len(), 2, "the opening and one denial of five within a second");
+    let events = node
+        .reader()
+        .events(&scope(TASK), Seq::ZERO, 100)
+        .await
+        .unwrap();
+    assert_eq!(
+        events.items.len(),
+        2,
+        "the opening and one denial of five within a second"
+    );
 }
 
 #[tokio::test]
 async fn a_passed_verification_is_promoted_once_and_can_be_recalled() {
     let store = store();
     let node = node_with_task(&store).await;
-    for (number, text) in [(1, "AssertionError: parse() lost the last line"), (2, "root cause: the loop stops one line early")] {
-        node.submit(submission(number, PrincipalKind::Agent, TASK, append(text))).await.unwrap();
+    for (number, text) in [
+        (1, "AssertionError: parse() lost the last line"),
+        (2, "root cause: the loop stops one line early"),
+    ] {
+        node.submit(submission(number, PrincipalKind::Agent, TASK, append(text)))
+            .await
+            .unwrap();
     }
-    let answer = node.submit(submission(3, PrincipalKind::Orchestrator, TASK, passed("run-1"))).await.unwrap();
-    let AnswerBody::Verification { id, from, through, .. } = answer.result else { panic!("{answer:?}") };
+    let answer = node
+        .submit(submission(
+            3,
+            PrincipalKind::Orchestrator,
+            TASK,
+            passed("run-1"),
+        ))
+        .await
+        .unwrap();
+    let AnswerBody::Verification {
+        id, from, through, ..
+    } = answer.result
+    else {
+        panic!("{answer:?}")
+    };
     assert_eq!((from, through), (Seq::ZERO, Seq::new(3)));
     let state = node.promotion(&scope(TASK), id, 1_000_000).await.unwrap();
-    let PromotionState::Done(report) = state else { panic!("{state:?}") };
+    let PromotionState::Done(report) = state else {
+        panic!("{state:?}")
+    };
     assert!(report.created() >= 1);
     let again = node.promotion(&scope(TASK), id, 0).await.unwrap();
     assert_eq!(again, PromotionState::Done(report.clone()));
-    assert_eq!(node.reader().task(&scope(TASK)).await.unwrap().unwrap().status, TaskStatus::Done);
+    assert_eq!(
+        node.reader()
+            .task(&scope(TASK))
+            .await
+            .unwrap()
+            .unwrap()
+            .status,
+        TaskStatus::Done
+    );
     let episode = node.reader().entry(report.episode).await.unwrap().unwrap();
     assert_eq!(episode.head.scope, scope(PROJECT));
     assert!(episode.head.trust.confidence >= 0.6);

@@ -25,7 +25,10 @@ pub(super) fn put(
     let mut draft = Draft::new(context);
     let id = derived_id(context, 0);
     let written = write(&mut draft, 0, id, entry, &backing, None);
-    let head = draft.state.head(written.entry).expect("the entry was written or was there");
+    let head = draft
+        .state
+        .head(written.entry)
+        .expect("the entry was written or was there");
     let result = AnswerBody::Entry {
         id: written.entry,
         version: head.version,
@@ -39,26 +42,52 @@ pub(super) fn amend(context: &Context<'_>, amend: &AmendEntry) -> Result<Decisio
     let principal = &context.submission.principal;
     let head = live_head(context, amend.entry, amend.expected_version)?;
     check_citations(principal, &amend.citations, context.facts)?;
-    check_text(&amend.content, &amend.detail, amend.claim.as_ref(), amend.embedding.as_ref())?;
+    check_text(
+        &amend.content,
+        &amend.detail,
+        amend.claim.as_ref(),
+        amend.embedding.as_ref(),
+    )?;
     let backing = backing(context, amend.verification.as_ref())?;
     let citations = backing.cite(&citation::join(&amend.citations, &head.citations));
     let trust = match &backing {
         // A draft that is rewritten stays a draft; what was verified was another text.
-        Backing::None => Backing::None.first_trust(head.table.kind(), context.now, &context.config.trust),
-        Backing::Validated { .. } => backing.first_trust(head.table.kind(), context.now, &context.config.trust),
+        Backing::None => {
+            Backing::None.first_trust(head.table.kind(), context.now, &context.config.trust)
+        }
+        Backing::Validated { .. } => {
+            backing.first_trust(head.table.kind(), context.now, &context.config.trust)
+        }
     };
     let backed = backing != Backing::None;
-    let status = status_of(Status::Hypothesis, &citations, backed, head.reuse_count, &context.config.trust);
+    let status = status_of(
+        Status::Hypothesis,
+        &citations,
+        backed,
+        head.reuse_count,
+        &context.config.trust,
+    );
     let version = head.version + 1;
     let body = Body::EntryAmended(Box::new(EntryAmended {
         id: head.id,
         version,
-        text: text(&amend.content, &amend.detail, &amend.metadata, amend.claim.as_ref(), amend.embedding.as_ref())?,
+        text: text(
+            &amend.content,
+            &amend.detail,
+            &amend.metadata,
+            amend.claim.as_ref(),
+            amend.embedding.as_ref(),
+        )?,
         citations,
         status,
         trust,
     }));
-    let result = AnswerBody::Entry { id: head.id, version, status, disposition: Disposition::Created };
+    let result = AnswerBody::Entry {
+        id: head.id,
+        version,
+        status,
+        disposition: Disposition::Created,
+    };
     Ok(Decision::of(vec![body], result))
 }
 
@@ -69,37 +98,88 @@ pub(super) fn admit(
     verification: Option<&VerificationRef>,
 ) -> Result<Backing, Error> {
     let principal = &context.submission.principal;
-    check_text(&entry.content, &entry.detail, entry.claim.as_ref(), entry.embedding.as_ref())?;
+    check_text(
+        &entry.content,
+        &entry.detail,
+        entry.claim.as_ref(),
+        entry.embedding.as_ref(),
+    )?;
     check_citations(principal, &entry.citations, context.facts)?;
-    check_required(principal, entry.table.kind(), context.scope().level(), &entry.citations)?;
+    check_required(
+        principal,
+        entry.table.kind(),
+        context.scope().level(),
+        &entry.citations,
+    )?;
     backing(context, verification)
 }
 
-pub(super) fn backing(context: &Context<'_>, verification: Option<&VerificationRef>) -> Result<Backing, Error> {
+pub(super) fn backing(
+    context: &Context<'_>,
+    verification: Option<&VerificationRef>,
+) -> Result<Backing, Error> {
     let run = context.submission.id.to_string();
-    Backing::of_write(&context.submission.principal, context.scope(), verification, context.facts, &run)
+    Backing::of_write(
+        &context.submission.principal,
+        context.scope(),
+        verification,
+        context.facts,
+        &run,
+    )
 }
 
 /// An entry that may be changed, in the version that the caller has seen.
-pub(super) fn live_head<'a>(context: &Context<'a>, id: EntryId, expected_version: u64) -> Result<&'a Head, Error> {
+pub(super) fn live_head<'a>(
+    context: &Context<'a>,
+    id: EntryId,
+    expected_version: u64,
+) -> Result<&'a Head, Error> {
     let head = context.state.head(id).ok_or_else(|| {
-        Error::new(ErrorCode::NotFound, format!("{} has no entry {id}", context.scope()))
+        Error::new(
+            ErrorCode::NotFound,
+            format!("{} has no entry {id}", context.scope()),
+        )
     })?;
     if !head.status.is_live() {
-        let heads_line = context.state.head(head.line).map_or(head.id, |first| first.line_head);
+        let heads_line = context
+            .state
+            .head(head.line)
+            .map_or(head.id, |first| first.line_head);
         let current = context.state.head(heads_line).map(|head| head.version);
         let why = format!("entry {id} is {}; {heads_line} heads its line", head.status);
-        return Err(Error::conflict(why, Current { version: current, entry: Some(heads_line), seq: None }));
+        return Err(Error::conflict(
+            why,
+            Current {
+                version: current,
+                entry: Some(heads_line),
+                seq: None,
+            },
+        ));
     }
     if head.version != expected_version {
-        let why = format!("entry {id} is at version {}, not {expected_version}", head.version);
-        return Err(Error::conflict(why, Current { version: Some(head.version), entry: Some(id), seq: None }));
+        let why = format!(
+            "entry {id} is at version {}, not {expected_version}",
+            head.version
+        );
+        return Err(Error::conflict(
+            why,
+            Current {
+                version: Some(head.version),
+                entry: Some(id),
+                seq: None,
+            },
+        ));
     }
     Ok(head)
 }
 
 pub(super) fn derived_id(context: &Context<'_>, ordinal: u32) -> EntryId {
-    EntryId::derived(context.scope(), &context.submission.principal.actor.to_string(), context.submission.id, ordinal)
+    EntryId::derived(
+        context.scope(),
+        &context.submission.principal.actor.to_string(),
+        context.submission.id,
+        ordinal,
+    )
 }
 
 /// What became of an entry that was handed over.
@@ -128,7 +208,11 @@ pub(super) fn write(
             link(draft, id, LinkKind::Causal, *to, f64::from(*cosine));
         }
         let linked = linked.into_iter().map(|(to, _)| to).collect();
-        return Written { entry: id, disposition: Disposition::Created, linked };
+        return Written {
+            entry: id,
+            disposition: Disposition::Created,
+            linked,
+        };
     }
     let disposition = match dedup::verdict(entry, &neighbours, thresholds) {
         Verdict::Merge { into, sameness } => {
@@ -137,7 +221,11 @@ pub(super) fn write(
                 Sameness::Cosine(cosine) => f64::from(cosine),
             };
             merge(draft, into, entry, backing, promotion, cosine);
-            return Written { entry: into, disposition: Disposition::Merged { cosine }, linked: Vec::new() };
+            return Written {
+                entry: into,
+                disposition: Disposition::Merged { cosine },
+                linked: Vec::new(),
+            };
         }
         verdict => {
             create(draft, id, entry, backing, promotion);
@@ -154,11 +242,18 @@ pub(super) fn write(
             }
         }
     };
-    Written { entry: id, disposition, linked: Vec::new() }
+    Written {
+        entry: id,
+        disposition,
+        linked: Vec::new(),
+    }
 }
 
 /// The thresholds where no space is known: only the same text is the same.
-const EXACT_ONLY: SpaceThresholds = SpaceThresholds { merge: f32::INFINITY, similar: f32::INFINITY };
+const EXACT_ONLY: SpaceThresholds = SpaceThresholds {
+    merge: f32::INFINITY,
+    similar: f32::INFINITY,
+};
 
 /// Live entries that may be the same as `entry`: what the index and the table of texts name, and
 /// what was written since the index was last told.
@@ -167,14 +262,33 @@ fn neighbours(draft: &Draft<'_>, number: usize, entry: &NewEntry) -> Vec<Neighbo
     let mut found: Vec<Neighbour> = Vec::new();
     for fresh in draft.state.fresh() {
         let cosine = cosine(entry.embedding.as_ref(), fresh.embedding.as_ref());
-        found.extend(neighbour(draft, fresh.id, &fresh.content, fresh.claim.as_ref(), cosine));
+        found.extend(neighbour(
+            draft,
+            fresh.id,
+            &fresh.content,
+            fresh.claim.as_ref(),
+            cosine,
+        ));
     }
-    let indexed = facts.neighbours.get(&number).into_iter().flatten().map(|n| (n.entry, Some(n.score)));
+    let indexed = facts
+        .neighbours
+        .get(&number)
+        .into_iter()
+        .flatten()
+        .map(|n| (n.entry, Some(n.score)));
     let same_text = draft.state.by_hash(&hash_key(entry)).map(|id| (id, None));
     for (id, cosine) in indexed.chain(same_text) {
-        let Some(Some(version)) = facts.versions.get(&id) else { continue };
+        let Some(Some(version)) = facts.versions.get(&id) else {
+            continue;
+        };
         if found.iter().all(|known| known.id != id) {
-            found.extend(neighbour(draft, id, &version.content, version.claim.as_ref(), cosine));
+            found.extend(neighbour(
+                draft,
+                id,
+                &version.content,
+                version.claim.as_ref(),
+                cosine,
+            ));
         }
     }
     found
@@ -215,8 +329,14 @@ pub(super) fn create(
     // What failed stays a hypothesis, whoever says so.
     let backed = *backing != Backing::None && !entry.failure;
     let backing = if backed { backing } else { &Backing::None };
-    let text = text(&entry.content, &entry.detail, &entry.metadata, entry.claim.as_ref(), entry.embedding.as_ref())
-        .expect("the caller checked the text, and masking does not break it");
+    let text = text(
+        &entry.content,
+        &entry.detail,
+        &entry.metadata,
+        entry.claim.as_ref(),
+        entry.embedding.as_ref(),
+    )
+    .expect("the caller checked the text, and masking does not break it");
     let created = EntryCreated {
         id,
         table: entry.table,
@@ -241,7 +361,10 @@ fn merge(
 ) {
     let config = &draft.context.config.trust;
     let now = draft.context.now;
-    let head = draft.state.head(into).expect("a verdict names a live entry that the state knows");
+    let head = draft
+        .state
+        .head(into)
+        .expect("a verdict names a live entry that the state knows");
     // Saying the same thing twice in one promotion is no second success.
     let repeats = promotion.is_none() || head.promotion != promotion;
     let backed = *backing != Backing::None && repeats && !entry.failure;
@@ -261,7 +384,10 @@ fn merge(
 }
 
 fn link(draft: &mut Draft<'_>, entry: EntryId, kind: LinkKind, to: EntryId, weight: f64) {
-    draft.push(Body::Linked { entry, link: Link { kind, to, weight } });
+    draft.push(Body::Linked {
+        entry,
+        link: Link { kind, to, weight },
+    });
 }
 
 fn check_text(
@@ -271,11 +397,18 @@ fn check_text(
     embedding: Option<&Embedding>,
 ) -> Result<(), Error> {
     if content.trim().is_empty() {
-        return Err(Error::new(ErrorCode::InvalidArgument, "an entry has content"));
+        return Err(Error::new(
+            ErrorCode::InvalidArgument,
+            "an entry has content",
+        ));
     }
     let bytes = content.len() + detail_bytes(detail);
     if bytes > ENTRY_BYTES_MAX {
-        return Err(Error::too_large("entry bytes", ENTRY_BYTES_MAX as u64, bytes as u64));
+        return Err(Error::too_large(
+            "entry bytes",
+            ENTRY_BYTES_MAX as u64,
+            bytes as u64,
+        ));
     }
     if let Some(claim) = claim {
         check_short("claim key", &claim.key)?;
@@ -284,10 +417,17 @@ fn check_text(
     if let Some(embedding) = embedding {
         let dimensions = embedding.values.len();
         if dimensions > EMBEDDING_DIMENSIONS_MAX {
-            return Err(Error::too_large("embedding dimensions", EMBEDDING_DIMENSIONS_MAX as u64, dimensions as u64));
+            return Err(Error::too_large(
+                "embedding dimensions",
+                EMBEDDING_DIMENSIONS_MAX as u64,
+                dimensions as u64,
+            ));
         }
         if !embedding.values.iter().all(|value| value.is_finite()) {
-            return Err(Error::new(ErrorCode::InvalidArgument, "an embedding's coordinates are finite"));
+            return Err(Error::new(
+                ErrorCode::InvalidArgument,
+                "an embedding's coordinates are finite",
+            ));
         }
     }
     Ok(())
@@ -298,7 +438,11 @@ fn detail_bytes(detail: &Detail) -> usize {
         Detail::Plain => 0,
         Detail::Episode(episode) => {
             let decisions: usize = episode.key_decisions.iter().map(String::len).sum();
-            episode.task.len() + episode.critique.len() + episode.input.len() + episode.output.len() + decisions
+            episode.task.len()
+                + episode.critique.len()
+                + episode.input.len()
+                + episode.output.len()
+                + decisions
         }
         Detail::Skill(skill) => skill.name.len() + skill.description.len() + skill.code.len(),
     }
@@ -332,11 +476,21 @@ fn masked_detail(detail: &Detail) -> Detail {
     match &mut detail {
         Detail::Plain => {}
         Detail::Episode(episode) => {
-            let texts = [&mut episode.task, &mut episode.critique, &mut episode.input, &mut episode.output];
-            texts.into_iter().chain(&mut episode.key_decisions).for_each(clean);
+            let texts = [
+                &mut episode.task,
+                &mut episode.critique,
+                &mut episode.input,
+                &mut episode.output,
+            ];
+            texts
+                .into_iter()
+                .chain(&mut episode.key_decisions)
+                .for_each(clean);
         }
         Detail::Skill(skill) => {
-            [&mut skill.name, &mut skill.description, &mut skill.code].into_iter().for_each(clean);
+            [&mut skill.name, &mut skill.description, &mut skill.code]
+                .into_iter()
+                .for_each(clean);
         }
     }
     detail
@@ -345,5 +499,8 @@ fn masked_detail(detail: &Detail) -> Detail {
 /// The citations that a kind of entry needs above worktree are checked where a principal writes
 /// itself; what a promotion publishes always carries its verification.
 pub(super) fn assert_cited(kind: Kind, citations: &[Citation]) {
-    assert!(!kind.needs_citation() || !citations.is_empty(), "a promotion's products cite their verification");
+    assert!(
+        !kind.needs_citation() || !citations.is_empty(),
+        "a promotion's products cite their verification"
+    );
 }

@@ -15,8 +15,17 @@ use crate::task::TaskAction;
 pub(super) fn append(context: &Context<'_>, records: &[NewRecord]) -> Result<Decision, Error> {
     if context.scope().level() == Level::Task {
         task::task(context, TaskAction::Append)?;
-    } else if let Some(kind) = records.iter().map(|r| &r.kind).find(|kind| !may_stand_outside_a_task(kind)) {
-        let why = format!("{} belongs to a task; {} is a {}", name(kind), context.scope(), context.scope().level());
+    } else if let Some(kind) = records
+        .iter()
+        .map(|r| &r.kind)
+        .find(|kind| !may_stand_outside_a_task(kind))
+    {
+        let why = format!(
+            "{} belongs to a task; {} is a {}",
+            name(kind),
+            context.scope(),
+            context.scope().level()
+        );
         return Err(Error::new(ErrorCode::InvalidScope, why));
     }
     staging::check_append(records)?;
@@ -47,10 +56,17 @@ const fn name(kind: &RecordKind) -> &'static str {
     }
 }
 
-fn stage(context: &Context<'_>, record: &NewRecord, chunks: &mut Vec<Chunk>) -> Result<Record, Error> {
+fn stage(
+    context: &Context<'_>,
+    record: &NewRecord,
+    chunks: &mut Vec<Chunk>,
+) -> Result<Record, Error> {
     let time = record.time.unwrap_or(context.now);
     if time.since_ms(context.now) > CLOCK_AHEAD_MS_MAX {
-        return Err(Error::new(ErrorCode::InvalidArgument, "a record's time does not lie far ahead"));
+        return Err(Error::new(
+            ErrorCode::InvalidArgument,
+            "a record's time does not lie far ahead",
+        ));
     }
     let content = mask(&record.content);
     let metadata = mask(record.metadata.as_str());
@@ -64,16 +80,28 @@ fn stage(context: &Context<'_>, record: &NewRecord, chunks: &mut Vec<Chunk>) -> 
     } else {
         Content::Inline(content.text.into_owned())
     };
-    Ok(Record { kind: record.kind.clone(), content, metadata, time, masked })
+    Ok(Record {
+        kind: record.kind.clone(),
+        content,
+        metadata,
+        time,
+        masked,
+    })
 }
 
 fn chunked(context: &Context<'_>, text: &str, chunks: &mut Vec<Chunk>) -> Content {
     let first = u32::try_from(chunks.len()).expect("an append's bytes are bounded");
     for (number, bytes) in (first..).zip(staging::chunks(text)) {
-        chunks.push(Chunk { number, bytes: bytes.to_vec() });
+        chunks.push(Chunk {
+            number,
+            bytes: bytes.to_vec(),
+        });
     }
     Content::Chunked {
-        command: CommandId::of_chunks(&context.submission.principal.actor.to_string(), context.submission.id),
+        command: CommandId::of_chunks(
+            &context.submission.principal.actor.to_string(),
+            context.submission.id,
+        ),
         first,
         count: u32::try_from(chunks.len()).expect("an append's bytes are bounded") - first,
         bytes: text.len() as u64,

@@ -13,7 +13,10 @@ pub(super) fn supersede(context: &Context<'_>, supersede: &Supersede) -> Result<
     if let Some(commit) = &supersede.commit {
         check_short("commit", commit)?;
         if !crate::citation::is_commit_hash(commit) {
-            return Err(Error::new(ErrorCode::InvalidArgument, "a commit is named by 7 to 64 hexadecimal digits"));
+            return Err(Error::new(
+                ErrorCode::InvalidArgument,
+                "a commit is named by 7 to 64 hexadecimal digits",
+            ));
         }
     }
     let old = entry::live_head(context, supersede.old, supersede.expected_version)?;
@@ -26,7 +29,10 @@ pub(super) fn supersede(context: &Context<'_>, supersede: &Supersede) -> Result<
         Replacement::New(new) => {
             let backing = entry::admit(context, new, supersede.verification.as_ref())?;
             if new.table != old.table {
-                let why = format!("an entry of {} is replaced by one of the same table", old.table);
+                let why = format!(
+                    "an entry of {} is replaced by one of the same table",
+                    old.table
+                );
                 return Err(Error::new(ErrorCode::InvalidSupersession, why));
             }
             let id = entry::derived_id(context, 0);
@@ -41,15 +47,29 @@ pub(super) fn supersede(context: &Context<'_>, supersede: &Supersede) -> Result<
         reason: mask(&supersede.reason).text.into_owned(),
         commit: supersede.commit.clone(),
     });
-    let version = draft.state.head(new).expect("it replaces an entry of this state").version;
-    Ok(Decision::of(draft.bodies, AnswerBody::Superseded { new, version, old: old.id }))
+    let version = draft
+        .state
+        .head(new)
+        .expect("it replaces an entry of this state")
+        .version;
+    Ok(Decision::of(
+        draft.bodies,
+        AnswerBody::Superseded {
+            new,
+            version,
+            old: old.id,
+        },
+    ))
 }
 
 /// An entry that exists may replace another when it is live, of the same table, and stands alone:
 /// then no line can fork, join another or close to a cycle.
 fn existing(context: &Context<'_>, old: &Head, id: EntryId) -> Result<EntryId, Error> {
     let new = context.state.head(id).ok_or_else(|| {
-        Error::new(ErrorCode::NotFound, format!("{} has no entry {id}", context.scope()))
+        Error::new(
+            ErrorCode::NotFound,
+            format!("{} has no entry {id}", context.scope()),
+        )
     })?;
     let refusal = if new.id == old.id {
         Some("an entry does not replace itself")

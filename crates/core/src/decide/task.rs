@@ -15,14 +15,25 @@ use crate::secret::mask;
 use crate::task::{Closing, Task, TaskAction, TaskStatus};
 use crate::verification::{NewVerification, Outcome, Verification};
 
-pub(super) fn open(context: &Context<'_>, title: &str, description: &str) -> Result<Decision, Error> {
+pub(super) fn open(
+    context: &Context<'_>,
+    title: &str,
+    description: &str,
+) -> Result<Decision, Error> {
     check_level(context.scope(), Level::Task, "opening")?;
     check_stated("title", title)?;
     if description.len() > ERROR_TEXT_BYTES_MAX {
-        return Err(Error::too_large("description bytes", ERROR_TEXT_BYTES_MAX as u64, description.len() as u64));
+        return Err(Error::too_large(
+            "description bytes",
+            ERROR_TEXT_BYTES_MAX as u64,
+            description.len() as u64,
+        ));
     }
     if let Some(task) = context.state.task() {
-        let current = crate::error::Current { seq: Some(context.state.row().tip.seq), ..Default::default() };
+        let current = crate::error::Current {
+            seq: Some(context.state.row().tip.seq),
+            ..Default::default()
+        };
         let why = format!("the task was opened before; it is {}", task.status.as_str());
         return Err(Error::conflict(why, current));
     }
@@ -36,44 +47,75 @@ pub(super) fn open(context: &Context<'_>, title: &str, description: &str) -> Res
 pub(super) fn mark_stuck(context: &Context<'_>, reason: &str) -> Result<Decision, Error> {
     task(context, TaskAction::MarkStuck)?;
     check_stated("reason", reason)?;
-    let body = Body::StuckMarked { reason: mask(reason).text.into_owned() };
-    Ok(Decision::of(vec![body], AnswerBody::Task(TaskStatus::Stuck)))
+    let body = Body::StuckMarked {
+        reason: mask(reason).text.into_owned(),
+    };
+    Ok(Decision::of(
+        vec![body],
+        AnswerBody::Task(TaskStatus::Stuck),
+    ))
 }
 
 pub(super) fn clear_stuck(context: &Context<'_>) -> Result<Decision, Error> {
     task(context, TaskAction::ClearStuck)?;
-    Ok(Decision::of(vec![Body::StuckCleared], AnswerBody::Task(TaskStatus::Open)))
+    Ok(Decision::of(
+        vec![Body::StuckCleared],
+        AnswerBody::Task(TaskStatus::Open),
+    ))
 }
 
-pub(super) fn close(context: &Context<'_>, closing: Closing, reason: &str) -> Result<Decision, Error> {
+pub(super) fn close(
+    context: &Context<'_>,
+    closing: Closing,
+    reason: &str,
+) -> Result<Decision, Error> {
     task(context, TaskAction::Close)?;
     check_short("reason", reason)?;
     let status = match closing {
         Closing::Done => TaskStatus::Done,
         Closing::Failed => TaskStatus::Failed,
     };
-    let body = Body::TaskClosed { closing, reason: mask(reason).text.into_owned() };
+    let body = Body::TaskClosed {
+        closing,
+        reason: mask(reason).text.into_owned(),
+    };
     Ok(Decision::of(vec![body], AnswerBody::Task(status)))
 }
 
 pub(super) fn archive(context: &Context<'_>) -> Result<Decision, Error> {
     task(context, TaskAction::Archive)?;
-    Ok(Decision::of(vec![Body::TaskArchived], AnswerBody::Task(TaskStatus::Archived)))
+    Ok(Decision::of(
+        vec![Body::TaskArchived],
+        AnswerBody::Task(TaskStatus::Archived),
+    ))
 }
 
-pub(super) fn record_verification(context: &Context<'_>, said: &NewVerification) -> Result<Decision, Error> {
+pub(super) fn record_verification(
+    context: &Context<'_>,
+    said: &NewVerification,
+) -> Result<Decision, Error> {
     let task = task(context, TaskAction::Verify)?;
     said.check_form()?;
     let principal = &context.submission.principal;
     check_citations(principal, &said.citations, context.facts)?;
     let target = target(context, said.target.as_ref())?;
     let through = context.state.row().tip.seq;
-    let id = VerificationId::derived(context.scope(), &principal.actor.to_string(), context.submission.id);
+    let id = VerificationId::derived(
+        context.scope(),
+        &principal.actor.to_string(),
+        context.submission.id,
+    );
     let verification = Verification {
         id,
         said: NewVerification {
-            error: said.error.as_deref().map(|text| mask(text).text.into_owned()),
-            approach: said.approach.as_deref().map(|text| mask(text).text.into_owned()),
+            error: said
+                .error
+                .as_deref()
+                .map(|text| mask(text).text.into_owned()),
+            approach: said
+                .approach
+                .as_deref()
+                .map(|text| mask(text).text.into_owned()),
             ..said.clone()
         },
         recorder: principal.actor.clone(),
@@ -82,14 +124,25 @@ pub(super) fn record_verification(context: &Context<'_>, said: &NewVerification)
         through,
         target: target.clone(),
     };
-    let result = AnswerBody::Verification { id, from: verification.from, through, target };
-    Ok(Decision::of(vec![Body::VerificationRecorded(Box::new(verification))], result))
+    let result = AnswerBody::Verification {
+        id,
+        from: verification.from,
+        through,
+        target,
+    };
+    Ok(Decision::of(
+        vec![Body::VerificationRecorded(Box::new(verification))],
+        result,
+    ))
 }
 
 /// Where the knowledge goes: the task's project unless told otherwise, always strictly upward, and
 /// only where whoever records the verification could authorise it.
 fn target(context: &Context<'_>, named: Option<&Scope>) -> Result<Scope, Error> {
-    let project = context.scope().at_level(Level::Project).expect("a task lies in a project");
+    let project = context
+        .scope()
+        .at_level(Level::Project)
+        .expect("a task lies in a project");
     let target = named.cloned().unwrap_or(project);
     if target.level() <= context.scope().level() || !target.contains(context.scope()) {
         let why = format!("{target} is no wider scope that holds {}", context.scope());
@@ -100,7 +153,10 @@ fn target(context: &Context<'_>, named: Option<&Scope>) -> Result<Scope, Error> 
     let can_authorise = [PrincipalKind::Human, PrincipalKind::System].contains(&principal.kind());
     if target.level() == Level::Org && !can_authorise {
         let rule = entry_rule(Level::Org).name;
-        return Err(Error::forbidden(rule, "only a person decides what an organisation takes"));
+        return Err(Error::forbidden(
+            rule,
+            "only a person decides what an organisation takes",
+        ));
     }
     Ok(target)
 }
@@ -111,22 +167,45 @@ pub(super) fn note_promoted(
     target: &Scope,
     report: &PublishReport,
 ) -> Result<Decision, Error> {
-    let named = VerificationRef { task: context.scope().clone(), id: verification };
-    let known = context.facts.verifications.get(&named).and_then(Option::as_ref);
-    let known = known.ok_or_else(|| Error::new(ErrorCode::NotFound, format!("no verification {verification}")))?;
-    let task = context.state.task().ok_or_else(|| unknown(context.scope()))?;
+    let named = VerificationRef {
+        task: context.scope().clone(),
+        id: verification,
+    };
+    let known = context
+        .facts
+        .verifications
+        .get(&named)
+        .and_then(Option::as_ref);
+    let known = known.ok_or_else(|| {
+        Error::new(
+            ErrorCode::NotFound,
+            format!("no verification {verification}"),
+        )
+    })?;
+    let task = context
+        .state
+        .task()
+        .ok_or_else(|| unknown(context.scope()))?;
     let status = match known.said.outcome {
         Outcome::Passed => task.status_after_promotion(),
         Outcome::Failed => task.status,
     };
-    let body = Body::Promoted { verification, target: target.clone(), status, report: Box::new(report.clone()) };
+    let body = Body::Promoted {
+        verification,
+        target: target.clone(),
+        status,
+        report: Box::new(report.clone()),
+    };
     Ok(Decision::of(vec![body], AnswerBody::Task(status)))
 }
 
 /// The task, if it exists and its status takes the action.
 pub(super) fn task<'a>(context: &Context<'a>, action: TaskAction) -> Result<&'a Task, Error> {
     check_level(context.scope(), Level::Task, "the command")?;
-    let task = context.state.task().ok_or_else(|| unknown(context.scope()))?;
+    let task = context
+        .state
+        .task()
+        .ok_or_else(|| unknown(context.scope()))?;
     task.check(action)?;
     Ok(task)
 }

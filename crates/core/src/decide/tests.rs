@@ -7,7 +7,9 @@ use proptest::prelude::*;
 use super::{decide, denial};
 use crate::chain::{Origin, seal};
 use crate::citation::{Citation, TestOutcome};
-use crate::command::{AmendEntry, AnswerBody, Command, Replacement, Submission, Supersede, VerificationRef};
+use crate::command::{
+    AmendEntry, AnswerBody, Command, Replacement, Submission, Supersede, VerificationRef,
+};
 use crate::config::RulesConfig;
 use crate::entry::{Binding, Claim, Detail, Metadata, Status, Table, Version};
 use crate::error::{Error, ErrorCode};
@@ -77,11 +79,20 @@ impl World {
     fn carry_out(&mut self, submission: &Submission) -> Result<AnswerBody, Error> {
         let facts = self.facts(submission);
         let before = self.state.row().tip;
-        let decision = decide(&self.state, submission, &facts, &RulesConfig::default(), self.now)?;
+        let decision = decide(
+            &self.state,
+            submission,
+            &facts,
+            &RulesConfig::default(),
+            self.now,
+        )?;
         for body in &decision.bodies {
             self.apply(submission, body);
         }
-        assert_eq!(self.state.row().tip.seq.get(), before.seq.get() + decision.bodies.len() as u64);
+        assert_eq!(
+            self.state.row().tip.seq.get(),
+            before.seq.get() + decision.bodies.len() as u64
+        );
         self.state.index_was_told();
         Ok(decision.result)
     }
@@ -89,9 +100,20 @@ impl World {
     fn apply(&mut self, submission: &Submission, body: &Body) {
         let actor = submission.principal.actor.clone();
         let mut tip = self.state.row().tip;
-        let origin = Origin { actor: actor.clone(), command: submission.id, epoch: Epoch(1) };
+        let origin = Origin {
+            actor: actor.clone(),
+            command: submission.id,
+            epoch: Epoch(1),
+        };
         drop(seal(&mut tip, body, &origin, self.now, [0; 16]));
-        for change in self.state.apply(body, &Stamped { seq: tip.seq, time: tip.time, actor }) {
+        for change in self.state.apply(
+            body,
+            &Stamped {
+                seq: tip.seq,
+                time: tip.time,
+                actor,
+            },
+        ) {
             if let Change::Version(version) = change {
                 self.versions.insert(version.entry, *version);
             }
@@ -107,9 +129,15 @@ impl World {
                     Need::Head(id) => self.state.learn_head(id, None),
                     Need::ByHash(key) => self.state.learn_hash(key, None),
                     Need::Token(hash) => self.state.learn_token(hash, None),
-                    Need::Version(id, _) => drop(facts.versions.insert(id, self.versions.get(&id).cloned())),
+                    Need::Version(id, _) => {
+                        drop(facts.versions.insert(id, self.versions.get(&id).cloned()))
+                    }
                     Need::Record(id) => {
-                        let found = self.records.get(&id).copied().unwrap_or(RecordFact::Missing);
+                        let found = self
+                            .records
+                            .get(&id)
+                            .copied()
+                            .unwrap_or(RecordFact::Missing);
                         facts.records.insert(id, found);
                     }
                     Need::Verification(named) => {
@@ -117,33 +145,68 @@ impl World {
                         facts.verifications.insert(named, found);
                     }
                     Need::Mark(source, id) => drop(facts.marks.insert((source, id), None)),
-                    Need::Neighbours(number, _) => drop(facts.neighbours.insert(number, Vec::new())),
+                    Need::Neighbours(number, _) => {
+                        drop(facts.neighbours.insert(number, Vec::new()))
+                    }
                 }
             }
         }
-        assert!(needs(&self.state, submission, &facts).is_empty(), "facts come to an end");
+        assert!(
+            needs(&self.state, submission, &facts).is_empty(),
+            "facts come to an end"
+        );
         facts
     }
 
-    fn put(&mut self, kind: PrincipalKind, entry: NewEntry) -> Result<(EntryId, Disposition), Error> {
-        match self.give(kind, Command::PutEntry { entry: Box::new(entry), verification: None })? {
-            AnswerBody::Entry { id, disposition, .. } => Ok((id, disposition)),
+    fn put(
+        &mut self,
+        kind: PrincipalKind,
+        entry: NewEntry,
+    ) -> Result<(EntryId, Disposition), Error> {
+        match self.give(
+            kind,
+            Command::PutEntry {
+                entry: Box::new(entry),
+                verification: None,
+            },
+        )? {
+            AnswerBody::Entry {
+                id, disposition, ..
+            } => Ok((id, disposition)),
             other => panic!("{other:?}"),
         }
     }
 }
 
 fn principal(kind: PrincipalKind) -> Principal {
-    Principal { actor: Actor { kind, id: PrincipalId::parse("p").unwrap() }, prefix: "org/a".parse().unwrap() }
+    Principal {
+        actor: Actor {
+            kind,
+            id: PrincipalId::parse("p").unwrap(),
+        },
+        prefix: "org/a".parse().unwrap(),
+    }
 }
 
 fn open(title: &str) -> Command {
-    Command::OpenTask { title: title.into(), description: String::new() }
+    Command::OpenTask {
+        title: title.into(),
+        description: String::new(),
+    }
 }
 
 fn append(text: &str, time: Option<Timestamp>) -> Command {
-    let kind = RecordKind::Log { level: LogLevel::Info };
-    Command::Append { records: vec![NewRecord { kind, content: text.into(), metadata: Metadata::default(), time }] }
+    let kind = RecordKind::Log {
+        level: LogLevel::Info,
+    };
+    Command::Append {
+        records: vec![NewRecord {
+            kind,
+            content: text.into(),
+            metadata: Metadata::default(),
+            time,
+        }],
+    }
 }
 
 fn entry(table: Table, content: &str) -> NewEntry {
@@ -200,11 +263,17 @@ fn amend(id: EntryId, expected_version: u64, content: &str) -> Command {
 
 #[test]
 fn a_log_belongs_to_an_opened_task() {
-    let error = World::new(TASK).give(PrincipalKind::Agent, append("x", None)).unwrap_err();
+    let error = World::new(TASK)
+        .give(PrincipalKind::Agent, append("x", None))
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::NotFound);
-    let error = World::new(PROJECT).give(PrincipalKind::Agent, append("x", None)).unwrap_err();
+    let error = World::new(PROJECT)
+        .give(PrincipalKind::Agent, append("x", None))
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::InvalidScope);
-    let error = World::task().give(PrincipalKind::Agent, open("again")).unwrap_err();
+    let error = World::task()
+        .give(PrincipalKind::Agent, open("again"))
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
 }
 
@@ -213,21 +282,36 @@ fn secrets_are_masked_before_they_are_staged() {
     let mut world = World::task();
     let text = format!("export GITHUB_TOKEN=ghp_{}", "a1B2".repeat(9));
     let submission = world.submission(PrincipalKind::Agent, append(&text, None));
-    let decision =
-        decide(&world.state, &submission, &Facts::default(), &RulesConfig::default(), world.now).unwrap();
+    let decision = decide(
+        &world.state,
+        &submission,
+        &Facts::default(),
+        &RulesConfig::default(),
+        world.now,
+    )
+    .unwrap();
     assert!(!format!("{decision:?}").contains("a1B2a1B2"));
-    assert!(matches!(decision.result, AnswerBody::Appended { masked: 1, .. }), "{:?}", decision.result);
+    assert!(
+        matches!(decision.result, AnswerBody::Appended { masked: 1, .. }),
+        "{:?}",
+        decision.result
+    );
 }
 
 #[test]
 fn times_far_ahead_are_refused() {
     let mut world = World::task();
     let ahead = world.now.plus_ms(CLOCK_AHEAD_MS_MAX + 1);
-    let error = world.give(PrincipalKind::Agent, append("x", Some(ahead))).unwrap_err();
+    let error = world
+        .give(PrincipalKind::Agent, append("x", Some(ahead)))
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::InvalidArgument);
     let mut submission = world.submission(PrincipalKind::Agent, append("x", None));
     submission.id = CommandId::from_parts(ahead, [1; 10]);
-    assert_eq!(world.carry_out(&submission).unwrap_err().code, ErrorCode::InvalidId);
+    assert_eq!(
+        world.carry_out(&submission).unwrap_err().code,
+        ErrorCode::InvalidId
+    );
 }
 
 #[test]
@@ -235,7 +319,9 @@ fn a_command_below_the_floor_is_never_executed() {
     let mut world = World::task();
     let old = world.submission(PrincipalKind::Agent, append("late", None));
     world.now = world.now.plus_ms(COMMAND_RETRY_MS_MAX + 1);
-    world.give(PrincipalKind::Agent, append("moves the floor", None)).unwrap();
+    world
+        .give(PrincipalKind::Agent, append("moves the floor", None))
+        .unwrap();
     assert_eq!(world.carry_out(&old).unwrap_err().code, ErrorCode::Expired);
 }
 
@@ -243,21 +329,44 @@ fn a_command_below_the_floor_is_never_executed() {
 fn a_clock_far_behind_the_scope_is_refused() {
     let mut world = World::task();
     world.now = Timestamp::from_ms(START.ms() - 10 * CLOCK_AHEAD_MS_MAX);
-    let error = world.give(PrincipalKind::Agent, append("x", None)).unwrap_err();
+    let error = world
+        .give(PrincipalKind::Agent, append("x", None))
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable);
 }
 
 #[test]
 fn promotion_goes_strictly_upward() {
-    let passed = |target| verification(Outcome::Passed, VerificationSource::TestsPassed, Some(target));
+    let passed = |target| {
+        verification(
+            Outcome::Passed,
+            VerificationSource::TestsPassed,
+            Some(target),
+        )
+    };
     for bad in [TASK, "org/a/project/other", "org/z"] {
-        let error = World::task().give(PrincipalKind::Orchestrator, passed(bad)).unwrap_err();
+        let error = World::task()
+            .give(PrincipalKind::Orchestrator, passed(bad))
+            .unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidPromotion, "{bad}");
     }
-    assert!(World::task().give(PrincipalKind::Orchestrator, passed("org/a/project/b/worktree/c")).is_ok());
-    let error = World::task().give(PrincipalKind::Orchestrator, passed("org/a")).unwrap_err();
+    assert!(
+        World::task()
+            .give(
+                PrincipalKind::Orchestrator,
+                passed("org/a/project/b/worktree/c")
+            )
+            .is_ok()
+    );
+    let error = World::task()
+        .give(PrincipalKind::Orchestrator, passed("org/a"))
+        .unwrap_err();
     assert_eq!(error.rule(), Some("entries/org"));
-    assert!(World::task().give(PrincipalKind::Human, passed("org/a")).is_ok());
+    assert!(
+        World::task()
+            .give(PrincipalKind::Human, passed("org/a"))
+            .is_ok()
+    );
 }
 
 #[test]
@@ -265,49 +374,109 @@ fn a_verification_speaks_for_what_came_after_the_last_passed_one() {
     let mut world = World::task();
     let pin = |world: &mut World, outcome, source| {
         world.give(PrincipalKind::Agent, append("x", None)).unwrap();
-        match world.give(PrincipalKind::Orchestrator, verification(outcome, source, None)).unwrap() {
+        match world
+            .give(
+                PrincipalKind::Orchestrator,
+                verification(outcome, source, None),
+            )
+            .unwrap()
+        {
             AnswerBody::Verification { from, through, .. } => (from.get(), through.get()),
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(pin(&mut world, Outcome::Failed, VerificationSource::TestsFailed), (0, 2));
-    assert_eq!(pin(&mut world, Outcome::Passed, VerificationSource::TestsPassed), (0, 4));
-    assert_eq!(pin(&mut world, Outcome::Passed, VerificationSource::TestsPassed), (4, 6));
+    assert_eq!(
+        pin(&mut world, Outcome::Failed, VerificationSource::TestsFailed),
+        (0, 2)
+    );
+    assert_eq!(
+        pin(&mut world, Outcome::Passed, VerificationSource::TestsPassed),
+        (0, 4)
+    );
+    assert_eq!(
+        pin(&mut world, Outcome::Passed, VerificationSource::TestsPassed),
+        (4, 6)
+    );
 }
 
 #[test]
 fn an_agent_cannot_verify_itself() {
     let mut world = World::task();
-    let claimed = Citation::Test { name: "t".into(), outcome: TestOutcome::Pass, run: "r".into() };
-    let draft = NewEntry { citations: vec![claimed], ..entry(Table::Observations, "it works") };
+    let claimed = Citation::Test {
+        name: "t".into(),
+        outcome: TestOutcome::Pass,
+        run: "r".into(),
+    };
+    let draft = NewEntry {
+        citations: vec![claimed],
+        ..entry(Table::Observations, "it works")
+    };
     let (id, _) = world.put(PrincipalKind::Agent, draft.clone()).unwrap();
     let (again, disposition) = world.put(PrincipalKind::Agent, draft).unwrap();
-    assert_eq!((again, disposition), (id, Disposition::Merged { cosine: 1.0 }));
+    assert_eq!(
+        (again, disposition),
+        (id, Disposition::Merged { cosine: 1.0 })
+    );
     let head = world.state.head(id).unwrap();
-    assert_eq!((head.status, head.trust.validation_count), (Status::Hypothesis, 0));
+    assert_eq!(
+        (head.status, head.trust.validation_count),
+        (Status::Hypothesis, 0)
+    );
     assert_eq!(head.trust.confidence, 0.3);
 }
 
 #[test]
 fn an_entry_that_rests_on_a_verification_is_verified() {
     let mut task = World::task();
-    task.give(PrincipalKind::Orchestrator, verification(Outcome::Passed, VerificationSource::TestsPassed, None)).unwrap();
-    let submission = task.submission(PrincipalKind::Orchestrator, verification(Outcome::Passed, VerificationSource::PrMerged, None));
+    task.give(
+        PrincipalKind::Orchestrator,
+        verification(Outcome::Passed, VerificationSource::TestsPassed, None),
+    )
+    .unwrap();
+    let submission = task.submission(
+        PrincipalKind::Orchestrator,
+        verification(Outcome::Passed, VerificationSource::PrMerged, None),
+    );
     let facts = task.facts(&submission);
-    let decision = decide(&task.state, &submission, &facts, &RulesConfig::default(), task.now).unwrap();
-    let Body::VerificationRecorded(recorded) = &decision.bodies[0] else { panic!("{decision:?}") };
-    let named = VerificationRef { task: task.state.scope().clone(), id: recorded.id };
+    let decision = decide(
+        &task.state,
+        &submission,
+        &facts,
+        &RulesConfig::default(),
+        task.now,
+    )
+    .unwrap();
+    let Body::VerificationRecorded(recorded) = &decision.bodies[0] else {
+        panic!("{decision:?}")
+    };
+    let named = VerificationRef {
+        task: task.state.scope().clone(),
+        id: recorded.id,
+    };
     let mut project = World::new(PROJECT);
     let write = |verification| Command::PutEntry {
         entry: Box::new(entry(Table::Observations, "the cache is cold at start")),
         verification,
     };
-    let error = project.give(PrincipalKind::Orchestrator, write(None)).unwrap_err();
+    let error = project
+        .give(PrincipalKind::Orchestrator, write(None))
+        .unwrap_err();
     assert_eq!(error.rule(), Some("entries/project"));
-    let error = project.give(PrincipalKind::Orchestrator, write(Some(named.clone()))).unwrap_err();
-    assert_eq!(error.code, ErrorCode::NotFound, "a verification that nobody recorded stands behind nothing");
-    project.verifications.insert(named.clone(), (**recorded).clone());
-    match project.give(PrincipalKind::Orchestrator, write(Some(named))).unwrap() {
+    let error = project
+        .give(PrincipalKind::Orchestrator, write(Some(named.clone())))
+        .unwrap_err();
+    assert_eq!(
+        error.code,
+        ErrorCode::NotFound,
+        "a verification that nobody recorded stands behind nothing"
+    );
+    project
+        .verifications
+        .insert(named.clone(), (**recorded).clone());
+    match project
+        .give(PrincipalKind::Orchestrator, write(Some(named)))
+        .unwrap()
+    {
         AnswerBody::Entry { status, .. } => assert_eq!(status, Status::Verified),
         other => panic!("{other:?}"),
     }
@@ -316,27 +485,45 @@ fn an_entry_that_rests_on_a_verification_is_verified() {
 #[test]
 fn a_citation_must_resolve() {
     let mut world = World::task();
-    let id = RecordId { scope: world.state.scope().clone(), seq: Seq::new(1) };
+    let id = RecordId {
+        scope: world.state.scope().clone(),
+        seq: Seq::new(1),
+    };
     let cited = |id: &RecordId| NewEntry {
-        citations: vec![Citation::Log { id: id.clone(), time: START }],
+        citations: vec![Citation::Log {
+            id: id.clone(),
+            time: START,
+        }],
         ..entry(Table::Observations, "seen")
     };
     let error = world.put(PrincipalKind::Agent, cited(&id)).unwrap_err();
     assert_eq!(error.code, ErrorCode::UnresolvableCitation);
     world.records.insert(id.clone(), RecordFact::Snapshot);
-    assert!(world.put(PrincipalKind::Agent, cited(&id)).is_err(), "a snapshot is no log record");
+    assert!(
+        world.put(PrincipalKind::Agent, cited(&id)).is_err(),
+        "a snapshot is no log record"
+    );
     world.records.insert(id.clone(), RecordFact::Log);
     assert!(world.put(PrincipalKind::Agent, cited(&id)).is_ok());
-    let foreign = RecordId { scope: Scope::parse("org/z/project/b/worktree/c/task/d").unwrap(), seq: Seq::new(1) };
+    let foreign = RecordId {
+        scope: Scope::parse("org/z/project/b/worktree/c/task/d").unwrap(),
+        seq: Seq::new(1),
+    };
     world.records.insert(foreign.clone(), RecordFact::Log);
-    assert!(world.put(PrincipalKind::Agent, cited(&foreign)).is_err(), "the token does not reach it");
+    assert!(
+        world.put(PrincipalKind::Agent, cited(&foreign)).is_err(),
+        "the token does not reach it"
+    );
 }
 
 #[test]
 fn contradictions_are_never_merged() {
     let mut world = World::task();
     let claim = |value: &str| NewEntry {
-        claim: Some(Claim { key: "http.framework".into(), value: value.into() }),
+        claim: Some(Claim {
+            key: "http.framework".into(),
+            value: value.into(),
+        }),
         ..entry(Table::Observations, "the project uses one http framework")
     };
     let (hono, _) = world.put(PrincipalKind::Agent, claim("hono")).unwrap();
@@ -348,18 +535,42 @@ fn contradictions_are_never_merged() {
 #[test]
 fn an_existing_entry_joins_no_second_line() {
     let mut world = World::task();
-    let ids: Vec<EntryId> =
-        ["a", "b", "c"].map(|text| world.put(PrincipalKind::Agent, entry(Table::Patterns, text)).unwrap().0).into();
+    let ids: Vec<EntryId> = ["a", "b", "c"]
+        .map(|text| {
+            world
+                .put(PrincipalKind::Agent, entry(Table::Patterns, text))
+                .unwrap()
+                .0
+        })
+        .into();
     let by = |old, new| supersede(old, 1, Replacement::Existing(new));
-    let error = world.give(PrincipalKind::Agent, by(ids[0], ids[0])).unwrap_err();
+    let error = world
+        .give(PrincipalKind::Agent, by(ids[0], ids[0]))
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::InvalidSupersession);
-    world.give(PrincipalKind::Agent, by(ids[0], ids[1])).unwrap();
-    let error = world.give(PrincipalKind::Agent, by(ids[2], ids[1])).unwrap_err();
-    assert_eq!(error.code, ErrorCode::InvalidSupersession, "it replaced another already");
-    let error = world.give(PrincipalKind::Agent, by(ids[1], ids[0])).unwrap_err();
+    world
+        .give(PrincipalKind::Agent, by(ids[0], ids[1]))
+        .unwrap();
+    let error = world
+        .give(PrincipalKind::Agent, by(ids[2], ids[1]))
+        .unwrap_err();
+    assert_eq!(
+        error.code,
+        ErrorCode::InvalidSupersession,
+        "it replaced another already"
+    );
+    let error = world
+        .give(PrincipalKind::Agent, by(ids[1], ids[0]))
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::InvalidSupersession, "no cycle");
-    let error = world.give(PrincipalKind::Agent, by(ids[0], ids[2])).unwrap_err();
-    assert_eq!(error.current().unwrap().entry, Some(ids[1]), "the conflict names the head of the line");
+    let error = world
+        .give(PrincipalKind::Agent, by(ids[0], ids[2]))
+        .unwrap_err();
+    assert_eq!(
+        error.current().unwrap().entry,
+        Some(ids[1]),
+        "the conflict names the head of the line"
+    );
 }
 
 #[test]
@@ -367,8 +578,10 @@ fn denials_are_sampled_and_counted() {
     let mut world = World::task();
     let mut noted = Vec::new();
     for _ in 0..4 {
-        let submission =
-            world.submission(PrincipalKind::Agent, verification(Outcome::Passed, VerificationSource::PrMerged, None));
+        let submission = world.submission(
+            PrincipalKind::Agent,
+            verification(Outcome::Passed, VerificationSource::PrMerged, None),
+        );
         let error = world.carry_out(&submission).unwrap_err();
         let now = world.now;
         noted.extend(denial(&mut world.state, &submission, &error, now));
@@ -381,7 +594,11 @@ fn denials_are_sampled_and_counted() {
             other => panic!("{other:?}"),
         })
         .collect();
-    assert_eq!(counts, [0, 2], "the first, and one a second later that counts the two between");
+    assert_eq!(
+        counts,
+        [0, 2],
+        "the first, and one a second later that counts the two between"
+    );
 }
 
 /// What a random writer does to a line of entries.
@@ -392,7 +609,8 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let supersede = (0usize..8, 1u64..4).prop_map(|(guess, version)| Step::Supersede { guess, version });
+    let supersede =
+        (0usize..8, 1u64..4).prop_map(|(guess, version)| Step::Supersede { guess, version });
     let amend = (0usize..8, 1u64..4).prop_map(|(guess, version)| Step::Amend { guess, version });
     prop_oneof![supersede, amend]
 }

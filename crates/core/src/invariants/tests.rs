@@ -5,18 +5,18 @@ use proptest::prelude::*;
 use super::*;
 use crate::chain::{Origin, seal};
 use crate::config::TrustConfig;
-use crate::entry::{Binding, Detail, Lifecycle, Link, LinkKind, Metadata, Table};
-use crate::event::Text;
+use crate::entry::{Binding, Detail, Lifecycle, Link, LinkKind, Metadata, Status, Table};
+use crate::event::{EntryAmended, EntryCreated, Text};
 use crate::fingerprint::ContentHash;
 use crate::id::{Epoch, TokenId, VerificationId};
-use crate::principal::PrincipalId;
+use crate::principal::{Actor, PrincipalId, PrincipalKind};
 use crate::promotion::PublishReport;
 use crate::scope::ScopePrefix;
 use crate::state::Stamped;
 use crate::time::Timestamp;
 use crate::token::Token;
 use crate::trust::Trust;
-use crate::verification::{NewVerification, VerificationSource};
+use crate::verification::{NewVerification, Outcome, Verification, VerificationSource};
 
 fn scope(path: &str) -> Scope {
     Scope::parse(path).unwrap()
@@ -31,7 +31,10 @@ fn task() -> Scope {
 }
 
 fn actor(kind: PrincipalKind) -> Actor {
-    Actor { kind, id: PrincipalId::parse("p").unwrap() }
+    Actor {
+        kind,
+        id: PrincipalId::parse("p").unwrap(),
+    }
 }
 
 fn entry_id(number: u8) -> EntryId {
@@ -81,7 +84,9 @@ fn text() -> Text {
 }
 
 fn human() -> crate::citation::Citation {
-    crate::citation::Citation::Human { user: PrincipalId::parse("p").unwrap() }
+    crate::citation::Citation::Human {
+        user: PrincipalId::parse("p").unwrap(),
+    }
 }
 
 fn created(number: u8) -> EntryCreated {
@@ -120,7 +125,10 @@ fn superseded(new: u8, old: u8, line: u8) -> Body {
 }
 
 fn opened() -> Body {
-    Body::TaskOpened { title: "t".into(), description: String::new() }
+    Body::TaskOpened {
+        title: "t".into(),
+        description: String::new(),
+    }
 }
 
 fn verification(outcome: Outcome) -> Verification {
@@ -145,8 +153,16 @@ fn verification(outcome: Outcome) -> Verification {
 }
 
 fn published() -> Body {
-    let report = PublishReport { episode: entry_id(1), products: Vec::new(), linked_episodes: Vec::new() };
-    Body::Published { source: task(), verification: verification(Outcome::Passed).id, report: Box::new(report) }
+    let report = PublishReport {
+        episode: entry_id(1),
+        products: Vec::new(),
+        linked_episodes: Vec::new(),
+    };
+    Body::Published {
+        source: task(),
+        verification: verification(Outcome::Passed).id,
+        report: Box::new(report),
+    }
 }
 
 fn token(kind: PrincipalKind) -> Body {
@@ -159,7 +175,10 @@ fn token(kind: PrincipalKind) -> Body {
         minted_at: Timestamp::EPOCH,
         revoked_at: None,
     };
-    Body::TokenMinted { hash: [1; 32], token: Box::new(token) }
+    Body::TokenMinted {
+        hash: [1; 32],
+        token: Box::new(token),
+    }
 }
 
 fn broken_is<T: fmt::Debug>(result: Result<T, Violation>, invariant: Invariant) {
@@ -167,15 +186,31 @@ fn broken_is<T: fmt::Debug>(result: Result<T, Violation>, invariant: Invariant) 
 }
 
 fn origin(epoch: u64) -> Origin {
-    Origin { actor: actor(PrincipalKind::Agent), command: command_id(1), epoch: Epoch(epoch) }
+    Origin {
+        actor: actor(PrincipalKind::Agent),
+        command: command_id(1),
+        epoch: Epoch(epoch),
+    }
 }
 
 #[test]
 fn an_event_follows_with_its_content_or_not_at_all() {
     let start = Tip::genesis(&task());
     let mut end = start;
-    let first = seal(&mut end, &opened(), &origin(1), Timestamp::from_ms(5), [1; 16]);
-    let second = seal(&mut end, &Body::StuckCleared, &origin(1), Timestamp::from_ms(6), [2; 16]);
+    let first = seal(
+        &mut end,
+        &opened(),
+        &origin(1),
+        Timestamp::from_ms(5),
+        [1; 16],
+    );
+    let second = seal(
+        &mut end,
+        &Body::StuckCleared,
+        &origin(1),
+        Timestamp::from_ms(6),
+        [2; 16],
+    );
     let mut tip = start;
     let (header, body) = event_follows(&mut tip, &first).unwrap();
     assert_eq!((header.seq, body), (Seq::new(1), opened()));
@@ -183,12 +218,24 @@ fn an_event_follows_with_its_content_or_not_at_all() {
     assert_eq!(tip, end);
     let mut tip = start;
     broken_is(event_follows(&mut tip, &second), Invariant::Chained);
-    broken_is(event_follows(&mut tip, &StoredEvent { sealed: None, ..first.clone() }), Invariant::Chained);
+    broken_is(
+        event_follows(
+            &mut tip,
+            &StoredEvent {
+                sealed: None,
+                ..first.clone()
+            },
+        ),
+        Invariant::Chained,
+    );
     assert_eq!(tip, start, "what does not follow moves nothing");
     // A header that says another kind than its content has, sealed as if that were right.
     let mut header = first.decode_header().unwrap();
     header.kind = crate::event::EventKind::StuckCleared;
-    let renamed = StoredEvent { header: postcard::to_allocvec(&header).unwrap(), sealed: first.sealed };
+    let renamed = StoredEvent {
+        header: postcard::to_allocvec(&header).unwrap(),
+        sealed: first.sealed,
+    };
     broken_is(event_follows(&mut tip, &renamed), Invariant::Chained);
 }
 
@@ -196,13 +243,27 @@ fn an_event_follows_with_its_content_or_not_at_all() {
 fn epochs_never_fall() {
     let mut tip = Tip::genesis(&task());
     let headers: Vec<Header> = [2, 1]
-        .map(|epoch| seal(&mut tip, &Body::StuckCleared, &origin(epoch), Timestamp::EPOCH, [0; 16]))
+        .map(|epoch| {
+            seal(
+                &mut tip,
+                &Body::StuckCleared,
+                &origin(epoch),
+                Timestamp::EPOCH,
+                [0; 16],
+            )
+        })
         .iter()
         .map(|event| event.decode_header().unwrap())
         .collect();
-    assert!(epoch_follows(None, &headers[0]).is_ok() && epoch_follows(Some(&headers[0]), &headers[0]).is_ok());
+    assert!(
+        epoch_follows(None, &headers[0]).is_ok()
+            && epoch_follows(Some(&headers[0]), &headers[0]).is_ok()
+    );
     assert!(epoch_follows(Some(&headers[1]), &headers[0]).is_ok());
-    broken_is(epoch_follows(Some(&headers[0]), &headers[1]), Invariant::Fenced);
+    broken_is(
+        epoch_follows(Some(&headers[0]), &headers[1]),
+        Invariant::Fenced,
+    );
 }
 
 fn state_after(scope: &Scope, bodies: &[Body]) -> State {
@@ -222,7 +283,11 @@ fn state_after(scope: &Scope, bodies: &[Body]) -> State {
 #[test]
 fn an_event_changes_only_what_is_there() {
     let empty = State::new(&project(), None, None);
-    let link = Link { kind: LinkKind::Similar, to: entry_id(2), weight: 1.0 };
+    let link = Link {
+        kind: LinkKind::Similar,
+        to: entry_id(2),
+        weight: 1.0,
+    };
     let merged = crate::event::EntryMerged {
         into: entry_id(1),
         content: "x".into(),
@@ -233,11 +298,17 @@ fn an_event_changes_only_what_is_there() {
         promotion: None,
         used_at: Timestamp::EPOCH,
     };
-    let revoked = Body::TokenRevoked { hash: [1; 32], token: TokenId::of_hash(&[1; 32]) };
+    let revoked = Body::TokenRevoked {
+        hash: [1; 32],
+        token: TokenId::of_hash(&[1; 32]),
+    };
     for body in [
         Body::StuckCleared,
         Body::EntryAmended(Box::new(amended(1, 2))),
-        Body::Linked { entry: entry_id(1), link },
+        Body::Linked {
+            entry: entry_id(1),
+            link,
+        },
         Body::Merged(Box::new(merged)),
         superseded(2, 1, 1),
         revoked,
@@ -247,7 +318,10 @@ fn an_event_changes_only_what_is_there() {
     let opened_twice = state_after(&task(), &[opened()]);
     broken_is(event_applies(&opened_twice, &opened()), Invariant::Chained);
     let minted = state_after(&project(), &[token(PrincipalKind::Agent)]);
-    broken_is(event_applies(&minted, &token(PrincipalKind::Agent)), Invariant::Chained);
+    broken_is(
+        event_applies(&minted, &token(PrincipalKind::Agent)),
+        Invariant::Chained,
+    );
 }
 
 #[test]
@@ -255,11 +329,24 @@ fn versions_have_no_gap_and_an_entry_is_replaced_once() {
     let two = [1, 2, 3].map(|number| Body::EntryCreated(Box::new(created(number))));
     let state = state_after(&project(), &two);
     broken_is(event_applies(&state, &two[0]), Invariant::Chained);
-    broken_is(event_applies(&state, &Body::EntryAmended(Box::new(amended(1, 3)))), Invariant::Chained);
-    broken_is(event_applies(&state, &Body::EntryAmended(Box::new(amended(1, 1)))), Invariant::Chained);
-    broken_is(event_applies(&state, &superseded(1, 1, 1)), Invariant::Chained);
+    broken_is(
+        event_applies(&state, &Body::EntryAmended(Box::new(amended(1, 3)))),
+        Invariant::Chained,
+    );
+    broken_is(
+        event_applies(&state, &Body::EntryAmended(Box::new(amended(1, 1)))),
+        Invariant::Chained,
+    );
+    broken_is(
+        event_applies(&state, &superseded(1, 1, 1)),
+        Invariant::Chained,
+    );
     let replaced = state_after(&project(), &[&two[..], &[superseded(2, 1, 1)]].concat());
-    for wrong in [superseded(3, 1, 1), superseded(3, 2, 2), superseded(2, 3, 3)] {
+    for wrong in [
+        superseded(3, 1, 1),
+        superseded(3, 2, 2),
+        superseded(2, 3, 3),
+    ] {
         broken_is(event_applies(&replaced, &wrong), Invariant::Chained);
     }
     assert!(event_applies(&replaced, &superseded(3, 2, 1)).is_ok());
@@ -330,7 +417,9 @@ fn a_line_has_one_head() {
 fn acknowledged_and_stored_are_the_same_commands_once() {
     let command = |number: u8, body: u8| (command_id(number), Digest([body; 32]));
     let acknowledged = BTreeSet::from([command(1, 1), command(2, 2)]);
-    let check = |stored: &[(CommandId, Digest)]| acknowledged_is_stored_once(&acknowledged, stored.iter().copied());
+    let check = |stored: &[(CommandId, Digest)]| {
+        acknowledged_is_stored_once(&acknowledged, stored.iter().copied())
+    };
     check(&[command(2, 2), command(1, 1)]).unwrap();
     for stored in [
         &[command(1, 1)][..],
@@ -345,7 +434,8 @@ fn acknowledged_and_stored_are_the_same_commands_once() {
 #[test]
 fn every_write_is_one_that_its_actor_may_make() {
     use PrincipalKind::{Agent, Human, Orchestrator, System};
-    let permitted = |scope: &Scope, kind, bodies: &[Body]| command_permitted(scope, &actor(kind), bodies);
+    let permitted =
+        |scope: &Scope, kind, bodies: &[Body]| command_permitted(scope, &actor(kind), bodies);
     let entry = || Body::EntryCreated(Box::new(created(1)));
     let recorded = || Body::VerificationRecorded(Box::new(verification(Outcome::Passed)));
     let denied = Body::Denied {
@@ -390,7 +480,10 @@ fn nothing_is_published_without_what_it_rests_on() {
         command_backed(scope, &[Body::EntryCreated(Box::new(created))], None)
     };
     by_hand(&project(), |_| {}).unwrap();
-    by_hand(&task(), |created| (created.status, created.citations) = (Status::Hypothesis, Vec::new())).unwrap();
+    by_hand(&task(), |created| {
+        (created.status, created.citations) = (Status::Hypothesis, Vec::new())
+    })
+    .unwrap();
     let wrongs: [fn(&mut EntryCreated); 4] = [
         |created| created.citations.clear(),
         |created| (created.status, created.citations) = (Status::Hypothesis, Vec::new()),
@@ -400,30 +493,58 @@ fn nothing_is_published_without_what_it_rests_on() {
     for wrong in wrongs {
         broken_is(by_hand(&project(), wrong), Invariant::Backed);
     }
-    broken_is(by_hand(&task(), |created| created.citations.clear()), Invariant::Backed);
+    broken_is(
+        by_hand(&task(), |created| created.citations.clear()),
+        Invariant::Backed,
+    );
     let amend = |change: fn(&mut EntryAmended)| {
         let mut amended = amended(1, 2);
         change(&mut amended);
         command_backed(&project(), &[Body::EntryAmended(Box::new(amended))], None)
     };
     amend(|_| {}).unwrap();
-    broken_is(amend(|amended| amended.citations.clear()), Invariant::Backed);
+    broken_is(
+        amend(|amended| amended.citations.clear()),
+        Invariant::Backed,
+    );
 }
 
 #[test]
 fn a_promotion_rests_on_the_verification_that_it_names() {
     let passed = verification(Outcome::Passed);
-    let product = EntryCreated { promotion: Some(passed.id), ..created(1) };
+    let product = EntryCreated {
+        promotion: Some(passed.id),
+        ..created(1)
+    };
     let bodies = [Body::EntryCreated(Box::new(product.clone())), published()];
     command_backed(&project(), &bodies, Some(&passed)).unwrap();
     broken_is(command_backed(&project(), &bodies, None), Invariant::Backed);
-    let other = Verification { id: VerificationId::from_bytes([2; 16]), ..passed.clone() };
-    broken_is(command_backed(&project(), &bodies, Some(&other)), Invariant::Backed);
-    let elsewhere = Verification { target: scope("org/a"), ..passed };
-    broken_is(command_backed(&project(), &bodies, Some(&elsewhere)), Invariant::Backed);
+    let other = Verification {
+        id: VerificationId::from_bytes([2; 16]),
+        ..passed.clone()
+    };
+    broken_is(
+        command_backed(&project(), &bodies, Some(&other)),
+        Invariant::Backed,
+    );
+    let elsewhere = Verification {
+        target: scope("org/a"),
+        ..passed
+    };
+    broken_is(
+        command_backed(&project(), &bodies, Some(&elsewhere)),
+        Invariant::Backed,
+    );
     let failed = verification(Outcome::Failed);
-    broken_is(command_backed(&project(), &bodies, Some(&failed)), Invariant::Backed);
-    let failure = EntryCreated { failure: true, status: Status::Hypothesis, ..product };
+    broken_is(
+        command_backed(&project(), &bodies, Some(&failed)),
+        Invariant::Backed,
+    );
+    let failure = EntryCreated {
+        failure: true,
+        status: Status::Hypothesis,
+        ..product
+    };
     let bodies = [Body::EntryCreated(Box::new(failure)), published()];
     command_backed(&project(), &bodies, Some(&failed)).unwrap();
 }
@@ -431,6 +552,15 @@ fn a_promotion_rests_on_the_verification_that_it_names() {
 #[test]
 fn reads_of_a_scope_never_go_back() {
     let (a, b) = (task(), project());
-    reads_go_forward([(&a, Seq::new(2)), (&b, Seq::new(1)), (&a, Seq::new(2)), (&a, Seq::new(3))]).unwrap();
-    broken_is(reads_go_forward([(&a, Seq::new(2)), (&a, Seq::new(1))]), Invariant::ReadsGoForward);
+    reads_go_forward([
+        (&a, Seq::new(2)),
+        (&b, Seq::new(1)),
+        (&a, Seq::new(2)),
+        (&a, Seq::new(3)),
+    ])
+    .unwrap();
+    broken_is(
+        reads_go_forward([(&a, Seq::new(2)), (&a, Seq::new(1))]),
+        Invariant::ReadsGoForward,
+    );
 }

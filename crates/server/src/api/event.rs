@@ -4,12 +4,13 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sillok_core::event::{Body, EventKind, Text};
+use sillok_core::event::{Body, EntryAmended, EntryCreated, EntryMerged, EventKind, Text};
 use sillok_core::id::{CommandId, Seq};
 use sillok_core::promotion;
 use sillok_core::scope::Scope;
 use sillok_core::staging::{Content, Record, RecordKind};
 use sillok_core::time::Timestamp;
+use sillok_core::verification::Verification;
 use utoipa::{IntoParams, ToSchema};
 
 use super::record::raw_metadata;
@@ -72,66 +73,26 @@ pub fn body_json(body: &Body) -> Value {
         Body::StuckMarked { reason } => json!({ "reason": reason }),
         Body::StuckCleared | Body::TaskArchived => json!({}),
         Body::TaskClosed { closing, reason } => json!({ "closing": closing, "reason": reason }),
-        Body::VerificationRecorded(verification) => json!({
-            "verification": verification.id,
-            "outcome": verification.said.outcome,
-            "source": verification.said.source,
-            "run": verification.said.run,
-            "error": verification.said.error,
-            "approach": verification.said.approach,
-            "from": verification.from,
-            "through": verification.through,
-            "target": verification.target,
-        }),
+        Body::VerificationRecorded(verification) => verification_json(verification),
         Body::Promoted {
-            verification,
+            verification: id,
             target,
             status,
             report,
-        } => json!({
-            "verification": verification,
-            "target": target,
-            "status": status,
-            "report": report_json(report),
-        }),
+        } => {
+            let report = report_json(report);
+            json!({ "verification": id, "target": target, "status": status, "report": report })
+        }
         Body::Published {
             source,
-            verification,
+            verification: id,
             report,
-        } => json!({
-            "source": source,
-            "verification": verification,
-            "report": report_json(report),
-        }),
-        Body::EntryCreated(created) => with_text(
-            &created.text,
-            json!({
-                "entry": created.id,
-                "version": 1,
-                "table": created.table,
-                "status": created.status,
-                "confidence": created.trust.confidence,
-                "failure": created.failure,
-                "promotion": created.promotion,
-            }),
-        ),
-        Body::EntryAmended(amended) => with_text(
-            &amended.text,
-            json!({
-                "entry": amended.id,
-                "version": amended.version,
-                "status": amended.status,
-                "confidence": amended.trust.confidence,
-            }),
-        ),
-        Body::Merged(merged) => json!({
-            "into": merged.into,
-            "content": merged.content,
-            "cosine": merged.cosine,
-            "status": merged.status,
-            "confidence": merged.trust.confidence,
-            "promotion": merged.promotion,
-        }),
+        } => {
+            json!({ "source": source, "verification": id, "report": report_json(report) })
+        }
+        Body::EntryCreated(created) => created_json(created),
+        Body::EntryAmended(amended) => amended_json(amended),
+        Body::Merged(merged) => merged_json(merged),
         Body::Superseded {
             new,
             old,
@@ -144,22 +105,71 @@ pub fn body_json(body: &Body) -> Value {
         Body::Linked { entry, link } => {
             json!({ "entry": entry, "to": link.to, "kind": link.kind, "weight": link.weight })
         }
-        Body::TokenMinted { token, .. } => json!({
-            "token": token.id,
-            "actor": token.actor,
-            "scope": token.prefix,
-            "expires": token.expires,
-        }),
+        Body::TokenMinted { token, .. } => {
+            let (id, actor) = (token.id, &token.actor);
+            json!({ "token": id, "actor": actor, "scope": token.prefix, "expires": token.expires })
+        }
         Body::TokenRevoked { token, .. } => json!({ "token": token }),
         Body::Denied {
             rule,
             kind,
             command,
             unsampled,
-        } => {
-            json!({ "rule": rule, "principal_kind": kind, "command": command, "unsampled": unsampled })
-        }
+        } => json!({
+            "rule": rule,
+            "principal_kind": kind,
+            "command": command,
+            "unsampled": unsampled,
+        }),
     }
+}
+
+fn verification_json(verification: &Verification) -> Value {
+    json!({
+        "verification": verification.id,
+        "outcome": verification.said.outcome,
+        "source": verification.said.source,
+        "run": verification.said.run,
+        "error": verification.said.error,
+        "approach": verification.said.approach,
+        "from": verification.from,
+        "through": verification.through,
+        "target": verification.target,
+    })
+}
+
+fn created_json(created: &EntryCreated) -> Value {
+    let head = json!({
+        "entry": created.id,
+        "version": 1,
+        "table": created.table,
+        "status": created.status,
+        "confidence": created.trust.confidence,
+        "failure": created.failure,
+        "promotion": created.promotion,
+    });
+    with_text(&created.text, head)
+}
+
+fn amended_json(amended: &EntryAmended) -> Value {
+    let head = json!({
+        "entry": amended.id,
+        "version": amended.version,
+        "status": amended.status,
+        "confidence": amended.trust.confidence,
+    });
+    with_text(&amended.text, head)
+}
+
+fn merged_json(merged: &EntryMerged) -> Value {
+    json!({
+        "into": merged.into,
+        "content": merged.content,
+        "cosine": merged.cosine,
+        "status": merged.status,
+        "confidence": merged.trust.confidence,
+        "promotion": merged.promotion,
+    })
 }
 
 fn record_json(record: &Record) -> Value {

@@ -102,124 +102,127 @@ pub(super) fn show(
 ) -> String {
     let mut text = Text(String::with_capacity(4_096));
     http.show(&mut text);
-    let counters = [
-        (
-            "sillok_batches_total",
-            node.batches,
-            "Transactions that were committed.",
-        ),
-        (
-            "sillok_commands_total",
-            node.commands,
-            "Commands that were applied.",
-        ),
-        (
-            "sillok_events_total",
-            node.events,
-            "Events that were written.",
-        ),
-        (
-            "sillok_commit_conflicts_total",
-            node.conflicts,
-            "Commits that met another writer.",
-        ),
-        (
-            "sillok_unknown_outcomes_total",
-            node.unknown_outcomes,
-            "Commits whose outcome had to be found out.",
-        ),
-        (
-            "sillok_command_panics_total",
-            node.panics,
-            "Commands that panicked.",
-        ),
-        (
-            "sillok_scope_activations_total",
-            node.activations,
-            "Scope actors that were started.",
-        ),
-        (
-            "sillok_scope_passivations_total",
-            node.passivations,
-            "Scope actors that were put away.",
-        ),
-        (
-            "sillok_relayed_total",
-            node.relayed,
-            "Runs of events that were told to the bus.",
-        ),
-        (
-            "sillok_indexed_total",
-            node.indexed,
-            "Entries that were stored in the index.",
-        ),
-        (
-            "sillok_promotions_total",
-            node.promotions,
-            "Promotions that were finished.",
-        ),
-        (
-            "sillok_promotion_failures_total",
-            node.promotion_failures,
-            "Attempts at a promotion that failed.",
-        ),
-    ];
-    for (name, value, help) in counters {
-        text.family(name, "counter", help);
-        text.line(name, "", value);
+    text.gauge(
+        "http_requests_in_flight",
+        in_flight as u64,
+        "Requests under way.",
+    );
+    show_node(&mut text, node);
+    show_scopes(&mut text, node);
+    if let Some(index) = index {
+        text.gauge(
+            "index_stored",
+            index.stored,
+            "Entries that the index holds durably.",
+        );
+        text.gauge(
+            "index_pending",
+            index.pending,
+            "States that the index serves from memory.",
+        );
     }
+    text.0
+}
+
+fn show_node(text: &mut Text, node: &NodeMetrics) {
+    text.counter(
+        "batches_total",
+        node.batches,
+        "Transactions that were committed.",
+    );
+    text.counter(
+        "commands_total",
+        node.commands,
+        "Commands that were applied.",
+    );
+    text.counter("events_total", node.events, "Events that were written.");
+    text.counter(
+        "commit_conflicts_total",
+        node.conflicts,
+        "Commits that met another writer.",
+    );
+    text.counter(
+        "unknown_outcomes_total",
+        node.unknown_outcomes,
+        "Outcomes found out later.",
+    );
+    text.counter(
+        "command_panics_total",
+        node.panics,
+        "Commands that panicked.",
+    );
+}
+
+fn show_scopes(text: &mut Text, node: &NodeMetrics) {
+    text.counter(
+        "scope_activations_total",
+        node.activations,
+        "Scope actors started.",
+    );
+    text.counter(
+        "scope_passivations_total",
+        node.passivations,
+        "Scope actors put away.",
+    );
+    text.counter(
+        "relayed_total",
+        node.relayed,
+        "Runs of events told to the bus.",
+    );
+    text.counter(
+        "indexed_total",
+        node.indexed,
+        "Entries stored in the index.",
+    );
+    text.counter(
+        "promotions_total",
+        node.promotions,
+        "Promotions that were finished.",
+    );
+    text.counter(
+        "promotion_failures_total",
+        node.promotion_failures,
+        "Failed attempts at one.",
+    );
+    text.gauge(
+        "active_scopes",
+        node.active_scopes,
+        "Scope actors that are there.",
+    );
+    text.gauge(
+        "queued_commands",
+        node.queued_commands,
+        "Commands waiting or under way.",
+    );
+    text.gauge("queued_bytes", node.queued_bytes, "Bytes of those.");
     text.family(
         "sillok_refusals_total",
         "counter",
         "Refused commands by code and rule.",
     );
     for ((code, rule), count) in &node.refusals {
-        text.line(
-            "sillok_refusals_total",
-            &format!("{{code=\"{code}\",rule=\"{rule}\"}}"),
-            *count,
-        );
+        let labels = format!("{{code=\"{code}\",rule=\"{rule}\"}}");
+        text.line("sillok_refusals_total", &labels, *count);
     }
-    let mut gauges = vec![
-        (
-            "sillok_http_requests_in_flight",
-            in_flight as u64,
-            "Requests under way.",
-        ),
-        (
-            "sillok_active_scopes",
-            node.active_scopes,
-            "Scope actors that are there.",
-        ),
-        (
-            "sillok_queued_commands",
-            node.queued_commands,
-            "Commands that wait or are under way.",
-        ),
-        ("sillok_queued_bytes", node.queued_bytes, "Bytes of those."),
-    ];
-    if let Some(index) = index {
-        gauges.push((
-            "sillok_index_stored",
-            index.stored,
-            "Entries that the index holds durably.",
-        ));
-        gauges.push((
-            "sillok_index_pending",
-            index.pending,
-            "States that the index serves from memory.",
-        ));
-    }
-    for (name, value, help) in gauges {
-        text.family(name, "gauge", help);
-        text.line(name, "", value);
-    }
-    text.0
 }
 
 struct Text(String);
 
 impl Text {
+    fn counter(&mut self, name: &str, value: u64, help: &str) {
+        self.single(name, "counter", value, help);
+    }
+
+    fn gauge(&mut self, name: &str, value: u64, help: &str) {
+        self.single(name, "gauge", value, help);
+    }
+
+    fn single(&mut self, name: &str, kind: &str, value: u64, help: &str) {
+        let name = format!("sillok_{name}");
+        self.family(&name, kind, help);
+        self.line(&name, "", value);
+    }
+
     fn family(&mut self, name: &str, kind: &str, help: &str) {
         writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}")
             .expect("a string takes any text");

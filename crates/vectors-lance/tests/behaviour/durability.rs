@@ -188,3 +188,40 @@ async fn forgetting_everything_leaves_an_empty_index_that_can_be_filled_again() 
         Some(stamp(120))
     );
 }
+
+#[tokio::test]
+async fn a_commit_whose_answer_was_lost_is_found_before_the_next() {
+    let directory = tempfile::tempdir().unwrap();
+    // Opened before there is a table, and then while it has one version: as an index that never
+    // heard that its own commits succeeded.
+    let unaware = open(directory.path());
+    open(directory.path())
+        .apply(docs(1..=5), stamp(5))
+        .await
+        .unwrap();
+    unaware.apply(docs(1..=6), stamp(6)).await.unwrap();
+    assert_eq!(
+        unaware.stats().await.unwrap(),
+        IndexStats {
+            stored: 6,
+            pending: 0
+        }
+    );
+
+    open(directory.path())
+        .apply(docs(7..=9), stamp(9))
+        .await
+        .unwrap();
+    unaware.apply(docs(4..=10), stamp(10)).await.unwrap();
+    assert_eq!(found_by_text(&unaware, "quokka").await.len(), 10);
+    drop(unaware);
+    let index = open(directory.path());
+    assert_eq!(
+        index.stats().await.unwrap(),
+        IndexStats {
+            stored: 10,
+            pending: 0
+        }
+    );
+    assert_eq!(found_by_text(&index, "quokka").await.len(), 10);
+}

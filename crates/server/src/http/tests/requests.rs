@@ -148,100 +148,87 @@ async fn a_retry_gets_the_first_answer_and_another_body_is_refused() {
     assert_eq!(page.items.len(), 1);
 }
 
+/// Bodies that `/v1/logs` refuses, and why.
+fn malformed() -> Vec<(Vec<u8>, ErrorCode)> {
+    let whole = |body: Value| body.to_string().into_bytes();
+    let record = json!({ "level": "info", "content": "c", "metadata": [1] });
+    let mut not_text = whole(logs(TASK, "c"));
+    not_text[50] = 0xff;
+    vec![
+        (b"{".to_vec(), ErrorCode::InvalidRequest),
+        (Vec::new(), ErrorCode::InvalidRequest),
+        (
+            whole(json!({ "scope": TASK, "records": [], "force": true })),
+            ErrorCode::InvalidRequest,
+        ),
+        (not_text, ErrorCode::InvalidContent),
+        (whole(logs("org/acme/task/1", "c")), ErrorCode::InvalidScope),
+        (whole(logs(&format!("{TASK}0"), "c")), ErrorCode::NotFound),
+        (
+            whole(json!({ "scope": TASK, "records": [record] })),
+            ErrorCode::InvalidArgument,
+        ),
+        (
+            whole(json!({ "scope": TASK, "records": [] })),
+            ErrorCode::InvalidArgument,
+        ),
+        (
+            whole(logs(TASK, &"x".repeat((8 << 20) + 1))),
+            ErrorCode::TooLarge,
+        ),
+        (vec![b' '; (9 << 20) + 1], ErrorCode::TooLarge),
+    ]
+}
+
 #[tokio::test]
-async fn malformed_requests_are_refused_by_their_code_and_write_nothing() {
+async fn malformed_bodies_are_refused_by_their_code_and_write_nothing() {
     let server = Server::with(|config| config.server.body_bytes_max = 9 << 20).await;
     let admin = server.admin.clone();
     server.open_task(TASK).await;
-    let unknown_field = json!({ "scope": TASK, "records": [], "force": true }).to_string();
-    let no_object =
-        json!({ "scope": TASK, "records": [{ "level": "info", "content": "c", "metadata": [1] }] });
-    let mut not_text = logs(TASK, "c").to_string().into_bytes();
-    not_text[50] = 0xff;
-    let huge = logs(TASK, &"x".repeat(8 << 20 | 1)).to_string();
-    let cases: Vec<(Vec<u8>, ErrorCode)> = vec![
-        (b"{".to_vec(), ErrorCode::InvalidRequest),
-        (Vec::new(), ErrorCode::InvalidRequest),
-        (unknown_field.into_bytes(), ErrorCode::InvalidRequest),
-        (not_text, ErrorCode::InvalidContent),
-        (
-            logs("org/acme/task/1", "c").to_string().into_bytes(),
-            ErrorCode::InvalidScope,
-        ),
-        (
-            logs(&format!("{TASK}0"), "c").to_string().into_bytes(),
-            ErrorCode::NotFound,
-        ),
-        (
-            no_object.to_string().into_bytes(),
-            ErrorCode::InvalidArgument,
-        ),
-        (
-            json!({ "scope": TASK, "records": [] })
-                .to_string()
-                .into_bytes(),
-            ErrorCode::InvalidArgument,
-        ),
-        (huge.into_bytes(), ErrorCode::TooLarge),
-        (vec![b' '; (9 << 20) + 1], ErrorCode::TooLarge),
-    ];
-    for (body, code) in cases {
+    for (body, code) in malformed() {
         let start = String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned();
-        let problem = taken::<Value>(server.raw_post(&admin, "/v1/logs", body).await)
-            .await
-            .unwrap_err();
+        let response = server.raw_post(&admin, "/v1/logs", body).await;
+        let problem = taken::<Value>(response).await.unwrap_err();
         assert_eq!(problem.code, code, "{start}: {problem:?}");
     }
     let chunks = (0..20).map(|_| Ok::<_, std::io::Error>(Bytes::from(vec![b' '; 1 << 20])));
-    let streamed = server
-        .raw_post(&admin, "/v1/logs", Body::from_stream(stream::iter(chunks)))
-        .await;
+    let streamed = Body::from_stream(stream::iter(chunks));
+    let response = server.raw_post(&admin, "/v1/logs", streamed).await;
     assert_eq!(
-        taken::<Value>(streamed).await.unwrap_err().code,
+        taken::<Value>(response).await.unwrap_err().code,
         ErrorCode::TooLarge
     );
+    let records = format!("/v1/records?scope={TASK}");
+    let page: Page<RecordView> = server.get(&admin, &records).await.unwrap();
+    assert!(page.items.is_empty());
+}
+
+#[tokio::test]
+async fn malformed_headers_paths_and_queries_are_refused_by_their_code() {
+    let server = Server::start().await;
+    let admin = server.admin.clone();
+    server.open_task(TASK).await;
     for id in ["nonsense", "f47ac10b-58cc-4372-a567-0e02b2c3d479", ""] {
         let request = request(Method::POST, &admin, "/v1/logs").header("Idempotency-Key", id);
-        let response = server
-            .send(
-                request
-                    .body(Body::from(logs(TASK, "c").to_string()))
-                    .unwrap(),
-            )
-            .await;
-        assert_eq!(
-            taken::<Value>(response).await.unwrap_err().code,
-            ErrorCode::InvalidId,
-            "{id}"
-        );
+        let body = Body::from(logs(TASK, "c").to_string());
+        let response = server.send(request.body(body).unwrap()).await;
+        let refused = taken::<Value>(response).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::InvalidId, "{id}");
     }
-    for path in ["/v1/nothing", "/"] {
-        assert_eq!(
-            server.get::<Value>(&admin, path).await.unwrap_err().code,
-            ErrorCode::NotFound
-        );
+    for (path, code) in [
+        ("/v1/nothing", ErrorCode::NotFound),
+        ("/", ErrorCode::NotFound),
+        ("/v1/logs", ErrorCode::InvalidRequest),
+        ("/v1/task?x=1", ErrorCode::InvalidRequest),
+        ("/v1/task?scope=nowhere", ErrorCode::InvalidScope),
+        ("/v1/record?id=org/a", ErrorCode::InvalidId),
+        ("/v1/entry?id=1", ErrorCode::InvalidId),
+        ("/v1/tail?scope=*&cursor=zz", ErrorCode::InvalidArgument),
+        ("/v1/tasks?scope=*&limit=1001", ErrorCode::TooLarge),
+    ] {
+        let refused = server.get::<Value>(&admin, path).await.unwrap_err();
+        assert_eq!(refused.code, code, "{path}");
     }
-    assert_eq!(
-        server
-            .get::<Value>(&admin, "/v1/logs")
-            .await
-            .unwrap_err()
-            .code,
-        ErrorCode::InvalidRequest
-    );
-    assert_eq!(
-        server
-            .get::<Value>(&admin, "/v1/task?x=1")
-            .await
-            .unwrap_err()
-            .code,
-        ErrorCode::InvalidRequest
-    );
-    let page: Page<RecordView> = server
-        .get(&admin, &format!("/v1/records?scope={TASK}"))
-        .await
-        .unwrap();
-    assert!(page.items.is_empty());
 }
 
 #[tokio::test]

@@ -1,0 +1,95 @@
+//! Every program of the benchmark works, at a small size and without floors.
+//!
+//! What the items measure is proven wrong by the items themselves: an answer that is not what it
+//! must be ends them. Here each of them has to come to its end and to print its rows.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+fn rows_of(items: &[&str]) -> Vec<Value> {
+    let folder = tempfile::tempdir().expect("a folder for the files of a run");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sillok-bench"));
+    command
+        .args(["--quick", "--json"])
+        .env("SILLOK_BENCH_DIR", folder.path());
+    for item in items {
+        command.args(["--only", item]);
+    }
+    let output = command.output().expect("the benchmark starts");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let left: Vec<_> = std::fs::read_dir(folder.path())
+        .expect("the folder is still there")
+        .collect();
+    assert!(left.is_empty(), "files are left behind: {left:?}");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("it prints a document");
+    document["rows"].as_array().expect("with rows").clone()
+}
+
+fn figure(rows: &[Value], what: &str) -> f64 {
+    let begins = |row: &&Value| {
+        row["what"]
+            .as_str()
+            .is_some_and(|name| name.starts_with(what))
+    };
+    let row = rows
+        .iter()
+        .find(begins)
+        .unwrap_or_else(|| panic!("no row begins with {what}: {rows:?}"));
+    row["figure"].as_f64().expect("a figure is a number")
+}
+
+#[test]
+fn the_disk_the_store_the_actors_and_sqlite_are_measured_and_compared() {
+    let rows = rows_of(&["disk", "store", "actors", "sqlite"]);
+    for what in [
+        "disk:",
+        "store alone:",
+        "scope actors: 1 ",
+        "scope actors: 5 ",
+        "SQLite: one queued",
+    ] {
+        assert!(figure(&rows, what) > 0.0);
+    }
+    let ratio = figure(&rows, "scope actors: 8 ") / figure(&rows, "store alone:");
+    assert!((figure(&rows, "actors over the store alone") - ratio).abs() < 1e-9);
+}
+
+#[test]
+fn memory_and_many_scopes_are_measured_in_processes_of_their_own() {
+    let rows = rows_of(&["memory", "scopes"]);
+    assert!(figure(&rows, "memory: resident after 2000 records") > 1.0);
+    assert!((figure(&rows, "scopes: touched") - 300.0).abs() < f64::EPSILON);
+    assert!(figure(&rows, "scopes: activation p99") > 0.0);
+}
+
+#[test]
+fn recall_finds_what_its_filters_let_pass_and_what_was_just_published() {
+    let rows = rows_of(&["recall"]);
+    assert!(figure(&rows, "recall: p50") > 0.0);
+    assert!(figure(&rows, "publish: visible to others") > 0.0);
+}
+
+/// Needs the `sillok` binary, which `make test` builds before any test.
+#[test]
+fn a_server_process_takes_single_and_large_calls() {
+    let rows = rows_of(&["http"]);
+    for what in ["HTTP: 5 clients, 1 ", "HTTP: 8 clients, 100 "] {
+        assert!(figure(&rows, what) > 0.0);
+    }
+}
+
+#[test]
+fn an_item_that_cannot_be_measured_ends_with_status_2_and_says_why() {
+    let output = Command::new(env!("CARGO_BIN_EXE_sillok-bench"))
+        .args(["--quick", "--only", "http"])
+        .env("SILLOK_BIN", "no-such-binary")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no-such-binary"));
+}

@@ -1,0 +1,150 @@
+//! Commits of data: states of entries become rows, each once, together with the cursor.
+//!
+//! Owns that a repeat writes nothing, and that a commit whose answer was lost is found before the
+//! next one. It must not know what searches make of a version.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use lance::Dataset;
+use lance::dataset::{
+    CommitBuilder, InsertBuilder, MergeInsertBuilder, WhenMatched, WhenNotMatched, WriteMode,
+    WriteParams,
+};
+use sillok_core::id::EntryId;
+use sillok_core::ports::IndexDoc;
+use sillok_core::scope::Scope;
+use sillok_core::stamp::Stamp;
+
+use crate::columns::{self, KEY};
+use crate::error::Error;
+use crate::table::Table;
+
+/// The property of a data commit that names the cursor stored with it.
+const THROUGH: &str = "sillok.through";
+
+impl Table {
+    /// Stores these states with the cursor `through`, in one commit. Each row carries its stamp, in
+    /// the same commit: states that the table holds, or holds newer, are passed over, so a repeat
+    /// commits nothing.
+    pub(crate) async fn store(&self, docs: Vec<IndexDoc>, through: Stamp) -> Result<(), Error> {
+        let _one_at_a_time = self.commits.lock().await;
+        let mut newest = BTreeMap::<(Scope, EntryId), IndexDoc>::new();
+        for doc in docs {
+            let key = (doc.scope.clone(), doc.entry);
+            if newest.get(&key).is_none_or(|known| known.stamp < doc.stamp) {
+                newest.insert(key, doc);
+            }
+        }
+        let mut docs: Vec<IndexDoc> = newest.into_values().collect();
+        let mut attempt = 1;
+        loop {
+            let dataset = self.catch_up().await?;
+            self.drop_stored(&mut docs);
+            if docs.is_empty() {
+                return Ok(());
+            }
+            // Until an index covers them they are searched in memory.
+            docs.iter().for_each(|doc| self.offer(doc));
+            let committed = match dataset {
+                None => self.create(&docs, through).await,
+                Some(dataset) => self.merge(dataset, &docs, through).await,
+            };
+            match committed {
+                Ok(dataset) => return self.refresh(dataset).await,
+                Err(error)
+                    if error.is_overtaken() && attempt < self.shared.config.commit_attempts_max =>
+                {
+                    let table = self.directory.display();
+                    tracing::debug!(%table, attempt, %error, "a commit was overtaken");
+                    attempt += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Brings the view up to the latest version: a commit may have succeeded though its answer, or
+    /// what came after it, failed.
+    async fn catch_up(&self) -> Result<Option<Arc<Dataset>>, Error> {
+        let shown = self.view.read().dataset.clone();
+        match shown {
+            None if !self.exists() => return Ok(None),
+            None => self.load().await?,
+            Some(shown) => {
+                let mut latest = Dataset::clone(&shown);
+                latest.checkout_latest().await?;
+                self.refresh(latest).await?;
+            }
+        }
+        Ok(self.view.read().dataset.clone())
+    }
+
+    /// Leaves the states that the table does not hold, nor newer ones.
+    fn drop_stored(&self, docs: &mut Vec<IndexDoc>) {
+        let view = self.view.read();
+        docs.retain(|doc| {
+            let stored = view.rows.get(&doc.scope, doc.entry);
+            stored.is_none_or(|(_, row)| row.stamp < doc.stamp)
+        });
+    }
+
+    async fn create(&self, docs: &[IndexDoc], through: Stamp) -> Result<Dataset, Error> {
+        let params = WriteParams {
+            mode: WriteMode::Create,
+            session: Some(Arc::clone(&self.session)),
+            max_bytes_per_file: self.shared.config.fragment_bytes_max,
+            ..WriteParams::default()
+        }
+        .with_transaction_properties(properties(through));
+        let rows = columns::rows_of(docs, &self.shared.config)?;
+        let insert = InsertBuilder::new(self.uri()?).with_params(&params);
+        Ok(Box::pin(insert.execute(vec![rows])).await?)
+    }
+
+    async fn merge(
+        &self,
+        dataset: Arc<Dataset>,
+        docs: &[IndexDoc],
+        through: Stamp,
+    ) -> Result<Dataset, Error> {
+        let rows = columns::rows_of(docs, &self.shared.config)?;
+        let is_new = {
+            let view = self.view.read();
+            docs.iter()
+                .all(|doc| view.rows.get(&doc.scope, doc.entry).is_none())
+        };
+        let (mut transaction, touched) = if is_new {
+            // Nothing to match: the same as a merge, without reading every key.
+            let params = WriteParams {
+                mode: WriteMode::Append,
+                ..WriteParams::default()
+            };
+            let insert = InsertBuilder::new(Arc::clone(&dataset)).with_params(&params);
+            (
+                Box::pin(insert.execute_uncommitted(vec![rows])).await?,
+                None,
+            )
+        } else {
+            let mut merge =
+                MergeInsertBuilder::try_new(Arc::clone(&dataset), vec![KEY.to_owned()])?;
+            merge
+                .when_matched(WhenMatched::UpdateAll)
+                .when_not_matched(WhenNotMatched::InsertAll);
+            let job = merge.try_build()?;
+            let merged = Box::pin(job.execute_uncommitted_batches(vec![rows])).await?;
+            (merged.transaction, merged.affected_rows)
+        };
+        transaction.transaction_properties = Some(Arc::new(properties(through)));
+        let mut commit = CommitBuilder::new(dataset).with_skip_auto_cleanup(true);
+        if let Some(touched) = touched {
+            commit = commit.with_affected_rows(touched);
+        }
+        Ok(Box::pin(commit.execute(transaction)).await?)
+    }
+}
+
+/// What a data commit carries: the cursor, for whoever reads the table's history.
+fn properties(through: Stamp) -> HashMap<String, String> {
+    HashMap::from([(THROUGH.to_owned(), through.to_string())])
+}

@@ -1,0 +1,235 @@
+//! A token for one project reads and writes nothing of another.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use sillok_core::principal::PrincipalKind;
+use sillok_core::scope::Level;
+
+use super::{counts, routes};
+use crate::harness::samples::{WRITES, permitted, put};
+use crate::harness::world::{log, verify};
+use crate::harness::{Client, ORG, PROJECT, WORKTREE, World, phrase};
+
+/// Another project of the same organisation.
+const OTHER: &str = "org/acme/project/other";
+
+/// What lies in the project that others must not see.
+struct Secret {
+    text: String,
+    task: String,
+    record: String,
+    verification: String,
+    entries: [String; 3],
+}
+
+impl Secret {
+    async fn keep(world: &World) -> Self {
+        let (admin, text) = (world.admin(), phrase());
+        let task = world.task().await;
+        let record = log(&admin, &task, &text).await;
+        let verification = verify(&admin, &task, PROJECT).await;
+        let writer = world.principal(PrincipalKind::Orchestrator, WORKTREE).await;
+        let entries = [
+            put(&writer, &task, &text).await,
+            put(&writer, WORKTREE, &text).await,
+            put(&admin, PROJECT, &text).await,
+        ];
+        Self {
+            text,
+            task,
+            record,
+            verification,
+            entries,
+        }
+    }
+}
+
+/// How a read that names something foreign must end.
+#[derive(Clone, Copy, PartialEq)]
+enum Ends {
+    Forbidden,
+    NotFound,
+    /// With an answer that holds nothing of it.
+    Blind,
+}
+
+/// Every read route, with requests for what is foreign.
+fn reads(secret: &Secret) -> BTreeMap<(&'static str, &'static str), Vec<(Value, Ends)>> {
+    let scopes = [secret.task.as_str(), WORKTREE, PROJECT, ORG];
+    let by_scope = || -> Vec<(Value, Ends)> {
+        scopes
+            .iter()
+            .map(|scope| (json!({ "scope": scope }), Ends::Forbidden))
+            .collect()
+    };
+    let with_all = || {
+        let mut cases = by_scope();
+        cases.push((json!({ "scope": "*" }), Ends::Forbidden));
+        cases
+    };
+    let by_entry = || -> Vec<(Value, Ends)> {
+        secret
+            .entries
+            .iter()
+            .map(|id| (json!({ "id": id }), Ends::NotFound))
+            .collect()
+    };
+    let mut recall: Vec<(Value, Ends)> = scopes
+        .iter()
+        .map(|scope| {
+            (
+                json!({ "scope": scope, "query": secret.text }),
+                Ends::Forbidden,
+            )
+        })
+        .collect();
+    recall.push((json!({ "scope": OTHER, "query": secret.text }), Ends::Blind));
+    let promotion = json!({ "scope": secret.task, "verification": secret.verification });
+    BTreeMap::from([
+        (("get", "/v1/tasks"), with_all()),
+        (
+            ("get", "/v1/task"),
+            vec![(json!({ "scope": secret.task }), Ends::Forbidden)],
+        ),
+        (("get", "/v1/records"), by_scope()),
+        (
+            ("get", "/v1/record"),
+            vec![(json!({ "id": secret.record }), Ends::Forbidden)],
+        ),
+        (
+            ("get", "/v1/verifications"),
+            vec![(json!({ "scope": secret.task }), Ends::Forbidden)],
+        ),
+        (
+            ("get", "/v1/promotions"),
+            vec![(promotion, Ends::Forbidden)],
+        ),
+        (("get", "/v1/entry"), by_entry()),
+        (("get", "/v1/history"), by_entry()),
+        (("post", "/v1/recall"), recall),
+        (("get", "/v1/events"), by_scope()),
+        (("get", "/v1/tail"), with_all()),
+        (("get", "/v1/tokens"), with_all()),
+        (
+            ("post", "/v1/audit/verify"),
+            vec![(json!({}), Ends::Forbidden)],
+        ),
+        (("get", "/v1/status"), vec![(json!({}), Ends::Blind)]),
+    ])
+}
+
+async fn ask(client: &Client, method: &str, path: &str, asked: &Value) -> crate::harness::Reply {
+    if method == "post" {
+        return client.raw(path, &[], asked.to_string().into_bytes()).await;
+    }
+    let fields = asked.as_object().expect("a query has fields");
+    let query: Vec<(&str, &str)> = fields
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str().expect("text")))
+        .collect();
+    client.get(path, &query).await
+}
+
+#[tokio::test]
+async fn a_token_of_one_project_reads_nothing_of_another() {
+    let world = World::start().await;
+    let secret = Secret::keep(&world).await;
+    let cases = reads(&secret);
+    for ((method, path), rules) in routes(&world).await {
+        let is_read = method == "get" || rules.iter().any(|rule| rule == "read");
+        if rules.contains(&"public".to_owned()) || !is_read {
+            continue;
+        }
+        let Some(requests) = cases.get(&(method.as_str(), path.as_str())) else {
+            panic!("{method} {path} is a read route without a case");
+        };
+        for kind in [PrincipalKind::Human, PrincipalKind::Agent] {
+            let stranger = world.principal(kind, OTHER).await;
+            for (asked, ends) in requests {
+                let reply = ask(&stranger, &method, &path, asked).await;
+                assert!(
+                    !reply.text.contains(&secret.text),
+                    "{method} {path} {asked}: {}",
+                    reply.text
+                );
+                match ends {
+                    Ends::Forbidden => drop(reply.refused(403, "forbidden")),
+                    Ends::NotFound => drop(reply.refused(404, "not_found")),
+                    Ends::Blind => drop(reply.ok()),
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_token_of_one_project_writes_nothing_of_another() {
+    let world = World::start().await;
+    for (route, tasks_only) in WRITES {
+        let levels = if tasks_only {
+            &[Level::Task][..]
+        } else {
+            &Level::ALL
+        };
+        for level in levels {
+            let sample = world.sample(route, *level).await;
+            let stranger = world.principal(permitted(route, *level), OTHER).await;
+            let before = counts(&world, &sample.scope).await;
+            let reply = stranger.post(route, &sample.body).await;
+            if route == "/v1/tokens/revoke" {
+                // Tokens are found only among those that one's own covers.
+                reply.refused(404, "not_found");
+            } else {
+                let problem = reply.refused(403, "forbidden");
+                assert_eq!(problem["rule"], "token/scope", "{route}: {problem}");
+            }
+            let after = counts(&world, &sample.scope).await;
+            assert_eq!(after.1, before.1, "{route} wrote to {}", sample.scope);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_lies_in_another_project_is_no_ground_to_write_on() {
+    let world = World::start().await;
+    let secret = Secret::keep(&world).await;
+    let orchestrator = world.principal(PrincipalKind::Orchestrator, OTHER).await;
+    let human = world.principal(PrincipalKind::Human, OTHER).await;
+    let named = json!({ "task": secret.task, "id": secret.verification });
+    let body = json!({ "scope": OTHER, "content": phrase(), "verification": named });
+    orchestrator
+        .post("/v1/entries", &body)
+        .await
+        .refused(404, "not_found");
+    let cited = json!([{ "kind": "log", "id": secret.record, "time": 0 }]);
+    let body = json!({ "scope": OTHER, "content": phrase(), "citations": cited });
+    human
+        .post("/v1/entries", &body)
+        .await
+        .refused(422, "unresolvable_citation");
+    // Nor for somebody who sees both: what an entry rests on lies inside its scope.
+    let wide = world.principal(PrincipalKind::Orchestrator, ORG).await;
+    let body = json!({ "scope": OTHER, "content": phrase(), "verification": named });
+    wide.post("/v1/entries", &body)
+        .await
+        .refused(400, "invalid_argument");
+}
+
+#[tokio::test]
+async fn an_entry_above_is_seen_and_one_below_or_beside_is_not() {
+    let world = World::start().await;
+    let above = put(&world.admin(), ORG, &phrase()).await;
+    let beside = put(&world.admin(), "org/acme/project/other", &phrase()).await;
+    let here = put(&world.admin(), PROJECT, &phrase()).await;
+    let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;
+    for path in ["/v1/entry", "/v1/history"] {
+        for id in [&above, &here] {
+            agent.get(path, &[("id", id)]).await.ok();
+        }
+        agent
+            .get(path, &[("id", &beside)])
+            .await
+            .refused(404, "not_found");
+    }
+}

@@ -1,0 +1,366 @@
+//! Requests that are not well-formed: scopes, ids, JSON, UTF-8, fields.
+
+use serde_json::{Value, json};
+
+use super::refused;
+use crate::harness::World;
+
+#[tokio::test]
+async fn a_wrong_scope_is_refused_by_every_route_that_names_one() {
+    let world = World::start().await;
+    let long = format!("org/{}", "x".repeat(129));
+    let wrong = [
+        "",
+        "org",
+        "org/",
+        "acme",
+        "org/acme/",
+        "/org/acme",
+        "org/acme/task/x",
+        "org/acme/project",
+        "org/..",
+        "org/acme/project/.",
+        "org/a b",
+        "org/ä",
+        "org/acme/project/api/worktree/main/x/y",
+        "org/acme//project/api",
+        "ORG/acme",
+        "*",
+        &long,
+    ];
+    let mut routes = 0;
+    for good in world.good_requests().await {
+        if good.sample.body["scope"].is_null() {
+            continue;
+        }
+        routes += 1;
+        for scope in wrong {
+            let mut body = good.sample.body.clone();
+            body["scope"] = json!(scope);
+            refused(
+                &world,
+                good.sender.post(&good.sample.route, &body),
+                400,
+                "invalid_scope",
+            )
+            .await;
+        }
+        // What was spoilt was good before.
+        good.sender
+            .post(&good.sample.route, &good.sample.body)
+            .await
+            .ok();
+    }
+    assert!(routes >= 11, "most routes name a scope");
+}
+
+#[tokio::test]
+async fn a_wrong_id_is_refused_by_every_route_that_names_one() {
+    let world = World::start().await;
+    let fields = ["entry", "old", "id"];
+    let mut routes = 0;
+    for good in world.good_requests().await {
+        for field in fields {
+            if good.sample.body[field].is_null() || good.sample.route == "/v1/tokens" {
+                continue;
+            }
+            routes += 1;
+            for id in ["", "x", "0190", "not-a-uuid-not-a-uuid-not-a-uuid-not"] {
+                let mut body = good.sample.body.clone();
+                body[field] = json!(id);
+                refused(
+                    &world,
+                    good.sender.post(&good.sample.route, &body),
+                    400,
+                    "invalid_id",
+                )
+                .await;
+            }
+            let mut body = good.sample.body.clone();
+            body[field] = json!("01900000-0000-7000-8000-000000000000");
+            refused(
+                &world,
+                good.sender.post(&good.sample.route, &body),
+                404,
+                "not_found",
+            )
+            .await;
+        }
+    }
+    assert_eq!(routes, 3);
+}
+
+#[tokio::test]
+async fn what_is_no_json_is_refused_by_every_write_route() {
+    let world = World::start().await;
+    for good in world.good_requests().await {
+        let whole = good.sample.body.to_string();
+        let cut = whole[..whole.len() - 1].to_owned();
+        let twice = format!("{whole}{whole}");
+        let surrogate = r#"{"scope":"\ud800"}"#.to_owned();
+        let array = format!("[{whole}]");
+        let bodies = [
+            String::new(),
+            cut,
+            twice,
+            surrogate,
+            array,
+            "null".into(),
+            "7".into(),
+            "{".into(),
+        ];
+        for body in bodies {
+            let sending = good.sender.raw(&good.sample.route, &[], body.into_bytes());
+            refused(&world, sending, 400, "invalid_request").await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_utf8_is_refused_by_every_write_route() {
+    let world = World::start().await;
+    for good in world.good_requests().await {
+        let text = good.sample.body.to_string();
+        let at = text.rfind('"').expect("a body has a text");
+        for bytes in [
+            &b"\xff"[..],
+            b"\xc3",
+            b"\xed\xa0\x80",
+            b"\xf8\x88\x80\x80\x80",
+        ] {
+            let mut body = text.clone().into_bytes();
+            body.splice(at..at, bytes.iter().copied());
+            let sending = good.sender.raw(&good.sample.route, &[], body);
+            refused(&world, sending, 400, "invalid_content").await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_field_is_refused_by_every_write_route_at_every_depth() {
+    let world = World::start().await;
+    let mut objects = 0;
+    for good in world.good_requests().await {
+        let paths = objects_in(&good.sample.body);
+        for path in paths {
+            let mut body = good.sample.body.clone();
+            let object = body.pointer_mut(&path).expect("it was found there");
+            object["nonsense"] = json!(1);
+            objects += 1;
+            refused(
+                &world,
+                good.sender.post(&good.sample.route, &body),
+                400,
+                "invalid_request",
+            )
+            .await;
+        }
+    }
+    assert!(objects > 16, "nested objects were tried too");
+}
+
+#[tokio::test]
+async fn a_missing_or_mistyped_field_is_refused_by_every_write_route() {
+    let world = World::start().await;
+    let optional = [
+        "description",
+        "error",
+        "approach",
+        "verification",
+        "metadata",
+        "payload",
+    ];
+    for good in world.good_requests().await {
+        let fields: Vec<String> = good
+            .sample
+            .body
+            .as_object()
+            .expect("an object")
+            .keys()
+            .cloned()
+            .collect();
+        for field in fields {
+            let spoilt = |spoil: &dyn Fn(&mut Value)| {
+                let mut body = good.sample.body.clone();
+                spoil(&mut body);
+                body
+            };
+            let mistyped = spoilt(&|body| body[field.as_str()] = json!([[]]));
+            let missing =
+                spoilt(&|body| drop(body.as_object_mut().expect("an object").remove(&field)));
+            if field != "payload" {
+                refused(
+                    &world,
+                    good.sender.post(&good.sample.route, &mistyped),
+                    400,
+                    "invalid_request",
+                )
+                .await;
+            }
+            let has_default = field == "reason" && good.sample.route == "/v1/tasks/close";
+            if optional.contains(&field.as_str()) && field != "payload" || has_default {
+                continue;
+            }
+            // A supersession without a replacement is refused for what it lacks all the same.
+            refused(
+                &world,
+                good.sender.post(&good.sample.route, &missing),
+                400,
+                "invalid_request",
+            )
+            .await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_task_that_nobody_opened_is_not_found() {
+    let world = World::start().await;
+    for good in world.good_requests().await {
+        let task_only = good.sample.scope.contains("/task/") && good.sample.route != "/v1/tasks";
+        if !task_only && good.sample.route != "/v1/memory-events" {
+            continue;
+        }
+        let mut body = good.sample.body.clone();
+        body["scope"] = json!(world.unopened());
+        refused(
+            &world,
+            good.sender.post(&good.sample.route, &body),
+            404,
+            "not_found",
+        )
+        .await;
+        let scope = body["scope"].as_str().expect("text");
+        assert!(world.admin().all("/v1/events", scope).await.is_empty());
+        // And a command for tasks is not given to anything else.
+        body["scope"] = json!(crate::harness::WORKTREE);
+        if task_only {
+            refused(
+                &world,
+                good.sender.post(&good.sample.route, &body),
+                400,
+                "invalid_scope",
+            )
+            .await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_query_that_is_wrong_is_refused() {
+    let world = World::start().await;
+    let admin = world.admin();
+    let task = world.task().await;
+    let cases: [(&str, &[(&str, &str)], u16, &str); 12] = [
+        ("/v1/records", &[], 400, "invalid_request"),
+        (
+            "/v1/records",
+            &[("scope", &task), ("more", "1")],
+            400,
+            "invalid_request",
+        ),
+        ("/v1/records", &[("scope", "org/..")], 400, "invalid_scope"),
+        (
+            "/v1/records",
+            &[("scope", &task), ("limit", "0")],
+            400,
+            "invalid_argument",
+        ),
+        (
+            "/v1/records",
+            &[("scope", &task), ("limit", "1001")],
+            413,
+            "too_large",
+        ),
+        (
+            "/v1/records",
+            &[("scope", &task), ("limit", "-1")],
+            400,
+            "invalid_request",
+        ),
+        (
+            "/v1/records",
+            &[("scope", &task), ("after", "nonsense")],
+            400,
+            "invalid_argument",
+        ),
+        (
+            "/v1/tail",
+            &[("scope", &task), ("cursor", "nonsense")],
+            400,
+            "invalid_argument",
+        ),
+        ("/v1/record", &[("id", &task)], 400, "invalid_id"),
+        ("/v1/entry", &[("id", "x")], 400, "invalid_id"),
+        ("/v1/history", &[("id", "x")], 400, "invalid_id"),
+        ("/v1/nowhere", &[], 404, "not_found"),
+    ];
+    for (path, query, status, code) in cases {
+        admin.get(path, query).await.refused(status, code);
+    }
+    admin
+        .post("/v1/task", &json!({}))
+        .await
+        .refused(400, "invalid_request");
+    for (body, status, code) in [
+        (
+            json!({ "scope": task, "query": "" }),
+            400,
+            "invalid_argument",
+        ),
+        (
+            json!({ "scope": task, "query": "x", "limit": 0 }),
+            400,
+            "invalid_argument",
+        ),
+        (
+            json!({ "scope": task, "query": "x", "limit": 201 }),
+            413,
+            "too_large",
+        ),
+        (
+            json!({ "scope": task, "query": "x".repeat(8_193) }),
+            413,
+            "too_large",
+        ),
+        (
+            json!({ "scope": task, "query": "x", "confidence_min": 2 }),
+            400,
+            "invalid_argument",
+        ),
+        (
+            json!({ "scope": task, "query": "x", "tables": ["nothing"] }),
+            400,
+            "invalid_request",
+        ),
+    ] {
+        admin.post("/v1/recall", &body).await.refused(status, code);
+    }
+}
+
+/// Where the objects of a body lie whose fields are known: all but free JSON.
+fn objects_in(body: &Value) -> Vec<String> {
+    let mut found = vec![String::new()];
+    let mut at = 0;
+    while at < found.len() {
+        let path = found[at].clone();
+        at += 1;
+        match body.pointer(&path).expect("it was found there") {
+            Value::Object(fields) => {
+                let known = |name: &&String| !["metadata", "payload"].contains(&name.as_str());
+                found.extend(
+                    fields
+                        .keys()
+                        .filter(known)
+                        .map(|name| format!("{path}/{name}")),
+                );
+            }
+            Value::Array(items) => {
+                found.extend((0..items.len()).map(|number| format!("{path}/{number}")));
+            }
+            _ => {}
+        }
+    }
+    found.retain(|path| body.pointer(path).is_some_and(Value::is_object));
+    found
+}

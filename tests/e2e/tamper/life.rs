@@ -1,0 +1,195 @@
+//! A store that was lived in: rows of every family, and what a reader sees of them.
+
+use serde_json::{Value, json};
+use sillok_core::id::Seq;
+use sillok_core::principal::PrincipalKind;
+use sillok_core::scope::Scope;
+use sillok_core::slot::Slot;
+use sillok_core::stamp::Stamp;
+use sillok_store::keys::relay::RelayRow;
+use sillok_store::keys::{self, Family};
+
+use super::vault::Vault;
+use crate::harness::samples::put;
+use crate::harness::world::{log, promoted, verify};
+use crate::harness::{ORG, PROJECT, WORKTREE, World, phrase};
+
+/// Tries at a kill between a verification and the end of its promotion.
+const KILLS_MAX: usize = 20;
+
+/// What there is to look at.
+pub(super) struct Life {
+    tasks: Vec<String>,
+    entries: Vec<String>,
+    questions: Vec<(String, String)>,
+}
+
+impl Life {
+    /// Writes something of everything.
+    pub(super) async fn lead(world: &World) -> Self {
+        let admin = world.admin();
+        let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;
+        let mut life = Self {
+            tasks: Vec::new(),
+            entries: Vec::new(),
+            questions: Vec::new(),
+        };
+        for _ in 0..3 {
+            let task = world.task().await;
+            for _ in 0..12 {
+                log(&agent, &task, &phrase()).await;
+            }
+            life.tasks.push(task);
+        }
+        let large = format!("{} ", phrase()).repeat(3_000);
+        let snapshot = json!({ "scope": life.tasks[0], "content": large, "trigger": "error" });
+        agent.post("/v1/snapshots", &snapshot).await.ok();
+        for scope in [life.tasks[0].as_str(), WORKTREE, PROJECT, ORG] {
+            let event = json!({ "scope": scope, "event_type": "noted", "payload": [phrase()] });
+            admin.post("/v1/memory-events", &event).await.ok();
+        }
+        let stuck = json!({ "scope": life.tasks[1], "reason": phrase() });
+        agent.post("/v1/tasks/stuck", &stuck).await.ok();
+        agent
+            .post("/v1/tasks/unstick", &json!({ "scope": life.tasks[1] }))
+            .await
+            .refused(403, "forbidden");
+        admin
+            .post("/v1/tasks/unstick", &json!({ "scope": life.tasks[1] }))
+            .await
+            .ok();
+        let revoked = world.mint(PrincipalKind::Agent, PROJECT, 600).await;
+        admin
+            .post("/v1/tokens/revoke", &json!({ "id": revoked["id"] }))
+            .await
+            .ok();
+        life.write_entries(world).await;
+        life.verify(world).await;
+        life
+    }
+
+    async fn write_entries(&mut self, world: &World) {
+        let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;
+        for scope in [self.tasks[0].as_str(), WORKTREE, WORKTREE, WORKTREE] {
+            let text = phrase();
+            self.entries.push(put(&agent, scope, &text).await);
+            self.questions.push((scope.to_owned(), text));
+        }
+        for scope in [PROJECT, ORG] {
+            let text = phrase();
+            self.entries.push(put(&world.admin(), scope, &text).await);
+            self.questions.push((self.tasks[0].clone(), text));
+        }
+        // The same text once more: it is merged.
+        put(&agent, WORKTREE, &self.questions[1].1).await;
+        let amended =
+            json!({ "entry": self.entries[1], "expected_version": 1, "content": phrase() });
+        agent.post("/v1/entries/amend", &amended).await.ok();
+        let replaced = json!({ "old": self.entries[2], "expected_version": 1, "reason": "newer",
+            "replacement": { "content": phrase() } });
+        let new = agent.post("/v1/entries/supersede", &replaced).await.ok()["new"].clone();
+        self.entries
+            .push(new.as_str().expect("it has an id").to_owned());
+    }
+
+    async fn verify(&mut self, world: &World) {
+        let (admin, text) = (world.admin(), phrase());
+        log(
+            &admin,
+            &self.tasks[0],
+            &format!("The test fails because {text}."),
+        )
+        .await;
+        verify(&admin, &self.tasks[0], PROJECT).await;
+        self.questions.push((PROJECT.to_owned(), text));
+        let failed = json!({ "scope": self.tasks[1], "outcome": "failed", "source": "tests_failed",
+            "run": "r1", "error": phrase(), "approach": phrase() });
+        let id = admin.post("/v1/verifications", &failed).await.ok()["verification"].clone();
+        promoted(&admin, &self.tasks[1], id.as_str().expect("it has an id")).await;
+    }
+
+    /// Everything that a reader sees. What fades with time is left out.
+    pub(super) async fn look(&self, world: &World) -> Value {
+        let admin = world.admin();
+        let mut seen = Vec::new();
+        for task in &self.tasks {
+            seen.push(admin.get("/v1/task", &[("scope", task)]).await.ok());
+            seen.push(
+                admin
+                    .get("/v1/verifications", &[("scope", task)])
+                    .await
+                    .ok(),
+            );
+        }
+        for entry in &self.entries {
+            seen.push(admin.get("/v1/entry", &[("id", entry)]).await.ok());
+            seen.push(admin.get("/v1/history", &[("id", entry)]).await.ok());
+        }
+        for scope in [ORG, PROJECT, WORKTREE] {
+            seen.push(admin.get("/v1/tokens", &[("scope", scope)]).await.ok());
+            seen.push(Value::Array(admin.all("/v1/events", scope).await));
+        }
+        for (scope, query) in &self.questions {
+            for failures_only in [false, true] {
+                let body =
+                    json!({ "scope": scope, "query": query, "failures_only": failures_only });
+                let mut answer = admin.post("/v1/recall", &body).await.ok();
+                let results = answer["results"]
+                    .as_array_mut()
+                    .expect("an answer has results");
+                assert!(
+                    failures_only || !results.is_empty(),
+                    "there is something to compare"
+                );
+                for result in results {
+                    let score = result["score"]
+                        .as_object_mut()
+                        .expect("a result has a score");
+                    score.retain(|factor, _| {
+                        ["similarity", "vector_rank", "text_rank"].contains(&factor.as_str())
+                    });
+                }
+                seen.push(answer);
+            }
+        }
+        Value::Array(seen)
+    }
+}
+
+/// Kills the server between a verification and the end of its promotion, so that a job is left. The
+/// server is not running afterwards.
+pub(super) async fn leave_a_job(world: &mut World, vault: &Vault) {
+    for _ in 0..KILLS_MAX {
+        let (admin, task) = (world.admin(), world.task().await);
+        let records: Vec<Value> = (0..500)
+            .map(|_| json!({ "level": "thought", "content": phrase() }))
+            .collect();
+        admin
+            .post("/v1/logs", &json!({ "scope": task, "records": records }))
+            .await
+            .ok();
+        let body =
+            json!({ "scope": task, "outcome": "passed", "source": "tests_passed", "run": "r" });
+        admin.post("/v1/verifications", &body).await.ok();
+        world.kill();
+        if !vault.rows(Family::Job).await.is_empty() {
+            return;
+        }
+        world.start_again().await;
+    }
+    panic!("in {KILLS_MAX} kills no promotion was left in the middle");
+}
+
+/// A relay's cursor: nothing on one machine keeps one yet, and its family is audited all the same.
+pub(super) async fn leave_a_relay_cursor(vault: &Vault) {
+    let slot = Slot::of(&Scope::parse(PROJECT).expect("a scope"));
+    let row = RelayRow {
+        created: 1,
+        stamp: Stamp::ZERO,
+        seq: Seq::ZERO.get(),
+    };
+    let key = keys::relay::key(slot, "stream").into();
+    vault
+        .write(&[(key, Some(keys::relay::encode(&row).into()))])
+        .await;
+}
