@@ -1,1 +1,5 @@
-//! Not yet.
+//! The command line: exit statuses, JSON, tails, and every line of the README.
+
+mod commands;
+mod tail;
+mod tour;

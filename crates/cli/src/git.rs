@@ -29,7 +29,7 @@ pub enum Error {
 pub struct Commit {
     /// Its hash, in hexadecimal.
     pub hash: String,
-    /// The remote named `origin`, or the path of the work tree when there is none.
+    /// The remote named `origin`, or the repository's path when there is none.
     pub repository: String,
 }
 
@@ -45,8 +45,22 @@ pub fn head(dir: &Path) -> Option<Commit> {
         .ok()
         .filter(|remote| !remote.is_empty())
         .map(|url| without_password(&url));
-    let repository = named.or_else(|| run(dir, ["rev-parse", "--show-toplevel"]).ok())?;
-    Some(Commit { hash, repository })
+    Some(Commit {
+        hash,
+        repository: named.or_else(|| path(dir))?,
+    })
+}
+
+/// The path of the repository itself, which is the same from each of its work trees.
+fn path(dir: &Path) -> Option<String> {
+    let shared = run(dir, ["rev-parse", "--git-common-dir"]).ok()?;
+    let shared = dir.join(shared).canonicalize().ok()?;
+    let root = if shared.ends_with(".git") {
+        shared.parent()?
+    } else {
+        &shared
+    };
+    Some(root.to_string_lossy().into_owned())
 }
 
 /// Variables by which a git hook points git at its own repository. What runs inside a hook must not

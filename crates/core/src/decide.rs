@@ -23,6 +23,7 @@ mod publish;
 mod staging;
 mod supersede;
 mod task;
+mod text;
 mod token;
 
 /// What a command leads to.

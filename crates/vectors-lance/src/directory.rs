@@ -112,36 +112,42 @@ impl Directory {
         filter: &Filter,
         mut skip: impl FnMut(&Scope, EntryId) -> bool,
     ) -> Admitted {
-        let (mut all, mut with_vector) = (Vec::new(), Vec::new());
+        let (mut all, mut without_vector) = (Vec::new(), Vec::new());
         for scope in filter.scopes() {
-            let Some(rows) = self.scopes.get(scope) else {
-                continue;
-            };
+            let Some(rows) = self.scopes.get(scope) else { continue };
+            let mut run = Vec::new();
             for (address, row) in &rows.by_address {
                 if filter.admits(&row.attributes) && !skip(scope, row.entry) {
-                    all.push(*address);
-                    if row.has_vector {
-                        with_vector.push(*address);
+                    run.push(*address);
+                    if !row.has_vector {
+                        without_vector.push(*address);
                     }
                 }
             }
+            all.push(run);
         }
-        Admitted { all, with_vector }
+        let count = all.iter().map(Vec::len).sum::<usize>();
+        if count == 0 {
+            return Admitted::default();
+        }
+        // Each run is sorted, which makes the set cheap to build.
+        let all = RowAddrTreeMap::from_sorted_runs(all.iter().map(Vec::as_slice));
+        let with_vector = (without_vector.len() < count).then(|| {
+            let mut with_vector = all.clone();
+            if !without_vector.is_empty() {
+                with_vector -= &RowAddrTreeMap::from_iter(without_vector);
+            }
+            with_vector
+        });
+        Admitted { all: Some(all), with_vector }
     }
 }
 
-/// Addresses of the rows that a request admits.
-#[derive(Debug)]
+/// Addresses of the rows that a request admits; none instead of no row.
+#[derive(Debug, Default)]
 pub(crate) struct Admitted {
-    pub(crate) all: Vec<u64>,
-    pub(crate) with_vector: Vec<u64>,
-}
-
-/// `addresses` as Lance takes them.
-pub(crate) fn address_set(mut addresses: Vec<u64>) -> RowAddrTreeMap {
-    // The set takes sorted addresses faster; several scopes come one after the other.
-    addresses.sort_unstable();
-    RowAddrTreeMap::from_iter(addresses)
+    pub(crate) all: Option<RowAddrTreeMap>,
+    pub(crate) with_vector: Option<RowAddrTreeMap>,
 }
 
 /// The data file that a row lies in.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow_array::{Float32Array, RecordBatch};
 use lance::Dataset;
-use lance::dataset::scanner::{RowAddrMask, Scanner};
+use lance::dataset::scanner::{RowAddrMask, RowAddrTreeMap, Scanner};
 use lance::index::{DatasetIndexExt, DatasetIndexInternalExt};
 use lance_index::metrics::NoOpMetricsCollector;
 use lance_index::scalar::FullTextSearchQuery;
@@ -18,7 +18,7 @@ use sillok_core::ports::Ranked;
 
 use crate::columns::{self, CONTENT, VECTOR};
 use crate::delta::Corpus;
-use crate::directory::{Admitted, address_set};
+use crate::directory::Admitted;
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::ranking::best;
@@ -108,7 +108,7 @@ impl Table {
                 let admitted = view.rows.admitted(filter, |scope, entry| {
                     view.delta.get(scope, entry).is_some()
                 });
-                (!admitted.all.is_empty()).then(|| (Arc::clone(dataset), admitted))
+                admitted.all.is_some().then(|| (Arc::clone(dataset), admitted))
             });
         Begun { memory, indexed }
     }
@@ -118,9 +118,9 @@ impl Table {
         &self,
         dataset: &Arc<Dataset>,
         question: &Question,
-        admitted: Vec<u64>,
+        admitted: Option<RowAddrTreeMap>,
     ) -> Result<Vec<(u64, f32)>, Error> {
-        let Some(vector) = question.vector.as_ref().filter(|_| !admitted.is_empty()) else {
+        let (Some(vector), Some(admitted)) = (question.vector.as_ref(), admitted) else {
             return Ok(Vec::new());
         };
         let config = &self.shared.config;
@@ -131,6 +131,7 @@ impl Table {
             .ef(config
                 .search_candidates
                 .max(question.limit.saturating_mul(2)));
+        if std::env::var("ACORN").is_ok() { scan.approx_mode(lance_index::vector::ApproxMode::Fast); }
         if question.exact_scores {
             scan.refine(2);
         }
@@ -149,11 +150,11 @@ impl Table {
         &self,
         dataset: &Arc<Dataset>,
         question: &Question,
-        admitted: Vec<u64>,
+        admitted: Option<RowAddrTreeMap>,
     ) -> Result<Vec<(u64, f32)>, Error> {
-        if question.terms.is_empty() {
+        let Some(admitted) = admitted.filter(|_| !question.terms.is_empty()) else {
             return Ok(Vec::new());
-        }
+        };
         let limit = i64::try_from(question.limit).unwrap_or(i64::MAX);
         let query = FullTextSearchQuery::new(question.text.clone())
             .with_column(CONTENT.to_owned())?
@@ -202,9 +203,9 @@ impl Table {
 }
 
 /// Runs a search of the indices alone, over the admitted rows alone.
-async fn run(scan: &mut Scanner, admitted: Vec<u64>, score: &str) -> Result<RecordBatch, Error> {
+async fn run(scan: &mut Scanner, admitted: RowAddrTreeMap, score: &str) -> Result<RecordBatch, Error> {
     scan.prefilter(true)
-        .with_row_id_prefilter(RowAddrMask::from_allowed(address_set(admitted)))
+        .with_row_id_prefilter(RowAddrMask::from_allowed(admitted))
         .fast_search()
         .disable_scoring_autoprojection()
         .project(&[lance::dataset::ROW_ID, score])?;

@@ -142,11 +142,6 @@ impl Server {
         &self.base
     }
 
-    /// Its data directory.
-    pub(crate) fn data(&self) -> &Path {
-        &self.data
-    }
-
     /// Its process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
@@ -164,8 +159,13 @@ impl Server {
     }
 
     /// Asks it to stop, and checks that it does so in order.
-    pub(crate) fn stop(mut self) {
+    pub(crate) fn stop(self) {
         self.signal("INT");
+        self.stopped();
+    }
+
+    /// Checks that a server that was asked to stop does so in order.
+    pub(crate) fn stopped(mut self) {
         let status = self.ends_within(PATIENCE);
         let status = status.unwrap_or_else(|| panic!("it does not stop: {}", self.said()));
         assert!(

@@ -69,6 +69,11 @@ impl World {
             .stop();
     }
 
+    /// Waits for the end of a server that was asked to stop.
+    pub(crate) fn stop_signalled(&mut self) {
+        self.server.take().expect("the test has not stopped it").stopped();
+    }
+
     /// Kills the server.
     pub(crate) fn kill(&mut self) {
         self.server

@@ -57,30 +57,58 @@ pub struct Outcomes {
 /// # Errors
 /// [`Failure::Verdict`] when something was not refused as it should be.
 pub async fn trespass(stage: &Stage, agent: &Agent, task: &Scope) -> Result<Outcomes, Failure> {
-    let mut outcomes = Outcomes::default();
-    let mut expect = |who: &str, tried: &str, refused, code| {
-        outcomes.refusals.push(refusal(who, tried, refused, code)?);
-        Ok::<(), Failure>(())
-    };
     let name = agent.name.as_str();
-
     // A token for the whole project: what refuses is the table, not the token's reach.
     let wide = stage.agent_token(name, &stage.project).await?;
-    let entry = put(
-        &stage.project,
-        "Whatever I believe is true for everybody.",
-        None,
-        Vec::new(),
-    );
-    let refused = wide.put_entry(&entry).await;
-    expect(
-        name,
-        "publish an entry in the project by itself",
-        refused.map(drop),
-        ErrorCode::Forbidden,
-    )?;
+    let belief = "Whatever I believe is true for everybody.";
+    let published = wide
+        .put_entry(&put(&stage.project, belief, None, Vec::new()))
+        .await;
+    let verified = agent.client.record_verification(&own_word(task)).await;
+    let elsewhere = stage.project.child("somebody-else")?.child("secret")?;
+    let written = agent.client.append_logs(&greeting(&elsewhere)).await;
+    let invented = Citation::Log {
+        id: format!("{task}#999999"),
+        time: Default::default(),
+    };
+    let cited = put(&agent.worktree, "A record says so.", None, vec![invented]);
+    let cited = agent.client.put_entry(&cited).await;
 
-    let own_word = RecordVerification {
+    use ErrorCode::{Forbidden, UnresolvableCitation};
+    let attempts = [
+        (
+            "publish an entry in the project by itself",
+            published.map(drop),
+            Forbidden,
+        ),
+        (
+            "declare its own work verified",
+            verified.map(drop),
+            Forbidden,
+        ),
+        (
+            "write into another worktree's log",
+            written.map(drop),
+            Forbidden,
+        ),
+        (
+            "cite a record that does not exist",
+            cited.map(drop),
+            UnresolvableCitation,
+        ),
+    ];
+    let refusals = attempts
+        .into_iter()
+        .map(|(tried, done, code)| refusal(name, tried, done, code));
+    Ok(Outcomes {
+        refusals: refusals.collect::<Result<_, _>>()?,
+        ..Outcomes::default()
+    })
+}
+
+/// An agent's own verdict on its own work.
+fn own_word(task: &Scope) -> RecordVerification {
+    RecordVerification {
         scope: task.to_string(),
         outcome: Outcome::Passed,
         source: VerificationSource::TestsPassed,
@@ -90,47 +118,21 @@ pub async fn trespass(stage: &Stage, agent: &Agent, task: &Scope) -> Result<Outc
         error: None,
         approach: None,
         target: None,
-    };
-    let refused = agent.client.record_verification(&own_word).await;
-    expect(
-        name,
-        "declare its own work verified",
-        refused.map(drop),
-        ErrorCode::Forbidden,
-    )?;
+    }
+}
 
-    let elsewhere = stage.project.child("somebody-else")?.child("secret")?;
+fn greeting(task: &Scope) -> AppendLogs {
+    let content = "Hello from next door.".to_owned();
     let record = LogRecord {
         level: LogLevel::Info,
-        content: "hello".to_owned(),
+        content,
         metadata: None,
         time: None,
     };
-    let body = AppendLogs {
-        scope: elsewhere.to_string(),
+    AppendLogs {
+        scope: task.to_string(),
         records: vec![record],
-    };
-    let refused = agent.client.append_logs(&body).await;
-    expect(
-        name,
-        "write into another worktree's log",
-        refused.map(drop),
-        ErrorCode::Forbidden,
-    )?;
-
-    let invented = Citation::Log {
-        id: format!("{task}#999999"),
-        time: Default::default(),
-    };
-    let entry = put(&agent.worktree, "A record says so.", None, vec![invented]);
-    let refused = agent.client.put_entry(&entry).await;
-    expect(
-        name,
-        "cite a record that does not exist",
-        refused.map(drop),
-        ErrorCode::UnresolvableCitation,
-    )?;
-    Ok(outcomes)
+    }
 }
 
 /// Writes, amends and replaces an entry of the project, and tries to do both again from what is

@@ -23,8 +23,9 @@ pub struct Home {
     pub folder: PathBuf,
     /// The project, new in this data directory.
     pub project: Scope,
-    /// Whether the directory is the demo's own.
-    own: bool,
+    /// Whether commands without flags are to find the data directory: it is the demo's own, and no
+    /// server of the user's runs that they would rather mean.
+    found_by_default: bool,
 }
 
 impl Home {
@@ -65,7 +66,7 @@ impl Home {
         })
     }
 
-    /// The flags by which later commands find the data directory; none for the demo's own.
+    /// The flags by which later commands find the data directory; none where they find it.
     #[must_use]
     pub fn flags(&self) -> String {
         if self.own {
@@ -75,8 +76,8 @@ impl Home {
         }
     }
 
-    /// Leaves a note, so that commands without flags find the demo's project, and its data
-    /// directory when that is the demo's own.
+    /// Leaves a note, so that later commands find the demo's project, and its data directory where
+    /// they are to.
     ///
     /// # Errors
     /// [`Failure`]
@@ -85,7 +86,7 @@ impl Home {
             scope: Some(self.project.clone()),
             data: None,
         })?;
-        if self.own {
+        if self.found_by_default {
             let default = DataDirectory::default_one();
             let before = default.context()?;
             default.set_context(&Context {

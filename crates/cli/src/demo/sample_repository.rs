@@ -151,6 +151,10 @@ mod tests {
         assert_eq!(git::head(&one).unwrap().hash, hash);
         assert_ne!(git::head(&two).unwrap().hash, hash);
         assert_eq!(
+            git::head(&one).unwrap().repository,
+            git::head(&two).unwrap().repository
+        );
+        assert_eq!(
             git::run(&one, ["log", "-1", "--format=%an"]).unwrap(),
             "agent-1"
         );

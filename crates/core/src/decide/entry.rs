@@ -1,16 +1,16 @@
 //! Deciding how entries are written and amended: form, sources, deduplication, trust.
 
-use super::{Context, Decision, Draft, check_short};
+use super::text::{check_text, text};
+use super::{Context, Decision, Draft};
 use crate::citation::{self, Citation};
 use crate::command::{AmendEntry, AnswerBody, VerificationRef};
 use crate::dedup::{self, Neighbour, Sameness, Verdict};
-use crate::entry::{Claim, Detail, Embedding, Head, Kind, Link, LinkKind, Metadata, Status, Table};
+use crate::entry::{Claim, Embedding, Head, Kind, Link, LinkKind, Status, Table};
 use crate::error::{Current, Error, ErrorCode};
-use crate::event::{Body, EntryAmended, EntryCreated, EntryMerged, Text};
+use crate::event::{Body, EntryAmended, EntryCreated, EntryMerged};
 use crate::facts::hash_key;
 use crate::fingerprint::ContentHash;
 use crate::id::{EntryId, VerificationId};
-use crate::limits::{EMBEDDING_DIMENSIONS_MAX, ENTRY_BYTES_MAX};
 use crate::ports::SpaceThresholds;
 use crate::promotion::{Disposition, NewEntry};
 use crate::provenance::{Backing, check_citations, check_required, status_of};
@@ -388,112 +388,6 @@ fn link(draft: &mut Draft<'_>, entry: EntryId, kind: LinkKind, to: EntryId, weig
         entry,
         link: Link { kind, to, weight },
     });
-}
-
-fn check_text(
-    content: &str,
-    detail: &Detail,
-    claim: Option<&Claim>,
-    embedding: Option<&Embedding>,
-) -> Result<(), Error> {
-    if content.trim().is_empty() {
-        return Err(Error::new(
-            ErrorCode::InvalidArgument,
-            "an entry has content",
-        ));
-    }
-    let bytes = content.len() + detail_bytes(detail);
-    if bytes > ENTRY_BYTES_MAX {
-        return Err(Error::too_large(
-            "entry bytes",
-            ENTRY_BYTES_MAX as u64,
-            bytes as u64,
-        ));
-    }
-    if let Some(claim) = claim {
-        check_short("claim key", &claim.key)?;
-        check_short("claim value", &claim.value)?;
-    }
-    if let Some(embedding) = embedding {
-        let dimensions = embedding.values.len();
-        if dimensions > EMBEDDING_DIMENSIONS_MAX {
-            return Err(Error::too_large(
-                "embedding dimensions",
-                EMBEDDING_DIMENSIONS_MAX as u64,
-                dimensions as u64,
-            ));
-        }
-        if !embedding.values.iter().all(|value| value.is_finite()) {
-            return Err(Error::new(
-                ErrorCode::InvalidArgument,
-                "an embedding's coordinates are finite",
-            ));
-        }
-    }
-    Ok(())
-}
-
-fn detail_bytes(detail: &Detail) -> usize {
-    match detail {
-        Detail::Plain => 0,
-        Detail::Episode(episode) => {
-            let decisions: usize = episode.key_decisions.iter().map(String::len).sum();
-            episode.task.len()
-                + episode.critique.len()
-                + episode.input.len()
-                + episode.output.len()
-                + decisions
-        }
-        Detail::Skill(skill) => skill.name.len() + skill.description.len() + skill.code.len(),
-    }
-}
-
-fn text(
-    content: &str,
-    detail: &Detail,
-    metadata: &Metadata,
-    claim: Option<&Claim>,
-    embedding: Option<&Embedding>,
-) -> Result<Text, Error> {
-    let content = mask(content).text.into_owned();
-    Ok(Text {
-        content_hash: ContentHash::of(&content),
-        content,
-        detail: masked_detail(detail),
-        metadata: Metadata::parse(&mask(metadata.as_str()).text)?,
-        claim: claim.cloned(),
-        embedding: embedding.cloned(),
-    })
-}
-
-fn masked_detail(detail: &Detail) -> Detail {
-    let clean = |text: &mut String| {
-        if let std::borrow::Cow::Owned(masked) = mask(text).text {
-            *text = masked;
-        }
-    };
-    let mut detail = detail.clone();
-    match &mut detail {
-        Detail::Plain => {}
-        Detail::Episode(episode) => {
-            let texts = [
-                &mut episode.task,
-                &mut episode.critique,
-                &mut episode.input,
-                &mut episode.output,
-            ];
-            texts
-                .into_iter()
-                .chain(&mut episode.key_decisions)
-                .for_each(clean);
-        }
-        Detail::Skill(skill) => {
-            [&mut skill.name, &mut skill.description, &mut skill.code]
-                .into_iter()
-                .for_each(clean);
-        }
-    }
-    detail
 }
 
 /// The citations that a kind of entry needs above worktree are checked where a principal writes

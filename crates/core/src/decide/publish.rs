@@ -35,51 +35,48 @@ pub(super) fn publish(context: &Context<'_>, publish: &Publish) -> Result<Decisi
             "a promotion's first product is its episode",
         ));
     }
-    let backing = Backing::of_verification(verification);
     let mut draft = Draft::new(context);
-    let mut report: Option<PublishReport> = None;
-    for (number, product) in publish.products.iter().enumerate() {
-        entry::assert_cited(product.table.kind(), &backing.cite(&product.citations));
-        let success_repeats = report
-            .as_ref()
-            .is_some_and(|report| !report.linked_episodes.is_empty());
-        if product.table == Table::Skills && !success_repeats {
-            let left_out = Product {
-                table: product.table,
-                entry: None,
-                disposition: Disposition::LeftOut,
-            };
-            report
-                .as_mut()
-                .expect("the episode came first")
-                .products
-                .push(left_out);
-            continue;
-        }
-        let written = write(&mut draft, number, product, &backing, publish);
-        let done = Product {
-            table: product.table,
-            entry: Some(written.entry),
-            disposition: written.disposition,
-        };
-        match &mut report {
-            Some(report) => report.products.push(done),
-            None => {
-                report = Some(PublishReport {
-                    episode: written.entry,
-                    products: vec![done],
-                    linked_episodes: written.linked,
-                });
-            }
-        }
-    }
-    let report = Box::new(report.expect("a promotion has an episode"));
+    let report = Box::new(publish_all(&mut draft, publish));
     draft.push(Body::Published {
         source: publish.source.clone(),
         verification: verification.id,
         report: report.clone(),
     });
     Ok(Decision::of(draft.bodies, AnswerBody::Published(report)))
+}
+
+/// Writes the products in order; a skill only where success repeats.
+fn publish_all(draft: &mut Draft<'_>, publish: &Publish) -> PublishReport {
+    let backing = Backing::of_verification(&publish.verification);
+    let mut products = publish.products.iter().enumerate();
+    let (number, episode) = products.next().expect("a promotion has an episode");
+    let written = write(draft, number, episode, &backing, publish);
+    let mut report = PublishReport {
+        episode: written.entry,
+        products: vec![product(episode, &written)],
+        linked_episodes: written.linked,
+    };
+    for (number, next) in products {
+        if next.table == Table::Skills && report.linked_episodes.is_empty() {
+            report.products.push(Product {
+                table: next.table,
+                entry: None,
+                disposition: Disposition::LeftOut,
+            });
+        } else {
+            let written = write(draft, number, next, &backing, publish);
+            report.products.push(product(next, &written));
+        }
+    }
+    report
+}
+
+fn product(new: &NewEntry, written: &entry::Written) -> Product {
+    Product {
+        table: new.table,
+        entry: Some(written.entry),
+        disposition: written.disposition.clone(),
+    }
 }
 
 fn write(
@@ -89,6 +86,7 @@ fn write(
     backing: &Backing,
     publish: &Publish,
 ) -> entry::Written {
+    entry::assert_cited(product.table.kind(), &backing.cite(&product.citations));
     let ordinal = u32::try_from(number).expect("products are bounded");
     let id = entry::derived_id(draft.context, ordinal);
     entry::write(

@@ -1,0 +1,261 @@
+//! Entries: provenance, citations, merging, contradictions, lines of supersession.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::super::decide;
+use super::world::{PROJECT, START, World, amend, entry, supersede, verification};
+use crate::citation::{Citation, TestOutcome};
+use crate::command::{AnswerBody, Command, Replacement, VerificationRef};
+use crate::config::RulesConfig;
+use crate::entry::{Claim, Status, Table};
+use crate::error::ErrorCode;
+use crate::event::Body;
+use crate::facts::RecordFact;
+use crate::id::{EntryId, RecordId, Seq};
+use crate::principal::PrincipalKind;
+use crate::promotion::{Disposition, NewEntry};
+use crate::scope::Scope;
+use crate::verification::{Outcome, VerificationSource};
+
+#[test]
+fn an_agent_cannot_verify_itself() {
+    let mut world = World::task();
+    let claimed = Citation::Test {
+        name: "t".into(),
+        outcome: TestOutcome::Pass,
+        run: "r".into(),
+    };
+    let draft = NewEntry {
+        citations: vec![claimed],
+        ..entry(Table::Observations, "it works")
+    };
+    let (id, _) = world.put(PrincipalKind::Agent, draft.clone()).unwrap();
+    let (again, disposition) = world.put(PrincipalKind::Agent, draft).unwrap();
+    assert_eq!(
+        (again, disposition),
+        (id, Disposition::Merged { cosine: 1.0 })
+    );
+    let head = world.state.head(id).unwrap();
+    assert_eq!(
+        (head.status, head.trust.validation_count),
+        (Status::Hypothesis, 0)
+    );
+    assert_eq!(head.trust.confidence, 0.3);
+}
+
+#[test]
+fn an_entry_that_rests_on_a_verification_is_verified() {
+    let mut task = World::task();
+    task.give(
+        PrincipalKind::Orchestrator,
+        verification(Outcome::Passed, VerificationSource::TestsPassed, None),
+    )
+    .unwrap();
+    let submission = task.submission(
+        PrincipalKind::Orchestrator,
+        verification(Outcome::Passed, VerificationSource::PrMerged, None),
+    );
+    let facts = task.facts(&submission);
+    let decision = decide(
+        &task.state,
+        &submission,
+        &facts,
+        &RulesConfig::default(),
+        task.now,
+    )
+    .unwrap();
+    let Body::VerificationRecorded(recorded) = &decision.bodies[0] else {
+        panic!("{decision:?}")
+    };
+    let named = VerificationRef {
+        task: task.state.scope().clone(),
+        id: recorded.id,
+    };
+    let mut project = World::new(PROJECT);
+    let write = |verification| Command::PutEntry {
+        entry: Box::new(entry(Table::Observations, "the cache is cold at start")),
+        verification,
+    };
+    let error = project
+        .give(PrincipalKind::Orchestrator, write(None))
+        .unwrap_err();
+    assert_eq!(error.rule(), Some("entries/project"));
+    let error = project
+        .give(PrincipalKind::Orchestrator, write(Some(named.clone())))
+        .unwrap_err();
+    assert_eq!(
+        error.code,
+        ErrorCode::NotFound,
+        "a verification that nobody recorded stands behind nothing"
+    );
+    project
+        .verifications
+        .insert(named.clone(), (**recorded).clone());
+    match project
+        .give(PrincipalKind::Orchestrator, write(Some(named)))
+        .unwrap()
+    {
+        AnswerBody::Entry { status, .. } => assert_eq!(status, Status::Verified),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_citation_must_resolve() {
+    let mut world = World::task();
+    let id = RecordId {
+        scope: world.state.scope().clone(),
+        seq: Seq::new(1),
+    };
+    let cited = |id: &RecordId| NewEntry {
+        citations: vec![Citation::Log {
+            id: id.clone(),
+            time: START,
+        }],
+        ..entry(Table::Observations, "seen")
+    };
+    let error = world.put(PrincipalKind::Agent, cited(&id)).unwrap_err();
+    assert_eq!(error.code, ErrorCode::UnresolvableCitation);
+    world.records.insert(id.clone(), RecordFact::Snapshot);
+    assert!(
+        world.put(PrincipalKind::Agent, cited(&id)).is_err(),
+        "a snapshot is no log record"
+    );
+    world.records.insert(id.clone(), RecordFact::Log);
+    assert!(world.put(PrincipalKind::Agent, cited(&id)).is_ok());
+    let foreign = RecordId {
+        scope: Scope::parse("org/z/project/b/worktree/c/task/d").unwrap(),
+        seq: Seq::new(1),
+    };
+    world.records.insert(foreign.clone(), RecordFact::Log);
+    assert!(
+        world.put(PrincipalKind::Agent, cited(&foreign)).is_err(),
+        "the token does not reach it"
+    );
+}
+
+#[test]
+fn contradictions_are_never_merged() {
+    let mut world = World::task();
+    let claim = |value: &str| NewEntry {
+        claim: Some(Claim {
+            key: "http.framework".into(),
+            value: value.into(),
+        }),
+        ..entry(Table::Observations, "the project uses one http framework")
+    };
+    let (hono, _) = world.put(PrincipalKind::Agent, claim("hono")).unwrap();
+    let (express, disposition) = world.put(PrincipalKind::Agent, claim("express")).unwrap();
+    assert_ne!(hono, express);
+    assert_eq!(disposition, Disposition::Contradicts { other: hono });
+}
+
+#[test]
+fn an_existing_entry_joins_no_second_line() {
+    let mut world = World::task();
+    let ids: Vec<EntryId> = ["a", "b", "c"]
+        .map(|text| {
+            world
+                .put(PrincipalKind::Agent, entry(Table::Patterns, text))
+                .unwrap()
+                .0
+        })
+        .into();
+    let by = |old, new| supersede(old, 1, Replacement::Existing(new));
+    let error = world
+        .give(PrincipalKind::Agent, by(ids[0], ids[0]))
+        .unwrap_err();
+    assert_eq!(error.code, ErrorCode::InvalidSupersession);
+    world
+        .give(PrincipalKind::Agent, by(ids[0], ids[1]))
+        .unwrap();
+    let error = world
+        .give(PrincipalKind::Agent, by(ids[2], ids[1]))
+        .unwrap_err();
+    assert_eq!(
+        error.code,
+        ErrorCode::InvalidSupersession,
+        "it replaced another already"
+    );
+    let error = world
+        .give(PrincipalKind::Agent, by(ids[1], ids[0]))
+        .unwrap_err();
+    assert_eq!(error.code, ErrorCode::InvalidSupersession, "no cycle");
+    let error = world
+        .give(PrincipalKind::Agent, by(ids[0], ids[2]))
+        .unwrap_err();
+    assert_eq!(
+        error.current().unwrap().entry,
+        Some(ids[1]),
+        "the conflict names the head of the line"
+    );
+}
+
+/// What a random writer does to a line of entries.
+#[derive(Clone, Debug)]
+enum Step {
+    Supersede { guess: usize, version: u64 },
+    Amend { guess: usize, version: u64 },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let supersede =
+        (0usize..8, 1u64..4).prop_map(|(guess, version)| Step::Supersede { guess, version });
+    let amend = (0usize..8, 1u64..4).prop_map(|(guess, version)| Step::Amend { guess, version });
+    prop_oneof![supersede, amend]
+}
+
+proptest! {
+    #[test]
+    fn a_line_has_one_head_and_every_loser_learns_what_is_current(
+        steps in proptest::collection::vec(step(), 1..60)
+    ) {
+        let mut world = World::task();
+        let mut line = vec![world.put(PrincipalKind::Agent, entry(Table::Patterns, "0")).unwrap().0];
+        for (number, step) in steps.into_iter().enumerate() {
+            let text = format!("text {number}");
+            let (guess, expected_version, command) = match step {
+                Step::Supersede { guess, version } => {
+                    let old = line[guess % line.len()];
+                    let new = Replacement::New(Box::new(entry(Table::Patterns, &text)));
+                    (old, version, supersede(old, version, new))
+                }
+                Step::Amend { guess, version } => {
+                    let id = line[guess % line.len()];
+                    (id, version, amend(id, version, &text))
+                }
+            };
+            let head = *line.last().unwrap();
+            let head_version = world.state.head(head).unwrap().version;
+            let result = world.give(PrincipalKind::Agent, command);
+            if guess == head && expected_version == head_version {
+                if let AnswerBody::Superseded { new, .. } = result.unwrap() {
+                    line.push(new);
+                }
+            } else {
+                let current = result.unwrap_err().current().unwrap();
+                prop_assert_eq!((current.entry, current.version), (Some(head), Some(head_version)));
+            }
+            let live: Vec<EntryId> =
+                line.iter().copied().filter(|id| world.state.head(*id).unwrap().status.is_live()).collect();
+            prop_assert_eq!(live, vec![*line.last().unwrap()], "exactly one head");
+            prop_assert_eq!(world.state.head(line[0]).unwrap().line_head, *line.last().unwrap());
+        }
+    }
+
+    #[test]
+    fn the_same_text_twice_is_one_entry(texts in proptest::collection::vec("[a-c ]{1,6}", 1..20)) {
+        let mut world = World::task();
+        let mut by_text: BTreeMap<String, EntryId> = BTreeMap::new();
+        for text in texts.iter().filter(|text| !text.trim().is_empty()) {
+            let (id, disposition) = world.put(PrincipalKind::Agent, entry(Table::Observations, text)).unwrap();
+            let normal = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            match by_text.insert(normal, id) {
+                Some(known) => prop_assert_eq!((id, disposition), (known, Disposition::Merged { cosine: 1.0 })),
+                None => prop_assert_eq!(disposition, Disposition::Created),
+            }
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! One scope with everything that was ever written to it at hand, and short ways to give commands.
+
+use std::collections::BTreeMap;
+
+use super::super::decide;
+use crate::chain::{Origin, seal};
+use crate::command::{
+    AmendEntry, AnswerBody, Command, Replacement, Submission, Supersede, VerificationRef,
+};
+use crate::config::RulesConfig;
+use crate::entry::{Binding, Detail, Metadata, Table, Version};
+use crate::error::Error;
+use crate::event::Body;
+use crate::facts::{Facts, Need, RecordFact, needs};
+use crate::id::{Attempt, CommandId, EntryId, Epoch, RecordId};
+use crate::limits::FACT_ROUNDS_MAX;
+use crate::principal::{Actor, Principal, PrincipalId, PrincipalKind};
+use crate::promotion::{Disposition, NewEntry};
+use crate::scope::Scope;
+use crate::staging::{LogLevel, NewRecord, RecordKind};
+use crate::state::{Change, Stamped, State};
+use crate::time::Timestamp;
+use crate::verification::{NewVerification, Outcome, Verification, VerificationSource};
+
+pub(in crate::decide) const START: Timestamp = Timestamp::from_ms(1_790_000_000_000);
+pub(in crate::decide) const TASK: &str = "org/a/project/b/worktree/c/task/d";
+pub(in crate::decide) const PROJECT: &str = "org/a/project/b";
+
+/// One scope, with everything that was ever written to it at hand.
+pub(in crate::decide) struct World {
+    pub(in crate::decide) state: State,
+    pub(in crate::decide) versions: BTreeMap<EntryId, Version>,
+    pub(in crate::decide) records: BTreeMap<RecordId, RecordFact>,
+    pub(in crate::decide) verifications: BTreeMap<VerificationRef, Verification>,
+    pub(in crate::decide) now: Timestamp,
+    commands: u64,
+}
+
+impl World {
+    pub(in crate::decide) fn new(path: &str) -> Self {
+        let scope = Scope::parse(path).unwrap();
+        Self {
+            state: State::new(&scope, None, None),
+            versions: BTreeMap::new(),
+            records: BTreeMap::new(),
+            verifications: BTreeMap::new(),
+            now: START,
+            commands: 0,
+        }
+    }
+
+    pub(in crate::decide) fn task() -> Self {
+        let mut world = Self::new(TASK);
+        world.give(PrincipalKind::Agent, open("t")).unwrap();
+        world
+    }
+
+    pub(in crate::decide) fn submission(
+        &mut self,
+        kind: PrincipalKind,
+        command: Command,
+    ) -> Submission {
+        self.commands += 1;
+        let mut random = [0; 10];
+        random[2..].copy_from_slice(&self.commands.to_be_bytes());
+        Submission {
+            scope: self.state.scope().clone(),
+            principal: principal(kind),
+            id: CommandId::from_parts(self.now, random),
+            attempt: Attempt::FIRST,
+            command,
+        }
+    }
+
+    pub(in crate::decide) fn give(
+        &mut self,
+        kind: PrincipalKind,
+        command: Command,
+    ) -> Result<AnswerBody, Error> {
+        let submission = self.submission(kind, command);
+        self.carry_out(&submission)
+    }
+
+    pub(in crate::decide) fn carry_out(
+        &mut self,
+        submission: &Submission,
+    ) -> Result<AnswerBody, Error> {
+        let facts = self.facts(submission);
+        let before = self.state.row().tip;
+        let decision = decide(
+            &self.state,
+            submission,
+            &facts,
+            &RulesConfig::default(),
+            self.now,
+        )?;
+        for body in &decision.bodies {
+            self.apply(submission, body);
+        }
+        assert_eq!(
+            self.state.row().tip.seq.get(),
+            before.seq.get() + decision.bodies.len() as u64
+        );
+        self.state.index_was_told();
+        Ok(decision.result)
+    }
+
+    pub(in crate::decide) fn apply(&mut self, submission: &Submission, body: &Body) {
+        let actor = submission.principal.actor.clone();
+        let mut tip = self.state.row().tip;
+        let origin = Origin {
+            actor: actor.clone(),
+            command: submission.id,
+            epoch: Epoch(1),
+        };
+        drop(seal(&mut tip, body, &origin, self.now, [0; 16]));
+        for change in self.state.apply(
+            body,
+            &Stamped {
+                seq: tip.seq,
+                time: tip.time,
+                actor,
+            },
+        ) {
+            if let Change::Version(version) = change {
+                self.versions.insert(version.entry, *version);
+            }
+        }
+        self.state.advance(tip);
+    }
+
+    pub(in crate::decide) fn facts(&mut self, submission: &Submission) -> Facts {
+        let mut facts = Facts::default();
+        for _ in 0..=FACT_ROUNDS_MAX {
+            for need in needs(&self.state, submission, &facts) {
+                match need {
+                    Need::Head(id) => self.state.learn_head(id, None),
+                    Need::ByHash(key) => self.state.learn_hash(key, None),
+                    Need::Token(hash) => self.state.learn_token(hash, None),
+                    Need::Version(id, _) => {
+                        drop(facts.versions.insert(id, self.versions.get(&id).cloned()))
+                    }
+                    Need::Record(id) => {
+                        let found = self
+                            .records
+                            .get(&id)
+                            .copied()
+                            .unwrap_or(RecordFact::Missing);
+                        facts.records.insert(id, found);
+                    }
+                    Need::Verification(named) => {
+                        let found = self.verifications.get(&named).cloned();
+                        facts.verifications.insert(named, found);
+                    }
+                    Need::Mark(source, id) => drop(facts.marks.insert((source, id), None)),
+                    Need::Neighbours(number, _) => {
+                        drop(facts.neighbours.insert(number, Vec::new()))
+                    }
+                }
+            }
+        }
+        assert!(
+            needs(&self.state, submission, &facts).is_empty(),
+            "facts come to an end"
+        );
+        facts
+    }
+
+    pub(in crate::decide) fn put(
+        &mut self,
+        kind: PrincipalKind,
+        entry: NewEntry,
+    ) -> Result<(EntryId, Disposition), Error> {
+        match self.give(
+            kind,
+            Command::PutEntry {
+                entry: Box::new(entry),
+                verification: None,
+            },
+        )? {
+            AnswerBody::Entry {
+                id, disposition, ..
+            } => Ok((id, disposition)),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+pub(in crate::decide) fn principal(kind: PrincipalKind) -> Principal {
+    Principal {
+        actor: Actor {
+            kind,
+            id: PrincipalId::parse("p").unwrap(),
+        },
+        prefix: "org/a".parse().unwrap(),
+    }
+}
+
+pub(in crate::decide) fn open(title: &str) -> Command {
+    Command::OpenTask {
+        title: title.into(),
+        description: String::new(),
+    }
+}
+
+pub(in crate::decide) fn append(text: &str, time: Option<Timestamp>) -> Command {
+    let kind = RecordKind::Log {
+        level: LogLevel::Info,
+    };
+    Command::Append {
+        records: vec![NewRecord {
+            kind,
+            content: text.into(),
+            metadata: Metadata::default(),
+            time,
+        }],
+    }
+}
+
+pub(in crate::decide) fn entry(table: Table, content: &str) -> NewEntry {
+    NewEntry {
+        table,
+        content: content.into(),
+        detail: Detail::Plain,
+        metadata: Metadata::default(),
+        claim: None,
+        citations: Vec::new(),
+        failure: false,
+        binding: Binding::NoRepository,
+        embedding: None,
+    }
+}
+
+pub(in crate::decide) fn verification(
+    outcome: Outcome,
+    source: VerificationSource,
+    target: Option<&str>,
+) -> Command {
+    Command::RecordVerification(Box::new(NewVerification {
+        outcome,
+        source,
+        run: "run".into(),
+        citations: Vec::new(),
+        binding: Binding::NoRepository,
+        error: None,
+        approach: None,
+        target: target.map(|path| Scope::parse(path).unwrap()),
+    }))
+}
+
+pub(in crate::decide) fn supersede(
+    old: EntryId,
+    expected_version: u64,
+    new: Replacement,
+) -> Command {
+    Command::Supersede(Box::new(Supersede {
+        old,
+        expected_version,
+        new,
+        reason: "better".into(),
+        commit: None,
+        verification: None,
+    }))
+}
+
+pub(in crate::decide) fn amend(id: EntryId, expected_version: u64, content: &str) -> Command {
+    Command::AmendEntry(Box::new(AmendEntry {
+        entry: id,
+        expected_version,
+        content: content.into(),
+        detail: Detail::Plain,
+        metadata: Metadata::default(),
+        claim: None,
+        citations: Vec::new(),
+        embedding: None,
+        verification: None,
+    }))
+}

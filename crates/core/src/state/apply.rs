@@ -1,0 +1,345 @@
+//! What each event does to the view of a scope: the only place where state changes.
+//!
+//! Owns `apply`. Committing, rebuilding and auditing all go through it.
+
+use std::sync::Arc;
+
+use super::{Change, Fresh, Stamped, State};
+use crate::entry::{Head, Lifecycle, Status, Version};
+use crate::event::{Body, EntryAmended, EntryCreated, EntryMerged, Text};
+use crate::facts::HashKey;
+use crate::id::{EntryId, Seq};
+use crate::limits::LINKS_MAX;
+use crate::promotion::Job;
+use crate::task::{Closing, Task, TaskStatus};
+use crate::token::{Token, TokenHash};
+use crate::verification::{Outcome, Verification};
+
+impl State {
+    /// Applies one event and returns the rows that it changed, in the order of the changes.
+    ///
+    /// The state must know every head and text that the event names (see [`crate::facts::needs`]);
+    /// an event that was decided from this state always satisfies that.
+    pub fn apply(&mut self, body: &Body, at: &Stamped) -> Vec<Change> {
+        match body {
+            Body::RecordAppended(_) | Body::Denied { .. } => Vec::new(),
+            Body::TaskOpened { title, description } => self.set_task(Task {
+                title: title.clone(),
+                description: description.clone(),
+                status: TaskStatus::Open,
+                stuck_reason: None,
+                verified_through: Seq::ZERO,
+                promotions_pending: 0,
+                opened_by: at.actor.clone(),
+                opened_at: at.time,
+                updated_at: at.time,
+            }),
+            Body::StuckMarked { .. }
+            | Body::StuckCleared
+            | Body::TaskClosed { .. }
+            | Body::TaskArchived
+            | Body::VerificationRecorded(_)
+            | Body::Promoted { .. } => self.apply_to_task(body, at),
+            Body::Published {
+                source,
+                verification,
+                report,
+            } => vec![Change::Mark {
+                source: source.clone(),
+                verification: *verification,
+                report: report.clone(),
+            }],
+            Body::EntryCreated(created) => self.entry_created(created, at),
+            Body::EntryAmended(amended) => self.entry_amended(amended, at),
+            Body::Merged(merged) => self.entry_merged(merged, at),
+            Body::Superseded {
+                new,
+                old,
+                line,
+                reason,
+                commit,
+            } => self.superseded((*new, *old, *line), reason, commit.as_deref(), at),
+            Body::Linked { entry, link } => self.change_head(*entry, at, |head| {
+                if head.links.len() < LINKS_MAX {
+                    head.links.push(*link);
+                }
+            }),
+            Body::TokenMinted { hash, token } => self.set_token(*hash, (**token).clone()),
+            Body::TokenRevoked { hash, .. } => match self.token(hash).cloned() {
+                Some(token) => self.set_token(
+                    *hash,
+                    Token {
+                        revoked_at: Some(at.time),
+                        ..token
+                    },
+                ),
+                None => Vec::new(),
+            },
+        }
+    }
+
+    /// Applies an event of a task that was opened before.
+    fn apply_to_task(&mut self, body: &Body, at: &Stamped) -> Vec<Change> {
+        match body {
+            Body::StuckMarked { reason } => self.change_task(at, |task| {
+                task.status = TaskStatus::Stuck;
+                task.stuck_reason = Some(reason.clone());
+            }),
+            Body::StuckCleared => self.change_task(at, |task| {
+                task.status = TaskStatus::Open;
+                task.stuck_reason = None;
+            }),
+            Body::TaskClosed { closing, .. } => self.change_task(at, |task| {
+                task.status = match closing {
+                    Closing::Done => TaskStatus::Done,
+                    Closing::Failed => TaskStatus::Failed,
+                };
+                task.stuck_reason = None;
+            }),
+            Body::TaskArchived => self.change_task(at, |task| task.status = TaskStatus::Archived),
+            Body::VerificationRecorded(verification) => {
+                self.verification_recorded(verification, at)
+            }
+            Body::Promoted {
+                verification,
+                status,
+                ..
+            } => {
+                let mut changes = self.change_task(at, |task| {
+                    task.status = *status;
+                    task.promotions_pending = task.promotions_pending.saturating_sub(1);
+                });
+                changes.push(Change::JobRemoved(*verification));
+                changes
+            }
+            _ => unreachable!("only a task's own events come here"),
+        }
+    }
+
+    fn set_task(&mut self, task: Task) -> Vec<Change> {
+        let task = Arc::new(task);
+        self.task = Some(Arc::clone(&task));
+        vec![Change::Task(task)]
+    }
+
+    fn change_task(&mut self, at: &Stamped, change: impl FnOnce(&mut Task)) -> Vec<Change> {
+        let mut task = self
+            .task()
+            .cloned()
+            .expect("a task's events come after it was opened");
+        change(&mut task);
+        task.updated_at = at.time;
+        self.set_task(task)
+    }
+
+    fn set_token(&mut self, hash: TokenHash, token: Token) -> Vec<Change> {
+        self.tokens.insert(hash, Some(token.clone()));
+        vec![Change::Token(hash, Box::new(token))]
+    }
+
+    fn verification_recorded(&mut self, verification: &Verification, at: &Stamped) -> Vec<Change> {
+        let passed = verification.said.outcome == Outcome::Passed;
+        let mut changes = self.change_task(at, |task| {
+            task.promotions_pending += 1;
+            if passed {
+                task.status = TaskStatus::Verifying;
+                task.stuck_reason = None;
+                task.verified_through = verification.through;
+            } else if task.status != TaskStatus::Stuck {
+                // A failure opens the task again, but only a person or orchestrator clears a halt.
+                task.status = TaskStatus::Open;
+            }
+        });
+        changes.push(Change::Verification(Box::new(verification.clone())));
+        changes.push(Change::JobAdded(Job {
+            source: self.scope().clone(),
+            verification: verification.id,
+            created_at: at.time,
+        }));
+        changes
+    }
+
+    fn set_head(&mut self, head: Head) -> Change {
+        let head = Arc::new(head);
+        self.heads.insert(head.id, Some(Arc::clone(&head)));
+        Change::Head(head)
+    }
+
+    fn change_head(
+        &mut self,
+        id: EntryId,
+        at: &Stamped,
+        change: impl FnOnce(&mut Head),
+    ) -> Vec<Change> {
+        let mut head = self
+            .head(id)
+            .cloned()
+            .expect("an event names entries that the state knows");
+        change(&mut head);
+        head.updated_at = at.time;
+        vec![self.set_head(head)]
+    }
+
+    fn entry_created(&mut self, created: &EntryCreated, at: &Stamped) -> Vec<Change> {
+        let head = Head {
+            id: created.id,
+            scope: self.scope().clone(),
+            table: created.table,
+            version: 1,
+            version_seq: at.seq,
+            content_hash: created.text.content_hash,
+            status: created.status,
+            failure: created.failure,
+            trust: created.trust.clone(),
+            line: created.id,
+            line_head: created.id,
+            lifecycle: Lifecycle {
+                valid_from_commit: created.binding.commit().map(str::to_owned),
+                ..Lifecycle::default()
+            },
+            citations: created.citations.clone(),
+            binding: created.binding.clone(),
+            links: Vec::new(),
+            reuse_count: 0,
+            last_used: None,
+            promotion: created.promotion,
+            author: at.actor.clone(),
+            created_at: at.time,
+            updated_at: at.time,
+        };
+        let version = version(created.id, 1, &created.text, at);
+        let mut changes = vec![
+            Change::Version(Box::new(version)),
+            Change::Located(created.id),
+        ];
+        changes.extend(self.text_gained(&head));
+        changes.push(self.set_head(head));
+        self.freshen(created.id, &created.text);
+        changes
+    }
+
+    fn entry_amended(&mut self, amended: &EntryAmended, at: &Stamped) -> Vec<Change> {
+        let before = self
+            .head(amended.id)
+            .cloned()
+            .expect("an event names entries that the state knows");
+        assert_eq!(
+            amended.version,
+            before.version + 1,
+            "versions follow one another without gaps"
+        );
+        let mut changes = vec![Change::Version(Box::new(version(
+            amended.id,
+            amended.version,
+            &amended.text,
+            at,
+        )))];
+        changes.extend(self.text_lost(&before));
+        let head = Head {
+            version: amended.version,
+            version_seq: at.seq,
+            content_hash: amended.text.content_hash,
+            citations: amended.citations.clone(),
+            status: amended.status,
+            trust: amended.trust.clone(),
+            updated_at: at.time,
+            ..before
+        };
+        changes.extend(self.text_gained(&head));
+        changes.push(self.set_head(head));
+        self.freshen(amended.id, &amended.text);
+        changes
+    }
+
+    fn entry_merged(&mut self, merged: &EntryMerged, at: &Stamped) -> Vec<Change> {
+        self.change_head(merged.into, at, |head| {
+            head.citations.clone_from(&merged.citations);
+            head.status = merged.status;
+            head.trust = merged.trust.clone();
+            head.last_used = Some(
+                head.last_used
+                    .map_or(merged.used_at, |last| last.max(merged.used_at)),
+            );
+        })
+    }
+
+    fn superseded(
+        &mut self,
+        (new, old, line): (EntryId, EntryId, EntryId),
+        reason: &str,
+        commit: Option<&str>,
+        at: &Stamped,
+    ) -> Vec<Change> {
+        let mut changes = self.change_head(old, at, |head| {
+            head.status = Status::Deprecated;
+            head.lifecycle.superseded_by = Some(new);
+            head.lifecycle.deprecated_at = Some(at.time);
+            head.lifecycle.valid_to_commit = commit.map(str::to_owned);
+            head.lifecycle.contradiction_note = Some(reason.to_owned());
+        });
+        let deprecated = self.head(old).cloned().expect("it was changed just now");
+        changes.extend(self.text_lost(&deprecated));
+        changes.extend(self.change_head(new, at, |head| {
+            head.line = line;
+            head.lifecycle.supersedes = Some(old);
+            if head.lifecycle.valid_from_commit.is_none() {
+                head.lifecycle.valid_from_commit = commit.map(str::to_owned);
+            }
+        }));
+        changes.extend(self.change_head(line, at, |head| head.line_head = new));
+        self.fresh.retain(|fresh| fresh.id != old);
+        changes
+    }
+
+    /// The text of `head` is found under its hash from now on.
+    fn text_gained(&mut self, head: &Head) -> Option<Change> {
+        if !head.table.merges() || !head.status.is_live() {
+            return None;
+        }
+        let key = key_of(head);
+        self.by_hash.insert(key, Some(head.id));
+        Some(Change::ByHash(key, Some(head.id)))
+    }
+
+    /// The text of `head` is not found under its hash any more, unless another entry has it.
+    fn text_lost(&mut self, head: &Head) -> Option<Change> {
+        let key = key_of(head);
+        if self.by_hash(&key) != Some(head.id) {
+            return None;
+        }
+        self.by_hash.insert(key, None);
+        Some(Change::ByHash(key, None))
+    }
+
+    fn freshen(&mut self, id: EntryId, text: &Text) {
+        self.fresh.retain(|fresh| fresh.id != id);
+        self.fresh.push(Arc::new(Fresh {
+            id,
+            content: text.content.clone(),
+            claim: text.claim.clone(),
+            embedding: text.embedding.clone(),
+        }));
+    }
+}
+
+fn key_of(head: &Head) -> HashKey {
+    HashKey {
+        table: head.table,
+        failure: head.failure,
+        hash: head.content_hash,
+    }
+}
+
+fn version(entry: EntryId, number: u64, text: &Text, at: &Stamped) -> Version {
+    Version {
+        entry,
+        number,
+        content: text.content.clone(),
+        detail: text.detail.clone(),
+        metadata: text.metadata.clone(),
+        claim: text.claim.clone(),
+        content_hash: text.content_hash,
+        author: at.actor.clone(),
+        created_at: at.time,
+    }
+}

@@ -1,0 +1,65 @@
+//! The README: every line of its shell blocks runs, in order, on a machine that knows nothing yet.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::harness::{Invocation, binary};
+
+/// The longest that the tour may take: it says five minutes, for a person.
+const PATIENCE: Duration = Duration::from_mins(3);
+/// Lines of the tour that begin with the binary's name, at least.
+const LINES_MIN: usize = 10;
+
+/// The lines of the blocks of a document that are marked as shell.
+fn shell_lines(document: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut inside = false;
+    for line in document.lines() {
+        match line.trim_end() {
+            "```sh" => inside = true,
+            "```" => inside = false,
+            line if inside => lines.push(line.to_owned()),
+            _ => {}
+        }
+    }
+    lines
+}
+
+fn document(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn every_line_of_the_readmes_tour_runs() {
+    let lines = shell_lines(&document("README.md"));
+    let commands = lines.iter().filter(|line| line.starts_with("sillok ")).count();
+    assert!(commands >= LINES_MIN, "README.md has no tour: {commands} lines begin with sillok");
+
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    let log = folder.path().join("tour.log");
+    // What the tour leaves running ends with it; a line that fails ends it.
+    let preamble = "set -eEuo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n";
+    let script = format!("{preamble}exec > {log} 2>&1\nset -x\n{}\n", lines.join("\n"), log = log.display());
+    let binary = binary::path();
+    let folders = [binary.parent().expect("it lies in a folder").to_owned()];
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(folders.into_iter().chain(std::env::split_paths(&path))).unwrap();
+    let mut bash = Command::new("bash");
+    bash.arg("-c").arg(&script);
+    let ran = Invocation::of(bash, &home)
+        .env("PATH", path)
+        .env("TMPDIR", folder.path())
+        .dir(folder.path())
+        .within(PATIENCE)
+        .run();
+    let said = std::fs::read_to_string(&log).unwrap_or_default();
+    assert_eq!(ran.status, Some(0), "a line of the tour failed:\n{said}\n{}", ran.stderr);
+    for line in lines.iter().filter(|line| line.starts_with("sillok ")) {
+        let command: Vec<&str> = line.split_whitespace().take(2).collect();
+        let traced = format!("+ {}", command.join(" "));
+        assert!(said.contains(&traced), "{line} did not run:\n{said}");
+    }
+}
