@@ -52,6 +52,15 @@ impl DataDirectory {
         Ok(named.map_or(configured, |path| Self { path }))
     }
 
+    /// Whether neither flags nor environment nor a configuration name a directory.
+    ///
+    /// # Errors
+    /// What is wrong with the configuration.
+    pub fn is_default(global: &Global) -> Result<bool, Failure> {
+        let loaded = settings::load(global, &[])?;
+        Ok(loaded.origin.get("server.data") == Some(&Layer::Default))
+    }
+
     /// The directory that nobody names.
     #[must_use]
     pub fn default_one() -> Self {

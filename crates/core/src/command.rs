@@ -262,7 +262,8 @@ impl Command {
     /// BLAKE3 of the command's encoded form: what tells a retry from another command.
     ///
     /// A promotion is named by its verification alone: a cognifier that is asked again may propose
-    /// other words for the same promotion.
+    /// other words for the same promotion. Vectors do not count: they are made at the edge from the
+    /// text, and an embedder need not give the same one twice.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let named = match self {
@@ -274,10 +275,28 @@ impl Command {
                 target,
                 ..
             } => postcard::to_allocvec(&(target, verification)),
+            Self::PutEntry { .. } | Self::AmendEntry(_) | Self::Supersede(_) => {
+                postcard::to_allocvec(&self.without_vectors())
+            }
             _ => postcard::to_allocvec(self),
         };
         let bytes = named.expect("plain data structures always encode");
         Digest(blake3::derive_key("sillok 2026 command digest", &bytes))
+    }
+
+    fn without_vectors(&self) -> Self {
+        let mut plain = self.clone();
+        match &mut plain {
+            Self::PutEntry { entry, .. } => entry.embedding = None,
+            Self::AmendEntry(amend) => amend.embedding = None,
+            Self::Supersede(supersede) => {
+                if let Replacement::New(entry) = &mut supersede.new {
+                    entry.embedding = None;
+                }
+            }
+            _ => {}
+        }
+        plain
     }
 }
 

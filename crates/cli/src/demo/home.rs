@@ -58,18 +58,20 @@ impl Home {
             format!("{name}-{number}")
         };
         let project = Scope::parse("org/demo")?.child(&name)?;
+        let is_meant = own && DataDirectory::is_default(global)?;
+        let found_by_default = is_meant && DataDirectory::default_one().server().await.is_none();
         Ok(Self {
             data,
             folder,
             project,
-            own,
+            found_by_default,
         })
     }
 
     /// The flags by which later commands find the data directory; none where they find it.
     #[must_use]
     pub fn flags(&self) -> String {
-        if self.own {
+        if self.found_by_default {
             String::new()
         } else {
             format!(" --data {}", self.data.path().display())

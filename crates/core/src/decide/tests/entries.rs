@@ -9,7 +9,7 @@ use super::world::{PROJECT, START, World, amend, entry, supersede, verification}
 use crate::citation::{Citation, TestOutcome};
 use crate::command::{AnswerBody, Command, Replacement, VerificationRef};
 use crate::config::RulesConfig;
-use crate::entry::{Claim, Status, Table};
+use crate::entry::{Claim, Embedding, SpaceId, Status, Table};
 use crate::error::ErrorCode;
 use crate::event::Body;
 use crate::facts::RecordFact;
@@ -134,6 +134,28 @@ fn a_citation_must_resolve() {
         world.put(PrincipalKind::Agent, cited(&foreign)).is_err(),
         "the token does not reach it"
     );
+}
+
+#[test]
+fn a_retry_is_known_by_its_text_whatever_vector_it_brings() {
+    let put = |vector: f32, text: &str| {
+        let values = vec![vector];
+        let embedding = Some(Embedding {
+            space: SpaceId("s".into()),
+            values,
+        });
+        let entry = NewEntry {
+            embedding,
+            ..entry(Table::Observations, text)
+        };
+        Command::PutEntry {
+            entry: Box::new(entry),
+            verification: None,
+        }
+        .digest()
+    };
+    assert_eq!(put(0.0, "same"), put(1.0, "same"));
+    assert_ne!(put(0.0, "same"), put(0.0, "other"));
 }
 
 #[test]
