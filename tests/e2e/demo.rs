@@ -1,5 +1,6 @@
 //! The main job: five agents at once, and what a later one recalls.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,18 +13,26 @@ const PATIENCE: Duration = Duration::from_mins(3);
 
 /// Runs a line of the binary for a user whose home is empty, as on a fresh machine.
 fn sillok(home: &Path, words: &[&str]) -> crate::harness::Ran {
-    Invocation::new(home, words).dir(home.parent().expect("a folder")).within(PATIENCE).run()
+    Invocation::new(home, words)
+        .dir(home.parent().expect("a folder"))
+        .within(PATIENCE)
+        .run()
 }
 
 fn number(report: &Value, field: &str) -> u64 {
-    report[field].as_u64().unwrap_or_else(|| panic!("{field} is no number: {report}"))
+    report[field]
+        .as_u64()
+        .unwrap_or_else(|| panic!("{field} is no number: {report}"))
 }
 
 /// What every report must say.
 fn check(report: &Value) {
     assert_eq!(report["agents"], 5, "{report}");
     assert!(number(report, "records_acked") > 0, "{report}");
-    assert_eq!(report["records_acked"], report["records_durable"], "{report}");
+    assert_eq!(
+        report["records_acked"], report["records_durable"],
+        "{report}"
+    );
     assert_eq!(report["audit_ok"], true, "{report}");
     for field in ["published", "merged", "superseded", "refused"] {
         assert!(number(report, field) > 0, "{field}: {report}");
@@ -38,14 +47,21 @@ fn check_citations(home: &Path, answer: &Value) {
         .as_array()
         .expect("a result has citations")
         .iter()
-        .filter(|citation| ["log", "terminal_snapshot"].contains(&citation["kind"].as_str().unwrap_or_default()))
+        .filter(|citation| {
+            ["log", "terminal_snapshot"].contains(&citation["kind"].as_str().unwrap_or_default())
+        })
         .filter_map(|citation| citation["id"].as_str())
         .collect();
     assert!(!cited.is_empty(), "it cites records: {first}");
     for id in cited {
         let record = sillok(home, &["log", "show", id, "--json"]).json();
         assert_eq!(record["id"], id);
-        assert!(record["content"].as_str().is_some_and(|content| !content.is_empty()), "{record}");
+        assert!(
+            record["content"]
+                .as_str()
+                .is_some_and(|content| !content.is_empty()),
+            "{record}"
+        );
     }
 }
 
@@ -55,14 +71,29 @@ fn the_demo_of_five_agents_loses_nothing_merges_and_refuses() {
     let home = folder.path().join("home");
     let report = sillok(&home, &["demo", "--json"]).json();
     check(&report);
-    assert_eq!(report["agent_details"].as_array().map(Vec::len), Some(5), "{report}");
+    assert_eq!(
+        report["agent_details"].as_array().map(Vec::len),
+        Some(5),
+        "{report}"
+    );
     for agent in report["agent_details"].as_array().unwrap() {
         let tree = PathBuf::from(agent["work_tree"].as_str().expect("each has a worktree"));
-        let listed = std::process::Command::new("git").args(["-C"]).arg(&tree).args(["worktree", "list"]).output();
+        let listed = std::process::Command::new("git")
+            .args(["-C"])
+            .arg(&tree)
+            .args(["worktree", "list"])
+            .output();
         let listed = String::from_utf8(listed.unwrap().stdout).unwrap();
-        assert!(listed.contains(tree.to_str().unwrap()), "it is a worktree of a repository: {listed}");
+        assert!(
+            listed.contains(tree.to_str().unwrap()),
+            "it is a worktree of a repository: {listed}"
+        );
         let attempts = agent["attempts"].as_array().unwrap();
-        assert_eq!(attempts.last().unwrap()["exit_status"], 0, "its last run truly passed: {agent}");
+        assert_eq!(
+            attempts.last().unwrap()["exit_status"],
+            0,
+            "its last run truly passed: {agent}"
+        );
     }
     // Commands without flags find what the demo left.
     let answer = sillok(&home, &["recall", "why did the test fail", "--json"]).json();
@@ -78,63 +109,130 @@ fn the_demo_prints_a_page_for_a_person_and_exits_without_a_terminal() {
     let home = folder.path().join("home");
     let ran = sillok(&home, &["demo"]);
     ran.ended(0);
-    for word in ["published", "merged", "refused", "http://127.0.0.1:", "sillok recall"] {
-        assert!(ran.stdout.contains(word), "{word} is missing:\n{}", ran.stdout);
+    for word in [
+        "published",
+        "merged",
+        "refused",
+        "http://127.0.0.1:",
+        "sillok recall",
+    ] {
+        assert!(
+            ran.stdout.contains(word),
+            "{word} is missing:\n{}",
+            ran.stdout
+        );
     }
-    assert!(!ran.stdout.contains('\u{1b}'), "no colours but on a terminal");
+    assert!(
+        !ran.stdout.contains('\u{1b}'),
+        "no colours but on a terminal"
+    );
 }
 
 #[test]
 fn the_demo_with_recorded_runs_links_three_episodes_and_recalls_with_sources() {
-    let Some(trajectories) = trajectories() else { return };
+    let Some(trajectories) = trajectories() else {
+        return;
+    };
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().join("home");
     let path = trajectories.to_str().expect("the path is UTF-8");
-    let line = ["demo", "--trajectories", path, "--assume", "passed", "--agents", "5", "--json"];
+    let line = [
+        "demo",
+        "--trajectories",
+        path,
+        "--assume",
+        "passed",
+        "--agents",
+        "5",
+        "--json",
+    ];
     let report = sillok(&home, &line).json();
     check(&report);
     assert_eq!(report["episodes"], 5, "one for each run: {report}");
     let note = report["note"].as_str().unwrap_or_default();
-    assert!(note.contains("human_approved"), "the operator's word is said: {note}");
+    assert!(
+        note.contains("human_approved"),
+        "the operator's word is said: {note}"
+    );
 
-    let of_marshmallow = |agent: &&Value| agent["run"].as_str().is_some_and(|run| run.contains("marshmallow"));
-    let agents = report["agent_details"].as_array().unwrap();
-    let mut linked = std::collections::BTreeSet::new();
-    let mut episodes = std::collections::BTreeSet::new();
-    for agent in agents.iter().filter(of_marshmallow) {
-        let published = &agent["attempts"][0]["promotion"]["report"];
-        let episode = published["episode"].as_str().expect("its promotion has an episode");
-        episodes.insert(episode.to_owned());
-        let others = published["linked_episodes"].as_array().unwrap();
-        if !others.is_empty() {
-            linked.insert(episode.to_owned());
-        }
-        linked.extend(others.iter().map(|id| id.as_str().unwrap().to_owned()));
-    }
-    assert_eq!(episodes.len(), 3, "three runs solve the same issue: {report}");
-    assert_eq!(linked, episodes, "their three episodes are linked, and no other");
-
+    check_linked(&report);
     let question = "TimeDelta serialization loses precision";
     let answer = sillok(&home, &["recall", question, "--json"]).json();
     check_citations(&home, &answer);
-    let first = answer["results"][0]["content"].as_str().unwrap().to_lowercase();
-    assert!(first.contains("timedelta") || first.contains("precision"), "{first}");
+    let first = answer["results"][0]["content"]
+        .as_str()
+        .unwrap()
+        .to_lowercase();
+    assert!(
+        first.contains("timedelta") || first.contains("precision"),
+        "{first}"
+    );
     // What all three found stands there once.
-    let contents: Vec<&str> =
-        answer["results"].as_array().unwrap().iter().map(|r| r["content"].as_str().unwrap()).collect();
-    let once: std::collections::BTreeSet<&&str> = contents.iter().collect();
-    assert_eq!(once.len(), contents.len(), "a common fact comes once: {contents:#?}");
+    let contents: Vec<&str> = answer["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| r["content"].as_str().unwrap())
+        .collect();
+    let once: BTreeSet<&&str> = contents.iter().collect();
+    assert_eq!(
+        once.len(),
+        contents.len(),
+        "a common fact comes once: {contents:#?}"
+    );
+}
+
+/// The three runs of one issue have three episodes, and each is linked to another of them.
+fn check_linked(report: &Value) {
+    let agents = report["agent_details"]
+        .as_array()
+        .expect("the report names the agents");
+    let (mut episodes, mut linked) = (BTreeSet::new(), BTreeSet::new());
+    for agent in agents {
+        let is_one = agent["run"]
+            .as_str()
+            .is_some_and(|run| run.contains("marshmallow"));
+        let published = &agent["attempts"][0]["promotion"]["report"];
+        let episode = published["episode"]
+            .as_str()
+            .expect("its promotion has an episode");
+        let others = published["linked_episodes"]
+            .as_array()
+            .expect("and links, if any");
+        if is_one {
+            episodes.insert(episode);
+        }
+        if !others.is_empty() {
+            linked.insert(episode);
+            linked.extend(others.iter().filter_map(Value::as_str));
+        }
+    }
+    assert_eq!(
+        episodes.len(),
+        3,
+        "three runs solve the same issue: {report}"
+    );
+    assert_eq!(
+        linked, episodes,
+        "their three episodes are linked, and no other"
+    );
 }
 
 #[test]
 fn recorded_runs_that_nobody_vouches_for_publish_nothing() {
-    let Some(trajectories) = trajectories() else { return };
+    let Some(trajectories) = trajectories() else {
+        return;
+    };
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().join("home");
     let path = trajectories.to_str().expect("the path is UTF-8");
     let report = sillok(&home, &["demo", "--trajectories", path, "--json"]).json();
     assert_eq!(report["audit_ok"], true, "{report}");
-    assert_eq!((&report["published"], &report["episodes"]), (&0.into(), &0.into()), "{report}");
+    assert_eq!(
+        (&report["published"], &report["episodes"]),
+        (&0.into(), &0.into()),
+        "{report}"
+    );
     assert!(number(&report, "records_durable") > 0, "{report}");
 }
 
@@ -144,7 +242,10 @@ pub(crate) fn trajectories() -> Option<PathBuf> {
     let path = std::env::var_os("SILLOK_TRAJECTORIES").map_or_else(beside, PathBuf::from);
     let found = path.canonicalize().ok().filter(|path| path.is_dir());
     if found.is_none() {
-        println!("skipped: no recorded runs at {}; SILLOK_TRAJECTORIES names them", path.display());
+        println!(
+            "skipped: no recorded runs at {}; SILLOK_TRAJECTORIES names them",
+            path.display()
+        );
     }
     found
 }

@@ -22,7 +22,9 @@ const REFUSED: [i32; 2] = [78, 75];
 fn refused(data: &Path) -> String {
     let started = Instant::now();
     let (status, said) = Launch::new(data).start_in_vain(AT_ONCE);
-    let code = status.code().unwrap_or_else(|| panic!("a signal ended it: {said}"));
+    let code = status
+        .code()
+        .unwrap_or_else(|| panic!("a signal ended it: {said}"));
     assert!(REFUSED.contains(&code), "it ended with {code}: {said}");
     println!("refused after {:?}: {said}", started.elapsed());
     said
@@ -42,7 +44,10 @@ async fn a_second_server_on_the_same_data_is_refused_at_once_and_the_first_goes_
         assert!(REFUSED.contains(&ran.status.unwrap()), "{ran:#?}");
         assert!(ran.stderr.contains("in use by another process"), "{ran:#?}");
     }
-    assert_eq!(std::fs::read_to_string(world.data().join("server.json")).unwrap(), announced);
+    assert_eq!(
+        std::fs::read_to_string(world.data().join("server.json")).unwrap(),
+        announced
+    );
     log(&world.admin(), &task, "the first goes on").await;
 }
 
@@ -59,7 +64,10 @@ async fn data_of_a_newer_format_is_refused_at_once_and_left_alone() {
 
     let before = files(&world.data());
     let said = refused(&world.data());
-    assert!(said.contains("newer") && said.contains("format 2"), "{said}");
+    assert!(
+        said.contains("newer") && said.contains("format 2"),
+        "{said}"
+    );
     for line in ["audit verify --offline --json", "rebuild --json"] {
         let ran = world.sillok(line);
         assert!(REFUSED.contains(&ran.status.unwrap()), "{ran:#?}");
@@ -100,7 +108,11 @@ async fn a_restart_keeps_everything_and_gives_the_first_answers_again() {
     let mut answered = Vec::new();
     for good in world.good_requests().await {
         let id = command_id();
-        let answer = good.sender.command(&good.sample.route, &id, &good.sample.body).await.ok();
+        let answer = good
+            .sender
+            .command(&good.sample.route, &id, &good.sample.body)
+            .await
+            .ok();
         if good.sample.route == "/v1/verifications" {
             let verification = answer["verification"].as_str().unwrap();
             promoted(&world.admin(), &good.sample.scope, verification).await;
@@ -122,8 +134,15 @@ async fn a_restart_keeps_everything_and_gives_the_first_answers_again() {
         assert_eq!(everything(&world).await, before, "restart {again}");
         for (good, id, first) in &answered {
             let client = world.admin().with_token(Some(good.sender.token()));
-            let answer = client.command(&good.sample.route, id, &good.sample.body).await.ok();
-            assert_eq!(answer, *first, "{} after restart {again}", good.sample.route);
+            let answer = client
+                .command(&good.sample.route, id, &good.sample.body)
+                .await
+                .ok();
+            assert_eq!(
+                answer, *first,
+                "{} after restart {again}",
+                good.sample.route
+            );
         }
         assert_eq!(everything(&world).await, before, "a retry writes nothing");
     }
@@ -135,13 +154,21 @@ async fn everything(world: &World) -> Vec<(String, Value)> {
     let admin = world.admin();
     let tasks = admin.all("/v1/tasks", "*").await;
     let mut found = Vec::new();
-    let scopes = tasks.iter().map(|task| task["scope"].as_str().expect("a task has a scope"));
+    let scopes = tasks
+        .iter()
+        .map(|task| task["scope"].as_str().expect("a task has a scope"));
     for scope in scopes.chain([ORG, PROJECT, WORKTREE]) {
         for path in ["/v1/events", "/v1/records"] {
-            found.push((format!("{path} {scope}"), Value::Array(admin.all(path, scope).await)));
+            found.push((
+                format!("{path} {scope}"),
+                Value::Array(admin.all(path, scope).await),
+            ));
         }
     }
-    found.push(("tokens".into(), admin.get("/v1/tokens", &[("scope", "*")]).await.ok()));
+    found.push((
+        "tokens".into(),
+        admin.get("/v1/tokens", &[("scope", "*")]).await.ok(),
+    ));
     found.push(("tasks".into(), Value::Array(tasks)));
     found
 }
@@ -177,10 +204,20 @@ async fn secrets_of_a_data_directory_are_its_owners_alone() {
     use std::os::unix::fs::PermissionsExt;
     let world = World::start().await;
     let mode = |name: &str| {
-        std::fs::metadata(world.data().join(name)).unwrap().permissions().mode() & 0o777
+        std::fs::metadata(world.data().join(name))
+            .unwrap()
+            .permissions()
+            .mode()
+            & 0o777
     };
-    assert_eq!((mode("admin.token"), mode("token.key"), mode(".")), (0o600, 0o600, 0o700));
-    assert!(world.server().base().starts_with("http://127.0.0.1:"), "loopback by default");
+    assert_eq!(
+        (mode("admin.token"), mode("token.key"), mode(".")),
+        (0o600, 0o600, 0o700)
+    );
+    assert!(
+        world.server().base().starts_with("http://127.0.0.1:"),
+        "loopback by default"
+    );
     let secret = world.mint(PrincipalKind::Agent, PROJECT, 600).await["token"].clone();
     let secret = secret.as_str().unwrap().as_bytes().to_owned();
     for (path, bytes) in files(&world.data()) {
@@ -203,7 +240,9 @@ async fn secrets_in_records_are_masked_before_they_are_stored() {
     assert!(!shown.contains(secret), "{shown}");
     world.stop();
     for (path, bytes) in files(&world.data()) {
-        let holds = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+        let holds = bytes
+            .windows(secret.len())
+            .any(|window| window == secret.as_bytes());
         assert!(!holds, "{} holds the secret", path.display());
     }
 }

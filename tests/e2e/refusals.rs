@@ -17,21 +17,20 @@ async fn written(world: &World) -> u64 {
 }
 
 /// Sends something that must be refused: the problem. Nothing at all may be written.
-#[track_caller]
-fn refused(
+async fn refused(
     world: &World,
     sending: impl Future<Output = Reply>,
     status: u16,
     code: &str,
-) -> impl Future<Output = Value> {
-    async move {
-        let before = written(world).await;
-        let problem = sending.await.refused(status, code);
-        assert_eq!(
-            written(world).await,
-            before,
-            "it was refused, and something was written"
-        );
-        problem
-    }
+) -> Value {
+    let before = written(world).await;
+    let reply = sending.await;
+    let asked = reply.asked.clone();
+    let problem = reply.refused(status, code);
+    assert_eq!(
+        written(world).await,
+        before,
+        "{asked} was refused, and something was written"
+    );
+    problem
 }

@@ -34,6 +34,9 @@ const DRAIN_POLL_MS: u64 = 5;
 /// How long shutdown waits for what is in flight, in ms.
 const DRAIN_MS_MAX: u64 = 30_000;
 
+/// Who holds what the actors share once they have ended: the node and its router.
+const SHARED_BY_NODE: usize = 2;
+
 /// A running node. A clone is another handle to the same one.
 pub struct Node<S: Store, P: Protocol = Correct> {
     inner: Arc<Inner<S, P>>,
@@ -215,6 +218,12 @@ impl<S: Store, P: Protocol> Node<S, P> {
             let _ = indexer.await;
         }
         inner.router.passivate(0);
+        // An actor lets go of the store when its task ends, which is soon, but not at once.
+        while Arc::strong_count(&inner.shared) > SHARED_BY_NODE
+            && clock.monotonic_ms() < deadline_ms
+        {
+            clock.sleep(DRAIN_POLL_MS).await;
+        }
     }
 }
 

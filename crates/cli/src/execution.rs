@@ -15,6 +15,9 @@ use crate::output::harmless;
 /// Bytes of output that are kept: the last ones.
 pub const OUTPUT_BYTES_MAX: usize = 64 << 10;
 
+/// Bytes that are read at once.
+const READ_BYTES: usize = 8 << 10;
+
 /// What becomes of the output while the command runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Echo {
@@ -91,7 +94,7 @@ async fn collect(
     echo: Echo,
 ) -> std::io::Result<Vec<u8>> {
     let mut kept = Vec::new();
-    let (mut out_buffer, mut err_buffer) = ([0; 8 << 10], [0; 8 << 10]);
+    let (mut out_buffer, mut err_buffer) = (vec![0; READ_BYTES], vec![0; READ_BYTES]);
     let (mut out_open, mut err_open) = (true, true);
     while out_open || err_open {
         let (bytes, open, buffer) = tokio::select! {

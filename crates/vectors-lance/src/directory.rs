@@ -5,13 +5,17 @@
 //! texts.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use lance::dataset::scanner::RowAddrTreeMap;
 use sillok_core::id::EntryId;
 use sillok_core::scope::Scope;
 use sillok_core::stamp::Stamp;
 
+use crate::admission::Admission;
 use crate::filter::{Attributes, Filter};
+
+/// Empty places that are never worth closing up.
+const EMPTY_MIN: usize = 64;
 
 /// One stored row.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,10 +35,45 @@ pub(crate) struct Directory {
     stamp_max: Option<Stamp>,
 }
 
+/// The rows of one scope. Addresses mostly come in rising order, and every search walks them.
 #[derive(Debug, Default)]
 struct ScopeRows {
-    by_address: BTreeMap<u64, Row>,
+    /// By address, sorted; a row that moved away leaves its place empty.
+    places: Vec<(u64, Option<Row>)>,
+    empty: usize,
     by_entry: BTreeMap<EntryId, u64>,
+}
+
+impl ScopeRows {
+    fn iter(&self) -> impl Iterator<Item = (u64, &Row)> {
+        self.places.iter().filter_map(|(address, row)| Some((*address, row.as_ref()?)))
+    }
+
+    fn get(&self, address: u64) -> Option<&Row> {
+        let place = self.places.binary_search_by_key(&address, |(known, _)| *known).ok()?;
+        self.places[place].1.as_ref()
+    }
+
+    fn insert(&mut self, address: u64, row: Row) {
+        match self.places.binary_search_by_key(&address, |(known, _)| *known) {
+            Ok(place) => {
+                self.empty -= usize::from(self.places[place].1.is_none());
+                self.places[place].1 = Some(row);
+            }
+            Err(place) => self.places.insert(place, (address, Some(row))),
+        }
+    }
+
+    fn remove(&mut self, address: u64) -> Option<Row> {
+        let place = self.places.binary_search_by_key(&address, |(known, _)| *known).ok()?;
+        let row = self.places[place].1.take()?;
+        self.empty += 1;
+        if self.empty > EMPTY_MIN && self.empty > self.places.len() / 4 {
+            self.places.retain(|(_, row)| row.is_some());
+            self.empty = 0;
+        }
+        Some(row)
+    }
 }
 
 impl Directory {
@@ -112,42 +151,33 @@ impl Directory {
         filter: &Filter,
         mut skip: impl FnMut(&Scope, EntryId) -> bool,
     ) -> Admitted {
-        let (mut all, mut without_vector) = (Vec::new(), Vec::new());
+        let (mut all, mut with_vector) = (Vec::new(), Vec::new());
         for scope in filter.scopes() {
             let Some(rows) = self.scopes.get(scope) else { continue };
-            let mut run = Vec::new();
-            for (address, row) in &rows.by_address {
+            let (mut run, mut run_with_vector) = (Vec::new(), Vec::new());
+            for (address, row) in rows.iter() {
                 if filter.admits(&row.attributes) && !skip(scope, row.entry) {
-                    run.push(*address);
-                    if !row.has_vector {
-                        without_vector.push(*address);
+                    run.push(address);
+                    if row.has_vector {
+                        run_with_vector.push(address);
                     }
                 }
             }
             all.push(run);
+            with_vector.push(run_with_vector);
         }
-        let count = all.iter().map(Vec::len).sum::<usize>();
-        if count == 0 {
-            return Admitted::default();
-        }
-        // Each run is sorted, which makes the set cheap to build.
-        let all = RowAddrTreeMap::from_sorted_runs(all.iter().map(Vec::as_slice));
-        let with_vector = (without_vector.len() < count).then(|| {
-            let mut with_vector = all.clone();
-            if !without_vector.is_empty() {
-                with_vector -= &RowAddrTreeMap::from_iter(without_vector);
-            }
-            with_vector
-        });
-        Admitted { all: Some(all), with_vector }
+        let all_have_one = all.iter().map(Vec::len).eq(with_vector.iter().map(Vec::len));
+        let all = Admission::of(&all).map(Arc::new);
+        let with_vector = if all_have_one { all.clone() } else { Admission::of(&with_vector).map(Arc::new) };
+        Admitted { all, with_vector }
     }
 }
 
-/// Addresses of the rows that a request admits; none instead of no row.
-#[derive(Debug, Default)]
+/// The rows that a request admits; none instead of no row.
+#[derive(Debug)]
 pub(crate) struct Admitted {
-    pub(crate) all: Option<RowAddrTreeMap>,
-    pub(crate) with_vector: Option<RowAddrTreeMap>,
+    pub(crate) all: Option<Arc<Admission>>,
+    pub(crate) with_vector: Option<Arc<Admission>>,
 }
 
 /// The data file that a row lies in.

@@ -3,26 +3,17 @@
 //!
 //! Owns the two lists of one table. It must not know other tables, nor how lists are fused.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::{Float32Array, RecordBatch};
-use lance::Dataset;
-use lance::dataset::scanner::{RowAddrMask, RowAddrTreeMap, Scanner};
-use lance::index::{DatasetIndexExt, DatasetIndexInternalExt};
-use lance_index::metrics::NoOpMetricsCollector;
-use lance_index::scalar::FullTextSearchQuery;
-use lance_index::scalar::inverted::InvertedIndex;
-use lance_linalg::distance::MetricType;
 use sillok_core::ports::Ranked;
 
-use crate::columns::{self, CONTENT, VECTOR};
 use crate::delta::Corpus;
-use crate::directory::Admitted;
+use crate::directory::{Admitted, Directory};
 use crate::error::Error;
 use crate::filter::Filter;
+use crate::indices::{Indices, Scored};
 use crate::ranking::best;
-use crate::table::{TEXT_INDEX, Table};
+use crate::table::Table;
 
 /// How often a search is begun anew because rows moved while it ran. Rows move once a second at
 /// most, and a search takes milliseconds.
@@ -34,9 +25,7 @@ pub(crate) struct Question {
     pub(crate) filter: Filter,
     /// A vector of the searched space, with a direction.
     pub(crate) vector: Option<Vec<f32>>,
-    /// The text as it came, clipped.
-    pub(crate) text: String,
-    /// Its distinct terms.
+    /// The distinct terms of the text.
     pub(crate) terms: Vec<String>,
     pub(crate) cosine_min: f32,
     pub(crate) limit: usize,
@@ -54,169 +43,100 @@ pub(crate) struct Answer {
 /// What memory found, and what is left to ask of the indices.
 struct Begun {
     memory: Answer,
-    indexed: Option<(Arc<Dataset>, Admitted)>,
+    corpus: Corpus,
+    indexed: Option<(Arc<Indices>, Admitted)>,
 }
 
 impl Table {
     /// Answers a question.
     pub(crate) async fn answer(&self, question: &Question) -> Result<Answer, Error> {
-        for attempt in 1..=ATTEMPTS_MAX {
-            let corpus = self.corpus(question).await?;
-            let Begun { memory, indexed } = self.begin(question, &corpus);
-            let Some((dataset, admitted)) = indexed else {
+        let mut attempt = 1;
+        loop {
+            let Begun { memory, corpus, indexed } = self.begin(question).await?;
+            let Some((indices, admitted)) = indexed else {
                 return Ok(memory);
             };
             let (vector, text) = tokio::try_join!(
-                self.closest_indexed(&dataset, question, admitted.with_vector),
-                self.answering_indexed(&dataset, question, admitted.all),
+                self.closest_indexed(&indices, question, &admitted),
+                answering_indexed(&indices, question, &admitted, &corpus),
             )?;
             let view = self.view.read();
             let (vector, lost_vectors) = named(&view.rows, question, vector);
             let (text, lost_texts) = named(&view.rows, question, text);
-            if lost_vectors || lost_texts {
-                if attempt < ATTEMPTS_MAX {
-                    continue;
-                }
-                tracing::warn!(table = %self.directory.display(), "rows moved under every attempt at a search");
+            if (lost_vectors || lost_texts) && attempt < ATTEMPTS_MAX {
+                attempt += 1;
+                continue;
             }
             return Ok(Answer {
                 vector: best([memory.vector, vector].concat(), question.limit),
                 text: best([memory.text, text].concat(), question.limit),
             });
         }
-        unreachable!("the last attempt returns")
     }
 
     /// Searches memory, and takes the rows to ask the indices for from the same moment.
-    fn begin(&self, question: &Question, corpus: &Corpus) -> Begun {
+    async fn begin(&self, question: &Question) -> Result<Begun, Error> {
+        let indices = self.view.read().indices.clone();
+        let mut corpus = match indices.filter(|_| !question.terms.is_empty()) {
+            // A moment later there may be a text more: too little to change an order.
+            Some(indices) => indices.corpus(&question.terms).await?,
+            None => Corpus::default(),
+        };
+        let Question { filter, terms, limit, .. } = question;
         let view = self.view.read();
-        let filter = &question.filter;
+        view.delta.count_into(terms, &mut corpus);
         let memory = Answer {
             vector: question.vector.as_deref().map_or_else(Vec::new, |vector| {
-                view.delta
-                    .closest(vector, filter, question.cosine_min, question.limit)
+                view.delta.closest(vector, filter, question.cosine_min, *limit)
             }),
-            text: view
-                .delta
-                .answering(&question.terms, corpus, filter, question.limit),
+            text: view.delta.answering(terms, &corpus, filter, *limit),
         };
-        let indexed = view
-            .dataset
-            .as_ref()
-            .filter(|_| !view.covered.is_empty())
-            .and_then(|dataset| {
-                let admitted = view.rows.admitted(filter, |scope, entry| {
-                    view.delta.get(scope, entry).is_some()
-                });
-                admitted.all.is_some().then(|| (Arc::clone(dataset), admitted))
-            });
-        Begun { memory, indexed }
+        let indexed = view.indices.as_ref().map(|indices| {
+            let is_newer = |scope: &_, entry| view.delta.get(scope, entry).is_some();
+            (Arc::clone(indices), view.rows.admitted(filter, is_newer))
+        });
+        Ok(Begun { memory, corpus, indexed })
     }
 
-    /// The rows that the vector index finds close, with their cosines.
+    /// The rows that the vector index finds close enough.
     async fn closest_indexed(
         &self,
-        dataset: &Arc<Dataset>,
+        indices: &Indices,
         question: &Question,
-        admitted: Option<RowAddrTreeMap>,
-    ) -> Result<Vec<(u64, f32)>, Error> {
-        let (Some(vector), Some(admitted)) = (question.vector.as_ref(), admitted) else {
-            return Ok(Vec::new());
+        admitted: &Admitted,
+    ) -> Result<Scored, Error> {
+        let (Some(vector), Some(admission)) = (&question.vector, &admitted.with_vector) else {
+            return Ok(Scored::new());
         };
         let config = &self.shared.config;
-        let mut scan = dataset.scan();
-        scan.nearest(VECTOR, &Float32Array::from(vector.clone()), question.limit)?
-            .distance_metric(MetricType::L2)
-            .nprobes(config.probes)
-            .ef(config
-                .search_candidates
-                .max(question.limit.saturating_mul(2)));
-        if std::env::var("ACORN").is_ok() { scan.approx_mode(lance_index::vector::ApproxMode::Fast); }
-        if question.exact_scores {
-            scan.refine(2);
-        }
-        let found = run(&mut scan, admitted, "_distance").await?;
-        // For vectors of length 1 the squared distance is twice what the cosine lacks to 1.
-        let cosines = columns::scored(&found, "_distance")?
-            .into_iter()
-            .map(|(address, distance)| (address, 1.0 - distance / 2.0));
-        Ok(cosines
-            .filter(|(_, cosine)| *cosine >= question.cosine_min)
-            .collect())
-    }
-
-    /// The rows that the full-text index finds, with their BM25 scores.
-    async fn answering_indexed(
-        &self,
-        dataset: &Arc<Dataset>,
-        question: &Question,
-        admitted: Option<RowAddrTreeMap>,
-    ) -> Result<Vec<(u64, f32)>, Error> {
-        let Some(admitted) = admitted.filter(|_| !question.terms.is_empty()) else {
-            return Ok(Vec::new());
-        };
-        let limit = i64::try_from(question.limit).unwrap_or(i64::MAX);
-        let query = FullTextSearchQuery::new(question.text.clone())
-            .with_column(CONTENT.to_owned())?
-            .limit(Some(limit));
-        let mut scan = dataset.scan();
-        scan.full_text_search(query)?;
-        columns::scored(&run(&mut scan, admitted, "_score").await?, "_score")
-    }
-
-    /// What the full-text index knows of the question's terms, for scoring what memory holds.
-    async fn corpus(&self, question: &Question) -> Result<Corpus, Error> {
-        let dataset = {
-            let view = self.view.read();
-            if question.terms.is_empty() || view.delta.len() == 0 || view.covered.is_empty() {
-                return Ok(Corpus::default());
-            }
-            view.dataset.clone()
-        };
-        let Some(dataset) = dataset else {
-            return Ok(Corpus::default());
-        };
-        let mut corpus = Corpus {
-            holding: question
-                .terms
-                .iter()
-                .map(|t| (t.clone(), 0))
-                .collect::<BTreeMap<_, _>>(),
-            ..Corpus::default()
-        };
-        for segment in dataset.load_indices_by_name(TEXT_INDEX).await? {
-            let index = dataset
-                .open_scalar_index(CONTENT, &segment.uuid, &NoOpMetricsCollector)
-                .await?;
-            let Some(index) = index.as_any().downcast_ref::<InvertedIndex>() else {
-                continue;
-            };
-            let (terms, texts, holding) = index.bm25_stats_for_terms(&question.terms, None).await?;
-            corpus.terms += terms;
-            corpus.texts += texts as u64;
-            for (count, more) in corpus.holding.values_mut().zip(holding) {
-                *count += more as u64;
-            }
-        }
-        Ok(corpus)
+        let mut found = indices
+            .closest(vector, admission, question.limit, question.exact_scores, config)
+            .await?;
+        found.retain(|(_, cosine)| *cosine >= question.cosine_min);
+        Ok(found)
     }
 }
 
-/// Runs a search of the indices alone, over the admitted rows alone.
-async fn run(scan: &mut Scanner, admitted: RowAddrTreeMap, score: &str) -> Result<RecordBatch, Error> {
-    scan.prefilter(true)
-        .with_row_id_prefilter(RowAddrMask::from_allowed(admitted))
-        .fast_search()
-        .disable_scoring_autoprojection()
-        .project(&[lance::dataset::ROW_ID, score])?;
-    Ok(scan.try_into_batch().await?)
+/// The rows that the full-text index finds.
+async fn answering_indexed(
+    indices: &Indices,
+    question: &Question,
+    admitted: &Admitted,
+    corpus: &Corpus,
+) -> Result<Scored, Error> {
+    match &admitted.all {
+        Some(admission) if !question.terms.is_empty() => {
+            indices.answering(&question.terms, admission, question.limit, corpus).await
+        }
+        _ => Ok(Scored::new()),
+    }
 }
 
 /// The entries of found rows; also whether a row is no longer where it was.
 fn named(
-    rows: &crate::directory::Directory,
+    rows: &Directory,
     question: &Question,
-    found: Vec<(u64, f32)>,
+    found: Scored,
 ) -> (Vec<Ranked>, bool) {
     let mut lost = false;
     let mut ranked = Vec::with_capacity(found.len());

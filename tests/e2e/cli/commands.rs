@@ -34,69 +34,140 @@ impl Tour {
 }
 
 fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_else(|| panic!("no text: {value}")).to_owned()
+    value
+        .as_str()
+        .unwrap_or_else(|| panic!("no text: {value}"))
+        .to_owned()
 }
 
 #[tokio::test]
 async fn every_command_prints_one_json_document() {
     let world = World::start().await;
     let task = world.unopened();
-    let mut tour = Tour { world, task, tried: BTreeSet::new() };
+    let mut tour = Tour {
+        world,
+        task,
+        tried: BTreeSet::new(),
+    };
     tasks_and_logs(&mut tour);
     verifications(&mut tour);
     entries(&mut tour);
     tokens(&mut tour);
     node(&mut tour);
-    let expected: BTreeSet<String> =
-        leaves(&tour.world, &[]).into_iter().filter(|leaf| !ELSEWHERE.contains(&leaf.as_str())).collect();
-    let tried: BTreeSet<String> = tour.tried.iter().map(|&command| command.to_owned()).collect();
-    assert_eq!(tried, expected, "every command of the help is tried, and no other");
+    let expected: BTreeSet<String> = leaves(&tour.world, &[])
+        .into_iter()
+        .filter(|leaf| !ELSEWHERE.contains(&leaf.as_str()))
+        .collect();
+    let tried: BTreeSet<String> = tour
+        .tried
+        .iter()
+        .map(|&command| command.to_owned())
+        .collect();
+    assert_eq!(
+        tried, expected,
+        "every command of the help is tried, and no other"
+    );
 }
 
 fn tasks_and_logs(tour: &mut Tour) {
     let task = tour.task.clone();
-    let opened = tour.json("task open", &[&task, "--title", "a title", "--description", "all of it"]);
+    let opened = tour.json(
+        "task open",
+        &[&task, "--title", "a title", "--description", "all of it"],
+    );
     assert_eq!(opened["status"], "open");
-    assert_eq!(tour.json("task stuck", &[&task, "--reason", "no idea"])["status"], "stuck");
+    assert_eq!(
+        tour.json("task stuck", &[&task, "--reason", "no idea"])["status"],
+        "stuck"
+    );
     assert_eq!(tour.json("task unstick", &[&task])["status"], "open");
     assert_eq!(tour.json("task show", &[&task])["title"], "a title");
     let listed = tour.json("task list", &["--scope", PROJECT]);
     assert_eq!(listed["items"][0]["scope"], task.as_str());
-    let added = tour.json("log add", &["two words", "--scope", &task, "--level", "warn"]);
+    let added = tour.json(
+        "log add",
+        &["two words", "--scope", &task, "--level", "warn"],
+    );
     let id = format!("{task}#{}", added["first"]);
     assert_eq!(tour.json("log show", &[&id])["content"], "two words");
     tour.tried.insert("log import");
     let lines = "one\ntwo\n\nfour ü\n";
     let words = ["log", "import", "--json", "--scope", &task];
-    let command = words.iter().fold(tour.world.invocation(""), |command, word| command.arg(word));
+    let command = words
+        .iter()
+        .fold(tour.world.invocation(""), |command, word| command.arg(word));
     assert_eq!(command.stdin(lines).run().json()["records"], 4);
     let listed = tour.json("log list", &["--scope", &task]);
     assert_eq!(listed["items"].as_array().map(Vec::len), Some(5));
-    assert_eq!(tour.json("snapshot add", &["$ ls", "--scope", &task, "--error"])["count"], 1);
+    assert_eq!(
+        tour.json("snapshot add", &["$ ls", "--scope", &task, "--error"])["count"],
+        1
+    );
 }
 
 fn verifications(tour: &mut Tour) {
     let task = tour.task.clone();
-    let failed =
-        tour.status(1, "verify", &["--scope", &task, "--approach", "hope", "--", "sh", "-c", "echo broken; exit 1"]);
-    assert_eq!((&failed["outcome"], &failed["exit_status"]), (&"failed".into(), &1.into()));
+    let failed = tour.status(
+        1,
+        "verify",
+        &[
+            "--scope",
+            &task,
+            "--approach",
+            "hope",
+            "--",
+            "sh",
+            "-c",
+            "echo broken; exit 1",
+        ],
+    );
+    assert_eq!(
+        (&failed["outcome"], &failed["exit_status"]),
+        (&"failed".into(), &1.into())
+    );
     let passed = tour.json("verify", &["--scope", &task, "--", "true"]);
-    assert_eq!((&passed["outcome"], &passed["promotion"]["state"]), (&"passed".into(), &"done".into()));
-    let recorded =
-        tour.json("verify record", &["--scope", &task, "--source", "human_approved", "--run", "r7"]);
+    assert_eq!(
+        (&passed["outcome"], &passed["promotion"]["state"]),
+        (&"passed".into(), &"done".into())
+    );
+    let recorded = tour.json(
+        "verify record",
+        &[
+            "--scope",
+            &task,
+            "--source",
+            "human_approved",
+            "--run",
+            "r7",
+        ],
+    );
     assert_eq!(recorded["promotion"]["state"], "done");
 }
 
 fn entries(tour: &mut Tour) {
     let content = phrase();
-    let put = tour.json("entry put", &[&content, "--scope", PROJECT, "--claim", "colour=red"]);
+    let put = tour.json(
+        "entry put",
+        &[&content, "--scope", PROJECT, "--claim", "colour=red"],
+    );
     let entry = text(&put["entry"]);
     let second = phrase();
     let amended = tour.json("entry amend", &[&entry, &second, "--expected-version", "1"]);
     assert_eq!(amended["version"], 2);
-    assert_eq!(tour.json("show", &[&entry])["version"]["content"], second.as_str());
+    assert_eq!(
+        tour.json("show", &[&entry])["version"]["content"],
+        second.as_str()
+    );
     let third = phrase();
-    let words = [&entry, "--expected-version", "2", "--reason", "newer", "--content", &third];
+    let words = [
+        &entry,
+        "--expected-version",
+        "2",
+        "--reason",
+        "newer",
+        "--content",
+        &third,
+    ];
     let replaced = tour.json("supersede", &words);
     assert_eq!(replaced["old"], entry.as_str());
     let history = tour.json("history", &[&entry]);
@@ -107,31 +178,64 @@ fn entries(tour: &mut Tour) {
 }
 
 fn tokens(tour: &mut Tour) {
-    let minted = tour.json("token mint", &["--scope", WORKTREE, "--kind", "agent", "--id", "a-1"]);
+    let minted = tour.json(
+        "token mint",
+        &["--scope", WORKTREE, "--kind", "agent", "--id", "a-1"],
+    );
     let listed = tour.json("token list", &["--scope", WORKTREE]);
     assert_eq!(listed["items"][0]["id"], minted["id"]);
     // The token is what decides, not who calls.
-    let words = ["task", "close", &tour.task, "--json", "--token", minted["token"].as_str().unwrap()];
+    let words = [
+        "task",
+        "close",
+        &tour.task,
+        "--json",
+        "--token",
+        minted["token"].as_str().unwrap(),
+    ];
     let ran = tour.world.run(&words);
     ran.ended(1);
     let error: Value = serde_json::from_str(&ran.stderr).expect("a failure is JSON too");
     assert_eq!(error["error"]["problem"]["rule"], "control/close_task");
-    assert_eq!(tour.json("token revoke", &[&text(&minted["id"])])["id"], minted["id"]);
+    assert_eq!(
+        tour.json("token revoke", &[&text(&minted["id"])])["id"],
+        minted["id"]
+    );
 }
 
 fn node(tour: &mut Tour) {
     let other = format!("{WORKTREE}/task/other");
     tour.json("task open", &[&other, "--title", "to be closed"]);
-    assert_eq!(tour.json("task close", &[&other, "--failed", "--reason", "gave up"])["status"], "failed");
-    let system =
-        tour.json("token mint", &["--scope", PROJECT, "--kind", "system", "--id", "night"])["token"].clone();
-    assert_eq!(tour.json("task archive", &[&other, "--token", &text(&system)])["status"], "archived");
+    assert_eq!(
+        tour.json("task close", &[&other, "--failed", "--reason", "gave up"])["status"],
+        "failed"
+    );
+    let system = tour.json(
+        "token mint",
+        &["--scope", PROJECT, "--kind", "system", "--id", "night"],
+    )["token"]
+        .clone();
+    assert_eq!(
+        tour.json("task archive", &[&other, "--token", &text(&system)])["status"],
+        "archived"
+    );
     assert!(tour.json("status", &[])["events"].as_u64() > Some(0));
     assert_eq!(tour.json("audit verify", &[])["ok"], true);
-    assert!(tour.json("openapi", &[])["openapi"].as_str().unwrap().starts_with("3.1"));
+    assert!(
+        tour.json("openapi", &[])["openapi"]
+            .as_str()
+            .unwrap()
+            .starts_with("3.1")
+    );
     let shown = tour.json("config show", &["--origin"]);
-    assert_eq!(shown["server.data"]["value"], tour.world.data().to_str().unwrap());
-    assert!(text(&shown["server.data"]["origin"]).contains("SILLOK_DATA"), "{shown}");
+    assert_eq!(
+        shown["server.data"]["value"],
+        tour.world.data().to_str().unwrap()
+    );
+    assert!(
+        text(&shown["server.data"]["origin"]).contains("SILLOK_DATA"),
+        "{shown}"
+    );
     assert_eq!(shown["server.address"]["origin"], "default");
     tour.tried.insert("import trajectory");
     if let Some(folder) = trajectories() {
@@ -143,7 +247,10 @@ fn node(tour: &mut Tour) {
     for shell in ["bash", "zsh", "fish"] {
         let script = tour.world.run(&["completions", shell]);
         script.ended(0);
-        assert!(script.stdout.contains("sillok") && script.stdout.contains("supersede"), "{shell}");
+        assert!(
+            script.stdout.contains("sillok") && script.stdout.contains("supersede"),
+            "{shell}"
+        );
     }
     tour.world.stop();
     assert_eq!(tour.json("audit verify", &["--offline"])["ok"], true);
@@ -159,12 +266,24 @@ fn leaves(world: &World, at: &[String]) -> Vec<String> {
     words.push("--help");
     let help = world.run(&words);
     help.ended(0);
-    let listed = help.stdout.split("\nCommands:\n").nth(1).unwrap_or_default();
+    let listed = help
+        .stdout
+        .split("\nCommands:\n")
+        .nth(1)
+        .unwrap_or_default();
     let names = listed.lines().take_while(|line| !line.trim().is_empty());
-    let name = |line: &str| line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')).map(str::to_owned);
+    let name = |line: &str| {
+        line.strip_prefix("  ")
+            .filter(|rest| !rest.starts_with(' '))
+            .map(str::to_owned)
+    };
     let mut found = Vec::new();
     for name in names.filter_map(name) {
-        let name = name.split_whitespace().next().expect("a command has a name").to_owned();
+        let name = name
+            .split_whitespace()
+            .next()
+            .expect("a command has a name")
+            .to_owned();
         if name != "help" {
             found.extend(leaves(world, &[at, &[name]].concat()));
         }
@@ -183,37 +302,68 @@ async fn a_failed_run_is_recorded_as_what_truly_happened() {
     let ran = world.run(&["verify", "--scope", &task, "--", "sh", "-c", script]);
     ran.ended(1);
     let admin = world.admin();
-    let listed = admin.get("/v1/verifications", &[("scope", &task)]).await.ok();
+    let listed = admin
+        .get("/v1/verifications", &[("scope", &task)])
+        .await
+        .ok();
     let verification = &listed["items"][0];
     assert_eq!(verification["outcome"], "failed");
     assert_eq!(verification["source"], "tests_failed");
     let error = verification["error"].as_str().unwrap();
-    assert!(error.contains("exit status 1") && error.contains("one line") && error.contains("another"));
-    let snapshot = verification["citations"][0]["id"].as_str().expect("its output is cited");
+    assert!(
+        error.contains("exit status 1") && error.contains("one line") && error.contains("another")
+    );
+    let snapshot = verification["citations"][0]["id"]
+        .as_str()
+        .expect("its output is cited");
     let record = admin.get("/v1/record", &[("id", snapshot)]).await.ok();
-    assert_eq!((&record["sort"], &record["trigger"]), (&"snapshot".into(), &"error".into()));
+    assert_eq!(
+        (&record["sort"], &record["trigger"]),
+        (&"snapshot".into(), &"error".into())
+    );
     assert_eq!(record["metadata"]["exit_status"], 1);
     // A signal is no success either, and a command that cannot be started is no verdict.
-    world.run(&["verify", "--scope", &task, "--", "sh", "-c", "kill -9 $$"]).ended(1);
-    world.run(&["verify", "--scope", &task, "--", "./there-is-no-such-command"]).ended(2);
-    let listed = admin.get("/v1/verifications", &[("scope", &task)]).await.ok();
+    world
+        .run(&["verify", "--scope", &task, "--", "sh", "-c", "kill -9 $$"])
+        .ended(1);
+    world
+        .run(&[
+            "verify",
+            "--scope",
+            &task,
+            "--",
+            "./there-is-no-such-command",
+        ])
+        .ended(2);
+    let listed = admin
+        .get("/v1/verifications", &[("scope", &task)])
+        .await
+        .ok();
     assert_eq!(listed["items"].as_array().map(Vec::len), Some(2));
 }
 
+/// Runs a line that must end with this status. Data alone goes to standard output.
+fn ends(world: &World, line: &str, status: i32) -> Ran {
+    let ran = world.sillok(line);
+    ran.ended(status);
+    assert!(
+        ran.stdout.is_empty() || status == 0,
+        "it failed, and printed data: {ran:#?}"
+    );
+    assert!(
+        status == 0 || !ran.stderr.is_empty(),
+        "it failed, and does not say why: {ran:#?}"
+    );
+    ran
+}
+
 #[tokio::test]
-async fn exit_statuses_tell_a_script_what_to_do() {
-    let mut world = World::start().await;
+async fn a_negative_verdict_exits_with_1_and_wrong_usage_with_2() {
+    let world = World::start().await;
     let task = world.task().await;
     let nobody = "01900000-0000-7000-8000-000000000000";
-    let status = |world: &World, line: &str, status: i32| {
-        let ran = world.sillok(line);
-        ran.ended(status);
-        assert!(ran.stdout.is_empty() || status == 0, "data alone goes to standard output: {ran:#?}");
-        assert!(status == 0 || !ran.stderr.is_empty(), "it says why: {ran:#?}");
-        ran
-    };
-    status(&world, "status", 0);
-    status(&world, "--version", 0);
+    ends(&world, "status", 0);
+    ends(&world, "--version", 0);
     for negative in [
         format!("show {nobody}"),
         format!("history {nobody}"),
@@ -221,31 +371,59 @@ async fn exit_statuses_tell_a_script_what_to_do() {
         format!("task show {WORKTREE}/task/none"),
         format!("token revoke {nobody}"),
         format!("task unstick {task}"),
+        format!("status --token slk_{}", "0".repeat(64)),
     ] {
-        status(&world, &negative, 1);
+        ends(&world, &negative, 1);
     }
-    for wrong in ["nothing", "show x", "recall", "task open org/a --title x", "log show org/a#0", "status --no", "verify"] {
-        status(&world, wrong, 2);
+    for wrong in [
+        "nothing",
+        "show x",
+        "recall",
+        "task open org/a --title x",
+        "log show org/a#0",
+        "status --no",
+        "verify",
+    ] {
+        ends(&world, wrong, 2);
     }
-    let folder = world.folder().to_owned();
-    for (name, text) in [("syntax", "[server\n"), ("unknown", "[server]\nadress = 1\n"), ("range", "[jobs]\nworkers = 0\n")] {
-        let file = folder.join(format!("{name}.toml"));
+}
+
+#[tokio::test]
+async fn a_bad_configuration_exits_with_78() {
+    let world = World::start().await;
+    for (name, text) in [
+        ("syntax", "[server\n"),
+        ("unknown", "[server]\nadress = 1\n"),
+        ("range", "[jobs]\nworkers = 0\n"),
+    ] {
+        let file = world.folder().join(format!("{name}.toml"));
         std::fs::write(&file, text).unwrap();
-        let ran = status(&world, &format!("config show --config {}", file.display()), 78);
-        assert!(ran.stderr.contains(file.to_str().unwrap()) || name == "range", "{ran:#?}");
+        let ran = ends(
+            &world,
+            &format!("config show --config {}", file.display()),
+            78,
+        );
+        let names_it = ran.stderr.contains(&format!("{name}.toml"));
+        assert!(names_it || ran.stderr.contains("jobs.workers"), "{ran:#?}");
     }
-    status(&world, "status --config /nowhere/at/all.toml", 78);
-    status(&world, "status --token-file /nowhere/at/all", 78);
-    let wrong = format!("status --token slk_{}", "0".repeat(64));
-    status(&world, &wrong, 1);
+    ends(&world, "status --config /nowhere/at/all.toml", 78);
+    ends(&world, "status --token-file /nowhere/at/all", 78);
+}
+
+#[tokio::test]
+async fn what_may_work_later_exits_with_75() {
+    let mut world = World::start().await;
+    let task = world.task().await;
     world.stop();
-    for later in [format!("log add x --scope {task}"), "tail --scope org/acme".to_owned()] {
-        status(&world, &later, 75);
+    for later in [
+        format!("log add x --scope {task}"),
+        "tail --scope org/acme".to_owned(),
+    ] {
+        ends(&world, &later, 75);
     }
-    let ran: Ran = Invocation::new(&folder.join("home"), ["status", "--url", "http://127.0.0.1:9"]).run();
-    ran.ended(75);
-    let empty = Invocation::new(&folder.join("home"), ["status", "--data"]).arg(folder.join("none")).run();
-    empty.ended(75);
+    ends(&world, "status --url http://127.0.0.1:9", 75);
+    let none = world.folder().join("none");
+    ends(&world, &format!("status --data {}", none.display()), 75);
 }
 
 #[tokio::test]
@@ -253,21 +431,42 @@ async fn a_later_layer_of_the_configuration_wins_and_the_origin_says_which() {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().join("home");
     let file = folder.path().join("c.toml");
-    std::fs::write(&file, "[server]\nprincipal_burst = 7\n[jobs]\nworkers = 3\n").unwrap();
+    std::fs::write(
+        &file,
+        "[server]\nprincipal_burst = 7\n[jobs]\nworkers = 3\n",
+    )
+    .unwrap();
     let shown = |with_environment: bool| {
-        let mut command = Invocation::new(&home, ["config", "show", "--origin", "--json", "--config"]).arg(&file);
+        let mut command =
+            Invocation::new(&home, ["config", "show", "--origin", "--json", "--config"]).arg(&file);
         if with_environment {
             command = command.env("SILLOK__JOBS__WORKERS", "4");
         }
         command.arg("--data").arg(path(folder.path())).run().json()
     };
     let (plain, over) = (shown(false), shown(true));
-    assert_eq!((&plain["jobs.workers"]["value"], &over["jobs.workers"]["value"]), (&3.into(), &4.into()));
+    assert_eq!(
+        (
+            &plain["jobs.workers"]["value"],
+            &over["jobs.workers"]["value"]
+        ),
+        (&3.into(), &4.into())
+    );
     assert!(text(&plain["jobs.workers"]["origin"]).contains("c.toml"));
     assert!(text(&over["jobs.workers"]["origin"]).contains("SILLOK__JOBS__WORKERS"));
-    assert_eq!((&over["server.principal_burst"]["value"], &over["server.data"]["origin"]), (&7.into(), &"flag".into()));
+    assert_eq!(
+        (
+            &over["server.principal_burst"]["value"],
+            &over["server.data"]["origin"]
+        ),
+        (&7.into(), &"flag".into())
+    );
 }
 
 fn path(folder: &Path) -> String {
-    folder.join("data").to_str().expect("it is UTF-8").to_owned()
+    folder
+        .join("data")
+        .to_str()
+        .expect("it is UTF-8")
+        .to_owned()
 }

@@ -24,11 +24,17 @@ struct Tail {
 impl Tail {
     fn open(world: &World, cursor: Option<&str>) -> Self {
         let mut command = binary::command(&world.folder().join("home"));
-        command.args(["tail", "--json", "--scope", PROJECT, "--data"]).arg(world.data());
+        command
+            .args(["tail", "--json", "--scope", PROJECT, "--data"])
+            .arg(world.data());
         if let Some(cursor) = cursor {
             command.args(["--cursor", cursor]);
         }
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
         let stdout = BufReader::new(child.stdout.take().expect("it is piped"));
         let (sender, lines) = channel();
         std::thread::spawn(move || {
@@ -43,7 +49,10 @@ impl Tail {
 
     /// The next item: one JSON document on one line.
     fn next(&self) -> Value {
-        let line = self.lines.recv_timeout(PATIENCE).expect("an event comes in time");
+        let line = self
+            .lines
+            .recv_timeout(PATIENCE)
+            .expect("an event comes in time");
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 }
@@ -59,7 +68,10 @@ impl Drop for Tail {
 fn place(item: &Value) -> (String, u64) {
     let event = &item["event"];
     let scope = event["scope"].as_str().expect("an event has a scope");
-    (scope.to_owned(), event["seq"].as_u64().expect("and a position"))
+    (
+        scope.to_owned(),
+        event["seq"].as_u64().expect("and a position"),
+    )
 }
 
 /// Checks that the events of each scope come one after the other, none twice and none left out.
@@ -103,11 +115,18 @@ async fn a_tail_resumes_behind_its_cursor_without_gaps_and_repeats() {
         items.push(tail.next());
     }
     let last = check_whole(&items);
-    assert_eq!(last.values().sum::<u64>(), total as u64, "all of it came: {last:?}");
+    assert_eq!(
+        last.values().sum::<u64>(),
+        total as u64,
+        "all of it came: {last:?}"
+    );
     for task in &tasks {
         assert_eq!(last[task], 41, "an opening, and forty records");
     }
-    assert!(tail.lines.recv_timeout(Duration::from_millis(300)).is_err(), "nothing came twice");
+    assert!(
+        tail.lines.recv_timeout(Duration::from_millis(300)).is_err(),
+        "nothing came twice"
+    );
 }
 
 /// Reads events from a stream until there are `count`: their ids and data.
@@ -116,13 +135,20 @@ async fn read(client: &Client, last_event: Option<&str>, count: usize) -> Vec<(S
     let mut chunks = response.bytes_stream();
     let (mut text, mut events) = (String::new(), Vec::new());
     while events.len() < count {
-        let chunk = tokio::time::timeout(PATIENCE, chunks.next()).await.expect("an event in time");
-        let chunk = chunk.expect("the stream goes on").expect("it is not broken");
+        let chunk = tokio::time::timeout(PATIENCE, chunks.next())
+            .await
+            .expect("an event in time");
+        let chunk = chunk
+            .expect("the stream goes on")
+            .expect("it is not broken");
         text.push_str(std::str::from_utf8(&chunk).expect("a test writes ASCII"));
         while let Some(end) = text.find("\n\n") {
             let event: String = text.drain(..end + 2).collect();
             let field = |name: &str| {
-                event.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim().to_owned())
+                event
+                    .lines()
+                    .find_map(|line| line.strip_prefix(name))
+                    .map(|value| value.trim().to_owned())
             };
             let Some(data) = field("data:") else { continue };
             let id = field("id:").expect("every event has an id");
@@ -141,9 +167,16 @@ async fn a_stream_resumes_behind_its_last_event_id() {
         log(&admin, &task, &phrase()).await;
     }
     // Ten records in one call are one commit: a cursor stands inside it as well.
-    let records: Vec<Value> =
-        (0..10).map(|_| serde_json::json!({ "level": "info", "content": phrase() })).collect();
-    admin.post("/v1/logs", &serde_json::json!({ "scope": task, "records": records })).await.ok();
+    let records: Vec<Value> = (0..10)
+        .map(|_| serde_json::json!({ "level": "info", "content": phrase() }))
+        .collect();
+    admin
+        .post(
+            "/v1/logs",
+            &serde_json::json!({ "scope": task, "records": records }),
+        )
+        .await
+        .ok();
     let whole = read(&admin, None, 31).await;
     let items: Vec<Value> = whole.iter().map(|(_, item)| item.clone()).collect();
     check_whole(&items);
@@ -158,13 +191,24 @@ async fn a_stream_resumes_behind_its_last_event_id() {
 async fn a_tail_ends_with_the_token_that_opened_it() {
     let world = World::start().await;
     let task = world.task().await;
-    let minted = world.mint(sillok_core::principal::PrincipalKind::Agent, PROJECT, 600).await;
+    let minted = world
+        .mint(sillok_core::principal::PrincipalKind::Agent, PROJECT, 600)
+        .await;
     let agent = world.admin().with_token(minted["token"].as_str());
     let response = agent.stream(&[("scope", PROJECT)], None).await;
     let mut chunks = response.bytes_stream();
-    let first = tokio::time::timeout(PATIENCE, chunks.next()).await.expect("an event in time");
+    let first = tokio::time::timeout(PATIENCE, chunks.next())
+        .await
+        .expect("an event in time");
     assert!(first.is_some());
-    world.admin().post("/v1/tokens/revoke", &serde_json::json!({ "id": minted["id"] })).await.ok();
+    world
+        .admin()
+        .post(
+            "/v1/tokens/revoke",
+            &serde_json::json!({ "id": minted["id"] }),
+        )
+        .await
+        .ok();
     let secret = phrase();
     let _told = log(&world.admin(), &task, &secret).await;
     let rest = async {
@@ -174,8 +218,23 @@ async fn a_tail_ends_with_the_token_that_opened_it() {
         }
         String::from_utf8(text).expect("a test writes ASCII")
     };
-    let rest = tokio::time::timeout(PATIENCE, rest).await.expect("the stream ends");
-    assert!(!rest.contains(&secret), "what happened after the revocation is not told: {rest}");
-    assert!(rest.contains("unauthenticated"), "it says why it ends: {rest}");
-    assert!(world.admin().get("/v1/events", &[("scope", WORKTREE)]).await.status == 200);
+    let rest = tokio::time::timeout(PATIENCE, rest)
+        .await
+        .expect("the stream ends");
+    assert!(
+        !rest.contains(&secret),
+        "what happened after the revocation is not told: {rest}"
+    );
+    assert!(
+        rest.contains("unauthenticated"),
+        "it says why it ends: {rest}"
+    );
+    assert!(
+        world
+            .admin()
+            .get("/v1/events", &[("scope", WORKTREE)])
+            .await
+            .status
+            == 200
+    );
 }

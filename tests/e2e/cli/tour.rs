@@ -34,19 +34,30 @@ fn document(name: &str) -> String {
 #[test]
 fn every_line_of_the_readmes_tour_runs() {
     let lines = shell_lines(&document("README.md"));
-    let commands = lines.iter().filter(|line| line.starts_with("sillok ")).count();
-    assert!(commands >= LINES_MIN, "README.md has no tour: {commands} lines begin with sillok");
+    let commands = lines
+        .iter()
+        .filter(|line| line.starts_with("sillok "))
+        .count();
+    assert!(
+        commands >= LINES_MIN,
+        "README.md has no tour: {commands} lines begin with sillok"
+    );
 
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().join("home");
     let log = folder.path().join("tour.log");
     // What the tour leaves running ends with it; a line that fails ends it.
     let preamble = "set -eEuo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n";
-    let script = format!("{preamble}exec > {log} 2>&1\nset -x\n{}\n", lines.join("\n"), log = log.display());
+    let script = format!(
+        "{preamble}exec > {log} 2>&1\nset -x\n{}\n",
+        lines.join("\n"),
+        log = log.display()
+    );
     let binary = binary::path();
     let folders = [binary.parent().expect("it lies in a folder").to_owned()];
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let path = std::env::join_paths(folders.into_iter().chain(std::env::split_paths(&path))).unwrap();
+    let path =
+        std::env::join_paths(folders.into_iter().chain(std::env::split_paths(&path))).unwrap();
     let mut bash = Command::new("bash");
     bash.arg("-c").arg(&script);
     let ran = Invocation::of(bash, &home)
@@ -56,7 +67,12 @@ fn every_line_of_the_readmes_tour_runs() {
         .within(PATIENCE)
         .run();
     let said = std::fs::read_to_string(&log).unwrap_or_default();
-    assert_eq!(ran.status, Some(0), "a line of the tour failed:\n{said}\n{}", ran.stderr);
+    assert_eq!(
+        ran.status,
+        Some(0),
+        "a line of the tour failed:\n{said}\n{}",
+        ran.stderr
+    );
     for line in lines.iter().filter(|line| line.starts_with("sillok ")) {
         let command: Vec<&str> = line.split_whitespace().take(2).collect();
         let traced = format!("+ {}", command.join(" "));

@@ -45,7 +45,10 @@ async fn fill(client: &Client, chance: &mut Chance) -> Sent {
             loop {
                 let content = format!("{} {}", phrase(), chance.words(RECORD_WORDS));
                 let record = json!({ "level": "tool", "content": content });
-                let (id, body) = (command_id(), json!({ "scope": task(number), "records": [record] }));
+                let (id, body) = (
+                    command_id(),
+                    json!({ "scope": task(number), "records": [record] }),
+                );
                 match client.attempt("/v1/logs", &id, &body).await {
                     Ok(reply) if reply.status == 200 => sent.acked.push((id, body, reply.body)),
                     Ok(reply) if reply.status >= 500 || reply.status == 429 => {
@@ -71,8 +74,14 @@ async fn fill(client: &Client, chance: &mut Chance) -> Sent {
         }
         all
     };
-    let all = tokio::time::timeout(PATIENCE, filled).await.expect("the server ends in time");
-    println!("{} acknowledged, {} unknown, {refused:?} refused", all.acked.len(), all.unknown.len());
+    let all = tokio::time::timeout(PATIENCE, filled)
+        .await
+        .expect("the server ends in time");
+    println!(
+        "{} acknowledged, {} unknown, {refused:?} refused",
+        all.acked.len(),
+        all.unknown.len()
+    );
     assert!(!all.acked.is_empty(), "something was acknowledged before");
     all
 }
@@ -82,25 +91,46 @@ fn ended(mut server: Server, why: &[&str]) {
     let status = server.ends_within(PATIENCE);
     let said = server.said();
     let status = status.unwrap_or_else(|| panic!("the server goes on: {said}"));
-    assert_eq!(status.code(), Some(STORE_FAILED), "it ended with {status}: {said}");
-    assert!(said.contains("the store failed, the process ends"), "{said}");
-    assert!(why.iter().any(|why| said.contains(why)), "it does not say why: {said}");
+    assert_eq!(
+        status.code(),
+        Some(STORE_FAILED),
+        "it ended with {status}: {said}"
+    );
+    assert!(
+        said.contains("the store failed, the process ends"),
+        "{said}"
+    );
+    assert!(
+        why.iter().any(|why| said.contains(why)),
+        "it does not say why: {said}"
+    );
 }
 
 /// Everything that was acknowledged is there, once, and a retry settles the rest.
 async fn check(client: &Client, sent: Sent) {
     let stored = async |number: usize| {
         let mut found = std::collections::BTreeMap::new();
-        let mut query = vec![("scope".to_owned(), task(number)), ("limit".to_owned(), "50".to_owned())];
+        let mut query = vec![
+            ("scope".to_owned(), task(number)),
+            ("limit".to_owned(), "50".to_owned()),
+        ];
         loop {
-            let pairs: Vec<(&str, &str)> = query.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+            let pairs: Vec<(&str, &str)> = query
+                .iter()
+                .map(|(a, b)| (a.as_str(), b.as_str()))
+                .collect();
             let page = client.get("/v1/records", &pairs).await.ok();
             for record in page["items"].as_array().expect("a page has items") {
-                let command = record["command"].as_str().expect("it has a command").to_owned();
+                let command = record["command"]
+                    .as_str()
+                    .expect("it has a command")
+                    .to_owned();
                 let before = found.insert(command, record["content"].clone());
                 assert_eq!(before, None, "a command was applied twice");
             }
-            let Some(next) = page["next"].as_str() else { return found };
+            let Some(next) = page["next"].as_str() else {
+                return found;
+            };
             query.truncate(2);
             query.push(("after".to_owned(), next.to_owned()));
         }
@@ -113,11 +143,20 @@ async fn check(client: &Client, sent: Sent) {
         let unknown = sent.unknown.iter().filter(|_| retried);
         let expected = sent.acked.iter().map(|(id, body, _)| (id, body));
         for (id, body) in expected.chain(unknown.map(|(id, body)| (id, body))) {
-            let content = all.get(id).unwrap_or_else(|| panic!("command {id} is lost"));
-            assert!(*content == body["records"][0]["content"], "command {id} is not what was sent");
+            let content = all
+                .get(id)
+                .unwrap_or_else(|| panic!("command {id} is lost"));
+            assert!(
+                *content == body["records"][0]["content"],
+                "command {id} is not what was sent"
+            );
         }
         if retried {
-            assert_eq!(all.len(), sent.acked.len() + sent.unknown.len(), "something else is there");
+            assert_eq!(
+                all.len(),
+                sent.acked.len() + sent.unknown.len(),
+                "something else is there"
+            );
             return;
         }
         for (id, body, first) in sent.acked.iter().take(20) {
@@ -150,8 +189,14 @@ async fn a_journal_that_may_not_grow_ends_the_process_and_loses_nothing_acknowle
     open_tasks(&server.admin()).await;
     let limit = format!("--fsize={}", 3 << 20);
     let pid = server.pid().to_string();
-    let limited = Command::new("prlimit").args(["--pid", &pid, &limit]).status().unwrap();
-    assert!(limited.success(), "the limit of one's own process can be lowered");
+    let limited = Command::new("prlimit")
+        .args(["--pid", &pid, &limit])
+        .status()
+        .unwrap();
+    assert!(
+        limited.success(),
+        "the limit of one's own process can be lowered"
+    );
     let sent = fill(&server.admin(), &mut chance).await;
     ended(server, &["File too large", "os error 27"]);
 
@@ -167,12 +212,20 @@ impl Mount {
     /// A small one in memory; none where that is not allowed.
     fn small(path: &Path) -> Option<Self> {
         std::fs::create_dir_all(path).unwrap();
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=16m", "tmpfs"]).arg(path).output();
-        mounted.is_ok_and(|ran| ran.status.success()).then(|| Self(path.to_owned()))
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=16m", "tmpfs"])
+            .arg(path)
+            .output();
+        mounted
+            .is_ok_and(|ran| ran.status.success())
+            .then(|| Self(path.to_owned()))
     }
 
     fn enlarge(&self) {
-        let ran = Command::new("mount").args(["-o", "remount,size=512m"]).arg(&self.0).status();
+        let ran = Command::new("mount")
+            .args(["-o", "remount,size=512m"])
+            .arg(&self.0)
+            .status();
         assert!(ran.unwrap().success(), "what was mounted can be enlarged");
     }
 }

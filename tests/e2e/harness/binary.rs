@@ -178,7 +178,7 @@ impl Ran {
     pub(crate) fn json_with(&self, status: i32) -> Value {
         self.ended(status);
         serde_json::from_str(&self.stdout)
-            .unwrap_or_else(|error| panic!("no JSON document ({error}): {self:#?}"))
+            .unwrap_or_else(|error| panic!("{} prints no JSON ({error}): {self:#?}", self.line))
     }
 
     /// Checks the exit status.

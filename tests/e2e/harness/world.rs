@@ -71,7 +71,10 @@ impl World {
 
     /// Waits for the end of a server that was asked to stop.
     pub(crate) fn stop_signalled(&mut self) {
-        self.server.take().expect("the test has not stopped it").stopped();
+        self.server
+            .take()
+            .expect("the test has not stopped it")
+            .stopped();
     }
 
     /// Kills the server.

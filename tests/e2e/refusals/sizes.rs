@@ -5,7 +5,7 @@ use sillok_core::principal::PrincipalKind;
 
 use super::refused;
 use crate::harness::world::log;
-use crate::harness::{ORG, WORKTREE, World, phrase};
+use crate::harness::{Client, ORG, WORKTREE, World, phrase};
 
 const RECORD_BYTES_MAX: usize = 8 << 20;
 
@@ -74,112 +74,121 @@ async fn a_body_over_the_limit_is_refused_by_every_write_route() {
     }
 }
 
+/// Bytes of a short text, and of an error or an entry, and one more.
+const SHORT: usize = (4 << 10) + 1;
+const LONG: usize = (32 << 10) + 1;
+const METADATA: usize = 16 << 10;
+
+/// Sends what is over a limit, which the refusal names.
+async fn over(world: &World, client: &Client, route: &str, body: Value) {
+    let problem = refused(world, client.post(route, &body), 413, "too_large").await;
+    assert!(
+        problem["limit"]["value"].as_u64() > Some(0),
+        "{route}: {problem}"
+    );
+    assert!(
+        problem["limit"]["name"]
+            .as_str()
+            .is_some_and(|name| !name.is_empty()),
+        "{problem}"
+    );
+}
+
+fn x(bytes: usize) -> String {
+    "x".repeat(bytes)
+}
+
+fn verdict(task: &str, field: &str, text: &str) -> Value {
+    let mut body =
+        json!({ "scope": task, "outcome": "failed", "source": "tests_failed", "run": "r" });
+    body[field] = json!(text);
+    body
+}
+
 #[tokio::test]
-async fn every_other_limit_is_named_when_it_is_passed() {
+async fn every_limit_of_a_log_is_named_when_it_is_passed() {
     let world = World::start().await;
     let (admin, task) = (world.admin(), world.task().await);
-    let agent = world.principal(PrincipalKind::Orchestrator, ORG).await;
-    let record = log(&admin, &task, &phrase()).await;
-    let short = "x".repeat(4_097);
-    let object = |bytes: usize| json!({ "k": "x".repeat(bytes) });
-    let many = vec![json!({ "level": "info", "content": "x" }); 1_001];
-    let sum = vec![json!({ "level": "info", "content": "x".repeat(3 << 20) }); 3];
-    let cite = vec![json!({ "kind": "log", "id": record, "time": 0 }); 65];
-    let entry = |content: String| json!({ "scope": WORKTREE, "content": content });
-    let verdict = |field: &str, text: &str| {
-        let mut body =
-            json!({ "scope": task, "outcome": "failed", "source": "tests_failed", "run": "r" });
-        body[field] = json!(text);
-        body
-    };
-    let long = "x".repeat((32 << 10) + 1);
-    for (client, route, body) in [
-        (
+    let record = json!({ "level": "info", "content": "x" });
+    let large = json!({ "level": "info", "content": x(3 << 20) });
+    let with_metadata =
+        json!({ "level": "info", "content": "x", "metadata": { "k": x(METADATA) } });
+    for records in [vec![record; 1_001], vec![large; 3], vec![with_metadata]] {
+        over(
+            &world,
             &admin,
             "/v1/logs",
-            json!({ "scope": task, "records": many }),
-        ),
-        (&admin, "/v1/logs", json!({ "scope": task, "records": sum })),
-        (
-            &admin,
-            "/v1/logs",
-            json!({ "scope": task, "records": [{ "level": "info", "content": "x", "metadata": object(16 << 10) }] }),
-        ),
-        (
-            &admin,
-            "/v1/tasks",
-            json!({ "scope": world.unopened(), "title": short }),
-        ),
-        (
-            &admin,
-            "/v1/tasks",
-            json!({ "scope": world.unopened(), "title": "x", "description": long }),
-        ),
-        (
-            &admin,
-            "/v1/tasks/stuck",
-            json!({ "scope": task, "reason": short }),
-        ),
-        (
-            &admin,
-            "/v1/tasks/close",
-            json!({ "scope": task, "closing": "done", "reason": short }),
-        ),
-        (
-            &admin,
-            "/v1/memory-events",
-            json!({ "scope": task, "event_type": short, "payload": 1 }),
-        ),
-        (&admin, "/v1/verifications", verdict("run", &short)),
-        (&admin, "/v1/verifications", verdict("error", &long)),
-        (&admin, "/v1/verifications", verdict("approach", &long)),
-        (&agent, "/v1/entries", entry(long.clone())),
-        (
-            &agent,
-            "/v1/entries",
-            json!({ "scope": WORKTREE, "content": "x", "citations": cite }),
-        ),
-        (
-            &agent,
-            "/v1/entries",
-            json!({ "scope": WORKTREE, "content": "x", "metadata": object(16 << 10) }),
-        ),
-        (
-            &agent,
-            "/v1/entries",
-            json!({ "scope": WORKTREE, "content": "x", "claim": { "key": short, "value": "v" } }),
-        ),
-    ] {
-        let problem = refused(&world, client.post(route, &body), 413, "too_large").await;
-        assert!(
-            problem["limit"]["value"].as_u64() > Some(0),
-            "{route}: {problem}"
-        );
-        assert!(
-            problem["limit"]["name"]
-                .as_str()
-                .is_some_and(|name| !name.is_empty())
-        );
+            json!({ "scope": task, "records": records }),
+        )
+        .await;
     }
-    for (client, route, body) in [
-        (&admin, "/v1/logs", json!({ "scope": task, "records": [] })),
+    let event = json!({ "scope": task, "event_type": x(SHORT), "payload": 1 });
+    over(&world, &admin, "/v1/memory-events", event).await;
+}
+
+#[tokio::test]
+async fn every_limit_of_a_task_is_named_when_it_is_passed() {
+    let world = World::start().await;
+    let (admin, task) = (world.admin(), world.task().await);
+    let new = world.unopened();
+    for (route, body) in [
+        ("/v1/tasks", json!({ "scope": new, "title": x(SHORT) })),
         (
-            &admin,
+            "/v1/tasks",
+            json!({ "scope": new, "title": "x", "description": x(LONG) }),
+        ),
+        (
+            "/v1/tasks/stuck",
+            json!({ "scope": task, "reason": x(SHORT) }),
+        ),
+        (
+            "/v1/tasks/close",
+            json!({ "scope": task, "closing": "done", "reason": x(SHORT) }),
+        ),
+        ("/v1/verifications", verdict(&task, "run", &x(SHORT))),
+        ("/v1/verifications", verdict(&task, "error", &x(LONG))),
+        ("/v1/verifications", verdict(&task, "approach", &x(LONG))),
+    ] {
+        over(&world, &admin, route, body).await;
+    }
+}
+
+#[tokio::test]
+async fn every_limit_of_an_entry_is_named_when_it_is_passed() {
+    let world = World::start().await;
+    let agent = world.principal(PrincipalKind::Orchestrator, ORG).await;
+    let record = log(&world.admin(), &world.task().await, &phrase()).await;
+    let cite = vec![json!({ "kind": "log", "id": record, "time": 0 }); 65];
+    for (field, value) in [
+        ("content", json!(x(LONG))),
+        ("citations", json!(cite)),
+        ("metadata", json!({ "k": x(METADATA) })),
+        ("claim", json!({ "key": x(SHORT), "value": "v" })),
+        ("claim", json!({ "key": "k", "value": x(SHORT) })),
+    ] {
+        let mut body = json!({ "scope": WORKTREE, "content": "x" });
+        body[field] = value;
+        over(&world, &agent, "/v1/entries", body).await;
+    }
+}
+
+#[tokio::test]
+async fn what_must_say_something_is_not_empty() {
+    let world = World::start().await;
+    let (admin, task) = (world.admin(), world.task().await);
+    for (route, body) in [
+        ("/v1/logs", json!({ "scope": task, "records": [] })),
+        (
             "/v1/tasks",
             json!({ "scope": world.unopened(), "title": "  " }),
         ),
+        ("/v1/tasks/stuck", json!({ "scope": task, "reason": "" })),
         (
-            &admin,
-            "/v1/tasks/stuck",
-            json!({ "scope": task, "reason": "" }),
-        ),
-        (
-            &admin,
             "/v1/memory-events",
             json!({ "scope": task, "event_type": "", "payload": 1 }),
         ),
-        (&admin, "/v1/verifications", verdict("run", " ")),
+        ("/v1/verifications", verdict(&task, "run", " ")),
     ] {
-        refused(&world, client.post(route, &body), 400, "invalid_argument").await;
+        refused(&world, admin.post(route, &body), 400, "invalid_argument").await;
     }
 }

@@ -1,0 +1,83 @@
+//! The rows that a request admits, in the shapes in which indices ask for them.
+//!
+//! Owns the test of one row, which runs for every row of each partition that is searched. It must
+//! not know what made a row admitted.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use lance::dataset::scanner::{RowAddrMask, RowAddrTreeMap};
+use lance_index::prefilter::PreFilter;
+
+/// A set of row addresses.
+#[derive(Debug)]
+pub(crate) struct Admission {
+    /// For the full-text index, which tests few rows.
+    mask: Arc<RowAddrMask>,
+    /// For the vector index: a bit for each row of each data file that has an admitted row.
+    files: BTreeMap<u64, Vec<u64>>,
+}
+
+impl Admission {
+    /// The set of these addresses, which come in sorted runs; none when there are none.
+    pub(crate) fn of(runs: &[Vec<u64>]) -> Option<Self> {
+        if runs.iter().all(Vec::is_empty) {
+            return None;
+        }
+        let mut files = BTreeMap::<u64, Vec<u64>>::new();
+        for run in runs {
+            for rows in run.chunk_by(|a, b| a >> 32 == b >> 32) {
+                let bits = files.entry(rows[0] >> 32).or_default();
+                let words = word_of(rows[rows.len() - 1]) + 1;
+                bits.resize(words.max(bits.len()), 0);
+                rows.iter().for_each(|address| bits[word_of(*address)] |= 1 << (address % 64));
+            }
+        }
+        let set = RowAddrTreeMap::from_sorted_runs(runs.iter().map(Vec::as_slice));
+        Some(Self { mask: Arc::new(RowAddrMask::from_allowed(set)), files })
+    }
+}
+
+/// Where in its file's bits an address has its bit.
+fn word_of(address: u64) -> usize {
+    usize::try_from((address & u64::from(u32::MAX)) / 64).expect("a file has under 2^32 rows")
+}
+
+impl PreFilter for Admission {
+    fn wait_for_ready<'life0, 'async_trait>(
+        &'life0 self,
+    ) -> Pin<Box<dyn Future<Output = lance::Result<()>> + Send + 'async_trait>>
+    where
+        'life0: 'async_trait,
+        Self: 'async_trait,
+    {
+        Box::pin(core::future::ready(Ok(())))
+    }
+
+    fn is_empty(&self) -> bool {
+        // A filter that admits everything would be empty; this one is asked for by a request.
+        false
+    }
+
+    fn mask(&self) -> Arc<RowAddrMask> {
+        Arc::clone(&self.mask)
+    }
+
+    fn filter_row_ids<'a>(&self, rows: Box<dyn Iterator<Item = &'a u64> + 'a>) -> Vec<u64> {
+        let mut admitted = Vec::new();
+        // Neighbours in a partition mostly come from one file.
+        let (mut file, mut bits) = (u64::MAX, [].as_slice());
+        for (place, address) in (0..).zip(rows) {
+            if address >> 32 != file {
+                file = address >> 32;
+                bits = self.files.get(&file).map_or([].as_slice(), Vec::as_slice);
+            }
+            let word = bits.get(word_of(*address)).copied().unwrap_or(0);
+            if word >> (address % 64) & 1 == 1 {
+                admitted.push(place);
+            }
+        }
+        admitted
+    }
+}

@@ -1,0 +1,209 @@
+//! The two indices of a table version, asked without a query planner: planning a scan costs more
+//! than searching does.
+//!
+//! Owns how the segments of an index are searched and put together. It must not know entries,
+//! only row addresses.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use arrow_array::Float32Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
+use lance::Dataset;
+use lance::dataset::ProjectionRequest;
+use lance::index::{DatasetIndexExt, DatasetIndexInternalExt};
+use lance_index::metrics::NoOpMetricsCollector;
+use lance_index::scalar::ScalarIndex;
+use lance_index::scalar::inverted::document_tokenizer::DocType;
+use lance_index::scalar::inverted::query::{FtsSearchParams, Operator, Tokens};
+use lance_index::scalar::inverted::{InvertedIndex, MemBM25Scorer};
+use lance_index::vector::{ApproxMode, Query, VectorIndex};
+use lance_linalg::distance::{MetricType, dot};
+
+use crate::admission::Admission;
+use crate::columns::{self, CONTENT, VECTOR};
+use crate::config::LanceConfig;
+use crate::delta::Corpus;
+use crate::error::Error;
+
+/// Name of the full-text index.
+pub(crate) const TEXT_INDEX: &str = "content_bm25";
+/// Name of the vector index.
+pub(crate) const VECTOR_INDEX: &str = "vector_hnsw";
+
+/// Row addresses and scores, best first.
+pub(crate) type Scored = Vec<(u64, f32)>;
+
+/// The open indices of one version of a table.
+#[derive(Debug)]
+pub(crate) struct Indices {
+    /// The version.
+    dataset: Arc<Dataset>,
+    vector: Vec<Arc<dyn VectorIndex>>,
+    text: Vec<Arc<dyn ScalarIndex>>,
+    /// The data files that both cover.
+    pub(crate) covered: BTreeSet<u64>,
+}
+
+impl Indices {
+    /// Opens the indices of a version; none unless there are both.
+    pub(crate) async fn open(dataset: &Arc<Dataset>) -> Result<Option<Self>, Error> {
+        let metadata = dataset.load_indices().await?;
+        let present: BTreeSet<u64> = dataset.fragments().iter().map(|fragment| fragment.id).collect();
+        let covered_by = |name: &str| -> BTreeSet<u64> {
+            let segments = metadata.iter().filter(|index| index.name == name);
+            let files = segments.filter_map(|index| index.fragment_bitmap.as_ref()).flatten();
+            files.map(u64::from).filter(|file| present.contains(file)).collect()
+        };
+        let covered: BTreeSet<u64> =
+            covered_by(TEXT_INDEX).intersection(&covered_by(VECTOR_INDEX)).copied().collect();
+        if covered.is_empty() {
+            return Ok(None);
+        }
+        let (mut vector, mut text) = (Vec::new(), Vec::new());
+        for segment in metadata.iter() {
+            let metrics = &NoOpMetricsCollector;
+            if segment.name == VECTOR_INDEX {
+                vector.push(dataset.open_vector_index(VECTOR, &segment.uuid, metrics).await?);
+            } else if segment.name == TEXT_INDEX {
+                text.push(dataset.open_scalar_index(CONTENT, &segment.uuid, metrics).await?);
+            }
+        }
+        Ok(Some(Self { dataset: Arc::clone(dataset), vector, text, covered }))
+    }
+
+    /// The admitted rows closest to `vector`, with their cosines: as the index has them, in a few
+    /// digits, or, when `exact`, as the vectors themselves give them.
+    pub(crate) async fn closest(
+        &self,
+        vector: &[f32],
+        admission: &Arc<Admission>,
+        limit: usize,
+        exact: bool,
+        config: &LanceConfig,
+    ) -> Result<Scored, Error> {
+        let wanted = if exact { limit.saturating_mul(2) } else { limit };
+        let query = query(vector, wanted, config);
+        let searches = self.vector.iter().map(|index| closest_in(&**index, &query, admission, config));
+        let mut found = futures::future::try_join_all(searches).await?.concat();
+        sort(&mut found, wanted);
+        if exact && !found.is_empty() {
+            found = self.measured(vector, &found).await?;
+            sort(&mut found, limit);
+        }
+        Ok(found)
+    }
+
+    /// The same rows with their true cosines.
+    async fn measured(&self, vector: &[f32], found: &[(u64, f32)]) -> Result<Scored, Error> {
+        let addresses: Vec<u64> = found.iter().map(|(address, _)| *address).collect();
+        let projection = ProjectionRequest::from_columns([VECTOR], self.dataset.schema());
+        let rows = Box::pin(self.dataset.take_rows(&addresses, projection)).await?;
+        let vectors = columns::vectors(&rows)?;
+        assert_eq!(vectors.len(), addresses.len(), "an admitted row is in the version it was admitted in");
+        let measured = addresses.into_iter().zip(vectors);
+        Ok(measured.filter_map(|(address, row)| Some((address, dot(vector, &row?)))).collect())
+    }
+
+    /// The admitted rows that answer `terms` best, with their BM25 scores. How rare a term is, and
+    /// how long a text is, is judged by `corpus`.
+    pub(crate) async fn answering(
+        &self,
+        terms: &[String],
+        admission: &Arc<Admission>,
+        limit: usize,
+        corpus: &Corpus,
+    ) -> Result<Scored, Error> {
+        let tokens = Arc::new(Tokens::new(terms.to_vec(), DocType::Text));
+        let params = Arc::new(FtsSearchParams::new().with_limit(Some(limit)));
+        let count = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+        let holding: HashMap<String, usize> =
+            corpus.holding.iter().map(|(term, texts)| (term.clone(), count(*texts))).collect();
+        let scorer = MemBM25Scorer::new(corpus.terms, count(corpus.texts), holding);
+        let mut found = Scored::new();
+        for index in self.text_segments() {
+            let (tokens, params, admission) = (Arc::clone(&tokens), Arc::clone(&params), Arc::clone(admission));
+            let metrics = Arc::new(NoOpMetricsCollector);
+            let search = index.bm25_search(tokens, params, Operator::Or, admission, metrics, Some(&scorer));
+            let (addresses, scores) = Box::pin(search).await?;
+            found.extend(addresses.into_iter().zip(scores));
+        }
+        sort(&mut found, limit);
+        Ok(found)
+    }
+
+    /// What the full-text index knows of `terms`.
+    pub(crate) async fn corpus(&self, terms: &[String]) -> Result<Corpus, Error> {
+        let holding = terms.iter().map(|term| (term.clone(), 0)).collect::<BTreeMap<_, _>>();
+        // Counts come back in the order in which terms are asked for.
+        let terms: Vec<String> = holding.keys().cloned().collect();
+        let mut corpus = Corpus { holding, ..Corpus::default() };
+        for index in self.text_segments() {
+            let (length, texts, holding) = index.bm25_stats_for_terms(&terms, None).await?;
+            corpus.terms += length;
+            corpus.texts += texts as u64;
+            for (count, more) in corpus.holding.values_mut().zip(holding) {
+                *count += more as u64;
+            }
+        }
+        Ok(corpus)
+    }
+
+    fn text_segments(&self) -> impl Iterator<Item = &InvertedIndex> {
+        self.text.iter().map(|index| {
+            let index = index.as_any().downcast_ref::<InvertedIndex>();
+            index.expect("the full-text index is an inverted index")
+        })
+    }
+}
+
+fn query(vector: &[f32], wanted: usize, config: &LanceConfig) -> Query {
+    Query {
+        column: VECTOR.to_owned(),
+        key: Arc::new(Float32Array::from(vector.to_vec())),
+        k: wanted,
+        lower_bound: None,
+        upper_bound: None,
+        minimum_nprobes: config.probes,
+        maximum_nprobes: None,
+        search_effort: 0.5,
+        ef: Some(config.search_candidates.max(wanted.saturating_mul(2))),
+        refine_factor: None,
+        metric_type: Some(MetricType::L2),
+        use_index: true,
+        query_parallelism: 0,
+        dist_q_c: 0.0,
+        approx_mode: ApproxMode::Normal,
+    }
+}
+
+/// Searches the partitions of one segment that lie closest, and further ones while less than what
+/// is wanted was found.
+async fn closest_in(
+    index: &dyn VectorIndex,
+    query: &Query,
+    admission: &Arc<Admission>,
+    config: &LanceConfig,
+) -> Result<Scored, Error> {
+    let (partitions, _) = index.find_partitions(query)?;
+    let mut found = Scored::new();
+    for (probed, partition) in partitions.as_primitive::<UInt32Type>().values().iter().enumerate() {
+        if probed >= config.probes && found.len() >= query.k {
+            break;
+        }
+        let partition = usize::try_from(*partition).expect("partitions are numbered in 32 bits");
+        let filter = Arc::clone(admission);
+        let rows = index.search_in_partition(partition, query, filter, &NoOpMetricsCollector).await?;
+        // For vectors of length 1 the squared distance is twice what the cosine lacks to 1.
+        let rows = columns::scored(&rows, "_distance")?;
+        found.extend(rows.into_iter().map(|(address, distance)| (address, 1.0 - distance / 2.0)));
+    }
+    Ok(found)
+}
+
+/// The best first, and `limit` of them.
+fn sort(found: &mut Scored, limit: usize) {
+    found.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    found.truncate(limit);
+}
