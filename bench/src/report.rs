@@ -150,11 +150,10 @@ impl Report {
         }
     }
 
+    /// The best figure of a kind.
     fn figure(&self, wanted: Key) -> Option<f64> {
-        self.keyed
-            .iter()
-            .find(|(key, _)| *key == wanted)
-            .map(|(_, figure)| *figure)
+        let figures = self.keyed.iter().filter(|(key, _)| *key == wanted);
+        figures.map(|(_, figure)| *figure).reduce(f64::max)
     }
 
     /// Whether every floor holds.

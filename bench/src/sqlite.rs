@@ -62,15 +62,15 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
         scale.wide
     );
     report.add_keyed(Key::SqliteContending, Row::rate(what, &measured));
-    let measured = queued(scale, Schema::Keyed, GROUP)?;
-    let what = format!("SQLite: one queued writer, {GROUP} records a transaction");
-    report.add_keyed(Key::SqliteQueued, Row::rate(what, &measured));
     let all = GROUP * scale.wide;
-    for (schema, name) in [(Schema::Keyed, ""), (Schema::Bare, ", bare")] {
-        let measured = queued(scale, schema, all)?;
-        let what = format!("SQLite: one queued writer, {all} records a transaction{name}");
-        report.add(Row::rate(what, &measured));
+    for group in [GROUP, all] {
+        let measured = queued(scale, Schema::Keyed, group)?;
+        let what = format!("SQLite: one queued writer, {group} records a transaction");
+        report.add_keyed(Key::SqliteQueued, Row::rate(what, &measured));
     }
+    let measured = queued(scale, Schema::Bare, all)?;
+    let what = format!("SQLite: one queued writer, {all} records a transaction, bare");
+    report.add(Row::rate(what, &measured));
     Ok(())
 }
 

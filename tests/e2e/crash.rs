@@ -14,7 +14,9 @@ use crate::harness::{Chance, Client, ORG, World};
 use ledger::{Ledger, Place};
 
 /// How often the server is killed, unless `SILLOK_CRASH_CYCLES` says otherwise.
-const CYCLES: u64 = 20;
+const CYCLES: usize = 20;
+/// Kills of one data directory, so that a long run does not audit an ever larger one.
+const CYCLES_OF_ONE_STORE: usize = 40;
 /// Clients that write at once.
 const CLIENTS: usize = 50;
 /// Answers of the cycle that are asked for again after the restart.
@@ -24,56 +26,70 @@ const RETRIED: usize = 25;
 async fn a_crash_in_mid_load_loses_nothing_and_repeats_nothing() {
     let cycles = std::env::var("SILLOK_CRASH_CYCLES").ok();
     let cycles = cycles.map_or(CYCLES, |text| text.parse().expect("a number of cycles"));
+    assert!(cycles > 0, "SILLOK_CRASH_CYCLES is over 0");
     let mut chance = Chance::of_test("crash");
+    let mut total = Totals::default();
+    while total.cycles < cycles {
+        live_and_die(cycles, &mut total, &mut chance).await;
+    }
+    println!("{total:?}");
+    assert!(
+        total.acked > CLIENTS * total.cycles,
+        "there was hardly any load: {total:?}"
+    );
+}
+
+/// One data directory, from its first start until it has seen enough kills.
+async fn live_and_die(cycles: usize, total: &mut Totals, chance: &mut Chance) {
     let mut world = World::start().await;
     let token = world
         .principal(PrincipalKind::Orchestrator, ORG)
         .await
         .token()
         .to_owned();
-    let mut total = Totals::default();
-    for cycle in 0..cycles {
+    let mut ledgers = Vec::new();
+    while total.cycles < cycles && ledgers.len() < CYCLES_OF_ONE_STORE {
         let started = Instant::now();
-        let place = Place::open(&world.admin(), cycle).await;
+        let place = Place::open(&world.admin(), total.cycles).await;
         let writer = world.admin().with_token(Some(&token));
-        let mut ledger = work_until_killed(&mut world, &writer, &place, &mut chance).await;
+        let mut ledger = work_until_killed(&mut world, &writer, &place, chance).await;
         assert!(
             !ledger.unknown.is_empty(),
-            "cycle {cycle}: the kill met nobody in mid-load"
+            "the kill met nobody in mid-load"
         );
         // Before anything else writes to the store, and while a server goes on, in turns.
-        if cycle % 2 == 0 {
+        let offline = total.cycles.is_multiple_of(2);
+        if offline {
             audit(&world, "audit verify --offline --json");
         }
         world.start_again().await;
         let client = world.admin().with_token(Some(&token));
         total.committed += ledger.check_before_retries(&client, &place).await;
         total.unknown += ledger.unknown.len();
-        ledger.retry(&client, RETRIED, &mut chance).await;
+        ledger.retry(&client, RETRIED, chance).await;
         ledger.check(&client, &place).await;
-        if cycle % 2 == 1 {
+        if !offline {
             audit(&world, "audit verify --json");
         }
         total.acked += ledger.acked.len();
         total.promotions += ledger.check_promotions(&world.admin()).await;
-        println!(
-            "cycle {}: {} acknowledged so far, {:?}",
-            cycle + 1,
-            total.acked,
-            started.elapsed()
-        );
+        total.cycles += 1;
+        println!("{total:?} after {:?}", started.elapsed());
+        ledgers.push((place, ledger));
     }
-    println!("{total:?} in {cycles} cycles");
-    assert!(
-        total.acked as u64 > cycles * CLIENTS as u64,
-        "there was hardly any load: {total:?}"
-    );
+    // What one life has kept, no later death has taken.
+    let client = world.admin().with_token(Some(&token));
+    for (place, ledger) in &ledgers {
+        ledger.check(&client, place).await;
+    }
     audit(&world, "audit verify --json");
 }
 
 /// What all cycles came to.
 #[derive(Debug, Default)]
 struct Totals {
+    /// Kills.
+    cycles: usize,
     /// Commands that were acknowledged, at once or on a retry.
     acked: usize,
     /// Commands whose outcome the kill left open.

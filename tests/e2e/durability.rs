@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sillok_core::principal::PrincipalKind;
 
 use crate::harness::samples::put;
-use crate::harness::world::{log, promoted};
+use crate::harness::world::log;
 use crate::harness::{Launch, ORG, PROJECT, WORKTREE, World, command_id, phrase};
 
 /// The longest that a refusal at the start may take.
@@ -113,10 +113,7 @@ async fn a_restart_keeps_everything_and_gives_the_first_answers_again() {
             .command(&good.sample.route, &id, &good.sample.body)
             .await
             .ok();
-        if good.sample.route == "/v1/verifications" {
-            let verification = answer["verification"].as_str().unwrap();
-            promoted(&world.admin(), &good.sample.scope, verification).await;
-        }
+        good.sample.settle(&good.sender, &answer).await;
         answered.push((good, id, answer));
     }
     let before = everything(&world).await;
@@ -147,6 +144,15 @@ async fn a_restart_keeps_everything_and_gives_the_first_answers_again() {
         assert_eq!(everything(&world).await, before, "a retry writes nothing");
     }
     assert_eq!(world.sillok("audit verify --json").json()["ok"], true);
+}
+
+#[tokio::test]
+async fn a_server_that_is_told_to_stop_as_soon_as_it_is_ready_stops_in_order() {
+    let mut world = World::start().await;
+    for _ in 0..10 {
+        world.stop();
+        world.start_again().await;
+    }
 }
 
 /// All events, records, tasks and tokens.

@@ -63,7 +63,6 @@ fn need(command: &Command) -> Need {
         Command::Recall(_)
         | Command::Show { .. }
         | Command::History { .. }
-        | Command::Status
         | Command::Audit(_)
         | Command::Log(LogCommand::Show { .. } | LogCommand::List(_))
         | Command::Task(TaskCommand::Show { .. } | TaskCommand::List(_))

@@ -68,7 +68,7 @@ pub async fn run(global: &Global, demo: &args::Demo) -> Result<(), Failure> {
 
     // From here on nothing is taken on trust: what counts is what another server finds.
     spinner.set_message("records counted after the restart");
-    let server = LocalServer::start(global, home.data.path(), again(demo.address)).await?;
+    let server = LocalServer::start_again(global, home.data.path(), again(demo.address)).await?;
     let operator = operator(&server, &home.data)?;
     let report = examine(&operator, &home, agents, played).await?;
     spinner.finish_and_clear();

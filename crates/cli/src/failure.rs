@@ -107,6 +107,12 @@ impl Failure {
         }
     }
 
+    /// Whether another server has the data directory.
+    #[must_use]
+    pub fn is_locked(&self) -> bool {
+        matches!(self, Self::Server(sillok_server::Error::Locked { .. }))
+    }
+
     /// The exit status.
     #[must_use]
     pub fn exit_status(&self) -> u8 {

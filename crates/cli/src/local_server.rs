@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use sillok_server::{Config, Server};
+use sillok_server::Server;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -22,24 +22,23 @@ pub struct LocalServer {
     running: JoinHandle<Result<(), sillok_server::Error>>,
 }
 
-/// How long a command waits for a data directory that another one has.
-const LOCK_WAIT: Duration = Duration::from_secs(10);
+/// How long a command waits for a data directory that another one has: it may be as short.
+pub const LOCK_WAIT: Duration = Duration::from_secs(10);
 /// How long it waits between two attempts.
-const LOCK_PAUSE: Duration = Duration::from_millis(20);
+pub const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 impl LocalServer {
-    /// Opens the data directory and serves it at an address; port 0 stands for any free one. Waits
-    /// a little while another command, which may be as short as this one, has the directory.
+    /// Opens the data directory and serves it at an address; port 0 stands for any free one.
     ///
     /// # Errors
-    /// [`Failure::Server`], such as when another process keeps the data directory.
+    /// [`Failure::Server`], such as when another process has the data directory.
     pub async fn start(global: &Global, data: &Path, address: SocketAddr) -> Result<Self, Failure> {
         let flags = [
             ("server.data", path_text(data)?),
             ("server.address", address.to_string()),
         ];
         let config = settings::load(global, &flags)?.config;
-        let server = start_when_free(config).await?;
+        let server = Box::pin(Server::start(config)).await?;
         let url = server.url();
         let (stop, stopped) = oneshot::channel();
         let shutdown = async move {
@@ -51,6 +50,27 @@ impl LocalServer {
             stop,
             running: tokio::spawn(Box::pin(server.run(shutdown))),
         })
+    }
+
+    /// The same, right after another server of this process has stopped: what that one still has
+    /// under way may keep the data directory for a moment.
+    ///
+    /// # Errors
+    /// [`Failure::Server`]
+    pub async fn start_again(
+        global: &Global,
+        data: &Path,
+        address: SocketAddr,
+    ) -> Result<Self, Failure> {
+        let started = Instant::now();
+        loop {
+            match Self::start(global, data, address).await {
+                Err(failure) if failure.is_locked() && started.elapsed() < LOCK_WAIT => {
+                    tokio::time::sleep(LOCK_PAUSE).await;
+                }
+                ended => return ended,
+            }
+        }
     }
 
     /// The base of its URLs.
@@ -70,17 +90,5 @@ impl LocalServer {
         ended
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
             .map_err(Failure::Server)
-    }
-}
-
-async fn start_when_free(config: Config) -> Result<Server, Failure> {
-    let started = Instant::now();
-    loop {
-        match Box::pin(Server::start(config.clone())).await {
-            Err(sillok_server::Error::Locked { .. }) if started.elapsed() < LOCK_WAIT => {
-                tokio::time::sleep(LOCK_PAUSE).await;
-            }
-            ended => return Ok(ended?),
-        }
     }
 }

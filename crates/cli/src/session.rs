@@ -4,6 +4,7 @@
 //! in its own process, on a free port, for as long as it lasts, and speaks HTTP to it all the same.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Instant;
 
 use reqwest::Url;
 use sillok_core::scope::Scope;
@@ -12,7 +13,7 @@ use crate::args::{Global, Within};
 use crate::client::{Client, RetryPolicy, is_loopback};
 use crate::data_directory::{DataDirectory, read_token};
 use crate::failure::Failure;
-use crate::local_server::LocalServer;
+use crate::local_server::{LOCK_PAUSE, LOCK_WAIT, LocalServer};
 use crate::output::{Output, note};
 
 /// What a command wants of a server.
@@ -44,23 +45,7 @@ impl Session {
         let data = DataDirectory::resolve(global)?;
         let (url, own_server) = match &global.url {
             Some(url) => (url.clone(), None),
-            None => match data.server().await {
-                Some(url) => (url, None),
-                None if need == Need::Read && data.holds_data() => {
-                    note(&format!(
-                        "no server is running: reading {} directly",
-                        data.path().display()
-                    ));
-                    let free_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-                    let server = LocalServer::start(global, data.path(), free_port).await?;
-                    (server.url().to_owned(), Some(server))
-                }
-                None => {
-                    return Err(Failure::NoServer {
-                        data: data.path().to_owned(),
-                    });
-                }
-            },
+            None => find_or_start(global, &data, need).await?,
         };
         let token = token(global, &data, &url)?;
         let client = Client::new(&url, token, RetryPolicy::default())?;
@@ -93,6 +78,38 @@ impl Session {
         match self.own_server {
             Some(server) => server.stop().await,
             None => Ok(()),
+        }
+    }
+}
+
+/// The server that serves the data directory; else one of the command's own, where that will do.
+async fn find_or_start(
+    global: &Global,
+    data: &DataDirectory,
+    need: Need,
+) -> Result<(String, Option<LocalServer>), Failure> {
+    let free_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let started = Instant::now();
+    loop {
+        if let Some(url) = data.server().await {
+            return Ok((url, None));
+        }
+        if need == Need::Server || !data.holds_data() {
+            return Err(Failure::NoServer {
+                data: data.path().to_owned(),
+            });
+        }
+        match LocalServer::start(global, data.path(), free_port).await {
+            Ok(server) => {
+                let path = data.path().display();
+                note(&format!("no server is running: reading {path} directly"));
+                return Ok((server.url().to_owned(), Some(server)));
+            }
+            // Another command is at it, or a server that has yet to say where it listens.
+            Err(failure) if failure.is_locked() && started.elapsed() < LOCK_WAIT => {
+                tokio::time::sleep(LOCK_PAUSE).await;
+            }
+            Err(failure) => return Err(failure),
         }
     }
 }

@@ -17,6 +17,15 @@ pub(crate) struct Admission {
     mask: Arc<RowAddrMask>,
     /// For the vector index: a bit for each row of each data file that has an admitted row.
     files: BTreeMap<u64, Vec<u64>>,
+    rows: u64,
+}
+
+/// Every `count`-th of the admitted rows that a partition of the vector index holds.
+#[derive(Debug)]
+pub(crate) struct Slice {
+    admission: Arc<Admission>,
+    index: u64,
+    count: u64,
 }
 
 impl Admission {
@@ -31,11 +40,50 @@ impl Admission {
                 let bits = files.entry(rows[0] >> 32).or_default();
                 let words = word_of(rows[rows.len() - 1]) + 1;
                 bits.resize(words.max(bits.len()), 0);
-                rows.iter().for_each(|address| bits[word_of(*address)] |= 1 << (address % 64));
+                rows.iter()
+                    .for_each(|address| bits[word_of(*address)] |= 1 << (address % 64));
             }
         }
         let set = RowAddrTreeMap::from_sorted_runs(runs.iter().map(Vec::as_slice));
-        Some(Self { mask: Arc::new(RowAddrMask::from_allowed(set)), files })
+        let rows = runs.iter().map(|run| run.len() as u64).sum();
+        Some(Self {
+            mask: Arc::new(RowAddrMask::from_allowed(set)),
+            files,
+            rows,
+        })
+    }
+
+    /// Number of addresses.
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The `index`-th of `count` slices, which together are the whole set.
+    pub(crate) fn slice(self: &Arc<Self>, index: u64, count: u64) -> Slice {
+        assert!(index < count, "a slice is one of those that there are");
+        Slice {
+            admission: Arc::clone(self),
+            index,
+            count,
+        }
+    }
+
+    /// Places of the admitted ones of these addresses.
+    fn places<'a>(&self, addresses: impl Iterator<Item = &'a u64>) -> Vec<u64> {
+        let mut admitted = Vec::new();
+        // Neighbours in a partition mostly come from one file.
+        let (mut file, mut bits) = (u64::MAX, [].as_slice());
+        for (place, address) in (0..).zip(addresses) {
+            if address >> 32 != file {
+                file = address >> 32;
+                bits = self.files.get(&file).map_or([].as_slice(), Vec::as_slice);
+            }
+            let word = bits.get(word_of(*address)).copied().unwrap_or(0);
+            if word >> (address % 64) & 1 == 1 {
+                admitted.push(place);
+            }
+        }
+        admitted
     }
 }
 
@@ -65,19 +113,39 @@ impl PreFilter for Admission {
     }
 
     fn filter_row_ids<'a>(&self, rows: Box<dyn Iterator<Item = &'a u64> + 'a>) -> Vec<u64> {
-        let mut admitted = Vec::new();
-        // Neighbours in a partition mostly come from one file.
-        let (mut file, mut bits) = (u64::MAX, [].as_slice());
-        for (place, address) in (0..).zip(rows) {
-            if address >> 32 != file {
-                file = address >> 32;
-                bits = self.files.get(&file).map_or([].as_slice(), Vec::as_slice);
-            }
-            let word = bits.get(word_of(*address)).copied().unwrap_or(0);
-            if word >> (address % 64) & 1 == 1 {
-                admitted.push(place);
-            }
+        self.places(rows)
+    }
+}
+
+impl PreFilter for Slice {
+    fn wait_for_ready<'life0, 'async_trait>(
+        &'life0 self,
+    ) -> Pin<Box<dyn Future<Output = lance::Result<()>> + Send + 'async_trait>>
+    where
+        'life0: 'async_trait,
+        Self: 'async_trait,
+    {
+        Box::pin(core::future::ready(Ok(())))
+    }
+
+    fn is_empty(&self) -> bool {
+        false
+    }
+
+    fn mask(&self) -> Arc<RowAddrMask> {
+        // A superset: who asks for the mask cannot know which rows share a partition.
+        self.admission.mask()
+    }
+
+    fn filter_row_ids<'a>(&self, rows: Box<dyn Iterator<Item = &'a u64> + 'a>) -> Vec<u64> {
+        let mut places = self.admission.places(rows);
+        if self.count > 1 {
+            let mut turn = 0;
+            places.retain(|_| {
+                turn += 1;
+                (turn - 1) % self.count == self.index
+            });
         }
-        admitted
+        places
     }
 }

@@ -196,18 +196,24 @@ pub(crate) type TextAndVector = (u64, String, Option<Vec<f32>>);
 pub(crate) fn texts_and_vectors(batch: &RecordBatch) -> Result<Vec<TextAndVector>, Error> {
     let addresses = row_ids(batch)?;
     let texts = column(batch, CONTENT)?.as_string::<i32>();
+    let rows = vectors(batch)?.into_iter().enumerate();
+    Ok(rows
+        .map(|(i, vector)| (addresses.value(i), texts.value(i).to_owned(), vector))
+        .collect())
+}
+
+/// The vectors of a batch with the column [`VECTOR`].
+pub(crate) fn vectors(batch: &RecordBatch) -> Result<Vec<Option<Vec<f32>>>, Error> {
     let vectors = column(batch, VECTOR)?.as_fixed_size_list();
     let vector = |i: usize| {
-        vectors.is_valid(i).then(|| {
-            vectors
-                .value(i)
-                .as_primitive::<Float32Type>()
-                .values()
-                .to_vec()
-        })
+        vectors
+            .value(i)
+            .as_primitive::<Float32Type>()
+            .values()
+            .to_vec()
     };
     Ok((0..batch.num_rows())
-        .map(|i| (addresses.value(i), texts.value(i).to_owned(), vector(i)))
+        .map(|i| vectors.is_valid(i).then(|| vector(i)))
         .collect())
 }
 

@@ -44,7 +44,7 @@ struct Held {
     length: u32,
 }
 
-/// What an index knows of the texts that it covers.
+/// What is known of all texts of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Corpus {
     /// Texts.
@@ -198,8 +198,18 @@ impl Delta {
         )
     }
 
+    /// Adds what these rows hold to what an index knows of the same terms.
+    pub(crate) fn count_into(&self, terms: &[String], corpus: &mut Corpus) {
+        corpus.texts += self.rows.len() as u64;
+        corpus.terms += self.terms;
+        for term in terms {
+            let holding = self.postings.get(term.as_str()).map_or(0, BTreeMap::len) as u64;
+            *corpus.holding.entry(term.clone()).or_default() += holding;
+        }
+    }
+
     /// The admitted rows that answer `terms` best by BM25. How rare a term is, and how long a text
-    /// is, is judged over these rows and the texts of `corpus` together.
+    /// is, is judged by `corpus`, which counts these rows as well.
     #[expect(
         clippy::cast_precision_loss,
         reason = "counts of texts and terms need no more than 24 bits of precision"
@@ -211,15 +221,14 @@ impl Delta {
         filter: &Filter,
         limit: usize,
     ) -> Vec<Ranked> {
-        let texts = corpus.texts as f32 + self.rows.len() as f32;
-        let length_mean = ((corpus.terms + self.terms) as f32 / texts).max(1.0);
+        let texts = corpus.texts as f32;
+        let length_mean = (corpus.terms as f32 / texts).max(1.0);
         let mut scores = BTreeMap::<u64, f32>::new();
         for term in terms {
             let Some(postings) = self.postings.get(term.as_str()) else {
                 continue;
             };
-            let holding =
-                corpus.holding.get(term).copied().unwrap_or(0) as f32 + postings.len() as f32;
+            let holding = corpus.holding.get(term).copied().unwrap_or(0) as f32;
             let rarity = ((texts - holding + 0.5).max(0.0) / (holding + 0.5) + 1.0).ln();
             for (number, count) in postings {
                 let Held { row, length, .. } = &self.rows[number];

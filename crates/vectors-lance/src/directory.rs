@@ -46,16 +46,24 @@ struct ScopeRows {
 
 impl ScopeRows {
     fn iter(&self) -> impl Iterator<Item = (u64, &Row)> {
-        self.places.iter().filter_map(|(address, row)| Some((*address, row.as_ref()?)))
+        self.places
+            .iter()
+            .filter_map(|(address, row)| Some((*address, row.as_ref()?)))
     }
 
     fn get(&self, address: u64) -> Option<&Row> {
-        let place = self.places.binary_search_by_key(&address, |(known, _)| *known).ok()?;
+        let place = self
+            .places
+            .binary_search_by_key(&address, |(known, _)| *known)
+            .ok()?;
         self.places[place].1.as_ref()
     }
 
     fn insert(&mut self, address: u64, row: Row) {
-        match self.places.binary_search_by_key(&address, |(known, _)| *known) {
+        match self
+            .places
+            .binary_search_by_key(&address, |(known, _)| *known)
+        {
             Ok(place) => {
                 self.empty -= usize::from(self.places[place].1.is_none());
                 self.places[place].1 = Some(row);
@@ -65,7 +73,10 @@ impl ScopeRows {
     }
 
     fn remove(&mut self, address: u64) -> Option<Row> {
-        let place = self.places.binary_search_by_key(&address, |(known, _)| *known).ok()?;
+        let place = self
+            .places
+            .binary_search_by_key(&address, |(known, _)| *known)
+            .ok()?;
         let row = self.places[place].1.take()?;
         self.empty += 1;
         if self.empty > EMPTY_MIN && self.empty > self.places.len() / 4 {
@@ -89,21 +100,15 @@ impl Directory {
 
     /// Number of rows that have a vector, counted.
     pub(crate) fn vectors(&self) -> usize {
-        let rows = self
-            .scopes
-            .values()
-            .flat_map(|scope| scope.by_address.values());
-        rows.filter(|row| row.has_vector).count()
+        let rows = self.scopes.values().flat_map(ScopeRows::iter);
+        rows.filter(|(_, row)| row.has_vector).count()
     }
 
     /// The entry's row, with its address.
     pub(crate) fn get(&self, scope: &Scope, entry: EntryId) -> Option<(u64, &Row)> {
         let rows = self.scopes.get(scope)?;
         let address = *rows.by_entry.get(&entry)?;
-        let row = rows
-            .by_address
-            .get(&address)
-            .expect("every entry's address has a row");
+        let row = rows.get(address).expect("every entry's address has a row");
         Some((address, row))
     }
 
@@ -111,7 +116,7 @@ impl Directory {
     pub(crate) fn at(&self, scopes: &[Scope], address: u64) -> Option<(&Scope, EntryId)> {
         scopes.iter().find_map(|scope| {
             let (scope, rows) = self.scopes.get_key_value(scope)?;
-            rows.by_address.get(&address).map(|row| (scope, row.entry))
+            rows.get(address).map(|row| (scope, row.entry))
         })
     }
 
@@ -121,23 +126,23 @@ impl Directory {
         let rows = self.scopes.entry(scope).or_default();
         match rows.by_entry.insert(row.entry, address) {
             Some(earlier) => {
-                rows.by_address.remove(&earlier);
+                rows.remove(earlier);
             }
             None => self.rows += 1,
         }
-        rows.by_address.insert(address, row);
+        rows.insert(address, row);
     }
 
     /// Forgets the rows of a data file that is gone and whose rows lie nowhere else.
     pub(crate) fn remove_fragment(&mut self, fragment: u64) {
         for rows in self.scopes.values_mut() {
             let gone: Vec<(u64, EntryId)> = rows
-                .by_address
-                .range(addresses(fragment))
-                .map(|(a, row)| (*a, row.entry))
+                .iter()
+                .filter(|(address, _)| fragment_of(*address) == fragment)
+                .map(|(address, row)| (address, row.entry))
                 .collect();
             for (address, entry) in gone {
-                rows.by_address.remove(&address);
+                rows.remove(address);
                 rows.by_entry.remove(&entry);
                 self.rows -= 1;
             }
@@ -153,7 +158,9 @@ impl Directory {
     ) -> Admitted {
         let (mut all, mut with_vector) = (Vec::new(), Vec::new());
         for scope in filter.scopes() {
-            let Some(rows) = self.scopes.get(scope) else { continue };
+            let Some(rows) = self.scopes.get(scope) else {
+                continue;
+            };
             let (mut run, mut run_with_vector) = (Vec::new(), Vec::new());
             for (address, row) in rows.iter() {
                 if filter.admits(&row.attributes) && !skip(scope, row.entry) {
@@ -166,9 +173,16 @@ impl Directory {
             all.push(run);
             with_vector.push(run_with_vector);
         }
-        let all_have_one = all.iter().map(Vec::len).eq(with_vector.iter().map(Vec::len));
+        let all_have_one = all
+            .iter()
+            .map(Vec::len)
+            .eq(with_vector.iter().map(Vec::len));
         let all = Admission::of(&all).map(Arc::new);
-        let with_vector = if all_have_one { all.clone() } else { Admission::of(&with_vector).map(Arc::new) };
+        let with_vector = if all_have_one {
+            all.clone()
+        } else {
+            Admission::of(&with_vector).map(Arc::new)
+        };
         Admitted { all, with_vector }
     }
 }
@@ -183,8 +197,4 @@ pub(crate) struct Admitted {
 /// The data file that a row lies in.
 pub(crate) const fn fragment_of(address: u64) -> u64 {
     address >> 32
-}
-
-fn addresses(fragment: u64) -> std::ops::Range<u64> {
-    fragment << 32..(fragment + 1) << 32
 }

@@ -8,8 +8,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use arrow_array::Float32Array;
-use arrow_array::cast::AsArray;
-use arrow_array::types::UInt32Type;
 use lance::Dataset;
 use lance::dataset::ProjectionRequest;
 use lance::index::{DatasetIndexExt, DatasetIndexInternalExt};
@@ -21,7 +19,7 @@ use lance_index::scalar::inverted::{InvertedIndex, MemBM25Scorer};
 use lance_index::vector::{ApproxMode, Query, VectorIndex};
 use lance_linalg::distance::{MetricType, dot};
 
-use crate::admission::Admission;
+use crate::admission::{Admission, Slice};
 use crate::columns::{self, CONTENT, VECTOR};
 use crate::config::LanceConfig;
 use crate::delta::Corpus;
@@ -50,14 +48,25 @@ impl Indices {
     /// Opens the indices of a version; none unless there are both.
     pub(crate) async fn open(dataset: &Arc<Dataset>) -> Result<Option<Self>, Error> {
         let metadata = dataset.load_indices().await?;
-        let present: BTreeSet<u64> = dataset.fragments().iter().map(|fragment| fragment.id).collect();
+        let present: BTreeSet<u64> = dataset
+            .fragments()
+            .iter()
+            .map(|fragment| fragment.id)
+            .collect();
         let covered_by = |name: &str| -> BTreeSet<u64> {
             let segments = metadata.iter().filter(|index| index.name == name);
-            let files = segments.filter_map(|index| index.fragment_bitmap.as_ref()).flatten();
-            files.map(u64::from).filter(|file| present.contains(file)).collect()
+            let files = segments
+                .filter_map(|index| index.fragment_bitmap.as_ref())
+                .flatten();
+            files
+                .map(u64::from)
+                .filter(|file| present.contains(file))
+                .collect()
         };
-        let covered: BTreeSet<u64> =
-            covered_by(TEXT_INDEX).intersection(&covered_by(VECTOR_INDEX)).copied().collect();
+        let covered: BTreeSet<u64> = covered_by(TEXT_INDEX)
+            .intersection(&covered_by(VECTOR_INDEX))
+            .copied()
+            .collect();
         if covered.is_empty() {
             return Ok(None);
         }
@@ -65,12 +74,25 @@ impl Indices {
         for segment in metadata.iter() {
             let metrics = &NoOpMetricsCollector;
             if segment.name == VECTOR_INDEX {
-                vector.push(dataset.open_vector_index(VECTOR, &segment.uuid, metrics).await?);
+                vector.push(
+                    dataset
+                        .open_vector_index(VECTOR, &segment.uuid, metrics)
+                        .await?,
+                );
             } else if segment.name == TEXT_INDEX {
-                text.push(dataset.open_scalar_index(CONTENT, &segment.uuid, metrics).await?);
+                text.push(
+                    dataset
+                        .open_scalar_index(CONTENT, &segment.uuid, metrics)
+                        .await?,
+                );
             }
         }
-        Ok(Some(Self { dataset: Arc::clone(dataset), vector, text, covered }))
+        Ok(Some(Self {
+            dataset: Arc::clone(dataset),
+            vector,
+            text,
+            covered,
+        }))
     }
 
     /// The admitted rows closest to `vector`, with their cosines: as the index has them, in a few
@@ -83,9 +105,22 @@ impl Indices {
         exact: bool,
         config: &LanceConfig,
     ) -> Result<Scored, Error> {
-        let wanted = if exact { limit.saturating_mul(2) } else { limit };
+        let wanted = if exact {
+            limit.saturating_mul(2)
+        } else {
+            limit
+        };
         let query = query(vector, wanted, config);
-        let searches = self.vector.iter().map(|index| closest_in(&**index, &query, admission, config));
+        let slices = slices(
+            admission,
+            self.vector.iter().map(|index| index.num_rows()).sum(),
+        );
+        let searches = self.vector.iter().flat_map(|index| {
+            let query = &query;
+            slices
+                .iter()
+                .map(move |slice| closest_in(&**index, query, slice, config))
+        });
         let mut found = futures::future::try_join_all(searches).await?.concat();
         sort(&mut found, wanted);
         if exact && !found.is_empty() {
@@ -101,9 +136,15 @@ impl Indices {
         let projection = ProjectionRequest::from_columns([VECTOR], self.dataset.schema());
         let rows = Box::pin(self.dataset.take_rows(&addresses, projection)).await?;
         let vectors = columns::vectors(&rows)?;
-        assert_eq!(vectors.len(), addresses.len(), "an admitted row is in the version it was admitted in");
+        assert_eq!(
+            vectors.len(),
+            addresses.len(),
+            "an admitted row is in the version it was admitted in"
+        );
         let measured = addresses.into_iter().zip(vectors);
-        Ok(measured.filter_map(|(address, row)| Some((address, dot(vector, &row?)))).collect())
+        Ok(measured
+            .filter_map(|(address, row)| Some((address, dot(vector, &row?))))
+            .collect())
     }
 
     /// The admitted rows that answer `terms` best, with their BM25 scores. How rare a term is, and
@@ -118,14 +159,28 @@ impl Indices {
         let tokens = Arc::new(Tokens::new(terms.to_vec(), DocType::Text));
         let params = Arc::new(FtsSearchParams::new().with_limit(Some(limit)));
         let count = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
-        let holding: HashMap<String, usize> =
-            corpus.holding.iter().map(|(term, texts)| (term.clone(), count(*texts))).collect();
+        let holding: HashMap<String, usize> = corpus
+            .holding
+            .iter()
+            .map(|(term, texts)| (term.clone(), count(*texts)))
+            .collect();
         let scorer = MemBM25Scorer::new(corpus.terms, count(corpus.texts), holding);
         let mut found = Scored::new();
         for index in self.text_segments() {
-            let (tokens, params, admission) = (Arc::clone(&tokens), Arc::clone(&params), Arc::clone(admission));
+            let (tokens, params, admission) = (
+                Arc::clone(&tokens),
+                Arc::clone(&params),
+                Arc::clone(admission),
+            );
             let metrics = Arc::new(NoOpMetricsCollector);
-            let search = index.bm25_search(tokens, params, Operator::Or, admission, metrics, Some(&scorer));
+            let search = index.bm25_search(
+                tokens,
+                params,
+                Operator::Or,
+                admission,
+                metrics,
+                Some(&scorer),
+            );
             let (addresses, scores) = Box::pin(search).await?;
             found.extend(addresses.into_iter().zip(scores));
         }
@@ -135,10 +190,16 @@ impl Indices {
 
     /// What the full-text index knows of `terms`.
     pub(crate) async fn corpus(&self, terms: &[String]) -> Result<Corpus, Error> {
-        let holding = terms.iter().map(|term| (term.clone(), 0)).collect::<BTreeMap<_, _>>();
+        let holding = terms
+            .iter()
+            .map(|term| (term.clone(), 0))
+            .collect::<BTreeMap<_, _>>();
         // Counts come back in the order in which terms are asked for.
         let terms: Vec<String> = holding.keys().cloned().collect();
-        let mut corpus = Corpus { holding, ..Corpus::default() };
+        let mut corpus = Corpus {
+            holding,
+            ..Corpus::default()
+        };
         for index in self.text_segments() {
             let (length, texts, holding) = index.bm25_stats_for_terms(&terms, None).await?;
             corpus.terms += length;
@@ -183,23 +244,45 @@ fn query(vector: &[f32], wanted: usize, config: &LanceConfig) -> Query {
 async fn closest_in(
     index: &dyn VectorIndex,
     query: &Query,
-    admission: &Arc<Admission>,
+    admission: &Arc<Slice>,
     config: &LanceConfig,
 ) -> Result<Scored, Error> {
     let (partitions, _) = index.find_partitions(query)?;
     let mut found = Scored::new();
-    for (probed, partition) in partitions.as_primitive::<UInt32Type>().values().iter().enumerate() {
+    for (probed, partition) in partitions.values().iter().enumerate() {
         if probed >= config.probes && found.len() >= query.k {
             break;
         }
         let partition = usize::try_from(*partition).expect("partitions are numbered in 32 bits");
         let filter = Arc::clone(admission);
-        let rows = index.search_in_partition(partition, query, filter, &NoOpMetricsCollector).await?;
+        let rows = index
+            .search_in_partition(partition, query, filter, &NoOpMetricsCollector)
+            .await?;
         // For vectors of length 1 the squared distance is twice what the cosine lacks to 1.
         let rows = columns::scored(&rows, "_distance")?;
-        found.extend(rows.into_iter().map(|(address, distance)| (address, 1.0 - distance / 2.0)));
+        found.extend(
+            rows.into_iter()
+                .map(|(address, distance)| (address, 1.0 - distance / 2.0)),
+        );
     }
     Ok(found)
+}
+
+/// `admission` cut so that the index searches each slice in the cheapest way. Where under a tenth
+/// of its rows are admitted, it measures all of these; else it walks its graph, which is dear
+/// while most of what it meets is not admitted. So what is a little over a tenth is cut up.
+fn slices(admission: &Arc<Admission>, rows: u64) -> Vec<Arc<Slice>> {
+    const SLICE_PERCENT: u64 = 8;
+    const WALK_PERCENT: u64 = 25;
+    let percent = admission.rows() * 100 / rows.max(1);
+    let count = if percent < WALK_PERCENT {
+        percent / SLICE_PERCENT + 1
+    } else {
+        1
+    };
+    (0..count)
+        .map(|index| Arc::new(admission.slice(index, count)))
+        .collect()
 }
 
 /// The best first, and `limit` of them.

@@ -5,6 +5,7 @@
 //! ever scans a file. Owns how entries are stored and found; it must not know how ranked lists
 //! are fused, how confidence decays, or which commands made an entry.
 
+mod admission;
 mod columns;
 mod commit;
 mod config;
@@ -13,11 +14,13 @@ mod directory;
 mod error;
 mod filter;
 mod index;
+mod indices;
 mod maintenance;
 mod pool;
 mod query;
 mod ranking;
 mod table;
+mod tables;
 mod watermark;
 mod words;
 

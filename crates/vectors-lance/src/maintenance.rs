@@ -21,7 +21,8 @@ use lance_linalg::distance::MetricType;
 use crate::columns::{CONTENT, VECTOR};
 use crate::config::HnswParams;
 use crate::error::Error;
-use crate::table::{TEXT_INDEX, Table, VECTOR_INDEX};
+use crate::indices::{TEXT_INDEX, VECTOR_INDEX};
+use crate::table::Table;
 use crate::words;
 
 /// One step of maintenance: it makes a version of its own.

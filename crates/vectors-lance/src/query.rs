@@ -52,7 +52,11 @@ impl Table {
     pub(crate) async fn answer(&self, question: &Question) -> Result<Answer, Error> {
         let mut attempt = 1;
         loop {
-            let Begun { memory, corpus, indexed } = self.begin(question).await?;
+            let Begun {
+                memory,
+                corpus,
+                indexed,
+            } = self.begin(question).await?;
             let Some((indices, admitted)) = indexed else {
                 return Ok(memory);
             };
@@ -82,12 +86,18 @@ impl Table {
             Some(indices) => indices.corpus(&question.terms).await?,
             None => Corpus::default(),
         };
-        let Question { filter, terms, limit, .. } = question;
+        let Question {
+            filter,
+            terms,
+            limit,
+            ..
+        } = question;
         let view = self.view.read();
         view.delta.count_into(terms, &mut corpus);
         let memory = Answer {
             vector: question.vector.as_deref().map_or_else(Vec::new, |vector| {
-                view.delta.closest(vector, filter, question.cosine_min, *limit)
+                view.delta
+                    .closest(vector, filter, question.cosine_min, *limit)
             }),
             text: view.delta.answering(terms, &corpus, filter, *limit),
         };
@@ -95,7 +105,11 @@ impl Table {
             let is_newer = |scope: &_, entry| view.delta.get(scope, entry).is_some();
             (Arc::clone(indices), view.rows.admitted(filter, is_newer))
         });
-        Ok(Begun { memory, corpus, indexed })
+        Ok(Begun {
+            memory,
+            corpus,
+            indexed,
+        })
     }
 
     /// The rows that the vector index finds close enough.
@@ -110,7 +124,13 @@ impl Table {
         };
         let config = &self.shared.config;
         let mut found = indices
-            .closest(vector, admission, question.limit, question.exact_scores, config)
+            .closest(
+                vector,
+                admission,
+                question.limit,
+                question.exact_scores,
+                config,
+            )
             .await?;
         found.retain(|(_, cosine)| *cosine >= question.cosine_min);
         Ok(found)
@@ -126,18 +146,16 @@ async fn answering_indexed(
 ) -> Result<Scored, Error> {
     match &admitted.all {
         Some(admission) if !question.terms.is_empty() => {
-            indices.answering(&question.terms, admission, question.limit, corpus).await
+            indices
+                .answering(&question.terms, admission, question.limit, corpus)
+                .await
         }
         _ => Ok(Scored::new()),
     }
 }
 
 /// The entries of found rows; also whether a row is no longer where it was.
-fn named(
-    rows: &Directory,
-    question: &Question,
-    found: Scored,
-) -> (Vec<Ranked>, bool) {
+fn named(rows: &Directory, question: &Question, found: Scored) -> (Vec<Ranked>, bool) {
     let mut lost = false;
     let mut ranked = Vec::with_capacity(found.len());
     for (address, score) in found {

@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use lance::Dataset;
 use lance::dataset::builder::DatasetBuilder;
-use lance::index::DatasetIndexExt;
 use lance::session::Session;
 use parking_lot::RwLock;
 use sillok_core::entry::Kind;
@@ -23,12 +22,8 @@ use crate::delta::{Delta, DeltaRow};
 use crate::directory::{Directory, Row, fragment_of};
 use crate::error::Error;
 use crate::filter::Attributes;
+use crate::indices::Indices;
 use crate::words::Words;
-
-/// Name of the full-text index.
-pub(crate) const TEXT_INDEX: &str = "content_bm25";
-/// Name of the vector index.
-pub(crate) const VECTOR_INDEX: &str = "vector_hnsw";
 
 /// What all tables share.
 #[derive(Debug)]
@@ -63,16 +58,21 @@ pub(crate) struct View {
     pub(crate) delta: Delta,
     /// The data files of the version.
     fragments: BTreeSet<u64>,
-    /// Those of them that both indices cover.
-    pub(crate) covered: BTreeSet<u64>,
+    /// None while the table is too small for indices.
+    pub(crate) indices: Option<Arc<Indices>>,
 }
 
 impl View {
     fn settle(&mut self) {
-        let (rows, covered) = (&self.rows, &self.covered);
+        let (rows, indices) = (&self.rows, &self.indices);
+        let is_covered = |address| {
+            indices
+                .as_ref()
+                .is_some_and(|indices| indices.covered.contains(&fragment_of(address)))
+        };
         self.delta.settle(|scope, entry| {
             rows.get(scope, entry)
-                .map(|(address, row)| (row.stamp, covered.contains(&fragment_of(address))))
+                .map(|(address, row)| (row.stamp, is_covered(address)))
         });
     }
 }
@@ -165,11 +165,11 @@ impl Table {
             .iter()
             .map(|fragment| fragment.id)
             .collect();
-        let covered = covered(&dataset)
-            .await?
-            .intersection(&present)
-            .copied()
-            .collect::<BTreeSet<u64>>();
+        let indices = Indices::open(&dataset).await?.map(Arc::new);
+        let no_files = BTreeSet::new();
+        let covered = indices
+            .as_ref()
+            .map_or(&no_files, |indices| &indices.covered);
         let (known, unread) = {
             let view = self.view.read();
             if view
@@ -180,10 +180,13 @@ impl Table {
                 return Ok(());
             }
             // New files, and files that an index does not cover any more.
-            let uncovered = view
-                .covered
-                .difference(&covered)
-                .filter(|fragment| present.contains(fragment));
+            let shown = view
+                .indices
+                .as_ref()
+                .map_or(&no_files, |indices| &indices.covered);
+            let uncovered = shown
+                .difference(covered)
+                .filter(|file| present.contains(file));
             let unread: BTreeSet<u64> = present
                 .difference(&view.fragments)
                 .chain(uncovered)
@@ -192,7 +195,7 @@ impl Table {
             (view.fragments.clone(), unread)
         };
         let rows = self.read_directory(&dataset, &unread).await?;
-        let tail = self.read_tail(&dataset, &rows, &covered).await?;
+        let tail = self.read_tail(&dataset, &rows, covered).await?;
 
         let mut view = self.view.write();
         known
@@ -203,7 +206,7 @@ impl Table {
         tail.into_iter()
             .for_each(|(row, counts)| view.delta.offer(row, counts));
         view.fragments = present;
-        view.covered = covered;
+        view.indices = indices;
         view.dataset = Some(dataset);
         view.settle();
         Ok(())
@@ -285,21 +288,4 @@ impl Table {
 /// Whether a dataset lies in `directory`: it does from its first version on.
 pub(crate) fn has_dataset(directory: &Path) -> bool {
     directory.join("_versions").is_dir()
-}
-
-/// The data files that both indices cover; none when one of the indices is missing.
-async fn covered(dataset: &Dataset) -> Result<BTreeSet<u64>, Error> {
-    let indices = dataset.load_indices().await?;
-    let of = |name: &str| -> BTreeSet<u64> {
-        let segments = indices.iter().filter(|index| index.name == name);
-        segments
-            .filter_map(|index| index.fragment_bitmap.as_ref())
-            .flatten()
-            .map(u64::from)
-            .collect()
-    };
-    Ok(of(TEXT_INDEX)
-        .intersection(&of(VECTOR_INDEX))
-        .copied()
-        .collect())
 }

@@ -46,7 +46,7 @@ pub(super) struct Ledger {
 type Stored = BTreeMap<String, Vec<String>>;
 
 impl Place {
-    pub(super) async fn open(admin: &Client, cycle: u64) -> Arc<Self> {
+    pub(super) async fn open(admin: &Client, cycle: usize) -> Arc<Self> {
         let worktree = |project: &str| format!("{ORG}/project/{project}/worktree/c{cycle}");
         let mut tasks = Vec::new();
         for number in 0..TASKS {

@@ -36,7 +36,10 @@ pub(super) async fn write_until(
                 write,
                 answer: acked,
             }),
-            None => ledger.unknown.push((id, write)),
+            None => {
+                ledger.unknown.push((id, write));
+                return ledger;
+            }
         }
     }
     ledger

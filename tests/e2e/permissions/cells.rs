@@ -9,7 +9,6 @@ use sillok_core::scope::Level;
 
 use super::{counts, events, routes, tables, writes};
 use crate::harness::samples::{Sample, WRITES};
-use crate::harness::world::promoted;
 use crate::harness::{Client, ORG, World};
 
 /// One principal of each kind whose token covers the organisation, and the requests that were
@@ -71,10 +70,7 @@ impl Stage {
                 "{cell} is allowed by {rule}: {}",
                 reply.text
             );
-            if sample.route == "/v1/verifications" {
-                let id = reply.body["verification"].as_str().expect("it has an id");
-                promoted(client, &sample.scope, id).await;
-            }
+            sample.settle(client, &reply.body).await;
             let after = counts(&self.world, &sample.scope).await;
             assert!(after.1 > before.1, "{cell} was answered and not written");
             return;

@@ -12,21 +12,42 @@ use crate::harness::{ORG, PROJECT, WORKTREE, World};
 const PUBLIC: [&str; 4] = ["/livez", "/metrics", "/readyz", "/v1/openapi.json"];
 
 #[tokio::test]
-async fn every_route_but_the_public_ones_wants_a_token() {
+async fn every_route_but_the_public_ones_wants_a_token_that_counts() {
     let world = World::start().await;
-    let nobody = world.admin().with_token(None);
+    let stranger = World::start().await;
+    let (expired, revoked) = (
+        world.mint(PrincipalKind::Human, ORG, 1).await,
+        world.mint(PrincipalKind::Human, ORG, 600).await,
+    );
+    world
+        .admin()
+        .post("/v1/tokens/revoke", &json!({ "id": revoked["id"] }))
+        .await
+        .ok();
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    let foreign = stranger.admin();
+    let tokens = [
+        None,
+        expired["token"].as_str(),
+        revoked["token"].as_str(),
+        Some(foreign.token()),
+    ];
     let mut public = Vec::new();
     for ((method, path), rules) in routes(&world).await {
-        let reply = match method.as_str() {
-            "get" => nobody.get(&path, &[("scope", ORG), ("id", "x")]).await,
-            _ => nobody.post(&path, &json!({})).await,
-        };
-        if rules == ["public"] {
-            assert_eq!(reply.status, 200, "{path}: {}", reply.text);
-            public.push(path);
-        } else {
-            reply.refused(401, "unauthenticated");
+        let is_public = rules == ["public"];
+        for token in tokens {
+            let nobody = world.admin().with_token(token);
+            let reply = match method.as_str() {
+                "get" => nobody.get(&path, &[("scope", ORG), ("id", "x")]).await,
+                _ => nobody.post(&path, &json!({ "scope": ORG })).await,
+            };
+            if is_public {
+                assert_eq!(reply.status, 200, "{path}: {}", reply.text);
+            } else {
+                reply.refused(401, "unauthenticated");
+            }
         }
+        public.extend(is_public.then_some(path));
     }
     assert_eq!(public, PUBLIC);
 }

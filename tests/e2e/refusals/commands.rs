@@ -23,7 +23,7 @@ async fn a_repeated_command_is_given_the_first_answer_and_another_body_is_refuse
             .await
             .ok();
         assert_eq!(first["command_id"], id, "{route}");
-        settle(&world, route, &good.sample.scope, &first).await;
+        good.sample.settle(&good.sender, &first).await;
         let before = super::written(&world).await;
         let again = good
             .sender
@@ -70,14 +70,6 @@ fn other_body(body: &Value) -> Option<Value> {
         json!(phrase())
     };
     Some(other)
-}
-
-/// Waits for what a verification starts.
-async fn settle(world: &World, route: &str, scope: &str, answer: &Value) {
-    if route == "/v1/verifications" {
-        let id = answer["verification"].as_str().expect("it has an id");
-        crate::harness::world::promoted(&world.admin(), scope, id).await;
-    }
 }
 
 #[tokio::test]
@@ -129,7 +121,9 @@ async fn a_command_id_that_is_none_is_refused_by_every_write_route() {
             .sender
             .raw(route, &headers, good.sample.body.to_string().into_bytes())
             .await;
-        assert_eq!(sent.ok()["command_id"], a, "{route}");
+        let answer = sent.ok();
+        assert_eq!(answer["command_id"], a, "{route}");
+        good.sample.settle(&good.sender, &answer).await;
     }
 }
 

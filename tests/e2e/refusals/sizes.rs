@@ -70,7 +70,8 @@ async fn a_body_over_the_limit_is_refused_by_every_write_route() {
         let limit = json!({ "name": "request body bytes", "value": RECORD_BYTES_MAX });
         assert_eq!(problem["limit"], limit, "{}", good.sample.route);
         body.truncate(RECORD_BYTES_MAX);
-        good.sender.raw(&good.sample.route, &[], body).await.ok();
+        let answer = good.sender.raw(&good.sample.route, &[], body).await.ok();
+        good.sample.settle(&good.sender, &answer).await;
     }
 }
 

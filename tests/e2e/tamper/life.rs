@@ -109,7 +109,7 @@ impl Life {
     }
 
     /// Everything that a reader sees. What fades with time is left out.
-    pub(super) async fn look(&self, world: &World) -> Value {
+    pub(super) async fn look(&self, world: &World) -> Vec<Value> {
         let admin = world.admin();
         let mut seen = Vec::new();
         for task in &self.tasks {
@@ -152,7 +152,7 @@ impl Life {
                 seen.push(answer);
             }
         }
-        Value::Array(seen)
+        seen
     }
 }
 

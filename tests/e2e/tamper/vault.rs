@@ -4,14 +4,19 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use sillok_core::slot::{SLOT_HASH, SLOTS};
 use sillok_store::keys::{Family, ScopeKey};
-use sillok_store::{FjallConfig, FjallStore, KeyRange, Layout, RangeOptions, Read, Store, Txn};
+use sillok_store::{
+    Error, FjallConfig, FjallStore, KeyRange, Layout, RangeOptions, Read, Store, Txn,
+};
 
 /// Rows that are read at once. More than any test writes.
 const ROWS_MAX: usize = 100_000;
+/// The longest that the store may stay locked.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A row, or its absence.
 pub(super) type Row = (Bytes, Option<Bytes>);
@@ -37,7 +42,16 @@ impl Vault {
         };
         let fatal = Arc::new(|reason: &str| panic!("the store failed: {reason}"));
         let config = FjallConfig::new(&self.path, layout, fatal);
-        FjallStore::open(&config).expect("nobody else has the store")
+        let started = Instant::now();
+        loop {
+            match FjallStore::open(&config) {
+                // A process that another test is just starting may still hold a copy of the lock.
+                Err(Error::Locked { .. }) if started.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                opened => return opened.expect("nobody else has the store"),
+            }
+        }
     }
 
     /// All rows of a family.

@@ -67,7 +67,7 @@ const SLUG: Bug = Bug {
             new: "tr -cs 'a-z0-9' '-'",
         },
         Attempt {
-            approach: "Use tr -s to squeeze the dashes, and sed to cut those at both ends.",
+            approach: "Use tr -s to squeeze the dashes, and sed to cut the dashes at both ends.",
             old: "tr -cs 'a-z0-9' '-'",
             new: "tr -cs 'a-z0-9' '-' | sed 's/^-//; s/-$//'",
         },

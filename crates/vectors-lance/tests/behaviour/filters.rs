@@ -36,6 +36,52 @@ fn varied(count: u64) -> Vec<IndexDoc> {
     (1..=count).map(varied).collect()
 }
 
+/// Requests that each filter on something of their own.
+fn filtered() -> Vec<SearchRequest> {
+    let one = search("zarko mipel", Some(Numbers(5).vector(DIMENSIONS)), 12);
+    let acme = ["org/acme/project/web", "org/acme/project/api", "org/acme"].map(scope);
+    let wide = SearchRequest {
+        scopes: acme.to_vec(),
+        ..one.clone()
+    };
+    vec![
+        SearchRequest {
+            tables: vec![Table::Skills, Table::Gotchas],
+            ..wide.clone()
+        },
+        SearchRequest {
+            statuses: vec![Status::Archived],
+            ..wide.clone()
+        },
+        SearchRequest {
+            failures: true,
+            ..wide.clone()
+        },
+        SearchRequest {
+            confidence_min: 0.9,
+            ..wide.clone()
+        },
+        SearchRequest {
+            scopes: vec![scope("org/nobody")],
+            ..wide.clone()
+        },
+        SearchRequest {
+            scopes: vec![],
+            ..wide.clone()
+        },
+        SearchRequest {
+            statuses: vec![],
+            ..wide.clone()
+        },
+        SearchRequest {
+            limit: 0,
+            ..wide.clone()
+        },
+        wide,
+        one,
+    ]
+}
+
 #[tokio::test]
 async fn every_filter_admits_what_it_should_in_memory_and_in_the_indices() {
     let directory = tempfile::tempdir().unwrap();
@@ -44,97 +90,30 @@ async fn every_filter_admits_what_it_should_in_memory_and_in_the_indices() {
     let mut model = Model::default();
     model.take(&docs);
     index.apply(docs, stamp(1_500)).await.unwrap();
-    let vector = Numbers(5).vector(DIMENSIONS);
-    let base = SearchRequest {
-        limit: 12,
-        ..search("zarko mipel", Some(vector.clone()), 12)
-    };
-    let acme = vec![
-        scope("org/acme/project/web"),
-        scope("org/acme/project/api"),
-        scope("org/acme"),
-    ];
-    let requests = [
-        base.clone(),
-        SearchRequest {
-            scopes: acme.clone(),
-            ..base.clone()
-        },
-        SearchRequest {
-            scopes: acme.clone(),
-            tables: vec![Table::Skills, Table::Gotchas],
-            ..base.clone()
-        },
-        SearchRequest {
-            scopes: acme.clone(),
-            statuses: vec![Status::Archived],
-            ..base.clone()
-        },
-        SearchRequest {
-            scopes: acme.clone(),
-            failures: true,
-            ..base.clone()
-        },
-        SearchRequest {
-            scopes: acme.clone(),
-            confidence_min: 0.9,
-            ..base.clone()
-        },
-        SearchRequest {
-            scopes: vec![scope("org/nobody")],
-            ..base.clone()
-        },
-        SearchRequest {
-            scopes: vec![],
-            ..base.clone()
-        },
-        SearchRequest {
-            statuses: vec![],
-            ..base.clone()
-        },
-        SearchRequest {
-            limit: 0,
-            ..base.clone()
-        },
-    ];
     for round in ["memory", "indices"] {
-        for request in &requests {
+        for request in &filtered() {
+            let what = format!("{round}: {request:?}");
             let (found, expected) = (index.search(request).await.unwrap(), model.search(request));
-            assert_vectors_alike(&found.vector, &expected.vector, round);
-            // Which texts are best is BM25's word; that they pass the filters is the model's.
-            let all = model.search(&SearchRequest {
-                limit: 10_000,
+            assert_vectors_alike(&found.vector, &expected.vector, &what);
+            // Which texts are best is BM25's word; which pass the filters is the model's.
+            let long = SearchRequest {
+                limit: request.limit * 1_000,
+                embedding: None,
                 ..request.clone()
-            });
+            };
+            let all = model.search(&long);
             assert!(
                 entries(&found.text)
                     .iter()
                     .all(|entry| entries(&all.text).contains(entry)),
-                "{round}: {request:?}"
+                "{what}"
             );
             assert_eq!(
                 found.text.len(),
                 all.text.len().min(request.limit),
-                "{round}: {request:?}"
+                "{what}"
             );
-            let unlimited = index
-                .search(&SearchRequest {
-                    limit: request.limit * 1_000,
-                    embedding: None,
-                    ..request.clone()
-                })
-                .await
-                .unwrap();
-            let nothing = Model::default().search(request);
-            let all = if request.limit == 0 { nothing } else { all };
-            assert_alike(
-                &unlimited,
-                &sillok_core::ports::SearchLists {
-                    vector: vec![],
-                    ..all
-                },
-                round,
-            );
+            assert_alike(&index.search(&long).await.unwrap(), &all, &what);
         }
         index.optimise().await.unwrap();
     }
@@ -223,10 +202,17 @@ async fn vectors_of_another_space_are_never_listed() {
         index.optimise().await.unwrap();
     }
     drop(index);
+    another_embedder_finds_no_vectors(directory.path(), other, target).await;
+}
 
+async fn another_embedder_finds_no_vectors(
+    path: &std::path::Path,
+    other: SpaceId,
+    target: Vec<f32>,
+) {
     // The same files under another embedder: the vectors that were stored count no more.
     let index = LanceIndex::open(
-        directory.path(),
+        path,
         LanceConfig {
             space: other.clone(),
             ..config()

@@ -14,19 +14,19 @@ use sillok_core::stamp::Stamp;
 use sillok_core::time::Timestamp;
 use sillok_vectors_lance::{LanceConfig, LanceIndex};
 
-pub const DIMENSIONS: usize = 16;
+pub(crate) const DIMENSIONS: usize = 16;
 /// Words that no stemmer changes into one another and no list of stop words holds.
-pub const WORDS: [&str; 12] = [
+pub(crate) const WORDS: [&str; 12] = [
     "zarko", "mipel", "truvon", "kelba", "dorix", "wuntam", "pliko", "garzu", "hebron", "sottel",
     "vimra", "joxan",
 ];
 
-pub fn space() -> SpaceId {
+pub(crate) fn space() -> SpaceId {
     SpaceId("test-16".into())
 }
 
 /// Small thresholds, so that few rows reach the indices.
-pub fn config() -> LanceConfig {
+pub(crate) fn config() -> LanceConfig {
     LanceConfig {
         index_rows_min: 100,
         tail_rows_min: 20,
@@ -35,15 +35,15 @@ pub fn config() -> LanceConfig {
     }
 }
 
-pub fn open(path: &Path) -> LanceIndex {
+pub(crate) fn open(path: &Path) -> LanceIndex {
     LanceIndex::open(path, config()).unwrap()
 }
 
-pub fn scope(path: &str) -> Scope {
+pub(crate) fn scope(path: &str) -> Scope {
     Scope::parse(path).unwrap()
 }
 
-pub fn stamp(counter: u64) -> Stamp {
+pub(crate) fn stamp(counter: u64) -> Stamp {
     Stamp {
         generation: 1,
         counter,
@@ -52,10 +52,10 @@ pub fn stamp(counter: u64) -> Stamp {
 }
 
 /// Numbers that look random and are the same in every run.
-pub struct Numbers(pub u64);
+pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -63,11 +63,11 @@ impl Numbers {
         z ^ (z >> 31)
     }
 
-    pub fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
 
-    pub fn vector(&mut self, dimensions: usize) -> Vec<f32> {
+    pub(crate) fn vector(&mut self, dimensions: usize) -> Vec<f32> {
         let values: Vec<f32> = (0..dimensions)
             .map(|_| self.below(2_000_001) as f32 / 1e6 - 1.0)
             .collect();
@@ -75,13 +75,13 @@ impl Numbers {
     }
 }
 
-pub fn normalised(mut values: Vec<f32>) -> Vec<f32> {
+pub(crate) fn normalised(mut values: Vec<f32>) -> Vec<f32> {
     let length = values.iter().map(|v| v * v).sum::<f32>().sqrt();
     values.iter_mut().for_each(|v| *v /= length);
     values
 }
 
-pub fn embedding(values: Vec<f32>) -> Embedding {
+pub(crate) fn embedding(values: Vec<f32>) -> Embedding {
     Embedding {
         space: space(),
         values,
@@ -89,7 +89,7 @@ pub fn embedding(values: Vec<f32>) -> Embedding {
 }
 
 /// A verified observation in one project, whose vector and text follow from `entry`.
-pub fn doc(entry: u64, counter: u64) -> IndexDoc {
+pub(crate) fn doc(entry: u64, counter: u64) -> IndexDoc {
     let mut numbers = Numbers(entry);
     let words: Vec<&str> = (0..4).map(|_| WORDS[numbers.below(12) as usize]).collect();
     with_text(
@@ -111,7 +111,7 @@ pub fn doc(entry: u64, counter: u64) -> IndexDoc {
     )
 }
 
-pub fn with_text(text: &str, doc: IndexDoc) -> IndexDoc {
+pub(crate) fn with_text(text: &str, doc: IndexDoc) -> IndexDoc {
     IndexDoc {
         content_hash: ContentHash::of(text),
         content: text.into(),
@@ -119,12 +119,12 @@ pub fn with_text(text: &str, doc: IndexDoc) -> IndexDoc {
     }
 }
 
-pub fn id(entry: u64) -> EntryId {
+pub(crate) fn id(entry: u64) -> EntryId {
     EntryId::from_bytes(u128::from(entry).to_be_bytes())
 }
 
 /// A search of the project with every live status.
-pub fn search(text: &str, vector: Option<Vec<f32>>, limit: usize) -> SearchRequest {
+pub(crate) fn search(text: &str, vector: Option<Vec<f32>>, limit: usize) -> SearchRequest {
     SearchRequest {
         scopes: vec![scope("org/acme/project/api")],
         tables: Vec::new(),
@@ -137,16 +137,16 @@ pub fn search(text: &str, vector: Option<Vec<f32>>, limit: usize) -> SearchReque
     }
 }
 
-pub fn entries(list: &[Ranked]) -> Vec<EntryId> {
+pub(crate) fn entries(list: &[Ranked]) -> Vec<EntryId> {
     list.iter().map(|ranked| ranked.entry).collect()
 }
 
-pub async fn found_by_text(index: &LanceIndex, text: &str) -> Vec<EntryId> {
+pub(crate) async fn found_by_text(index: &LanceIndex, text: &str) -> Vec<EntryId> {
     entries(&index.search(&search(text, None, 1_000)).await.unwrap().text)
 }
 
 /// Data files of all tables, by path from the root.
-pub fn files(root: &Path, part: &str) -> BTreeSet<String> {
+pub(crate) fn files(root: &Path, part: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut open = vec![root.to_path_buf()];
     while let Some(directory) = open.pop() {
@@ -164,12 +164,12 @@ pub fn files(root: &Path, part: &str) -> BTreeSet<String> {
 
 /// Newest state of each entry.
 #[derive(Default)]
-pub struct Model {
-    pub docs: BTreeMap<(Scope, EntryId), IndexDoc>,
+pub(crate) struct Model {
+    pub(crate) docs: BTreeMap<(Scope, EntryId), IndexDoc>,
 }
 
 impl Model {
-    pub fn take(&mut self, docs: &[IndexDoc]) {
+    pub(crate) fn take(&mut self, docs: &[IndexDoc]) {
         for doc in docs {
             let key = (doc.scope.clone(), doc.entry);
             if self
@@ -182,7 +182,7 @@ impl Model {
         }
     }
 
-    pub fn search(&self, request: &SearchRequest) -> SearchLists {
+    pub(crate) fn search(&self, request: &SearchRequest) -> SearchLists {
         let admitted: Vec<&IndexDoc> = self
             .docs
             .values()
@@ -211,7 +211,7 @@ impl Model {
         }
     }
 
-    pub fn neighbours(&self, request: &NeighbourRequest) -> Vec<Ranked> {
+    pub(crate) fn neighbours(&self, request: &NeighbourRequest) -> Vec<Ranked> {
         let alike = self.docs.values().filter(|doc| {
             doc.scope == request.scope
                 && doc.table == request.table
@@ -261,13 +261,13 @@ fn best(mut found: Vec<Ranked>, limit: usize) -> Vec<Ranked> {
 
 /// Asserts that `found` holds what the model expects: the same texts, and the same vectors but for
 /// the few that an approximate index may miss, each with nearly its true cosine.
-pub fn assert_alike(found: &SearchLists, expected: &SearchLists, what: &str) {
+pub(crate) fn assert_alike(found: &SearchLists, expected: &SearchLists, what: &str) {
     let set = |list: &[Ranked]| entries(list).into_iter().collect::<BTreeSet<_>>();
     assert_eq!(set(&found.text), set(&expected.text), "{what}: texts");
     assert_vectors_alike(&found.vector, &expected.vector, what);
 }
 
-pub fn assert_vectors_alike(found: &[Ranked], expected: &[Ranked], what: &str) {
+pub(crate) fn assert_vectors_alike(found: &[Ranked], expected: &[Ranked], what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}: vectors");
     assert!(
         found.is_sorted_by(|a, b| a.score >= b.score),

@@ -54,7 +54,7 @@ fn headline(report: &Report, style: Style) -> Option<String> {
         None => "from recorded runs".to_owned(),
     };
     let mut text = format!(
-        "{}\n{} agents worked at once, {work}.\nThey logged every step; only what was verified was published, once, with its sources.",
+        "{}\n{} worked at once, {work}.\nThey logged every step; only what was verified was published, once, with its sources.",
         style.bold("Sillok: what the agents learnt"),
         counted(report.agents as u64, "agent"),
     );
@@ -279,15 +279,8 @@ fn lasting(report: &Report, style: Style) -> Option<String> {
 }
 
 fn next(report: &Report, style: Style) -> Option<String> {
-    let query = report.recall.as_ref().map(|recall| recall.query.as_str());
-    let query = query
-        .or_else(|| {
-            report
-                .agent_details
-                .first()
-                .map(|agent| agent.title.as_str())
-        })
-        .unwrap_or("anything");
+    let asked = report.recall.as_ref().map(|recall| recall.query.as_str());
+    let query = asked.or_else(|| likely_title(report)).unwrap_or("anything");
     let mut commands = vec![format!("recall \"{}\"", query.replace('"', ""))];
     commands.extend(
         report
@@ -307,4 +300,21 @@ fn next(report: &Report, style: Style) -> Option<String> {
     lines.push(format!("server {}", style.name(&report.address)));
     lines.push(format!("data   {}", report.data.display()));
     section(style, "Where to look next", lines)
+}
+
+/// The title of a task whose findings others made too: a recall of it shows the most.
+fn likely_title(report: &Report) -> Option<&str> {
+    let merged = |agent: &&AgentReport| {
+        let mut reports = agent
+            .attempts
+            .iter()
+            .filter_map(|tried| tried.promotion.report.as_ref());
+        reports.any(|report| report.merged > 0)
+    };
+    let agents = &report.agent_details;
+    agents
+        .iter()
+        .find(merged)
+        .or(agents.first())
+        .map(|agent| agent.title.as_str())
 }
