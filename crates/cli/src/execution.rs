@@ -78,13 +78,26 @@ pub async fn run(words: &[String], dir: &Path, echo: Echo) -> Result<Execution, 
         .await
         .map_err(Failure::io("the command's end cannot be told"))?;
     Ok(Execution {
-        command: words.join(" "),
+        command: words
+            .iter()
+            .map(|word| quoted(word))
+            .collect::<Vec<_>>()
+            .join(" "),
         exit_status: status.code(),
         ending: ending(status),
         passed: status.success(),
         output: tail_text(&output),
         duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
     })
+}
+
+/// A word as a shell would have to read it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// Reads both streams to their ends, in the order in which they arrive, and keeps the last bytes.
@@ -160,6 +173,8 @@ mod tests {
         assert_eq!((failed.passed, failed.exit_status), (false, Some(3)));
         assert!(failed.output.contains("out") && failed.output.contains("err"));
         assert_eq!(failed.ending, "exit status 3");
+        assert_eq!(failed.command, "sh -c 'echo out; echo err >&2; exit 3'");
+        assert_eq!(quoted("it's"), "'it'\\''s'");
         assert!(shell("true").await.passed);
     }
 

@@ -16,7 +16,13 @@ use crate::failure::Failure;
 /// [`Failure::Config`], naming the key and its layer.
 pub fn load(global: &Global, flags: &[(&str, String)]) -> Result<Loaded, Failure> {
     let mut all = BTreeMap::new();
-    if let Some(data) = &global.data {
+    // The environment's own layer names the directory by itself; only a flag goes on top of it.
+    let environment = std::env::var_os("SILLOK_DATA").map(PathBuf::from);
+    let flag = global
+        .data
+        .as_ref()
+        .filter(|data| environment.as_ref() != Some(*data));
+    if let Some(data) = flag {
         all.insert("server.data".to_owned(), path_text(data)?);
     }
     all.extend(

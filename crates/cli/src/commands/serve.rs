@@ -22,6 +22,8 @@ pub async fn run(global: &Global, serve: &Serve) -> Result<(), Failure> {
         .collect();
     let config = settings::load(global, &flags)?.config;
     let data = DataDirectory::at(&config.server.data);
+    // Before anybody can see that the server is ready.
+    let stop = asked_to_stop();
     let server = Box::pin(Server::start(config)).await?;
     if data.path() == DataDirectory::default_one().path() {
         // From now on commands without flags speak about this directory, not about a demo's.
@@ -44,27 +46,37 @@ pub async fn run(global: &Global, serve: &Serve) -> Result<(), Failure> {
             server.admin_token_file().display()
         ));
     }
-    Box::pin(server.run(asked_to_stop())).await?;
+    Box::pin(server.run(stop)).await?;
     Ok(())
 }
 
-/// Completes when the user or the system asks the process to end.
-async fn asked_to_stop() {
+/// Listens from now on, and completes when the user or the system asks the process to end. A
+/// request that comes between the call and the first poll is heard all the same.
+fn asked_to_stop() -> impl Future<Output = ()> + Send + 'static {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-            let _ = tokio::signal::ctrl_c().await;
-            return;
-        };
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = terminate.recv() => {}
+        let streams = (
+            signal(SignalKind::interrupt()),
+            signal(SignalKind::terminate()),
+        );
+        async move {
+            let (Ok(mut interrupt), Ok(mut terminate)) = streams else {
+                // Without handlers the system ends the process by itself.
+                return std::future::pending().await;
+            };
+            tokio::select! {
+                biased;
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
         }
     }
     #[cfg(not(unix))]
     {
-        let _ = tokio::signal::ctrl_c().await;
+        async {
+            let _ = tokio::signal::ctrl_c().await;
+        }
     }
 }
 

@@ -29,7 +29,7 @@ pub async fn run(
 
 fn line(style: Style, event: &EventView) -> String {
     let body = &event.body;
-    let text = ["content", "title", "reason", "outcome"]
+    let text = ["content", "title", "reason", "outcome", "rule"]
         .iter()
         .find_map(|field| body.get(field)?.as_str());
     format!(
