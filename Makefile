@@ -10,7 +10,7 @@ SILLOK_DATA ?= $(HOME)/.local/share/sillok
 
 # Cycles of kill and restart in `make crash`.
 CYCLES ?= 20
-# Further arguments, such as `make run DEMO_ARGS=--json` or `make bench BENCH_ARGS=store`.
+# Further arguments, such as `make run DEMO_ARGS=--json` or `make bench BENCH_ARGS='--only store'`.
 DEMO_ARGS ?=
 BENCH_ARGS ?=
 

@@ -61,8 +61,11 @@ fn document(failure: &Failure) -> String {
     document.to_string()
 }
 
-/// A failure for a person.
+/// A failure for a person. Lines are not wrapped: what stands in them is copied.
 fn page(failure: Failure) -> String {
+    let options = || miette::MietteHandlerOpts::new().wrap_lines(false).build();
+    // An error says that a hook is there already: then it is this one.
+    let _ = miette::set_hook(Box::new(move |_| Box::new(options())));
     format!("{:?}", miette::Report::new(Shown(failure)))
         .trim_end()
         .to_owned()
