@@ -242,7 +242,10 @@ fn recorded_runs_that_nobody_vouches_for_publish_nothing() {
 
 /// The recorded runs: `SILLOK_TRAJECTORIES`, else beside the repository.
 pub(crate) fn trajectories() -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/trajectories");
+    let beside = || {
+        Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo runs the tests"))
+            .join("../../shared/data/trajectories")
+    };
     let path = std::env::var_os("SILLOK_TRAJECTORIES").map_or_else(beside, PathBuf::from);
     let found = path.canonicalize().ok().filter(|path| path.is_dir());
     if found.is_none() {

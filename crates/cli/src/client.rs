@@ -82,7 +82,10 @@ impl Client {
             let why = "this client speaks plain http; put a proxy that ends TLS in front of a remote server";
             return Err(Failure::Config(format!("'{base}' cannot be used: {why}")));
         }
-        let mut builder = reqwest::Client::builder().connect_timeout(CONNECT_TIMEOUT);
+        // All retries are this client's own, so that their number is the policy's.
+        let mut builder = reqwest::Client::builder()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .retry(reqwest::retry::never());
         if is_loopback(&url) {
             builder = builder.no_proxy();
         }

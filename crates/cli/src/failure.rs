@@ -38,6 +38,14 @@ pub enum Failure {
         /// The data directory.
         data: PathBuf,
     },
+    /// A running server has the data directory that the command wants for itself.
+    #[error("{} is in use by the server at {url}", .data.display())]
+    InUse {
+        /// The data directory.
+        data: PathBuf,
+        /// The server's address.
+        url: String,
+    },
     /// What answers does not speak as Sillok does.
     #[error("{url} answers in a way that this version does not understand: {what}")]
     Foreign {
@@ -119,7 +127,7 @@ impl Failure {
         match self {
             Self::Refused(problem) => exit_status_of(problem.code),
             Self::Core(error) => exit_status_of(error.code),
-            Self::Unreachable { .. } | Self::NoServer { .. } => EXIT_RETRY,
+            Self::Unreachable { .. } | Self::NoServer { .. } | Self::InUse { .. } => EXIT_RETRY,
             Self::Config(_) => EXIT_CONFIG,
             Self::Server(error) => exit_status_of_server(error),
             Self::Usage(_) | Self::Trajectory(_) | Self::Start { .. } => EXIT_USAGE,
@@ -141,6 +149,9 @@ impl Failure {
                 "Check the address, or that the server runs; then give the command again."
                     .to_owned(),
             ),
+            Self::InUse { .. } => {
+                Some("End that server, or name another directory with --data.".to_owned())
+            }
             Self::Server(sillok_server::Error::Locked { .. }) => {
                 Some("Wait until the other process ends, or speak to it with --url.".to_owned())
             }

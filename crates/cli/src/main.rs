@@ -98,12 +98,6 @@ impl std::error::Error for Shown {
 }
 
 impl Diagnostic for Shown {
-    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.0
-            .code()
-            .map(|code| Box::new(code) as Box<dyn fmt::Display>)
-    }
-
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         self.0
             .advice()

@@ -42,7 +42,8 @@ pub struct LanceConfig {
     /// Versions of a table that are kept, the latest ones. More than there are commits while one
     /// search runs.
     pub versions_kept: usize,
-    /// Attempts at a commit that another one of the same table overtook.
+    /// Attempts at a commit that another one of the same table overtook. For the last one of a
+    /// step of maintenance, commits of data wait.
     pub commit_attempts_max: usize,
     /// Words of a query that count; the rest is ignored.
     pub query_words_max: usize,

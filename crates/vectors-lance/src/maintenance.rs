@@ -72,16 +72,14 @@ impl Table {
     }
 
     /// Runs a step on the latest version and shows what it made; again when a commit came first.
+    /// Commits wait for the last attempt: under a steady load the step would otherwise never end.
     async fn take(&self, step: Step) -> Result<(), Error> {
-        let mut attempt = 1;
-        loop {
+        let attempts_max = self.shared.config.commit_attempts_max;
+        for attempt in 1..attempts_max {
             let mut dataset = self.latest().await?;
             match self.attempt(step, &mut dataset).await {
-                Err(error)
-                    if error.is_overtaken() && attempt < self.shared.config.commit_attempts_max =>
-                {
+                Err(error) if error.is_overtaken() => {
                     tracing::debug!(table = %self.directory.display(), attempt, %error, "maintenance was overtaken");
-                    attempt += 1;
                 }
                 result => {
                     result?;
@@ -89,6 +87,10 @@ impl Table {
                 }
             }
         }
+        let _no_commit_comes_first = self.commits.lock().await;
+        let mut dataset = self.latest().await?;
+        self.attempt(step, &mut dataset).await?;
+        self.refresh(dataset).await
     }
 
     async fn compact(&self, dataset: &mut Dataset) -> Result<(), Error> {

@@ -1,7 +1,7 @@
 //! Retries, against a server that answers by a script.
 
-use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc;
 
 use sillok_core::Error;
@@ -17,11 +17,7 @@ fn scripted(answers: Vec<Option<(u16, String)>>) -> (String, mpsc::Receiver<Stri
     std::thread::spawn(move || {
         for answer in answers {
             let (mut stream, _) = listener.accept().unwrap();
-            let mut request = vec![0; 64 << 10];
-            let bytes = stream.read(&mut request).unwrap();
-            heads
-                .send(String::from_utf8_lossy(&request[..bytes]).into_owned())
-                .unwrap();
+            heads.send(request_head(&mut stream)).unwrap();
             if let Some((status, body)) = answer {
                 let length = body.len();
                 let head = format!(
@@ -32,6 +28,26 @@ fn scripted(answers: Vec<Option<(u16, String)>>) -> (String, mpsc::Receiver<Stri
         }
     });
     (base, received)
+}
+
+/// The head of a request that is read whole: a socket closed with bytes unread is reset, and the
+/// client may then never see the answer.
+fn request_head(stream: &mut TcpStream) -> String {
+    let mut reader = BufReader::new(stream);
+    let (mut head, mut length) = (String::new(), 0);
+    loop {
+        let from = head.len();
+        reader.read_line(&mut head).unwrap();
+        let line = head[from..].trim_end().to_lowercase();
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        if line.is_empty() {
+            break;
+        }
+    }
+    std::io::copy(&mut reader.take(length), &mut std::io::sink()).unwrap();
+    head
 }
 
 fn problem(error: &Error) -> Option<(u16, String)> {

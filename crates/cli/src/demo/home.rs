@@ -32,7 +32,7 @@ impl Home {
     /// Prepares the directory that the flags name, or the demo's own, emptied.
     ///
     /// # Errors
-    /// [`Failure::Config`] when a server uses it, or when it is not the demo's to empty.
+    /// [`Failure::InUse`] when a server has it, [`Failure::Config`] when it is not the demo's to empty.
     pub async fn prepare(global: &Global, name: &str) -> Result<Self, Failure> {
         let (data, own) = match &global.data {
             Some(path) => (DataDirectory::at(path), false),
@@ -42,11 +42,10 @@ impl Home {
             ),
         };
         if let Some(url) = data.server().await {
-            let why = format!(
-                "{} is in use by the server at {url}; end it, or pass --data",
-                data.path().display()
-            );
-            return Err(Failure::Config(why));
+            return Err(Failure::InUse {
+                data: data.path().to_owned(),
+                url,
+            });
         }
         if own {
             empty(data.path())?;

@@ -117,9 +117,8 @@ fn private_key_block(bytes: &[u8], start: usize) -> Option<Secret> {
     const HEADER_MAX: usize = 80;
     const BLOCK_MAX: usize = 64 << 10;
     const DASHES: usize = 5;
-    let label_end = run(bytes, start + DASHES, HEADER_MAX, |b| {
-        b.is_ascii_uppercase() || b.is_ascii_digit() || b == b' '
-    });
+    let is_label = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b' ';
+    let label_end = run(bytes, start + DASHES, HEADER_MAX, is_label);
     let label = &bytes[start + DASHES..label_end];
     if !contains(label, b"PRIVATE KEY") || !bytes[label_end..].starts_with(b"-----") {
         return None;
@@ -130,7 +129,7 @@ fn private_key_block(bytes: &[u8], start: usize) -> Option<Secret> {
     if let Some(dashes) = window.windows(DASHES).position(|w| w == b"-----") {
         let closing = body + dashes + DASHES;
         if bytes[closing..].starts_with(b"END ") {
-            let close = run(bytes, closing, HEADER_MAX, |b| b != b'-' && b != b'\n');
+            let close = run(bytes, closing, HEADER_MAX, is_label);
             return Some(Secret::new(
                 start,
                 run(bytes, close, DASHES, |b| b == b'-'),

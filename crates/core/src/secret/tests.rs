@@ -290,8 +290,21 @@ fn fragment() -> impl Strategy<Value = String> {
     prop_oneof![8 => known.prop_map(str::to_owned), 1 => "[ -~]{0,6}", 1 => ".{0,4}"]
 }
 
+#[test]
+fn a_closing_line_ends_with_its_label_whatever_text_follows() {
+    let after = "한글".repeat(40);
+    for shift in 0..4 {
+        let block = format!(
+            "-----BEGIN PRIVATE KEY----------END {}{after}",
+            "X".repeat(shift)
+        );
+        let masked = mask(&block).text.into_owned();
+        assert_eq!(masked, format!("[masked:private_key]{after}"));
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(20_000))]
 
     #[test]
     fn masking_again_changes_nothing(parts in proptest::collection::vec(fragment(), 0..24)) {

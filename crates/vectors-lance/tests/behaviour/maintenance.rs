@@ -159,6 +159,8 @@ async fn nothing_is_lost_when_indices_are_built_beside_applies() {
     let config = LanceConfig {
         fragments_max: 4,
         index_segments_max: 2,
+        // Few, so that maintenance gets to the attempt that commits wait for.
+        commit_attempts_max: 3,
         ..config()
     };
     let index = Arc::new(LanceIndex::open(directory.path(), config.clone()).unwrap());

@@ -20,8 +20,8 @@ const ONE_ISSUE: [&str; 3] = [
 ];
 
 fn folder() -> Option<PathBuf> {
-    let beside =
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/trajectories");
+    let beside = PathBuf::from(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo runs the tests"))
+        .join("../../../shared/data/trajectories");
     let folder = std::env::var_os("SILLOK_TRAJECTORIES").map_or(beside, PathBuf::from);
     if !folder.is_dir() {
         println!(
