@@ -31,6 +31,10 @@ use crate::error::Error;
 use crate::report::Report;
 use crate::scale::Scale;
 
+/// The system's allocator returns memory between batches only to ask for it again.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let args = Args::parse();
     let result = match &args.child {

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sillok_core::command::{Answer, Digest};
 use sillok_core::id::{Attempt, CommandId};
-use sillok_core::ports::Rng;
 use sillok_core::principal::Actor;
 use sillok_core::scope::Scope;
 use sillok_core::state::State;
@@ -105,10 +104,11 @@ pub(crate) async fn run<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     scope: &Scope,
     state: Option<State>,
-    mut rng: Box<dyn Rng>,
     batch: Vec<Pending>,
 ) -> Carried {
     let mut state = state;
+    // Only while there is something to seal: an idle actor keeps no generator.
+    let mut rng = (shared.ports.rng)();
     for _ in 0..TRIES_MAX {
         let attempt = transaction::attempt(shared, scope, state.take(), &mut *rng, &batch).await;
         let failure = match attempt {
@@ -119,7 +119,6 @@ pub(crate) async fn run<S: Store, P: Protocol>(
                 }
                 return Carried {
                     state: Some(state),
-                    rng,
                     again: Vec::new(),
                 };
             }
@@ -133,7 +132,6 @@ pub(crate) async fn run<S: Store, P: Protocol>(
                 refuse_all(batch, &error);
                 return Carried {
                     state: None,
-                    rng,
                     again: Vec::new(),
                 };
             }
@@ -141,16 +139,14 @@ pub(crate) async fn run<S: Store, P: Protocol>(
                 count(&shared.counters.unknown_outcomes, 1);
                 return Carried {
                     state: None,
-                    rng,
                     again: resolve::all(shared, batch).await,
                 };
             }
-            Failure::TooLarge(error) => return split(batch, &error, rng),
+            Failure::TooLarge(error) => return split(batch, &error),
             Failure::Refused(error) => {
                 refuse_all(batch, &error);
                 return Carried {
                     state: None,
-                    rng,
                     again: Vec::new(),
                 };
             }
@@ -163,19 +159,17 @@ pub(crate) async fn run<S: Store, P: Protocol>(
     refuse_all(batch, &error);
     Carried {
         state: None,
-        rng,
         again: Vec::new(),
     }
 }
 
 /// A batch that is too large for one transaction is decided again one command at a time: the first
 /// of it alone is refused when it is too large by itself, which its own batch then shows.
-fn split(batch: Vec<Pending>, error: &Error, rng: Box<dyn Rng>) -> Carried {
+fn split(batch: Vec<Pending>, error: &Error) -> Carried {
     if batch.len() == 1 {
         refuse_all(batch, error);
         return Carried {
             state: None,
-            rng,
             again: Vec::new(),
         };
     }
@@ -185,7 +179,6 @@ fn split(batch: Vec<Pending>, error: &Error, rng: Box<dyn Rng>) -> Carried {
     };
     Carried {
         state: None,
-        rng,
         again: batch.into_iter().map(alone).collect(),
     }
 }
@@ -196,10 +189,13 @@ fn answer_all(batch: Vec<Pending>, outcomes: Vec<Outcome>) {
         outcomes.len(),
         "every command of a batch has an outcome"
     );
-    let answers: Vec<Option<Answer>> = outcomes
-        .iter()
-        .map(|outcome| match outcome {
-            Outcome::Answered(answer) => Some(answer.clone()),
+    let repeated = outcomes.iter().filter_map(|outcome| match outcome {
+        Outcome::SameAs(first) => Some(*first),
+        _ => None,
+    });
+    let answers: BTreeMap<usize, Answer> = repeated
+        .filter_map(|first| match &outcomes[first] {
+            Outcome::Answered(answer) => Some((first, answer.clone())),
             _ => None,
         })
         .collect();
@@ -208,7 +204,7 @@ fn answer_all(batch: Vec<Pending>, outcomes: Vec<Outcome>) {
             Outcome::Answered(answer) => Reply::Answered(answer),
             Outcome::Refused(error) => Reply::Refused(error),
             Outcome::Abandoned(last) => Reply::Abandoned(last),
-            Outcome::SameAs(first) => match answers.get(first).cloned().flatten() {
+            Outcome::SameAs(first) => match answers.get(&first).cloned() {
                 Some(answer) => Reply::Answered(answer),
                 None => Reply::Refused(Error::new(
                     ErrorCode::Unavailable,

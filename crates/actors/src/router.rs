@@ -63,10 +63,11 @@ impl<S: Store, P: Protocol> Router<S, P> {
         result
     }
 
-    async fn attempt(&self, mut submission: Submission) -> Result<Answer, Error> {
+    async fn attempt(&self, submission: Submission) -> Result<Answer, Error> {
         let bytes = submission.command.size_bytes();
+        let mut submission = Arc::new(submission);
         for _ in 0..ATTEMPTS_MAX {
-            let receiver = self.enqueue(submission.clone(), bytes)?;
+            let receiver = self.enqueue(Arc::clone(&submission), bytes)?;
             let reply = match receiver.await {
                 Ok(reply) => reply,
                 // The actor or its batch was lost with the command: its record tells what became of it.
@@ -75,7 +76,9 @@ impl<S: Store, P: Protocol> Router<S, P> {
             match reply {
                 Reply::Answered(answer) => return Ok(answer),
                 Reply::Refused(error) => return Err(error),
-                Reply::Abandoned(last) => submission.attempt = last.next(),
+                Reply::Abandoned(last) => {
+                    Arc::make_mut(&mut submission).attempt = last.next();
+                }
             }
         }
         let why = "it is not known whether the command was applied";
@@ -84,7 +87,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
 
     fn enqueue(
         &self,
-        submission: Submission,
+        submission: Arc<Submission>,
         bytes: usize,
     ) -> Result<oneshot::Receiver<Reply>, Error> {
         if self.closed.load(Ordering::Acquire) {
@@ -99,12 +102,12 @@ impl<S: Store, P: Protocol> Router<S, P> {
         let permit = self.admission.admit(&entry.depth, scopes, bytes)?;
         entry.used_ms = self.shared.ports.clock.monotonic_ms();
         let (reply, receiver) = oneshot::channel();
-        let pending = Box::new(Pending {
+        let pending = Pending {
             submission,
             bytes,
             reply,
             _permit: permit,
-        });
+        };
         // An actor that ended in between drops the command, which the receiver notices.
         let _ = entry.actor.send_message(Msg::Submit(pending));
         Ok(receiver)

@@ -11,7 +11,6 @@ use sillok_core::Error;
 use sillok_core::command::{Answer, Submission};
 use sillok_core::id::Attempt;
 use sillok_core::limits::{BATCH_BYTES_MAX, BATCH_COMMANDS_MAX};
-use sillok_core::ports::Rng;
 use sillok_core::scope::Scope;
 use sillok_core::state::State;
 use sillok_store::Store;
@@ -35,7 +34,8 @@ pub(crate) enum Reply {
 /// A command that waits for its turn.
 #[derive(Debug)]
 pub(crate) struct Pending {
-    pub(crate) submission: Submission,
+    /// Shared with the caller, who may have to ask what became of it.
+    pub(crate) submission: Arc<Submission>,
     pub(crate) bytes: usize,
     pub(crate) reply: oneshot::Sender<Reply>,
     /// Counted against the node's and the scope's room until the command is answered.
@@ -46,8 +46,6 @@ pub(crate) struct Pending {
 pub(crate) struct Carried {
     /// The state as it was committed; none when it has to be read anew.
     pub(crate) state: Option<State>,
-    /// The actor's own randomness.
-    pub(crate) rng: Box<dyn Rng>,
     /// Commands that have to be decided again, before any other.
     pub(crate) again: Vec<Pending>,
 }
@@ -55,7 +53,7 @@ pub(crate) struct Carried {
 /// What a scope actor is told.
 pub(crate) enum Msg {
     /// A command.
-    Submit(Box<Pending>),
+    Submit(Pending),
     /// The batch in flight has ended; none when its task was lost.
     Ended(Option<Box<Carried>>),
 }
@@ -88,11 +86,7 @@ impl<S: Store, P: Protocol> ScopeActor<S, P> {
             !batch.is_empty() && batch.len() <= BATCH_COMMANDS_MAX,
             "a batch is bounded"
         );
-        let carried = mailbox.carried.take();
-        let (state, rng) = match carried {
-            Some(carried) => (carried.state, carried.rng),
-            None => (None, (self.shared.ports.rng)()),
-        };
+        let state = mailbox.carried.take().and_then(|carried| carried.state);
         mailbox.in_flight = true;
         let shared = Arc::clone(&self.shared);
         let scope = self.scope.clone();
@@ -102,7 +96,7 @@ impl<S: Store, P: Protocol> ScopeActor<S, P> {
         };
         // A task of its own: killing the actor must not drop a commit in the middle.
         tokio::spawn(async move {
-            let carried = commit::run(&shared, &scope, state, rng, batch).await;
+            let carried = commit::run(&shared, &scope, state, batch).await;
             ending.with(carried);
         });
     }
@@ -169,7 +163,7 @@ impl<S: Store, P: Protocol> Actor for ScopeActor<S, P> {
         mailbox: &mut Mailbox,
     ) -> Result<(), ActorProcessingErr> {
         match message {
-            Msg::Submit(pending) => mailbox.queue.push_back(*pending),
+            Msg::Submit(pending) => mailbox.queue.push_back(pending),
             Msg::Ended(carried) => {
                 assert!(mailbox.in_flight, "only a batch in flight can end");
                 mailbox.in_flight = false;

@@ -13,6 +13,10 @@ use sillok_cli::args::Args;
 use sillok_cli::commands;
 use sillok_cli::failure::Failure;
 
+/// The system's allocator returns memory between batches only to ask for it again.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let args = Args::parse();
     let json = args.global.json;

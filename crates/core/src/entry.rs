@@ -5,7 +5,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::citation::Citation;
 use crate::error::{Error, ErrorCode};
@@ -194,8 +194,8 @@ impl fmt::Display for Status {
 }
 
 /// A JSON object, kept as the text in which it came.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Metadata(Box<str>);
 
 impl Metadata {
@@ -243,9 +243,9 @@ impl TryFrom<String> for Metadata {
     }
 }
 
-impl From<Metadata> for String {
-    fn from(metadata: Metadata) -> Self {
-        metadata.0.into()
+impl Serialize for Metadata {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 

@@ -6,7 +6,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use uuid::Uuid;
 
 use crate::error::{Error, ErrorCode};
@@ -203,8 +203,8 @@ impl fmt::Display for Seq {
 }
 
 /// Names one staged record by where it stands: `SCOPE#SEQ`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct RecordId {
     /// The scope whose log holds the record.
     pub scope: Scope,
@@ -245,9 +245,9 @@ impl TryFrom<String> for RecordId {
     }
 }
 
-impl From<RecordId> for String {
-    fn from(id: RecordId) -> Self {
-        id.to_string()
+impl Serialize for RecordId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -4,8 +4,9 @@
 
 use core::fmt;
 use core::str::FromStr;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::error::{Error, ErrorCode};
 use crate::limits::PRINCIPAL_ID_CHARS_MAX;
@@ -64,9 +65,9 @@ impl FromStr for PrincipalKind {
 }
 
 /// The name of a principal within its kind: 1 to 128 of `A-Za-z0-9._@-`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct PrincipalId(Box<str>);
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
+pub struct PrincipalId(Arc<str>);
 
 impl PrincipalId {
     /// Parses a principal's id.
@@ -115,9 +116,9 @@ impl TryFrom<String> for PrincipalId {
     }
 }
 
-impl From<PrincipalId> for String {
-    fn from(id: PrincipalId) -> Self {
-        id.0.into()
+impl Serialize for PrincipalId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 

@@ -5,8 +5,9 @@
 
 use core::fmt;
 use core::str::FromStr;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::error::{Error, ErrorCode};
 use crate::limits::SEGMENT_CHARS_MAX;
@@ -68,10 +69,10 @@ impl fmt::Display for Level {
 }
 
 /// A scope, named by its canonical path. Always valid: it can only be made by parsing.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Scope {
-    path: Box<str>,
+    path: Arc<str>,
 }
 
 impl Scope {
@@ -219,16 +220,16 @@ impl TryFrom<String> for Scope {
     }
 }
 
-impl From<Scope> for String {
-    fn from(scope: Scope) -> Self {
-        scope.path.into()
+impl Serialize for Scope {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.path)
     }
 }
 
 /// What a token covers: everything (`*`, the operator of the installation) or one scope with all
 /// that lies inside it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub enum ScopePrefix {
     /// Every organisation.
     All,
@@ -296,9 +297,9 @@ impl TryFrom<String> for ScopePrefix {
     }
 }
 
-impl From<ScopePrefix> for String {
-    fn from(prefix: ScopePrefix) -> Self {
-        prefix.to_string()
+impl Serialize for ScopePrefix {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

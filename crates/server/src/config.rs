@@ -143,7 +143,8 @@ impl Default for StoreConfig {
             memtable_bytes_max: 16 << 20,
             journal_bytes_max: 128 << 20,
             cache_bytes: 64 << 20,
-            worker_threads: 2,
+            // A second one spins beside the first and takes from the commands' time.
+            worker_threads: 1,
         }
     }
 }

@@ -5,10 +5,11 @@
 //! is counted in bytes of remembered writes, so the same commits always give the same answers.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::hash::{DefaultHasher, Hasher};
 use std::ops::Bound;
 
 use bytes::Bytes;
+use hashbrown::HashTable;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::write_set::ReadSet;
 use crate::{Error, KeyRange};
@@ -22,14 +23,14 @@ const BLOCK_WRITES: usize = 256;
 
 /// The last version at which each key was written, for the versions above a floor.
 ///
-/// Single keys are found by their fingerprint: 64 bits that compare in one step, where a map by key
-/// would fetch a key from memory for each comparison. Two keys of one fingerprint would only make a
+/// Single keys are found by their fingerprint alone: a table by key would fetch a key from memory for
+/// each comparison. The table is never walked, so its order shows nowhere. Two keys of one fingerprint would only make a
 /// transaction run anew. For ranges, the same writes lie in blocks in the order of versions; a block
 /// is sorted by key when a range is first looked for in it. Removed ranges are kept as a step
 /// function: an entry says which version removed the keys from it up to the next entry, 0 for none.
 #[derive(Debug)]
 pub struct Index {
-    version_by_fingerprint: BTreeMap<u64, u64>,
+    version_by_fingerprint: HashTable<(u64, u64)>,
     blocks: VecDeque<Block>,
     steps: BTreeMap<Bytes, u64>,
     bytes: usize,
@@ -61,7 +62,7 @@ impl Index {
     #[must_use]
     pub fn new(version: u64, window_bytes_max: usize) -> Self {
         Self {
-            version_by_fingerprint: BTreeMap::new(),
+            version_by_fingerprint: HashTable::new(),
             blocks: VecDeque::new(),
             steps: BTreeMap::new(),
             bytes: 0,
@@ -133,8 +134,11 @@ impl Index {
             block.ranges.push(range);
         }
         for key in keys {
-            let fingerprint = fingerprint(key);
-            self.version_by_fingerprint.insert(fingerprint, version);
+            let fingerprint = xxh3_64(key);
+            self.version_by_fingerprint
+                .entry(fingerprint, |it| it.0 == fingerprint, |it| it.0)
+                .and_modify(|it| it.1 = version)
+                .or_insert((fingerprint, version));
             block.bytes += key.len() + WRITE_OVERHEAD_BYTES;
             block.keys.push(Written {
                 key: key.clone(),
@@ -147,8 +151,10 @@ impl Index {
     }
 
     fn key_written(&self, key: &[u8], read_version: u64) -> bool {
-        let last = self.version_by_fingerprint.get(&fingerprint(key));
-        last.is_some_and(|version| *version > read_version)
+        let fingerprint = xxh3_64(key);
+        self.version_by_fingerprint
+            .find(fingerprint, |it| it.0 == fingerprint)
+            .is_some_and(|(_, version)| *version > read_version)
             || step_at(&self.steps, key) > read_version
     }
 
@@ -179,8 +185,12 @@ impl Index {
             self.bytes -= block.bytes;
             self.floor = block.last;
             for written in &block.keys {
-                if self.version_by_fingerprint.get(&written.fingerprint) == Some(&written.version) {
-                    self.version_by_fingerprint.remove(&written.fingerprint);
+                let same = (written.fingerprint, written.version);
+                if let Ok(found) = self
+                    .version_by_fingerprint
+                    .find_entry(written.fingerprint, |it| *it == same)
+                {
+                    found.remove();
                 }
             }
             for range in &block.ranges {
@@ -210,12 +220,6 @@ impl Block {
             .take_while(|it| it.key < range.end);
         inside.into_iter().any(|it| it.version > read_version)
     }
-}
-
-fn fingerprint(key: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(key);
-    hasher.finish()
 }
 
 /// The version of the last removed range that holds `key`.

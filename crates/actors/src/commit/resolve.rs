@@ -32,7 +32,7 @@ pub(super) async fn all<S: Store, P: Protocol>(
     for mut pending in batch {
         match resolve(shared, &pending.submission).await {
             Ok(Reply::Abandoned(last)) => {
-                pending.submission.attempt = last.next();
+                Arc::make_mut(&mut pending.submission).attempt = last.next();
                 again.push(pending);
             }
             Ok(reply) => drop(pending.reply.send(reply)),

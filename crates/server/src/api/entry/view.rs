@@ -28,7 +28,7 @@ impl From<principal::Actor> for Actor {
     fn from(actor: principal::Actor) -> Self {
         Self {
             kind: actor.kind,
-            id: actor.id.into(),
+            id: actor.id.to_string(),
         }
     }
 }
