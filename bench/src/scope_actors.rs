@@ -19,10 +19,7 @@ use crate::error::Error;
 use crate::gauge::{Gauge, Measured};
 use crate::report::{Key, Report, Row};
 use crate::scale::Scale;
-use crate::workload::{Texts, append, open_task, principal, submission, task};
-
-/// Submitters of one scope: two full batches, one in flight and one that waits.
-const SUBMITTERS: usize = 128;
+use crate::workload::{SUBMITTERS, Texts, append, open_task, principal, submission, task};
 
 /// Measures 1, 5 and many scopes, each on a store of its own.
 ///

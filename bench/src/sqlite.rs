@@ -6,23 +6,22 @@
 //! against Sillok.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use tokio::sync::oneshot;
 
-use crate::engines::folder;
+use crate::engines::{folder, runtime};
 use crate::error::Error;
 use crate::gauge::{Gauge, Measured};
 use crate::report::{Key, Report, Row};
 use crate::scale::Scale;
-use crate::workload::{Texts, command_id};
+use crate::workload::{SUBMITTERS, Texts, command_id};
 
-/// Scopes that the records of one writer belong to.
-const SCOPES: usize = 50;
 /// How long a writer waits for the others.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
-/// Records of one transaction of the queued writer: as many as one batch of a scope actor has.
+/// Most records of one transaction of the queued writer: as many as one batch of a scope actor has.
 const GROUP: usize = sillok_core::limits::BATCH_COMMANDS_MAX;
 
 /// What is stored of a record.
@@ -65,11 +64,11 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
     let all = GROUP * scale.wide;
     for group in [GROUP, all] {
         let measured = queued(scale, Schema::Keyed, group)?;
-        let what = format!("SQLite: one queued writer, {group} records a transaction");
+        let what = format!("SQLite: one queued writer, up to {group} records a transaction");
         report.add_keyed(Key::SqliteQueued, Row::rate(what, &measured));
     }
     let measured = queued(scale, Schema::Bare, all)?;
-    let what = format!("SQLite: one queued writer, {all} records a transaction, bare");
+    let what = format!("SQLite: one queued writer, up to {all} records a transaction, bare");
     report.add(Row::rate(what, &measured));
     Ok(())
 }
@@ -101,7 +100,7 @@ fn contending(scale: &Scale) -> Result<Measured, Error> {
         for lane in 0..scale.wide {
             let (path, gauge, texts) = (&path, &gauge, &texts);
             threads.spawn(move || {
-                if let Err(error) = write_on(path, gauge, texts, lane, Schema::Keyed, 1) {
+                if let Err(error) = write_on(path, gauge, texts, lane, Schema::Keyed) {
                     gauge.fail(error);
                 }
             });
@@ -110,53 +109,120 @@ fn contending(scale: &Scale) -> Result<Measured, Error> {
     })
 }
 
-/// One writer with one connection. The queue before it costs nothing here: the next group is there
-/// when the last one is committed.
+/// A record on its way to the queued writer.
+struct Queued {
+    scope: usize,
+    content: String,
+    written: oneshot::Sender<()>,
+}
+
+/// One writer with one connection, behind a queue. As many submitters as the scope actors have wait
+/// for their acknowledgements; a transaction takes what is queued, at most `group` records.
 fn queued(scale: &Scale, schema: Schema, group: usize) -> Result<Measured, Error> {
     let folder = folder()?;
     let path = folder.path().join("records.sqlite");
-    let gauge = Arc::new(Gauge::new(1));
+    let runtime = runtime()?;
+    let gauge = Arc::new(Gauge::new(scale.wide));
+    let texts = Arc::new(Texts::new());
+    let (queue, arrived) = mpsc::channel();
+    let submitters: Vec<_> = (0..scale.wide * SUBMITTERS)
+        .map(|number| {
+            let (gauge, texts, queue) = (Arc::clone(&gauge), Arc::clone(&texts), queue.clone());
+            let lane = number % scale.wide;
+            runtime.spawn(submit_on(gauge, texts, queue, lane, number * 31))
+        })
+        .collect();
+    drop(queue);
     let writer = {
         let gauge = Arc::clone(&gauge);
         std::thread::spawn(move || {
-            if let Err(error) = write_on(&path, &gauge, &Texts::new(), 0, schema, group) {
+            if let Err(error) = write_queued(&path, &arrived, schema, group) {
                 gauge.fail(error);
             }
         })
     };
     let measured = gauge.measure(scale.window);
+    runtime.block_on(futures::future::join_all(submitters));
     // A panic of the writer shows in the measurement: nothing was acknowledged then.
     let _ = writer.join();
     measured
 }
 
+async fn submit_on(
+    gauge: Arc<Gauge>,
+    texts: Arc<Texts>,
+    queue: mpsc::Sender<Queued>,
+    lane: usize,
+    first: usize,
+) {
+    let mut next = first;
+    while gauge.is_on() {
+        let (written, acknowledgement) = oneshot::channel();
+        let sent = Instant::now();
+        let record = Queued {
+            scope: lane,
+            content: texts.get(next).to_owned(),
+            written,
+        };
+        // The writer's own failure says why it is gone.
+        if queue.send(record).is_err() || acknowledgement.await.is_err() {
+            return;
+        }
+        gauge.acknowledged(lane, sent, 1);
+        next += 1;
+    }
+}
+
+/// Writes what comes, until nobody sends any more.
+fn write_queued(
+    path: &Path,
+    arrived: &mpsc::Receiver<Queued>,
+    schema: Schema,
+    group: usize,
+) -> Result<(), Error> {
+    let mut connection = open(path, schema)?;
+    let mut next = 0;
+    let mut taken = Vec::with_capacity(group);
+    while let Ok(first) = arrived.recv() {
+        taken.push(first);
+        taken.extend(arrived.try_iter().take(group - 1));
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for record in &taken {
+            insert(&transaction, schema, record.scope, next, &record.content)?;
+            next += 1;
+        }
+        transaction.commit()?;
+        for record in taken.drain(..) {
+            // Whoever measures may have stopped waiting.
+            let _ = record.written.send(());
+        }
+    }
+    Ok(())
+}
+
+/// Writes one record a transaction.
 fn write_on(
     path: &Path,
     gauge: &Gauge,
     texts: &Texts,
     lane: usize,
     schema: Schema,
-    group: usize,
 ) -> Result<(), Error> {
     let mut connection = open(path, schema)?;
     let mut next = 0;
     while gauge.is_on() {
         let sent = Instant::now();
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for _ in 0..group {
-            // A queued writer takes records of as many scopes as it takes batches.
-            let scope = lane * SCOPES + next / GROUP % SCOPES;
-            insert(
-                &transaction,
-                schema,
-                scope,
-                next,
-                texts.get(lane * 31 + next),
-            )?;
-            next += 1;
-        }
+        insert(
+            &transaction,
+            schema,
+            lane,
+            next,
+            texts.get(lane * 31 + next),
+        )?;
+        next += 1;
         transaction.commit()?;
-        gauge.acknowledged(lane, sent, group as u64);
+        gauge.acknowledged(lane, sent, 1);
     }
     Ok(())
 }

@@ -16,6 +16,8 @@ use sillok_core::scope::{Scope, ScopePrefix};
 use sillok_core::staging::{LogLevel, NewRecord, RecordKind};
 use sillok_core::time::Timestamp;
 
+/// Submitters of one scope: two full batches, one in flight and one that waits.
+pub(crate) const SUBMITTERS: usize = 128;
 /// Bytes of a record's content.
 pub(crate) const RECORD_BYTES: usize = 500;
 /// Different records; they repeat after that.

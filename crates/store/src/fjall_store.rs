@@ -18,7 +18,10 @@ use std::fs::{self, File, OpenOptions};
 use std::path::Path;
 use std::sync::Arc;
 
-use ::fjall::{Database, Keyspace, KeyspaceCreateOptions, Readable, Snapshot};
+use ::fjall::{
+    CompressionType, Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions, Readable,
+    Snapshot,
+};
 use bytes::Bytes;
 use fs4::TryLockError;
 use parking_lot::RwLock;
@@ -35,6 +38,8 @@ use header::Header;
 const LOCK_FILE: &str = "LOCK";
 const DATABASE_FOLDER: &str = "fjall";
 const KEYSPACE: &str = "sillok";
+/// Bytes of a value from which on it is stored apart from the tree of keys.
+const SEPARATED_BYTES_MIN: u32 = 256;
 
 /// A store in a directory. A clone is another handle; with the last handle and transaction the
 /// commit thread ends and the directory is unlocked.
@@ -80,7 +85,13 @@ impl FjallStore {
             .worker_threads(config.worker_threads.max(1))
             .open()
             .map_err(engine)?;
-        let options = KeyspaceCreateOptions::default().max_memtable_size(config.memtable_bytes_max);
+        // Most bytes are events, written once: apart from the tree, compaction moves their keys alone.
+        let apart = KvSeparationOptions::default()
+            .separation_threshold(SEPARATED_BYTES_MIN)
+            .compression(CompressionType::None);
+        let options = KeyspaceCreateOptions::default()
+            .max_memtable_size(config.memtable_bytes_max)
+            .with_kv_separation(Some(apart));
         let keyspace = database.keyspace(KEYSPACE, || options).map_err(engine)?;
         let header = Header::load_or_create(&database, &keyspace, &config.layout)?;
         let moment = Moment::take(&database, &keyspace, header.counter);
