@@ -76,6 +76,7 @@ pub(crate) fn ports(index: Arc<dyn VectorIndex>) -> Ports {
         index,
         embedder: Arc::new(HashEmbedder),
         cognifier: Arc::new(RuleCognifier),
+        peers: None,
     }
 }
 

@@ -24,7 +24,7 @@ const SCOPES: usize = 50;
 /// Submitters of each scope.
 const SUBMITTERS: usize = 64;
 /// The floor, in MB of 10^6 bytes.
-const RESIDENT_MB_MAX: f64 = 400.0;
+pub(crate) const RESIDENT_MB_MAX: f64 = 400.0;
 
 /// What the fresh process found.
 #[derive(Debug, Serialize, Deserialize)]

@@ -16,11 +16,11 @@ use sillok_core::entry::Metadata;
 use sillok_core::event::Body;
 use sillok_core::id::{CommandId, Epoch, Incarnation};
 use sillok_core::limits::BATCH_COMMANDS_MAX;
+use sillok_core::membership::OwnerRow;
 use sillok_core::principal::{Actor, PrincipalKind};
 use sillok_core::staging::{Content, LogLevel, Record, RecordKind};
 use sillok_core::time::Timestamp;
 use sillok_store::keys;
-use sillok_store::keys::owner::OwnerRow;
 use sillok_store::{FjallStore, Read, Store, Txn};
 
 use crate::engines::{folder, open_store, runtime};

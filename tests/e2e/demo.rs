@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::harness::Invocation;
+use crate::harness::{Invocation, write_runs};
 
 /// The longest that a demo may take.
 const PATIENCE: Duration = Duration::from_mins(3);
@@ -162,7 +162,7 @@ fn the_demo_with_recorded_runs_links_three_episodes_and_recalls_with_sources() {
         "the operator's word is said: {note}"
     );
 
-    check_linked(&report);
+    check_linked(&report, "marshmallow");
     let question = "TimeDelta serialization loses precision";
     let answer = sillok(&home, &["recall", question, "--json"]).json();
     check_citations(&home, &answer);
@@ -186,16 +186,43 @@ fn the_demo_with_recorded_runs_links_three_episodes_and_recalls_with_sources() {
     }
 }
 
+#[test]
+fn the_demo_links_three_runs_of_one_issue_wherever_it_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    let runs = folder.path().join("runs");
+    std::fs::create_dir(&runs).unwrap();
+    write_runs(&runs);
+    let path = runs.to_str().expect("the path is UTF-8");
+    let line = [
+        "demo",
+        "--trajectories",
+        path,
+        "--assume",
+        "passed",
+        "--json",
+    ];
+    let report = sillok(&home, &line).json();
+    check(&report);
+    assert_eq!(report["episodes"], 5, "one for each run: {report}");
+    assert_eq!(report["linked_episodes"], 3, "{report}");
+    check_linked(&report, "duration");
+    let answer = sillok(
+        &home,
+        &["recall", "duration 345 is serialized as 344", "--json"],
+    )
+    .json();
+    check_citations(&home, &answer);
+}
+
 /// The three runs of one issue have three episodes, and each is linked to another of them.
-fn check_linked(report: &Value) {
+fn check_linked(report: &Value, issue: &str) {
     let agents = report["agent_details"]
         .as_array()
         .expect("the report names the agents");
     let (mut episodes, mut linked) = (BTreeSet::new(), BTreeSet::new());
     for agent in agents {
-        let is_one = agent["run"]
-            .as_str()
-            .is_some_and(|run| run.contains("marshmallow"));
+        let is_one = agent["run"].as_str().is_some_and(|run| run.contains(issue));
         let published = &agent["attempts"][0]["promotion"]["report"];
         let episode = published["episode"]
             .as_str()
@@ -241,7 +268,7 @@ fn recorded_runs_that_nobody_vouches_for_publish_nothing() {
 }
 
 /// The recorded runs: `SILLOK_TRAJECTORIES`, else beside the repository.
-pub(crate) fn trajectories() -> Option<PathBuf> {
+fn trajectories() -> Option<PathBuf> {
     let beside = || {
         Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo runs the tests"))
             .join("../../shared/data/trajectories")

@@ -4,6 +4,7 @@
 pub(crate) mod binary;
 pub(crate) mod chance;
 pub(crate) mod http;
+pub(crate) mod recorded;
 pub(crate) mod samples;
 pub(crate) mod server;
 pub(crate) mod world;
@@ -11,5 +12,6 @@ pub(crate) mod world;
 pub(crate) use binary::{Invocation, Ran};
 pub(crate) use chance::{Chance, phrase};
 pub(crate) use http::{Client, Reply, command_id};
+pub(crate) use recorded::write_runs;
 pub(crate) use server::{Launch, Server};
 pub(crate) use world::{ORG, PROJECT, WORKTREE, World};

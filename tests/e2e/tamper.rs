@@ -170,6 +170,44 @@ async fn tampering_with_one_byte_of_any_family_is_found_and_named() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tampering_with_one_byte_of_a_key_is_found() {
+    let bench = Bench::set().await;
+    let mut chance = Chance::of_test("a key");
+    for family in Family::ALL {
+        let mut rows = bench.vault.rows(*family).await;
+        // Of these, no event says which must be there; see the test of removed rows.
+        match family {
+            Family::Node | Family::Relay => continue,
+            Family::Owner => {
+                let slot = Slot::of(&Scope::parse(PROJECT).expect("a scope"));
+                rows.retain(|(key, _)| *key == keys::owner::key(slot));
+            }
+            Family::Token => rows.retain(|(key, value)| {
+                let token = keys::token::decode(key, value).expect("an untouched row");
+                token.prefix != ScopePrefix::All
+            }),
+            _ => {}
+        }
+        let (key, value) = chance.pick(&rows).clone();
+        let mut moved = key.to_vec();
+        let at = 1 + chance.below(moved.len() - 1);
+        moved[at] ^= u8::try_from(1 + chance.below(255)).expect("it is below 256");
+        let moved = Bytes::from(moved);
+        let here = bench.vault.rows(*family).await;
+        let there = here.into_iter().find(|(key, _)| *key == moved);
+        let rows = [
+            (key.clone(), Some(value.clone())),
+            (moved.clone(), there.map(|(_, value)| value)),
+        ];
+        let difference = bench
+            .tamper(&rows, &[(key, None), (moved.clone(), Some(value))])
+            .await;
+        println!("{family} {} byte {at}: {difference}", hex(&moved));
+    }
+    bench.passes();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tampering_by_removing_a_row_is_found_and_named() {
     let bench = Bench::set().await;
     let mut chance = Chance::of_test("a row");

@@ -16,6 +16,8 @@ pub(crate) struct Admission {
     config: AdmissionConfig,
     commands: AtomicUsize,
     bytes: AtomicUsize,
+    /// Scopes for which something waits.
+    scopes: AtomicUsize,
 }
 
 /// Leave for one command to wait; given back when it is dropped.
@@ -32,6 +34,7 @@ impl Admission {
             config,
             commands: AtomicUsize::new(0),
             bytes: AtomicUsize::new(0),
+            scopes: AtomicUsize::new(0),
         })
     }
 
@@ -43,14 +46,13 @@ impl Admission {
         )
     }
 
-    /// Admits one command of `bytes` to a scope, where `scopes` scopes are active.
+    /// Admits one command of `bytes` to a scope.
     ///
     /// # Errors
     /// `busy`, with the time after which to try again.
     pub(crate) fn admit(
         self: &Arc<Self>,
         scope_depth: &Arc<AtomicUsize>,
-        scopes: usize,
         bytes: usize,
     ) -> Result<Permit, Error> {
         let depth = scope_depth.load(Ordering::Relaxed);
@@ -61,6 +63,8 @@ impl Admission {
         if full && commands > 0 {
             return Err(self.busy("the node has too much under way"));
         }
+        // Idle scopes want nothing: only those for which something waits share the room.
+        let scopes = self.scopes.load(Ordering::Relaxed) + usize::from(depth == 0);
         let fair_share = (self.config.node_commands / scopes.max(1)).max(1);
         let contended = commands >= self.config.node_commands / 2;
         if depth >= self.config.scope_commands || (contended && depth >= fair_share) {
@@ -68,7 +72,9 @@ impl Admission {
         }
         self.commands.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        scope_depth.fetch_add(1, Ordering::Relaxed);
+        if scope_depth.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.scopes.fetch_add(1, Ordering::Relaxed);
+        }
         Ok(Permit {
             admission: Arc::clone(self),
             scope_depth: Arc::clone(scope_depth),
@@ -76,7 +82,8 @@ impl Admission {
         })
     }
 
-    fn busy(&self, why: &str) -> Error {
+    /// The refusal of what may come back.
+    pub(crate) fn busy(&self, why: &str) -> Error {
         Error::busy(why, self.config.retry_after_ms)
     }
 }
@@ -87,7 +94,9 @@ impl Drop for Permit {
         self.admission
             .bytes
             .fetch_sub(self.bytes, Ordering::Relaxed);
-        self.scope_depth.fetch_sub(1, Ordering::Relaxed);
+        if self.scope_depth.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.admission.scopes.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
 
@@ -109,28 +118,31 @@ mod tests {
     fn a_scope_is_turned_away_at_its_bound_and_admitted_again() {
         let admission = Admission::new(config(2, 100));
         let depth = Arc::default();
-        let first = admission.admit(&depth, 1, 10).unwrap();
-        let _second = admission.admit(&depth, 1, 10).unwrap();
-        let error = admission.admit(&depth, 1, 10).unwrap_err();
+        let first = admission.admit(&depth, 10).unwrap();
+        let _second = admission.admit(&depth, 10).unwrap();
+        let error = admission.admit(&depth, 10).unwrap_err();
         assert_eq!(error.code, ErrorCode::Busy);
         assert_eq!(error.retry_after_ms(), Some(100));
         drop(first);
-        assert!(admission.admit(&depth, 1, 10).is_ok());
+        assert!(admission.admit(&depth, 10).is_ok());
     }
 
     #[test]
     fn a_busy_scope_leaves_room_for_others() {
         let admission = Admission::new(config(100, 10));
         let (greedy, modest) = (Arc::default(), Arc::default());
+        let first = admission.admit(&modest, 1).unwrap();
         let permits: Vec<_> = (0..10)
-            .map_while(|_| admission.admit(&greedy, 2, 1).ok())
+            .map_while(|_| admission.admit(&greedy, 1).ok())
             .collect();
         assert_eq!(
             permits.len(),
             5,
             "half of the node is the fair share of one of two scopes"
         );
-        assert!(admission.admit(&modest, 2, 1).is_ok());
+        assert!(admission.admit(&modest, 1).is_ok());
+        drop((first, permits));
+        assert_eq!(admission.scopes.load(Ordering::Relaxed), 0);
     }
 
     #[test]
@@ -140,8 +152,8 @@ mod tests {
             ..config(10, 10)
         });
         let depth = Arc::default();
-        let large = admission.admit(&depth, 1, 1_000).unwrap();
-        assert!(admission.admit(&depth, 1, 1).is_err());
+        let large = admission.admit(&depth, 1_000).unwrap();
+        assert!(admission.admit(&depth, 1).is_err());
         drop(large);
         assert_eq!(admission.load(), (0, 0));
     }

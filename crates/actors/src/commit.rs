@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sillok_core::command::{Answer, Digest};
+use sillok_core::command::Answer;
 use sillok_core::id::{Attempt, CommandId};
 use sillok_core::principal::Actor;
 use sillok_core::scope::Scope;
@@ -16,13 +16,15 @@ use sillok_core::state::State;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::Store;
 
+use crate::cluster::Members;
 use crate::config::NodeConfig;
+use crate::indexer::IndexRequests;
 use crate::jobs::JobQueue;
 use crate::metrics::{Counters, count};
 use crate::outbox_feed::OutboxFeed;
 use crate::ownership::Ownership;
 use crate::ports::Ports;
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Unknown};
 use crate::scope_actor::{Carried, Pending, Reply};
 
 mod batch;
@@ -37,6 +39,9 @@ const TRIES_MAX: usize = 8;
 const REMEMBERED_MAX: usize = 512;
 /// Quarantined commands that are remembered.
 const QUARANTINE_MAX: usize = 1_024;
+/// How long a command is not tried again once it has panicked, in ms: longer than a caller's quick
+/// retries, shorter than the attempts at a promotion go on.
+const QUARANTINE_MS: u64 = 10_000;
 
 /// What all actors of a node share.
 pub(crate) struct Shared<S: Store, P: Protocol> {
@@ -47,29 +52,59 @@ pub(crate) struct Shared<S: Store, P: Protocol> {
     pub(crate) ownership: Ownership,
     pub(crate) bus_feed: OutboxFeed,
     pub(crate) index_feed: OutboxFeed,
+    pub(crate) index_requests: IndexRequests,
+    pub(crate) members: Members,
     pub(crate) jobs: JobQueue,
     pub(crate) quarantine: Quarantine,
     pub(crate) protocol: PhantomData<P>,
 }
 
-/// Names a command across a node.
-pub(crate) type CommandKey = (Scope, Actor, CommandId, Digest);
-
-/// Commands that panicked: they are not tried again while the node runs.
-#[derive(Default)]
-pub(crate) struct Quarantine(Mutex<BTreeMap<CommandKey, ()>>);
-
-impl Quarantine {
-    fn holds(&self, key: &CommandKey) -> bool {
-        self.0.lock().contains_key(key)
+impl<S: Store, P: Protocol> Shared<S, P> {
+    pub(crate) fn new(store: S, ports: Ports, config: NodeConfig) -> Self {
+        let ownership = Ownership::new(&config.name);
+        Self {
+            store,
+            ports,
+            config,
+            counters: Counters::default(),
+            ownership,
+            bus_feed: OutboxFeed::default(),
+            index_feed: OutboxFeed::default(),
+            index_requests: IndexRequests::default(),
+            members: Members::default(),
+            jobs: JobQueue::default(),
+            quarantine: Quarantine::default(),
+            protocol: PhantomData,
+        }
     }
 
-    fn add(&self, key: CommandKey) {
+    /// Whether this node has the store to itself.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.ports.peers.is_none()
+    }
+}
+
+/// Names a command across a node.
+pub(crate) type CommandKey = (Scope, Actor, CommandId);
+
+/// Commands that panicked: they are not tried again for a while.
+#[derive(Default)]
+pub(crate) struct Quarantine(Mutex<BTreeMap<CommandKey, u64>>);
+
+impl Quarantine {
+    /// Whether a command is held now. `named` is asked for only when some command is held.
+    fn holds(&self, named: impl FnOnce() -> CommandKey, now_ms: impl FnOnce() -> u64) -> bool {
+        let held = self.0.lock();
+        !held.is_empty() && held.get(&named()).is_some_and(|until| *until > now_ms())
+    }
+
+    fn add(&self, key: CommandKey, now_ms: u64) {
         let mut held = self.0.lock();
+        held.retain(|_, until| *until > now_ms);
         if held.len() >= QUARANTINE_MAX {
             held.pop_first();
         }
-        held.insert(key, ());
+        held.insert(key, now_ms + QUARANTINE_MS);
     }
 }
 
@@ -89,6 +124,8 @@ pub(crate) enum Outcome {
 pub(crate) enum Failure {
     /// Another writer came between: read anew and decide again.
     Again,
+    /// A command met a defect and is quarantined: decide again without it.
+    Panicked,
     /// The slot belongs to somebody else.
     Fenced,
     /// It may or may not have committed.
@@ -109,7 +146,8 @@ pub(crate) async fn run<S: Store, P: Protocol>(
     let mut state = state;
     // Only while there is something to seal: an idle actor keeps no generator.
     let mut rng = (shared.ports.rng)();
-    for _ in 0..TRIES_MAX {
+    let mut tries = 0;
+    while tries < TRIES_MAX {
         let attempt = transaction::attempt(shared, scope, state.take(), &mut *rng, &batch).await;
         let failure = match attempt {
             Ok((mut state, outcomes)) => {
@@ -126,17 +164,30 @@ pub(crate) async fn run<S: Store, P: Protocol>(
         };
         // Any result but Ok has dropped the state: the next try reads it anew.
         match failure {
-            Failure::Again => count(&shared.counters.conflicts, 1),
+            Failure::Again => {
+                tries += 1;
+                count(&shared.counters.conflicts, 1);
+            }
+            // The next try leaves that command out, so this ends with the batch.
+            Failure::Panicked => count(&shared.counters.panics, 1),
             Failure::Fenced => {
                 let error = Error::new(ErrorCode::Fenced, "another node owns the scope");
                 refuse_all(batch, &error);
-                return Carried {
-                    state: None,
-                    again: Vec::new(),
-                };
+                return Carried::nothing();
             }
             Failure::Unknown => {
                 count(&shared.counters.unknown_outcomes, 1);
+                match P::UNKNOWN {
+                    Unknown::IsFoundOut => {}
+                    Unknown::CountsAsFailure => {
+                        tries += 1;
+                        continue;
+                    }
+                    Unknown::CountsAsSuccess => {
+                        answer_blindly(batch);
+                        return Carried::nothing();
+                    }
+                }
                 return Carried {
                     state: None,
                     again: resolve::all(shared, batch).await,
@@ -145,10 +196,7 @@ pub(crate) async fn run<S: Store, P: Protocol>(
             Failure::TooLarge(error) => return split(batch, &error),
             Failure::Refused(error) => {
                 refuse_all(batch, &error);
-                return Carried {
-                    state: None,
-                    again: Vec::new(),
-                };
+                return Carried::nothing();
             }
         }
     }
@@ -157,10 +205,7 @@ pub(crate) async fn run<S: Store, P: Protocol>(
         shared.config.admission.retry_after_ms,
     );
     refuse_all(batch, &error);
-    Carried {
-        state: None,
-        again: Vec::new(),
-    }
+    Carried::nothing()
 }
 
 /// A batch that is too large for one transaction is decided again one command at a time: the first
@@ -168,10 +213,7 @@ pub(crate) async fn run<S: Store, P: Protocol>(
 fn split(batch: Vec<Pending>, error: &Error) -> Carried {
     if batch.len() == 1 {
         refuse_all(batch, error);
-        return Carried {
-            state: None,
-            again: Vec::new(),
-        };
+        return Carried::nothing();
     }
     let alone = |mut pending: Pending| {
         pending.bytes = pending.bytes.max(sillok_core::limits::BATCH_BYTES_MAX);
@@ -214,6 +256,18 @@ fn answer_all(batch: Vec<Pending>, outcomes: Vec<Outcome>) {
         };
         // Whoever asked may have gone; the command is applied all the same.
         let _ = pending.reply.send(reply);
+    }
+}
+
+/// Planted bug: whoever waits is told that all went well.
+fn answer_blindly(batch: Vec<Pending>) {
+    for pending in batch {
+        let answer = Answer {
+            seq: sillok_core::id::Seq::ZERO,
+            time: sillok_core::time::Timestamp::EPOCH,
+            result: sillok_core::command::AnswerBody::Done,
+        };
+        let _ = pending.reply.send(Reply::Answered(answer));
     }
 }
 

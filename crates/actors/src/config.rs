@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 use sillok_core::config::RulesConfig;
 use sillok_core::limits::{NODE_QUEUE_BYTES_MAX, NODE_QUEUE_MAX, SCOPE_QUEUE_MAX};
+use sillok_core::membership::BeatConfig;
 use sillok_core::{Error, ErrorCode};
 
 /// A node's configuration.
@@ -23,6 +24,8 @@ pub struct NodeConfig {
     pub indexer: IndexerConfig,
     /// How promotions are carried out.
     pub jobs: JobsConfig,
+    /// How a node among others shows that it lives.
+    pub beat: BeatConfig,
 }
 
 impl Default for NodeConfig {
@@ -34,6 +37,7 @@ impl Default for NodeConfig {
             passivate_after_ms: 60_000,
             indexer: IndexerConfig::default(),
             jobs: JobsConfig::default(),
+            beat: BeatConfig::default(),
         }
     }
 }
@@ -94,8 +98,10 @@ impl Default for IndexerConfig {
 pub struct JobsConfig {
     /// Promotions that run at once.
     pub workers: usize,
-    /// Attempts before a promotion waits for the next start of the node.
+    /// Attempts before a promotion waits until somebody wants it retried.
     pub attempts: u32,
+    /// How long one attempt may take, in ms.
+    pub attempt_ms_max: u64,
     /// The wait before the second attempt, in ms; it doubles with each.
     pub backoff_ms: u64,
     /// Bytes of one record that a cognifier reads.
@@ -107,6 +113,7 @@ impl Default for JobsConfig {
         Self {
             workers: 2,
             attempts: 8,
+            attempt_ms_max: 300_000,
             backoff_ms: 200,
             record_bytes: 16 << 10,
         }
@@ -120,6 +127,7 @@ impl NodeConfig {
     /// `invalid_argument` naming the first field that does not.
     pub fn check(&self) -> Result<(), Error> {
         self.rules.check()?;
+        self.beat.check()?;
         let bounds = [
             (
                 "admission.scope_commands",

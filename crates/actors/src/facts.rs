@@ -1,11 +1,12 @@
 //! Fetching facts: what `core::facts::needs` asks for, read through the store and the index.
 //!
-//! Owns the loop between asking and fetching. Everything read here is a snapshot read: what must
-//! not change until the commit is in the commit's own conflict set.
+//! Owns the loop between asking and fetching. What is read here is a snapshot read, save for the mark
+//! of a promotion: what else must not change until the commit is in the commit's own conflict set.
 
 use std::sync::Arc;
 
 use sillok_core::command::{Submission, VerificationRef};
+use sillok_core::config::RulesConfig;
 use sillok_core::entry::{Embedding, Head, Version};
 use sillok_core::event::EventKind;
 use sillok_core::facts::{Facts, HashKey, Need, RecordFact, needs};
@@ -31,11 +32,13 @@ use crate::ports::Ports;
 pub(crate) async fn fetch(
     txn: &mut impl Txn,
     ports: &Ports,
+    rules: &RulesConfig,
     state: &mut State,
     submission: &Submission,
 ) -> Result<Facts, Error> {
+    let thresholds = thresholds(&ports.embedder, submission);
     let mut facts = Facts {
-        thresholds: thresholds(&ports.embedder, submission),
+        thresholds: thresholds.map(|space| rules.dedup.over(space)),
         ..Facts::default()
     };
     for _ in 0..FACT_ROUNDS_MAX {
@@ -207,10 +210,14 @@ async fn mark(
     source: &Scope,
     id: VerificationId,
 ) -> Result<Option<PublishReport>, Error> {
-    row(
-        txn,
-        keys::mark::key(&ScopeKey::of(source), id),
-        keys::mark::decode,
-    )
-    .await
+    // In conflict: two promotions of one verification must never both find it missing.
+    let key = keys::mark::key(&ScopeKey::of(source), id);
+    let value = txn
+        .get(&key, Read::Conflict)
+        .await
+        .map_err(|error| refusal(&error))?;
+    value
+        .map(|value| keys::mark::decode(&key, &value))
+        .transpose()
+        .map_err(|error| refusal(&error))
 }

@@ -17,7 +17,7 @@ use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::outbox::OutboxRow;
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Read, Store, Txn};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::commit::Shared;
 use crate::documents;
@@ -29,6 +29,39 @@ use crate::relay::rows_in;
 /// Outbox rows of one slot that one pass reads.
 const SLOT_ROWS: usize = 512;
 
+/// Outbox rows without a changed entry after which the cursor is stored all the same.
+const CURSOR_ROWS: usize = 8_192;
+
+/// Ways to ask the indexer for something.
+pub(crate) struct IndexRequests {
+    sender: mpsc::UnboundedSender<oneshot::Sender<()>>,
+    /// Held by the indexer while it runs.
+    receiver: tokio::sync::Mutex<mpsc::UnboundedReceiver<oneshot::Sender<()>>>,
+}
+
+impl Default for IndexRequests {
+    fn default() -> Self {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        Self {
+            sender,
+            receiver: tokio::sync::Mutex::new(receiver),
+        }
+    }
+}
+
+impl IndexRequests {
+    /// Waits until everything that is marked now has been handed to the index.
+    ///
+    /// # Errors
+    /// `unavailable` when the indexer has ended.
+    pub(crate) async fn catch_up(&self) -> Result<(), Error> {
+        let ended = || Error::new(ErrorCode::Unavailable, "the indexer has ended");
+        let (reply, caught_up) = oneshot::channel();
+        self.sender.send(reply).map_err(|_| ended())?;
+        caught_up.await.map_err(|_| ended())
+    }
+}
+
 /// How far a slot was read: everything up to the stamp is stored or on its way.
 type Cursors = BTreeMap<Slot, Stamp>;
 
@@ -39,6 +72,7 @@ pub(crate) struct Indexer<S: Store, P: Protocol> {
     floor: Stamp,
     cursors: Cursors,
     stored_since_optimised: u64,
+    rows_since_stored: usize,
 }
 
 impl<S: Store, P: Protocol> Indexer<S, P> {
@@ -59,6 +93,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             floor,
             cursors: Cursors::new(),
             stored_since_optimised: 0,
+            rows_since_stored: 0,
         };
         for slot in (0..SLOTS).filter_map(Slot::new) {
             indexer.shared.index_feed.mark(slot);
@@ -71,16 +106,37 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
     pub(crate) async fn run(mut self, mut stop: watch::Receiver<bool>) {
         let config = self.shared.config.indexer;
         let clock = Arc::clone(&self.shared.ports.clock);
+        let shared = Arc::clone(&self.shared);
+        let mut requests = shared.index_requests.receiver.lock().await;
+        let mut waiting: Vec<oneshot::Sender<()>> = Vec::new();
         while !*stop.borrow() {
             tokio::select! {
                 biased;
                 _ = stop.changed() => {}
-                () = self.shared.index_feed.changed() => clock.sleep(config.gather_ms).await,
+                Some(request) = requests.recv() => waiting.push(request),
+                () = self.shared.index_feed.changed() => {
+                    tokio::select! {
+                        biased;
+                        Some(request) = requests.recv() => waiting.push(request),
+                        () = clock.sleep(config.gather_ms) => {}
+                    }
+                }
             }
-            if let Err(error) = self.drain().await {
-                tracing::warn!(%error, "the index did not take a batch; it is handed over again");
-                clock.sleep(config.retry_after_ms).await;
-                self.shared.index_feed.wake();
+            while let Ok(request) = requests.try_recv() {
+                waiting.push(request);
+            }
+            match self.drain().await {
+                Ok(()) => {
+                    for request in waiting.drain(..) {
+                        // Whoever asked may have gone.
+                        let _ = request.send(());
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the index did not take a batch; it is handed over again");
+                    clock.sleep(config.retry_after_ms).await;
+                    self.shared.index_feed.wake();
+                }
             }
             if self.stored_since_optimised >= config.optimise_after_entries {
                 self.optimise().await;
@@ -110,16 +166,18 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
     async fn pass(&mut self) -> Result<bool, Error> {
         let taken = self.shared.index_feed.take();
         let result = self.read_and_store(&taken).await;
-        if !matches!(result, Ok(false)) {
-            // What was taken but not read to its end is to be read again.
-            taken
-                .iter()
-                .for_each(|slot| self.shared.index_feed.mark(*slot));
-        }
-        result
+        let unread = match &result {
+            Ok(unread) => unread,
+            Err(_) => &taken,
+        };
+        unread
+            .iter()
+            .for_each(|slot| self.shared.index_feed.mark(*slot));
+        result.map(|unread| !unread.is_empty())
     }
 
-    async fn read_and_store(&mut self, taken: &BTreeSet<Slot>) -> Result<bool, Error> {
+    /// The slots of which something is left to read.
+    async fn read_and_store(&mut self, taken: &BTreeSet<Slot>) -> Result<BTreeSet<Slot>, Error> {
         let mut txn = self
             .shared
             .store
@@ -131,6 +189,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             .copied()
             .collect();
         let mut rows: Vec<(Stamp, Slot, OutboxRow)> = Vec::new();
+        let mut unread = BTreeSet::new();
         // Beyond the first row that was left unread nothing may be passed over.
         let mut readable_through: Option<Stamp> = None;
         for slot in slots {
@@ -142,16 +201,18 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
                     (Some(known), Some(end)) => Some(known.min(end)),
                     (known, end) => known.or(end),
                 };
+                unread.insert(slot);
             }
             rows.extend(found.into_iter().map(|(stamp, row)| (stamp, slot, row)));
         }
         rows.sort_by_key(|(stamp, ..)| *stamp);
-        let more = readable_through.is_some();
         if let Some(through) = readable_through {
+            let beyond = rows.iter().filter(|(stamp, ..)| *stamp > through);
+            unread.extend(beyond.map(|(_, slot, _)| *slot));
             rows.retain(|(stamp, ..)| *stamp <= through);
         }
         let Some(through) = rows.last().map(|(stamp, ..)| *stamp) else {
-            return Ok(more);
+            return Ok(unread);
         };
         let mut changed: BTreeMap<(Scope, EntryId), Stamp> = BTreeMap::new();
         for (stamp, _, row) in &rows {
@@ -159,13 +220,19 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
                 changed.insert((row.scope.clone(), *entry), *stamp);
             }
         }
+        self.rows_since_stored += rows.len();
         if !changed.is_empty() {
             self.store(&mut txn, changed, through).await?;
+            self.rows_since_stored = 0;
+        } else if self.rows_since_stored >= CURSOR_ROWS {
+            // Logs alone: the cursor is stored now and then, so that a start does not read them all.
+            self.apply(Vec::new(), through).await?;
+            self.rows_since_stored = 0;
         }
         for (stamp, slot, _) in rows {
             self.cursors.insert(slot, stamp);
         }
-        Ok(more)
+        Ok(unread)
     }
 
     async fn store(

@@ -3,9 +3,11 @@
 //! Owns the queue of a node and its backoff. The truth is the job's row in the store, so a job that
 //! was lost with a process is found again at the next start. Carrying one out is [`promote`]'s.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures::FutureExt as _;
 use parking_lot::Mutex;
 use sillok_core::id::VerificationId;
 use sillok_core::ports::Clock;
@@ -40,7 +42,7 @@ pub enum PromotionState {
         /// Why the last one failed.
         last_error: Option<Error>,
     },
-    /// It has failed as often as it may, and waits for the next start of the node.
+    /// It has failed as often as it may, and waits until somebody wants it retried.
     Halted {
         /// Attempts so far.
         attempts: u32,
@@ -60,7 +62,7 @@ pub struct WaitingJob {
     pub attempts: u32,
     /// Why the last one failed.
     pub last_error: Option<Error>,
-    /// Whether it waits for the next start of the node.
+    /// Whether it waits until somebody wants it retried.
     pub halted: bool,
 }
 
@@ -78,6 +80,8 @@ struct Waiting {
 #[derive(Default)]
 pub(crate) struct JobQueue {
     waiting: Mutex<BTreeMap<VerificationId, Waiting>>,
+    /// Slots that may hold jobs which nobody has told this queue of.
+    unread: Mutex<BTreeSet<Slot>>,
     added: Notify,
     ended: Notify,
 }
@@ -99,6 +103,32 @@ impl JobQueue {
             .entry(new.job.verification)
             .or_insert(new);
         self.added.notify_one();
+    }
+
+    /// Takes a job off the dead-letter list, to be tried anew. Whether it was there.
+    pub(crate) fn retry(&self, id: VerificationId) -> bool {
+        let mut waiting = self.waiting.lock();
+        let Some(job) = waiting.get_mut(&id).filter(|job| job.halted) else {
+            return false;
+        };
+        job.halted = false;
+        job.attempts = 0;
+        job.due_ms = 0;
+        drop(waiting);
+        self.added.notify_one();
+        true
+    }
+
+    /// Notes that a commit in a slot was found out about, which may have started a promotion.
+    pub(crate) fn look_again(&self, slot: Slot) {
+        self.unread.lock().insert(slot);
+        self.added.notify_one();
+    }
+
+    /// Keeps the jobs of these slots; whoever holds the others resumes theirs.
+    pub(crate) fn keep_only(&self, keeps: impl Fn(Slot) -> bool) {
+        self.waiting.lock().retain(|_, waiting| keeps(waiting.slot));
+        self.ended.notify_waiters();
     }
 
     /// What waits, oldest verification first.
@@ -164,30 +194,32 @@ impl JobQueue {
     }
 }
 
-/// Finds the jobs that earlier runs of the node left behind.
+/// The promotions that are not finished, of slots that were just taken.
 ///
 /// # Errors
 /// What the store answered.
-pub(crate) async fn recover<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<(), Error> {
+pub(crate) async fn of_slots<S: Store>(
+    store: &S,
+    slots: &BTreeSet<Slot>,
+) -> Result<Vec<(Slot, Job)>, Error> {
+    let mut found = Vec::new();
     let mut range = keys::job::range_all();
     loop {
-        let mut txn = shared
-            .store
-            .begin()
-            .await
-            .map_err(|error| refusal(&error))?;
+        let mut txn = store.begin().await.map_err(|error| refusal(&error))?;
         let rows = txn
             .range(&range, RangeOptions::first(PAGE_ROWS, Read::Snapshot))
             .await;
         let rows = rows.map_err(|error| refusal(&error))?;
         let Some((last, _)) = rows.last() else {
-            return Ok(());
+            return Ok(found);
         };
         range.begin = sillok_store::key_range::successor(last);
         for (key, value) in &rows {
             let slot = keys::job::parse(key).map_err(|error| refusal(&error))?.slot;
-            let job = keys::job::decode(key, value).map_err(|error| refusal(&error))?;
-            shared.jobs.add(slot, job);
+            if slots.contains(&slot) {
+                let job = keys::job::decode(key, value).map_err(|error| refusal(&error))?;
+                found.push((slot, job));
+            }
         }
     }
 }
@@ -199,10 +231,14 @@ pub(crate) async fn work<S: Store, P: Protocol>(
 ) {
     loop {
         let clock = &shared.ports.clock;
+        if let Err(error) = read_unread(&shared).await {
+            tracing::warn!(%error, "the promotions of a slot were not read; they are read again");
+            clock.sleep(shared.config.jobs.backoff_ms).await;
+            continue;
+        }
         match shared.jobs.take(clock.monotonic_ms()) {
             Ok((_slot, job)) => {
-                let result = promote::carry_out(&shared, &router, &job).await;
-                match result {
+                match attempt(&shared, &router, &job).await {
                     Ok(_report) => {
                         count(&shared.counters.promotions, 1);
                         shared.jobs.finished(job.verification);
@@ -220,6 +256,47 @@ pub(crate) async fn work<S: Store, P: Protocol>(
                 shared.jobs.added.notify_one();
             }
             Err(wait_ms) => idle(&shared, clock, wait_ms).await,
+        }
+    }
+}
+
+/// One attempt at a job, which ends in time whatever it meets.
+async fn attempt<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Router<S, P>,
+    job: &Job,
+) -> Result<PublishReport, Error> {
+    let carried_out = AssertUnwindSafe(promote::carry_out(shared, router, job)).catch_unwind();
+    let ms_max = shared.config.jobs.attempt_ms_max;
+    tokio::select! {
+        biased;
+        result = carried_out => result.unwrap_or_else(|_panic| {
+            count(&shared.counters.panics, 1);
+            Err(Error::new(ErrorCode::Internal, "the promotion met a defect"))
+        }),
+        () = shared.ports.clock.sleep(ms_max) => {
+            let why = format!("the promotion took longer than {ms_max} ms");
+            Err(Error::new(ErrorCode::Unavailable, why))
+        }
+    }
+}
+
+/// Takes in the jobs of slots in which a commit was found out about.
+async fn read_unread<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<(), Error> {
+    let slots = std::mem::take(&mut *shared.jobs.unread.lock());
+    if slots.is_empty() {
+        return Ok(());
+    }
+    match of_slots(&shared.store, &slots).await {
+        Ok(found) => {
+            for (slot, job) in found {
+                shared.jobs.add(slot, job);
+            }
+            Ok(())
+        }
+        Err(error) => {
+            shared.jobs.unread.lock().extend(slots);
+            Err(error)
         }
     }
 }

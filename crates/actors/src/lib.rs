@@ -20,6 +20,8 @@ mod relay;
 pub mod rows;
 mod scope_actor;
 
+mod claims;
+mod cluster;
 mod commit;
 mod documents;
 mod errors;

@@ -23,6 +23,13 @@ pub struct Counters {
     pub(crate) indexed: AtomicU64,
     pub(crate) promotions: AtomicU64,
     pub(crate) promotion_failures: AtomicU64,
+    pub(crate) forwarded: AtomicU64,
+    pub(crate) slots_taken: AtomicU64,
+    pub(crate) slots_handed_over: AtomicU64,
+    pub(crate) beats: AtomicU64,
+    pub(crate) missed_beats: AtomicU64,
+    pub(crate) fences: AtomicU64,
+    pub(crate) fenced_runs: AtomicU64,
     refusals: Mutex<BTreeMap<(ErrorCode, String), u64>>,
 }
 
@@ -53,6 +60,20 @@ pub struct NodeMetrics {
     pub promotions: u64,
     /// Attempts at a promotion that failed.
     pub promotion_failures: u64,
+    /// Commands that were handed to the nodes that own their slots.
+    pub forwarded: u64,
+    /// Slots that were taken.
+    pub slots_taken: u64,
+    /// Slots that were handed over to another node.
+    pub slots_handed_over: u64,
+    /// Beats that committed.
+    pub beats: u64,
+    /// Beats that did not, as far as is known.
+    pub missed_beats: u64,
+    /// Silent nodes that this one fenced.
+    pub fences: u64,
+    /// Runs of this node that others fenced.
+    pub fenced_runs: u64,
     /// Refusals by code and rule; the rule is empty where none is named.
     pub refusals: BTreeMap<(ErrorCode, String), u64>,
     /// Scope actors that are there.
@@ -88,6 +109,13 @@ impl Counters {
             indexed: read(&self.indexed),
             promotions: read(&self.promotions),
             promotion_failures: read(&self.promotion_failures),
+            forwarded: read(&self.forwarded),
+            slots_taken: read(&self.slots_taken),
+            slots_handed_over: read(&self.slots_handed_over),
+            beats: read(&self.beats),
+            missed_beats: read(&self.missed_beats),
+            fences: read(&self.fences),
+            fenced_runs: read(&self.fenced_runs),
             refusals: self.refusals.lock().clone(),
             ..NodeMetrics::default()
         }

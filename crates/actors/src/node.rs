@@ -2,26 +2,29 @@
 //!
 //! Owns starting and stopping, in the right order. It must not know which engines fill the ports.
 
-use std::marker::PhantomData;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures::FutureExt as _;
 use parking_lot::Mutex;
 use sillok_bus::InProcessBus;
 use sillok_core::Error;
 use sillok_core::command::{Answer, Submission};
 use sillok_core::id::VerificationId;
+use sillok_core::ports::Forwarded;
 use sillok_core::scope::Scope;
+use sillok_core::stamp::Stamp;
 use sillok_store::Store;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::admission::Admission;
-use crate::commit::{Quarantine, Shared};
+use crate::cluster;
+use crate::commit::Shared;
 use crate::config::NodeConfig;
 use crate::indexer::Indexer;
-use crate::jobs::{self, JobQueue, PromotionState, WaitingJob};
-use crate::metrics::{Counters, NodeMetrics};
-use crate::outbox_feed::OutboxFeed;
+use crate::jobs::{self, PromotionState, WaitingJob};
+use crate::metrics::{NodeMetrics, count};
 use crate::ownership::Ownership;
 use crate::ports::Ports;
 use crate::protocol::{Correct, Protocol};
@@ -33,6 +36,9 @@ use crate::router::Router;
 const DRAIN_POLL_MS: u64 = 5;
 /// How long shutdown waits for what is in flight, in ms.
 const DRAIN_MS_MAX: u64 = 30_000;
+
+/// The wait before a task that panicked goes on, in ms.
+const AGAIN_MS: u64 = 1_000;
 
 /// Who holds what the actors share once they have ended: the node and its router.
 const SHARED_BY_NODE: usize = 2;
@@ -63,61 +69,75 @@ struct Inner<S: Store, P: Protocol> {
 }
 
 impl<S: Store> Node<S> {
-    /// Starts a node under the protocol as it is meant: takes the slots, brings the index up to the
-    /// store, and finds the promotions that earlier runs left behind.
+    /// Starts a node under the protocol as it is meant: begins a run, brings the index up to the
+    /// store, takes the slots that are its, and resumes the promotions that wait in them.
     ///
     /// # Errors
     /// `invalid_argument` for a bad configuration, and what the store or an engine answered.
     pub async fn start(store: S, ports: Ports, config: NodeConfig) -> Result<Self, Error> {
-        config.check()?;
-        let ownership = Ownership::claim_all(&store, &config.name).await?;
-        Self::start_as(store, ports, config, ownership).await
+        Self::start_as(store, ports, config).await
     }
 }
 
 impl<S: Store, P: Protocol> Node<S, P> {
-    /// Starts a node that already holds its slots, under any protocol. Production uses
-    /// [`start`](Node::start).
+    /// As [`start`](Node::start), under any protocol.
     ///
     /// # Errors
-    /// What the store or an engine answered.
-    pub async fn start_as(
-        store: S,
-        ports: Ports,
-        config: NodeConfig,
-        ownership: Ownership,
-    ) -> Result<Self, Error> {
-        let admission = Admission::new(config.admission);
-        let reader = Reader::new(store.clone(), ports.clone(), config.rules.clone());
-        let claimed_at = ownership.claimed_at();
-        let shared: Arc<Shared<S, P>> = Arc::new(Shared {
-            store,
-            ports,
-            config,
-            counters: Counters::default(),
-            ownership,
-            bus_feed: OutboxFeed::default(),
-            index_feed: OutboxFeed::default(),
-            jobs: JobQueue::default(),
-            quarantine: Quarantine::default(),
-            protocol: PhantomData,
-        });
-        let router = Arc::new(Router::new(Arc::clone(&shared), admission));
-        let bus = InProcessBus::default();
-        let (stop, stopped) = watch::channel(false);
-        let indexer = Indexer::start(Arc::clone(&shared)).await?;
-        jobs::recover(&shared).await?;
-        let mut tasks = vec![
-            tokio::spawn(relay::run(Arc::clone(&shared), bus.clone(), claimed_at)),
-            tokio::spawn(put_away_idle(Arc::clone(&shared), Arc::clone(&router))),
-        ];
-        for _ in 0..shared.config.jobs.workers {
-            tasks.push(tokio::spawn(jobs::work(
-                Arc::clone(&shared),
-                Arc::clone(&router),
-            )));
+    /// As [`start`](Node::start).
+    pub async fn start_as(store: S, ports: Ports, config: NodeConfig) -> Result<Self, Error> {
+        config.check()?;
+        let shared: Arc<Shared<S, P>> = Arc::new(Shared::new(store, ports, config));
+        let registered_at = cluster::register(&shared).await?;
+        Self::run(shared, registered_at).await
+    }
+
+    /// A second node that believes it is the same run and holds the same slots: what a lost fence
+    /// would look like.
+    #[cfg(test)]
+    pub(crate) async fn twin(&self) -> Result<Self, Error> {
+        let of = &self.inner.shared;
+        let twin = Shared::new(of.store.clone(), of.ports.clone(), of.config.clone());
+        twin.ownership.begin_run(of.ownership.incarnation());
+        for slot in of.ownership.held() {
+            if let Some(epoch) = of.ownership.epoch(slot) {
+                twin.ownership.take(slot, epoch);
+            }
         }
-        let indexer = tokio::spawn(indexer.run(stopped));
+        Self::run(Arc::new(twin), Stamp::ZERO).await
+    }
+
+    async fn run(shared: Arc<Shared<S, P>>, registered_at: Stamp) -> Result<Self, Error> {
+        let indexer = Indexer::start(Arc::clone(&shared)).await?;
+        let (stop, stopped) = watch::channel(false);
+        let indexer = tokio::spawn(keep_indexing(Arc::clone(&shared), indexer, stopped));
+        let router = Arc::new(Router::new(Arc::clone(&shared)));
+        let bus = InProcessBus::default();
+        let mut tasks = Vec::new();
+        let with = || (Arc::clone(&shared), Arc::clone(&router));
+        if !shared.is_alone() {
+            tasks.push(kept_up(with(), |(shared, _)| cluster::beat(shared)));
+            tasks.push(kept_up(with(), |(shared, router)| {
+                cluster::look_after(shared, router)
+            }));
+        }
+        cluster::adopt(&shared).await?;
+        let told = bus.clone();
+        tasks.push(kept_up(with(), move |(shared, _)| {
+            relay::run(shared, told.clone(), registered_at)
+        }));
+        tasks.push(kept_up(with(), |(shared, router)| {
+            put_away_idle(shared, router)
+        }));
+        for _ in 0..shared.config.jobs.workers {
+            tasks.push(kept_up(with(), |(shared, router)| {
+                jobs::work(shared, router)
+            }));
+        }
+        let reader = Reader::new(
+            shared.store.clone(),
+            shared.ports.clone(),
+            shared.config.rules.clone(),
+        );
         let inner = Inner {
             shared,
             router,
@@ -140,6 +160,24 @@ impl<S: Store, P: Protocol> Node<S, P> {
         self.inner.router.submit(submission).await
     }
 
+    /// Sees a command through that another node handed over, if this one owns the slot or may take
+    /// it.
+    pub async fn serve(&self, submission: Arc<Submission>) -> Forwarded {
+        self.inner.router.serve(submission).await
+    }
+
+    /// Kills all scope actors, in whatever they are doing, as a defect in each would: how many had a
+    /// command. What became of their commands is found out. For simulations.
+    pub fn kill_actors(&self) -> usize {
+        self.inner.router.kill_actors()
+    }
+
+    /// Whether another process runs under this node's name, so that this one must end.
+    #[must_use]
+    pub fn is_replaced(&self) -> bool {
+        self.inner.shared.members.is_replaced()
+    }
+
     /// Where a promotion stands, waiting at most `wait_ms` for its end.
     ///
     /// # Errors
@@ -157,6 +195,11 @@ impl<S: Store, P: Protocol> Node<S, P> {
     #[must_use]
     pub fn waiting_jobs(&self) -> Vec<WaitingJob> {
         self.inner.shared.jobs.list()
+    }
+
+    /// Takes a promotion off the dead-letter list, to be tried anew. Whether it was there.
+    pub fn retry_promotion(&self, id: VerificationId) -> bool {
+        self.inner.shared.jobs.retry(id)
     }
 
     /// Reads committed state.
@@ -205,6 +248,9 @@ impl<S: Store, P: Protocol> Node<S, P> {
         while inner.router.load().0 > 0 && clock.monotonic_ms() < deadline_ms {
             clock.sleep(DRAIN_POLL_MS).await;
         }
+        if !inner.shared.is_alone() {
+            cluster::leave(&inner.shared, &inner.router).await;
+        }
         let tasks = std::mem::take(&mut *inner.tasks.lock());
         for task in tasks {
             task.abort();
@@ -225,6 +271,61 @@ impl<S: Store, P: Protocol> Node<S, P> {
             clock.sleep(DRAIN_POLL_MS).await;
         }
     }
+}
+
+/// What the tasks of a node work with.
+type Parts<S, P> = (Arc<Shared<S, P>>, Arc<Router<S, P>>);
+
+/// Runs a task of the node, and runs it anew should it panic: a defect that one input brings out
+/// must not end the work on all others.
+fn kept_up<S: Store, P: Protocol, F>(
+    parts: Parts<S, P>,
+    make: impl Fn(Parts<S, P>) -> F + Send + Sync + 'static,
+) -> JoinHandle<()>
+where
+    F: Future<Output = ()> + Send,
+{
+    tokio::spawn(async move {
+        let again = || make((Arc::clone(&parts.0), Arc::clone(&parts.1)));
+        while AssertUnwindSafe(again()).catch_unwind().await.is_err() {
+            note_panic(&parts.0).await;
+        }
+    })
+}
+
+/// As [`kept_up`], for the indexer, which begins anew by reading the index's watermark.
+async fn keep_indexing<S: Store, P: Protocol>(
+    shared: Arc<Shared<S, P>>,
+    indexer: Indexer<S, P>,
+    stopped: watch::Receiver<bool>,
+) {
+    let mut next = Some(indexer);
+    loop {
+        let (first, stopped) = (next.take(), stopped.clone());
+        let run = async {
+            let indexer = match first {
+                Some(indexer) => indexer,
+                None => Indexer::start(Arc::clone(&shared)).await?,
+            };
+            indexer.run(stopped).await;
+            Ok::<(), Error>(())
+        };
+        match AssertUnwindSafe(run).catch_unwind().await {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "the index did not answer; it is asked again");
+                let wait_ms = shared.config.indexer.retry_after_ms;
+                shared.ports.clock.sleep(wait_ms).await;
+            }
+            Err(_panic) => note_panic(&shared).await,
+        }
+    }
+}
+
+async fn note_panic<S: Store, P: Protocol>(shared: &Shared<S, P>) {
+    count(&shared.counters.panics, 1);
+    tracing::error!("a task of the node met a defect; it goes on anew");
+    shared.ports.clock.sleep(AGAIN_MS).await;
 }
 
 async fn put_away_idle<S: Store, P: Protocol>(

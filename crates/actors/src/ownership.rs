@@ -1,113 +1,195 @@
-//! Ownership: which node holds which slots, under which epoch.
+//! Ownership: which slots this run of this node holds, and under which epochs.
 //!
-//! Owns the claim at start. One node owns all slots here: it takes them over from its own former
-//! incarnations, which the data directory's lock proves to be gone.
+//! Owns what the node believes of itself. The truth is the owner's row of each slot, which every
+//! commit reads in conflict; a belief that is out of date costs a retry, never a write.
 
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
 use sillok_core::id::{Epoch, Incarnation};
+use sillok_core::membership::OwnerRow;
 use sillok_core::slot::{SLOTS, Slot};
-use sillok_core::stamp::Stamp;
-use sillok_core::{Error, ErrorCode};
-use sillok_store::keys::node::NodeRow;
-use sillok_store::keys::owner::OwnerRow;
-use sillok_store::{Error as StoreError, Read, Store, Txn, keys};
 
-use crate::errors::refusal;
-
-/// Tries at a claim that meets another writer.
-const CLAIM_TRIES: usize = 8;
-
-/// What this node holds.
-#[derive(Clone, Debug)]
+/// What a node holds. Epochs begin at 1: 0 stands for a slot that is not held.
+#[derive(Debug)]
 pub struct Ownership {
     node: String,
-    incarnation: Incarnation,
-    epochs: Vec<Epoch>,
-    claimed_at: Stamp,
+    incarnation: AtomicU64,
+    epochs: Vec<AtomicU64>,
+    leaving: Mutex<BTreeSet<Slot>>,
+    /// Start of the last beat that committed, on the boot clock, plus one; 0 for none.
+    beat_ms: AtomicU64,
 }
 
 impl Ownership {
-    /// Takes all slots for a new incarnation of `node`, in one transaction.
-    ///
-    /// # Errors
-    /// What the store answered.
-    pub async fn claim_all<S: Store>(store: &S, node: &str) -> Result<Self, Error> {
-        for _ in 0..CLAIM_TRIES {
-            match Self::try_claim(store, node).await {
-                Err(error) if error.is_retryable() => {}
-                claimed => return claimed.map_err(|error| refusal(&error)),
-            }
-        }
-        Err(Error::new(
-            ErrorCode::Busy,
-            "another node is claiming the same slots",
-        ))
-    }
-
-    async fn try_claim<S: Store>(store: &S, node: &str) -> Result<Self, StoreError> {
-        let mut txn = store.begin().await?;
-        let key = keys::node::key(node);
-        let before = txn.get(&key, Read::Conflict).await?;
-        let before = before
-            .map(|value| keys::node::decode(&key, &value))
-            .transpose()?;
-        let incarnation = Incarnation(before.map_or(1, |row| row.incarnation.0 + 1));
-        let row = NodeRow {
-            incarnation,
-            beat: 0,
-            fenced: false,
-            reaches_bus: true,
-        };
-        txn.set(key, keys::node::encode(&row));
-        let mut epochs = Vec::with_capacity(usize::from(SLOTS));
-        for slot in (0..SLOTS).filter_map(Slot::new) {
-            let key = keys::owner::key(slot);
-            let owner = txn.get(&key, Read::Conflict).await?;
-            let owner = owner
-                .map(|value| keys::owner::decode(&key, &value))
-                .transpose()?;
-            let epoch = Epoch(owner.map_or(1, |row| row.epoch.0 + 1));
-            let row = OwnerRow {
-                node: node.to_owned(),
-                incarnation,
-                epoch,
-            };
-            txn.set(key, keys::owner::encode(&row));
-            epochs.push(epoch);
-        }
-        let claimed_at = txn.commit().await?.stamp;
-        Ok(Self {
+    /// A node of this name that holds nothing, in no run yet.
+    #[must_use]
+    pub fn new(node: &str) -> Self {
+        Self {
             node: node.to_owned(),
-            incarnation,
-            epochs,
-            claimed_at,
-        })
+            incarnation: AtomicU64::new(0),
+            epochs: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(),
+            leaving: Mutex::default(),
+            beat_ms: AtomicU64::new(0),
+        }
     }
 
-    /// The epoch under which this node holds a slot.
+    /// The node's name.
     #[must_use]
-    pub fn epoch(&self, slot: Slot) -> Epoch {
-        self.epochs[usize::from(slot.number())]
+    pub fn node(&self) -> &str {
+        &self.node
     }
 
-    /// This run of the node.
+    /// This run of the node; 0 before it has registered.
     #[must_use]
-    pub const fn incarnation(&self) -> Incarnation {
-        self.incarnation
+    pub fn incarnation(&self) -> Incarnation {
+        Incarnation(self.incarnation.load(Ordering::Acquire))
     }
 
-    /// The commit of the claim: after everything that earlier incarnations wrote.
+    /// The epoch under which this node holds a slot; none when it does not.
     #[must_use]
-    pub const fn claimed_at(&self) -> Stamp {
-        self.claimed_at
+    pub fn epoch(&self, slot: Slot) -> Option<Epoch> {
+        let epoch = self.cell(slot).load(Ordering::Acquire);
+        (epoch > 0).then_some(Epoch(epoch))
     }
 
-    /// Whether a slot's row says that this incarnation of this node holds it, under its epoch.
+    /// The slots that are held, in order.
     #[must_use]
-    pub fn is_held(&self, slot: Slot, row: Option<&OwnerRow>) -> bool {
-        row.is_some_and(|row| {
-            row.node == self.node
-                && row.incarnation == self.incarnation
-                && row.epoch == self.epoch(slot)
-        })
+    pub fn held(&self) -> Vec<Slot> {
+        let slots = (0..SLOTS).filter_map(Slot::new);
+        slots.filter(|slot| self.epoch(*slot).is_some()).collect()
+    }
+
+    /// The epoch under which this run holds a slot, if the slot's row says so too.
+    #[must_use]
+    pub fn confirmed(&self, slot: Slot, row: Option<&OwnerRow>) -> Option<Epoch> {
+        let epoch = self.epoch(slot)?;
+        let is_ours = row.is_some_and(|row| self.is_ours(row) && row.epoch == epoch);
+        is_ours.then_some(epoch)
+    }
+
+    /// Whether a slot's row names this run of this node.
+    #[must_use]
+    pub fn is_ours(&self, row: &OwnerRow) -> bool {
+        row.node == self.node && row.incarnation == self.incarnation()
+    }
+
+    /// Whether a slot is being handed over: it takes no further command here.
+    #[must_use]
+    pub fn is_leaving(&self, slot: Slot) -> bool {
+        self.leaving.lock().contains(&slot)
+    }
+
+    /// Whether a beat that was started at most `lease_ms` ago has committed. What is held then was
+    /// not taken by anybody who waits for longer than that before it fences.
+    #[must_use]
+    pub fn has_lease(&self, now_ms: u64, lease_ms: u64) -> bool {
+        let beat_ms = self.beat_ms.load(Ordering::Acquire);
+        beat_ms > 0 && now_ms.saturating_sub(beat_ms - 1) < lease_ms
+    }
+
+    /// A new run begins: nothing is held.
+    pub(crate) fn begin_run(&self, incarnation: Incarnation) {
+        self.release_all();
+        self.incarnation.store(incarnation.0, Ordering::Release);
+    }
+
+    pub(crate) fn beat_committed(&self, started_ms: u64) {
+        self.beat_ms.store(started_ms + 1, Ordering::Release);
+    }
+
+    /// Holds a slot from now on.
+    pub(crate) fn take(&self, slot: Slot, epoch: Epoch) {
+        assert!(epoch.0 > 0, "epochs begin at 1");
+        self.leaving.lock().remove(&slot);
+        self.cell(slot).store(epoch.0, Ordering::Release);
+    }
+
+    /// Lets go of a slot, unless it was taken again under another epoch.
+    pub(crate) fn release(&self, slot: Slot, epoch: Epoch) {
+        let held = self.cell(slot);
+        // A failure says that it is held under another epoch, or not at all: nothing to let go of.
+        let _ = held.compare_exchange(epoch.0, 0, Ordering::AcqRel, Ordering::Acquire);
+        self.leaving.lock().remove(&slot);
+    }
+
+    /// Lets go of everything: this run was declared dead.
+    pub(crate) fn release_all(&self) {
+        self.beat_ms.store(0, Ordering::Release);
+        for cell in &self.epochs {
+            cell.store(0, Ordering::Release);
+        }
+        self.leaving.lock().clear();
+    }
+
+    /// Marks a held slot as being handed over.
+    pub(crate) fn start_leaving(&self, slot: Slot) {
+        self.leaving.lock().insert(slot);
+    }
+
+    /// Takes the mark back: the slot stays.
+    pub(crate) fn stay(&self, slot: Slot) {
+        self.leaving.lock().remove(&slot);
+    }
+
+    fn cell(&self, slot: Slot) -> &AtomicU64 {
+        &self.epochs[usize::from(slot.number())]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slot() -> Slot {
+        Slot::new(7).unwrap()
+    }
+
+    fn row(incarnation: u64, epoch: u64) -> OwnerRow {
+        OwnerRow {
+            node: "a".into(),
+            incarnation: Incarnation(incarnation),
+            epoch: Epoch(epoch),
+        }
+    }
+
+    #[test]
+    fn a_slot_is_held_only_under_the_run_and_epoch_of_its_row() {
+        let ownership = Ownership::new("a");
+        ownership.begin_run(Incarnation(2));
+        assert_eq!(ownership.confirmed(slot(), Some(&row(2, 5))), None);
+        ownership.take(slot(), Epoch(5));
+        assert_eq!(
+            ownership.confirmed(slot(), Some(&row(2, 5))),
+            Some(Epoch(5))
+        );
+        assert_eq!(ownership.confirmed(slot(), Some(&row(2, 6))), None);
+        assert_eq!(ownership.confirmed(slot(), Some(&row(3, 5))), None);
+        assert_eq!(ownership.confirmed(slot(), None), None);
+        ownership.begin_run(Incarnation(3));
+        assert!(ownership.held().is_empty());
+    }
+
+    #[test]
+    fn letting_go_of_an_old_epoch_keeps_the_new_one() {
+        let ownership = Ownership::new("a");
+        ownership.take(slot(), Epoch(5));
+        ownership.take(slot(), Epoch(6));
+        ownership.release(slot(), Epoch(5));
+        assert_eq!(ownership.epoch(slot()), Some(Epoch(6)));
+        ownership.release(slot(), Epoch(6));
+        assert_eq!(ownership.epoch(slot()), None);
+    }
+
+    #[test]
+    fn a_lease_lasts_from_the_start_of_the_last_good_beat() {
+        let ownership = Ownership::new("a");
+        assert!(!ownership.has_lease(0, 2_000));
+        ownership.beat_committed(1_000);
+        assert!(ownership.has_lease(2_999, 2_000));
+        assert!(!ownership.has_lease(3_000, 2_000));
+        ownership.release_all();
+        assert!(!ownership.has_lease(1_000, 2_000));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sillok_core::ports::{Clock, Cognifier, Embedder, Rng, VectorIndex};
+use sillok_core::ports::{Clock, Cognifier, Embedder, Peers, Rng, VectorIndex};
 
 /// Makes a generator of its own for each actor, so that none waits for another.
 pub type RngFactory = Arc<dyn Fn() -> Box<dyn Rng> + Send + Sync>;
@@ -20,4 +20,6 @@ pub struct Ports {
     pub embedder: Arc<dyn Embedder>,
     /// Records to knowledge.
     pub cognifier: Arc<dyn Cognifier>,
+    /// The other nodes; none on a node that has the store to itself.
+    pub peers: Option<Arc<dyn Peers>>,
 }

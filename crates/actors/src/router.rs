@@ -1,7 +1,8 @@
 //! The router: finds or starts the actor of a scope, and sees a command through to its answer.
 //!
-//! Owns the table of actors, their starting and putting away. It finds out what became of a command
-//! whose actor or batch was lost, so that no caller is left without an answer.
+//! Owns the table of actors, their starting and putting away, and the way to the node that owns a
+//! slot. It finds out what became of a command whose actor or batch was lost, so that no caller is
+//! left without an answer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,6 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use ractor::{ActorRef, ActorRuntime, ActorStatus};
 use sillok_core::command::{Answer, Submission};
+use sillok_core::membership::{home, is_owner_living, living};
+use sillok_core::ports::{Forwarded, PeerError};
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::{Error, ErrorCode};
@@ -17,7 +20,10 @@ use sillok_store::Store;
 use tokio::sync::oneshot;
 
 use crate::admission::Admission;
+use crate::claims;
+use crate::cluster;
 use crate::commit::{Shared, resolve};
+use crate::errors::refusal;
 use crate::metrics::count;
 use crate::protocol::Protocol;
 use crate::scope_actor::{Msg, Pending, Reply, ScopeActor};
@@ -26,6 +32,19 @@ use crate::scope_actor::{Msg, Pending, Reply, ScopeActor};
 const ATTEMPTS_MAX: u32 = 4;
 /// Parts of the table of actors, each under a lock of its own.
 const SHARDS: usize = 64;
+
+/// The wait before a command is routed again, in ms; it doubles with each.
+const ROUTE_WAIT_MS: u64 = 50;
+/// The longest of these waits, in ms.
+const ROUTE_WAIT_MS_MAX: u64 = 1_000;
+/// Routes that are tried for one command: more time than it takes to find a dead owner silent.
+const ROUTES_MAX: u32 = 14;
+
+/// Where a slot is served.
+enum Place {
+    Here,
+    There(String),
+}
 
 struct Entry {
     actor: ActorRef<Msg>,
@@ -38,34 +57,164 @@ pub(crate) struct Router<S: Store, P: Protocol> {
     shared: Arc<Shared<S, P>>,
     admission: Arc<Admission>,
     shards: Vec<Mutex<BTreeMap<Scope, Entry>>>,
+    owners_elsewhere: Mutex<BTreeMap<Slot, String>>,
     active: AtomicUsize,
     closed: AtomicBool,
 }
 
 impl<S: Store, P: Protocol> Router<S, P> {
-    pub(crate) fn new(shared: Arc<Shared<S, P>>, admission: Arc<Admission>) -> Self {
+    pub(crate) fn new(shared: Arc<Shared<S, P>>) -> Self {
+        let admission = Admission::new(shared.config.admission);
         let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
         Self {
             shared,
             admission,
             shards,
+            owners_elsewhere: Mutex::default(),
             active: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
         }
     }
 
-    /// Sees a command through: queued, batched, committed, answered.
+    /// Sees a command through: on this node if it owns the slot, or else on the one that does.
     pub(crate) async fn submit(&self, submission: Submission) -> Result<Answer, Error> {
-        let result = self.attempt(submission).await;
+        let result = self.route(Arc::new(submission)).await;
         if let Err(error) = &result {
             self.shared.counters.refused(error);
         }
         result
     }
 
-    async fn attempt(&self, submission: Submission) -> Result<Answer, Error> {
+    /// Sees a command through that another node handed over. It is never handed on.
+    pub(crate) async fn serve(&self, submission: Arc<Submission>) -> Forwarded {
+        let slot = Slot::of(&submission.scope);
+        match self.owns_or_takes(slot).await {
+            Ok(true) => {}
+            Ok(false) => return Forwarded::NotOwner,
+            Err(error) => return Forwarded::Refused(error),
+        }
+        match self.here(slot, submission).await {
+            Ok(answer) => Forwarded::Answered(answer),
+            Err(error) if error.code == ErrorCode::Fenced => Forwarded::NotOwner,
+            Err(error) => {
+                self.shared.counters.refused(&error);
+                Forwarded::Refused(error)
+            }
+        }
+    }
+
+    async fn route(&self, submission: Arc<Submission>) -> Result<Answer, Error> {
+        let slot = Slot::of(&submission.scope);
+        let Some(peers) = self.shared.ports.peers.clone() else {
+            return self.here(slot, submission).await;
+        };
+        let (mut wait_ms, mut was_sent) = (ROUTE_WAIT_MS, false);
+        let mut silent: Option<String> = None;
+        let mut last = None;
+        for _ in 0..ROUTES_MAX {
+            match self.locate(slot, silent.as_deref()).await {
+                Ok(Place::Here) => match self.here(slot, Arc::clone(&submission)).await {
+                    Err(error) if error.code == ErrorCode::Fenced => last = Some(error),
+                    result => return result,
+                },
+                Ok(Place::There(node)) => {
+                    count(&self.shared.counters.forwarded, 1);
+                    match peers.forward(&node, Arc::clone(&submission)).await {
+                        Ok(Forwarded::Answered(answer)) => return Ok(answer),
+                        Ok(Forwarded::Refused(error)) => return Err(error),
+                        Ok(Forwarded::NotOwner) => silent = None,
+                        Err(error) => {
+                            was_sent |= error == PeerError::Silent;
+                            silent = Some(node);
+                        }
+                    }
+                    self.owners_elsewhere.lock().remove(&slot);
+                }
+                Err(error) if error.code == ErrorCode::Busy => return Err(error),
+                Err(error) => last = Some(error),
+            }
+            self.shared.ports.clock.sleep(wait_ms).await;
+            wait_ms = (wait_ms * 2).min(ROUTE_WAIT_MS_MAX);
+        }
+        if was_sent {
+            let why = "a node was given the command and did not answer";
+            return Err(Error::new(ErrorCode::OutcomeUnknown, why));
+        }
+        Err(last.unwrap_or_else(|| {
+            Error::new(
+                ErrorCode::Unavailable,
+                "no node that owns the scope responds",
+            )
+        }))
+    }
+
+    /// Where a slot is served. A slot without a living owner is taken, if it belongs here or the
+    /// node that it belongs on was `silent`.
+    async fn locate(&self, slot: Slot, silent: Option<&str>) -> Result<Place, Error> {
+        let ownership = &self.shared.ownership;
+        if ownership.is_leaving(slot) {
+            return Err(self
+                .admission
+                .busy("the scope is being handed to another node"));
+        }
+        if ownership.epoch(slot).is_some() {
+            return Ok(Place::Here);
+        }
+        if let Some(node) = self.owners_elsewhere.lock().get(&slot) {
+            return Ok(Place::There(node.clone()));
+        }
+        let (owner, nodes) = claims::owner_of(&self.shared.store, slot)
+            .await
+            .map_err(|error| refusal(&error))?;
+        let living_owner = owner.filter(|owner| is_owner_living(owner, nodes.get(&owner.node)));
+        let target = match living_owner {
+            Some(owner) if ownership.is_ours(&owner) => None,
+            Some(owner) => {
+                let node = owner.node;
+                self.expect_at(slot, &node);
+                Some(node)
+            }
+            None => {
+                let reachable = living(&nodes).filter(|node| Some(*node) != silent);
+                let target = home(slot, reachable).filter(|node| *node != ownership.node());
+                target.map(str::to_owned)
+            }
+        };
+        match target {
+            Some(node) => Ok(Place::There(node)),
+            None if cluster::take(&self.shared, &[slot]).await? => Ok(Place::Here),
+            None => Err(cluster::run_over()),
+        }
+    }
+
+    /// Whether this node owns a slot, or could take it because nobody living does.
+    async fn owns_or_takes(&self, slot: Slot) -> Result<bool, Error> {
+        let ownership = &self.shared.ownership;
+        if ownership.is_leaving(slot) {
+            return Err(self
+                .admission
+                .busy("the scope is being handed to another node"));
+        }
+        if ownership.epoch(slot).is_some() {
+            return Ok(true);
+        }
+        if self.shared.is_alone() || !P::ADOPTS_ORPHANS {
+            return Ok(false);
+        }
+        Ok(cluster::take(&self.shared, &[slot]).await? && ownership.epoch(slot).is_some())
+    }
+
+    /// Notes which node holds a slot now. A belief: that node may say otherwise.
+    pub(crate) fn expect_at(&self, slot: Slot, node: &str) {
+        self.owners_elsewhere.lock().insert(slot, node.to_owned());
+    }
+
+    /// Sees a command through on this node: queued, batched, committed, answered. After `fenced`
+    /// the node no longer believes that it holds the slot.
+    async fn here(&self, slot: Slot, submission: Arc<Submission>) -> Result<Answer, Error> {
         let bytes = submission.command.size_bytes();
-        let mut submission = Arc::new(submission);
+        let epoch = self.shared.ownership.epoch(slot);
+        let mut submission = submission;
         for _ in 0..ATTEMPTS_MAX {
             let receiver = self.enqueue(Arc::clone(&submission), bytes)?;
             let reply = match receiver.await {
@@ -75,7 +224,15 @@ impl<S: Store, P: Protocol> Router<S, P> {
             };
             match reply {
                 Reply::Answered(answer) => return Ok(answer),
-                Reply::Refused(error) => return Err(error),
+                Reply::Refused(error) => {
+                    if error.code == ErrorCode::Fenced
+                        && let Some(epoch) = epoch
+                    {
+                        self.shared.ownership.release(slot, epoch);
+                        self.shared.jobs.keep_only(|held| held != slot);
+                    }
+                    return Err(error);
+                }
                 Reply::Abandoned(last) => {
                     Arc::make_mut(&mut submission).attempt = last.next();
                 }
@@ -96,10 +253,9 @@ impl<S: Store, P: Protocol> Router<S, P> {
                 "the node is shutting down",
             ));
         }
-        let scopes = self.active.load(Ordering::Relaxed);
         let mut table = self.shard(&submission.scope).lock();
         let entry = self.entry(&mut table, &submission.scope)?;
-        let permit = self.admission.admit(&entry.depth, scopes, bytes)?;
+        let permit = self.admission.admit(&entry.depth, bytes)?;
         entry.used_ms = self.shared.ports.clock.monotonic_ms();
         let (reply, receiver) = oneshot::channel();
         let pending = Pending {
@@ -170,6 +326,27 @@ impl<S: Store, P: Protocol> Router<S, P> {
                 keep
             });
         }
+    }
+
+    /// Kills all actors, in whatever they are doing: how many had a command.
+    pub(crate) fn kill_actors(&self) -> usize {
+        let mut interrupted = 0;
+        for shard in &self.shards {
+            for entry in shard.lock().values() {
+                interrupted += usize::from(entry.depth.load(Ordering::Relaxed) > 0);
+                entry.actor.kill();
+            }
+        }
+        interrupted
+    }
+
+    /// Commands of one slot that wait or are under way here.
+    pub(crate) fn in_flight(&self, slot: Slot) -> usize {
+        let table = self.shards[usize::from(slot.number()) % SHARDS].lock();
+        let of_slot = table.iter().filter(|(scope, _)| Slot::of(scope) == slot);
+        of_slot
+            .map(|(_, entry)| entry.depth.load(Ordering::Relaxed))
+            .sum()
     }
 
     /// Turns new commands away; what waits is still carried out.

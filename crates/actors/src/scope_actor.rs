@@ -50,6 +50,16 @@ pub(crate) struct Carried {
     pub(crate) again: Vec<Pending>,
 }
 
+impl Carried {
+    /// Neither a state nor a command.
+    pub(crate) const fn nothing() -> Self {
+        Self {
+            state: None,
+            again: Vec::new(),
+        }
+    }
+}
+
 /// What a scope actor is told.
 pub(crate) enum Msg {
     /// A command.

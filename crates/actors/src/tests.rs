@@ -4,6 +4,7 @@ mod admission;
 mod audit;
 mod faults;
 mod harness;
+mod line;
 mod protocol;
 mod reading;
 mod world;

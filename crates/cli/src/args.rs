@@ -21,7 +21,7 @@ pub use log::{LogAdd, LogCommand, LogImport, LogList, SnapshotAdd, SnapshotComma
 pub use run::{Assume, AuditCommand, ConfigCommand, Demo, Serve};
 pub use task::{TaskCommand, TaskList, TaskOpen};
 pub use token::{TokenCommand, TokenMint};
-pub use verify::{Verify, VerifyCommand, VerifyRecord};
+pub use verify::{Verify, VerifyCommand, VerifyRecord, VerifyRetry};
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -209,7 +209,7 @@ mod tests {
         assert!(matches!(
             record.unwrap().command,
             Command::Verify(Verify {
-                record: Some(_),
+                command_given: Some(_),
                 ..
             })
         ));

@@ -75,7 +75,9 @@ pub async fn run(global: &Global, demo: &args::Demo) -> Result<(), Failure> {
     home.leave_context()?;
     output.show(&report, |style| page::render(&report, style))?;
 
-    if demo.keep || (std::io::stdout().is_terminal() && !output.json) {
+    // Somebody who sees it and can end it: without either it would wait for ever.
+    let is_watched = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
+    if demo.keep || (is_watched && !output.json) {
         note("\nThe server stays up until Ctrl-C.");
         tokio::signal::ctrl_c()
             .await

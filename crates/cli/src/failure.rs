@@ -63,6 +63,9 @@ pub enum Failure {
     /// The command ran, and its verdict is no. Already printed.
     #[error("{0}")]
     Verdict(String),
+    /// What was verified is recorded, and its promotion waits to be retried. Already printed.
+    #[error("the promotion is not finished: {0}")]
+    Unpublished(String),
     /// The command that was to be run could not be started.
     #[error("{command} cannot be started")]
     Start {
@@ -127,7 +130,10 @@ impl Failure {
         match self {
             Self::Refused(problem) => exit_status_of(problem.code),
             Self::Core(error) => exit_status_of(error.code),
-            Self::Unreachable { .. } | Self::NoServer { .. } | Self::InUse { .. } => EXIT_RETRY,
+            Self::Unreachable { .. }
+            | Self::NoServer { .. }
+            | Self::InUse { .. }
+            | Self::Unpublished(_) => EXIT_RETRY,
             Self::Config(_) => EXIT_CONFIG,
             Self::Server(error) => exit_status_of_server(error),
             Self::Usage(_) | Self::Trajectory(_) | Self::Start { .. } => EXIT_USAGE,
@@ -149,6 +155,9 @@ impl Failure {
                 "Check the address, or that the server runs; then give the command again."
                     .to_owned(),
             ),
+            Self::Unpublished(_) => {
+                Some("Mend the cause; then retry it with `sillok verify retry`.".to_owned())
+            }
             Self::InUse { .. } => {
                 Some("End that server, or name another directory with --data.".to_owned())
             }

@@ -52,8 +52,8 @@ pub struct Recorded {
     pub run: String,
     /// The commit that was verified; none when there is no repository.
     pub commit: Option<Commit>,
-    /// The snapshot of the output, when it failed.
-    pub snapshot: Option<RecordId>,
+    /// The snapshot of the output.
+    pub snapshot: RecordId,
     /// The verification.
     pub verification: VerificationId,
     /// It speaks for the records after this position...
@@ -76,11 +76,7 @@ pub async fn record(
     verdict: Verdict<'_>,
 ) -> Result<Recorded, Failure> {
     let task = verdict.task;
-    let snapshot = if ran.passed {
-        None
-    } else {
-        Some(snapshot(client, ran, task).await?)
-    };
+    let snapshot = snapshot(client, ran, task).await?;
     let (outcome, source) = if ran.passed {
         (Outcome::Passed, VerificationSource::TestsPassed)
     } else {
@@ -90,16 +86,16 @@ pub async fn record(
         hash: commit.hash,
         repository: commit.repository,
     });
-    let cited = snapshot
-        .iter()
-        .map(|id| Citation::TerminalSnapshot { id: id.to_string() });
+    let cited = Citation::TerminalSnapshot {
+        id: snapshot.to_string(),
+    };
     let recorded = client
         .record_verification(&RecordVerification {
             scope: task.to_string(),
             outcome,
             source,
             run: verdict.run.clone(),
-            citations: cited.collect(),
+            citations: vec![cited],
             commit: commit.clone(),
             error: (!ran.passed).then(|| error_text(ran)),
             approach: verdict.approach.filter(|_| !ran.passed),
@@ -140,7 +136,11 @@ async fn snapshot(client: &Client, ran: &Execution, task: &Scope) -> Result<Reco
             } else {
                 ran.output.clone()
             },
-            trigger: Trigger::Error,
+            trigger: if ran.passed {
+                Trigger::Manual
+            } else {
+                Trigger::Error
+            },
             metadata: Some(to_raw_value(&metadata).expect("plain data is JSON")),
             time: None,
         })

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorCode};
+use crate::ports::SpaceThresholds;
 use crate::verification::VerificationSource;
 
 /// The rules' configuration.
@@ -18,6 +19,8 @@ pub struct RulesConfig {
     pub recall: RecallConfig,
     /// When entries lose relevance.
     pub retention: RetentionConfig,
+    /// When entries count as one.
+    pub dedup: DedupConfig,
 }
 
 /// `[trust]`
@@ -111,6 +114,30 @@ impl Default for RecallConfig {
     }
 }
 
+/// `[dedup]`: cosines. 0 stands for what the embedding space was measured to mean.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DedupConfig {
+    /// At or over this, two entries of one table are one.
+    pub merge: f32,
+    /// At or over this and under `merge`, they are linked as similar.
+    pub similar: f32,
+}
+
+impl DedupConfig {
+    /// The thresholds of a space, as far as the operator did not say otherwise.
+    #[must_use]
+    pub fn over(&self, space: SpaceThresholds) -> SpaceThresholds {
+        let chosen = |ours: f32, theirs: f32| if ours > 0.0 { ours } else { theirs };
+        let merge = chosen(self.merge, space.merge);
+        SpaceThresholds {
+            merge,
+            // The wider threshold stays the wider one, whichever of the two was chosen.
+            similar: chosen(self.similar, space.similar).min(merge),
+        }
+    }
+}
+
 /// `[retention]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -157,6 +184,8 @@ impl RulesConfig {
             ),
             ("recall.confidence_min", recall.confidence_min),
             ("recall.recency_loss_per_day", recall.recency_loss_per_day),
+            ("dedup.merge", f64::from(self.dedup.merge)),
+            ("dedup.similar", f64::from(self.dedup.similar)),
         ];
         for (name, value) in shares {
             if !(0.0..=1.0).contains(&value) {
@@ -213,6 +242,19 @@ fn out_of_range(name: &str, range: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_operators_thresholds_count_before_those_of_the_space() {
+        let space = SpaceThresholds {
+            merge: 0.96,
+            similar: 0.85,
+        };
+        assert_eq!(DedupConfig::default().over(space), space);
+        let chosen = |merge, similar| DedupConfig { merge, similar }.over(space);
+        assert_eq!(chosen(0.9, 0.0).merge, 0.9);
+        assert_eq!(chosen(0.8, 0.0).similar, 0.8, "never over the narrower one");
+        assert_eq!(chosen(0.0, 0.7).similar, 0.7);
+    }
 
     #[test]
     fn defaults_are_in_range_and_bad_values_are_named() {

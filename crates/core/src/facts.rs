@@ -16,6 +16,7 @@ use crate::id::{EntryId, RecordId, VerificationId};
 use crate::ports::{NeighbourRequest, Ranked, SpaceThresholds};
 use crate::promotion::{NewEntry, PublishReport};
 use crate::scope::Scope;
+use crate::secret::mask;
 use crate::state::State;
 use crate::token::TokenHash;
 use crate::verification::Verification;
@@ -105,7 +106,7 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
         Command::AmendEntry(amend) => {
             ask.records(&amend.citations);
             ask.verification(amend.verification.as_ref());
-            ask.head_with_text(amend.entry);
+            ask.line(amend.entry);
             ask.by_new_text(amend.entry, &amend.content);
         }
         Command::Supersede(supersede) => {
@@ -145,13 +146,14 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
     ask.needs
 }
 
-/// The key under which an entry's text is looked up.
+/// The key under which an entry's text is looked up: that of the text as it is stored, with its
+/// secrets masked.
 #[must_use]
 pub fn hash_key(entry: &NewEntry) -> HashKey {
     HashKey {
         table: entry.table,
         failure: entry.failure,
-        hash: ContentHash::of(&entry.content),
+        hash: ContentHash::of(&mask(&entry.content).text),
     }
 }
 
@@ -220,7 +222,7 @@ impl Ask<'_> {
             self.by_hash(HashKey {
                 table: head.table,
                 failure: head.failure,
-                hash: ContentHash::of(content),
+                hash: ContentHash::of(&mask(content).text),
             });
         }
     }

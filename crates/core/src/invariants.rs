@@ -11,6 +11,7 @@ use crate::command::Digest;
 use crate::entry::Head;
 use crate::event::Body;
 use crate::id::{CommandId, EntryId, Seq};
+use crate::membership::{NodeRow, OwnerRow, is_claimable};
 use crate::scope::Scope;
 use crate::state::State;
 
@@ -27,6 +28,8 @@ pub enum Invariant {
     AppliedOnce,
     /// 3: no two epochs of a slot commit past a takeover.
     Fenced,
+    /// 4: an event is heard if and only if it was committed.
+    Heard,
     /// 5: nothing is published without its verification and, where required, its citations.
     Backed,
     /// 6: every write satisfied the permission table.
@@ -35,6 +38,8 @@ pub enum Invariant {
     ViewIsFold,
     /// 8: reads never go back in time for one client.
     ReadsGoForward,
+    /// 10: after faults heal, everything drains.
+    Drained,
 }
 
 impl Invariant {
@@ -45,10 +50,12 @@ impl Invariant {
             Self::Chained => "no gap and no fork",
             Self::AppliedOnce => "applied once",
             Self::Fenced => "one epoch after another",
+            Self::Heard => "heard if and only if committed",
             Self::Backed => "nothing without its verification",
             Self::Permitted => "every write permitted",
             Self::ViewIsFold => "the view is the fold of the events",
             Self::ReadsGoForward => "reads go forward",
+            Self::Drained => "everything drains",
         }
     }
 }
@@ -293,6 +300,30 @@ pub fn epoch_follows(before: Option<&Header>, header: &Header) -> Result<(), Vio
     let before = before.map_or(header.epoch, |before| before.epoch);
     let what = || format!("epoch {} commits after epoch {before}", header.epoch);
     ensure(header.epoch >= before, Invariant::Fenced, what)
+}
+
+/// Invariant 3, for a change of a slot's owner by `writer`: the epoch rises by one, and a living owner
+/// is followed only by whom it names itself.
+///
+/// # Errors
+/// What does not hold.
+pub fn owner_follows(
+    before: Option<&OwnerRow>,
+    node: Option<&NodeRow>,
+    after: &OwnerRow,
+    writer: &str,
+) -> Result<(), Violation> {
+    let epoch = before.map_or(0, |before| before.epoch.0);
+    let what = || format!("epoch {} of a slot follows epoch {epoch}", after.epoch);
+    ensure(after.epoch.0 == epoch + 1, Invariant::Fenced, what)?;
+    let Some(before) = before else { return Ok(()) };
+    let is_own = before.node == writer;
+    let what = || format!("{writer} took a slot from {}, which is alive", before.node);
+    ensure(
+        is_own || is_claimable(Some(before), node),
+        Invariant::Fenced,
+        what,
+    )
 }
 
 /// Where a stored row differs from the one that the events give.

@@ -20,6 +20,7 @@ pub mod fingerprint;
 pub mod id;
 pub mod invariants;
 pub mod limits;
+pub mod membership;
 pub mod permission;
 pub mod ports;
 pub mod principal;

@@ -35,6 +35,8 @@ pub const ERROR_TEXT_BYTES_MAX: usize = 32 << 10;
 pub const PRODUCTS_MAX: usize = 256;
 /// Records that one promotion reads.
 pub const PROMOTION_RECORDS_MAX: usize = 100_000;
+/// Bytes of the records that one promotion reads; the first ones count.
+pub const PROMOTION_BYTES_MAX: usize = 32 << 20;
 /// Tags, links and validations that one entry's head keeps.
 pub const LINKS_MAX: usize = 256;
 /// Dimensions of an embedding.
@@ -44,8 +46,6 @@ pub const EMBEDDING_DIMENSIONS_MAX: usize = 4_096;
 pub const BATCH_COMMANDS_MAX: usize = 64;
 /// Bytes of commands that become one transaction.
 pub const BATCH_BYTES_MAX: usize = 256 << 10;
-/// Events that become one transaction.
-pub const BATCH_EVENTS_MAX: usize = 4_096;
 
 /// Commands that may wait for one scope.
 pub const SCOPE_QUEUE_MAX: usize = 1_024;

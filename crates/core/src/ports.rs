@@ -5,8 +5,11 @@
 
 use core::future::Future;
 use core::pin::Pin;
+use std::sync::Arc;
 
+use crate::command::{Answer, Submission};
 use crate::entry::{Embedding, Kind, SpaceId, Status, Table};
+use crate::error::Error;
 use crate::fingerprint::ContentHash;
 use crate::id::EntryId;
 use crate::promotion::{CognifyInput, Cognition};
@@ -22,7 +25,8 @@ pub trait Clock: Send + Sync + 'static {
     /// The wall clock, UTC.
     fn now(&self) -> Timestamp;
 
-    /// Milliseconds of a clock that never goes back; its zero is arbitrary.
+    /// Milliseconds of the boot clock: it never goes back, it runs on while the machine is
+    /// suspended, and its zero is arbitrary.
     fn monotonic_ms(&self) -> u64;
 
     /// Completes `ms` milliseconds from now.
@@ -44,6 +48,38 @@ pub enum PortError {
     /// It answered with something that cannot be used.
     #[error("unusable answer: {0}")]
     Unusable(String),
+}
+
+/// The other nodes of a cluster, as one node reaches them.
+pub trait Peers: Send + Sync + 'static {
+    /// Hands a command to `node`, which carries it out if it owns the slot, or may take it.
+    fn forward<'a>(
+        &'a self,
+        node: &'a str,
+        submission: Arc<Submission>,
+    ) -> BoxFuture<'a, Result<Forwarded, PeerError>>;
+}
+
+/// What another node made of a command.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Forwarded {
+    /// It was applied, now or before.
+    Answered(Answer),
+    /// It was refused, and nothing was written.
+    Refused(Error),
+    /// Another node owns the slot: look again. Nothing was written.
+    NotOwner,
+}
+
+/// Why another node gave no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PeerError {
+    /// Nobody listens under that name. Nothing was written.
+    #[error("no node of that name responds")]
+    NoResponders,
+    /// The command was sent and no answer came: it may have been applied.
+    #[error("the node did not answer in time")]
+    Silent,
 }
 
 /// Turns text into vectors of one space.

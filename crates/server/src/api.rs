@@ -40,5 +40,5 @@ pub use task::{ArchiveTask, ClearStuck, CloseTask, MarkStuck, OpenTask, TaskChan
 pub use token::{MintToken, RevokeToken, TokenMinted, TokenRevoked, TokenView};
 pub use verification::{
     Commit, Product, Promotion, PromotionQuery, PromotionState, PublishReport, RecordVerification,
-    VerificationRecorded, VerificationView,
+    RetryPromotion, VerificationRecorded, VerificationView,
 };

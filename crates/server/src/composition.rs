@@ -21,6 +21,7 @@ use sillok_store::{
 use sillok_vectors_lance::{LanceConfig, LanceIndex};
 
 use crate::Error;
+use crate::cognifying::Aside;
 use crate::config::{Config, IndexEngine, StoreConfig};
 use crate::data_directory::DataDirectory;
 use crate::system::{SystemClock, rng_factory};
@@ -65,7 +66,8 @@ fn open(config: &Config) -> Result<OpenData, Error> {
         rng: rng_factory(),
         index: open_index(&directory, config, embedder.as_ref())?,
         embedder,
-        cognifier: Arc::new(RuleCognifier),
+        cognifier: Arc::new(Aside(RuleCognifier)),
+        peers: None,
     };
     Ok(OpenData {
         directory,

@@ -12,7 +12,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use sillok_actors::config::{AdmissionConfig, IndexerConfig, JobsConfig, NodeConfig};
-use sillok_core::config::{RecallConfig, RetentionConfig, RulesConfig, TrustConfig};
+use sillok_core::config::{DedupConfig, RecallConfig, RetentionConfig, RulesConfig, TrustConfig};
+use sillok_core::membership::BeatConfig;
 
 pub use layers::{Error, Layer, Layers, Loaded, Origin};
 
@@ -38,6 +39,8 @@ pub struct Config {
     pub recall: RecallConfig,
     /// `[retention]`
     pub retention: RetentionConfig,
+    /// `[dedup]`
+    pub dedup: DedupConfig,
 }
 
 /// `[server]`
@@ -205,6 +208,7 @@ impl Config {
             trust: self.trust.clone(),
             recall: self.recall.clone(),
             retention: self.retention.clone(),
+            dedup: self.dedup.clone(),
         }
     }
 
@@ -223,6 +227,7 @@ impl Config {
                 retry_after_ms: self.index.retry_after_ms,
             },
             jobs: self.jobs,
+            beat: BeatConfig::default(),
         }
     }
 

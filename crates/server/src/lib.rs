@@ -4,6 +4,7 @@
 //! together. It must not know a rule: whatever decides lives in `sillok-core`.
 
 pub mod api;
+pub mod cognifying;
 pub mod composition;
 pub mod config;
 pub mod data_directory;

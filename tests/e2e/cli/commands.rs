@@ -5,8 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::demo::trajectories;
-use crate::harness::{Invocation, PROJECT, Ran, WORKTREE, World, phrase};
+use crate::harness::{Invocation, PROJECT, Ran, WORKTREE, World, phrase, write_runs};
 
 /// Commands that are tried elsewhere: they do not end, or need more than this.
 const ELSEWHERE: [&str; 3] = ["demo", "serve", "tail"];
@@ -142,6 +141,11 @@ fn verifications(tour: &mut Tour) {
         ],
     );
     assert_eq!(recorded["promotion"]["state"], "done");
+    let done = recorded["verification"]["verification"]
+        .as_str()
+        .expect("a verification has an id");
+    let retried = tour.json("verify retry", &["--scope", &task, done]);
+    assert_eq!(retried["state"], "done", "what is done is left as it is");
 }
 
 fn entries(tour: &mut Tour) {
@@ -233,12 +237,11 @@ fn node(tour: &mut Tour) {
         tour.world.data().to_str().unwrap()
     );
     assert_eq!(shown["server.address"]["origin"], "default");
-    tour.tried.insert("import trajectory");
-    if let Some(folder) = trajectories() {
-        let file = folder.join("swe-agent-test-repo-i1.traj");
-        let words = [file.to_str().unwrap(), "--scope", PROJECT];
-        assert!(tour.json("import trajectory", &words)["records"].as_u64() > Some(0));
-    }
+    let folder = tempfile::tempdir().unwrap();
+    write_runs(folder.path());
+    let file = folder.path().join("colon.traj");
+    let words = [file.to_str().unwrap(), "--scope", PROJECT];
+    assert!(tour.json("import trajectory", &words)["records"].as_u64() > Some(0));
     tour.tried.insert("completions");
     for shell in ["bash", "zsh", "fish"] {
         let script = tour.world.run(&["completions", shell]);

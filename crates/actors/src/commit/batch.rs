@@ -4,9 +4,10 @@
 //! remembers of the command, facts, the decision, and its sealing into events. Nothing here writes.
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures::FutureExt as _;
 use sillok_core::chain::{Origin, StoredEvent, seal};
 use sillok_core::command::{Answer, CommandRecord, Digest, Submission};
 use sillok_core::decide::{Chunk, Decision, Replay, decide, denial, replay};
@@ -81,13 +82,38 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
     /// Decides all commands, in order.
     pub(super) async fn all(mut self, batch: &[Pending]) -> Result<Decided, Failure> {
         for (index, pending) in batch.iter().enumerate() {
-            let outcome = self.one(index, &pending.submission).await?;
+            if !P::WRITES_WHOLE_BATCH && index > 0 && index + 1 == batch.len() {
+                let answered = self.repeat(index - 1);
+                self.decided.outcomes.push(answered);
+                break;
+            }
+            if !P::KNOWS_OWN_BATCH {
+                self.decided.state.forget();
+            }
+            let deciding = AssertUnwindSafe(self.one(index, &pending.submission));
+            let outcome = match deciding.catch_unwind().await {
+                Ok(outcome) => outcome?,
+                Err(_panic) => {
+                    // The state may be half changed: drop it, and decide the batch again without
+                    // this command.
+                    let submission = &pending.submission;
+                    let now_ms = self.shared.ports.clock.monotonic_ms();
+                    self.shared.quarantine.add(name_of(submission), now_ms);
+                    return Err(Failure::Panicked);
+                }
+            };
             self.decided.outcomes.push(outcome);
         }
         Ok(self.decided)
     }
 
     async fn one(&mut self, index: usize, submission: &Submission) -> Result<Outcome, Failure> {
+        let clock = &self.shared.ports.clock;
+        let quarantine = &self.shared.quarantine;
+        if quarantine.holds(|| name_of(submission), || clock.monotonic_ms()) {
+            let why = "the command met a defect before and is not tried again; nothing was written";
+            return Ok(Outcome::Refused(Error::new(ErrorCode::Internal, why)));
+        }
         let actor = &submission.principal.actor;
         let digest = submission.command.digest();
         let name = (actor.clone(), submission.id);
@@ -101,7 +127,11 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
             });
         }
         let key = keys::command::key(&self.scope_key, actor, submission.id);
-        let record = self.remembered(&key).await?;
+        let record = if P::REMEMBERS_COMMANDS {
+            self.remembered(&key).await?
+        } else {
+            None
+        };
         let known = match replay(record.as_ref(), digest, submission.attempt) {
             Ok(Replay::Apply) => None,
             Ok(Replay::Answered(answer)) => Some(Outcome::Answered(*answer)),
@@ -113,19 +143,10 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
         }
         self.decided.seen.push((key.clone(), record));
         self.earlier.insert(name, (index, digest));
-        let named: CommandKey = (
-            submission.scope.clone(),
-            actor.clone(),
-            submission.id,
-            digest,
-        );
-        if self.shared.quarantine.holds(&named) {
-            let why = "the command met a defect before and is not tried again; nothing was written";
-            return Ok(Outcome::Refused(Error::new(ErrorCode::Internal, why)));
-        }
         let facts = facts::fetch(
             self.txn,
             &self.shared.ports,
+            &self.shared.config.rules,
             &mut self.decided.state,
             submission,
         )
@@ -134,9 +155,8 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
             Ok(facts) => facts,
             Err(error) => return Ok(Outcome::Refused(error)),
         };
-        let result = catch_unwind(AssertUnwindSafe(|| self.apply(submission, &facts)));
-        match result {
-            Ok(Ok((answer, events))) => {
+        match self.apply(submission, &facts) {
+            Ok((answer, events)) => {
                 count(&self.shared.counters.events, events);
                 self.decided.records.push((
                     key,
@@ -147,13 +167,7 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
                 ));
                 Ok(Outcome::Answered(answer))
             }
-            Ok(Err(error)) => Ok(self.refuse(submission, error)),
-            Err(_panic) => {
-                // The state may be half changed: drop it, and decide the batch again without this command.
-                count(&self.shared.counters.panics, 1);
-                self.shared.quarantine.add(named);
-                Err(Failure::Again)
-            }
+            Err(error) => Ok(self.refuse(submission, error)),
         }
     }
 
@@ -247,6 +261,16 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
         }
         Outcome::Refused(error)
     }
+}
+
+/// What names a command in quarantine. Its body plays no part: to look at it
+/// could be what panicked.
+fn name_of(submission: &Submission) -> CommandKey {
+    (
+        submission.scope.clone(),
+        submission.principal.actor.clone(),
+        submission.id,
+    )
 }
 
 fn reused() -> Error {

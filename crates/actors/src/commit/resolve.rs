@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use sillok_core::command::{CommandRecord, Submission};
 use sillok_core::decide::{Replay, replay};
+use sillok_core::slot::Slot;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Error as StoreError, Read, Store, Txn};
@@ -53,12 +54,19 @@ pub(crate) async fn resolve<S: Store, P: Protocol>(
     let mut wait_ms = BACKOFF_MS;
     for _ in 0..TRIES_MAX {
         match try_resolve(shared, submission).await {
-            Ok(reply) => return Ok(reply),
+            Ok(reply) => {
+                if let Reply::Answered(_) = reply {
+                    follow_up(shared, Slot::of(&submission.scope)).await;
+                }
+                return Ok(reply);
+            }
             Err(StoreError::Conflict | StoreError::TooOld) => {}
             Err(StoreError::OutcomeUnknown | StoreError::Unavailable { .. }) => {
                 shared.ports.clock.sleep(wait_ms).await;
                 wait_ms *= 2;
             }
+            // A store that is closed answers nobody any more.
+            Err(StoreError::Closed) => break,
             Err(error) => return Err(refusal(&error)),
         }
     }
@@ -66,6 +74,16 @@ pub(crate) async fn resolve<S: Store, P: Protocol>(
         ErrorCode::OutcomeUnknown,
         "the store did not say whether the command was applied",
     ))
+}
+
+/// A command was applied, and nobody was there to do what follows a commit: its promotion is queued,
+/// its outbox row told, and what it published is in the index before anybody hears of it.
+async fn follow_up<S: Store, P: Protocol>(shared: &Shared<S, P>, slot: Slot) {
+    shared.jobs.look_again(slot);
+    shared.bus_feed.mark(slot);
+    shared.index_feed.mark(slot);
+    // Without an indexer the node is ending; its next start reads the outbox.
+    let _ = shared.index_requests.catch_up().await;
 }
 
 async fn try_resolve<S: Store, P: Protocol>(

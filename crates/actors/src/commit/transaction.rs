@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sillok_core::command::ScopeRow;
-use sillok_core::id::{EntryId, Seq};
+use sillok_core::id::{EntryId, Epoch, Seq};
 use sillok_core::ports::Rng;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
@@ -57,7 +57,7 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
         .begin()
         .await
         .map_err(|error| Failure::of(&error))?;
-    check_owner(shared, &mut txn, slot).await?;
+    let epoch = check_owner(shared, &mut txn, slot).await?;
     let state = current_state::<P>(&mut txn, scope, &scope_key, state).await?;
     let before = state.row().clone();
     let deciding = Deciding {
@@ -65,7 +65,7 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
         txn: &mut txn,
         rng,
         scope_key,
-        epoch: shared.ownership.epoch(slot),
+        epoch,
         now: shared.ports.clock.now(),
         decided: Decided {
             state,
@@ -90,12 +90,17 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
             .begin()
             .await
             .map_err(|error| Failure::of(&error))?;
-        check_owner(shared, &mut txn, slot).await?;
-        look_again(&mut txn, &scope_key, &before, &decided).await?;
+        if check_owner(shared, &mut txn, slot).await? != epoch {
+            return Err(Failure::Again);
+        }
+        look_again::<P>(&mut txn, &scope_key, &before, &decided).await?;
     }
     let first = before.tip.seq.next();
-    write(&mut txn, &place, first, &decided);
+    write::<P>(&mut txn, &place, first, &decided);
     let stamp = commit(shared, slot, txn).await?;
+    if !P::TELLS_WITH_EVENTS && !decided.events.is_empty() {
+        tell_apart(shared, &place, first, &decided).await?;
+    }
     count(&shared.counters.batches, 1);
     count(&shared.counters.commands, decided.records.len() as u64);
     tell_index(shared, &mut decided, stamp).await?;
@@ -110,17 +115,44 @@ async fn commit<S: Store, P: Protocol>(
     slot: Slot,
     txn: S::Txn,
 ) -> Result<Stamp, Failure> {
-    let _followers = (shared.bus_feed.begin(slot), shared.index_feed.begin(slot));
+    let followers = (shared.bus_feed.begin(slot), shared.index_feed.begin(slot));
+    if !P::ANSWERS_AFTER_COMMIT {
+        tokio::spawn(async move {
+            let _followers = followers;
+            txn.commit().await
+        });
+        return Ok(Stamp::ZERO);
+    }
     let committed = txn.commit().await.map_err(|error| Failure::of(&error))?;
+    drop(followers);
     Ok(committed.stamp)
 }
 
-/// The slot must still belong to this incarnation of this node, until the commit.
+/// Planted bug: the outbox row is written once the events are there.
+async fn tell_apart<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    place: &Place,
+    first: Seq,
+    decided: &Decided,
+) -> Result<(), Failure> {
+    let mut txn = shared
+        .store
+        .begin()
+        .await
+        .map_err(|error| Failure::of(&error))?;
+    write_outbox(&mut txn, place, first, decided);
+    commit(shared, place.slot, txn).await.map(drop)
+}
+
+/// The slot must still belong to this run of this node, until the commit: under which epoch it does.
 async fn check_owner<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     txn: &mut S::Txn,
     slot: Slot,
-) -> Result<(), Failure> {
+) -> Result<Epoch, Failure> {
+    if !P::READS_OWNER {
+        return shared.ownership.epoch(slot).ok_or(Failure::Fenced);
+    }
     let key = keys::owner::key(slot);
     let row = txn
         .get(&key, Read::Conflict)
@@ -130,11 +162,10 @@ async fn check_owner<S: Store, P: Protocol>(
         .map(|value| keys::owner::decode(&key, &value))
         .transpose();
     let row = row.map_err(|error| Failure::Refused(refusal(&error)))?;
-    if shared.ownership.is_held(slot, row.as_ref()) {
-        Ok(())
-    } else {
-        Err(Failure::Fenced)
-    }
+    shared
+        .ownership
+        .confirmed(slot, row.as_ref())
+        .ok_or(Failure::Fenced)
 }
 
 /// The state to decide from: the carried one if nobody wrote to the scope since, else read anew.
@@ -144,18 +175,8 @@ async fn current_state<P: Protocol>(
     scope_key: &ScopeKey,
     carried: Option<State>,
 ) -> Result<State, Failure> {
-    if !P::CONFLICTS_ON_TIP
-        && let Some(state) = carried
-    {
-        return Ok(state);
-    }
-    let read = if P::CONFLICTS_ON_TIP {
-        Read::Conflict
-    } else {
-        Read::Snapshot
-    };
     let key = keys::scope::key(scope_key);
-    let row = get(txn, &key, read, keys::scope::decode).await?;
+    let row = get(txn, &key, tip_read::<P>(), keys::scope::decode).await?;
     match carried {
         Some(state) if row.as_ref().is_some_and(|row| row.tip == state.row().tip) => Ok(state),
         Some(_) => Err(Failure::Again),
@@ -164,6 +185,15 @@ async fn current_state<P: Protocol>(
             let task: Option<Task> = get(txn, &key, Read::Snapshot, keys::task::decode).await?;
             Ok(State::new(scope, row, task))
         }
+    }
+}
+
+/// How the tip of a scope is read.
+const fn tip_read<P: Protocol>() -> Read {
+    if P::CONFLICTS_ON_TIP {
+        Read::Conflict
+    } else {
+        Read::Snapshot
     }
 }
 
@@ -215,7 +245,7 @@ async fn write_chunks<S: Store, P: Protocol>(
 }
 
 /// After the chunks: the scope, the commands and the chunks themselves must be what was decided from.
-async fn look_again(
+async fn look_again<P: Protocol>(
     txn: &mut impl Txn,
     scope_key: &ScopeKey,
     before: &ScopeRow,
@@ -224,7 +254,7 @@ async fn look_again(
     let row = get(
         txn,
         &keys::scope::key(scope_key),
-        Read::Conflict,
+        tip_read::<P>(),
         keys::scope::decode,
     )
     .await?;
@@ -245,12 +275,14 @@ async fn look_again(
     Ok(())
 }
 
-fn write(txn: &mut impl Txn, place: &Place, first: Seq, decided: &Decided) {
+fn write<P: Protocol>(txn: &mut impl Txn, place: &Place, first: Seq, decided: &Decided) {
     for (seq, event) in &decided.events {
         rows::write_event(txn, place, *seq, event);
     }
-    for head in decided.heads() {
-        txn.conflict_on(&KeyRange::key(&keys::head::key(&place.key, head.id)));
+    if P::CONFLICTS_ON_HEADS {
+        for head in decided.heads() {
+            txn.conflict_on(&KeyRange::key(&keys::head::key(&place.key, head.id)));
+        }
     }
     for change in &decided.changes {
         rows::write_change(txn, place, change);
@@ -261,14 +293,19 @@ fn write(txn: &mut impl Txn, place: &Place, first: Seq, decided: &Decided) {
     if decided.events.is_empty() {
         return;
     }
-    let row = decided.state.row();
+    rows::write_scope(txn, place, decided.state.row());
+    if P::TELLS_WITH_EVENTS {
+        write_outbox(txn, place, first, decided);
+    }
+}
+
+fn write_outbox(txn: &mut impl Txn, place: &Place, first: Seq, decided: &Decided) {
     let entries: BTreeSet<EntryId> = decided.heads().map(|head| head.id).collect();
-    rows::write_scope(txn, place, row);
     rows::write_outbox(
         txn,
         place,
         first,
-        row.tip.seq,
+        decided.state.row().tip.seq,
         entries.into_iter().collect(),
     );
 }

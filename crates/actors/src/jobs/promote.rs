@@ -9,7 +9,7 @@ use sillok_core::command::{AnswerBody, Command, Publish, Submission, Verificatio
 use sillok_core::entry::Embedding;
 use sillok_core::event::Body;
 use sillok_core::id::{Attempt, CommandId, RecordId, VerificationId};
-use sillok_core::limits::PROMOTION_RECORDS_MAX;
+use sillok_core::limits::{PROMOTION_BYTES_MAX, PROMOTION_RECORDS_MAX};
 use sillok_core::ports::PortError;
 use sillok_core::principal::Principal;
 use sillok_core::promotion::{CognifyInput, CognifyRecord, Job, NewEntry, PublishReport, products};
@@ -165,7 +165,8 @@ async fn collect<S: Store, P: Protocol>(
         .ok_or_else(|| unknown(source, verification.id))?;
     let mut records = Vec::new();
     let mut range = keys::event::range_through(&scope, verification.from, verification.through);
-    while records.len() < PROMOTION_RECORDS_MAX {
+    let mut bytes = 0;
+    while records.len() < PROMOTION_RECORDS_MAX && bytes < PROMOTION_BYTES_MAX {
         let mut txn = begin(shared).await?;
         let rows = txn
             .range(&range, RangeOptions::first(PAGE_ROWS, Read::Snapshot))
@@ -186,16 +187,16 @@ async fn collect<S: Store, P: Protocol>(
                     scope: source.clone(),
                     seq,
                 };
-                records.push(
-                    read_record(
-                        &mut txn,
-                        &scope,
-                        id,
-                        *record,
-                        shared.config.jobs.record_bytes,
-                    )
-                    .await?,
-                );
+                let record = read_record(
+                    &mut txn,
+                    &scope,
+                    id,
+                    *record,
+                    shared.config.jobs.record_bytes,
+                )
+                .await?;
+                bytes += record.content.len() + record.metadata.as_str().len();
+                records.push(record);
             }
         }
     }

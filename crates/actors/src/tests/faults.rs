@@ -3,113 +3,26 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bytes::Bytes;
 use sillok_core::ErrorCode;
-use sillok_core::ports::Rng;
+use sillok_core::command::{AnswerBody, Command};
+use sillok_core::entry::Table;
+use sillok_core::ports::{BoxFuture, Cognifier, PortError, Rng};
 use sillok_core::principal::PrincipalKind;
-use sillok_store::{Committed, Error, KeyRange, MemoryStore, RangeOptions, Read, Store, Txn};
+use sillok_core::promotion::{CognifyInput, Cognition, NewEntry};
+use sillok_core::verification::Outcome;
 
-use super::harness::{CountingRng, TASK, append, first_seq, open_task, ports, store, submission};
+use super::harness::{
+    CountingRng, PROJECT, TASK, append, first_seq, open_task, ports, scope, store, submission,
+};
+use super::line::{Fate, Line};
+use super::world::{entry, verification};
+use crate::jobs::PromotionState;
 use crate::{Node, NodeConfig, Ports, audit};
-
-/// What happens to every third commit.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    /// It commits, and nobody is told.
-    CommitsUnheard,
-    /// It does not commit, and nobody is told.
-    IsLost,
-}
-
-/// The memory engine behind a line that sometimes drops the answer.
-#[derive(Clone)]
-struct Unreliable {
-    store: MemoryStore,
-    fate: Fate,
-    commits: Arc<AtomicU64>,
-    unknown: Arc<AtomicU64>,
-}
-
-struct UnreliableTxn {
-    txn: <MemoryStore as Store>::Txn,
-    line: Unreliable,
-}
-
-impl Store for Unreliable {
-    type Txn = UnreliableTxn;
-
-    async fn begin(&self) -> Result<UnreliableTxn, Error> {
-        Ok(UnreliableTxn {
-            txn: self.store.begin().await?,
-            line: self.clone(),
-        })
-    }
-
-    fn generation(&self) -> u32 {
-        self.store.generation()
-    }
-}
-
-impl Txn for UnreliableTxn {
-    async fn get(&mut self, key: &[u8], read: Read) -> Result<Option<Bytes>, Error> {
-        self.txn.get(key, read).await
-    }
-
-    async fn range(
-        &mut self,
-        range: &KeyRange,
-        options: RangeOptions,
-    ) -> Result<Vec<(Bytes, Bytes)>, Error> {
-        self.txn.range(range, options).await
-    }
-
-    fn set(&mut self, key: impl Into<Bytes>, value: impl Into<Bytes>) {
-        self.txn.set(key, value);
-    }
-
-    fn clear(&mut self, key: impl Into<Bytes>) {
-        self.txn.clear(key);
-    }
-
-    fn clear_range(&mut self, range: &KeyRange) {
-        self.txn.clear_range(range);
-    }
-
-    fn add(&mut self, key: impl Into<Bytes>, delta: i64) {
-        self.txn.add(key, delta);
-    }
-
-    fn set_stamped(&mut self, prefix: impl Into<Bytes>, value: impl Into<Bytes>) {
-        self.txn.set_stamped(prefix, value);
-    }
-
-    fn conflict_on(&mut self, range: &KeyRange) {
-        self.txn.conflict_on(range);
-    }
-
-    async fn commit(self) -> Result<Committed, Error> {
-        // The first commits are the claim and the opening of the task.
-        if self.line.commits.fetch_add(1, Ordering::Relaxed) % 3 != 2 {
-            return self.txn.commit().await;
-        }
-        self.line.unknown.fetch_add(1, Ordering::Relaxed);
-        if self.line.fate == Fate::CommitsUnheard {
-            self.txn.commit().await?;
-        }
-        Err(Error::OutcomeUnknown)
-    }
-}
 
 async fn unknown_outcomes(fate: Fate) {
     let memory = store();
-    let unreliable = Unreliable {
-        store: memory.clone(),
-        fate,
-        commits: Arc::default(),
-        unknown: Arc::default(),
-    };
-    let unknown = Arc::clone(&unreliable.unknown);
-    let node = Node::start(unreliable, ports(), NodeConfig::default())
+    let line = Line::new(&memory, fate);
+    let node = Node::start(line.clone(), ports(), NodeConfig::default())
         .await
         .unwrap();
     node.submit(submission(0, PrincipalKind::Agent, TASK, open_task()))
@@ -125,10 +38,7 @@ async fn unknown_outcomes(fate: Fate) {
         let answer = node.submit(line).await;
         assert_eq!(first_seq(&answer), number + 1, "each line once, in order");
     }
-    assert!(
-        unknown.load(Ordering::Relaxed) >= 10,
-        "the fault must have happened"
-    );
+    assert!(line.hit() >= 10, "the fault must have happened");
     assert!(node.metrics().unknown_outcomes > 0);
     let report = audit::verify(&memory, &|_| {}).await.unwrap();
     assert!(report.first.is_none(), "{report:?}");
@@ -142,6 +52,134 @@ async fn a_commit_that_nobody_heard_of_is_applied_once() {
 #[tokio::test]
 async fn a_commit_that_was_lost_is_applied_by_a_later_attempt() {
     unknown_outcomes(Fate::IsLost).await;
+}
+
+/// What follows a commit follows it although nobody heard of it: promotions are carried out, and
+/// what is published counts as a neighbour at once.
+#[tokio::test]
+async fn what_follows_a_commit_follows_one_that_nobody_heard_of() {
+    let memory = store();
+    let line = Line::new(&memory, Fate::CommitsUnheard);
+    let node = Node::start(line.clone(), ports(), NodeConfig::default())
+        .await
+        .unwrap();
+    for number in 0..12 {
+        let task = format!("{PROJECT}/worktree/main/task/{number}");
+        let give = |step: u64, command: Command| {
+            let number = number * 10 + step;
+            submission(number, PrincipalKind::Orchestrator, &task, command)
+        };
+        node.submit(give(0, open_task())).await.unwrap();
+        let text = "root cause: the loop stops one line early";
+        node.submit(give(1, append(text))).await.unwrap();
+        let run = format!("run {number}");
+        let judged = give(2, verification(Outcome::Passed, &run));
+        let answer = node.submit(judged).await.unwrap();
+        let AnswerBody::Verification { id, .. } = answer.result else {
+            panic!("a verification is answered as one");
+        };
+        let state = node.promotion(&scope(&task), id, 1_000_000).await.unwrap();
+        assert!(
+            matches!(state, PromotionState::Done(_)),
+            "{number}: {state:?}"
+        );
+    }
+    for number in 0..12 {
+        let content = format!(
+            "the linker needs {} gigabytes on two cores",
+            "four".repeat(number)
+        );
+        let mut ids = Vec::new();
+        for again in 0..2_u64 {
+            // Close to one another, but not the same text.
+            let content = format!("{content}{}", ".".repeat(usize::try_from(again).unwrap()));
+            let embedding = node
+                .ports()
+                .embedder
+                .embed(&[&content])
+                .await
+                .unwrap()
+                .pop();
+            let put = Command::PutEntry {
+                entry: Box::new(NewEntry {
+                    embedding,
+                    ..entry(Table::Observations, &content)
+                }),
+                verification: None,
+            };
+            let number = 1_000 + 10 * u64::try_from(number).unwrap() + again;
+            let answer = node
+                .submit(submission(number, PrincipalKind::Human, PROJECT, put))
+                .await;
+            match answer.unwrap().result {
+                AnswerBody::Entry { id, .. } => ids.push(id),
+                other => panic!("an entry was answered with {other:?}"),
+            }
+        }
+        assert_eq!(ids[0], ids[1], "the second one is merged into the first");
+    }
+    assert!(line.hit() >= 10, "the fault must have happened");
+    let report = audit::verify(&memory, &|_| {}).await.unwrap();
+    assert!(report.first.is_none(), "{report:?}");
+}
+
+/// A cognifier that panics, then never answers, then works.
+struct Moody {
+    calls: AtomicU64,
+    good: Arc<dyn Cognifier>,
+}
+
+impl Cognifier for Moody {
+    fn name(&self) -> &str {
+        "moody"
+    }
+
+    fn cognify<'a>(
+        &'a self,
+        input: &'a CognifyInput,
+    ) -> BoxFuture<'a, Result<Cognition, PortError>> {
+        match self.calls.fetch_add(1, Ordering::Relaxed) {
+            0 => panic!("the planted defect"),
+            1 => Box::pin(std::future::pending()),
+            2 => Box::pin(async { Err(PortError::Unavailable("not now".into())) }),
+            _ => self.good.cognify(input),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_promotion_survives_a_cognifier_that_panics_hangs_and_fails_and_can_be_retried() {
+    let good = ports();
+    let cognifier = Arc::new(Moody {
+        calls: AtomicU64::new(0),
+        good: Arc::clone(&good.cognifier),
+    });
+    let mut config = NodeConfig::default();
+    config.jobs.attempts = 3;
+    config.jobs.workers = 1;
+    let node = Node::start(store(), Ports { cognifier, ..good }, config)
+        .await
+        .unwrap();
+    let give = |number, command| submission(number, PrincipalKind::Orchestrator, TASK, command);
+    node.submit(give(0, open_task())).await.unwrap();
+    node.submit(give(1, append("root cause: an early stop")))
+        .await
+        .unwrap();
+    let judged = give(2, verification(Outcome::Passed, "run"));
+    let AnswerBody::Verification { id, .. } = node.submit(judged).await.unwrap().result else {
+        panic!("a verification is answered as one");
+    };
+    let task = scope(TASK);
+    let state = node.promotion(&task, id, 10_000_000).await.unwrap();
+    assert!(
+        matches!(state, PromotionState::Halted { attempts: 3, .. }),
+        "{state:?}"
+    );
+    assert!(node.waiting_jobs()[0].halted);
+    assert!(node.retry_promotion(id));
+    assert!(!node.retry_promotion(id), "it is no longer on the list");
+    let state = node.promotion(&task, id, 10_000_000).await.unwrap();
+    assert!(matches!(state, PromotionState::Done(_)), "{state:?}");
 }
 
 /// Randomness that fails once.
@@ -213,7 +251,7 @@ async fn a_panic_costs_its_own_command_only() {
     );
     assert_eq!(
         node.reader()
-            .task(&super::harness::scope(TASK))
+            .task(&scope(TASK))
             .await
             .unwrap()
             .unwrap()

@@ -78,6 +78,7 @@ pub(super) fn ports() -> Ports {
         index: Arc::new(ExactIndex::new()),
         embedder: Arc::new(HashEmbedder),
         cognifier: Arc::new(RuleCognifier),
+        peers: None,
     }
 }
 

@@ -4,48 +4,39 @@ use std::collections::BTreeSet;
 
 use sillok_core::command::Submission;
 use sillok_core::principal::PrincipalKind;
-use sillok_store::MemoryStore;
 
 use super::harness::{TASK, append, first_seq, node, open_task, ports, store, submission};
+use super::line::{Fate, Line};
 use crate::audit;
-use crate::ownership::Ownership;
 use crate::protocol::{Correct, IgnoresTip, Protocol, RepeatsInBatch};
 use crate::{Node, NodeConfig};
 
-/// Two nodes that both believe they hold the slots: what a lost fence would look like. Every writer
-/// appends one line; gives the positions that were acknowledged and whether the audit passes.
+/// Two nodes that both believe they hold the slots: what a lost fence would look like. They write
+/// at the same time, and each commit lingers, so that both have read before either writes. Gives
+/// how many lines were acknowledged, their positions, and whether the audit passes.
 async fn two_owners<P: Protocol>() -> (usize, BTreeSet<u64>, bool) {
-    const WRITES: u64 = 100;
-    let store = store();
-    let ownership = Ownership::claim_all(&store, "local").await.unwrap();
-    let start = || {
-        Node::<MemoryStore, P>::start_as(
-            store.clone(),
-            ports(),
-            NodeConfig::default(),
-            ownership.clone(),
-        )
-    };
-    let nodes = [start().await.unwrap(), start().await.unwrap()];
-    nodes[0]
+    const ROUNDS: u64 = 50;
+    let memory = store();
+    let line = Line::new(&memory, Fate::Lingers);
+    let first = Node::<Line, P>::start_as(line, ports(), NodeConfig::default())
+        .await
+        .unwrap();
+    let second = first.twin().await.unwrap();
+    first
         .submit(submission(0, PrincipalKind::Agent, TASK, open_task()))
         .await
         .unwrap();
     let mut acknowledged = Vec::new();
-    for number in 1..=WRITES {
-        let node = &nodes[usize::try_from(number % 2).unwrap()];
-        let answer = node
-            .submit(submission(
-                number,
-                PrincipalKind::Agent,
-                TASK,
-                append("line"),
-            ))
-            .await;
-        acknowledged.push(first_seq(&answer));
+    for round in 1..=ROUNDS {
+        let line = |number| submission(number, PrincipalKind::Agent, TASK, append("line"));
+        let (one, other) = tokio::join!(
+            first.submit(line(2 * round)),
+            second.submit(line(2 * round + 1))
+        );
+        acknowledged.extend([first_seq(&one), first_seq(&other)]);
     }
     let distinct = acknowledged.iter().copied().collect();
-    let sound = audit::verify(&store, &|_| {})
+    let sound = audit::verify(&memory, &|_| {})
         .await
         .is_ok_and(|report| report.first.is_none());
     (acknowledged.len(), distinct, sound)
@@ -70,8 +61,7 @@ async fn without_the_tip_in_the_conflict_set_updates_are_lost() {
 /// A command and its retry that wait together, behind another command that holds the scope up.
 async fn retry_in_one_batch<P: Protocol>() -> BTreeSet<u64> {
     let store = store();
-    let ownership = Ownership::claim_all(&store, "local").await.unwrap();
-    let node = Node::<MemoryStore, P>::start_as(store, ports(), NodeConfig::default(), ownership)
+    let node = Node::<_, P>::start_as(store, ports(), NodeConfig::default())
         .await
         .unwrap();
     node.submit(submission(0, PrincipalKind::Agent, TASK, open_task()))

@@ -1,6 +1,7 @@
 //! Flags of `verify`.
 
 use clap::{Args, Subcommand};
+use sillok_core::id::VerificationId;
 use sillok_core::scope::Scope;
 use sillok_core::verification::VerificationSource;
 
@@ -10,12 +11,12 @@ use super::Cite;
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(
-    override_usage = "sillok verify --scope TASK [OPTIONS] -- COMMAND…\n       sillok verify record --scope TASK --source SOURCE --run RUN [OPTIONS]"
+    override_usage = "sillok verify --scope TASK [OPTIONS] -- COMMAND…\n       sillok verify record --scope TASK --source SOURCE --run RUN [OPTIONS]\n       sillok verify retry --scope TASK VERIFICATION"
 )]
 pub struct Verify {
-    /// Record a verdict that was reached elsewhere
+    /// Record a verdict that was reached elsewhere, or retry a promotion
     #[command(subcommand)]
-    pub record: Option<VerifyCommand>,
+    pub command_given: Option<VerifyCommand>,
     /// The task
     #[arg(long, env = "SILLOK_SCOPE", value_name = "TASK", required = true)]
     pub scope: Option<Scope>,
@@ -38,6 +39,19 @@ pub struct Verify {
 pub enum VerifyCommand {
     /// Record a verdict that was reached elsewhere
     Record(VerifyRecord),
+    /// Try a promotion anew that has failed as often as it may
+    Retry(VerifyRetry),
+}
+
+/// `verify retry`
+#[derive(Debug, Args)]
+pub struct VerifyRetry {
+    /// The task
+    #[arg(long, env = "SILLOK_SCOPE", value_name = "TASK")]
+    pub scope: Scope,
+    /// The verification, as `status` lists it
+    #[arg(value_name = "VERIFICATION")]
+    pub verification: VerificationId,
 }
 
 /// `verify record`

@@ -10,9 +10,9 @@ use sillok_server::api::{
     AmendEntry, AppendLogs, AppendSnapshot, Appended, ArchiveTask, AuditAnswer, AuditRequest,
     ClearStuck, CloseTask, EntryQuery, EntryView, EntryWritten, History, ListQuery, MarkStuck,
     MintToken, OpenTask, Page, Promotion, PromotionQuery, PromotionState, PutEntry, RecallAnswer,
-    RecallRequest, RecordQuery, RecordVerification, RecordView, RevokeToken, ScopeQuery,
-    StatusView, Supersede, Superseded, TaskChanged, TaskView, TokenMinted, TokenRevoked, TokenView,
-    VerificationRecorded,
+    RecallRequest, RecordQuery, RecordVerification, RecordView, RetryPromotion, RevokeToken,
+    ScopeQuery, StatusView, Supersede, Superseded, TaskChanged, TaskView, TokenMinted,
+    TokenRevoked, TokenView, VerificationRecorded,
 };
 
 use super::Client;
@@ -168,6 +168,14 @@ impl Client {
                 return Ok(promotion);
             }
         }
+    }
+
+    /// Has a promotion on the dead-letter list tried anew.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn retry_promotion(&self, asked: &RetryPromotion) -> Result<Promotion, Failure> {
+        self.ask("/v1/promotions/retry", asked).await
     }
 
     /// Has the server recompute every chain and view.

@@ -1,10 +1,10 @@
 //! `verify`
 
 use sillok_core::verification::{Outcome, VerificationSource};
-use sillok_server::api::{Promotion, PromotionState, RecordVerification};
+use sillok_server::api::{Promotion, PromotionState, RecordVerification, RetryPromotion};
 
 use super::citation;
-use crate::args::{Verify, VerifyCommand, VerifyRecord};
+use crate::args::{Verify, VerifyCommand, VerifyRecord, VerifyRetry};
 use crate::execution::{self, Echo};
 use crate::failure::Failure;
 use crate::git;
@@ -17,8 +17,10 @@ use crate::verification::{self, Recorded, Verdict, new_run_id};
 /// # Errors
 /// [`Failure::Verdict`] when the command that was run has failed.
 pub async fn run(session: &Session, verify: Verify) -> Result<(), Failure> {
-    if let Some(VerifyCommand::Record(record)) = verify.record {
-        return record_verdict(session, record).await;
+    match verify.command_given {
+        Some(VerifyCommand::Record(record)) => return record_verdict(session, record).await,
+        Some(VerifyCommand::Retry(retry)) => return retry_promotion(session, retry).await,
+        None => {}
     }
     let task = verify
         .scope
@@ -40,12 +42,37 @@ pub async fn run(session: &Session, verify: Verify) -> Result<(), Failure> {
         .output
         .show(&recorded, |style| describe(style, &recorded))?;
     match recorded.outcome {
-        Outcome::Passed => Ok(()),
+        Outcome::Passed => published(&recorded.promotion),
         Outcome::Failed => Err(Failure::Verdict(format!(
             "{} ended with {}",
             recorded.command, recorded.ending
         ))),
     }
+}
+
+async fn retry_promotion(session: &Session, retry: VerifyRetry) -> Result<(), Failure> {
+    let asked = RetryPromotion {
+        scope: retry.scope.to_string(),
+        verification: retry.verification.to_string(),
+    };
+    session.client.retry_promotion(&asked).await?;
+    let promotion = session
+        .client
+        .promotion(&retry.scope, retry.verification)
+        .await?;
+    session.output.show(&promotion, |style| {
+        describe_promotion(style, &promotion).join("\n")
+    })?;
+    published(&promotion)
+}
+
+/// A promotion that waits on the dead-letter list is no success: it can be retried.
+fn published(promotion: &Promotion) -> Result<(), Failure> {
+    if promotion.state == PromotionState::Done {
+        return Ok(());
+    }
+    let why = promotion.last_error.as_deref().unwrap_or("it is under way");
+    Err(Failure::Unpublished(why.to_owned()))
 }
 
 fn describe(style: Style, recorded: &Recorded) -> String {
@@ -69,12 +96,8 @@ fn describe(style: Style, recorded: &Recorded) -> String {
             recorded.through
         ),
     ];
-    lines.extend(
-        recorded
-            .snapshot
-            .iter()
-            .map(|id| format!("its output is {}", style.name(&id.to_string()))),
-    );
+    let output = style.name(&recorded.snapshot.to_string());
+    lines.push(format!("its output is {output}"));
     lines.extend(describe_promotion(style, &recorded.promotion));
     lines.join("\n")
 }
@@ -147,5 +170,6 @@ async fn record_verdict(session: &Session, record: VerifyRecord) -> Result<(), F
         let mut lines = vec![head];
         lines.extend(describe_promotion(style, &promotion));
         lines.join("\n")
-    })
+    })?;
+    published(&promotion)
 }

@@ -137,7 +137,7 @@ impl Work {
             target: None,
         };
         let recorded = verification::record(&stage.orchestrator, &ran, verdict).await?;
-        journal.count(u64::from(recorded.snapshot.is_some()));
+        journal.count(1);
         Ok(AttemptReport::new(attempt.approach, recorded))
     }
 

@@ -1,6 +1,6 @@
 //! Deciding how entries are written and amended: form, sources, deduplication, trust.
 
-use super::text::{check_text, text};
+use super::text::{check_text, masked_claim, text};
 use super::{Context, Decision, Draft};
 use crate::citation::{self, Citation};
 use crate::command::{AmendEntry, AnswerBody, VerificationRef};
@@ -50,16 +50,11 @@ pub(super) fn amend(context: &Context<'_>, amend: &AmendEntry) -> Result<Decisio
     )?;
     let backing = backing(context, amend.verification.as_ref())?;
     let citations = backing.cite(&citation::join(&amend.citations, &head.citations));
-    let trust = match &backing {
-        // A draft that is rewritten stays a draft; what was verified was another text.
-        Backing::None => {
-            Backing::None.first_trust(head.table.kind(), context.now, &context.config.trust)
-        }
-        Backing::Validated { .. } => {
-            backing.first_trust(head.table.kind(), context.now, &context.config.trust)
-        }
-    };
-    let backed = backing != Backing::None;
+    // What failed stays a hypothesis, whoever rewrites it. A draft that is rewritten stays a draft;
+    // what was verified was another text.
+    let backed = backing != Backing::None && !head.failure;
+    let backing = if backed { backing } else { Backing::None };
+    let trust = backing.first_trust(head.table.kind(), context.now, &context.config.trust);
     let status = status_of(
         Status::Hypothesis,
         &citations,
@@ -190,6 +185,14 @@ pub(super) struct Written {
     pub(super) linked: Vec<EntryId>,
 }
 
+fn masked(entry: &NewEntry) -> NewEntry {
+    NewEntry {
+        content: mask(&entry.content).text.into_owned(),
+        claim: entry.claim.as_ref().map(masked_claim),
+        ..entry.clone()
+    }
+}
+
 /// Writes an entry, or merges it into the one that says the same.
 pub(super) fn write(
     draft: &mut Draft<'_>,
@@ -199,6 +202,8 @@ pub(super) fn write(
     backing: &Backing,
     promotion: Option<VerificationId>,
 ) -> Written {
+    // Compared as it will be stored: the stored texts have their secrets masked.
+    let entry = &masked(entry);
     let neighbours = neighbours(draft, number, entry);
     let thresholds = draft.context.facts.thresholds.unwrap_or(EXACT_ONLY);
     if entry.table == Table::Episodes {

@@ -7,13 +7,13 @@ use crate::event::Body;
 use crate::id::VerificationId;
 use crate::limits::ERROR_TEXT_BYTES_MAX;
 use crate::permission::{authorize_read, entry_rule};
-use crate::principal::PrincipalKind;
+use crate::principal::{Principal, PrincipalKind};
 use crate::promotion::PublishReport;
 use crate::provenance::check_citations;
 use crate::scope::{Level, Scope};
 use crate::secret::mask;
 use crate::task::{Closing, Task, TaskAction, TaskStatus};
-use crate::verification::{NewVerification, Outcome, Verification};
+use crate::verification::{NewVerification, Outcome, Verification, VerificationSource};
 
 pub(super) fn open(
     context: &Context<'_>,
@@ -97,6 +97,7 @@ pub(super) fn record_verification(
     let task = task(context, TaskAction::Verify)?;
     said.check_form()?;
     let principal = &context.submission.principal;
+    check_approval(principal, said.source)?;
     check_citations(principal, &said.citations, context.facts)?;
     let target = target(context, said.target.as_ref())?;
     let through = context.state.row().tip.seq;
@@ -133,6 +134,17 @@ pub(super) fn record_verification(
     Ok(Decision::of(
         vec![Body::VerificationRecorded(Box::new(verification))],
         result,
+    ))
+}
+
+/// A human's approval is given by a human: it becomes a citation of that person.
+fn check_approval(principal: &Principal, source: VerificationSource) -> Result<(), Error> {
+    if source != VerificationSource::HumanApproved || principal.actor.kind == PrincipalKind::Human {
+        return Ok(());
+    }
+    Err(Error::forbidden(
+        "verification/human_approved",
+        format!("{} is no person: only a person approves", principal.actor),
     ))
 }
 

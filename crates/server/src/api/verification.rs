@@ -190,6 +190,16 @@ pub struct PromotionQuery {
     pub wait_ms: Option<u64>,
 }
 
+/// Asks that a promotion on the dead-letter list be tried anew.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RetryPromotion {
+    /// The task's scope.
+    pub scope: String,
+    /// The verification that started it.
+    pub verification: String,
+}
+
 /// Where a promotion stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]

@@ -109,6 +109,7 @@ pub(super) fn show(
     );
     show_node(&mut text, node);
     show_scopes(&mut text, node);
+    show_slots(&mut text, node);
     if let Some(index) = index {
         text.gauge(
             "index_stored",
@@ -150,6 +151,36 @@ fn show_node(text: &mut Text, node: &NodeMetrics) {
         "command_panics_total",
         node.panics,
         "Commands that panicked.",
+    );
+}
+
+fn show_slots(text: &mut Text, node: &NodeMetrics) {
+    text.counter(
+        "forwarded_total",
+        node.forwarded,
+        "Commands handed to the nodes that own their slots.",
+    );
+    text.counter("slots_taken_total", node.slots_taken, "Slots taken.");
+    text.counter(
+        "slots_handed_over_total",
+        node.slots_handed_over,
+        "Slots handed over to another node.",
+    );
+    text.counter("beats_total", node.beats, "Beats that committed.");
+    text.counter(
+        "missed_beats_total",
+        node.missed_beats,
+        "Beats that did not.",
+    );
+    text.counter(
+        "fences_total",
+        node.fences,
+        "Silent nodes that this one fenced.",
+    );
+    text.counter(
+        "fenced_runs_total",
+        node.fenced_runs,
+        "Runs of this node that others fenced.",
     );
 }
 

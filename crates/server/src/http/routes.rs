@@ -39,6 +39,7 @@ pub(super) fn all() -> OpenApiRouter<App> {
         .routes(routes!(staging::show))
         .routes(routes!(verifications::record, verifications::list))
         .routes(routes!(verifications::promotion))
+        .routes(routes!(verifications::retry))
         .routes(routes!(entries::put))
         .routes(routes!(entries::amend))
         .routes(routes!(entries::supersede))

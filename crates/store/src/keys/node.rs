@@ -6,27 +6,13 @@
 //!
 //! Must not know what fencing means: the shells do.
 
-use serde::{Deserialize, Serialize};
-use sillok_core::id::Incarnation;
+use sillok_core::membership::NodeRow;
 
 use super::{Family, codec};
 use crate::Error;
 
 const FAMILY: Family = Family::Node;
 const FORMAT: u8 = 1;
-
-/// What a node says of itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NodeRow {
-    /// Its current run.
-    pub incarnation: Incarnation,
-    /// Number of its last beat.
-    pub beat: u64,
-    /// Whether another node declared this run dead.
-    pub fenced: bool,
-    /// Whether it reaches the bus.
-    pub reaches_bus: bool,
-}
 
 /// A key, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

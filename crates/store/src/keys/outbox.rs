@@ -53,6 +53,15 @@ pub fn prefix(slot: Slot) -> Vec<u8> {
     codec::build(FAMILY, &[&codec::slot_bytes(slot)])
 }
 
+/// The slot of a prefix for `set_stamped`; none when it is no prefix of the outbox.
+#[must_use]
+pub fn slot_of_prefix(prefix: &[u8]) -> Option<Slot> {
+    let mut reader = codec::KeyReader::new(FAMILY, prefix).ok()?;
+    let slot = reader.slot().ok()?;
+    reader.end().ok()?;
+    Some(slot)
+}
+
 /// Takes a key apart.
 ///
 /// # Errors

@@ -6,8 +6,7 @@
 //!
 //! Every commit reads the row of its slot in conflict: that is what keeps a stale owner from writing.
 
-use serde::{Deserialize, Serialize};
-use sillok_core::id::{Epoch, Incarnation};
+use sillok_core::membership::OwnerRow;
 use sillok_core::slot::Slot;
 
 use super::{Family, codec};
@@ -15,17 +14,6 @@ use crate::Error;
 
 const FAMILY: Family = Family::Owner;
 const FORMAT: u8 = 1;
-
-/// Who owns a slot.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OwnerRow {
-    /// Name of the node.
-    pub node: String,
-    /// The run of the node that took the slot.
-    pub incarnation: Incarnation,
-    /// Raised by every takeover.
-    pub epoch: Epoch,
-}
 
 /// A key, taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

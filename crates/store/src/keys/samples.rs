@@ -15,6 +15,7 @@ use sillok_core::fingerprint::ContentHash;
 use sillok_core::id::{
     Attempt, CommandId, EntryId, Epoch, Incarnation, RecordId, Seq, TokenId, VerificationId,
 };
+use sillok_core::membership::{NodeRow, OwnerRow};
 use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
 use sillok_core::promotion::{Disposition, Job, Product, PublishReport};
 use sillok_core::scope::{Scope, ScopePrefix};
@@ -27,9 +28,7 @@ use sillok_core::trust::{DecayPolicy, Trust};
 use sillok_core::verification::{NewVerification, Outcome, Verification, VerificationSource};
 
 use super::ScopeKey;
-use super::node::NodeRow;
 use super::outbox::OutboxRow;
-use super::owner::OwnerRow;
 use super::relay::RelayRow;
 
 /// Everything that a sample is made of.

@@ -103,6 +103,51 @@ fn an_entry_that_rests_on_a_verification_is_verified() {
 }
 
 #[test]
+fn a_failure_stays_a_hypothesis_whoever_rewrites_it() {
+    let mut world = World::new(PROJECT);
+    let failure = NewEntry {
+        failure: true,
+        ..entry(Table::Gotchas, "reading line by line does not work")
+    };
+    let (id, _) = world.put(PrincipalKind::Human, failure).unwrap();
+    world
+        .give(
+            PrincipalKind::Human,
+            amend(id, 1, "it does not work at all"),
+        )
+        .unwrap();
+    let head = world.state.head(id).unwrap();
+    assert_eq!((head.version, head.status), (2, Status::Hypothesis));
+    assert_eq!(
+        (head.trust.confidence, head.trust.validation_count),
+        (0.3, 0)
+    );
+}
+
+#[test]
+fn a_text_with_a_secret_is_the_same_as_its_masked_copy() {
+    let mut world = World::task();
+    let secret = "deploy with password = \"hunter2-hunter2\" every night";
+    let claim = Claim {
+        key: "deploy".into(),
+        value: "password = \"hunter2-hunter2\"".into(),
+    };
+    let told = NewEntry {
+        claim: Some(claim),
+        ..entry(Table::Observations, secret)
+    };
+    let (first, _) = world.put(PrincipalKind::Agent, told.clone()).unwrap();
+    let (again, disposition) = world.put(PrincipalKind::Agent, told).unwrap();
+    assert_eq!(
+        (again, disposition),
+        (first, Disposition::Merged { cosine: 1.0 })
+    );
+    let stored = &world.versions[&first];
+    assert!(!stored.content.contains("hunter2"), "{}", stored.content);
+    assert!(!stored.claim.as_ref().unwrap().value.contains("hunter2"));
+}
+
+#[test]
 fn a_citation_must_resolve() {
     let mut world = World::task();
     let id = RecordId {

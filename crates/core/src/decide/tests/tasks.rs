@@ -178,3 +178,14 @@ fn denials_are_sampled_and_counted() {
         "the first, and one a second later that counts the two between"
     );
 }
+
+#[test]
+fn only_a_person_approves_as_a_person() {
+    let approval = || verification(Outcome::Passed, VerificationSource::HumanApproved, None);
+    let mut world = World::task();
+    let error = world
+        .give(PrincipalKind::Orchestrator, approval())
+        .unwrap_err();
+    assert_eq!(error.rule(), Some("verification/human_approved"));
+    assert!(world.give(PrincipalKind::Human, approval()).is_ok());
+}

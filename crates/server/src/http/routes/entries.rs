@@ -5,13 +5,14 @@ use axum::extract::State;
 use sillok_core::command::{Command, Replacement};
 use sillok_core::entry::Head;
 use sillok_core::error::Error;
-use sillok_core::id::EntryId;
+use sillok_core::id::{CommandId, EntryId};
 
 use super::not_found;
 use crate::api::{
     AmendEntry, Cursor, EntryQuery, EntryView, EntryWritten, History, HistoryQuery, PutEntry,
     Supersede, Superseded,
 };
+use crate::http::auth::Session;
 use crate::http::command::Reply;
 use crate::http::extract::{Read, Write};
 use crate::http::{App, Refusal};
@@ -44,16 +45,18 @@ pub(super) async fn put(State(app): State<App>, write: Write<PutEntry>) -> Reply
 pub(super) async fn amend(State(app): State<App>, write: Write<AmendEntry>) -> Reply<EntryWritten> {
     let refused = |error| Refusal::of(write.id)(error);
     let head = app.head(&write.body.entry).await.map_err(refused)?;
+    let conceal = Concealed::of(&write.session, &head, write.id);
     let mut amendment = write
         .body
         .into_amendment(head.table)
-        .map_err(Refusal::of(write.id))?;
+        .map_err(|error| conceal.over(refused(error)))?;
     amendment.embedding = app
         .embed(&write.session, &head.scope, &amendment.content)
         .await;
     let command = Command::AmendEntry(Box::new(amendment));
     app.carry_out(&write.session, write.id, (head.scope, command))
-        .await?
+        .await
+        .map_err(|refusal| conceal.over(refusal))?
         .entry()
 }
 
@@ -68,17 +71,43 @@ pub(super) async fn supersede(
 ) -> Reply<Superseded> {
     let refused = |error| Refusal::of(write.id)(error);
     let head = app.head(&write.body.old).await.map_err(refused)?;
+    let conceal = Concealed::of(&write.session, &head, write.id);
     let mut supersession = write
         .body
         .into_supersession(head.table)
-        .map_err(Refusal::of(write.id))?;
+        .map_err(|error| conceal.over(refused(error)))?;
     if let Replacement::New(entry) = &mut supersession.new {
         entry.embedding = app.embed(&write.session, &head.scope, &entry.content).await;
     }
     let command = Command::Supersede(Box::new(supersession));
     app.carry_out(&write.session, write.id, (head.scope, command))
-        .await?
+        .await
+        .map_err(|refusal| conceal.over(refusal))?
         .superseded()
+}
+
+/// Whether an entry is hidden from whoever wants to write to it. The denial is noted where the entry
+/// lives; the stranger is told what a reader would be told.
+struct Concealed {
+    is_hidden: bool,
+    id: CommandId,
+}
+
+impl Concealed {
+    fn of(session: &Session, head: &Head, id: CommandId) -> Self {
+        Self {
+            is_hidden: !session.principal.prefix.sees_entries_of(&head.scope),
+            id,
+        }
+    }
+
+    fn over(&self, refusal: Refusal) -> Refusal {
+        if self.is_hidden {
+            Refusal::of(self.id)(not_found("such entry"))
+        } else {
+            refusal
+        }
+    }
 }
 
 /// Show an entry with its active version.

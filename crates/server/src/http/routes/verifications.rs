@@ -7,11 +7,11 @@ use sillok_core::permission::authorize_read;
 use sillok_core::scope::Scope;
 
 use crate::api::{
-    Page, Promotion, PromotionQuery, PromotionState, RecordVerification, ScopeQuery,
-    VerificationRecorded, VerificationView,
+    Page, Promotion, PromotionQuery, PromotionState, RecordVerification, RetryPromotion,
+    ScopeQuery, VerificationRecorded, VerificationView,
 };
 use crate::http::command::Reply;
-use crate::http::extract::{Read, Write};
+use crate::http::extract::{Ask, Read, Write};
 use crate::http::{App, Refusal};
 
 /// Record a verification of a task, which starts its promotion.
@@ -65,7 +65,30 @@ pub(super) async fn promotion(
         .unwrap_or(0)
         .min(app.inner.config.promotion_wait_ms_max);
     let wait_ms = if app.is_stopping() { 0 } else { wait_ms };
-    let shown = match app.node().promotion(&scope, id, wait_ms).await? {
+    let stands = app.node().promotion(&scope, id, wait_ms).await?;
+    Ok(Json(shown(stands)))
+}
+
+/// Retry a promotion that has failed as often as it may. One that is under way or done is left as it
+/// is.
+#[utoipa::path(post, path = "/v1/promotions/retry", tag = "verifications", operation_id = "retry_promotion",
+    request_body = RetryPromotion,
+    responses((status = 200, description = "Where it stands now.", body = Promotion)),
+    extensions(("x-sillok-access" = json!(["read"]))))]
+pub(super) async fn retry(State(app): State<App>, ask: Ask<RetryPromotion>) -> Reply<Promotion> {
+    let scope = Scope::parse(&ask.body.scope)?;
+    authorize_read(&ask.session.principal, &scope)?;
+    let id = ask.body.verification.parse()?;
+    // Only once it is known to be this task's: the list is the whole node's.
+    let stands = app.node().promotion(&scope, id, 0).await?;
+    if matches!(stands, Stands::Halted { .. }) {
+        app.node().retry_promotion(id);
+    }
+    Ok(Json(shown(app.node().promotion(&scope, id, 0).await?)))
+}
+
+fn shown(stands: Stands) -> Promotion {
+    match stands {
         Stands::Done(report) => Promotion {
             state: PromotionState::Done,
             attempts: 0,
@@ -80,8 +103,7 @@ pub(super) async fn promotion(
             attempts,
             last_error,
         } => waiting(PromotionState::Halted, attempts, last_error),
-    };
-    Ok(Json(shown))
+    }
 }
 
 fn waiting(

@@ -132,10 +132,6 @@ async fn a_token_reads_and_writes_nothing_of_another_project() {
             "/v1/tokens",
             json!({ "scope": OTHER, "kind": "agent", "id": "a", "lifetime_s": 60 }),
         ),
-        (
-            "/v1/entries/amend",
-            json!({ "entry": entry.entry, "expected_version": 1, "content": "c" }),
-        ),
     ] {
         let denied = server.post::<Value>(&human, path, body).await.unwrap_err();
         assert_eq!(
@@ -144,6 +140,14 @@ async fn a_token_reads_and_writes_nothing_of_another_project() {
             "{path}"
         );
     }
+    // To a stranger an entry is not there, whether it is read or written.
+    let amend = json!({ "entry": entry.entry, "expected_version": 1, "content": "c" });
+    let denied = server
+        .post::<Value>(&human, "/v1/entries/amend", amend)
+        .await
+        .unwrap_err();
+    assert_eq!(denied.code, ErrorCode::NotFound);
+    assert!(!denied.to_string().contains("org/acme"), "{denied}");
 }
 
 #[tokio::test]

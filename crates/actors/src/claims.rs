@@ -1,0 +1,306 @@
+//! Claims: the rows by which nodes register, beat, fence, take slots and hand them over.
+//!
+//! Owns these transactions, each of which is safe by what it reads in conflict. When one of them is
+//! due is [`crate::cluster`]'s; who may take what is core's.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+
+use sillok_core::id::{Epoch, Incarnation};
+use sillok_core::membership::{NodeRow, Nodes, OwnerRow, Suspect, is_claimable};
+use sillok_core::slot::{SLOTS, Slot};
+use sillok_core::stamp::Stamp;
+use sillok_store::keys::{self, Family};
+use sillok_store::{Error as StoreError, RangeOptions, Read, Store, Txn};
+
+use crate::ownership::Ownership;
+use crate::protocol::Protocol;
+
+/// Tries at a transaction that meets another writer.
+const TRIES_MAX: usize = 8;
+/// Nodes that a cluster may ever have registered.
+const NODES_MAX: usize = 4_096;
+/// Slots that one transaction takes. All of them fit.
+const CLAIM_SLOTS_MAX: usize = SLOTS as usize;
+
+/// What became of an attempt to take slots.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// These are held now, under these epochs. Slots of living owners are not among them.
+    Taken(Vec<(Slot, Epoch)>),
+    /// This run of the node is over: it was fenced, or the node was started anew.
+    RunOver,
+}
+
+/// What became of a beat.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Beat {
+    /// It committed, and saw these nodes.
+    Committed(Nodes),
+    /// Another node fenced this run.
+    Fenced,
+    /// Another process runs under this node's name.
+    Replaced,
+}
+
+/// Who owns which slot, as of one moment.
+pub(crate) struct Owners {
+    pub(crate) nodes: Nodes,
+    pub(crate) slots: BTreeMap<Slot, OwnerRow>,
+}
+
+/// Runs a transaction anew while it meets other writers.
+async fn retried<T, F: Future<Output = Result<T, StoreError>>>(
+    mut attempt: impl FnMut() -> F,
+) -> Result<T, StoreError> {
+    for _ in 1..TRIES_MAX {
+        match attempt().await {
+            Err(error) if error.is_retryable() => {}
+            result => return result,
+        }
+    }
+    attempt().await
+}
+
+/// Begins a new run of `node`. The commit comes after everything that earlier runs wrote.
+///
+/// # Errors
+/// What the store answered; after `OutcomeUnknown`, another call begins a further run.
+pub(crate) async fn register<S: Store>(
+    store: &S,
+    node: &str,
+) -> Result<(Incarnation, Stamp), StoreError> {
+    retried(|| async {
+        let mut txn = store.begin().await?;
+        let before = node_row(&mut txn, node, Read::Conflict).await?;
+        let incarnation = Incarnation(before.map_or(1, |row| row.incarnation.0 + 1));
+        let row = NodeRow {
+            incarnation,
+            beat: 0,
+            fenced: false,
+            reaches_bus: true,
+        };
+        txn.set(keys::node::key(node), keys::node::encode(&row));
+        let committed = txn.commit().await?;
+        Ok((incarnation, committed.stamp))
+    })
+    .await
+}
+
+/// Says that this run lives, and sees who else does.
+///
+/// # Errors
+/// What the store answered. The beat then counts as missed, whatever became of it.
+pub(crate) async fn beat<S: Store>(store: &S, ownership: &Ownership) -> Result<Beat, StoreError> {
+    let mut txn = store.begin().await?;
+    let me = ownership.node();
+    let row = node_row(&mut txn, me, Read::Conflict).await?;
+    let Some(row) = row.filter(|row| row.incarnation == ownership.incarnation()) else {
+        return Ok(Beat::Replaced);
+    };
+    if row.fenced {
+        return Ok(Beat::Fenced);
+    }
+    let nodes = all_nodes(&mut txn).await?;
+    let next = NodeRow {
+        beat: row.beat + 1,
+        ..row
+    };
+    txn.set(keys::node::key(me), keys::node::encode(&next));
+    txn.commit().await?;
+    Ok(Beat::Committed(nodes))
+}
+
+/// Declares a silent run dead, unless it has beaten since. Whether it did so.
+///
+/// # Errors
+/// What the store answered.
+pub(crate) async fn fence<S: Store>(store: &S, suspect: &Suspect) -> Result<bool, StoreError> {
+    let mut txn = store.begin().await?;
+    let row = node_row(&mut txn, &suspect.node, Read::Conflict).await?;
+    let silent = row.filter(|row| {
+        row.incarnation == suspect.incarnation && row.beat == suspect.beat && !row.fenced
+    });
+    let Some(row) = silent else { return Ok(false) };
+    let fenced = NodeRow {
+        fenced: true,
+        ..row
+    };
+    txn.set(keys::node::key(&suspect.node), keys::node::encode(&fenced));
+    txn.commit().await?;
+    Ok(true)
+}
+
+/// Says that this run is over, so that nobody has to wait until it is found silent.
+///
+/// # Errors
+/// What the store answered.
+pub(crate) async fn leave<S: Store>(store: &S, ownership: &Ownership) -> Result<(), StoreError> {
+    retried(|| async {
+        let mut txn = store.begin().await?;
+        let row = node_row(&mut txn, ownership.node(), Read::Conflict).await?;
+        let Some(row) = row.filter(|row| row.incarnation == ownership.incarnation()) else {
+            return Ok(());
+        };
+        let over = NodeRow {
+            fenced: true,
+            ..row
+        };
+        txn.set(keys::node::key(ownership.node()), keys::node::encode(&over));
+        txn.commit().await.map(drop)
+    })
+    .await
+}
+
+/// Takes those of `slots` that have no living owner, in one transaction. A slot that is this run's
+/// already, as after a claim of unknown outcome, is among what was taken.
+///
+/// # Errors
+/// What the store answered.
+pub(crate) async fn claim<S: Store, P: Protocol>(
+    store: &S,
+    ownership: &Ownership,
+    slots: &[Slot],
+) -> Result<Claim, StoreError> {
+    assert!(slots.len() <= CLAIM_SLOTS_MAX, "no slot is asked for twice");
+    retried(|| async {
+        let mut txn = store.begin().await?;
+        let nodes = all_nodes(&mut txn).await?;
+        let me = ownership.node();
+        let incarnation = ownership.incarnation();
+        let lives = nodes
+            .get(me)
+            .is_some_and(|row| row.incarnation == incarnation && !row.fenced);
+        if !lives {
+            return Ok(Claim::RunOver);
+        }
+        let mut taken = Vec::with_capacity(slots.len());
+        let mut writes = false;
+        for slot in slots {
+            // That a run is over is never taken back, so the nodes' rows need no conflict; the
+            // slot's own row does.
+            let owner = owner_row(&mut txn, *slot, Read::Conflict).await?;
+            if let Some(row) = owner.as_ref().filter(|row| ownership.is_ours(row)) {
+                taken.push((*slot, row.epoch));
+                continue;
+            }
+            let node = owner.as_ref().and_then(|row| nodes.get(&row.node));
+            if P::RESPECTS_LIVING_OWNERS && !is_claimable(owner.as_ref(), node) {
+                continue;
+            }
+            let epoch = Epoch(owner.map_or(1, |row| row.epoch.0 + 1));
+            write_owner(&mut txn, *slot, me, incarnation, epoch);
+            taken.push((*slot, epoch));
+            writes = true;
+        }
+        if writes {
+            txn.commit().await?;
+        }
+        Ok(Claim::Taken(taken))
+    })
+    .await
+}
+
+/// Writes a held slot over to a living node. Whether it did so: not when the slot is no longer held,
+/// or the other node is not living.
+///
+/// # Errors
+/// What the store answered. After `OutcomeUnknown` the slot's row tells.
+pub(crate) async fn hand_over<S: Store>(
+    store: &S,
+    ownership: &Ownership,
+    slot: Slot,
+    to: &str,
+) -> Result<bool, StoreError> {
+    retried(|| async {
+        let mut txn = store.begin().await?;
+        let owner = owner_row(&mut txn, slot, Read::Conflict).await?;
+        let Some(epoch) = ownership.confirmed(slot, owner.as_ref()) else {
+            return Ok(false);
+        };
+        let receiver = node_row(&mut txn, to, Read::Snapshot).await?;
+        let Some(receiver) = receiver.filter(|row| !row.fenced) else {
+            return Ok(false);
+        };
+        write_owner(&mut txn, slot, to, receiver.incarnation, Epoch(epoch.0 + 1));
+        txn.commit().await?;
+        Ok(true)
+    })
+    .await
+}
+
+/// The owner of a slot, and all nodes.
+///
+/// # Errors
+/// What the store answered.
+pub(crate) async fn owner_of<S: Store>(
+    store: &S,
+    slot: Slot,
+) -> Result<(Option<OwnerRow>, Nodes), StoreError> {
+    let mut txn = store.begin().await?;
+    let owner = owner_row(&mut txn, slot, Read::Snapshot).await?;
+    Ok((owner, all_nodes(&mut txn).await?))
+}
+
+/// All owners and all nodes.
+///
+/// # Errors
+/// What the store answered.
+pub(crate) async fn owners<S: Store>(store: &S) -> Result<Owners, StoreError> {
+    let mut txn = store.begin().await?;
+    let nodes = all_nodes(&mut txn).await?;
+    let options = RangeOptions::first(usize::from(SLOTS), Read::Snapshot);
+    let mut slots = BTreeMap::new();
+    for (key, value) in txn.range(&Family::Owner.range(), options).await? {
+        slots.insert(
+            keys::owner::parse(&key)?.slot,
+            keys::owner::decode(&key, &value)?,
+        );
+    }
+    Ok(Owners { nodes, slots })
+}
+
+async fn node_row(
+    txn: &mut impl Txn,
+    node: &str,
+    read: Read,
+) -> Result<Option<NodeRow>, StoreError> {
+    let key = keys::node::key(node);
+    let value = txn.get(&key, read).await?;
+    value
+        .map(|value| keys::node::decode(&key, &value))
+        .transpose()
+}
+
+async fn owner_row(
+    txn: &mut impl Txn,
+    slot: Slot,
+    read: Read,
+) -> Result<Option<OwnerRow>, StoreError> {
+    let key = keys::owner::key(slot);
+    let value = txn.get(&key, read).await?;
+    value
+        .map(|value| keys::owner::decode(&key, &value))
+        .transpose()
+}
+
+fn write_owner(txn: &mut impl Txn, slot: Slot, node: &str, incarnation: Incarnation, epoch: Epoch) {
+    let row = OwnerRow {
+        node: node.to_owned(),
+        incarnation,
+        epoch,
+    };
+    txn.set(keys::owner::key(slot), keys::owner::encode(&row));
+}
+
+async fn all_nodes(txn: &mut impl Txn) -> Result<Nodes, StoreError> {
+    let options = RangeOptions::first(NODES_MAX, Read::Snapshot);
+    let mut nodes = Nodes::new();
+    for (key, value) in txn.range(&Family::Node.range(), options).await? {
+        nodes.insert(
+            keys::node::parse(&key)?.node,
+            keys::node::decode(&key, &value)?,
+        );
+    }
+    Ok(nodes)
+}

@@ -1,0 +1,366 @@
+//! One node among others: it beats, watches its neighbours, takes what has no owner, and hands over
+//! what belongs elsewhere.
+//!
+//! Owns when this is done. How it is written is [`crate::claims`]'s; who lives, who is silent and
+//! where a slot belongs are core's rules. A node that runs alone takes everything once, at its
+//! start, and none of this runs.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use sillok_core::membership::{
+    BeatConfig, NodeRow, Nodes, Suspect, Watcher, home, is_claimable, living,
+};
+use sillok_core::slot::{SLOTS, Slot};
+use sillok_core::stamp::Stamp;
+use sillok_core::{Error, ErrorCode};
+use sillok_store::{Error as StoreError, Store};
+use tokio::sync::Notify;
+
+use crate::claims::{self, Beat, Claim};
+use crate::commit::Shared;
+use crate::errors::refusal;
+use crate::jobs;
+use crate::metrics::count;
+use crate::protocol::Protocol;
+use crate::router::Router;
+
+/// How often a node looks for slots without an owner when nothing tells it to, in ms.
+const LOOK_EVERY_MS: u64 = 5_000;
+/// The wait before the store is asked again, in ms.
+const RETRY_MS: u64 = 200;
+/// Slots that are handed over in one round.
+const HANDED_OVER_MAX: usize = 16;
+/// How often the end of what is in flight in a slot is looked for, in ms.
+const LEAVING_POLL_MS: u64 = 5;
+/// How long a slot that is to be handed over takes no commands before it stays after all, in ms.
+const LEAVING_MS_MAX: u64 = 2_000;
+
+/// What the last beat saw of the others, and what follows from it.
+#[derive(Debug, Default)]
+pub(crate) struct Members {
+    nodes: Mutex<Nodes>,
+    suspects: Mutex<Vec<Suspect>>,
+    /// Nodes that this one fenced.
+    fenced_here: Mutex<BTreeSet<String>>,
+    changed: Notify,
+    /// One claim at a time: two for one slot would only meet one another.
+    claiming: tokio::sync::Mutex<()>,
+    replaced: AtomicBool,
+}
+
+impl Members {
+    /// Whether another process runs under this node's name: this one must end.
+    pub(crate) fn is_replaced(&self) -> bool {
+        self.replaced.load(Ordering::Acquire)
+    }
+
+    fn saw(&self, nodes: Nodes, suspects: Vec<Suspect>) {
+        let of_interest = |nodes: &Nodes| -> Vec<(String, u64, bool)> {
+            let part =
+                |(name, row): (&String, &NodeRow)| (name.clone(), row.incarnation.0, row.fenced);
+            nodes.iter().map(part).collect()
+        };
+        let mut known = self.nodes.lock();
+        let changed = of_interest(&known) != of_interest(&nodes) || !suspects.is_empty();
+        *known = nodes;
+        drop(known);
+        self.suspects.lock().extend(suspects);
+        if changed {
+            self.changed.notify_one();
+        }
+    }
+}
+
+/// Begins a run of this node.
+///
+/// # Errors
+/// What the store answered.
+pub(crate) async fn register<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<Stamp, Error> {
+    let started_ms = shared.ports.clock.monotonic_ms();
+    let registered = claims::register(&shared.store, shared.ownership.node()).await;
+    let (incarnation, stamp) = registered.map_err(|error| refusal(&error))?;
+    shared.ownership.begin_run(incarnation);
+    shared.ownership.beat_committed(started_ms);
+    Ok(stamp)
+}
+
+/// Beats until the node ends or is replaced. To be run where nothing else can hold it up.
+pub(crate) async fn beat<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
+    let config = shared.config.beat;
+    let judged = if P::COUNTS_OWN_BEATS {
+        config
+    } else {
+        BeatConfig {
+            every_ms: u64::MAX,
+            ..config
+        }
+    };
+    let mut watcher = Watcher::default();
+    loop {
+        shared.ports.clock.sleep(config.every_ms).await;
+        let started_ms = shared.ports.clock.monotonic_ms();
+        match claims::beat(&shared.store, &shared.ownership).await {
+            Ok(Beat::Committed(nodes)) => {
+                count(&shared.counters.beats, 1);
+                shared.ownership.beat_committed(started_ms);
+                let me = shared.ownership.node();
+                let suspects = watcher.after_beat(me, started_ms, &nodes, &judged);
+                shared.members.saw(nodes, suspects);
+            }
+            Ok(Beat::Fenced) => {
+                tracing::warn!(
+                    node = shared.ownership.node(),
+                    "this run was fenced; a new one begins"
+                );
+                count(&shared.counters.fenced_runs, 1);
+                watcher.beat_failed();
+                shared.ownership.release_all();
+                shared.jobs.keep_only(|_| false);
+                if let Err(error) = register(&shared).await {
+                    tracing::warn!(%error, "the new run is not registered yet");
+                }
+                shared.members.changed.notify_one();
+            }
+            Ok(Beat::Replaced) => {
+                tracing::error!(
+                    node = shared.ownership.node(),
+                    "another process runs under this name; this one ends"
+                );
+                shared.ownership.release_all();
+                shared.jobs.keep_only(|_| false);
+                shared.members.replaced.store(true, Ordering::Release);
+                return;
+            }
+            Err(error) => {
+                count(&shared.counters.missed_beats, 1);
+                tracing::warn!(%error, "a beat was missed");
+                if P::COUNTS_OWN_BEATS {
+                    watcher.beat_failed();
+                }
+            }
+        }
+    }
+}
+
+/// Fences who is silent, takes what has no owner and belongs here, and hands over what belongs
+/// elsewhere, until the node ends.
+pub(crate) async fn look_after<S: Store, P: Protocol>(
+    shared: Arc<Shared<S, P>>,
+    router: Arc<Router<S, P>>,
+) {
+    loop {
+        let clock = &shared.ports.clock;
+        tokio::select! {
+            biased;
+            () = shared.members.changed.notified() => {}
+            () = clock.sleep(LOOK_EVERY_MS) => {}
+        }
+        if let Err(error) = round(&shared, &router).await {
+            tracing::warn!(%error, "the store did not answer; slots are looked at again");
+            clock.sleep(RETRY_MS).await;
+            shared.members.changed.notify_one();
+        }
+    }
+}
+
+async fn round<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Router<S, P>,
+) -> Result<(), Error> {
+    let suspects = std::mem::take(&mut *shared.members.suspects.lock());
+    for suspect in suspects {
+        match claims::fence(&shared.store, &suspect).await {
+            Ok(true) => {
+                tracing::warn!(node = suspect.node, "a silent node was fenced");
+                count(&shared.counters.fences, 1);
+                shared.members.fenced_here.lock().insert(suspect.node);
+            }
+            // It beat meanwhile, or the next beat of this node will suspect it again.
+            Ok(false) | Err(StoreError::Conflict) => {}
+            Err(error) => return Err(refusal(&error)),
+        }
+    }
+    adopt(shared).await?;
+    hand_over_some(shared, router).await
+}
+
+/// Takes every slot that has no living owner and belongs on this node.
+///
+/// # Errors
+/// What the store or the index answered. What was taken by then is held.
+pub(crate) async fn adopt<S: Store, P: Protocol>(shared: &Arc<Shared<S, P>>) -> Result<(), Error> {
+    let owners = claims::owners(&shared.store)
+        .await
+        .map_err(|error| refusal(&error))?;
+    let ownership = &shared.ownership;
+    let is_ours_to_take = |slot: Slot| {
+        let owner = owners.slots.get(&slot);
+        if let Some(row) = owner.filter(|row| ownership.is_ours(row)) {
+            return ownership.epoch(slot) != Some(row.epoch);
+        }
+        let node = owner.and_then(|row| owners.nodes.get(&row.node));
+        let may_adopt = P::ADOPTS_ORPHANS
+            || owner.is_none_or(|row| shared.members.fenced_here.lock().contains(&row.node));
+        may_adopt
+            && is_claimable(owner, node)
+            && home(slot, living(&owners.nodes)) == Some(ownership.node())
+    };
+    let slots: Vec<Slot> = if shared.is_alone() {
+        (0..SLOTS)
+            .filter_map(Slot::new)
+            .filter(|slot| is_ours_to_take(*slot))
+            .collect()
+    } else {
+        owners
+            .slots
+            .keys()
+            .copied()
+            .filter(|slot| is_ours_to_take(*slot))
+            .collect()
+    };
+    if slots.is_empty() {
+        return Ok(());
+    }
+    take(shared, &slots).await.map(drop)
+}
+
+/// Takes those of `slots` that have no living owner, with all that belongs to them. Whether the
+/// run of this node still counts.
+///
+/// # Errors
+/// What the store or the index answered.
+pub(crate) async fn take<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    slots: &[Slot],
+) -> Result<bool, Error> {
+    let _one_at_a_time = shared.members.claiming.lock().await;
+    let claimed = claims::claim::<S, P>(&shared.store, &shared.ownership, slots).await;
+    let Claim::Taken(taken) = claimed.map_err(|error| refusal(&error))? else {
+        return Ok(false);
+    };
+    count(&shared.counters.slots_taken, taken.len() as u64);
+    let slots: BTreeSet<Slot> = taken.iter().map(|(slot, _)| *slot).collect();
+    // Nothing is decided in a slot before the index has all that its former owner published.
+    for slot in &slots {
+        shared.index_feed.mark(*slot);
+    }
+    shared.index_requests.catch_up().await?;
+    let waiting = if P::RESUMES_JOBS {
+        jobs::of_slots(&shared.store, &slots).await?
+    } else {
+        Vec::new()
+    };
+    for (slot, epoch) in taken {
+        shared.ownership.take(slot, epoch);
+        shared.bus_feed.mark(slot);
+    }
+    for (slot, job) in waiting {
+        shared.jobs.add(slot, job);
+    }
+    Ok(true)
+}
+
+/// Hands over slots that belong on another living node, a bounded number at a time.
+async fn hand_over_some<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Router<S, P>,
+) -> Result<(), Error> {
+    let nodes = shared.members.nodes.lock().clone();
+    let me = shared.ownership.node();
+    if !living(&nodes).any(|name| name == me) {
+        return Ok(());
+    }
+    let elsewhere = |slot: Slot| {
+        let target = home(slot, living(&nodes))?;
+        (target != me).then(|| (slot, target.to_owned()))
+    };
+    let leaving: Vec<(Slot, String)> = shared
+        .ownership
+        .held()
+        .into_iter()
+        .filter_map(elsewhere)
+        .take(HANDED_OVER_MAX)
+        .collect();
+    let more = leaving.len() == HANDED_OVER_MAX;
+    for (slot, target) in leaving {
+        hand_over(shared, router, slot, &target).await?;
+    }
+    if more {
+        shared.members.changed.notify_one();
+    }
+    Ok(())
+}
+
+/// Hands one slot over: takes no further commands, finishes what is in flight, and writes the slot
+/// over to `target`. A slot that does not fall quiet in time stays.
+async fn hand_over<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Router<S, P>,
+    slot: Slot,
+    target: &str,
+) -> Result<(), Error> {
+    let Some(epoch) = shared.ownership.epoch(slot) else {
+        return Ok(());
+    };
+    shared.ownership.start_leaving(slot);
+    let clock = &shared.ports.clock;
+    let deadline_ms = clock.monotonic_ms() + LEAVING_MS_MAX;
+    while router.in_flight(slot) > 0 {
+        if clock.monotonic_ms() >= deadline_ms {
+            shared.ownership.stay(slot);
+            return Ok(());
+        }
+        clock.sleep(LEAVING_POLL_MS).await;
+    }
+    match claims::hand_over(&shared.store, &shared.ownership, slot, target).await {
+        Ok(true) => {
+            count(&shared.counters.slots_handed_over, 1);
+            shared.ownership.release(slot, epoch);
+            shared.jobs.keep_only(|held| held != slot);
+            router.expect_at(slot, target);
+            Ok(())
+        }
+        Ok(false) => {
+            shared.ownership.stay(slot);
+            Ok(())
+        }
+        // Held or not, the next commit in the slot finds out.
+        Err(error) => {
+            shared.ownership.stay(slot);
+            Err(refusal(&error))
+        }
+    }
+}
+
+/// Hands everything over and ends the run, so that nobody has to wait until it is found silent.
+pub(crate) async fn leave<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Router<S, P>,
+) {
+    let nodes = shared.members.nodes.lock().clone();
+    let me = shared.ownership.node();
+    let others: Vec<&str> = living(&nodes).filter(|name| *name != me).collect();
+    for slot in shared.ownership.held() {
+        let Some(target) = home(slot, others.iter().copied()) else {
+            break;
+        };
+        if let Err(error) = hand_over(shared, router, slot, target).await {
+            tracing::warn!(%error, %slot, "a slot was not handed over; it is taken once this run has ended");
+        }
+    }
+    if let Err(error) = claims::leave(&shared.store, &shared.ownership).await {
+        tracing::warn!(%error, "the end of the run is not written; the others will find it silent");
+    }
+    shared.ownership.release_all();
+}
+
+/// The refusal of a node whose run is over.
+pub(crate) fn run_over() -> Error {
+    Error::new(
+        ErrorCode::Unavailable,
+        "this run of the node is over; another one begins",
+    )
+}

@@ -1,0 +1,124 @@
+//! The memory engine behind a line that has faults: answers that are dropped, commits that linger.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use sillok_store::{Committed, Error, KeyRange, MemoryStore, RangeOptions, Read, Store, Txn};
+
+/// The first commits of a node are its own: it registers and takes its slots.
+const SPARED: u64 = 2;
+/// Turns of the runtime that a lingering commit takes.
+const LINGERS_TURNS: usize = 64;
+
+/// What happens to commits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// Every third one happens, and nobody is told.
+    CommitsUnheard,
+    /// Every third one does not happen, and nobody is told.
+    IsLost,
+    /// Each takes its time, so that others begin before it happens.
+    Lingers,
+}
+
+/// The memory engine behind a line.
+#[derive(Clone)]
+pub(super) struct Line {
+    store: MemoryStore,
+    fate: Fate,
+    commits: Arc<AtomicU64>,
+    hit: Arc<AtomicU64>,
+}
+
+pub(super) struct LineTxn {
+    txn: <MemoryStore as Store>::Txn,
+    line: Line,
+}
+
+impl Line {
+    pub(super) fn new(store: &MemoryStore, fate: Fate) -> Self {
+        Self {
+            store: store.clone(),
+            fate,
+            commits: Arc::default(),
+            hit: Arc::default(),
+        }
+    }
+
+    /// Commits whose answer was dropped.
+    pub(super) fn hit(&self) -> u64 {
+        self.hit.load(Ordering::Relaxed)
+    }
+}
+
+impl Store for Line {
+    type Txn = LineTxn;
+
+    async fn begin(&self) -> Result<LineTxn, Error> {
+        Ok(LineTxn {
+            txn: self.store.begin().await?,
+            line: self.clone(),
+        })
+    }
+
+    fn generation(&self) -> u32 {
+        self.store.generation()
+    }
+}
+
+impl Txn for LineTxn {
+    async fn get(&mut self, key: &[u8], read: Read) -> Result<Option<Bytes>, Error> {
+        self.txn.get(key, read).await
+    }
+
+    async fn range(
+        &mut self,
+        range: &KeyRange,
+        options: RangeOptions,
+    ) -> Result<Vec<(Bytes, Bytes)>, Error> {
+        self.txn.range(range, options).await
+    }
+
+    fn set(&mut self, key: impl Into<Bytes>, value: impl Into<Bytes>) {
+        self.txn.set(key, value);
+    }
+
+    fn clear(&mut self, key: impl Into<Bytes>) {
+        self.txn.clear(key);
+    }
+
+    fn clear_range(&mut self, range: &KeyRange) {
+        self.txn.clear_range(range);
+    }
+
+    fn add(&mut self, key: impl Into<Bytes>, delta: i64) {
+        self.txn.add(key, delta);
+    }
+
+    fn set_stamped(&mut self, prefix: impl Into<Bytes>, value: impl Into<Bytes>) {
+        self.txn.set_stamped(prefix, value);
+    }
+
+    fn conflict_on(&mut self, range: &KeyRange) {
+        self.txn.conflict_on(range);
+    }
+
+    async fn commit(self) -> Result<Committed, Error> {
+        let number = self.line.commits.fetch_add(1, Ordering::Relaxed);
+        if self.line.fate == Fate::Lingers {
+            for _ in 0..LINGERS_TURNS {
+                tokio::task::yield_now().await;
+            }
+            return self.txn.commit().await;
+        }
+        if number < SPARED || number % 3 != 2 {
+            return self.txn.commit().await;
+        }
+        self.line.hit.fetch_add(1, Ordering::Relaxed);
+        if self.line.fate == Fate::CommitsUnheard {
+            self.txn.commit().await?;
+        }
+        Err(Error::OutcomeUnknown)
+    }
+}

@@ -1,0 +1,184 @@
+//! The checkers: what must hold of a world that has come to rest.
+//!
+//! Owns the comparison of what clients saw with what is stored. The invariants themselves are
+//! core's, the same functions that `sillok audit verify` asks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sillok_actors::audit;
+use sillok_actors::protocol::Protocol;
+use sillok_core::command::{CommandRecord, Digest};
+use sillok_core::id::{CommandId, Seq};
+use sillok_core::invariants::{
+    Invariant, Violation, acknowledged_is_stored_once, reads_go_forward,
+};
+use sillok_core::membership::{Nodes, is_owner_living};
+use sillok_core::principal::PrincipalKind;
+use sillok_core::scope::Scope;
+use sillok_store::keys::{self, Family};
+use sillok_store::{MemoryStore, RangeOptions, Read, Store, Txn};
+
+use crate::history::{Call, Ending, History};
+use crate::world::{World, at_once};
+
+/// More rows than a world ever has in one family.
+const ROWS_MAX: usize = 1_000_000;
+
+/// Commands that were acknowledged.
+pub(crate) fn acknowledged(history: &History) -> u64 {
+    let is_acknowledged = |call: &&Call| matches!(call.ended, Some((_, Ending::Acknowledged(_))));
+    history.calls.iter().filter(is_acknowledged).count() as u64
+}
+
+/// All of it.
+///
+/// # Errors
+/// The first thing that does not hold.
+pub(crate) fn all<P: Protocol>(world: &World<P>) -> Result<(), Violation> {
+    let report = at_once(audit::verify(&world.store, &|_| {}));
+    let report = report.map_err(|error| broken(Invariant::ViewIsFold, error.to_string()))?;
+    if let Some(difference) = report.first {
+        return Err(broken(Invariant::ViewIsFold, difference.to_string()));
+    }
+    world.recorder.look(|history| {
+        if let Some(complaint) = history.complaints.first() {
+            return Err(broken(Invariant::AppliedOnce, complaint.clone()));
+        }
+        sets_are_equal(history, &world.store)?;
+        nothing_forged(history)?;
+        in_real_time(history)?;
+        reads(history)
+    })
+}
+
+fn broken(invariant: Invariant, what: String) -> Violation {
+    Violation { invariant, what }
+}
+
+/// Invariant 2: the acknowledged commands are those that are stored, each once, by id and body.
+fn sets_are_equal(history: &History, store: &MemoryStore) -> Result<(), Violation> {
+    let mut acknowledged: BTreeSet<(CommandId, Digest)> = BTreeSet::new();
+    for call in &history.calls {
+        if let Some((_, Ending::Acknowledged(_))) = call.ended {
+            acknowledged.insert((call.command, call.digest));
+        }
+    }
+    acknowledged_is_stored_once(&acknowledged, stored(store))
+}
+
+/// The commands of clients that are stored as applied.
+fn stored(store: &MemoryStore) -> Vec<(CommandId, Digest)> {
+    let mut found = Vec::new();
+    for (key, value) in rows(store, Family::Command) {
+        let name = keys::command::parse(&key).expect("the audit has read it");
+        let record = keys::command::decode(&key, &value).expect("the audit has read it");
+        if let CommandRecord::Applied { digest, .. } = record
+            && name.actor.kind != PrincipalKind::System
+        {
+            found.push((name.command, digest));
+        }
+    }
+    found
+}
+
+/// Invariant 6, as clients see it: what is forbidden is refused.
+fn nothing_forged(history: &History) -> Result<(), Violation> {
+    for call in history.calls.iter().filter(|call| call.is_forged) {
+        if let Some((_, Ending::Acknowledged(_))) = call.ended {
+            let what = format!(
+                "{} was allowed to {} in {}",
+                call.actor, call.name, call.scope
+            );
+            return Err(broken(Invariant::Permitted, what));
+        }
+    }
+    Ok(())
+}
+
+/// Linearizability of each scope by the positions in the acknowledgements: what was sent after
+/// another command was acknowledged stands behind it, and no two stand in one place.
+fn in_real_time(history: &History) -> Result<(), Violation> {
+    let mut scopes: BTreeMap<&Scope, Vec<(u64, u64, Seq)>> = BTreeMap::new();
+    for call in &history.calls {
+        if let Some((ended_us, Ending::Acknowledged(seq))) = call.ended {
+            let scope = scopes.entry(&call.scope).or_default();
+            scope.push((call.invoked_us, ended_us, seq));
+        }
+    }
+    for (scope, calls) in scopes {
+        linear(scope, calls)?;
+    }
+    for read in &history.reads {
+        let before = history.calls.iter().filter(|call| call.scope == read.scope);
+        let known = before.filter_map(|call| match call.ended {
+            Some((ended_us, Ending::Acknowledged(seq))) if ended_us < read.invoked_us => Some(seq),
+            _ => None,
+        });
+        let newest = known.max().unwrap_or(Seq::ZERO);
+        if read.seq < newest {
+            let what = format!(
+                "{} was read at {} though {newest} was acknowledged before",
+                read.scope, read.seq
+            );
+            return Err(broken(Invariant::ReadsGoForward, what));
+        }
+    }
+    Ok(())
+}
+
+fn linear(scope: &Scope, mut calls: Vec<(u64, u64, Seq)>) -> Result<(), Violation> {
+    calls.sort_unstable();
+    let mut by_end: Vec<(u64, Seq)> = calls.iter().map(|(_, end, seq)| (*end, *seq)).collect();
+    by_end.sort_unstable();
+    let mut ended = by_end.into_iter().peekable();
+    let mut newest = Seq::ZERO;
+    for (invoked_us, _, seq) in calls {
+        while let Some((_, before)) = ended.next_if(|(end_us, _)| *end_us < invoked_us) {
+            newest = newest.max(before);
+        }
+        if seq < newest {
+            let what = format!("{scope}#{seq} was sent after {newest} was acknowledged");
+            return Err(broken(Invariant::AppliedOnce, what));
+        }
+    }
+    Ok(())
+}
+
+/// Invariant 8, for each client.
+fn reads(history: &History) -> Result<(), Violation> {
+    let agents: BTreeSet<usize> = history.reads.iter().map(|read| read.agent).collect();
+    for agent in agents {
+        let own = history.reads.iter().filter(|read| read.agent == agent);
+        reads_go_forward(own.map(|read| (&read.scope, read.seq)))?;
+    }
+    Ok(())
+}
+
+/// What is not done yet, if anything: a promotion, or a slot whose owner's run is over.
+pub(crate) fn undrained(store: &MemoryStore) -> Option<String> {
+    let jobs = rows(store, Family::Job);
+    if !jobs.is_empty() {
+        return Some(format!("{} promotions are not finished", jobs.len()));
+    }
+    let nodes: Nodes = rows(store, Family::Node)
+        .into_iter()
+        .filter_map(|(key, value)| {
+            let node = keys::node::parse(&key).ok()?.node;
+            Some((node, keys::node::decode(&key, &value).ok()?))
+        })
+        .collect();
+    for (key, value) in rows(store, Family::Owner) {
+        let slot = keys::owner::parse(&key).ok()?.slot;
+        let owner = keys::owner::decode(&key, &value).ok()?;
+        if !is_owner_living(&owner, nodes.get(&owner.node)) {
+            return Some(format!("slot {slot} has no owner"));
+        }
+    }
+    None
+}
+
+fn rows(store: &MemoryStore, family: Family) -> Vec<(bytes::Bytes, bytes::Bytes)> {
+    let mut txn = at_once(store.begin()).expect("the engine in memory is never closed");
+    let options = RangeOptions::first(ROWS_MAX, Read::Snapshot);
+    at_once(txn.range(&family.range(), options)).expect("a new view is not too old")
+}

@@ -1,0 +1,230 @@
+//! A client: gives commands to nodes and does not rest before it knows how they ended.
+//!
+//! Owns retries: the same command under the same id, at another node, until it is acknowledged or
+//! refused for good. It must not know what the commands mean.
+
+use std::sync::Arc;
+
+use sillok_core::command::{Answer, Command, Submission};
+use sillok_core::id::{Attempt, CommandId, EntryId, VerificationId};
+use sillok_core::ports::Clock as _;
+use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
+use sillok_core::scope::Scope;
+use sillok_core::time::Timestamp;
+use sillok_core::{Error, ErrorCode};
+
+use crate::heap::{Place, Sim};
+use crate::history::{Call, Ending, Recorder, TipRead};
+use crate::net::{CLIENT_TIMEOUT_US, Reply, Request};
+use crate::ports::{BEGINNING_MS, SimClock};
+use crate::rng::Stream;
+
+/// The wait before a command is sent again, in ms, at least and at most.
+const RETRY_MS: (u64, u64) = (20, 400);
+
+/// One client.
+pub struct Client {
+    pub(crate) sim: Sim,
+    pub(crate) clock: SimClock,
+    pub(crate) recorder: Recorder,
+    pub(crate) nodes: u16,
+    /// Its number among the clients.
+    pub(crate) number: usize,
+    pub(crate) rng: Stream,
+}
+
+/// A command that was sent once, to be sent again later.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    submission: Arc<Submission>,
+}
+
+/// Whether a refusal says that the same command may be sent again.
+fn is_passing(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::Busy | ErrorCode::Unavailable | ErrorCode::OutcomeUnknown | ErrorCode::Fenced
+    )
+}
+
+impl Client {
+    /// The principal that this client speaks as.
+    #[must_use]
+    pub fn principal(&self, kind: PrincipalKind, prefix: &str) -> Principal {
+        let id = format!("{}-{}", kind.as_str(), self.number);
+        Principal {
+            actor: Actor {
+                kind,
+                id: PrincipalId::parse(&id).expect("a kind and a number are an id"),
+            },
+            prefix: prefix
+                .parse()
+                .expect("the workload names scopes that exist"),
+        }
+    }
+
+    /// Waits.
+    pub async fn sleep(&self, ms: u64) {
+        self.clock.sleep(ms).await;
+    }
+
+    /// A new command's id.
+    fn command_id(&mut self) -> CommandId {
+        let mut random = [0; 10];
+        self.rng.fill(&mut random);
+        let now_ms = self.sim.lock().now_us / 1_000;
+        CommandId::from_parts(Timestamp::from_ms(BEGINNING_MS + now_ms), random)
+    }
+
+    /// Gives a command and waits until it is known how it ended.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub async fn give(
+        &mut self,
+        principal: Principal,
+        scope: &Scope,
+        command: Command,
+    ) -> (Result<Answer, Error>, Sent) {
+        self.give_as(principal, scope, command, false).await
+    }
+
+    /// As [`give`](Self::give), for a command that must be refused.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub async fn forge(
+        &mut self,
+        principal: Principal,
+        scope: &Scope,
+        command: Command,
+    ) -> Result<Answer, Error> {
+        self.give_as(principal, scope, command, true).await.0
+    }
+
+    async fn give_as(
+        &mut self,
+        principal: Principal,
+        scope: &Scope,
+        command: Command,
+        is_forged: bool,
+    ) -> (Result<Answer, Error>, Sent) {
+        let submission = Submission {
+            scope: scope.clone(),
+            principal,
+            id: self.command_id(),
+            attempt: Attempt::FIRST,
+            command,
+        };
+        let call = self.recorder.invoked(Call {
+            actor: submission.principal.actor.clone(),
+            scope: submission.scope.clone(),
+            command: submission.id,
+            digest: submission.command.digest(),
+            name: submission.command.name(),
+            invoked_us: self.sim.lock().now_us,
+            ended: None,
+            is_forged,
+        });
+        let sent = Sent {
+            submission: Arc::new(submission),
+        };
+        let result = self.see_through(&sent).await;
+        let ending = match &result {
+            Ok(answer) => Ending::Acknowledged(answer.seq),
+            Err(error) => Ending::Refused(error.code),
+        };
+        let now_us = self.sim.lock().now_us;
+        self.recorder.ended(call, now_us, ending);
+        (result, sent)
+    }
+
+    /// Sends a command once more, long after it was answered: it must get the same answer.
+    pub async fn give_again(&mut self, sent: &Sent) -> Result<Answer, Error> {
+        self.see_through(sent).await
+    }
+
+    /// Notes that a repeated command was answered otherwise than before.
+    pub(crate) fn complain(&self, sent: &Sent, answer: String) {
+        let what = format!(
+            "command {} was answered otherwise when it came again: {answer}",
+            sent.submission.id
+        );
+        self.recorder.complain(what);
+    }
+
+    async fn see_through(&mut self, sent: &Sent) -> Result<Answer, Error> {
+        let mut node = self.rng.index(usize::from(self.nodes));
+        loop {
+            let place = Place(u16::try_from(node).expect("a world has few nodes"));
+            let request = Request::Submit(Arc::clone(&sent.submission));
+            let reply = self
+                .sim
+                .call(Place::CLIENTS, place, request, CLIENT_TIMEOUT_US)
+                .await;
+            match reply {
+                Some(Reply::Submitted(Err(error))) if is_passing(error.code) => {
+                    if error.code == ErrorCode::Busy {
+                        self.sim.lock().effects.saw("turned away as busy");
+                    }
+                }
+                Some(Reply::Submitted(result)) => return result,
+                _ => node = self.rng.index(usize::from(self.nodes)),
+            }
+            let wait_ms = self.rng.between(RETRY_MS.0, RETRY_MS.1);
+            self.sleep(wait_ms).await;
+        }
+    }
+
+    async fn ask(&mut self, request: Request) -> Reply {
+        loop {
+            let node = self.rng.index(usize::from(self.nodes));
+            let place = Place(u16::try_from(node).expect("a world has few nodes"));
+            let reply = self
+                .sim
+                .call(Place::CLIENTS, place, request.clone(), CLIENT_TIMEOUT_US)
+                .await;
+            match reply {
+                None | Some(Reply::NoResponders) => {}
+                Some(Reply::Tip(Err(_)) | Reply::Promotion(Err(_)) | Reply::Head(Err(_))) => {}
+                Some(reply) => return reply,
+            }
+            let wait_ms = self.rng.between(RETRY_MS.0, RETRY_MS.1);
+            self.sleep(wait_ms).await;
+        }
+    }
+
+    /// Reads where a scope's chain ends, at any node.
+    pub async fn read_tip(&mut self, scope: &Scope) {
+        let invoked_us = self.sim.lock().now_us;
+        if let Reply::Tip(Ok(seq)) = self.ask(Request::Tip(scope.clone())).await {
+            self.recorder.read(TipRead {
+                agent: self.number,
+                scope: scope.clone(),
+                invoked_us,
+                answered_us: self.sim.lock().now_us,
+                seq,
+            });
+        }
+    }
+
+    /// Waits until a promotion is finished, or for so long.
+    pub async fn promoted(&mut self, task: &Scope, id: VerificationId, tries: u32) -> bool {
+        for _ in 0..tries {
+            let reply = self.ask(Request::Promotion(task.clone(), id)).await;
+            if matches!(reply, Reply::Promotion(Ok(true))) {
+                return true;
+            }
+            self.sleep(500).await;
+        }
+        false
+    }
+
+    /// An entry's active version, and the entry that heads its line.
+    pub async fn head(&mut self, entry: EntryId) -> Option<(u64, EntryId)> {
+        match self.ask(Request::Head(entry)).await {
+            Reply::Head(Ok(head)) => head,
+            _ => None,
+        }
+    }
+}

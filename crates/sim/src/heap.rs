@@ -1,0 +1,201 @@
+//! The one heap of events that owns all time, and what every simulated part shares.
+//!
+//! Nothing simulated answers inline: each answer is an event here, so that one number decides every
+//! order. It must not know what an event does.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::oneshot;
+
+use crate::effects::Effects;
+use crate::monitor::Monitor;
+use crate::net::{Net, Parcel};
+use crate::noise::Noise;
+use crate::rng::Stream;
+use crate::trace::Trace;
+
+/// A place where things happen: a node by its number, or the clients, which share one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Place(pub(crate) u16);
+
+impl Place {
+    /// Where all clients are.
+    pub(crate) const CLIENTS: Self = Self(u16::MAX);
+}
+
+/// What an event does when its time has come. It may wake tasks; they run right after it.
+pub(crate) type Act = Box<dyn FnOnce(&mut Shared) + Send>;
+
+/// What is due.
+pub(crate) enum Due {
+    /// Something happens at a place, in the run that waited for it; without a place, outside all.
+    Act(Option<(Place, u32)>, Act),
+    /// A parcel arrives at a node.
+    Arrive(Parcel),
+    /// A fault begins or ends, by its number in the list.
+    Fault { number: usize, begins: bool },
+    /// A node is started, unless it runs.
+    Start(Place),
+}
+
+struct Event {
+    at_us: u64,
+    order: u64,
+    due: Due,
+}
+
+impl PartialEq for Event {
+    fn eq(&self, other: &Self) -> bool {
+        self.order == other.order
+    }
+}
+
+impl Eq for Event {}
+
+impl PartialOrd for Event {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Event {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at_us, self.order).cmp(&(other.at_us, other.order))
+    }
+}
+
+/// How a node's clocks differ from the world's.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ClockFacts {
+    /// Added to the wall clock, in ms.
+    pub(crate) offset_ms: i64,
+    /// How much faster the node's clocks run, in millionths.
+    drift_ppm: i64,
+    /// When that began, in the world's time and in the node's, in µs.
+    since_us: (u64, u64),
+}
+
+impl ClockFacts {
+    /// The node's boot clock, in µs.
+    pub(crate) fn boot_us(&self, now_us: u64) -> u64 {
+        let (world_us, local_us) = self.since_us;
+        let passed = i128::from(now_us - world_us);
+        let local = i128::from(local_us) + passed + passed * i128::from(self.drift_ppm) / 1_000_000;
+        u64::try_from(local).expect("a drift is far below the whole")
+    }
+
+    /// From now on the node's clocks run at another speed.
+    pub(crate) fn drift(&mut self, now_us: u64, ppm: i64) {
+        self.since_us = (now_us, self.boot_us(now_us));
+        self.drift_ppm = ppm;
+    }
+}
+
+/// What all simulated parts share.
+pub(crate) struct Shared {
+    pub(crate) now_us: u64,
+    next: u64,
+    heap: BinaryHeap<Reverse<Event>>,
+    /// Latencies and chances of everything between the nodes.
+    pub(crate) chance: Stream,
+    pub(crate) trace: Trace,
+    pub(crate) effects: Effects,
+    pub(crate) noise: Noise,
+    pub(crate) net: Net,
+    pub(crate) monitor: Monitor,
+    pub(crate) clocks: BTreeMap<Place, ClockFacts>,
+    /// The run of each node that is up.
+    pub(crate) runs: BTreeMap<Place, u32>,
+    /// Nodes that do not reach the store.
+    pub(crate) without_store: BTreeSet<Place>,
+    /// Nodes whose generator panics at its next use.
+    pub(crate) panics_next: BTreeSet<Place>,
+}
+
+impl Shared {
+    /// Puts something on the heap.
+    pub(crate) fn schedule(&mut self, after_us: u64, due: Due) {
+        let order = self.next;
+        self.next += 1;
+        self.heap.push(Reverse(Event {
+            at_us: self.now_us + after_us,
+            order,
+            due,
+        }));
+    }
+
+    /// Takes the next thing that is due, and moves time onto it.
+    pub(crate) fn pop(&mut self) -> Option<Due> {
+        let Reverse(event) = self.heap.pop()?;
+        assert!(event.at_us >= self.now_us, "time does not go back");
+        self.now_us = event.at_us;
+        Some(event.due)
+    }
+
+    /// When the next thing is due.
+    pub(crate) fn next_at_us(&self) -> Option<u64> {
+        self.heap.peek().map(|Reverse(event)| event.at_us)
+    }
+
+    /// The run of a node that is up.
+    pub(crate) fn run_of(&self, place: Place) -> Option<u32> {
+        self.runs.get(&place).copied()
+    }
+
+    pub(crate) fn line(&mut self, place: Place, what: &str, detail: &[u8]) {
+        self.trace.line(self.now_us, place.0, what, detail);
+    }
+}
+
+/// A handle to what all simulated parts share.
+#[derive(Clone)]
+pub(crate) struct Sim(Arc<Mutex<Shared>>);
+
+impl Sim {
+    pub(crate) fn new(seed: u64, keeps_text: bool) -> Self {
+        Self(Arc::new(Mutex::new(Shared {
+            now_us: 0,
+            next: 0,
+            heap: BinaryHeap::new(),
+            chance: Stream::new(seed, "chance", 0),
+            trace: Trace::new(keeps_text),
+            effects: Effects::default(),
+            noise: Noise::default(),
+            net: Net::default(),
+            monitor: Monitor::default(),
+            clocks: BTreeMap::new(),
+            runs: BTreeMap::new(),
+            without_store: BTreeSet::new(),
+            panics_next: BTreeSet::new(),
+        })))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.0.lock()
+    }
+
+    /// Lets `act` happen after a while, and waits for its answer. An event of a run that has ended
+    /// by then happens all the same if it is the store's (`is_outside`), but nobody hears of it.
+    pub(crate) fn after<T: Send + 'static>(
+        &self,
+        place: Place,
+        after_us: u64,
+        act: impl FnOnce(&mut Shared) -> T + Send + 'static,
+    ) -> oneshot::Receiver<T> {
+        let (answer, receiver) = oneshot::channel();
+        let mut shared = self.lock();
+        let run = shared.run_of(place).unwrap_or(0);
+        let act: Act = Box::new(move |shared| {
+            if !answer.is_closed() {
+                let result = act(shared);
+                // Whoever waited may have gone in between.
+                drop(answer.send(result));
+            }
+        });
+        shared.schedule(after_us, Due::Act(Some((place, run)), act));
+        receiver
+    }
+}

@@ -1,0 +1,151 @@
+//! The monitor: watches every commit for what no later look at the store could tell.
+//!
+//! Owns the check that nobody takes a slot from a living owner, and that no run commits to a slot
+//! that another one owns. It sees writes in the order in which they happen.
+
+use std::collections::BTreeMap;
+
+use sillok_core::invariants::{Invariant, Violation, owner_follows};
+use sillok_core::membership::{NodeRow, Nodes, OwnerRow};
+use sillok_core::slot::Slot;
+use sillok_core::stamp::Stamp;
+use sillok_store::keys::{self, Family};
+
+use crate::heap::Place;
+
+/// What one transaction writes, as far as the monitor wants to know.
+#[derive(Default)]
+pub(crate) struct Writes {
+    owners: Vec<(Slot, OwnerRow)>,
+    nodes: Vec<(String, NodeRow)>,
+    forgotten: Vec<String>,
+    slots: Vec<Slot>,
+    hasher: blake3::Hasher,
+}
+
+impl Writes {
+    pub(crate) fn set(&mut self, key: &[u8], value: &[u8]) {
+        self.hash(key, value);
+        match Family::of(key) {
+            Some(Family::Owner) => {
+                let row = keys::owner::decode(key, value).expect("the node wrote it");
+                let slot = keys::owner::parse(key).expect("the node wrote it").slot;
+                self.owners.push((slot, row));
+            }
+            Some(Family::Node) => {
+                let row = keys::node::decode(key, value).expect("the node wrote it");
+                let node = keys::node::parse(key).expect("the node wrote it").node;
+                self.nodes.push((node, row));
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn cleared(&mut self, key: &[u8]) {
+        self.hash(key, b"cleared");
+        if Family::of(key) == Some(Family::Node) {
+            let node = keys::node::parse(key).expect("the node wrote it").node;
+            self.forgotten.push(node);
+        }
+    }
+
+    pub(crate) fn stamped(&mut self, prefix: &[u8], value: &[u8]) {
+        self.hash(prefix, value);
+        if let Some(slot) = keys::outbox::slot_of_prefix(prefix) {
+            self.slots.push(slot);
+        }
+    }
+
+    fn hash(&mut self, key: &[u8], value: &[u8]) {
+        self.hasher.update(&(key.len() as u64).to_le_bytes());
+        self.hasher.update(key);
+        self.hasher.update(value);
+    }
+
+    pub(crate) fn digest(&self) -> blake3::Hash {
+        self.hasher.finalize()
+    }
+}
+
+/// What was committed so far, of the rows that decide ownership.
+#[derive(Default)]
+pub(crate) struct Monitor {
+    names: Vec<String>,
+    nodes: Nodes,
+    owners: BTreeMap<Slot, OwnerRow>,
+    last: Option<Stamp>,
+    commits: u64,
+    takeovers: u64,
+    /// Nodes that were fenced, with who fenced them, since this was last asked.
+    fenced: Vec<(String, Place)>,
+    first: Option<Violation>,
+}
+
+impl Monitor {
+    pub(crate) fn name_nodes(&mut self, names: Vec<String>) {
+        self.names = names;
+    }
+
+    /// Commits that wrote events.
+    pub(crate) fn commits(&self) -> u64 {
+        self.commits
+    }
+
+    /// Slots that came to another node than before.
+    pub(crate) fn takeovers(&self) -> u64 {
+        self.takeovers
+    }
+
+    /// The first thing that must not be.
+    pub(crate) fn violation(&self) -> Option<&Violation> {
+        self.first.as_ref()
+    }
+
+    /// Nodes that were fenced since the last call, with who did it.
+    pub(crate) fn take_fenced(&mut self) -> Vec<(String, Place)> {
+        std::mem::take(&mut self.fenced)
+    }
+
+    pub(crate) fn committed(&mut self, place: Place, writes: &Writes, stamp: Stamp) {
+        let writer = self.names.get(usize::from(place.0)).cloned();
+        let writer = writer.unwrap_or_default();
+        if self.last.is_some_and(|last| stamp <= last) {
+            self.note(Invariant::Chained, format!("stamp {stamp} does not follow"));
+        }
+        self.last = Some(stamp);
+        for slot in &writes.slots {
+            self.commits += 1;
+            // What a transaction that moves the slot writes is judged by the owner before it.
+            let owner = self.owners.get(slot).map(|owner| owner.node.clone());
+            if owner.as_deref() != Some(&writer) {
+                let what = format!("{writer} committed to slot {slot}, which {owner:?} owns");
+                self.note(Invariant::Fenced, what);
+            }
+        }
+        for (slot, row) in &writes.owners {
+            let before = self.owners.get(slot);
+            let node = before.and_then(|before| self.nodes.get(&before.node));
+            if let Err(violation) = owner_follows(before, node, row, &writer) {
+                self.first.get_or_insert(violation);
+            }
+            if before.is_some_and(|before| before.node != row.node) {
+                self.takeovers += 1;
+            }
+            self.owners.insert(*slot, row.clone());
+        }
+        for (name, row) in &writes.nodes {
+            let before = self.nodes.insert(name.clone(), row.clone());
+            let newly_fenced = row.fenced && before.is_some_and(|before| !before.fenced);
+            if newly_fenced && *name != writer {
+                self.fenced.push((name.clone(), place));
+            }
+        }
+        for name in &writes.forgotten {
+            self.nodes.remove(name);
+        }
+    }
+
+    fn note(&mut self, invariant: Invariant, what: String) {
+        self.first.get_or_insert(Violation { invariant, what });
+    }
+}

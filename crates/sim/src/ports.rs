@@ -1,0 +1,231 @@
+//! What fills the ports of a simulated node: its clock, its generator, an index that lags, a
+//! cognifier that sometimes fails.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use sillok_actors::Ports;
+use sillok_builtin::{ExactIndex, HashEmbedder, RuleCognifier};
+use sillok_core::ports::{
+    BoxFuture, Clock, Cognifier, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked, Rng,
+    SearchLists, SearchRequest, VectorIndex,
+};
+use sillok_core::promotion::{CognifyInput, Cognition};
+use sillok_core::stamp::Stamp;
+use sillok_core::time::Timestamp;
+
+use crate::heap::{Place, Sim};
+use crate::net::SimPeers;
+use crate::rng::Stream;
+
+/// The world begins at this moment of the wall clock, in ms.
+pub(crate) const BEGINNING_MS: u64 = 1_790_000_000_000;
+/// Time that the index takes to store a batch, in µs, at least and at most.
+const INDEX_US: (u64, u64) = (1_000, 200_000);
+/// Time that the index takes to answer, in µs, at least and at most.
+const SEARCH_US: (u64, u64) = (100, 2_000);
+/// Time that a cognifier takes, in µs, at least and at most.
+const COGNIFY_US: (u64, u64) = (10_000, 400_000);
+
+/// Fills the ports of one run of one node.
+pub(crate) fn ports(sim: &Sim, place: Place, names: &Arc<Vec<String>>, rng: &SharedRng) -> Ports {
+    let rng = rng.clone();
+    Ports {
+        clock: Arc::new(SimClock {
+            sim: sim.clone(),
+            place,
+        }),
+        rng: Arc::new(move || Box::new(rng.clone())),
+        index: Arc::new(LaggingIndex {
+            sim: sim.clone(),
+            place,
+            exact: Arc::new(ExactIndex::new()),
+        }),
+        embedder: Arc::new(HashEmbedder),
+        cognifier: Arc::new(MoodyCognifier {
+            sim: sim.clone(),
+            place,
+        }),
+        peers: Some(Arc::new(SimPeers {
+            sim: sim.clone(),
+            here: place,
+            names: Arc::clone(names),
+        })),
+    }
+}
+
+/// The clocks of a place: the world's time, seen through an offset and a drift.
+#[derive(Clone)]
+pub(crate) struct SimClock {
+    pub(crate) sim: Sim,
+    pub(crate) place: Place,
+}
+
+impl SimClock {
+    fn facts(&self) -> (u64, i64) {
+        let shared = self.sim.lock();
+        let facts = shared.clocks.get(&self.place).copied().unwrap_or_default();
+        (facts.boot_us(shared.now_us), facts.offset_ms)
+    }
+}
+
+impl Clock for SimClock {
+    fn now(&self) -> Timestamp {
+        let (boot_us, offset_ms) = self.facts();
+        let ms = BEGINNING_MS + boot_us / 1_000;
+        Timestamp::from_ms(ms.saturating_add_signed(offset_ms))
+    }
+
+    fn monotonic_ms(&self) -> u64 {
+        self.facts().0 / 1_000
+    }
+
+    fn sleep(&self, ms: u64) -> BoxFuture<'static, ()> {
+        let (sim, place) = (self.sim.clone(), self.place);
+        let woken = sim.after(place, ms.saturating_mul(1_000), |_| ());
+        Box::pin(async move {
+            // The world outlives its tasks.
+            let _ = woken.await;
+        })
+    }
+}
+
+/// The generator of a node, one stream through all its actors.
+#[derive(Clone)]
+pub(crate) struct SharedRng {
+    stream: Arc<Mutex<Stream>>,
+    sim: Sim,
+    place: Place,
+}
+
+impl SharedRng {
+    pub(crate) fn new(sim: &Sim, seed: u64, place: Place, run: u32) -> Self {
+        let entity = u64::from(place.0) << 32 | u64::from(run);
+        Self {
+            stream: Arc::new(Mutex::new(Stream::new(seed, "node", entity))),
+            sim: sim.clone(),
+            place,
+        }
+    }
+}
+
+/// What a planted panic carries, so that it is not printed as a defect.
+pub(crate) const PLANTED_PANIC: &str = "a panic that the simulation planted";
+
+impl Rng for SharedRng {
+    fn fill(&mut self, bytes: &mut [u8]) {
+        let panics = {
+            let mut shared = self.sim.lock();
+            let panics = shared.panics_next.remove(&self.place);
+            if panics {
+                shared.effects.saw("panic in a command");
+            }
+            panics
+        };
+        assert!(!panics, "{PLANTED_PANIC}");
+        self.stream.lock().fill(bytes);
+    }
+}
+
+/// The exact index, which stores late and answers after a while.
+struct LaggingIndex {
+    sim: Sim,
+    place: Place,
+    exact: Arc<ExactIndex>,
+}
+
+impl LaggingIndex {
+    async fn wait(&self, bounds: (u64, u64), what: &'static str) {
+        let place = self.place;
+        let wait_us = self.sim.lock().chance.between(bounds.0, bounds.1);
+        let woken = self
+            .sim
+            .after(place, wait_us, move |shared| shared.line(place, what, &[]));
+        // The world outlives its tasks.
+        let _ = woken.await;
+    }
+}
+
+impl VectorIndex for LaggingIndex {
+    fn offer(&self, docs: Vec<IndexDoc>) {
+        self.exact.offer(docs);
+    }
+
+    fn apply(&self, docs: Vec<IndexDoc>, through: Stamp) -> BoxFuture<'_, Result<(), PortError>> {
+        Box::pin(async move {
+            self.wait(INDEX_US, "index stores").await;
+            self.exact.apply(docs, through).await
+        })
+    }
+
+    fn watermark(&self) -> BoxFuture<'_, Result<Option<Stamp>, PortError>> {
+        self.exact.watermark()
+    }
+
+    fn search<'a>(
+        &'a self,
+        request: &'a SearchRequest,
+    ) -> BoxFuture<'a, Result<SearchLists, PortError>> {
+        Box::pin(async move {
+            self.wait(SEARCH_US, "index searches").await;
+            self.exact.search(request).await
+        })
+    }
+
+    fn neighbours<'a>(
+        &'a self,
+        request: &'a NeighbourRequest,
+    ) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>> {
+        Box::pin(async move {
+            self.wait(SEARCH_US, "index compares").await;
+            self.exact.neighbours(request).await
+        })
+    }
+
+    fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>> {
+        self.exact.optimise()
+    }
+
+    fn clear(&self) -> BoxFuture<'_, Result<(), PortError>> {
+        self.exact.clear()
+    }
+
+    fn stats(&self) -> BoxFuture<'_, Result<IndexStats, PortError>> {
+        self.exact.stats()
+    }
+}
+
+/// The cognifier by rules, which takes its time and sometimes fails.
+struct MoodyCognifier {
+    sim: Sim,
+    place: Place,
+}
+
+impl Cognifier for MoodyCognifier {
+    fn name(&self) -> &str {
+        RuleCognifier.name()
+    }
+
+    fn cognify<'a>(
+        &'a self,
+        input: &'a CognifyInput,
+    ) -> BoxFuture<'a, Result<Cognition, PortError>> {
+        Box::pin(async move {
+            let place = self.place;
+            let wait_us = self.sim.lock().chance.between(COGNIFY_US.0, COGNIFY_US.1);
+            let fails = self.sim.after(place, wait_us, move |shared| {
+                let chance = shared.noise.cognifier_permille;
+                let fails = shared.chance.permille(chance);
+                if fails {
+                    shared.effects.saw("cognifier failed");
+                }
+                shared.line(place, "cognified", &[u8::from(fails)]);
+                fails
+            });
+            if fails.await.unwrap_or(true) {
+                return Err(PortError::Unavailable("the simulation says so".into()));
+            }
+            RuleCognifier.cognify(input).await
+        })
+    }
+}

@@ -1,0 +1,64 @@
+//! Randomness, split by (seed, purpose, entity), so that one part that draws more does not move the
+//! others.
+
+use rand::Rng as _;
+use rand::RngExt as _;
+use rand::SeedableRng as _;
+use rand_chacha::ChaCha8Rng;
+
+/// A stream of random numbers that depends on nothing but what it was made from.
+#[derive(Clone, Debug)]
+pub struct Stream(ChaCha8Rng);
+
+impl Stream {
+    /// The stream of `purpose` and `entity` under `seed`.
+    #[must_use]
+    pub fn new(seed: u64, purpose: &str, entity: u64) -> Self {
+        let mut hasher = blake3::Hasher::new_derive_key("sillok 2026 simulation");
+        hasher.update(&seed.to_le_bytes());
+        hasher.update(&entity.to_le_bytes());
+        hasher.update(purpose.as_bytes());
+        Self(ChaCha8Rng::from_seed(*hasher.finalize().as_bytes()))
+    }
+
+    /// A number from `low` to `high`, both included.
+    pub fn between(&mut self, low: u64, high: u64) -> u64 {
+        assert!(low <= high, "a range is not empty");
+        self.0.random_range(low..=high)
+    }
+
+    /// An index below `len`.
+    pub fn index(&mut self, len: usize) -> usize {
+        assert!(len > 0, "there is something to choose from");
+        self.0.random_range(0..len)
+    }
+
+    /// One of `items`.
+    pub fn choose<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.index(items.len())]
+    }
+
+    /// True with this chance, in a thousandth.
+    pub fn permille(&mut self, chance: u32) -> bool {
+        chance > 0 && self.0.random_range(0..1_000) < chance
+    }
+
+    /// Fills `bytes`.
+    pub fn fill(&mut self, bytes: &mut [u8]) {
+        self.0.fill_bytes(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_differ_by_each_part_and_repeat() {
+        let first = |seed, purpose, entity| Stream::new(seed, purpose, entity).between(0, u64::MAX);
+        assert_eq!(first(1, "a", 1), first(1, "a", 1));
+        for other in [first(2, "a", 1), first(1, "b", 1), first(1, "a", 2)] {
+            assert_ne!(first(1, "a", 1), other);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! A node's side of the network: what it answers to a parcel.
+//!
+//! Owns the mapping from requests to the node's public interface, as a transport would have it.
+
+use std::sync::Arc;
+
+use sillok_actors::Node;
+use sillok_actors::protocol::Protocol;
+
+use crate::net::{Reply, Request};
+use crate::store::SimStore;
+
+/// Sees a request through.
+pub(crate) async fn serve<P: Protocol>(node: &Node<SimStore, P>, request: Request) -> Reply {
+    match request {
+        Request::Submit(submission) => {
+            Reply::Submitted(node.submit(Arc::unwrap_or_clone(submission)).await)
+        }
+        Request::Serve(submission) => Reply::Served(node.serve(submission).await),
+        Request::Tip(scope) => {
+            let row = node.reader().scope(&scope).await;
+            Reply::Tip(row.map(|row| row.map_or_else(Default::default, |row| row.tip.seq)))
+        }
+        Request::Promotion(task, id) => {
+            let mark = node.reader().mark(&task, id).await;
+            Reply::Promotion(mark.map(|mark| mark.is_some()))
+        }
+        Request::Head(id) => {
+            let view = node.reader().entry(id).await;
+            Reply::Head(match view {
+                Err(error) => Err(error),
+                Ok(None) => Ok(None),
+                Ok(Some(view)) => {
+                    let line = node.reader().entry(view.head.line).await;
+                    line.map(|line| {
+                        let newest = line.map_or(id, |line| line.head.line_head);
+                        Some((view.head.version, newest))
+                    })
+                }
+            })
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! The simulated store: FoundationDB's semantics over the engine in memory, at the world's pace.
+//!
+//! Owns when an operation happens and what its caller hears of it. What conflicts is decided by the
+//! same index as in production. A commit on its way happens even if its sender crashes.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::FutureExt as _;
+use sillok_store::{Committed, Error, KeyRange, MemoryStore, RangeOptions, Read, Store, Txn};
+use tokio::sync::oneshot;
+
+use crate::heap::{Due, Place, Shared, Sim};
+use crate::monitor::Writes;
+
+/// Time of a read on its way, in µs, at least and at most.
+const READ_US: (u64, u64) = (100, 600);
+/// Time of a commit until it happens, in µs, at least and at most.
+const COMMIT_US: (u64, u64) = (500, 3_000);
+/// Time of its answer, in µs, at least and at most.
+const ANSWER_US: (u64, u64) = (100, 1_000);
+/// How much later a commit may happen whose sender was told that its outcome is unknown, in µs.
+const LATE_US: (u64, u64) = (1_000, 3_000_000);
+/// The longest life of a transaction, in µs.
+const LIFE_US_MAX: u64 = 5_000_000;
+/// How long a caller waits for a store that does not answer, in µs.
+const OUT_US: u64 = 1_000_000;
+
+/// The store as one node reaches it.
+#[derive(Clone)]
+pub(crate) struct SimStore {
+    pub(crate) sim: Sim,
+    pub(crate) place: Place,
+    pub(crate) store: MemoryStore,
+}
+
+/// A transaction of a node.
+pub(crate) struct SimTxn {
+    sim: Sim,
+    place: Place,
+    begun_us: u64,
+    txn: <MemoryStore as Store>::Txn,
+    writes: Writes,
+}
+
+/// What becomes of a commit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Heard,
+    CommitsUnheard,
+    IsLost,
+    CommitsLate,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the store does not answer")]
+struct Out;
+
+fn out() -> Error {
+    Error::Unavailable {
+        doing: "reaching the store",
+        source: Arc::new(Out),
+    }
+}
+
+impl Shared {
+    fn reaches_store(&self, place: Place) -> bool {
+        !self.noise.store_is_out && !self.without_store.contains(&place)
+    }
+
+    fn fate(&mut self) -> Fate {
+        let noise = &self.noise;
+        let (committed, lost, late) = (
+            noise.committed_unheard_permille,
+            noise.lost_unheard_permille,
+            noise.commits_late_permille,
+        );
+        if self.chance.permille(committed) {
+            Fate::CommitsUnheard
+        } else if self.chance.permille(lost) {
+            Fate::IsLost
+        } else if self.chance.permille(late) {
+            Fate::CommitsLate
+        } else {
+            Fate::Heard
+        }
+    }
+}
+
+impl Sim {
+    /// Waits for the store, as long as it takes to come back or to give up.
+    async fn reach_store(&self, place: Place, what: &'static str) -> Result<(), Error> {
+        let wait_us = {
+            let mut shared = self.lock();
+            if shared.reaches_store(place) {
+                shared.chance.between(READ_US.0, READ_US.1)
+            } else {
+                OUT_US
+            }
+        };
+        let answer = self.after(place, wait_us, move |shared| {
+            let reached = shared.reaches_store(place);
+            if !reached {
+                shared.effects.saw("store out of reach");
+            }
+            shared.line(place, what, &[u8::from(reached)]);
+            reached
+        });
+        match answer.await {
+            Ok(true) => Ok(()),
+            Ok(false) | Err(_) => Err(out()),
+        }
+    }
+}
+
+impl Store for SimStore {
+    type Txn = SimTxn;
+
+    async fn begin(&self) -> Result<SimTxn, Error> {
+        self.sim.reach_store(self.place, "begin").await?;
+        let txn = self.store.begin().await?;
+        let begun_us = self.sim.lock().now_us;
+        Ok(SimTxn {
+            sim: self.sim.clone(),
+            place: self.place,
+            begun_us,
+            txn,
+            writes: Writes::default(),
+        })
+    }
+
+    fn generation(&self) -> u32 {
+        self.store.generation()
+    }
+}
+
+impl SimTxn {
+    fn check_age(&self) -> Result<(), Error> {
+        let mut shared = self.sim.lock();
+        if shared.now_us - self.begun_us > LIFE_US_MAX {
+            shared.effects.saw("transaction too old");
+            return Err(Error::TooOld);
+        }
+        Ok(())
+    }
+}
+
+impl Txn for SimTxn {
+    async fn get(&mut self, key: &[u8], read: Read) -> Result<Option<Bytes>, Error> {
+        self.sim.reach_store(self.place, "get").await?;
+        self.check_age()?;
+        let value = self.txn.get(key, read).await?;
+        let mut shared = self.sim.lock();
+        shared.line(self.place, "got", value.as_deref().unwrap_or_default());
+        Ok(value)
+    }
+
+    async fn range(
+        &mut self,
+        range: &KeyRange,
+        options: RangeOptions,
+    ) -> Result<Vec<(Bytes, Bytes)>, Error> {
+        self.sim.reach_store(self.place, "range").await?;
+        self.check_age()?;
+        let pairs = self.txn.range(range, options).await?;
+        let mut shared = self.sim.lock();
+        for (key, value) in &pairs {
+            shared.line(self.place, "row", key);
+            shared.line(self.place, "value", value);
+        }
+        Ok(pairs)
+    }
+
+    fn set(&mut self, key: impl Into<Bytes>, value: impl Into<Bytes>) {
+        let (key, value) = (key.into(), value.into());
+        self.writes.set(&key, &value);
+        self.txn.set(key, value);
+    }
+
+    fn clear(&mut self, key: impl Into<Bytes>) {
+        let key = key.into();
+        self.writes.cleared(&key);
+        self.txn.clear(key);
+    }
+
+    fn clear_range(&mut self, range: &KeyRange) {
+        self.txn.clear_range(range);
+    }
+
+    fn add(&mut self, key: impl Into<Bytes>, delta: i64) {
+        self.txn.add(key, delta);
+    }
+
+    fn set_stamped(&mut self, prefix: impl Into<Bytes>, value: impl Into<Bytes>) {
+        let (prefix, value) = (prefix.into(), value.into());
+        self.writes.stamped(&prefix, &value);
+        self.txn.set_stamped(prefix, value);
+    }
+
+    fn conflict_on(&mut self, range: &KeyRange) {
+        self.txn.conflict_on(range);
+    }
+
+    async fn commit(self) -> Result<Committed, Error> {
+        self.check_age()?;
+        let Self {
+            sim,
+            place,
+            txn,
+            writes,
+            ..
+        } = self;
+        let answer = sim.lock().depart(OnItsWay { place, txn, writes });
+        answer.await.unwrap_or(Err(Error::OutcomeUnknown))
+    }
+}
+
+type Answer = oneshot::Receiver<Result<Committed, Error>>;
+
+/// A commit that has left its sender.
+struct OnItsWay {
+    place: Place,
+    txn: <MemoryStore as Store>::Txn,
+    writes: Writes,
+}
+
+impl OnItsWay {
+    fn happen(self, shared: &mut Shared) -> Result<Committed, Error> {
+        let Self { place, txn, writes } = self;
+        let result = txn
+            .commit()
+            .now_or_never()
+            .expect("the engine in memory answers at once");
+        let what = match &result {
+            Ok(committed) => {
+                shared.monitor.committed(place, &writes, committed.stamp);
+                "committed"
+            }
+            Err(Error::Conflict) => {
+                shared.effects.saw("conflict");
+                "conflicted"
+            }
+            Err(_) => "not committed",
+        };
+        shared.line(place, what, writes.digest().as_bytes());
+        result
+    }
+}
+
+impl Shared {
+    /// Sends a commit on its way, and says where its answer will be heard.
+    fn depart(&mut self, commit: OnItsWay) -> Answer {
+        let (answer, receiver) = oneshot::channel();
+        let place = commit.place;
+        let leaves = self.reaches_store(place);
+        let fate = if leaves { self.fate() } else { Fate::IsLost };
+        let slowness = self.noise.commit_slowness.max(1);
+        if slowness > 1 {
+            self.effects.saw("commit slowed down");
+        }
+        let happens_us = self.chance.between(COMMIT_US.0, COMMIT_US.1) * slowness;
+        let conflicts = self.noise.conflict_permille;
+        if self.chance.permille(conflicts) {
+            self.effects.saw("conflict without a writer");
+            self.hear(place, happens_us, answer, Err(Error::Conflict));
+            return receiver;
+        }
+        match fate {
+            Fate::Heard => self.happens(commit, happens_us, answer, true),
+            Fate::CommitsUnheard => self.happens(commit, happens_us, answer, false),
+            Fate::IsLost => {
+                self.effects.saw("not committed and unheard of");
+                let wait_us = if leaves { happens_us } else { OUT_US };
+                self.hear(place, wait_us, answer, Err(Error::OutcomeUnknown));
+            }
+            Fate::CommitsLate => {
+                let late_us = happens_us + self.chance.between(LATE_US.0, LATE_US.1);
+                self.hear(place, happens_us, answer, Err(Error::OutcomeUnknown));
+                let act = Box::new(move |shared: &mut Self| {
+                    let what = match commit.happen(shared) {
+                        Ok(_) => "committed after the outcome was unknown",
+                        Err(_) => "refused after the outcome was unknown",
+                    };
+                    shared.effects.saw(what);
+                });
+                self.schedule(late_us, Due::Act(None, act));
+            }
+        }
+        receiver
+    }
+
+    fn happens(
+        &mut self,
+        commit: OnItsWay,
+        happens_us: u64,
+        answer: oneshot::Sender<Result<Committed, Error>>,
+        is_heard: bool,
+    ) {
+        let answers_us = self.chance.between(ANSWER_US.0, ANSWER_US.1);
+        let place = commit.place;
+        let act = Box::new(move |shared: &mut Self| {
+            let heard = match commit.happen(shared) {
+                Ok(_) if !is_heard => {
+                    shared.effects.saw("committed and unheard of");
+                    Err(Error::OutcomeUnknown)
+                }
+                result => result,
+            };
+            shared.hear(place, answers_us, answer, heard);
+        });
+        self.schedule(happens_us, Due::Act(None, act));
+    }
+
+    /// Lets a caller hear something after a while.
+    fn hear<T: Send + 'static>(
+        &mut self,
+        place: Place,
+        after_us: u64,
+        answer: oneshot::Sender<T>,
+        what: T,
+    ) {
+        let run = self.run_of(place).unwrap_or(0);
+        let act = Box::new(move |_: &mut Self| drop(answer.send(what)));
+        self.schedule(after_us, Due::Act(Some((place, run)), act));
+    }
+}

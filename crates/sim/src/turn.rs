@@ -1,0 +1,181 @@
+//! Bringing faults about and taking them back.
+//!
+//! Owns what each kind of fault does to the world. Which faults there are, and when, is data.
+
+use sillok_actors::protocol::Protocol;
+
+use crate::fault::{Fault, FaultKind};
+use crate::heap::{Due, Place};
+use crate::noise::Noise;
+use crate::rng::Stream;
+use crate::world::World;
+
+impl<P: Protocol> World<P> {
+    /// A fault begins or ends.
+    pub(crate) fn turn(&mut self, number: usize, begins: bool) {
+        let changed = if begins {
+            self.under_way.insert(number)
+        } else {
+            self.under_way.remove(&number)
+        };
+        if !changed {
+            return;
+        }
+        let fault = self.plan.profile.faults[number];
+        let detail = [u8::from(begins)];
+        self.sim.lock().line(Place::CLIENTS, "fault", &detail);
+        self.bring_about(number, fault, begins);
+        self.tune();
+    }
+
+    /// Ends every fault and starts every node: from here on nothing goes wrong.
+    pub(crate) fn heal(&mut self) {
+        for number in self.under_way.clone() {
+            self.turn(number, false);
+        }
+        self.sim.lock().net.mend_all();
+        for place in self.places() {
+            self.start_again(place);
+        }
+    }
+
+    fn bring_about(&mut self, number: usize, fault: Fault, begins: bool) {
+        match fault.kind {
+            FaultKind::Crash { node } if begins => {
+                self.crash(Place(node), fault.for_ms * 1_000);
+                if fault.for_ms < 4_000 {
+                    self.sim
+                        .lock()
+                        .effects
+                        .saw("restart within the fencing time");
+                }
+            }
+            FaultKind::Crash { node } => self.start_again(Place(node)),
+            FaultKind::Pause { node } if begins => self.pause(Place(node)),
+            FaultKind::Pause { node } => self.resume(Place(node)),
+            FaultKind::WatcherDies if begins => self.watcher_dies += 1,
+            FaultKind::WatcherDies => self.watcher_dies -= 1,
+            FaultKind::Partition { node } => {
+                for (from, to) in self.ways_of(Place(node)) {
+                    self.cut(from, to, begins);
+                }
+            }
+            FaultKind::OneWay { from, to } => self.cut(Place(from), Place(to), begins),
+            FaultKind::Swizzle { node } => self.swizzle(number, Place(node), fault, begins),
+            FaultKind::StoreCut { node } => {
+                let mut shared = self.sim.lock();
+                if begins {
+                    shared.without_store.insert(Place(node));
+                } else {
+                    shared.without_store.remove(&Place(node));
+                }
+            }
+            FaultKind::ClockOffset { node, ms } => {
+                let ms = if begins { ms } else { -ms };
+                self.jump(Place(node), ms);
+            }
+            FaultKind::ClockJump { node, ms } if begins => {
+                self.jump(Place(node), ms);
+                self.sim.lock().effects.saw("clock jumped");
+            }
+            FaultKind::ClockDrift { node, ppm } => {
+                let mut shared = self.sim.lock();
+                let now_us = shared.now_us;
+                let ppm = if begins { ppm } else { 0 };
+                shared
+                    .clocks
+                    .entry(Place(node))
+                    .or_default()
+                    .drift(now_us, ppm);
+                shared.effects.saw("clock drifted");
+            }
+            FaultKind::Panic { node } if begins => {
+                self.sim.lock().panics_next.insert(Place(node));
+            }
+            FaultKind::KillActors { node } if begins => {
+                let sim = self.sim.clone();
+                self.within(Place(node), |node| {
+                    if node.kill_actors() > 0 {
+                        sim.lock()
+                            .effects
+                            .saw("actor killed with a command in flight");
+                    }
+                });
+            }
+            _ => {}
+        }
+    }
+
+    fn jump(&mut self, place: Place, ms: i64) {
+        let mut shared = self.sim.lock();
+        shared.clocks.entry(place).or_default().offset_ms += ms;
+        shared.effects.saw("clock offset");
+    }
+
+    /// All ways to and from a node.
+    fn ways_of(&self, place: Place) -> Vec<(Place, Place)> {
+        let mut others = self.places();
+        others.push(Place::CLIENTS);
+        others
+            .into_iter()
+            .filter(|other| *other != place)
+            .flat_map(|other| [(place, other), (other, place)])
+            .collect()
+    }
+
+    fn cut(&mut self, from: Place, to: Place, begins: bool) {
+        let mut shared = self.sim.lock();
+        if begins {
+            shared.net.cut(from, to);
+        } else {
+            shared.net.mend(from, to);
+        }
+    }
+
+    /// Cuts the ways of a node one after the other, over the first half of the fault, and mends
+    /// them in another order over the second.
+    fn swizzle(&mut self, number: usize, place: Place, fault: Fault, begins: bool) {
+        if !begins {
+            return;
+        }
+        let mut stream = Stream::new(self.plan.seed, "swizzle", number as u64);
+        let mut ways = self.ways_of(place);
+        let half_us = fault.for_ms * 500;
+        let mut shared = self.sim.lock();
+        while !ways.is_empty() {
+            let (from, to) = ways.swap_remove(stream.index(ways.len()));
+            let cut_us = stream.between(0, half_us);
+            let mend_us = stream.between(half_us, 2 * half_us);
+            let act = Box::new(move |shared: &mut crate::heap::Shared| shared.net.cut(from, to));
+            shared.schedule(cut_us, Due::Act(None, act));
+            let act = Box::new(move |shared: &mut crate::heap::Shared| {
+                shared.effects.saw("swizzled way mended");
+                shared.net.mend(from, to);
+            });
+            shared.schedule(mend_us, Due::Act(None, act));
+        }
+    }
+
+    /// Puts into force what the faults that are under way want together.
+    fn tune(&mut self) {
+        let mut noise = Noise::default();
+        for number in &self.under_way {
+            match self.plan.profile.faults[*number].kind {
+                FaultKind::StoreOutage => noise.store_is_out = true,
+                FaultKind::Drop { permille } => noise.drop_permille = permille,
+                FaultKind::Duplicate { permille } => noise.duplicate_permille = permille,
+                FaultKind::Delay { ms } => noise.delay_us_max = ms * 1_000,
+                FaultKind::ConflictStorm { permille } => noise.conflict_permille = permille,
+                FaultKind::CommittedUnheard { permille } => {
+                    noise.committed_unheard_permille = permille;
+                }
+                FaultKind::LostUnheard { permille } => noise.lost_unheard_permille = permille,
+                FaultKind::CommitsLate { permille } => noise.commits_late_permille = permille,
+                FaultKind::SlowDisk { times } => noise.commit_slowness = times,
+                FaultKind::CognifierFails { permille } => noise.cognifier_permille = permille,
+                _ => {}
+            }
+        }
+        self.sim.lock().noise = noise;
+    }
+}
