@@ -65,6 +65,10 @@ pub struct ServerConfig {
     pub token_check_ms: u64,
     /// The longest that a call may wait for a promotion, in ms.
     pub promotion_wait_ms_max: u64,
+    /// Tails that are open at one time.
+    pub tails_max: usize,
+    /// Tails of one principal that are open at one time.
+    pub tails_per_principal_max: usize,
     /// A tail without events sends a comment so often, in ms.
     pub tail_heartbeat_ms: u64,
     /// Events that a tail reads at once.
@@ -86,6 +90,8 @@ impl Default for ServerConfig {
             principal_burst: 100_000,
             token_check_ms: 1_000,
             promotion_wait_ms_max: 30_000,
+            tails_max: 1_024,
+            tails_per_principal_max: 64,
             tail_heartbeat_ms: 15_000,
             tail_page_rows: 256,
             shutdown_ms_max: 10_000,
@@ -286,6 +292,12 @@ impl ServerConfig {
     }
 
     fn check_tails(&self) -> Result<(), sillok_core::Error> {
+        within("server.tails_max", self.tails_max, 1..=1 << 20)?;
+        within(
+            "server.tails_per_principal_max",
+            self.tails_per_principal_max,
+            1..=1 << 20,
+        )?;
         within(
             "server.tail_heartbeat_ms",
             self.tail_heartbeat_ms,
