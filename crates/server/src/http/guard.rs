@@ -15,21 +15,24 @@ use sillok_core::error::Error;
 use sillok_core::principal::Actor;
 
 use super::App;
-use super::errors::Refusal;
+use super::errors::{Refusal, Uncounted};
 
 /// What a caller that is turned away is told to wait.
 const RETRY_AFTER_MS: u64 = 100;
 /// What one without a place for its tail is told to wait: tails last.
 const TAIL_RETRY_AFTER_MS: u64 = 1_000;
 
-/// Counts what became of a request.
+/// Counts what became of a request, and why it was refused where the node has not.
 pub(super) async fn count(
     State(app): State<App>,
     request: Request,
     next: Next,
 ) -> Response<axum::body::Body> {
     let started = Instant::now();
-    let response = next.run(request).await;
+    let mut response = next.run(request).await;
+    if let Some(Uncounted(error)) = response.extensions_mut().remove() {
+        app.node().note_refusal(&error);
+    }
     app.inner
         .counters
         .count(response.status(), started.elapsed());

@@ -78,6 +78,7 @@ impl Tail {
             Err(error) => {
                 // The status was sent long ago; the refusal comes as a last event.
                 self.ended = true;
+                self.app.node().note_refusal(&error);
                 let status = super::status_of(error.code).as_u16();
                 let problem = Problem::new(&error, status, None);
                 Event::default().event("error").json_data(problem).ok()
