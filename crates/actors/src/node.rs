@@ -238,6 +238,12 @@ impl<S: Store, P: Protocol> Node<S, P> {
         }
     }
 
+    /// Counts a refusal that was decided before the node was asked. What it refuses itself is
+    /// counted already.
+    pub fn note_refusal(&self, error: &Error) {
+        self.inner.shared.counters.refused(error);
+    }
+
     /// Stops: turns new commands away, finishes what is in flight, stores what the index lacks.
     /// What is not finished in time is in the store all the same, and goes on at the next start.
     pub async fn shutdown(&self) {

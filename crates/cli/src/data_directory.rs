@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sillok_core::scope::Scope;
 use sillok_server::config::{Config, Layer};
-use sillok_server::data_directory::ServerFile;
+use sillok_server::data_directory::{ServerFile, make_private};
 
 use crate::args::Global;
 use crate::failure::Failure;
@@ -120,7 +120,7 @@ impl DataDirectory {
         let draft = self
             .path
             .join(format!("context.json.{}.tmp", std::process::id()));
-        std::fs::create_dir_all(&self.path).map_err(Failure::io(what()))?;
+        make_private(&self.path).map_err(Failure::io(what()))?;
         std::fs::write(&draft, text + "\n").map_err(Failure::io(what()))?;
         std::fs::rename(&draft, self.path.join("context.json")).map_err(Failure::io(what()))
     }
@@ -168,6 +168,8 @@ pub fn read_token(path: &Path) -> Result<Option<String>, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -188,6 +190,17 @@ mod tests {
         );
         std::fs::write(data.path().join("context.json"), "{\"scope\": \"no\"}").unwrap();
         assert!(matches!(data.context(), Err(Failure::Config(_))));
+    }
+
+    #[test]
+    fn a_directory_made_for_a_context_is_its_owners_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = DataDirectory::at(folder.path().join("share/sillok"));
+        data.set_context(&Context::default()).unwrap();
+        for path in [data.path(), data.path().parent().unwrap()] {
+            let mode = std::fs::metadata(path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o700, "{}", path.display());
+        }
     }
 
     #[test]

@@ -5,7 +5,10 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// How often a sign of life moves.
+const TICK: Duration = Duration::from_millis(120);
 
 /// A bar of `length` steps; hidden when standard error is no terminal.
 #[must_use]
@@ -31,19 +34,105 @@ pub fn spinner(what: &'static str) -> ProgressBar {
     let spinner = ProgressBar::new_spinner()
         .with_style(style)
         .with_message(what);
-    spinner.enable_steady_tick(Duration::from_millis(120));
+    spinner.enable_steady_tick(TICK);
     spinner
+}
+
+/// A sign of life for work that says nothing of how far it is; hidden when standard error is no
+/// terminal.
+#[must_use]
+pub fn waiting(what: &'static str) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    waiting_at(what, ProgressDrawTarget::stderr())
+}
+
+fn waiting_at(what: &'static str, target: ProgressDrawTarget) -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {msg} {elapsed}")
+        .expect("the template is fixed and tested");
+    ProgressBar::with_draw_target(None, target)
+        .with_style(style)
+        .with_message(what)
+}
+
+/// Shows a sign of life while work goes on, and takes it away however the work ends.
+pub async fn during<T>(shown: ProgressBar, work: impl Future<Output = T>) -> T {
+    shown.enable_steady_tick(TICK);
+    let done = work.await;
+    shown.finish_and_clear();
+    done
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use indicatif::TermLike;
+
     use super::*;
+
+    /// A terminal that remembers its line and whether anything ever stood there.
+    #[derive(Clone, Debug, Default)]
+    struct Terminal(Arc<Mutex<(String, bool)>>);
+
+    impl TermLike for Terminal {
+        fn width(&self) -> u16 {
+            80
+        }
+        fn move_cursor_up(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_down(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_right(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_left(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn write_line(&self, text: &str) -> std::io::Result<()> {
+            self.write_str(text)
+        }
+        fn write_str(&self, text: &str) -> std::io::Result<()> {
+            let mut screen = self.0.lock().unwrap();
+            screen.0.push_str(text);
+            screen.1 |= text.contains("looking");
+            Ok(())
+        }
+        fn clear_line(&self) -> std::io::Result<()> {
+            self.0.lock().unwrap().0.clear();
+            Ok(())
+        }
+        fn flush(&self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn who_waits_sees_a_sign_of_life_until_the_work_ends() {
+        let terminal = Terminal::default();
+        let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
+        let work = async {
+            while !terminal.0.lock().unwrap().1 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            Err::<(), _>("refused")
+        };
+        let done = during(waiting_at("looking", target), work);
+        let done = tokio::time::timeout(Duration::from_secs(20), done).await;
+        assert_eq!(done.expect("it is shown"), Err("refused"));
+        let (line, _) = terminal.0.lock().unwrap().clone();
+        assert!(!line.contains("looking"), "{line:?}");
+    }
 
     #[test]
     fn the_templates_are_well_formed() {
         for template in [
             "{msg} {bar:30} {human_pos}/{human_len} {eta}",
             "{spinner} {msg} {human_pos} {elapsed}",
+            "{spinner} {msg} {elapsed}",
         ] {
             assert!(ProgressStyle::with_template(template).is_ok());
         }

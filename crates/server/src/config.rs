@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use sillok_actors::config::{AdmissionConfig, IndexerConfig, JobsConfig, NodeConfig};
 use sillok_core::config::{DedupConfig, RecallConfig, RetentionConfig, RulesConfig, TrustConfig};
+use sillok_core::limits::{PAGE_ROWS_MAX, RECORD_BYTES_MAX};
 use sillok_core::membership::BeatConfig;
 
 pub use layers::{Error, Layer, Layers, Loaded, Origin};
@@ -55,6 +56,8 @@ pub struct ServerConfig {
     pub body_bytes_max: usize,
     /// Bytes of request bodies that are held at one time.
     pub bodies_bytes_max: usize,
+    /// How long the whole body of a request may take to arrive, in ms.
+    pub body_ms_max: u64,
     /// Requests that are under way at one time.
     pub requests_in_flight_max: usize,
     /// Requests of one principal in a second, in the long run.
@@ -65,6 +68,10 @@ pub struct ServerConfig {
     pub token_check_ms: u64,
     /// The longest that a call may wait for a promotion, in ms.
     pub promotion_wait_ms_max: u64,
+    /// Tails that are open at one time.
+    pub tails_max: usize,
+    /// Tails of one principal that are open at one time.
+    pub tails_per_principal_max: usize,
     /// A tail without events sends a comment so often, in ms.
     pub tail_heartbeat_ms: u64,
     /// Events that a tail reads at once.
@@ -80,11 +87,14 @@ impl Default for ServerConfig {
             data: default_data_directory(),
             body_bytes_max: 64 << 20,
             bodies_bytes_max: 192 << 20,
+            body_ms_max: 60_000,
             requests_in_flight_max: 4_096,
             principal_requests_per_s: 50_000,
             principal_burst: 100_000,
             token_check_ms: 1_000,
             promotion_wait_ms_max: 30_000,
+            tails_max: 1_024,
+            tails_per_principal_max: 64,
             tail_heartbeat_ms: 15_000,
             tail_page_rows: 256,
             shutdown_ms_max: 10_000,
@@ -237,73 +247,88 @@ impl Config {
     /// `invalid_argument` naming the first key that does not.
     pub fn check(&self) -> Result<(), sillok_core::Error> {
         self.node_config().check()?;
-        let (server, store) = (&self.server, &self.store);
-        let body_least = sillok_core::limits::RECORD_BYTES_MAX;
-        let page_most = sillok_core::limits::PAGE_ROWS_MAX;
-        let bodies_least = server.body_bytes_max;
-        within(
-            "server.body_bytes_max",
-            server.body_bytes_max,
-            body_least..=1 << 30,
-        )?;
-        within(
-            "server.bodies_bytes_max",
-            server.bodies_bytes_max,
-            bodies_least..=1 << 36,
-        )?;
-        within(
-            "server.requests_in_flight_max",
-            server.requests_in_flight_max,
-            1..=1 << 20,
-        )?;
-        within(
-            "server.principal_requests_per_s",
-            server.principal_requests_per_s,
-            1..=u32::MAX,
-        )?;
-        within(
-            "server.principal_burst",
-            server.principal_burst,
-            1..=u32::MAX,
-        )?;
-        within("server.token_check_ms", server.token_check_ms, 0..=60_000)?;
-        within(
-            "server.promotion_wait_ms_max",
-            server.promotion_wait_ms_max,
-            0..=600_000,
-        )?;
-        within(
-            "server.tail_heartbeat_ms",
-            server.tail_heartbeat_ms,
-            10..=600_000,
-        )?;
-        within(
-            "server.tail_page_rows",
-            server.tail_page_rows,
-            1..=page_most,
-        )?;
-        within(
-            "server.shutdown_ms_max",
-            server.shutdown_ms_max,
-            0..=600_000,
-        )?;
+        self.server.check()?;
+        self.store.check()?;
         within(
             "node.passivate_after_ms",
             self.node.passivate_after_ms,
             1..=1 << 40,
         )?;
+        within("index.threads", self.index.threads, 1..=256)
+    }
+}
+
+impl ServerConfig {
+    fn check(&self) -> Result<(), sillok_core::Error> {
+        self.check_requests()?;
+        self.check_tails()?;
+        within(
+            "server.principal_requests_per_s",
+            self.principal_requests_per_s,
+            1..=u32::MAX,
+        )?;
+        within("server.principal_burst", self.principal_burst, 1..=u32::MAX)?;
+        within("server.token_check_ms", self.token_check_ms, 0..=60_000)?;
+        within(
+            "server.promotion_wait_ms_max",
+            self.promotion_wait_ms_max,
+            0..=600_000,
+        )?;
+        within("server.shutdown_ms_max", self.shutdown_ms_max, 0..=600_000)
+    }
+
+    fn check_requests(&self) -> Result<(), sillok_core::Error> {
+        within(
+            "server.body_bytes_max",
+            self.body_bytes_max,
+            RECORD_BYTES_MAX..=1 << 30,
+        )?;
+        within(
+            "server.bodies_bytes_max",
+            self.bodies_bytes_max,
+            self.body_bytes_max..=1 << 36,
+        )?;
+        within("server.body_ms_max", self.body_ms_max, 1..=3_600_000)?;
+        within(
+            "server.requests_in_flight_max",
+            self.requests_in_flight_max,
+            1..=1 << 20,
+        )
+    }
+
+    fn check_tails(&self) -> Result<(), sillok_core::Error> {
+        within("server.tails_max", self.tails_max, 1..=1 << 20)?;
+        within(
+            "server.tails_per_principal_max",
+            self.tails_per_principal_max,
+            1..=1 << 20,
+        )?;
+        within(
+            "server.tail_heartbeat_ms",
+            self.tail_heartbeat_ms,
+            10..=600_000,
+        )?;
+        within(
+            "server.tail_page_rows",
+            self.tail_page_rows,
+            1..=PAGE_ROWS_MAX,
+        )
+    }
+}
+
+impl StoreConfig {
+    fn check(&self) -> Result<(), sillok_core::Error> {
         within(
             "store.memtable_bytes_max",
-            store.memtable_bytes_max,
+            self.memtable_bytes_max,
             1 << 20..=1 << 34,
         )?;
         within(
             "store.journal_bytes_max",
-            store.journal_bytes_max,
+            self.journal_bytes_max,
             64 << 20..=1 << 40,
         )?;
-        within("store.worker_threads", store.worker_threads, 1..=256)?;
-        within("index.threads", self.index.threads, 1..=256)
+        within("store.worker_threads", self.worker_threads, 1..=256)
     }
 }
 

@@ -3,15 +3,22 @@
 //! Owns the names and modes of its files, and writing them so that a crash leaves the old or the
 //! new one. It must not know what the store or the index hold.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::secrets::{TokenKey, new_secret};
+
+/// The mode of the directory, and of the files in it that hold a secret.
+const DIRECTORY_MODE: u32 = 0o700;
+const SECRET_MODE: u32 = 0o600;
+/// The bits of a mode that let others in than the owner, and the one that marks a shared directory.
+const OTHERS: u32 = 0o077;
+const STICKY: u32 = 0o1000;
 
 /// The layout of a data directory.
 #[derive(Clone, Debug)]
@@ -33,17 +40,13 @@ pub struct ServerFile {
 }
 
 impl DataDirectory {
-    /// The directory at `path`, which is made for its owner alone when it is missing.
+    /// The directory at `path`, made as [`make_private`] does.
     ///
     /// # Errors
     /// [`Error::File`].
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = path.into();
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&path)
-            .map_err(failed("making the data directory", &path))?;
+        make_private(&path).map_err(failed("making the data directory", &path))?;
         Ok(Self { path })
     }
 
@@ -85,7 +88,7 @@ impl DataDirectory {
     /// [`Error::File`], or [`Error::Foreign`] when the file holds no token.
     pub fn admin_secret(&self) -> Result<String, Error> {
         let path = self.admin_token_file();
-        if let Some(text) = read(&path)? {
+        if let Some(text) = read_secret(&path)? {
             let secret = String::from_utf8(text)
                 .map(|text| text.trim().to_owned())
                 .unwrap_or_default();
@@ -98,7 +101,7 @@ impl DataDirectory {
             return Ok(secret);
         }
         let secret = new_secret();
-        write_whole(&path, format!("{secret}\n").as_bytes(), 0o600)?;
+        write_whole(&path, format!("{secret}\n").as_bytes(), SECRET_MODE)?;
         Ok(secret)
     }
 
@@ -108,14 +111,14 @@ impl DataDirectory {
     /// [`Error::File`], or [`Error::Foreign`] when the file holds no key.
     pub fn token_key(&self) -> Result<TokenKey, Error> {
         let path = self.token_key_file();
-        if let Some(bytes) = read(&path)? {
+        if let Some(bytes) = read_secret(&path)? {
             return TokenKey::from_bytes(&bytes).ok_or(Error::Foreign {
                 path,
                 expected: "a key of 32 bytes",
             });
         }
         let key = TokenKey::random();
-        write_whole(&path, key.as_bytes(), 0o600)?;
+        write_whole(&path, key.as_bytes(), SECRET_MODE)?;
         Ok(key)
     }
 
@@ -144,12 +147,55 @@ impl Drop for Announcement {
     }
 }
 
-fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed("reading", path)(error)),
+/// Makes a directory that is its owner's alone, with what is missing above it. One that others
+/// may enter is closed to them where that can be done; a directory that is for everybody by its
+/// nature, such as `/tmp`, is left as it is.
+///
+/// # Errors
+/// What the file system answered.
+pub fn make_private(path: &Path) -> io::Result<()> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(DIRECTORY_MODE)
+        .create(path)?;
+    let mode = fs::metadata(path)?.permissions().mode();
+    if mode & OTHERS == 0 {
+        return Ok(());
     }
+    let shown = path.display();
+    if mode & STICKY != 0 {
+        tracing::warn!("{shown} is everybody's directory: it is left open to others");
+        return Ok(());
+    }
+    // The secrets inside have modes of their own, so a directory of another owner still serves.
+    match fs::set_permissions(path, Permissions::from_mode(DIRECTORY_MODE)) {
+        Ok(()) => tracing::warn!("{shown} was open to others: it has mode 0700 now"),
+        Err(error) => tracing::warn!(%error, "{shown} is open to others and cannot be closed"),
+    }
+    Ok(())
+}
+
+/// The bytes of a secret's file, which is closed to others first; none when there is no such file.
+fn read_secret(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed("reading", path)(error)),
+    };
+    let metadata = file.metadata().map_err(failed("reading", path))?;
+    if metadata.permissions().mode() & OTHERS != 0 {
+        file.set_permissions(Permissions::from_mode(SECRET_MODE))
+            .map_err(failed("closing to others", path))?;
+        let shown = path.display();
+        tracing::warn!(
+            "{shown} was open to others: it has mode 0600 now; if somebody else may have read it, \
+             remove it and start again"
+        );
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)
+        .map_err(failed("reading", path))?;
+    Ok(Some(bytes))
 }
 
 /// Writes a file under another name and moves it in place once it is durable.
@@ -185,8 +231,6 @@ fn failed<'a>(doing: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> 
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
     fn directory() -> (tempfile::TempDir, DataDirectory) {
@@ -209,6 +253,38 @@ mod tests {
         assert_eq!(mode(&directory.admin_token_file()), 0o600);
         assert_eq!(mode(&directory.token_key_file()), 0o600);
         assert_eq!(mode(directory.path()), 0o700);
+    }
+
+    #[test]
+    fn what_is_open_to_others_is_closed() {
+        let (_folder, directory) = directory();
+        let secret = directory.admin_secret().unwrap();
+        let key = directory.token_key().unwrap();
+        let open = |path: &Path, mode| {
+            fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        };
+        open(directory.path(), 0o755);
+        open(&directory.admin_token_file(), 0o644);
+        open(&directory.token_key_file(), 0o640);
+        let again = DataDirectory::create(directory.path()).unwrap();
+        assert_eq!(mode(again.path()), 0o700);
+        assert_eq!(again.admin_secret().unwrap(), secret);
+        assert_eq!(again.token_key().unwrap().as_bytes(), key.as_bytes());
+        assert_eq!(mode(&again.admin_token_file()), 0o600);
+        assert_eq!(mode(&again.token_key_file()), 0o600);
+    }
+
+    #[test]
+    fn what_is_missing_above_is_private_and_a_shared_directory_stays_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let above = folder.path().join("above");
+        DataDirectory::create(above.join("data")).unwrap();
+        assert_eq!(mode(&above), 0o700);
+        let shared = folder.path().join("shared");
+        fs::create_dir(&shared).unwrap();
+        fs::set_permissions(&shared, Permissions::from_mode(0o1777)).unwrap();
+        DataDirectory::create(&shared).unwrap();
+        assert_eq!(mode(&shared), 0o777);
     }
 
     #[test]

@@ -34,6 +34,7 @@ use crate::config::{Config, ServerConfig};
 use crate::secrets::TokenKey;
 use auth::Sessions;
 use errors::Refusal;
+use guard::Tails;
 use metrics::HttpCounters;
 
 pub use document::openapi;
@@ -53,8 +54,9 @@ struct Inner {
     key: TokenKey,
     sessions: Sessions,
     counters: HttpCounters,
-    /// Requests under way, and bytes of bodies that are held.
+    /// Requests under way, tails, and bytes of bodies that are held.
     in_flight: AtomicUsize,
+    tails: Tails,
     bodies_bytes: AtomicUsize,
     /// Held while an audit goes through the store.
     audit: tokio::sync::Mutex<()>,
@@ -82,6 +84,7 @@ impl App {
             sessions: Sessions::new(&config.server),
             counters: HttpCounters::default(),
             in_flight: AtomicUsize::new(0),
+            tails: Tails::default(),
             bodies_bytes: AtomicUsize::new(0),
             audit: tokio::sync::Mutex::new(()),
             stopping,
@@ -114,19 +117,26 @@ impl App {
 
 /// The routes with everything that stands around them.
 pub fn router(app: App) -> Router {
-    let (router, _) = routes::all().split_for_parts();
-    around(router, &app).with_state(app)
+    let (interface, _) = routes::interface().split_for_parts();
+    let (probes, _) = routes::probes().split_for_parts();
+    around(interface, probes, &app).with_state(app)
 }
 
-/// What stands around all routes, from the inside out.
-fn around(router: Router<App>, app: &App) -> Router<App> {
-    router
+/// What stands around all routes, from the inside out. The bound on requests under way is not for
+/// the probes: who watches a full server is to see that it lives.
+fn around(interface: Router<App>, probes: Router<App>, app: &App) -> Router<App> {
+    interface
+        .route_layer(axum::middleware::from_fn_with_state(
+            app.clone(),
+            guard::guard,
+        ))
+        .merge(probes)
         .fallback(unknown_route)
         .method_not_allowed_fallback(unknown_method)
         .layer(CatchPanicLayer::custom(errors::of_panic))
         .layer(axum::middleware::from_fn_with_state(
             app.clone(),
-            guard::guard,
+            guard::count,
         ))
 }
 

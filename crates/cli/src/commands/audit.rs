@@ -18,7 +18,8 @@ use crate::settings::{self, path_text};
 /// # Errors
 /// [`Failure::Verdict`] when it found a difference.
 pub async fn online(session: &Session) -> Result<(), Failure> {
-    let answer = session.client.audit().await?;
+    let shown = progress::waiting("the server checks all events");
+    let answer = progress::during(shown, session.client.audit()).await?;
     show(session.output, &answer)
 }
 

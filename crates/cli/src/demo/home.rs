@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use sillok_core::scope::Scope;
+use sillok_server::data_directory::make_private;
 
 use crate::args::Global;
 use crate::data_directory::{Context, DataDirectory};
@@ -117,7 +118,7 @@ fn empty(path: &Path) -> Result<(), Failure> {
         }
         std::fs::remove_dir_all(path).map_err(Failure::io(failed()))?;
     }
-    std::fs::create_dir_all(path).map_err(Failure::io(failed()))?;
+    make_private(path).map_err(Failure::io(failed()))?;
     std::fs::write(
         path.join(MARK),
         "sillok demo empties this directory when it starts\n",
@@ -127,8 +128,7 @@ fn empty(path: &Path) -> Result<(), Failure> {
 
 /// A folder that no earlier demo made, and its number.
 fn new_folder(data: &Path) -> Result<(u32, PathBuf), Failure> {
-    std::fs::create_dir_all(data)
-        .map_err(Failure::io(format!("{} cannot be made", data.display())))?;
+    make_private(data).map_err(Failure::io(format!("{} cannot be made", data.display())))?;
     let data = data
         .canonicalize()
         .map_err(Failure::io(format!("{} cannot be made", data.display())))?;
@@ -149,6 +149,8 @@ fn new_folder(data: &Path) -> Result<(u32, PathBuf), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -164,6 +166,25 @@ mod tests {
         std::fs::write(foreign.join("precious"), "x").unwrap();
         assert!(matches!(empty(&foreign), Err(Failure::Config(_))));
         assert!(foreign.join("precious").exists());
+    }
+
+    #[tokio::test]
+    async fn what_a_demo_makes_is_its_owners_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("share/sillok/demo");
+        empty(&own).unwrap();
+        let named = folder.path().join("named/data");
+        let global = Global {
+            data: Some(named.clone()),
+            ..Global::default()
+        };
+        Home::prepare(&global, "tally").await.unwrap();
+        for path in [&own, &named] {
+            for path in path.ancestors().take_while(|path| *path != folder.path()) {
+                let mode = std::fs::metadata(path).unwrap().permissions().mode();
+                assert_eq!(mode & 0o777, 0o700, "{}", path.display());
+            }
+        }
     }
 
     #[tokio::test]

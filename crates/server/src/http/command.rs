@@ -47,7 +47,7 @@ impl App {
             command,
         };
         let answered = self.node().submit(submission).await;
-        let Answer { seq, time, result } = answered.map_err(Refusal::of(command_id))?;
+        let Answer { seq, time, result } = answered.map_err(Refusal::by_node(command_id))?;
         Ok(Receipt {
             scope,
             command_id,

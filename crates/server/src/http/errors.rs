@@ -18,14 +18,36 @@ const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json"
 pub(super) struct Refusal {
     error: Error,
     command: Option<CommandId>,
+    /// Who decided it.
+    by: By,
 }
 
+/// Who decided a refusal. The node counts its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    Edge,
+    Node,
+}
+
+/// What a response carries of a refusal that nobody has counted yet.
+#[derive(Clone, Debug)]
+pub(super) struct Uncounted(pub(super) Error);
+
 impl Refusal {
-    /// The refusal of a command.
+    /// The refusal of a command, before the node was asked.
     pub(super) fn of(command: CommandId) -> impl FnOnce(Error) -> Self {
         move |error| Self {
             error,
             command: Some(command),
+            by: By::Edge,
+        }
+    }
+
+    /// The refusal of a command by the node.
+    pub(super) fn by_node(command: CommandId) -> impl FnOnce(Error) -> Self {
+        move |error| Self {
+            by: By::Node,
+            ..Self::of(command)(error)
         }
     }
 }
@@ -35,6 +57,7 @@ impl From<Error> for Refusal {
         Self {
             error,
             command: None,
+            by: By::Edge,
         }
     }
 }
@@ -83,6 +106,9 @@ impl IntoResponse for Refusal {
                 header::RETRY_AFTER,
                 HeaderValue::from(ms.div_ceil(1_000).max(1)),
             );
+        }
+        if self.by == By::Edge {
+            response.extensions_mut().insert(Uncounted(self.error));
         }
         response
     }

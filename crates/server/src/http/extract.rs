@@ -1,12 +1,13 @@
 //! From the bytes of a request to typed values: who asks, under which command id, for what.
 //!
-//! Owns the bounds on bodies. A body is read only for a principal that was verified, and is parsed
-//! once.
+//! Owns the bounds on bodies, in bytes and in time. A body is read only for a principal that was
+//! verified, and is parsed once.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, BodyDataStream};
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
@@ -15,6 +16,7 @@ use futures::StreamExt;
 use serde::de::DeserializeOwned;
 use sillok_core::error::{Error, ErrorCode};
 use sillok_core::id::CommandId;
+use tokio::time::{Instant, timeout_at};
 
 use super::App;
 use super::auth::Session;
@@ -23,6 +25,9 @@ use crate::system::random;
 
 /// The header that carries a command's id.
 pub(super) const IDEMPOTENCY_KEY: &str = "idempotency-key";
+
+/// Room for bodies is taken in steps of so many bytes.
+const HELD_STEP_BYTES: usize = 64 << 10;
 
 /// A request that changes something.
 pub(super) struct Write<T> {
@@ -111,20 +116,37 @@ fn command_id(headers: &HeaderMap, app: &App) -> Result<CommandId, Error> {
     Ok(id)
 }
 
-/// Bytes that are accounted for until this is dropped.
+/// Room for the bytes of one body, until this is dropped. It grows with what arrives: what a caller
+/// only announces takes none from others.
 struct Held<'a> {
     app: &'a App,
     bytes: usize,
 }
 
 impl<'a> Held<'a> {
-    fn take(app: &'a App, bytes: usize) -> Result<Self, Error> {
-        let held = app.inner.bodies_bytes.fetch_add(bytes, Ordering::Relaxed);
-        let taken = Self { app, bytes };
-        if held > 0 && held + bytes > app.inner.config.bodies_bytes_max {
-            return Err(Error::busy("too many large requests are under way", 100));
+    const fn nothing(app: &'a App) -> Self {
+        Self { app, bytes: 0 }
+    }
+
+    /// Makes room for a body of which `arrived` bytes are there.
+    fn grow(&mut self, arrived: usize) -> Result<(), Error> {
+        if arrived <= self.bytes {
+            return Ok(());
         }
-        Ok(taken)
+        let config = &self.app.inner.config;
+        // The last step ends at the bound on one body, for which there is room by configuration.
+        let bytes = arrived
+            .next_multiple_of(HELD_STEP_BYTES)
+            .min(config.body_bytes_max);
+        let more = bytes - self.bytes;
+        let room = |held: usize| (held + more <= config.bodies_bytes_max).then_some(held + more);
+        self.app
+            .inner
+            .bodies_bytes
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, room)
+            .map_err(|_| Error::busy("too many large requests are under way", 100))?;
+        self.bytes = bytes;
+        Ok(())
     }
 }
 
@@ -138,16 +160,11 @@ impl Drop for Held<'_> {
 }
 
 async fn read<T: DeserializeOwned>(app: &App, headers: &HeaderMap, body: Body) -> Result<T, Error> {
-    let limit = app.inner.config.body_bytes_max;
     let declared = headers
         .get(header::CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse().ok());
-    if let Some(bytes) = declared.filter(|bytes| *bytes > limit) {
-        drain(body, limit).await;
-        return Err(too_large(limit, bytes));
-    }
-    let _held = Held::take(app, declared.unwrap_or(limit))?;
-    let bytes = collect(body, limit).await?;
+    let mut held = Held::nothing(app);
+    let bytes = receive(&mut held, declared, body).await?;
     let text = core::str::from_utf8(&bytes).map_err(|error| {
         let why = format!(
             "the body is not UTF-8 text: the byte at {} does not fit",
@@ -159,50 +176,73 @@ async fn read<T: DeserializeOwned>(app: &App, headers: &HeaderMap, body: Body) -
         .map_err(|error| Error::new(ErrorCode::InvalidRequest, format!("the body: {error}")))
 }
 
-async fn collect(body: Body, limit: usize) -> Result<Bytes, Error> {
+/// The whole body, if it fits and arrives in time.
+async fn receive(held: &mut Held<'_>, declared: Option<usize>, body: Body) -> Result<Bytes, Error> {
+    let config = &held.app.inner.config;
+    let (limit, ms_max) = (config.body_bytes_max, config.body_ms_max);
+    let deadline = Instant::now() + Duration::from_millis(ms_max);
     let mut chunks = body.into_data_stream();
-    let broken = |error| {
+    let collected = match declared.filter(|bytes| *bytes > limit) {
+        Some(bytes) => Ok(Err(too_large(limit, bytes))),
+        None => timeout_at(deadline, collect(held, &mut chunks, limit)).await,
+    };
+    let refused = match collected {
+        Ok(Ok(whole)) => return Ok(whole),
+        Ok(Err(refused)) => refused,
+        Err(_late) => {
+            let why = format!("the body did not arrive within {ms_max} ms");
+            return Err(Error::new(ErrorCode::InvalidRequest, why));
+        }
+    };
+    *held = Held::nothing(held.app);
+    // A client that is still sending is to hear the answer. When it is late it may not.
+    let _ = timeout_at(deadline, drain(chunks, 2 * limit)).await;
+    Err(refused)
+}
+
+async fn collect(
+    held: &mut Held<'_>,
+    chunks: &mut BodyDataStream,
+    limit: usize,
+) -> Result<Bytes, Error> {
+    let Some(first) = next(chunks).await? else {
+        return Ok(Bytes::new());
+    };
+    admit(held, first.len(), limit)?;
+    let Some(second) = next(chunks).await? else {
+        return Ok(first);
+    };
+    admit(held, first.len() + second.len(), limit)?;
+    let mut whole = BytesMut::with_capacity(first.len() + second.len());
+    whole.extend_from_slice(&first);
+    whole.extend_from_slice(&second);
+    drop((first, second));
+    while let Some(chunk) = next(chunks).await? {
+        admit(held, whole.len() + chunk.len(), limit)?;
+        whole.extend_from_slice(&chunk);
+    }
+    Ok(whole.freeze())
+}
+
+async fn next(chunks: &mut BodyDataStream) -> Result<Option<Bytes>, Error> {
+    chunks.next().await.transpose().map_err(|error| {
         Error::new(
             ErrorCode::InvalidRequest,
             format!("the body did not arrive whole: {error}"),
         )
-    };
-    let Some(first) = chunks.next().await.transpose().map_err(broken)? else {
-        return Ok(Bytes::new());
-    };
-    let Some(second) = chunks.next().await.transpose().map_err(broken)? else {
-        return check(first, limit);
-    };
-    let mut whole = BytesMut::with_capacity((first.len() + second.len()).min(limit));
-    whole.extend_from_slice(&check(first, limit)?);
-    whole.extend_from_slice(&second);
-    while let Some(chunk) = chunks.next().await.transpose().map_err(broken)? {
-        if whole.len() + chunk.len() > limit {
-            let bytes = whole.len() + chunk.len();
-            drop(whole);
-            drain_rest(chunks, limit).await;
-            return Err(too_large(limit, bytes));
-        }
-        whole.extend_from_slice(&chunk);
+    })
+}
+
+/// Checks that a body of which `arrived` bytes are there may go on.
+fn admit(held: &mut Held<'_>, arrived: usize, limit: usize) -> Result<(), Error> {
+    if arrived > limit {
+        return Err(too_large(limit, arrived));
     }
-    check(whole.freeze(), limit)
+    held.grow(arrived)
 }
 
-fn check(bytes: Bytes, limit: usize) -> Result<Bytes, Error> {
-    if bytes.len() > limit {
-        Err(too_large(limit, bytes.len()))
-    } else {
-        Ok(bytes)
-    }
-}
-
-/// Reads on without keeping anything, so that a client that is still sending hears the answer. Not
-/// for ever: who sends more than twice the limit is cut off.
-async fn drain(body: Body, limit: usize) {
-    drain_rest(body.into_data_stream(), 2 * limit).await;
-}
-
-async fn drain_rest(mut chunks: axum::body::BodyDataStream, mut left: usize) {
+/// Reads on without keeping anything. Not for ever: who sends more than `left` bytes is cut off.
+async fn drain(mut chunks: BodyDataStream, mut left: usize) {
     while let Some(Ok(chunk)) = chunks.next().await {
         if chunk.len() > left {
             return;

@@ -229,7 +229,7 @@ fn show_scopes(text: &mut Text, node: &NodeMetrics) {
     text.family(
         "sillok_refusals_total",
         "counter",
-        "Refused commands by code and rule.",
+        "Refusals by code and rule.",
     );
     for ((code, rule), count) in &node.refusals {
         let labels = format!("{{code=\"{code}\",rule=\"{rule}\"}}");

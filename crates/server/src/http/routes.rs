@@ -25,6 +25,19 @@ const PAGE_ROWS: usize = 100;
 
 /// Every route, with what it says of itself.
 pub(super) fn all() -> OpenApiRouter<App> {
+    interface().merge(probes())
+}
+
+/// What tells how the server is. It answers however much else is under way.
+pub(super) fn probes() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(document::empty())
+        .routes(routes!(node::live))
+        .routes(routes!(node::ready))
+        .routes(routes!(node::metrics))
+}
+
+/// All other routes.
+pub(super) fn interface() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(document::empty())
         .routes(routes!(tasks::open, tasks::list))
         .routes(routes!(tasks::show))
@@ -52,9 +65,6 @@ pub(super) fn all() -> OpenApiRouter<App> {
         .routes(routes!(tokens::revoke))
         .routes(routes!(node::audit))
         .routes(routes!(node::status))
-        .routes(routes!(node::live))
-        .routes(routes!(node::ready))
-        .routes(routes!(node::metrics))
         .routes(routes!(node::document))
 }
 

@@ -21,6 +21,7 @@ use tokio::sync::watch;
 
 use super::App;
 use super::auth::Session;
+use super::guard::Place;
 use crate::api::{Actor, EventView, Problem, TailItem, body_json};
 
 /// One listener.
@@ -33,15 +34,20 @@ struct Tail {
     listener: Listener,
     stopping: watch::Receiver<bool>,
     ended: bool,
+    _place: Place,
 }
 
 /// A stream of the events under `under`, behind `cursor`.
+///
+/// # Errors
+/// `busy` when too many are open.
 pub(super) fn open(
     app: App,
     session: Arc<Session>,
     under: ScopePrefix,
     cursor: TailCursor,
-) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Error> {
+    let place = app.tail_place(&session.principal.actor)?;
     // Listening begins before the first read: what is committed in between is heard.
     let listener = app.node().bus().listen();
     let stopping = app.inner.stopping.clone();
@@ -54,13 +60,12 @@ pub(super) fn open(
         listener,
         stopping,
         ended: false,
+        _place: place,
     };
-    Sse::new(
-        stream::unfold(tail, |mut tail| async move {
-            tail.next().await.map(|event| (event, tail))
-        })
-        .map(Ok),
-    )
+    let events = stream::unfold(tail, |mut tail| async move {
+        tail.next().await.map(|event| (event, tail))
+    });
+    Ok(Sse::new(events.map(Ok)))
 }
 
 impl Tail {
@@ -73,6 +78,7 @@ impl Tail {
             Err(error) => {
                 // The status was sent long ago; the refusal comes as a last event.
                 self.ended = true;
+                self.app.node().note_refusal(&error);
                 let status = super::status_of(error.code).as_u16();
                 let problem = Problem::new(&error, status, None);
                 Event::default().event("error").json_data(problem).ok()

@@ -62,5 +62,5 @@ pub(super) async fn tail(
         None => read.query.cursor.as_deref(),
     };
     let cursor = cursor.map_or(Ok(TailCursor::START), str::parse)?;
-    Ok(tail::open(app, read.session, under, cursor).into_response())
+    Ok(tail::open(app, read.session, under, cursor)?.into_response())
 }

@@ -1,11 +1,13 @@
 //! Who may do what: tokens that do not count, and tokens that reach too far.
 
+use axum::body::Body;
+use axum::http::Method;
 use serde_json::{Value, json};
 use sillok_core::ErrorCode;
 use sillok_core::token::{Token, hash_secret};
 use sillok_store::{Read, Store, Txn, keys};
 
-use super::{Server, TASK, logs};
+use super::{Server, TASK, logs, request, text};
 use crate::api::{Appended, EntryWritten, Page, TokenRevoked, TokenView};
 
 const OTHER: &str = "org/acme/project/web/worktree/main/task/1";
@@ -195,4 +197,52 @@ async fn tokens_are_a_persons_matter_and_the_operators_is_not_revoked_from_outsi
         .await
         .unwrap_err();
     assert_eq!(missing.code, ErrorCode::NotFound);
+}
+
+/// How often a code and rule were counted.
+async fn refusals(server: &Server, code: &str, rule: &str) -> u64 {
+    let asked = request(Method::GET, "", "/metrics").body(Body::empty());
+    let shown = text(server.send(asked.unwrap()).await).await;
+    let name = format!("sillok_refusals_total{{code=\"{code}\",rule=\"{rule}\"}} ");
+    let count = shown.lines().find_map(|line| line.strip_prefix(&name));
+    count.map_or(0, |count| count.parse().unwrap())
+}
+
+#[tokio::test]
+async fn every_refusal_is_counted_once_whoever_decided_it() {
+    let server = Server::start().await;
+    server.open_task(OTHER).await;
+    let human = server.mint("org/acme/project/api", "human").await.token;
+    let agent = server.mint("org/acme/project/api", "agent").await.token;
+    for (before, path) in [
+        format!("/v1/events?scope={OTHER}"),
+        format!("/v1/tail?scope={OTHER}"),
+        format!("/v1/tokens?scope={OTHER}"),
+    ]
+    .iter()
+    .enumerate()
+    {
+        server.get::<Value>(&human, path).await.unwrap_err();
+        let counted = refusals(&server, "forbidden", "token/scope").await;
+        assert_eq!(counted, before as u64 + 1, "{path}");
+    }
+    for (before, (path, body)) in [
+        ("/v1/audit/verify", json!({})),
+        ("/v1/recall", json!({ "scope": OTHER, "query": "page" })),
+        // The node decides this one.
+        ("/v1/logs", logs(OTHER, "c")),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        server.post::<Value>(&human, path, body).await.unwrap_err();
+        let counted = refusals(&server, "forbidden", "token/scope").await;
+        assert_eq!(counted, before as u64 + 4, "{path}");
+    }
+    let own = "/v1/tokens?scope=org/acme/project/api";
+    server.get::<Value>(&agent, own).await.unwrap_err();
+    let managing = refusals(&server, "forbidden", "control/manage_tokens").await;
+    assert_eq!(managing, 1);
+    server.get::<Value>("", own).await.unwrap_err();
+    assert_eq!(refusals(&server, "unauthenticated", "").await, 1);
 }

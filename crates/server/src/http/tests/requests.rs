@@ -364,7 +364,8 @@ async fn a_panic_costs_its_own_request_only_and_tells_nothing() {
     }
     let server = Server::start().await;
     let route = axum::Router::new().route("/broken", axum::routing::get(broken));
-    let router = crate::http::around(route, &server.app).with_state(server.app.clone());
+    let router =
+        crate::http::around(route, axum::Router::new(), &server.app).with_state(server.app.clone());
     for _ in 0..2 {
         let request = request(Method::GET, "", "/broken")
             .body(Body::empty())
@@ -390,7 +391,7 @@ async fn a_panic_costs_its_own_request_only_and_tells_nothing() {
 }
 
 #[tokio::test]
-async fn requests_over_the_bound_are_turned_away_at_once() {
+async fn requests_over_the_bound_are_turned_away_at_once_but_probes_are_answered() {
     let server = Server::with(|config| config.server.requests_in_flight_max = 1).await;
     server.open_task(TASK).await;
     server
@@ -403,4 +404,9 @@ async fn requests_over_the_bound_are_turned_away_at_once() {
         .await
         .unwrap_err();
     assert_eq!((busy.code, busy.status), (ErrorCode::Busy, 429));
+    for path in ["/livez", "/readyz", "/metrics"] {
+        let probe = request(Method::GET, "", path).body(Body::empty()).unwrap();
+        let response = server.send(probe).await;
+        assert_eq!(response.status(), StatusCode::OK, "{path}");
+    }
 }

@@ -5,9 +5,10 @@ use std::time::Duration;
 use axum::body::{Body, BodyDataStream};
 use axum::http::{Method, StatusCode};
 use futures::StreamExt;
-use serde_json::json;
+use serde_json::{Value, json};
+use sillok_core::ErrorCode;
 
-use super::{Server, TASK, logs, request};
+use super::{Server, TASK, logs, request, taken};
 use crate::api::{Appended, TailItem, TokenRevoked};
 
 /// A reader of one tail.
@@ -121,4 +122,37 @@ async fn a_tail_ends_with_the_token_it_was_opened_with() {
         last.contains("event: error") && last.contains("unauthenticated"),
         "{last}"
     );
+}
+
+/// The code that one more tail is refused with. A tail that is opened never ends.
+async fn refused(server: &Server, token: &str) -> ErrorCode {
+    let tail = request(Method::GET, token, "/v1/tail?scope=org/acme").body(Body::empty());
+    let response = server.send(tail.unwrap()).await;
+    assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
+    taken::<Value>(response).await.unwrap_err().code
+}
+
+#[tokio::test]
+async fn a_principal_has_so_many_tails_and_all_together_so_many() {
+    let server = Server::with(|config| {
+        config.server.tails_max = 3;
+        config.server.tails_per_principal_max = 2;
+    })
+    .await;
+    server.open_task(TASK).await;
+    let agent = server.mint("org/acme", "agent").await.token;
+    let human = server.mint("org/acme", "human").await.token;
+    let query = "scope=org/acme";
+    let mut first = Listener::open(&server, &agent, query, None).await;
+    let second = Listener::open(&server, &agent, query, None).await;
+    first.item().await;
+    assert_eq!(refused(&server, &agent).await, ErrorCode::Busy);
+    let third = Listener::open(&server, &human, query, None).await;
+    assert_eq!(refused(&server, &human).await, ErrorCode::Busy);
+    drop((first, third));
+    let _third = Listener::open(&server, &human, query, None).await;
+    let _first = Listener::open(&server, &agent, query, None).await;
+    drop(second);
+    let _second = Listener::open(&server, &agent, query, None).await;
+    assert_eq!(refused(&server, &human).await, ErrorCode::Busy);
 }
