@@ -149,7 +149,7 @@ async fn a_token_reads_and_writes_nothing_of_another_project() {
         .await
         .unwrap_err();
     assert_eq!(denied.code, ErrorCode::NotFound);
-    assert!(!denied.to_string().contains("org/acme"), "{denied}");
+    assert!(!denied.detail.contains("org/acme"), "{}", denied.detail);
 }
 
 #[tokio::test]
