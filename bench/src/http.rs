@@ -59,7 +59,10 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
             if records == MANY {
                 let resident = status_bytes(&server.id().to_string(), "VmRSS:")?;
                 let row = Row::new(
-                    format!("memory: the server of {clients} clients, over a million records"),
+                    format!(
+                        "memory: the server of {clients} clients, after {} records and more",
+                        measured.records
+                    ),
                     resident as f64 / 1e6,
                     "MB",
                 );

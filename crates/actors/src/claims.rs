@@ -131,6 +131,16 @@ pub(crate) async fn fence<S: Store>(store: &S, suspect: &Suspect) -> Result<bool
     Ok(true)
 }
 
+/// Planted bug: removes the row of a fenced run, as garbage.
+///
+/// # Errors
+/// What the store answered.
+pub(crate) async fn collect<S: Store>(store: &S, node: &str) -> Result<(), StoreError> {
+    let mut txn = store.begin().await?;
+    txn.clear(keys::node::key(node));
+    txn.commit().await.map(drop)
+}
+
 /// Says that this run is over, so that nobody has to wait until it is found silent.
 ///
 /// # Errors

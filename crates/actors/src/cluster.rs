@@ -176,6 +176,10 @@ async fn round<S: Store, P: Protocol>(
             Ok(true) => {
                 tracing::warn!(node = suspect.node, "a silent node was fenced");
                 count(&shared.counters.fences, 1);
+                if !P::KEEPS_FENCES {
+                    let collected = claims::collect(&shared.store, &suspect.node).await;
+                    collected.map_err(|error| refusal(&error))?;
+                }
                 shared.members.fenced_here.lock().insert(suspect.node);
             }
             // It beat meanwhile, or the next beat of this node will suspect it again.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use sillok_core::command::Answer;
@@ -89,22 +90,32 @@ pub(crate) type CommandKey = (Scope, Actor, CommandId);
 
 /// Commands that panicked: they are not tried again for a while.
 #[derive(Default)]
-pub(crate) struct Quarantine(Mutex<BTreeMap<CommandKey, u64>>);
+pub(crate) struct Quarantine {
+    /// Until when each is held, in ms.
+    held: Mutex<BTreeMap<CommandKey, u64>>,
+    /// How many are, so that the usual command need not look.
+    count: AtomicUsize,
+}
 
 impl Quarantine {
     /// Whether a command is held now. `named` is asked for only when some command is held.
     fn holds(&self, named: impl FnOnce() -> CommandKey, now_ms: impl FnOnce() -> u64) -> bool {
-        let held = self.0.lock();
-        !held.is_empty() && held.get(&named()).is_some_and(|until| *until > now_ms())
+        self.count.load(Ordering::Acquire) > 0
+            && self
+                .held
+                .lock()
+                .get(&named())
+                .is_some_and(|until| *until > now_ms())
     }
 
     fn add(&self, key: CommandKey, now_ms: u64) {
-        let mut held = self.0.lock();
+        let mut held = self.held.lock();
         held.retain(|_, until| *until > now_ms);
         if held.len() >= QUARANTINE_MAX {
             held.pop_first();
         }
         held.insert(key, now_ms + QUARANTINE_MS);
+        self.count.store(held.len(), Ordering::Release);
     }
 }
 

@@ -71,4 +71,30 @@ planted! {
     IgnoresTip leaves out CONFLICTS_ON_TIP: bool = false;
     /// Planted bug: a retry that meets its first attempt in the same batch is applied again.
     RepeatsInBatch leaves out DEDUPLICATES_BATCH: bool = false;
+    /// Planted bug: a command that was answered before is applied again.
+    ForgetsCommands leaves out REMEMBERS_COMMANDS: bool = false;
+    /// Planted bug: a commit does not look who owns the slot.
+    ForgetsOwner leaves out READS_OWNER: bool = false;
+    /// Planted bug: a commit that nobody heard of is made again.
+    TakesUnknownAsFailure leaves out UNKNOWN: Unknown = Unknown::CountsAsFailure;
+    /// Planted bug: a commit that nobody heard of is acknowledged.
+    TakesUnknownAsSuccess leaves out UNKNOWN: Unknown = Unknown::CountsAsSuccess;
+    /// Planted bug: whoever waits is answered before the commit.
+    AnswersBeforeCommit leaves out ANSWERS_AFTER_COMMIT: bool = false;
+    /// Planted bug: the outbox row is written by a transaction of its own.
+    TellsApart leaves out TELLS_WITH_EVENTS: bool = false;
+    /// Planted bug: the last command of a batch is answered and not written.
+    DropsLastOfBatch leaves out WRITES_WHOLE_BATCH: bool = false;
+    /// Planted bug: equal facts of one batch are published twice.
+    ForgetsOwnBatch leaves out KNOWS_OWN_BATCH: bool = false;
+    /// Planted bug: a slot is taken from a living owner.
+    TakesFromTheLiving leaves out RESPECTS_LIVING_OWNERS: bool = false;
+    /// Planted bug: silence counts while the watcher's own beats do not commit.
+    FencesDuringOutage leaves out COUNTS_OWN_BEATS: bool = false;
+    /// Planted bug: only who fenced a node takes its slots.
+    LeavesOrphans leaves out ADOPTS_ORPHANS: bool = false;
+    /// Planted bug: the row of a fenced run is collected as garbage.
+    CollectsFences leaves out KEEPS_FENCES: bool = false;
+    /// Planted bug: whoever takes a slot does not resume its promotions.
+    LosesJobs leaves out RESUMES_JOBS: bool = false;
 }

@@ -216,7 +216,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
         let epoch = self.shared.ownership.epoch(slot);
         let mut submission = submission;
         for _ in 0..ATTEMPTS_MAX {
-            let receiver = self.enqueue(Arc::clone(&submission), bytes)?;
+            let receiver = self.enqueue(slot, Arc::clone(&submission), bytes)?;
             let reply = match receiver.await {
                 Ok(reply) => reply,
                 // The actor or its batch was lost with the command: its record tells what became of it.
@@ -244,6 +244,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
 
     fn enqueue(
         &self,
+        slot: Slot,
         submission: Arc<Submission>,
         bytes: usize,
     ) -> Result<oneshot::Receiver<Reply>, Error> {
@@ -253,7 +254,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
                 "the node is shutting down",
             ));
         }
-        let mut table = self.shard(&submission.scope).lock();
+        let mut table = self.shard(slot).lock();
         let entry = self.entry(&mut table, &submission.scope)?;
         let permit = self.admission.admit(&entry.depth, bytes)?;
         entry.used_ms = self.shared.ports.clock.monotonic_ms();
@@ -305,8 +306,8 @@ impl<S: Store, P: Protocol> Router<S, P> {
         })
     }
 
-    fn shard(&self, scope: &Scope) -> &Mutex<BTreeMap<Scope, Entry>> {
-        &self.shards[usize::from(Slot::of(scope).number()) % SHARDS]
+    fn shard(&self, slot: Slot) -> &Mutex<BTreeMap<Scope, Entry>> {
+        &self.shards[usize::from(slot.number()) % SHARDS]
     }
 
     /// Puts away the actors that nobody waits for and that were not used for `idle_ms`.
@@ -342,7 +343,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
 
     /// Commands of one slot that wait or are under way here.
     pub(crate) fn in_flight(&self, slot: Slot) -> usize {
-        let table = self.shards[usize::from(slot.number()) % SHARDS].lock();
+        let table = self.shard(slot).lock();
         let of_slot = table.iter().filter(|(scope, _)| Slot::of(scope) == slot);
         of_slot
             .map(|(_, entry)| entry.depth.load(Ordering::Relaxed))

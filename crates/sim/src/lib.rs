@@ -15,6 +15,7 @@ mod monitor;
 mod net;
 mod noise;
 pub mod plan;
+pub mod planted;
 mod ports;
 pub mod rng;
 mod runtime;

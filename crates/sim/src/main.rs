@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use clap::{Parser, Subcommand};
 use sillok_actors::protocol::Correct;
 use sillok_sim::batch::{self, Report};
+use sillok_sim::planted;
 use sillok_sim::{Outcome, Plan, World, quiet_planted_panics};
 
 /// An invariant did not hold.
@@ -39,6 +40,15 @@ enum Command {
         /// Where to write the plans of worlds that fail
         #[arg(long, value_name = "DIR", default_value = ".")]
         out: PathBuf,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Plant bugs into the protocol and count the seeds until each is caught
+    Planted {
+        /// Only bugs whose name holds this text
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        only: String,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
@@ -99,6 +109,7 @@ fn main() -> ExitCode {
             out,
             json,
         } => run(seeds, jobs, time, &out, json),
+        Command::Planted { only, json } => plant(&only, json),
         Command::Replay { file, seed, until } => replay(file, seed, until),
     };
     match ended {
@@ -174,6 +185,35 @@ fn print(report: &Report, per_hour: f64, json: bool) -> Result<(), String> {
         write!(stdout, "{text}")
     };
     written.map_err(|error| error.to_string())
+}
+
+fn plant(only: &str, json: bool) -> Result<ExitCode, String> {
+    let bugs = planted::BUGS.iter().filter(|bug| bug.name.contains(only));
+    let mut stdout = std::io::stdout().lock();
+    let mut caught = Vec::new();
+    for bug in bugs {
+        let found = planted::seek(bug);
+        if !json {
+            let line = format!(
+                "{:<48} {:>6} {:>6}  {} (seed {})",
+                found.name, found.median_seeds, found.max_seeds, found.invariant, found.seed
+            );
+            writeln!(stdout, "{line}").map_err(|error| error.to_string())?;
+        }
+        caught.push(found);
+    }
+    if caught.is_empty() {
+        return Err(format!("no planted bug is called {only:?}"));
+    }
+    if json {
+        let document = serde_json::json!({ "bugs": caught });
+        writeln!(stdout, "{document:#}").map_err(|error| error.to_string())?;
+    }
+    Ok(if caught.iter().all(|found| found.caught) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(EXIT_FAILED)
+    })
 }
 
 fn replay(
