@@ -53,6 +53,7 @@ pub struct Report {
     reason = "each world is alone on its thread; the batch only counts"
 )]
 pub fn run<P: Protocol>(
+    protocol: P,
     first: u64,
     end: u64,
     jobs: usize,
@@ -68,7 +69,7 @@ pub fn run<P: Protocol>(
                     if seed >= end {
                         return;
                     }
-                    let outcome = World::<P>::new(&Plan::draw(seed), false).run();
+                    let outcome = World::new(&Plan::draw(seed), protocol, false).run();
                     outcomes.lock().insert(seed, outcome);
                 }
             });

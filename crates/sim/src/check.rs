@@ -40,6 +40,7 @@ pub(crate) fn all<P: Protocol>(world: &World<P>) -> Result<(), Violation> {
     if let Some(difference) = report.first {
         return Err(broken(Invariant::ViewIsFold, difference.to_string()));
     }
+    world.heard.check(&tips(&world.store))?;
     world.recorder.look(|history| {
         if let Some(complaint) = history.complaints.first() {
             return Err(broken(Invariant::AppliedOnce, complaint.clone()));
@@ -175,6 +176,22 @@ pub(crate) fn undrained(store: &MemoryStore) -> Option<String> {
         }
     }
     None
+}
+
+/// What the listener has not heard yet, if anything.
+pub(crate) fn unheard<P: Protocol>(world: &World<P>) -> Option<String> {
+    let committed = rows(&world.store, Family::Outbox).len();
+    let heard = world.heard.len();
+    (heard < committed).then(|| format!("{heard} of {committed} runs of events were heard"))
+}
+
+/// Where each chain ends.
+fn tips(store: &MemoryStore) -> BTreeMap<Scope, Seq> {
+    let tip = |(key, value): (bytes::Bytes, bytes::Bytes)| {
+        let row = keys::scope::decode(&key, &value).expect("the audit has read it");
+        (row.scope, row.tip.seq)
+    };
+    rows(store, Family::Scope).into_iter().map(tip).collect()
 }
 
 fn rows(store: &MemoryStore, family: Family) -> Vec<(bytes::Bytes, bytes::Bytes)> {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand};
-use sillok_actors::protocol::Correct;
+use sillok_actors::protocol::Without;
 use sillok_sim::batch::{self, Report};
 use sillok_sim::planted;
 use sillok_sim::{Outcome, Plan, World, quiet_planted_panics};
@@ -135,7 +135,7 @@ fn run(
 ) -> Result<ExitCode, String> {
     let started = Instant::now();
     let in_time = || time.is_none_or(|time| started.elapsed() < time);
-    let report = batch::run::<Correct>(first, end, jobs, in_time);
+    let report = batch::run(Without::default(), first, end, jobs, in_time);
     let seconds = started.elapsed().as_secs_f64();
     let per_hour = report.seeds as f64 / seconds.max(0.001) * 3_600.0;
     for failure in &report.failures {
@@ -234,7 +234,7 @@ fn replay(
         text,
         digest,
         ..
-    } = World::<Correct>::new(&plan, true).run();
+    } = World::new(&plan, Without::default(), true).run();
     let text = text.unwrap_or_default();
     let mut stdout = std::io::stdout().lock();
     for line in text.lines().take(until.unwrap_or(usize::MAX)) {

@@ -19,6 +19,7 @@ use crate::client::Client;
 use crate::effects::Effects;
 use crate::heap::{Due, Place, Sim};
 use crate::history::Recorder;
+use crate::listener::{self, HeardSoFar};
 use crate::net::{Parcel, Reply};
 use crate::plan::Plan;
 use crate::ports::{SharedRng, SimClock, ports};
@@ -72,10 +73,12 @@ struct SimNode<P: Protocol> {
 
 /// A simulated cluster with its clients.
 pub struct World<P: Protocol> {
+    protocol: P,
     pub(crate) plan: Plan,
     pub(crate) sim: Sim,
     pub(crate) store: MemoryStore,
     pub(crate) recorder: Recorder,
+    pub(crate) heard: HeardSoFar,
     names: Arc<Vec<String>>,
     nodes: Vec<SimNode<P>>,
     clients: Runtime,
@@ -90,7 +93,7 @@ pub struct World<P: Protocol> {
 impl<P: Protocol> World<P> {
     /// A world at its beginning: all nodes starting, all clients about to act.
     #[must_use]
-    pub fn new(plan: &Plan, keeps_text: bool) -> Self {
+    pub fn new(plan: &Plan, protocol: P, keeps_text: bool) -> Self {
         let sim = Sim::new(plan.seed, keeps_text);
         let count = usize::from(plan.profile.nodes);
         let names: Vec<String> = (0..count).map(|number| format!("node-{number}")).collect();
@@ -105,9 +108,11 @@ impl<P: Protocol> World<P> {
             })
             .collect();
         let mut world = Self {
+            protocol,
             plan: plan.clone(),
             store: MemoryStore::new(MemoryConfig::default()),
             recorder: Recorder::default(),
+            heard: HeardSoFar::default(),
             names: Arc::new(names),
             nodes,
             clients: Runtime::new(),
@@ -119,12 +124,14 @@ impl<P: Protocol> World<P> {
         };
         world.schedule_all();
         world.start_agents();
+        world.start_listener();
         world
     }
 
     fn schedule_all(&mut self) {
         let mut shared = self.sim.lock();
         shared.runs.insert(Place::CLIENTS, 0);
+        shared.make_stream();
         for number in 0..self.nodes.len() {
             let after_us = shared.chance.between(0, 20_000);
             shared.schedule(after_us, Due::Start(place_of(number)));
@@ -182,6 +189,16 @@ impl<P: Protocol> World<P> {
         }
     }
 
+    fn start_listener(&self) {
+        let store = SimStore {
+            sim: self.sim.clone(),
+            place: Place::CLIENTS,
+            store: self.store.clone(),
+        };
+        let (sim, heard) = (self.sim.clone(), self.heard.clone());
+        self.clients.spawn(listener::listen(sim, store, heard));
+    }
+
     /// Runs the world to its end and judges it.
     #[must_use]
     pub fn run(mut self) -> Outcome {
@@ -237,18 +254,17 @@ impl<P: Protocol> World<P> {
             self.sim.lock().now_us = now_us + LOOK_US;
             let agents_missing = self.agents - self.agents_done.load(Ordering::Relaxed);
             let left = if agents_missing > 0 {
-                Some(format!("{agents_missing} agents are not done"))
+                let what = format!("{agents_missing} agents are not done");
+                Some((Invariant::Drained, what))
+            } else if let Some(what) = check::undrained(&self.store) {
+                Some((Invariant::Drained, what + &self.waiting()))
             } else {
-                check::undrained(&self.store)
+                check::unheard(self).map(|what| (Invariant::Heard, what))
             };
             match left {
                 None => return None,
-                Some(what) if now_us >= deadline_us => {
-                    let what = what + &self.waiting();
-                    return Some(Violation {
-                        invariant: Invariant::Drained,
-                        what,
-                    });
+                Some((invariant, what)) if now_us >= deadline_us => {
+                    return Some(Violation { invariant, what });
                 }
                 Some(_) => {}
             }
@@ -336,10 +352,12 @@ impl<P: Protocol> World<P> {
         let cell = Cell::default();
         node.cell = Arc::clone(&cell);
         let runtime = Runtime::new();
+        let protocol = self.protocol;
         runtime.spawn(async move {
             let clock = Arc::clone(&ports.clock);
             loop {
-                let started = Node::start_as(store.clone(), ports.clone(), config.clone()).await;
+                let started =
+                    Node::start_as(store.clone(), ports.clone(), config.clone(), protocol).await;
                 match started {
                     Ok(node) => {
                         *cell.lock() = Some(node);

@@ -3,14 +3,14 @@
 
 use std::process::Command;
 
-use sillok_actors::protocol::Correct;
+use sillok_actors::protocol::Without;
 use sillok_sim::{Outcome, Plan, World, quiet_planted_panics};
 
 /// Lines that the trace of a world has at least.
 const LINES_MIN: u64 = 10_000;
 
 fn world(seed: u64) -> Outcome {
-    World::<Correct>::new(&Plan::draw(seed), false).run()
+    World::new(&Plan::draw(seed), Without::default(), false).run()
 }
 
 /// The digest that another process gives for a seed.
