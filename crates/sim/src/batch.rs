@@ -20,7 +20,7 @@ pub struct Failure {
     /// The seed.
     pub seed: u64,
     /// The invariant.
-    pub invariant: &'static str,
+    pub invariant: String,
     /// What was found instead.
     pub what: String,
 }
@@ -90,7 +90,7 @@ fn count(outcomes: BTreeMap<u64, Outcome>) -> Report {
         if let Some(violation) = outcome.violation {
             report.failures.push(Failure {
                 seed,
-                invariant: violation.invariant.as_str(),
+                invariant: violation.invariant,
                 what: violation.what,
             });
         }

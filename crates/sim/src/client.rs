@@ -13,14 +13,16 @@ use sillok_core::scope::Scope;
 use sillok_core::time::Timestamp;
 use sillok_core::{Error, ErrorCode};
 
-use crate::heap::{Place, Sim};
-use crate::history::{Call, Ending, Recorder, TipRead};
+use crate::heap::{Due, Place, Sim};
+use crate::history::{Call, Ending, Note, Recorder, TipRead};
 use crate::net::{CLIENT_TIMEOUT_US, Reply, Request};
 use crate::ports::{BEGINNING_MS, SimClock};
 use crate::rng::Stream;
 
 /// The wait before a command is sent again, in ms, at least and at most.
 const RETRY_MS: (u64, u64) = (20, 400);
+/// How long an operator waits for a node that drains, in µs.
+const DRAIN_TIMEOUT_US: u64 = 10_000_000;
 
 /// One client.
 pub struct Client {
@@ -218,6 +220,30 @@ impl Client {
             self.sleep(500).await;
         }
         false
+    }
+
+    /// Drains a node, and starts it again once it has said so or taken too long.
+    pub(crate) async fn drain(&self, node: u16) {
+        let place = Place(node);
+        let reply = self
+            .sim
+            .call(Place::CLIENTS, place, Request::Drain, DRAIN_TIMEOUT_US)
+            .await;
+        let mut shared = self.sim.lock();
+        if matches!(reply, Some(Reply::Drained)) {
+            shared.effects.saw("node drained");
+        }
+        shared.schedule(0, Due::StartAnew(place));
+    }
+
+    /// Notes something in the history, for a check at the end.
+    pub fn note(&self, kind: &'static str, value: serde_json::Value) {
+        self.recorder.note(Note {
+            agent: self.number,
+            at_us: self.sim.lock().now_us,
+            kind,
+            value,
+        });
     }
 
     /// An entry's active version, and the entry that heads its line.

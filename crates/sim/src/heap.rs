@@ -42,6 +42,8 @@ pub(crate) enum Due {
     Fault { number: usize, begins: bool },
     /// A node is started, unless it runs.
     Start(Place),
+    /// A node that was drained is ended, and started again.
+    StartAnew(Place),
 }
 
 struct Event {

@@ -56,6 +56,19 @@ pub struct TipRead {
     pub seq: Seq,
 }
 
+/// What a workload noted for its own check.
+#[derive(Clone, Debug)]
+pub struct Note {
+    /// Which client.
+    pub agent: usize,
+    /// When, in µs of the world.
+    pub at_us: u64,
+    /// Whose note it is.
+    pub kind: &'static str,
+    /// What was seen.
+    pub value: serde_json::Value,
+}
+
 /// All that clients saw.
 #[derive(Debug, Default)]
 pub struct History {
@@ -65,6 +78,8 @@ pub struct History {
     pub reads: Vec<TipRead>,
     /// What clients saw that must not be.
     pub complaints: Vec<String>,
+    /// What workloads noted, in the order in which they did.
+    pub notes: Vec<Note>,
 }
 
 /// A history that clients write together.
@@ -92,6 +107,11 @@ impl Recorder {
     /// Notes what must not be.
     pub fn complain(&self, what: String) {
         self.0.lock().complaints.push(what);
+    }
+
+    /// Notes something for a check.
+    pub fn note(&self, note: Note) {
+        self.0.lock().notes.push(note);
     }
 
     /// Looks at the history so far.

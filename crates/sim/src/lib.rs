@@ -4,6 +4,7 @@
 //! A [`Plan`] says what happens, a [`World`] lets it happen, and the checkers say whether all
 //! invariants held. The same plan gives the same trace, byte for byte, in every process.
 
+pub mod agent;
 pub mod batch;
 mod check;
 pub mod client;
@@ -23,12 +24,16 @@ mod runtime;
 mod serving;
 mod store;
 mod stream;
+pub mod suite;
 pub mod trace;
 mod turn;
+mod violation;
 pub mod workload;
 pub mod world;
 
 pub use plan::Plan;
+pub use suite::Suite;
+pub use violation::Violation;
 pub use world::{Outcome, World};
 
 /// Keeps the panics that the simulation plants from being printed; all others are.

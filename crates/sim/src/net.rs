@@ -36,6 +36,8 @@ pub(crate) enum Request {
     Promotion(Scope, VerificationId),
     /// An entry's active version, and the entry that heads its line.
     Head(EntryId),
+    /// That the node hands over what it has and ends its run.
+    Drain,
 }
 
 /// What a node answers.
@@ -46,6 +48,7 @@ pub(crate) enum Reply {
     Tip(Result<Seq, Error>),
     Promotion(Result<bool, Error>),
     Head(Result<Option<(u64, EntryId)>, Error>),
+    Drained,
     /// Nobody listens there.
     NoResponders,
 }

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::fault::Profile;
-use crate::workload::{self, Operation};
+use crate::suite::Suite;
+use crate::workload::Operation;
 
 /// Agents of a world.
 const AGENTS: u16 = 8;
@@ -22,13 +23,25 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan that a seed draws.
+    /// The plan that a seed draws from the built-in suite.
     #[must_use]
     pub fn draw(seed: u64) -> Self {
+        Self::draw_from(&Suite::built_in(), seed)
+    }
+
+    /// The plan that a seed draws from a suite.
+    #[must_use]
+    pub fn draw_from(suite: &Suite, seed: u64) -> Self {
+        Self::draw_under(suite, seed, Profile::draw(seed))
+    }
+
+    /// The plan that a seed draws from a suite when its faults are given.
+    #[must_use]
+    pub fn draw_under(suite: &Suite, seed: u64, profile: Profile) -> Self {
         Self {
             seed,
-            profile: Profile::draw(seed),
-            operations: workload::draw(seed, AGENTS, OPERATIONS_EACH),
+            operations: suite.draw(seed, profile.nodes, AGENTS, OPERATIONS_EACH),
+            profile,
         }
     }
 }

@@ -109,7 +109,7 @@ pub struct Catch {
     /// Seeds to the first catch, from the worst start.
     pub max_seeds: u64,
     /// The invariant that caught it first.
-    pub invariant: &'static str,
+    pub invariant: String,
     /// The seed of that catch.
     pub seed: u64,
 }
@@ -138,7 +138,7 @@ pub fn seek(bug: &Bug) -> Catch {
         caught: found.iter().all(Option::is_some),
         median_seeds: seeds[seeds.len() / 2],
         max_seeds: seeds[seeds.len() - 1],
-        invariant: first.map_or("", |(_, found)| found.invariant),
+        invariant: first.map_or_else(String::new, |(_, found)| found.invariant.clone()),
         seed: first.map_or(0, |(_, found)| found.seed),
     }
 }
@@ -149,7 +149,7 @@ pub struct Found {
     /// The seed.
     pub seed: u64,
     /// The invariant that did not hold.
-    pub invariant: &'static str,
+    pub invariant: String,
     /// What was found instead.
     pub what: String,
 }
@@ -161,7 +161,7 @@ pub fn first_catch(bug: &Bug, seeds: Range<u64>) -> Option<Found> {
         let violation = bug.run(&Plan::draw(seed), false).violation?;
         Some(Found {
             seed,
-            invariant: violation.invariant.as_str(),
+            invariant: violation.invariant,
             what: violation.what,
         })
     })

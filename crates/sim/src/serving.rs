@@ -25,6 +25,10 @@ pub(crate) async fn serve<P: Protocol>(node: &Node<SimStore, P>, request: Reques
             let mark = node.reader().mark(&task, id).await;
             Reply::Promotion(mark.map(|mark| mark.is_some()))
         }
+        Request::Drain => {
+            node.shutdown().await;
+            Reply::Drained
+        }
         Request::Head(id) => {
             let view = node.reader().entry(id).await;
             Reply::Head(match view {

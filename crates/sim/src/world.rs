@@ -11,9 +11,10 @@ use futures::FutureExt as _;
 use parking_lot::Mutex;
 use sillok_actors::protocol::Protocol;
 use sillok_actors::{Node, NodeConfig};
-use sillok_core::invariants::{Invariant, Violation};
+use sillok_core::invariants::{self, Invariant};
 use sillok_store::{MemoryConfig, MemoryStore};
 
+use crate::agent::{Agent, Commons};
 use crate::check;
 use crate::client::Client;
 use crate::effects::Effects;
@@ -27,12 +28,16 @@ use crate::rng::Stream;
 use crate::runtime::Runtime;
 use crate::serving;
 use crate::store::SimStore;
-use crate::workload::{Agent, Board};
+use crate::suite::Suite;
+use crate::violation::Violation;
+use crate::workload::End;
 
 /// How long a world may take to drain once its faults are over, in µs.
 const DRAIN_US_MAX: u64 = 90_000_000;
 /// How often it is looked whether it has drained, in µs.
 const LOOK_US: u64 = 500_000;
+/// How long a node that was drained is down, in µs.
+const START_ANEW_US: u64 = 200_000;
 /// The wait before a node that did not start is started again, in ms.
 const START_AGAIN_MS: u64 = 300;
 
@@ -75,6 +80,7 @@ struct SimNode<P: Protocol> {
 pub struct World<P: Protocol> {
     protocol: P,
     pub(crate) plan: Plan,
+    suite: Suite,
     pub(crate) sim: Sim,
     pub(crate) store: MemoryStore,
     pub(crate) recorder: Recorder,
@@ -91,9 +97,15 @@ pub struct World<P: Protocol> {
 }
 
 impl<P: Protocol> World<P> {
-    /// A world at its beginning: all nodes starting, all clients about to act.
+    /// A world of the built-in suite.
     #[must_use]
     pub fn new(plan: &Plan, protocol: P, keeps_text: bool) -> Self {
+        Self::with(plan, protocol, &Suite::built_in(), keeps_text)
+    }
+
+    /// A world at its beginning: all nodes starting, all clients about to act.
+    #[must_use]
+    pub fn with(plan: &Plan, protocol: P, suite: &Suite, keeps_text: bool) -> Self {
         let sim = Sim::new(plan.seed, keeps_text);
         let count = usize::from(plan.profile.nodes);
         let names: Vec<String> = (0..count).map(|number| format!("node-{number}")).collect();
@@ -110,6 +122,7 @@ impl<P: Protocol> World<P> {
         let mut world = Self {
             protocol,
             plan: plan.clone(),
+            suite: suite.clone(),
             store: MemoryStore::new(MemoryConfig::default()),
             recorder: Recorder::default(),
             heard: HeardSoFar::default(),
@@ -162,10 +175,10 @@ impl<P: Protocol> World<P> {
             by_agent
                 .entry(operation.agent)
                 .or_default()
-                .push(*operation);
+                .push(operation.clone());
         }
         self.agents = by_agent.len();
-        let board = Board::default();
+        let commons = Commons::default();
         for (number, operations) in by_agent {
             let client = Client {
                 sim: self.sim.clone(),
@@ -178,11 +191,12 @@ impl<P: Protocol> World<P> {
                 number: usize::from(number),
                 rng: Stream::new(self.plan.seed, "client", u64::from(number)),
             };
-            let mut agent = Agent::new(client, board.clone());
+            let mut agent = Agent::new(client, commons.clone());
+            let suite = self.suite.clone();
             let done = Arc::clone(&self.agents_done);
             self.clients.spawn(async move {
                 for operation in operations {
-                    agent.act(operation).await;
+                    suite.act(&mut agent, &operation).await;
                 }
                 done.fetch_add(1, Ordering::Relaxed);
             });
@@ -212,6 +226,7 @@ impl<P: Protocol> World<P> {
         if violation.is_none() {
             violation = check::all(&self).err();
         }
+        let violation = violation.map(Violation::from).or_else(|| self.judge());
         let shared = self.sim.lock();
         let acknowledged = self.recorder.look(check::acknowledged);
         Outcome {
@@ -227,8 +242,20 @@ impl<P: Protocol> World<P> {
         }
     }
 
+    /// What the suite's checks find.
+    fn judge(&self) -> Option<Violation> {
+        self.recorder.look(|history| {
+            let end = End {
+                plan: &self.plan,
+                history,
+                store: &self.store,
+            };
+            self.suite.judge(&end).err()
+        })
+    }
+
     /// Runs until a moment, or until the monitor sees what must not be.
-    fn run_until(&mut self, until_us: u64) -> Option<Violation> {
+    fn run_until(&mut self, until_us: u64) -> Option<invariants::Violation> {
         loop {
             let due = {
                 let mut shared = self.sim.lock();
@@ -244,7 +271,7 @@ impl<P: Protocol> World<P> {
         }
     }
 
-    fn drain(&mut self, deadline_us: u64) -> Option<Violation> {
+    fn drain(&mut self, deadline_us: u64) -> Option<invariants::Violation> {
         loop {
             let now_us = self.sim.lock().now_us;
             if let Some(violation) = self.run_until(now_us + LOOK_US) {
@@ -264,7 +291,7 @@ impl<P: Protocol> World<P> {
             match left {
                 None => return None,
                 Some((invariant, what)) if now_us >= deadline_us => {
-                    return Some(Violation { invariant, what });
+                    return Some(invariants::Violation { invariant, what });
                 }
                 Some(_) => {}
             }
@@ -311,6 +338,9 @@ impl<P: Protocol> World<P> {
             Due::Arrive(parcel) => self.arrive(parcel),
             Due::Fault { number, begins } => self.turn(number, begins),
             Due::Start(place) => self.start(place),
+            Due::StartAnew(place) => {
+                self.crash(place, START_ANEW_US);
+            }
         }
     }
 

@@ -1,0 +1,114 @@
+//! What facts and records are made of: few texts and few projects, so that writers meet.
+
+use sillok_builtin::HashEmbedder;
+use sillok_core::citation::Citation;
+use sillok_core::entry::{Binding, Detail, Embedding, Metadata, Table};
+use sillok_core::ports::Embedder as _;
+use sillok_core::principal::PrincipalId;
+use sillok_core::promotion::NewEntry;
+use sillok_core::scope::Scope;
+
+use crate::workload::Draw;
+
+/// Projects of the world.
+pub const PROJECTS: u8 = 6;
+/// Projects that get most of what is shared.
+const CROWDED: u8 = 2;
+/// Texts that facts are made of: few, so that several agents publish the same one.
+pub const TEXTS: [&str; 8] = [
+    "The parser loses the last line when the file has no final newline",
+    "Requests are served by axum and retried three times",
+    "The cart total is rounded once per line and not once per order",
+    "Serialization of durations cuts milliseconds off",
+    "The linker needs four gigabytes on two cores",
+    "AssertionError: expected 345 and got 344 in test_precision",
+    "Root cause: the loop in lib/cart.py stops one item early",
+    "The build fails unless protoc is on the path",
+];
+
+/// Draws a text by its number.
+pub fn draw_text(draw: &mut Draw<'_>) -> u8 {
+    draw.byte(TEXTS.len())
+}
+
+/// Draws a project by its number; two of them are drawn most of the time.
+pub fn draw_project(draw: &mut Draw<'_>) -> u8 {
+    let projects = if draw.stream.permille(700) {
+        CROWDED
+    } else {
+        PROJECTS
+    };
+    draw.byte(usize::from(projects))
+}
+
+/// Refuses a project that no world has.
+///
+/// # Errors
+/// Why it is refused.
+pub fn check_project(number: u8) -> Result<(), String> {
+    if number < PROJECTS {
+        Ok(())
+    } else {
+        Err(format!("project: {number} is not below {PROJECTS}"))
+    }
+}
+
+/// The path of a project.
+#[must_use]
+pub fn project_path(number: u8) -> String {
+    format!("org/sim/project/p{number}")
+}
+
+/// The scope of a project.
+#[must_use]
+pub fn project(number: u8) -> Scope {
+    scope(&project_path(number))
+}
+
+/// A scope of the workload.
+///
+/// # Panics
+/// If the path is not that of a scope.
+#[must_use]
+pub fn scope(path: &str) -> Scope {
+    Scope::parse(path).expect("the workload names scopes that exist")
+}
+
+/// The text of a number.
+#[must_use]
+pub fn text_of(number: u8) -> &'static str {
+    TEXTS[usize::from(number) % TEXTS.len()]
+}
+
+/// What a person stands behind an entry with.
+#[must_use]
+pub fn reviewed() -> Vec<Citation> {
+    vec![Citation::Human {
+        user: PrincipalId::parse("reviewer").expect("a plain word is an id"),
+    }]
+}
+
+/// A new observation that a person stands behind.
+#[must_use]
+pub fn observation(text: &str) -> NewEntry {
+    NewEntry {
+        table: Table::Observations,
+        content: text.to_owned(),
+        detail: Detail::Plain,
+        metadata: Metadata::default(),
+        claim: None,
+        citations: reviewed(),
+        failure: false,
+        binding: Binding::NoRepository,
+        embedding: Some(embedding(text)),
+    }
+}
+
+/// The vector of a text.
+#[must_use]
+pub fn embedding(text: &str) -> Embedding {
+    Embedding {
+        space: HashEmbedder.space(),
+        values: HashEmbedder::vector(text),
+    }
+}

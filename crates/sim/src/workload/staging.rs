@@ -1,0 +1,140 @@
+//! Staging: agents open tasks, append records to them and have them judged, so that what was
+//! staged is promoted.
+
+use serde::{Deserialize, Serialize};
+use sillok_core::command::{AnswerBody, Command};
+use sillok_core::entry::{Binding, Metadata};
+use sillok_core::principal::PrincipalKind;
+use sillok_core::staging::{LogLevel, NewRecord, RecordKind};
+use sillok_core::verification::{NewVerification, Outcome, VerificationSource};
+
+use crate::agent::Agent;
+use crate::workload::material::{draw_text, text_of};
+use crate::workload::{Draw, Workload};
+
+/// The longest list of records that one operation appends.
+const RECORDS_MAX: u8 = 32;
+/// How often an agent asks whether its promotion is finished.
+const PROMOTION_TRIES: u32 = 4;
+
+/// The workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Staging;
+
+/// An action of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Opens the next task.
+    OpenTask,
+    /// Stages records in the agent's task.
+    Append {
+        /// How many.
+        records: u8,
+        /// Which text.
+        text: u8,
+    },
+    /// Has the task judged, and waits a while for the promotion.
+    Verify {
+        /// Whether it passed.
+        passed: bool,
+    },
+}
+
+impl Workload for Staging {
+    type Action = Action;
+
+    fn name(&self) -> &'static str {
+        "staging"
+    }
+
+    fn share(&self) -> u32 {
+        52
+    }
+
+    fn first(&self) -> Option<Action> {
+        Some(Action::OpenTask)
+    }
+
+    fn draw(&self, draw: &mut Draw<'_>) -> Action {
+        match draw.stream.between(0, 51) {
+            0..=39 => Action::Append {
+                records: 1 + draw.byte(4),
+                text: draw_text(draw),
+            },
+            40..=47 => Action::Verify {
+                passed: draw.stream.permille(800),
+            },
+            _ => Action::OpenTask,
+        }
+    }
+
+    fn check_action(&self, action: &Action, _nodes: u16) -> Result<(), String> {
+        match action {
+            Action::Append { records, .. } if !(1..=RECORDS_MAX).contains(records) => {
+                Err(format!("records: {records} is not from 1 to {RECORDS_MAX}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn act(&self, agent: &mut Agent, action: Action) {
+        match action {
+            Action::OpenTask => {
+                let task = agent.next_task();
+                let open = Command::OpenTask {
+                    title: format!("Task of {}", task.as_str()),
+                    description: "Make the tests pass.".into(),
+                };
+                agent.give(PrincipalKind::Agent, &task, open).await;
+            }
+            Action::Append { records, text } => append(agent, records, text).await,
+            Action::Verify { passed } => verify(agent, passed).await,
+        }
+    }
+}
+
+async fn append(agent: &mut Agent, records: u8, text: u8) {
+    let record = |number: u8| NewRecord {
+        kind: RecordKind::Log {
+            level: LogLevel::Info,
+        },
+        content: text_of(text.wrapping_add(number)).to_owned(),
+        metadata: Metadata::default(),
+        time: None,
+    };
+    let append = Command::Append {
+        records: (0..records).map(record).collect(),
+    };
+    let task = agent.task();
+    agent.give(PrincipalKind::Agent, &task, append).await;
+}
+
+async fn verify(agent: &mut Agent, passed: bool) {
+    let verification = NewVerification {
+        outcome: if passed {
+            Outcome::Passed
+        } else {
+            Outcome::Failed
+        },
+        source: if passed {
+            VerificationSource::TestsPassed
+        } else {
+            VerificationSource::TestsFailed
+        },
+        run: format!("run {} of {}", agent.sent_count(), agent.number()),
+        citations: Vec::new(),
+        binding: Binding::NoRepository,
+        error: (!passed).then(|| "the parser loops for ever".into()),
+        approach: (!passed).then(|| "read line by line".into()),
+        target: None,
+    };
+    let task = agent.task();
+    let command = Command::RecordVerification(Box::new(verification));
+    let answer = agent
+        .give(PrincipalKind::Orchestrator, &task, command)
+        .await;
+    if let Some(AnswerBody::Verification { id, .. }) = answer.map(|answer| answer.result) {
+        agent.client().promoted(&task, id, PROMOTION_TRIES).await;
+    }
+}
