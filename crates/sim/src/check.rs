@@ -19,6 +19,7 @@ use sillok_store::keys::{self, Family};
 use sillok_store::{MemoryStore, RangeOptions, Read, Store, Txn};
 
 use crate::history::{Call, Ending, History};
+use crate::second_opinion::{self, Opinion};
 use crate::world::{World, at_once};
 
 /// More rows than a world ever has in one family.
@@ -30,11 +31,11 @@ pub(crate) fn acknowledged(history: &History) -> u64 {
     history.calls.iter().filter(is_acknowledged).count() as u64
 }
 
-/// All of it.
+/// All of it, and how much of it was judged a second time.
 ///
 /// # Errors
 /// The first thing that does not hold.
-pub(crate) fn all<P: Protocol>(world: &World<P>) -> Result<(), Violation> {
+pub(crate) fn all<P: Protocol>(world: &World<P>) -> Result<Opinion, Violation> {
     let report = at_once(audit::verify(&world.store, &|_| {}));
     let report = report.map_err(|error| broken(Invariant::ViewIsFold, error.to_string()))?;
     if let Some(difference) = report.first {
@@ -47,7 +48,12 @@ pub(crate) fn all<P: Protocol>(world: &World<P>) -> Result<(), Violation> {
         sets_are_equal(history, &world.store)?;
         nothing_forged(history)?;
         in_real_time(history)?;
-        reads(history)
+        reads(history)?;
+        if second_opinion::is_due(world.plan.seed) {
+            second_opinion::judge(history, &world.store)
+        } else {
+            Ok(Opinion::default())
+        }
     })
 }
 
@@ -177,7 +183,7 @@ pub(crate) fn undrained(store: &MemoryStore) -> Option<String> {
     None
 }
 
-fn rows(store: &MemoryStore, family: Family) -> Vec<(bytes::Bytes, bytes::Bytes)> {
+pub(crate) fn rows(store: &MemoryStore, family: Family) -> Vec<(bytes::Bytes, bytes::Bytes)> {
     let mut txn = at_once(store.begin()).expect("the engine in memory is never closed");
     let options = RangeOptions::first(ROWS_MAX, Read::Snapshot);
     at_once(txn.range(&family.range(), options)).expect("a new view is not too old")
