@@ -12,6 +12,7 @@ use sillok_actors::protocol::Protocol;
 
 use crate::effects::{EXPECTED, Effects};
 use crate::plan::Plan;
+use crate::second_opinion::Opinion;
 use crate::world::{Outcome, World};
 
 /// A seed that failed.
@@ -42,6 +43,8 @@ pub struct Report {
     pub sim_ms: u64,
     /// What faults brought about.
     pub effects: Effects,
+    /// What a checker of another make judged as well.
+    pub second_opinions: Opinion,
     /// Effects that every large batch must see, and that this one did not.
     pub unseen: Vec<&'static str>,
 }
@@ -87,6 +90,7 @@ fn count(outcomes: BTreeMap<u64, Outcome>) -> Report {
         report.acknowledged += outcome.acknowledged;
         report.sim_ms += outcome.sim_ms;
         report.effects.add(&outcome.effects);
+        report.second_opinions.add(&outcome.second_opinion);
         if let Some(violation) = outcome.violation {
             report.failures.push(Failure {
                 seed,

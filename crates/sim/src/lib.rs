@@ -21,6 +21,7 @@ pub mod planted;
 mod ports;
 pub mod rng;
 mod runtime;
+pub mod second_opinion;
 mod serving;
 mod store;
 mod stream;

@@ -145,7 +145,9 @@ fn run(
     }
     let is_large = report.seeds >= 1_000;
     print(&report, per_hour, json)?;
-    let failed = !report.failures.is_empty() || (is_large && !report.unseen.is_empty());
+    let judged = report.seeds - report.failures.len() as u64;
+    let is_blind = !report.unseen.is_empty() || !report.second_opinions.is_enough_for(judged);
+    let failed = !report.failures.is_empty() || (is_large && is_blind);
     Ok(if failed {
         ExitCode::from(EXIT_FAILED)
     } else {
@@ -169,6 +171,11 @@ fn print(report: &Report, per_hour: f64, json: bool) -> Result<(), String> {
             report.commits,
             report.takeovers,
             report.sim_ms as f64 / 3_600_000.0,
+        );
+        let second = &report.second_opinions;
+        text += &format!(
+            "second opinion: {} worlds, {} scopes, {} operations, {} scopes undecided\n",
+            second.worlds, second.scopes, second.operations, second.undecided
         );
         for failure in &report.failures {
             text += &format!(

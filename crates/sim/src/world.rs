@@ -26,6 +26,7 @@ use crate::plan::Plan;
 use crate::ports::{SharedRng, SimClock, ports};
 use crate::rng::Stream;
 use crate::runtime::Runtime;
+use crate::second_opinion::Opinion;
 use crate::serving;
 use crate::store::SimStore;
 use crate::suite::Suite;
@@ -62,6 +63,8 @@ pub struct Outcome {
     pub sim_ms: u64,
     /// What faults brought about.
     pub effects: Effects,
+    /// How much of it was judged a second time.
+    pub second_opinion: Opinion,
 }
 
 type Cell<P> = Arc<Mutex<Option<Node<SimStore, P>>>>;
@@ -152,20 +155,9 @@ impl<P: Protocol> World<P> {
         for (number, fault) in self.plan.profile.faults.iter().enumerate() {
             let begins_us = fault.at_ms * 1_000;
             let ends_us = begins_us + fault.for_ms * 1_000;
-            shared.schedule(
-                begins_us,
-                Due::Fault {
-                    number,
-                    begins: true,
-                },
-            );
-            shared.schedule(
-                ends_us,
-                Due::Fault {
-                    number,
-                    begins: false,
-                },
-            );
+            for (at_us, begins) in [(begins_us, true), (ends_us, false)] {
+                shared.schedule(at_us, Due::Fault { number, begins });
+            }
         }
     }
 
@@ -216,21 +208,17 @@ impl<P: Protocol> World<P> {
     /// Runs the world to its end and judges it.
     #[must_use]
     pub fn run(mut self) -> Outcome {
-        self.clients.settle();
-        let faults_us = self.plan.profile.faults_ms * 1_000;
-        let mut violation = self.run_until(faults_us);
-        if violation.is_none() {
-            self.heal();
-            violation = self.drain(faults_us + DRAIN_US_MAX);
-        }
-        if violation.is_none() {
-            violation = check::all(&self).err();
-        }
-        let violation = violation.map(Violation::from).or_else(|| self.judge());
+        let judged = match self.play() {
+            None => check::all(&self),
+            Some(violation) => Err(violation),
+        };
+        let judged = judged.map_err(Violation::from);
+        let judged = judged.and_then(|opinion| self.judge().map(|()| opinion));
         let shared = self.sim.lock();
         let acknowledged = self.recorder.look(check::acknowledged);
         Outcome {
-            violation,
+            second_opinion: judged.as_ref().copied().unwrap_or_default(),
+            violation: judged.err(),
             digest: shared.trace.digest().to_hex().to_string(),
             lines: shared.trace.lines(),
             text: shared.trace.text().map(str::to_owned),
@@ -243,14 +231,23 @@ impl<P: Protocol> World<P> {
     }
 
     /// What the suite's checks find.
-    fn judge(&self) -> Option<Violation> {
+    fn judge(&self) -> Result<(), Violation> {
         self.recorder.look(|history| {
-            let end = End {
+            self.suite.judge(&End {
                 plan: &self.plan,
                 history,
                 store: &self.store,
-            };
-            self.suite.judge(&end).err()
+            })
+        })
+    }
+
+    /// Runs the world until it has come to rest, or until something must not be.
+    pub(crate) fn play(&mut self) -> Option<invariants::Violation> {
+        self.clients.settle();
+        let faults_us = self.plan.profile.faults_ms * 1_000;
+        self.run_until(faults_us).or_else(|| {
+            self.heal();
+            self.drain(faults_us + DRAIN_US_MAX)
         })
     }
 
