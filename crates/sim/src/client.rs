@@ -41,11 +41,16 @@ pub struct Sent {
     submission: Arc<Submission>,
 }
 
-/// Whether a refusal says that the same command may be sent again.
+/// Whether a refusal says that the same command may be sent again. A defect does: it says nothing of
+/// a copy of the command that is still on its way.
 fn is_passing(code: ErrorCode) -> bool {
     matches!(
         code,
-        ErrorCode::Busy | ErrorCode::Unavailable | ErrorCode::OutcomeUnknown | ErrorCode::Fenced
+        ErrorCode::Busy
+            | ErrorCode::Unavailable
+            | ErrorCode::OutcomeUnknown
+            | ErrorCode::Fenced
+            | ErrorCode::Internal
     )
 }
 

@@ -134,6 +134,8 @@ pub enum FaultKind {
     },
     /// The stream is created anew, empty.
     StreamRecreated,
+    /// The next write to the disk of the only node fails, and with it the process.
+    DiskFails,
     /// All scope actors of a node are killed, in whatever they are doing.
     KillActors {
         /// Which.
@@ -153,11 +155,25 @@ pub struct Fault {
     pub kind: FaultKind,
 }
 
+/// What a world's rows are stored in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoreShape {
+    /// One store that all nodes reach, as FoundationDB.
+    #[default]
+    Shared,
+    /// The disk of the only node, with the committer in its process, as fjall.
+    Disk,
+}
+
 /// What a seed draws before anything else: how many nodes there are and what goes wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Profile {
     /// Nodes of the cluster.
     pub nodes: u16,
+    /// What the rows are stored in.
+    #[serde(default)]
+    pub store: StoreShape,
     /// How long faults go on, in ms.
     pub faults_ms: u64,
     /// The faults.
@@ -165,7 +181,13 @@ pub struct Profile {
 }
 
 /// Kinds of faults that a seed may draw.
-const KINDS: usize = 25;
+const KINDS: usize = 26;
+/// The kind that only a node with a disk of its own meets.
+const DISK_KIND: usize = 25;
+/// The kinds that a node with a disk of its own may meet.
+const ON_DISK: [usize; 15] = [0, 1, 2, 3, 5, 7, 10, 11, 12, 17, 18, 19, 20, 24, DISK_KIND];
+/// Worlds of one node with a disk of its own, in a thousandth.
+const DISK_PERMILLE: u32 = 120;
 /// The first fault comes no earlier, so that there is something to disturb, in ms.
 const CALM_MS: u64 = 1_000;
 
@@ -174,7 +196,18 @@ impl Profile {
     #[must_use]
     pub fn draw(seed: u64) -> Self {
         let mut stream = Stream::new(seed, "profile", 0);
-        let nodes = u16::try_from(stream.between(3, 5)).expect("a few nodes");
+        let store = if stream.permille(DISK_PERMILLE) {
+            StoreShape::Disk
+        } else {
+            StoreShape::Shared
+        };
+        let nodes = match (store, stream.between(0, 9)) {
+            (StoreShape::Disk, _) => 1,
+            (_, 0) => 2,
+            (_, 1) => stream.between(6, 7),
+            _ => stream.between(3, 5),
+        };
+        let nodes = u16::try_from(nodes).expect("a few nodes");
         let faults_ms = 45_000;
         // Some kinds are left out of each seed: what is always there hides what it goes with.
         let enabled: Vec<bool> = (0..KINDS).map(|_| stream.permille(600)).collect();
@@ -183,7 +216,11 @@ impl Profile {
         while (faults.len() as u64) < count {
             let number = stream.index(KINDS);
             let at_ms = stream.between(CALM_MS, faults_ms);
-            if !enabled[number] && stream.permille(950) {
+            let applies = match store {
+                StoreShape::Shared => number < DISK_KIND,
+                StoreShape::Disk => ON_DISK.contains(&number),
+            };
+            if !applies || (!enabled[number] && stream.permille(950)) {
                 continue;
             }
             let (kind, for_ms) = draw_kind(number, nodes, &mut stream);
@@ -197,6 +234,7 @@ impl Profile {
         faults.sort_by_key(|fault| (fault.at_ms, fault.for_ms));
         Self {
             nodes,
+            store,
             faults_ms,
             faults,
         }
@@ -205,7 +243,8 @@ impl Profile {
 
 fn draw_kind(number: usize, nodes: u16, stream: &mut Stream) -> (FaultKind, u64) {
     let node = u16::try_from(stream.index(usize::from(nodes))).expect("a few nodes");
-    let to = (node + u16::try_from(stream.between(1, u64::from(nodes) - 1)).expect("few")) % nodes;
+    let further = stream.between(1, u64::from(nodes).max(2) - 1);
+    let to = (node + u16::try_from(further).expect("few")) % nodes;
     let short = stream.between(50, 3_000);
     let long = stream.between(4_500, 12_000);
     let permille = u32::try_from(stream.between(20, 300)).expect("a small number");
@@ -252,6 +291,7 @@ fn draw_kind(number: usize, nodes: u16, stream: &mut Stream) -> (FaultKind, u64)
                 1,
             ),
         },
+        DISK_KIND => (FaultKind::DiskFails, 1),
         _ => match stream.between(0, 2) {
             0 => (FaultKind::Panic { node }, 1),
             1 => (FaultKind::KillActors { node }, 1),

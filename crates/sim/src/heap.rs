@@ -10,6 +10,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
+use crate::disk::Disk;
 use crate::effects::Effects;
 use crate::monitor::Monitor;
 use crate::net::{Net, Parcel};
@@ -111,6 +112,7 @@ pub(crate) struct Shared {
     pub(crate) noise: Noise,
     pub(crate) net: Net,
     pub(crate) stream: Server,
+    pub(crate) disk: Disk,
     pub(crate) monitor: Monitor,
     pub(crate) clocks: BTreeMap<Place, ClockFacts>,
     /// The run of each node that is up.
@@ -172,6 +174,7 @@ impl Sim {
             noise: Noise::default(),
             net: Net::default(),
             stream: Server::default(),
+            disk: Disk::default(),
             monitor: Monitor::default(),
             clocks: BTreeMap::new(),
             runs: BTreeMap::new(),

@@ -41,10 +41,6 @@ pub const BUGS: &[Bug] = &[
     bug("no epoch read", Safeguard::ReadsOwner),
     bug("command id not checked", Safeguard::RemembersCommands),
     bug(
-        "refusal while an earlier attempt may commit",
-        Safeguard::BarsRefused,
-    ),
-    bug(
         "repeat within a batch not seen",
         Safeguard::DeduplicatesBatch,
     ),

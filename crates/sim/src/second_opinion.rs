@@ -17,11 +17,11 @@ use sillok_core::id::{CommandId, Seq};
 use sillok_core::invariants::{Invariant, Violation};
 use sillok_core::principal::{Actor, PrincipalKind};
 use sillok_core::scope::Scope;
-use sillok_store::MemoryStore;
 use sillok_store::keys::{self, Family, ScopeKey};
 
 use crate::check::rows;
 use crate::history::{Call, Ending, History};
+use crate::storage::Storage;
 
 mod chain;
 
@@ -75,7 +75,7 @@ pub(crate) fn is_due(seed: u64) -> bool {
 ///
 /// # Errors
 /// The first scope whose history no order explains.
-pub(crate) fn judge(history: &History, store: &MemoryStore) -> Result<Opinion, Violation> {
+pub(crate) fn judge(history: &History, store: &Storage) -> Result<Opinion, Violation> {
     let mut cases = cases(history);
     read_chains(store, &mut cases)?;
     let mut opinion = Opinion {
@@ -141,10 +141,7 @@ fn cases(history: &History) -> BTreeMap<ScopeKey, Case<'_>> {
 }
 
 /// Reads all chains from the store, event by event.
-fn read_chains(
-    store: &MemoryStore,
-    cases: &mut BTreeMap<ScopeKey, Case<'_>>,
-) -> Result<(), Violation> {
+fn read_chains(store: &Storage, cases: &mut BTreeMap<ScopeKey, Case<'_>>) -> Result<(), Violation> {
     let unreadable = |what: &dyn std::fmt::Display| objection(what.to_string());
     // A command never spans two commits: where one begins, so does another command.
     let mut begins: BTreeSet<(ScopeKey, Seq)> = BTreeSet::new();

@@ -7,11 +7,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::FutureExt as _;
+use sillok_store::buffered::BufferedTxn;
 use sillok_store::{Committed, Error, KeyRange, MemoryStore, RangeOptions, Read, Store, Txn};
 use tokio::sync::oneshot;
 
 use crate::heap::{Due, Place, Shared, Sim};
 use crate::monitor::Writes;
+use crate::storage::{Storage, StorageTxn};
 
 /// Time of a read on its way, in µs, at least and at most.
 const READ_US: (u64, u64) = (100, 600);
@@ -31,7 +33,7 @@ const OUT_US: u64 = 1_000_000;
 pub(crate) struct SimStore {
     pub(crate) sim: Sim,
     pub(crate) place: Place,
-    pub(crate) store: MemoryStore,
+    pub(crate) store: Storage,
 }
 
 /// A transaction of a node.
@@ -39,7 +41,7 @@ pub(crate) struct SimTxn {
     sim: Sim,
     place: Place,
     begun_us: u64,
-    txn: <MemoryStore as Store>::Txn,
+    txn: StorageTxn,
     writes: Writes,
 }
 
@@ -210,8 +212,16 @@ impl Txn for SimTxn {
             writes,
             ..
         } = self;
-        let answer = sim.lock().depart(OnItsWay { place, txn, writes });
-        answer.await.unwrap_or(Err(Error::OutcomeUnknown))
+        match txn {
+            StorageTxn::Shared(txn) => {
+                let answer = sim.lock().depart(OnItsWay { place, txn, writes });
+                answer.await.unwrap_or(Err(Error::OutcomeUnknown))
+            }
+            StorageTxn::Disk(txn, told) => {
+                *told.lock() = writes;
+                txn.commit().await
+            }
+        }
     }
 }
 
@@ -220,7 +230,7 @@ type Answer = oneshot::Receiver<Result<Committed, Error>>;
 /// A commit that has left its sender.
 struct OnItsWay {
     place: Place,
-    txn: <MemoryStore as Store>::Txn,
+    txn: BufferedTxn<MemoryStore>,
     writes: Writes,
 }
 

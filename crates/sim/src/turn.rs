@@ -104,6 +104,7 @@ impl<P: Protocol> World<P> {
                 self.sim.lock().lose_suffix(messages);
             }
             FaultKind::StreamRecreated if begins => self.sim.lock().recreate_stream(),
+            FaultKind::DiskFails if begins => self.sim.lock().disk.fails_next = true,
             FaultKind::Panic { node } if begins => {
                 self.sim.lock().panics_next.insert(Place(node));
             }

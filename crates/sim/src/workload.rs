@@ -18,7 +18,6 @@ use std::future::Future;
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use sillok_store::MemoryStore;
 use sillok_store::keys::Family;
 
 use crate::agent::Agent;
@@ -26,6 +25,7 @@ use crate::check;
 use crate::history::History;
 use crate::plan::Plan;
 use crate::rng::Stream;
+use crate::storage::Storage;
 use crate::violation::Violation;
 
 /// One thing that an agent does, and how long it rests before it.
@@ -110,7 +110,7 @@ pub struct End<'a> {
     pub plan: &'a Plan,
     /// What clients saw.
     pub history: &'a History,
-    pub(crate) store: &'a MemoryStore,
+    pub(crate) store: &'a Storage,
 }
 
 impl End<'_> {

@@ -17,7 +17,9 @@ use sillok_store::{MemoryConfig, MemoryStore};
 use crate::agent::{Agent, Commons};
 use crate::check;
 use crate::client::Client;
+use crate::disk::OWNER;
 use crate::effects::Effects;
+use crate::fault::StoreShape;
 use crate::heap::{Due, Place, Sim};
 use crate::history::Recorder;
 use crate::listener::{self, HeardSoFar};
@@ -28,6 +30,7 @@ use crate::rng::Stream;
 use crate::runtime::Runtime;
 use crate::second_opinion::Opinion;
 use crate::serving;
+use crate::storage::Storage;
 use crate::store::SimStore;
 use crate::suite::Suite;
 use crate::violation::Violation;
@@ -39,6 +42,8 @@ const DRAIN_US_MAX: u64 = 90_000_000;
 const LOOK_US: u64 = 500_000;
 /// How long a node that was drained is down, in µs.
 const START_ANEW_US: u64 = 200_000;
+/// The wait before a process whose disk failed is started again, in µs.
+const START_AGAIN_US: u64 = 500_000;
 /// The wait before a node that did not start is started again, in ms.
 const START_AGAIN_MS: u64 = 300;
 
@@ -85,7 +90,7 @@ pub struct World<P: Protocol> {
     pub(crate) plan: Plan,
     suite: Suite,
     pub(crate) sim: Sim,
-    pub(crate) store: MemoryStore,
+    pub(crate) store: Storage,
     pub(crate) recorder: Recorder,
     pub(crate) heard: HeardSoFar,
     names: Arc<Vec<String>>,
@@ -126,7 +131,10 @@ impl<P: Protocol> World<P> {
             protocol,
             plan: plan.clone(),
             suite: suite.clone(),
-            store: MemoryStore::new(MemoryConfig::default()),
+            store: match plan.profile.store {
+                StoreShape::Shared => Storage::Shared(MemoryStore::new(MemoryConfig::default())),
+                StoreShape::Disk => Storage::Disk(sim.clone()),
+            },
             recorder: Recorder::default(),
             heard: HeardSoFar::default(),
             names: Arc::new(names),
@@ -195,7 +203,15 @@ impl<P: Protocol> World<P> {
         }
     }
 
+    /// Whether the world has one node, with a disk of its own and nobody else to tell.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.plan.profile.store == StoreShape::Disk
+    }
+
     fn start_listener(&self) {
+        if self.is_alone() {
+            return;
+        }
         let store = SimStore {
             sim: self.sim.clone(),
             place: Place::CLIENTS,
@@ -314,7 +330,16 @@ impl<P: Protocol> World<P> {
 
     pub(crate) fn happen(&mut self, due: Due) {
         match due {
-            Due::Act(None, act) => act(&mut self.sim.lock()),
+            Due::Act(None, act) => {
+                let has_failed = {
+                    let mut shared = self.sim.lock();
+                    act(&mut shared);
+                    shared.take_disk_failure()
+                };
+                if has_failed {
+                    self.crash(OWNER, START_AGAIN_US);
+                }
+            }
             Due::Act(Some((place, run)), act) => {
                 if place == Place::CLIENTS {
                     act(&mut self.sim.lock());
@@ -356,6 +381,7 @@ impl<P: Protocol> World<P> {
     }
 
     fn start(&mut self, place: Place) {
+        let is_alone = self.is_alone();
         let node = &mut self.nodes[usize::from(place.0)];
         if node.runtime.is_some() {
             return;
@@ -370,7 +396,11 @@ impl<P: Protocol> World<P> {
             place,
             store: self.store.clone(),
         };
-        let ports = ports(&self.sim, place, &self.names, &rng);
+        let mut ports = ports(&self.sim, place, &self.names, &rng);
+        if is_alone {
+            ports.peers = None;
+            ports.stream = None;
+        }
         let mut config = NodeConfig {
             name: self.names[usize::from(place.0)].clone(),
             ..NodeConfig::default()
@@ -409,6 +439,9 @@ impl<P: Protocol> World<P> {
         node.backlog.clear();
         let mut shared = self.sim.lock();
         shared.runs.remove(&place);
+        if self.plan.profile.store == StoreShape::Disk {
+            shared.disk_loses_process();
+        }
         shared.forget_calls_of(place);
         shared.effects.saw("crash");
         shared.line(place, "crashes", &[]);

@@ -16,6 +16,7 @@ pub mod memory;
 pub mod occ;
 pub mod range_set;
 pub mod txn;
+pub mod versions;
 pub mod write_set;
 
 pub use error::Error;

@@ -3,14 +3,14 @@
 //! Commits are applied inside the call, without threads, so the same calls give the same bytes.
 //! Must not know durability: everything is gone with the last handle.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 
 use crate::buffered::{BufferedTxn, Engine, View};
-use crate::committer::{Base, Committer, CommitterConfig, Group, Outcome, Request};
+use crate::committer::{Committer, CommitterConfig, Outcome, Request};
+use crate::versions::Versions;
 use crate::{Committed, Error, KeyRange, Store};
 
 /// What a memory store may be tuned to.
@@ -40,17 +40,8 @@ pub struct MemoryStore {
 
 #[derive(Debug)]
 struct State {
-    pairs: Pairs,
+    pairs: Versions,
     committer: Committer<()>,
-}
-
-/// Versions of each key in rising order, the newest last.
-#[derive(Debug, Default)]
-struct Pairs {
-    versions_by_key: BTreeMap<Bytes, Vec<(u64, Option<Bytes>)>>,
-    written: VecDeque<(u64, Bytes)>,
-    last: u64,
-    floor: u64,
 }
 
 impl MemoryStore {
@@ -59,7 +50,7 @@ impl MemoryStore {
     pub fn new(config: MemoryConfig) -> Self {
         let committer = Committer::new(config.committer, config.generation, 0);
         let state = State {
-            pairs: Pairs::default(),
+            pairs: Versions::default(),
             committer,
         };
         Self {
@@ -73,7 +64,7 @@ impl Store for MemoryStore {
     type Txn = BufferedTxn<Self>;
 
     async fn begin(&self) -> Result<Self::Txn, Error> {
-        let version = self.state.lock().pairs.last;
+        let version = self.state.lock().pairs.last();
         let view = MemoryView {
             state: Arc::clone(&self.state),
             version,
@@ -118,8 +109,7 @@ pub struct MemoryView {
 impl View for MemoryView {
     fn get(&self, key: &[u8]) -> Result<Option<Bytes>, Error> {
         let state = self.state.lock();
-        state.pairs.readable(self.version)?;
-        Ok(state.pairs.get_at(key, self.version))
+        state.pairs.get(key, self.version)
     }
 
     fn scan<R>(
@@ -129,91 +119,7 @@ impl View for MemoryView {
         scan: impl FnOnce(&mut dyn Iterator<Item = Result<(Bytes, Bytes), Error>>) -> Result<R, Error>,
     ) -> Result<R, Error> {
         let state = self.state.lock();
-        state.pairs.readable(self.version)?;
-        let mut pairs = state
-            .pairs
-            .versions_by_key
-            .range::<Bytes, _>(&range.begin..&range.end)
-            .filter_map(|(key, versions)| {
-                Some(Ok((key.clone(), value_at(versions, self.version)?)))
-            });
-        if reverse {
-            scan(&mut pairs.rev())
-        } else {
-            scan(&mut pairs)
-        }
-    }
-}
-
-impl Pairs {
-    fn readable(&self, version: u64) -> Result<(), Error> {
-        assert!(version <= self.last, "a view cannot be of the future");
-        if version < self.floor {
-            Err(Error::TooOld)
-        } else {
-            Ok(())
-        }
-    }
-
-    fn get_at(&self, key: &[u8], version: u64) -> Option<Bytes> {
-        value_at(self.versions_by_key.get(key)?, version)
-    }
-
-    /// Makes `group` the newest version, and drops what no view at or above `floor` can see.
-    fn apply(&mut self, group: Group, floor: u64) {
-        assert!(group.counter >= self.last, "commits rise");
-        self.last = group.counter;
-        for (key, value) in group.writes {
-            self.written.push_back((group.counter, key.clone()));
-            self.versions_by_key
-                .entry(key)
-                .or_default()
-                .push((group.counter, value));
-        }
-        self.floor = self.floor.max(floor);
-        while let Some((_, key)) = self
-            .written
-            .pop_front_if(|(version, _)| *version <= self.floor)
-        {
-            self.forget(&key);
-        }
-    }
-
-    fn forget(&mut self, key: &Bytes) {
-        let floor = self.floor;
-        let Some(versions) = self.versions_by_key.get_mut(key) else {
-            return;
-        };
-        let newest_old = versions.iter().rposition(|(version, _)| *version <= floor);
-        versions.drain(..newest_old.unwrap_or(0));
-        // A removal that every view sees is the same as no key at all.
-        if matches!(versions.as_slice(), [(version, None)] if *version <= floor) {
-            self.versions_by_key.remove(key);
-        }
-    }
-}
-
-fn value_at(versions: &[(u64, Option<Bytes>)], version: u64) -> Option<Bytes> {
-    versions
-        .iter()
-        .rev()
-        .find(|(written, _)| *written <= version)?
-        .1
-        .clone()
-}
-
-impl Base for Pairs {
-    fn get(&self, key: &[u8]) -> Result<Option<Bytes>, Error> {
-        Ok(self.get_at(key, self.last))
-    }
-
-    fn keys(&self, range: &KeyRange) -> Result<Vec<Bytes>, Error> {
-        let living = self
-            .versions_by_key
-            .range::<Bytes, _>(&range.begin..&range.end)
-            .filter(|(_, versions)| versions.last().is_some_and(|(_, value)| value.is_some()))
-            .map(|(key, _)| key.clone());
-        Ok(living.collect())
+        state.pairs.scan(range, reverse, self.version, scan)
     }
 }
 

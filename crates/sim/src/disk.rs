@@ -1,0 +1,229 @@
+//! The disk of a node that has its store to itself: the real committer, groups that become durable
+//! after a while, and what a crash leaves of them.
+//!
+//! Owns durability. A group is on the disk whole or not at all; what was not answered when the node
+//! crashed may be either. A disk that fails ends the process, as in production.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use sillok_store::buffered::{BufferedTxn, Engine, View};
+use sillok_store::committer::{Committer, CommitterConfig, Group, Outcome, Request};
+use sillok_store::versions::Versions;
+use sillok_store::{Committed, Error, KeyRange};
+use tokio::sync::oneshot;
+
+use crate::heap::{Due, Place, Shared, Sim};
+use crate::monitor::Writes;
+
+/// The node that has the disk.
+pub(crate) const OWNER: Place = Place(0);
+/// Time until a group is durable, in µs, at least and at most.
+const SYNC_US: (u64, u64) = (300, 4_000);
+/// Generation of the stamps.
+const GENERATION: u32 = 1;
+
+/// Whom to answer, and what the monitor is to be told.
+struct Ticket {
+    answer: oneshot::Sender<Result<Committed, Error>>,
+    writes: Writes,
+}
+
+/// What is on the disk, and what is on its way there.
+pub(crate) struct Disk {
+    durable: Versions,
+    committer: Committer<Ticket>,
+    in_flight: Option<Group>,
+    /// Counts crashes, so that what an earlier process began is not ended by a later one.
+    process: u64,
+    /// Whether the next group meets an error.
+    pub(crate) fails_next: bool,
+    /// Whether the process has to end, since its disk failed.
+    has_failed: bool,
+}
+
+impl Default for Disk {
+    fn default() -> Self {
+        Self {
+            durable: Versions::default(),
+            committer: Committer::new(CommitterConfig::default(), GENERATION, 0),
+            in_flight: None,
+            process: 0,
+            fails_next: false,
+            has_failed: false,
+        }
+    }
+}
+
+impl Shared {
+    /// Begins to write the next group, if there is one and none is under way.
+    fn write_next(&mut self) {
+        if self.disk.in_flight.is_some() {
+            return;
+        }
+        let Disk {
+            durable, committer, ..
+        } = &mut self.disk;
+        let group = committer.next_group(durable);
+        let Some(group) = group.expect("memory holds what was written") else {
+            return;
+        };
+        let slowness = self.noise.commit_slowness.max(1);
+        if slowness > 1 {
+            self.effects.saw("commit slowed down");
+        }
+        let sync_us = self.chance.between(SYNC_US.0, SYNC_US.1) * slowness;
+        self.disk.in_flight = Some(group);
+        let process = self.disk.process;
+        let act = Box::new(move |shared: &mut Self| {
+            if shared.disk.process == process {
+                shared.synced();
+            }
+        });
+        self.schedule(sync_us, Due::Act(None, act));
+    }
+
+    /// The group in flight has ended: durable, or not known to be.
+    fn synced(&mut self) {
+        let fails = std::mem::take(&mut self.disk.fails_next);
+        let is_written = !fails || self.chance.permille(500);
+        if fails {
+            self.effects.saw("disk failed");
+            self.disk.has_failed = true;
+        }
+        self.end_group(is_written, fails);
+        if !fails {
+            self.write_next();
+        }
+    }
+
+    fn end_group(&mut self, is_written: bool, fails: bool) {
+        let Some(group) = self.disk.in_flight.take() else {
+            return;
+        };
+        let floor = self.disk.committer.floor();
+        if group.txns > 1 {
+            self.effects.saw("commits that share one sync");
+        }
+        if is_written {
+            self.disk.durable.apply(group, floor);
+        }
+        let replies = self.disk.committer.complete(Outcome::Durable);
+        for (ticket, reply) in replies {
+            if let (Ok(committed), true) = (&reply, is_written) {
+                self.monitor
+                    .committed(OWNER, &ticket.writes, committed.stamp);
+                self.line(OWNER, "synced", ticket.writes.digest().as_bytes());
+            }
+            let heard = match reply {
+                Ok(_) if fails => Err(Error::OutcomeUnknown),
+                Err(Error::Conflict) => {
+                    self.effects.saw("conflict");
+                    Err(Error::Conflict)
+                }
+                reply => reply,
+            };
+            let run = self.run_of(OWNER).unwrap_or(0);
+            let answer = ticket.answer;
+            let act = Box::new(move |_: &mut Self| drop(answer.send(heard)));
+            self.schedule(1, Due::Act(Some((OWNER, run)), act));
+        }
+    }
+
+    /// The process ends, with whatever was on its way to the disk.
+    pub(crate) fn disk_loses_process(&mut self) {
+        if self.disk.in_flight.is_some() {
+            let is_written = self.chance.permille(500);
+            self.effects.saw(if is_written {
+                "synced and unheard of"
+            } else {
+                "crashed before the sync"
+            });
+            self.end_group(is_written, false);
+        }
+        self.disk.process += 1;
+        self.disk.has_failed = false;
+        let counter = self.disk.durable.last();
+        self.disk.committer = Committer::new(CommitterConfig::default(), GENERATION, counter);
+    }
+
+    /// Whether the process has to end since its disk failed; asked once.
+    pub(crate) fn take_disk_failure(&mut self) -> bool {
+        std::mem::take(&mut self.disk.has_failed)
+    }
+}
+
+/// The disk as a transaction sees it.
+#[derive(Clone)]
+pub(crate) struct DiskEngine {
+    sim: Sim,
+    /// What the transaction writes, for the monitor, filled in when it commits.
+    pub(crate) writes: Arc<Mutex<Writes>>,
+}
+
+/// The disk as of one commit.
+pub(crate) struct DiskView {
+    sim: Sim,
+    version: u64,
+}
+
+impl Sim {
+    /// A transaction on the disk.
+    pub(crate) fn begin_on_disk(&self) -> (BufferedTxn<DiskEngine>, Arc<Mutex<Writes>>) {
+        let version = self.lock().disk.durable.last();
+        let writes = Arc::<Mutex<Writes>>::default();
+        let engine = DiskEngine {
+            sim: self.clone(),
+            writes: Arc::clone(&writes),
+        };
+        let view = DiskView {
+            sim: self.clone(),
+            version,
+        };
+        (BufferedTxn::new(engine, view, version), writes)
+    }
+}
+
+impl Engine for DiskEngine {
+    type View = DiskView;
+
+    async fn submit(&self, request: Request) -> Result<Committed, Error> {
+        let (answer, receiver) = oneshot::channel();
+        let ticket = Ticket {
+            answer,
+            writes: std::mem::take(&mut self.writes.lock()),
+        };
+        {
+            let mut shared = self.sim.lock();
+            if shared.disk.has_failed {
+                return Err(Error::Closed);
+            }
+            let queued = shared.disk.committer.enqueue(request, ticket);
+            queued.map_err(|_| Error::Closed)?;
+            shared.write_next();
+        }
+        receiver.await.unwrap_or(Err(Error::OutcomeUnknown))
+    }
+
+    fn generation(&self) -> u32 {
+        GENERATION
+    }
+}
+
+impl View for DiskView {
+    fn get(&self, key: &[u8]) -> Result<Option<Bytes>, Error> {
+        self.sim.lock().disk.durable.get(key, self.version)
+    }
+
+    fn scan<R>(
+        &self,
+        range: &KeyRange,
+        reverse: bool,
+        scan: impl FnOnce(&mut dyn Iterator<Item = Result<(Bytes, Bytes), Error>>) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        let shared = self.sim.lock();
+        let durable = &shared.disk.durable;
+        durable.scan(range, reverse, self.version, scan)
+    }
+}
