@@ -16,6 +16,7 @@ use sillok_store::{Error as StoreError, Read, Store, Txn};
 use super::Shared;
 use crate::errors::refusal;
 use crate::protocol::Protocol;
+use crate::rows;
 use crate::scope_actor::{Pending, Reply};
 
 /// Tries at finding out.
@@ -108,7 +109,7 @@ async fn try_resolve<S: Store, P: Protocol>(
         digest,
         attempt: submission.attempt,
     };
-    txn.set(key, keys::command::encode(&aborted));
+    rows::write_command(&mut txn, key, &aborted);
     txn.commit().await?;
     Ok(Reply::Abandoned(submission.attempt))
 }
