@@ -304,7 +304,8 @@ impl Writer {
             digest: command.command.digest(),
             answer,
         };
-        rows::write_command(txn, &self.place, actor, command.id, &record);
+        let key = keys::command::key(&self.place.key, actor, command.id);
+        rows::write_command(txn, key, &record);
         Ok(())
     }
 }

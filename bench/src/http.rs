@@ -66,7 +66,8 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
                     resident as f64 / 1e6,
                     "MB",
                 );
-                // Fifty clients that each send hundreds of records hold many megabytes of requests.
+                // Fifty clients that each send hundreds of records hold many megabytes of requests:
+                // their figure is shown without a floor, as the README says.
                 report.add(if clients == scale.wide {
                     row
                 } else {

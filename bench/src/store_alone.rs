@@ -206,7 +206,8 @@ async fn write_batch(
             },
         };
         rows::write_event(&mut txn, place, seq, event);
-        rows::write_command(&mut txn, place, actor, *command, &record);
+        let key = keys::command::key(&place.key, actor, *command);
+        rows::write_command(&mut txn, key, &record);
     }
     rows::write_scope(&mut txn, place, row);
     rows::write_outbox(&mut txn, place, first, row.tip.seq, Vec::new());

@@ -12,11 +12,15 @@ mod cli;
 #[cfg(test)]
 mod contention;
 #[cfg(test)]
+mod contradictions;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
 mod durability;
+#[cfg(test)]
+mod import;
 #[cfg(test)]
 mod permissions;
 #[cfg(test)]

@@ -21,6 +21,7 @@ use crate::rows::Place;
 mod commands;
 pub(crate) mod elsewhere;
 pub(crate) mod fold;
+pub(crate) mod lines;
 mod lookup;
 mod outbox;
 pub(crate) mod scope;

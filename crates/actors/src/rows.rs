@@ -6,9 +6,7 @@
 
 use sillok_core::chain::StoredEvent;
 use sillok_core::command::{CommandRecord, ScopeRow};
-use sillok_core::decide::Chunk;
-use sillok_core::id::{CommandId, EntryId, Seq};
-use sillok_core::principal::Actor;
+use sillok_core::id::{EntryId, Seq};
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::state::Change;
@@ -138,18 +136,9 @@ pub fn write_event(txn: &mut impl Txn, place: &Place, seq: Seq, event: &StoredEv
     );
 }
 
-/// Writes what a command of `actor` led to.
-pub fn write_command(
-    txn: &mut impl Txn,
-    place: &Place,
-    actor: &Actor,
-    command: CommandId,
-    record: &CommandRecord,
-) {
-    txn.set(
-        keys::command::key(&place.key, actor, command),
-        keys::command::encode(record),
-    );
+/// Writes what the command with this key led to.
+pub fn write_command(txn: &mut impl Txn, key: Vec<u8>, record: &CommandRecord) {
+    txn.set(key, keys::command::encode(record));
 }
 
 /// Writes that a commit appended the events from `first` to `last`, which changed `entries`.
@@ -171,14 +160,6 @@ pub fn write_outbox(
         entries,
     };
     txn.set_stamped(keys::outbox::prefix(place.slot), keys::outbox::encode(&row));
-}
-
-/// Writes a piece of a command's content.
-pub fn write_chunk(txn: &mut impl Txn, place: &Place, command: CommandId, chunk: &Chunk) {
-    txn.set(
-        keys::chunk::key(&place.key, command, chunk.number),
-        keys::chunk::encode(&chunk.bytes),
-    );
 }
 
 /// Reads one row and decodes it; none when it is absent.

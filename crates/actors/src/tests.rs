@@ -2,6 +2,7 @@
 
 mod admission;
 mod audit;
+mod entry_lines;
 mod faults;
 mod harness;
 mod line;

@@ -8,7 +8,6 @@ use std::time::Duration;
 use reqwest::{Method, StatusCode, Url};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sillok_core::ErrorCode;
 use sillok_core::id::CommandId;
 use sillok_core::time::Timestamp;
 use sillok_server::api::Problem;
@@ -158,7 +157,7 @@ impl Client {
         patient.ask(path, body).await
     }
 
-    /// Writes, under a command id that every attempt carries.
+    /// Writes, under a new command id that every attempt carries.
     ///
     /// # Errors
     /// [`Failure`]
@@ -167,8 +166,21 @@ impl Client {
         path: &str,
         body: &impl Serialize,
     ) -> Result<T, Failure> {
+        self.write_as(new_command_id(), path, body).await
+    }
+
+    /// Writes under this command id: where it was carried out before, the answer is that of then.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn write_as<T: DeserializeOwned>(
+        &self,
+        command: CommandId,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, Failure> {
         let request = self.request(Method::POST, path).json(body);
-        self.answer(request.header("Idempotency-Key", new_command_id().to_string()))
+        self.answer(request.header("Idempotency-Key", command.to_string()))
             .await
     }
 
@@ -249,12 +261,6 @@ fn can_help(failure: &Failure) -> bool {
         Failure::Unreachable { source, .. } => !source.is_builder(),
         _ => false,
     }
-}
-
-/// Whether the failure is the refusal with this code.
-#[must_use]
-pub fn is_refusal(failure: &Failure, code: ErrorCode) -> bool {
-    failure.code() == Some(code)
 }
 
 /// Whether an address names this very machine.

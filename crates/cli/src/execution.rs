@@ -4,7 +4,7 @@
 
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
@@ -17,6 +17,11 @@ pub const OUTPUT_BYTES_MAX: usize = 64 << 10;
 
 /// Bytes that are read at once.
 const READ_BYTES: usize = 8 << 10;
+
+/// How long output is waited for once the command has ended, after the last piece and in all. What
+/// the command left running may hold its output open for ever.
+const GRACE: Duration = Duration::from_millis(500);
+const GRACE_IN_ALL: Duration = Duration::from_secs(2);
 
 /// What becomes of the output while the command runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +49,7 @@ pub struct Execution {
     pub duration_ms: u64,
 }
 
-/// Runs a command in `dir` to its end.
+/// Runs a command in `dir` to its end. What it left running in the background is not waited for.
 ///
 /// # Errors
 /// [`Failure::Start`] when it cannot be started, [`Failure::Io`] when its output cannot be read.
@@ -68,15 +73,18 @@ pub async fn run(words: &[String], dir: &Path, echo: Echo) -> Result<Execution, 
         source,
     };
     let mut child = command.spawn().map_err(start)?;
-    let out = child.stdout.take().expect("standard output was piped");
-    let err = child.stderr.take().expect("standard error was piped");
-    let output = collect(out, err, echo)
-        .await
-        .map_err(Failure::io("the command's output cannot be read"))?;
-    let status = child
-        .wait()
-        .await
-        .map_err(Failure::io("the command's end cannot be told"))?;
+    let streams = Streams {
+        out: child.stdout.take().expect("standard output was piped"),
+        err: child.stderr.take().expect("standard error was piped"),
+        out_open: true,
+        err_open: true,
+    };
+    let mut kept = Kept {
+        bytes: Vec::new(),
+        echo,
+    };
+    let (status, ended) = collect(streams, child.wait(), &mut kept).await?;
+    let status = status.map_err(Failure::io("the command's end cannot be told"))?;
     Ok(Execution {
         command: words
             .iter()
@@ -86,8 +94,8 @@ pub async fn run(words: &[String], dir: &Path, echo: Echo) -> Result<Execution, 
         exit_status: status.code(),
         ending: ending(status),
         passed: status.success(),
-        output: tail_text(&output),
-        duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        output: tail_text(&kept.bytes),
+        duration_ms: u64::try_from(ended.duration_since(started).as_millis()).unwrap_or(u64::MAX),
     })
 }
 
@@ -100,32 +108,90 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Reads both streams to their ends, in the order in which they arrive, and keeps the last bytes.
-async fn collect(
-    mut out: impl AsyncRead + Unpin,
-    mut err: impl AsyncRead + Unpin,
+/// The end of the output.
+struct Kept {
+    bytes: Vec<u8>,
     echo: Echo,
-) -> std::io::Result<Vec<u8>> {
-    let mut kept = Vec::new();
-    let (mut out_buffer, mut err_buffer) = (vec![0; READ_BYTES], vec![0; READ_BYTES]);
-    let (mut out_open, mut err_open) = (true, true);
-    while out_open || err_open {
-        let (bytes, open, buffer) = tokio::select! {
-            bytes = out.read(&mut out_buffer), if out_open => (bytes?, &mut out_open, &out_buffer),
-            bytes = err.read(&mut err_buffer), if err_open => (bytes?, &mut err_open, &err_buffer),
-        };
-        *open = bytes > 0;
-        let piece = &buffer[..bytes];
-        if echo == Echo::ToStderr {
+}
+
+impl Kept {
+    fn push(&mut self, piece: &[u8]) {
+        if self.echo == Echo::ToStderr {
             // That nobody watches does not stop the command.
             let _ = std::io::Write::write_all(&mut std::io::stderr().lock(), piece);
         }
-        kept.extend_from_slice(piece);
-        if kept.len() > 4 * OUTPUT_BYTES_MAX {
-            kept.drain(..kept.len() - OUTPUT_BYTES_MAX);
+        self.bytes.extend_from_slice(piece);
+        if self.bytes.len() > 4 * OUTPUT_BYTES_MAX {
+            self.bytes.drain(..self.bytes.len() - OUTPUT_BYTES_MAX);
         }
     }
-    Ok(kept)
+}
+
+/// Both streams of a command.
+struct Streams<O, E> {
+    out: O,
+    err: E,
+    out_open: bool,
+    err_open: bool,
+}
+
+impl<O: AsyncRead + Unpin, E: AsyncRead + Unpin> Streams<O, E> {
+    const fn is_open(&self) -> bool {
+        self.out_open || self.err_open
+    }
+
+    /// The next piece of either stream; empty where one has ended. Nothing is lost when it is
+    /// waited for no longer.
+    async fn piece(&mut self) -> std::io::Result<Vec<u8>> {
+        let (mut out, mut err) = ([0; READ_BYTES], [0; READ_BYTES]);
+        let (bytes, open, buffer) = tokio::select! {
+            bytes = self.out.read(&mut out), if self.out_open => (bytes?, &mut self.out_open, &out),
+            bytes = self.err.read(&mut err), if self.err_open => (bytes?, &mut self.err_open, &err),
+        };
+        *open = bytes > 0;
+        Ok(buffer[..bytes].to_vec())
+    }
+}
+
+/// Keeps what both streams bring, in the order in which it arrives, until `end` has come and they are
+/// at their ends, or nothing more of them comes in time. What `end` says, and when it came.
+async fn collect<T>(
+    mut streams: Streams<impl AsyncRead + Unpin, impl AsyncRead + Unpin>,
+    end: impl Future<Output = T>,
+    kept: &mut Kept,
+) -> Result<(T, Instant), Failure> {
+    let mut end = std::pin::pin!(end);
+    let mut ended: Option<(T, Instant)> = None;
+    let mut last_piece = Instant::now();
+    while streams.is_open() || ended.is_none() {
+        let patience = ended
+            .as_ref()
+            .map_or(last_piece, |(_, at)| deadline(*at, last_piece));
+        let piece = tokio::select! {
+            // The end comes once, however much is printed; what has arrived, before time is up.
+            biased;
+            status = &mut end, if ended.is_none() => {
+                ended = Some((status, Instant::now()));
+                continue;
+            }
+            piece = streams.piece(), if streams.is_open() => piece,
+            () = tokio::time::sleep_until(patience.into()), if ended.is_some() => break,
+        };
+        kept.push(&piece.map_err(Failure::io("the command's output cannot be read"))?);
+        last_piece = Instant::now();
+        if ended
+            .as_ref()
+            .is_some_and(|(_, at)| at.elapsed() >= GRACE_IN_ALL)
+        {
+            break;
+        }
+    }
+    Ok(ended.expect("the loop is left only once the command has ended"))
+}
+
+/// Until when output is waited for, of a command that ended at `ended`.
+fn deadline(ended: Instant, last_piece: Instant) -> Instant {
+    (last_piece.max(ended) + GRACE).min(ended + GRACE_IN_ALL)
 }
 
 /// The last bytes as text: whole characters, without control sequences.
@@ -184,6 +250,36 @@ mod tests {
         let killed = shell("kill -9 $$").await;
         assert_eq!((killed.passed, killed.exit_status), (false, None));
         assert_eq!(killed.ending, "signal 9");
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn what_was_left_running_is_not_waited_for() {
+        let started = Instant::now();
+        let script = "sleep 30 & echo $!; echo last; exit 3";
+        let ended = shell(script).await;
+        assert!(started.elapsed() < Duration::from_secs(10), "{ended:?}");
+        assert_eq!((ended.passed, ended.exit_status), (false, Some(3)));
+        assert!(ended.output.ends_with("last\n"), "{}", ended.output);
+        end_process(&ended);
+        // Nor when it goes on talking.
+        let started = Instant::now();
+        let talking = shell("(while sleep 0.1; do echo on; done) & echo $!").await;
+        assert!(started.elapsed() < Duration::from_secs(10), "{talking:?}");
+        assert!(talking.passed && talking.output.ends_with("on\n"));
+        assert!(
+            talking.duration_ms < 2_000,
+            "its own time counts: {talking:?}"
+        );
+        end_process(&talking);
+    }
+
+    /// Ends the process whose id was printed first.
+    #[cfg(unix)]
+    fn end_process(printed: &Execution) {
+        let id = printed.output.lines().next().unwrap();
+        let ended = std::process::Command::new("kill").arg(id).status();
+        assert!(id.parse::<u32>().is_ok() && ended.is_ok());
     }
 
     #[tokio::test]

@@ -1,21 +1,28 @@
 //! Bringing a recorded run into the memory: a task, and its steps as records.
 //!
-//! Owns the task's name and the batches. It must not know the format of recorded runs.
+//! Owns the task's name, the batches and their command ids: an import that was cut off and is run
+//! again is a retry of the same commands. It must not know the format of recorded runs.
 
 use serde::Serialize;
 use serde_json::value::to_raw_value;
+use sillok_core::ErrorCode;
+use sillok_core::event::EventKind;
+use sillok_core::id::CommandId;
 use sillok_core::limits::SEGMENT_CHARS_MAX;
 use sillok_core::scope::Scope;
-use sillok_server::api::{AppendLogs, LogRecord, OpenTask};
+use sillok_server::api::{AppendLogs, ListQuery, LogRecord, OpenTask};
 
 use crate::client::Client;
-use crate::failure::Failure;
+use crate::failure::{EXIT_RETRY, Failure};
 use crate::trajectory::{Line, Run};
 
 /// Records of one call.
 const BATCH_RECORDS_MAX: usize = 100;
 /// Bytes of content of one call of more than one record.
 const BATCH_BYTES_MAX: usize = 1 << 20;
+
+/// Bytes of a run's digest in the name of its task.
+const DIGEST_BYTES: usize = 6;
 
 /// A run that was brought in.
 #[derive(Clone, Debug, Serialize)]
@@ -32,7 +39,9 @@ pub struct Imported {
     pub masked: u64,
 }
 
-/// Opens the task and appends every record. `progress` is told of each call's records.
+/// Opens the task and appends every record; what an earlier import of the same run by the same
+/// principal has brought in already is not brought in again. `progress` is told of each call's
+/// records.
 ///
 /// # Errors
 /// [`Failure`] of the server; what was acknowledged before it stays.
@@ -47,7 +56,7 @@ pub async fn import(
         title: run.title.clone(),
         description: run.description.clone(),
     };
-    client.open_task(&open).await?;
+    let opening = open_or_resume(client, &task, &open).await?;
     let mut imported = Imported {
         task,
         title: run.title.clone(),
@@ -55,19 +64,57 @@ pub async fn import(
         records: 0,
         masked: 0,
     };
-    for batch in batches(&run.records) {
-        let records = batch.iter().map(log_record).collect();
-        let appended = client
-            .append_logs(&AppendLogs {
-                scope: imported.task.to_string(),
-                records,
-            })
-            .await?;
+    for (number, batch) in (0..).zip(batches(&run.records)) {
+        let body = AppendLogs {
+            scope: imported.task.to_string(),
+            records: batch.iter().map(log_record).collect(),
+        };
+        let command = command_of(opening, run, number)?;
+        let appended = client.append_logs_as(command, &body).await?;
         imported.records += u64::from(appended.count);
         imported.masked += u64::from(appended.masked);
         progress(u64::from(appended.count));
     }
     Ok(imported)
+}
+
+/// Opens the task: the command that did it, now or in an earlier import.
+async fn open_or_resume(
+    client: &Client,
+    task: &Scope,
+    open: &OpenTask,
+) -> Result<CommandId, Failure> {
+    let refused = match client.open_task(open).await {
+        Ok(opened) => return Ok(opened.command_id),
+        Err(failure) if failure.code() == Some(ErrorCode::Conflict) => failure,
+        Err(failure) => return Err(failure),
+    };
+    let first = ListQuery {
+        scope: task.to_string(),
+        after: None,
+        limit: Some(1),
+    };
+    let first = client.events(&first).await?.items.into_iter().next();
+    let Some(opening) = first.filter(|event| event.kind == EventKind::TaskOpened) else {
+        return Err(refused);
+    };
+    // Only to who opened it, and with these words, is the very command answered again.
+    match client.open_task_as(opening.command, open).await {
+        Ok(_) => Ok(opening.command),
+        Err(failure) if failure.exit_status() == EXIT_RETRY => Err(failure),
+        Err(_) => Err(refused),
+    }
+}
+
+/// The command of a batch: every import of the run into the task that `opening` opened names it alike.
+fn command_of(opening: CommandId, run: &Run, number: u64) -> Result<CommandId, Failure> {
+    let mut hasher = blake3::Hasher::new_derive_key("sillok 2026 import of a recorded run");
+    hasher.update(opening.as_bytes());
+    hasher.update(&run.digest);
+    hasher.update(&number.to_le_bytes());
+    let mut random = [0; 10];
+    hasher.finalize_xof().fill(&mut random);
+    Ok(CommandId::from_parts(opening.time()?, random))
 }
 
 fn log_record(line: &Line) -> LogRecord {
@@ -98,9 +145,22 @@ fn batches(records: &[Line]) -> Vec<&[Line]> {
     batches
 }
 
-/// A name as it may stand in a scope path.
+/// The name of a run's task: its own, and what tells it from another run of that name.
 #[must_use]
-pub fn segment(name: &str) -> String {
+pub fn task_name(run: &Run) -> String {
+    let digest: String = run.digest[..DIGEST_BYTES]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let name: String = segment(&run.name)
+        .chars()
+        .take(SEGMENT_CHARS_MAX - digest.len() - 1)
+        .collect();
+    format!("{name}-{digest}")
+}
+
+/// A name as it may stand in a scope path.
+fn segment(name: &str) -> String {
     let plain = |c: char| {
         if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') {
             c
@@ -152,5 +212,31 @@ mod tests {
             assert!(scope.is_ok(), "{name}");
         }
         assert_eq!(segment("a run"), "a-run");
+    }
+
+    fn run(name: &str, digest: [u8; 32]) -> Run {
+        Run {
+            name: name.to_owned(),
+            title: String::new(),
+            description: String::new(),
+            steps: 0,
+            records: Vec::new(),
+            digest,
+        }
+    }
+
+    #[test]
+    fn a_run_names_its_task_and_its_commands_alike_each_time() {
+        let (one, other) = (run("a run", [1; 32]), run("a run", [2; 32]));
+        assert_eq!(task_name(&one), "a-run-010101010101");
+        assert_ne!(task_name(&one), task_name(&other));
+        let long = task_name(&run(&"x".repeat(400), [1; 32]));
+        assert!(Scope::parse("org/a").unwrap().child(&long).is_ok());
+        let opening = crate::client::new_command_id();
+        let command = |run, number| command_of(opening, run, number).unwrap();
+        assert_eq!(command(&one, 0), command(&one, 0));
+        assert_ne!(command(&one, 0), command(&one, 1));
+        assert_ne!(command(&one, 0), command(&other, 0));
+        assert_eq!(command(&one, 0).time().unwrap(), opening.time().unwrap());
     }
 }

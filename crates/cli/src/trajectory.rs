@@ -56,6 +56,8 @@ pub struct Run {
     pub steps: usize,
     /// What happened, in order.
     pub records: Vec<Line>,
+    /// BLAKE3 of the file's text: the same file is the same run.
+    pub digest: [u8; 32],
 }
 
 /// One record of a run.
@@ -154,6 +156,7 @@ pub fn parse(name: &str, text: &str) -> Result<Run, String> {
         description: clip_bytes(&statement.text, ERROR_TEXT_BYTES_MAX).to_owned(),
         steps: document.trajectory.len(),
         records,
+        digest: blake3::hash(text.as_bytes()).into(),
     })
 }
 

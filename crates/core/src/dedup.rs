@@ -13,6 +13,11 @@ use crate::promotion::NewEntry;
 
 mod negation;
 
+/// A text and its negation lie at least this close, in every space. An embedder tells them apart on
+/// purpose, so a short text and its negation may lie far under the `similar` of their space; what is
+/// compared with a new entry reaches down to here, and [`verdict`] applies the space's thresholds.
+pub const CONTRADICTION_COSINE_MIN: f32 = 0.3;
+
 /// A live entry of the same scope that a new one is compared with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighbour {

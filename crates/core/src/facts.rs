@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use crate::citation::Citation;
 use crate::command::{Command, Replacement, Submission, VerificationRef};
+use crate::dedup::CONTRADICTION_COSINE_MIN;
 use crate::entry::{Table, Version};
 use crate::fingerprint::ContentHash;
 use crate::id::{EntryId, RecordId, VerificationId};
@@ -21,8 +22,11 @@ use crate::state::State;
 use crate::token::TokenHash;
 use crate::verification::Verification;
 
-/// Live neighbours that are looked at before an entry is written.
-const NEIGHBOURS: usize = 8;
+/// Live neighbours that are looked at before an episode is linked.
+const LINKED_NEIGHBOURS: usize = 8;
+/// Live neighbours that are looked at before an entry is written that may merge: those that are the
+/// same come first, and what contradicts it lies behind them.
+const COMPARED_NEIGHBOURS: usize = 16;
 
 /// Names the live entry of a table that has a given text, among failures or among the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -261,6 +265,14 @@ impl Ask<'_> {
         let Some(thresholds) = self.facts.thresholds else {
             return;
         };
+        let (cosine_min, limit) = if links {
+            (thresholds.similar, LINKED_NEIGHBOURS)
+        } else {
+            (
+                thresholds.similar.min(CONTRADICTION_COSINE_MIN),
+                COMPARED_NEIGHBOURS,
+            )
+        };
         match self.facts.neighbours.get(&number) {
             None => self.needs.push(Need::Neighbours(
                 number,
@@ -269,8 +281,8 @@ impl Ask<'_> {
                     table: entry.table,
                     failure: entry.failure,
                     embedding: embedding.clone(),
-                    cosine_min: thresholds.similar,
-                    limit: NEIGHBOURS,
+                    cosine_min,
+                    limit,
                 }),
             )),
             Some(close) => {

@@ -219,7 +219,7 @@ pub fn one_active_version(
 ///
 /// # Errors
 /// What does not hold.
-pub fn one_head_of_line(line: &[Head]) -> Result<(), Violation> {
+pub fn one_head_of_line(line: &[&Head]) -> Result<(), Violation> {
     let (Some(first), Some(last)) = (line.first(), line.last()) else {
         return broken(Invariant::Chained, "a line has at least one entry");
     };

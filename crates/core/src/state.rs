@@ -101,6 +101,11 @@ impl State {
         self.heads.get(&id)?.as_deref()
     }
 
+    /// The heads that are known, by their ids.
+    pub fn heads(&self) -> impl Iterator<Item = &Head> {
+        self.heads.values().filter_map(Option::as_deref)
+    }
+
     /// Whether it is known if the entry exists.
     #[must_use]
     pub fn knows_head(&self, id: EntryId) -> bool {

@@ -181,6 +181,38 @@ fn entries(tour: &mut Tour) {
     assert_eq!(found["results"][0]["entry"], replaced["new"]);
 }
 
+#[tokio::test]
+async fn a_replacement_stays_in_the_table_of_the_entry_that_it_replaces() {
+    let world = World::start().await;
+    let put = world
+        .run(&[
+            "entry",
+            "put",
+            &phrase(),
+            "--scope",
+            PROJECT,
+            "--table",
+            "gotchas",
+            "--json",
+        ])
+        .json();
+    let words = ["supersede", &text(&put["entry"]), "--expected-version", "1"].map(str::to_owned);
+    let newer = ["--reason", "newer", "--content", &phrase(), "--json"].map(str::to_owned);
+    let words: Vec<String> = words.into_iter().chain(newer).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let replaced = world.run(&words).json();
+    let shown = world
+        .run(&["show", &text(&replaced["new"]), "--json"])
+        .json();
+    assert_eq!(shown["head"]["table"], "gotchas");
+    // It cannot be put into another, and a table of its own needs a text of its own.
+    let mut other = words.clone();
+    let new = text(&replaced["new"]);
+    other[1] = &new;
+    other.extend(["--table", "skills"]);
+    world.run(&other).ended(2);
+}
+
 fn tokens(tour: &mut Tour) {
     let minted = tour.json(
         "token mint",

@@ -38,6 +38,10 @@ pub(crate) const WRITES: [(&str, bool); 14] = [
     ("/v1/tokens/revoke", false),
 ];
 
+/// The routes that are decided like writes and change what the server does next, but no scope: their
+/// answers are what is checked.
+pub(crate) const STEERS: [&str; 1] = ["/v1/promotions/retry"];
+
 /// A request that is good, and somebody who may send it.
 pub(crate) struct Good {
     pub(crate) sample: Sample,

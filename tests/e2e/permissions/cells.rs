@@ -8,7 +8,7 @@ use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::Level;
 
 use super::{counts, events, routes, tables, writes};
-use crate::harness::samples::{Sample, WRITES};
+use crate::harness::samples::{STEERS, Sample, WRITES};
 use crate::harness::{Client, ORG, World};
 
 /// One principal of each kind whose token covers the organisation, and the requests that were
@@ -194,6 +194,28 @@ async fn permissions_of_every_control_command_are_those_of_the_table() {
 }
 
 #[tokio::test]
+async fn permissions_to_retry_a_promotion_are_those_to_record_a_verification() {
+    let stage = Stage::set().await;
+    let rule = "control/record_verification";
+    let route = ("post".to_owned(), STEERS[0].to_owned());
+    assert_eq!(routes(&stage.world).await[&route], [rule]);
+    let named = stage.world.verified().await;
+    let scope = named["task"].as_str().expect("a task has a name");
+    let body = json!({ "scope": scope, "verification": named["id"] });
+    for (kind, client) in &stage.principals {
+        let before = counts(&stage.world, scope).await;
+        let reply = client.post(STEERS[0], &body).await;
+        if tables::control(rule, *kind) {
+            // What is done is left as it is.
+            assert_eq!(reply.ok()["state"], "done", "{kind}");
+        } else {
+            assert_eq!(reply.refused(403, "forbidden")["rule"], rule, "{kind}");
+        }
+        assert_eq!(counts(&stage.world, scope).await.1, before.1, "{kind}");
+    }
+}
+
+#[tokio::test]
 async fn permissions_are_tried_over_every_write_route_of_the_document() {
     let world = World::start().await;
     let routes = routes(&world).await;
@@ -202,7 +224,11 @@ async fn permissions_are_tried_over_every_write_route_of_the_document() {
         .filter(|((method, _), rules)| writes(method, rules))
         .map(|((_, path), _)| path.as_str())
         .collect();
-    let tried: BTreeSet<&str> = WRITES.iter().map(|(route, _)| *route).collect();
+    let tried: BTreeSet<&str> = WRITES
+        .iter()
+        .map(|(route, _)| *route)
+        .chain(STEERS)
+        .collect();
     assert_eq!(
         documented, tried,
         "a write route has no case in `harness/samples.rs`"

@@ -20,6 +20,7 @@ use sillok_core::token::TokenHash;
 use sillok_store::keys::{self, Family, ScopeKey};
 use sillok_store::{Error as StoreError, Txn};
 
+use super::lines::check_lines;
 use super::lookup::recorded;
 use super::{Difference, Stop};
 use crate::rows::{self, Place};
@@ -180,9 +181,10 @@ impl Fold {
         })
     }
 
-    /// Checks the last command. Nothing may follow.
+    /// Checks the last command and what the entries came to. Nothing may follow.
     pub(crate) async fn finish(&mut self, txn: &mut impl Txn) -> Result<(), Stop> {
-        self.end_run(txn).await
+        self.end_run(txn).await?;
+        check_lines(&self.place, &self.state, &self.rows)
     }
 
     fn note_rows(&mut self, seq: Seq, changes: &[Change]) {

@@ -17,6 +17,7 @@ use super::Shared;
 use super::unresolved::name_of;
 use crate::errors::refusal;
 use crate::protocol::Protocol;
+use crate::rows;
 use crate::scope_actor::{Pending, Reply};
 
 /// Tries at finding out.
@@ -113,7 +114,7 @@ async fn try_resolve<S: Store, P: Protocol>(
         digest,
         attempt: submission.attempt,
     };
-    txn.set(key, keys::command::encode(&aborted));
+    rows::write_command(&mut txn, key, &aborted);
     txn.commit().await?;
     Ok(Reply::Abandoned(submission.attempt))
 }

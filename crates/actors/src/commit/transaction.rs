@@ -301,7 +301,7 @@ fn write<P: Protocol>(
         rows::write_change(txn, place, change);
     }
     for (key, record) in &decided.records {
-        txn.set(key.clone(), keys::command::encode(record));
+        rows::write_command(txn, key.clone(), record);
     }
     if decided.events.is_empty() {
         return;

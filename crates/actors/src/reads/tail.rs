@@ -18,7 +18,6 @@ use sillok_store::keys::{self, Family, ScopeKey};
 use sillok_store::{KeyRange, RangeOptions, Read, Store, Txn};
 
 use super::records::EventView;
-use super::status::last_commit;
 use super::{Reader, page_rows};
 use crate::errors::refusal;
 use crate::row_stream::RowStream;
@@ -140,21 +139,6 @@ impl<S: Store> Reader<S> {
             };
         }
         Ok(page)
-    }
-
-    /// The end of every tail: behind it lie only commits that are still to come.
-    ///
-    /// # Errors
-    /// What the store answers.
-    pub async fn tail_end(&self) -> Result<TailCursor, Error> {
-        let last = last_commit(self.snapshot().await?).await?;
-        Ok(TailCursor {
-            stamp: Stamp {
-                index: u16::MAX,
-                ..last
-            },
-            given: u32::MAX,
-        })
     }
 }
 

@@ -8,8 +8,7 @@ use sillok_core::citation::Citation;
 use sillok_core::command::{
     AmendEntry, AnswerBody, Command, CommandRecord, Replacement, Supersede,
 };
-use sillok_core::decide::Chunk;
-use sillok_core::entry::{Binding, Claim, Detail, Embedding, Metadata, Table};
+use sillok_core::entry::{Binding, Claim, Detail, Embedding, Head, Metadata, Table};
 use sillok_core::id::{Attempt, EntryId, TokenId, VerificationId};
 use sillok_core::ports::Embedder as _;
 use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
@@ -135,6 +134,12 @@ impl World {
             AnswerBody::Entry { id, .. } => id,
             other => panic!("an entry was answered with {other:?}"),
         }
+    }
+
+    /// The head of an entry that is there.
+    pub(super) async fn head(&self, id: EntryId) -> Head {
+        let found = self.node.reader().entry(id).await.unwrap();
+        found.expect("the entry is there").head
     }
 
     async fn verify(&mut self, task: &str, command: Command) -> VerificationId {
@@ -313,15 +318,12 @@ impl World {
             attempt: Attempt::FIRST,
         };
         let actor = principal(PrincipalKind::Agent, ORG).actor;
-        rows::write_command(&mut txn, &place, &actor, command_id(9_001), &aborted);
-        rows::write_chunk(
-            &mut txn,
-            &place,
-            command_id(9_001),
-            &Chunk {
-                number: 0,
-                bytes: b"lost".to_vec(),
-            },
+        let lost = command_id(9_001);
+        let key = keys::command::key(&place.key, &actor, lost);
+        rows::write_command(&mut txn, key, &aborted);
+        txn.set(
+            keys::chunk::key(&place.key, lost, 0),
+            keys::chunk::encode(b"lost"),
         );
         let relay = RelayRow {
             created: 1,

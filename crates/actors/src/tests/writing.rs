@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sillok_core::ErrorCode;
 use sillok_core::command::{AnswerBody, Command};
-use sillok_core::entry::Binding;
+use sillok_core::entry::{Binding, Link, LinkKind, Table};
 use sillok_core::id::{RecordId, Seq};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::staging::{LogLevel, NewRecord, RecordKind};
@@ -14,6 +14,7 @@ use sillok_core::verification::{NewVerification, Outcome, VerificationSource};
 use super::harness::{
     PROJECT, TASK, append, first_seq, node, node_with_task, scope, store, submission,
 };
+use super::world::{World, entry};
 use crate::audit;
 use crate::jobs::PromotionState;
 
@@ -211,5 +212,37 @@ async fn a_passed_verification_is_promoted_once_and_can_be_recalled() {
     assert_eq!(episode.head.scope, scope(PROJECT));
     assert!(episode.head.trust.confidence >= 0.6);
     let report = audit::verify(&store, &|_| {}).await.unwrap();
+    assert!(report.first.is_none(), "{report:?}");
+}
+
+#[tokio::test]
+async fn a_short_text_and_its_negation_contradict_whichever_comes_first() {
+    let mut world = World::new().await;
+    for (first, second) in [
+        ("The cache is warm.", "The cache is not warm."),
+        ("The parser never accepts tabs.", "The parser accepts tabs."),
+        ("서버가 재개한다", "서버가 못 재개한다"),
+    ] {
+        let ours = |content| entry(Table::Observations, content);
+        let known = world.put(PrincipalKind::Human, PROJECT, ours(first)).await;
+        let denial = world.put(PrincipalKind::Human, PROJECT, ours(second)).await;
+        assert_ne!(known, denial);
+        let links = world.head(denial).await.links;
+        let contradicts = |link: &&Link| link.kind == LinkKind::Contradicts && link.to == known;
+        assert_eq!(
+            links.iter().filter(contradicts).count(),
+            1,
+            "{second}: {links:?}"
+        );
+        // Said again, it is the same entry, and what is merely alike contradicts nothing.
+        assert_eq!(
+            world.put(PrincipalKind::Human, PROJECT, ours(second)).await,
+            denial
+        );
+    }
+    let alike = entry(Table::Observations, "The cache is large.");
+    let alike = world.put(PrincipalKind::Human, PROJECT, alike).await;
+    assert!(world.head(alike).await.links.is_empty());
+    let report = audit::verify(&world.store, &|_| {}).await.unwrap();
     assert!(report.first.is_none(), "{report:?}");
 }

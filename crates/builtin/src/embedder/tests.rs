@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use proptest::prelude::*;
+use sillok_core::dedup::CONTRADICTION_COSINE_MIN;
 
 use super::*;
 
@@ -74,6 +75,34 @@ fn the_similar_threshold_keeps_unrelated_texts_apart() {
     assert_eq!(same, of, "every pair that is the same is at least similar");
     let (near, of, _) = at_or_over(&pairs, "near", THRESHOLDS.similar);
     assert!(near * 4 >= of, "only {near} of {of} near pairs are similar");
+}
+
+#[test]
+fn a_short_text_and_its_negation_are_near_enough_to_be_compared() {
+    for (text, negation) in [
+        ("The cache is warm.", "The cache is not warm."),
+        ("There is a lock", "There is no lock"),
+        ("It works", "It doesn't work"),
+        ("It works", "It never works"),
+        ("It runs with a lock", "It runs without a lock"),
+        (
+            "The server can resume a tail",
+            "The server cannot resume a tail",
+        ),
+        ("잠금이 있다", "잠금이 없다"),
+        ("이 테스트는 작동한다", "이 테스트는 작동하지 않는다"),
+        ("빌드가 된다", "빌드가 안 된다"),
+    ] {
+        let cosine = cosine(text, negation);
+        assert!(
+            cosine >= CONTRADICTION_COSINE_MIN,
+            "{cosine:.3} {text} / {negation}"
+        );
+        assert!(
+            cosine < THRESHOLDS.similar,
+            "they are told apart: {cosine:.3} {text} / {negation}"
+        );
+    }
 }
 
 #[test]

@@ -98,9 +98,9 @@ pub struct Supersede {
     /// The text of a new entry that replaces it; - reads standard input
     #[arg(long, value_name = "TEXT")]
     pub content: Option<String>,
-    /// The table of the new entry
-    #[arg(long, default_value = "observations", value_name = "TABLE")]
-    pub table: Table,
+    /// The table of the new entry: that of the entry that it replaces, unless it is said
+    #[arg(long, value_name = "TABLE", requires = "content")]
+    pub table: Option<Table>,
     /// The commit that ended the old one
     #[arg(long, value_name = "HASH")]
     pub commit: Option<String>,

@@ -4,14 +4,14 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use sillok_core::id::{EntryId, RecordId, VerificationId};
+use sillok_core::id::{CommandId, EntryId, RecordId, VerificationId};
 use sillok_core::scope::Scope;
 use sillok_server::api::{
     AmendEntry, AppendLogs, AppendSnapshot, Appended, ArchiveTask, AuditAnswer, AuditRequest,
-    ClearStuck, CloseTask, EntryQuery, EntryView, EntryWritten, History, ListQuery, MarkStuck,
-    MintToken, OpenTask, Page, Promotion, PromotionQuery, PromotionState, PutEntry, RecallAnswer,
-    RecallRequest, RecordQuery, RecordVerification, RecordView, RetryPromotion, RevokeToken,
-    ScopeQuery, StatusView, Supersede, Superseded, TaskChanged, TaskView, TokenMinted,
+    ClearStuck, CloseTask, EntryQuery, EntryView, EntryWritten, EventView, History, ListQuery,
+    MarkStuck, MintToken, OpenTask, Page, Promotion, PromotionQuery, PromotionState, PutEntry,
+    RecallAnswer, RecallRequest, RecordQuery, RecordVerification, RecordView, RetryPromotion,
+    RevokeToken, ScopeQuery, StatusView, Supersede, Superseded, TaskChanged, TaskView, TokenMinted,
     TokenRevoked, TokenView, VerificationRecorded,
 };
 
@@ -22,7 +22,7 @@ use crate::failure::Failure;
 const PROMOTION_WAIT_MS: u64 = 20_000;
 
 macro_rules! writes {
-    ($($(#[$doc:meta])* $name:ident: $path:literal, $body:ty => $answer:ty;)*) => {
+    ($($(#[$doc:meta])* $name:ident$(, $again:ident)?: $path:literal, $body:ty => $answer:ty;)*) => {
         impl Client {
             $(
                 $(#[$doc])*
@@ -32,6 +32,20 @@ macro_rules! writes {
                 pub async fn $name(&self, body: &$body) -> Result<$answer, Failure> {
                     self.write($path, body).await
                 }
+                $(
+                    /// The same under this command id: where it was carried out before, the answer
+                    /// is that of then.
+                    ///
+                    /// # Errors
+                    /// [`Failure`]
+                    pub async fn $again(
+                        &self,
+                        command: CommandId,
+                        body: &$body,
+                    ) -> Result<$answer, Failure> {
+                        self.write_as(command, $path, body).await
+                    }
+                )?
             )*
         }
     };
@@ -39,7 +53,7 @@ macro_rules! writes {
 
 writes! {
     /// Opens a task.
-    open_task: "/v1/tasks", OpenTask => TaskChanged;
+    open_task, open_task_as: "/v1/tasks", OpenTask => TaskChanged;
     /// Marks a task stuck.
     mark_stuck: "/v1/tasks/stuck", MarkStuck => TaskChanged;
     /// Clears that mark.
@@ -49,7 +63,7 @@ writes! {
     /// Archives a task.
     archive_task: "/v1/tasks/archive", ArchiveTask => TaskChanged;
     /// Appends log records.
-    append_logs: "/v1/logs", AppendLogs => Appended;
+    append_logs, append_logs_as: "/v1/logs", AppendLogs => Appended;
     /// Appends a terminal snapshot.
     append_snapshot: "/v1/snapshots", AppendSnapshot => Appended;
     /// Records a verification.
@@ -112,6 +126,14 @@ impl Client {
     /// [`Failure`]
     pub async fn records(&self, query: &ListQuery) -> Result<Page<RecordView>, Failure> {
         self.get("/v1/records", query).await
+    }
+
+    /// One page of a scope's events.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn events(&self, query: &ListQuery) -> Result<Page<EventView>, Failure> {
+        self.get("/v1/events", query).await
     }
 
     /// One entry.

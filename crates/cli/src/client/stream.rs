@@ -13,9 +13,21 @@ use crate::failure::Failure;
 /// Bytes of one event. An event holds at most a record, escaped as JSON, with its surroundings.
 const EVENT_BYTES_MAX: usize = 64 << 20;
 
+/// The name of the event that carries a refusal: the server's last word.
+const REFUSAL: &str = "error";
+
+/// How far a tail has come.
+struct Progress {
+    /// Behind this event it goes on.
+    cursor: Option<String>,
+    /// Connections in a row that came to nothing.
+    failures: u32,
+}
+
 impl Client {
     /// Calls `each` for every event inside `scope`, for ever. A lost connection is taken up again
-    /// behind the last event; how often in a row that may fail is bounded as for any call.
+    /// behind the last event, and so is a stream that the server ends with a refusal that passes;
+    /// how often in a row that may fail is bounded as for any call.
     ///
     /// # Errors
     /// [`Failure`] of the server, or of `each`.
@@ -25,36 +37,36 @@ impl Client {
         cursor: Option<String>,
         mut each: impl FnMut(TailItem) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut cursor = cursor;
-        let mut attempt = 1;
+        let mut progress = Progress {
+            cursor,
+            failures: 0,
+        };
         loop {
-            let mut seen = false;
-            let ended = self
-                .tail_once(scope, cursor.clone(), |item| {
-                    seen = true;
-                    cursor = Some(item.cursor.clone());
-                    each(item)
-                })
-                .await;
-            if let Err(failure) = &ended {
-                attempt = if seen { 1 } else { attempt + 1 };
-                if attempt > self.retry.attempts_max || !can_help(failure) {
-                    return ended;
+            let ended = self.tail_once(scope, &mut progress, &mut each).await;
+            let mut asked_ms = None;
+            if let Err(failure) = ended {
+                progress.failures += 1;
+                if progress.failures >= self.retry.attempts_max || !can_help(&failure) {
+                    return Err(failure);
+                }
+                if let Failure::Refused(problem) = &failure {
+                    asked_ms = problem.retry_after_ms;
                 }
             }
-            tokio::time::sleep(self.retry.delay(attempt, None, random_share())).await;
+            let attempt = progress.failures.max(1);
+            tokio::time::sleep(self.retry.delay(attempt, asked_ms, random_share())).await;
         }
     }
 
     async fn tail_once(
         &self,
         scope: &Scope,
-        cursor: Option<String>,
-        mut each: impl FnMut(TailItem) -> Result<(), Failure>,
+        progress: &mut Progress,
+        each: &mut impl FnMut(TailItem) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let query = TailQuery {
             scope: scope.to_string(),
-            cursor,
+            cursor: progress.cursor.clone(),
         };
         let request = self.request(Method::GET, "/v1/tail").query(&query);
         let response = request
@@ -69,35 +81,52 @@ impl Client {
                 .map_err(|source| unreachable(&self.base, source))?;
             return Err(self.refusal(status, &bytes));
         }
+        // The connection is good, unless all that comes over it is a refusal.
+        let before = std::mem::take(&mut progress.failures);
+        let mut is_first = true;
         let mut events = Events::default();
         let mut body = response.bytes_stream();
         while let Some(bytes) = body.next().await {
             let bytes = bytes.map_err(|source| unreachable(&self.base, source))?;
-            for data in events
-                .push(&bytes)
-                .map_err(|why| self.foreign(why.to_owned()))?
-            {
-                each(self.parse(data.as_bytes())?)?;
+            let complete = events.push(&bytes);
+            for event in complete.map_err(|why| self.foreign(why.to_owned()))? {
+                if event.name == REFUSAL {
+                    progress.failures = if is_first { before } else { 0 };
+                    return Err(self.refusal(status, event.data.as_bytes()));
+                }
+                is_first = false;
+                let item: TailItem = self.parse(event.data.as_bytes())?;
+                progress.cursor = Some(item.cursor.clone());
+                each(item)?;
             }
         }
         Ok(())
     }
 }
 
+/// One event of a stream.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Event {
+    /// What sort of event; empty when the stream does not say.
+    name: String,
+    /// What it tells.
+    data: String,
+}
+
 /// Puts an event stream together from the pieces in which it arrives.
 #[derive(Debug, Default)]
 struct Events {
     line: Vec<u8>,
-    data: String,
+    event: Event,
 }
 
 impl Events {
-    /// Takes one piece and returns the data of the events that it completes.
-    fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, &'static str> {
+    /// Takes one piece and returns the events that it completes.
+    fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, &'static str> {
         let mut complete = Vec::new();
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(piece);
-            if self.line.len() + self.data.len() > EVENT_BYTES_MAX {
+            if self.line.len() + self.event.data.len() > EVENT_BYTES_MAX {
                 return Err("an event is larger than any event can be");
             }
             if self.line.last() == Some(&b'\n') {
@@ -109,18 +138,24 @@ impl Events {
         Ok(complete)
     }
 
-    fn take_line(&mut self, line: &str) -> Option<String> {
+    fn take_line(&mut self, line: &str) -> Option<Event> {
         if line.is_empty() {
-            let data = std::mem::take(&mut self.data);
-            return (!data.is_empty()).then_some(data);
+            let event = std::mem::take(&mut self.event);
+            return (!event.data.is_empty()).then_some(event);
         }
-        if let Some(data) = line.strip_prefix("data:") {
-            if !self.data.is_empty() {
-                self.data.push('\n');
+        let value = |field: &str| {
+            let rest = line.strip_prefix(field)?.strip_prefix(':')?;
+            Some(rest.strip_prefix(' ').unwrap_or(rest))
+        };
+        if let Some(name) = value("event") {
+            name.clone_into(&mut self.event.name);
+        } else if let Some(data) = value("data") {
+            if !self.event.data.is_empty() {
+                self.event.data.push('\n');
             }
-            self.data.push_str(data.strip_prefix(' ').unwrap_or(data));
+            self.event.data.push_str(data);
         }
-        // Comments, ids and event names: the cursor stands in the data too.
+        // Comments and ids: the cursor stands in the data too.
         None
     }
 }
@@ -135,10 +170,15 @@ mod tests {
         for size in 1..stream.len() {
             let mut events = Events::default();
             let pieces = stream.as_bytes().chunks(size);
-            let found: Vec<String> = pieces
+            let found: Vec<Event> = pieces
                 .flat_map(|piece| events.push(piece).unwrap())
                 .collect();
-            assert_eq!(found, ["{\"a\":\n\"é\"}", "b"], "pieces of {size}");
+            let event = |name: &str, data: &str| Event {
+                name: name.to_owned(),
+                data: data.to_owned(),
+            };
+            let wanted = [event("", "{\"a\":\n\"é\"}"), event("x", "b")];
+            assert_eq!(found, wanted, "pieces of {size}");
         }
     }
 

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc;
 
-use sillok_core::Error;
+use sillok_core::{Error, ErrorCode};
 
 use super::*;
 
@@ -108,7 +108,7 @@ async fn a_refusal_that_stays_is_not_repeated() {
         .write::<u64>("/v1/entries", &"x")
         .await
         .unwrap_err();
-    assert!(is_refusal(&failure, ErrorCode::Forbidden));
+    assert_eq!(failure.code(), Some(ErrorCode::Forbidden));
     assert_eq!(heads.try_iter().count(), 1);
 }
 
@@ -165,4 +165,102 @@ fn addresses_are_checked() {
             && loopback("http://localhost")
     );
     assert!(!loopback("http://127.evil.org") && !loopback("http://10.0.0.1"));
+}
+
+/// A tail's answer that holds these events: (name, data).
+fn stream(events: &[(&str, &str)]) -> Option<(u16, String)> {
+    let event = |(name, data): &(&str, &str)| format!("event: {name}\ndata: {data}\n\n");
+    Some((200, events.iter().map(event).collect()))
+}
+
+/// The data of an event that stands behind `cursor`.
+fn item(cursor: &str) -> String {
+    let command = new_command_id();
+    format!(
+        r#"{{"cursor":"{cursor}","event":{{"scope":"org/a","seq":1,"time":1,"kind":"DENIED","actor":{{"kind":"agent","id":"a"}},"command":"{command}","body":null}}}}"#
+    )
+}
+
+fn last_word(error: &Error) -> String {
+    serde_json::to_string(&Problem::new(error, 503, None)).unwrap()
+}
+
+/// Tails until it fails: the cursors of what came, and the failure.
+async fn tailed(base: &str) -> (Vec<String>, Failure) {
+    let mut cursors = Vec::new();
+    let scope = sillok_core::scope::Scope::parse("org/a").unwrap();
+    let tail = client(base).tail(&scope, None, |item| {
+        cursors.push(item.cursor);
+        Ok(())
+    });
+    let failure = tail.await.unwrap_err();
+    (cursors, failure)
+}
+
+#[tokio::test]
+async fn a_tails_last_word_is_the_refusal_that_it_is() {
+    let unknown = last_word(&Error::new(ErrorCode::Unauthenticated, "it was revoked"));
+    let (base, heads) = scripted(vec![stream(&[
+        ("DENIED", &item("t1")),
+        ("error", &unknown),
+    ])]);
+    let (cursors, failure) = tailed(&base).await;
+    assert_eq!(
+        failure.code(),
+        Some(ErrorCode::Unauthenticated),
+        "{failure}"
+    );
+    assert_eq!(cursors, ["t1"]);
+    assert_eq!(heads.try_iter().count(), 1);
+}
+
+#[tokio::test]
+async fn a_tail_goes_on_behind_a_refusal_that_passes() {
+    let unavailable = last_word(&Error::new(ErrorCode::Unavailable, "the store is gone"));
+    let revoked = last_word(&Error::new(ErrorCode::Unauthenticated, "it was revoked"));
+    let (base, heads) = scripted(vec![
+        stream(&[("DENIED", &item("t1")), ("error", &unavailable)]),
+        stream(&[("DENIED", &item("t2")), ("error", &revoked)]),
+    ]);
+    let (cursors, failure) = tailed(&base).await;
+    assert_eq!(
+        failure.code(),
+        Some(ErrorCode::Unauthenticated),
+        "{failure}"
+    );
+    assert_eq!(cursors, ["t1", "t2"]);
+    let second = heads.try_iter().last().unwrap();
+    assert!(second.contains("cursor=t1"), "{second}");
+}
+
+#[tokio::test]
+async fn a_quiet_connection_that_was_good_makes_up_for_failures() {
+    let revoked = last_word(&Error::new(ErrorCode::Unauthenticated, "it was revoked"));
+    let quiet = || Some((200, ": nothing new\n\n".to_owned()));
+    let (base, heads) = scripted(vec![
+        None,
+        None,
+        None,
+        quiet(),
+        None,
+        None,
+        None,
+        stream(&[("error", &revoked)]),
+    ]);
+    let (_, failure) = tailed(&base).await;
+    assert_eq!(
+        failure.code(),
+        Some(ErrorCode::Unauthenticated),
+        "{failure}"
+    );
+    assert_eq!(heads.try_iter().count(), 8);
+}
+
+#[tokio::test]
+async fn a_tail_that_is_only_ever_refused_ends() {
+    let busy = last_word(&Error::busy("later", 1));
+    let (base, heads) = scripted(vec![stream(&[("error", &busy)]); 8]);
+    let (_, failure) = tailed(&base).await;
+    assert_eq!(failure.exit_status(), EXIT_RETRY);
+    assert_eq!(heads.try_iter().count(), 4);
 }

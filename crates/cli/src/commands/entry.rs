@@ -117,7 +117,7 @@ pub async fn supersede(session: &Session, args: args::Supersede) -> Result<(), F
     let replacement = match args.content {
         None => None,
         Some(content) => Some(NewEntry {
-            table: Some(args.table),
+            table: args.table,
             content: text_or_stdin(content)?,
             metadata: metadata(&args.grounds),
             claim: claim(args.grounds.clone()),

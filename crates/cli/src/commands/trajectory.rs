@@ -6,7 +6,7 @@ use serde::Serialize;
 use sillok_core::scope::{Level, Scope};
 
 use crate::failure::Failure;
-use crate::import::{self, Imported, segment};
+use crate::import::{self, Imported, task_name};
 use crate::output::{one_line, table};
 use crate::progress;
 use crate::session::Session;
@@ -44,7 +44,7 @@ pub async fn import(session: &Session, files: &[PathBuf], scope: &Scope) -> Resu
     let bar = progress::bar(records, "records");
     let mut tasks = Vec::new();
     for run in &runs {
-        let task = worktree.child(&segment(&run.name))?;
+        let task = worktree.child(&task_name(run))?;
         tasks.push(import::import(&session.client, task, run, |count| bar.inc(count)).await?);
     }
     bar.finish_and_clear();

@@ -18,7 +18,7 @@ use super::report::{AgentReport, AttemptReport};
 use super::stage::{Agent, Stage};
 use crate::args::Assume;
 use crate::failure::Failure;
-use crate::import::{import, segment};
+use crate::import::{import, task_name};
 use crate::trajectory::{self, Run};
 use crate::verification::new_run_id;
 
@@ -149,7 +149,7 @@ async fn replay(
     run: &Run,
     assume: Option<Assume>,
 ) -> Result<AgentReport, Failure> {
-    let task = agent.worktree.child(&segment(&run.name))?;
+    let task = agent.worktree.child(&task_name(run))?;
     let imported = import(&agent.client, task.clone(), run, |count| {
         stage.progress.inc(count)
     })

@@ -257,6 +257,24 @@ fn a_negation_never_merges_however_close() {
 }
 
 #[test]
+fn a_negation_is_found_under_the_similar_threshold_and_what_else_is_there_stays_apart() {
+    let ours = new(Table::Observations, "The cache is not warm.");
+    let far = |number, content| known(number, Table::Observations, content, 0.5);
+    assert_eq!(
+        verdict(&ours, &[far(1, "The cache is warm.")], THRESHOLDS),
+        Verdict::Contradicts {
+            with: id(1),
+            why: Contradiction::Negation
+        }
+    );
+    let others = [
+        far(1, "The index is not warm."),
+        far(2, "The cache is shared."),
+    ];
+    assert_eq!(verdict(&ours, &others, THRESHOLDS), Verdict::New);
+}
+
+#[test]
 fn similar_episodes_are_linked_the_closest_first() {
     let neighbours = [
         known(4, Table::Episodes, "a", 0.90),

@@ -206,7 +206,8 @@ pub struct RetryPromotion {
 pub enum PromotionState {
     /// It is under way, or waits for the next attempt.
     Pending,
-    /// It has failed as often as it may, and waits for the next start of the node.
+    /// It has failed as often as it may. It is tried anew when that is asked for, and after the next
+    /// start of the node.
     Halted,
     /// It is finished.
     Done,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::super::decide;
-use super::world::{PROJECT, START, World, amend, entry, supersede, verification};
+use super::world::{PROJECT, START, TASK, World, amend, entry, supersede, verification};
 use crate::citation::{Citation, TestOutcome};
 use crate::command::{AnswerBody, Command, Replacement, VerificationRef};
 use crate::config::RulesConfig;
@@ -14,6 +14,7 @@ use crate::error::ErrorCode;
 use crate::event::Body;
 use crate::facts::RecordFact;
 use crate::id::{EntryId, RecordId, Seq};
+use crate::ports::{Ranked, SpaceThresholds};
 use crate::principal::PrincipalKind;
 use crate::promotion::{Disposition, NewEntry};
 use crate::scope::Scope;
@@ -217,6 +218,87 @@ fn contradictions_are_never_merged() {
     let (express, disposition) = world.put(PrincipalKind::Agent, claim("express")).unwrap();
     assert_ne!(hono, express);
     assert_eq!(disposition, Disposition::Contradicts { other: hono });
+}
+
+/// An entry with a vector, so that the index is asked for what is near.
+fn placed(table: Table, content: &str) -> NewEntry {
+    NewEntry {
+        embedding: Some(Embedding {
+            space: SpaceId("s".into()),
+            values: vec![1.0],
+        }),
+        ..entry(table, content)
+    }
+}
+
+/// A task whose index finds everything near that was written so far, in this space.
+fn near(scores: &[f32], texts: &[&str]) -> (World, Vec<EntryId>) {
+    let mut world = World::task();
+    world.thresholds = Some(SpaceThresholds {
+        merge: 0.95,
+        similar: 0.85,
+    });
+    let ids: Vec<EntryId> = texts
+        .iter()
+        .map(|text| {
+            let written = world.put(PrincipalKind::Agent, placed(Table::Observations, text));
+            written.unwrap().0
+        })
+        .collect();
+    let ranked = |(entry, score): (&EntryId, &f32)| Ranked {
+        scope: Scope::parse(TASK).unwrap(),
+        entry: *entry,
+        score: *score,
+    };
+    world.near = ids.iter().zip(scores).map(ranked).collect();
+    (world, ids)
+}
+
+#[test]
+fn a_negation_under_the_similar_threshold_contradicts() {
+    let (mut world, ids) = near(&[0.5], &["The cache is warm."]);
+    let ours = placed(Table::Observations, "The cache is not warm.");
+    let (id, disposition) = world.put(PrincipalKind::Agent, ours).unwrap();
+    assert_eq!(disposition, Disposition::Contradicts { other: ids[0] });
+    assert_ne!(id, ids[0]);
+}
+
+#[test]
+fn what_lies_under_the_similar_threshold_is_neither_merged_nor_linked() {
+    let (mut world, _) = near(&[0.84], &["The cache is warm."]);
+    let ours = placed(Table::Observations, "The cache is warm and shared.");
+    let (id, disposition) = world.put(PrincipalKind::Agent, ours).unwrap();
+    assert_eq!(disposition, Disposition::Created);
+    assert!(world.state.head(id).unwrap().links.is_empty());
+    // Episodes are linked as their followers, and only from that threshold on.
+    let (mut world, _) = near(&[0.84], &["The cache is warm."]);
+    let asked = world.submission(
+        PrincipalKind::Agent,
+        Command::PutEntry {
+            entry: Box::new(placed(Table::Episodes, "An episode.")),
+            verification: None,
+        },
+    );
+    let facts = world.facts(&asked);
+    assert!(facts.neighbours[&0].is_empty(), "{:?}", facts.neighbours);
+}
+
+#[test]
+fn what_is_the_same_is_found_before_what_is_merely_near() {
+    let texts: Vec<String> = (0..20)
+        .map(|number| format!("Fact number {number}."))
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let mut scores = [0.6; 20];
+    scores[0] = 0.97;
+    let (mut world, ids) = near(&scores, &texts);
+    let ours = placed(Table::Observations, "The fact with number 0.");
+    let (id, disposition) = world.put(PrincipalKind::Agent, ours).unwrap();
+    assert_eq!(id, ids[0]);
+    assert!(
+        matches!(disposition, Disposition::Merged { .. }),
+        "{disposition:?}"
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::super::{decide, denial};
 use super::world::{PROJECT, START, TASK, World, append, open, verification};
-use crate::command::AnswerBody;
+use crate::command::{AnswerBody, Command};
 use crate::config::RulesConfig;
 use crate::error::ErrorCode;
 use crate::event::Body;
@@ -10,6 +10,7 @@ use crate::facts::Facts;
 use crate::id::CommandId;
 use crate::limits::{CLOCK_AHEAD_MS_MAX, COMMAND_RETRY_MS_MAX};
 use crate::principal::PrincipalKind;
+use crate::task::TaskStatus;
 use crate::time::Timestamp;
 use crate::verification::{Outcome, VerificationSource};
 
@@ -188,4 +189,33 @@ fn only_a_person_approves_as_a_person() {
         .unwrap_err();
     assert_eq!(error.rule(), Some("verification/human_approved"));
     assert!(world.give(PrincipalKind::Human, approval()).is_ok());
+}
+
+#[test]
+fn a_failed_verification_does_not_clear_a_halt() {
+    let mut world = World::task();
+    let give = |world: &mut World, kind, command| world.give(kind, command).unwrap();
+    let status = |world: &World| world.state.task().unwrap().status;
+    let failed = || verification(Outcome::Failed, VerificationSource::TestsFailed, None);
+    let stuck = || Command::MarkStuck {
+        reason: "it goes in circles".into(),
+    };
+    give(&mut world, PrincipalKind::Agent, stuck());
+    give(&mut world, PrincipalKind::Orchestrator, failed());
+    let task = world.state.task().unwrap();
+    assert_eq!(task.status, TaskStatus::Stuck);
+    assert_eq!(task.stuck_reason.as_deref(), Some("it goes in circles"));
+    // A person takes it out, and after that a failure leaves it open.
+    give(&mut world, PrincipalKind::Human, Command::ClearStuck);
+    give(&mut world, PrincipalKind::Orchestrator, failed());
+    assert_eq!(status(&world), TaskStatus::Open);
+    // So does a verification that has passed.
+    give(&mut world, PrincipalKind::Agent, stuck());
+    let passed = verification(Outcome::Passed, VerificationSource::TestsPassed, None);
+    give(&mut world, PrincipalKind::Orchestrator, passed);
+    let task = world.state.task().unwrap();
+    assert_eq!(
+        (task.status, &task.stuck_reason),
+        (TaskStatus::Verifying, &None)
+    );
 }

@@ -14,6 +14,7 @@ use crate::event::Body;
 use crate::facts::{Facts, Need, RecordFact, needs};
 use crate::id::{Attempt, CommandId, EntryId, Epoch, RecordId};
 use crate::limits::FACT_ROUNDS_MAX;
+use crate::ports::{Ranked, SpaceThresholds};
 use crate::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use crate::promotion::{Disposition, NewEntry};
 use crate::scope::Scope;
@@ -33,6 +34,10 @@ pub(in crate::decide) struct World {
     pub(in crate::decide) records: BTreeMap<RecordId, RecordFact>,
     pub(in crate::decide) verifications: BTreeMap<VerificationRef, Verification>,
     pub(in crate::decide) now: Timestamp,
+    /// What the index finds near any entry with a vector, the closest first.
+    pub(in crate::decide) near: Vec<Ranked>,
+    /// The thresholds of the space that vectors lie in.
+    pub(in crate::decide) thresholds: Option<SpaceThresholds>,
     commands: u64,
 }
 
@@ -45,6 +50,8 @@ impl World {
             records: BTreeMap::new(),
             verifications: BTreeMap::new(),
             now: START,
+            near: Vec::new(),
+            thresholds: None,
             commands: 0,
         }
     }
@@ -130,7 +137,10 @@ impl World {
     }
 
     pub(in crate::decide) fn facts(&mut self, submission: &Submission) -> Facts {
-        let mut facts = Facts::default();
+        let mut facts = Facts {
+            thresholds: self.thresholds,
+            ..Facts::default()
+        };
         for _ in 0..=FACT_ROUNDS_MAX {
             for need in needs(&self.state, submission, &facts) {
                 match need {
@@ -153,8 +163,13 @@ impl World {
                         facts.verifications.insert(named, found);
                     }
                     Need::Mark(source, id) => drop(facts.marks.insert((source, id), None)),
-                    Need::Neighbours(number, _) => {
-                        drop(facts.neighbours.insert(number, Vec::new()))
+                    Need::Neighbours(number, request) => {
+                        let found = self
+                            .near
+                            .iter()
+                            .filter(|near| near.score >= request.cosine_min);
+                        let found = found.take(request.limit).cloned().collect();
+                        facts.neighbours.insert(number, found);
                     }
                 }
             }

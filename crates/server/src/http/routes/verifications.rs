@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use sillok_actors::jobs::PromotionState as Stands;
-use sillok_core::permission::authorize_read;
+use sillok_core::permission::{Access, Control, authorize, authorize_read};
 use sillok_core::scope::Scope;
 
 use crate::api::{
@@ -70,14 +70,16 @@ pub(super) async fn promotion(
 }
 
 /// Retry a promotion that has failed as often as it may. One that is under way or done is left as it
-/// is.
+/// is. Those may who may record a verification of the task.
 #[utoipa::path(post, path = "/v1/promotions/retry", tag = "verifications", operation_id = "retry_promotion",
     request_body = RetryPromotion,
     responses((status = 200, description = "Where it stands now.", body = Promotion)),
-    extensions(("x-sillok-access" = json!(["read"]))))]
+    extensions(("x-sillok-access" = json!(["control/record_verification"]))))]
 pub(super) async fn retry(State(app): State<App>, ask: Ask<RetryPromotion>) -> Reply<Promotion> {
     let scope = Scope::parse(&ask.body.scope)?;
-    authorize_read(&ask.session.principal, &scope)?;
+    // Whoever may have it tried once may have it tried again.
+    let access = Access::Control(Control::RecordVerification);
+    authorize(&ask.session.principal, access, &scope)?;
     let id = ask.body.verification.parse()?;
     // Only once it is known to be this task's: the list is the whole node's.
     let stands = app.node().promotion(&scope, id, 0).await?;
