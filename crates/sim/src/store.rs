@@ -17,6 +17,8 @@ use crate::storage::{Storage, StorageTxn};
 
 /// Time of a read on its way, in µs, at least and at most.
 const READ_US: (u64, u64) = (100, 600);
+/// Time of a read from the node's own disk, in µs, at least and at most.
+const DISK_READ_US: (u64, u64) = (1, 20);
 /// Time of a commit until it happens, in µs, at least and at most.
 const COMMIT_US: (u64, u64) = (500, 3_000);
 /// Time of its answer, in µs, at least and at most.
@@ -91,11 +93,16 @@ impl Shared {
 
 impl Sim {
     /// Waits for the store, as long as it takes to come back or to give up.
-    async fn reach_store(&self, place: Place, what: &'static str) -> Result<(), Error> {
+    async fn reach_store(
+        &self,
+        place: Place,
+        what: &'static str,
+        read_us: (u64, u64),
+    ) -> Result<(), Error> {
         let wait_us = {
             let mut shared = self.lock();
             if shared.reaches_store(place) {
-                shared.chance.between(READ_US.0, READ_US.1)
+                shared.chance.between(read_us.0, read_us.1)
             } else {
                 OUT_US
             }
@@ -119,8 +126,9 @@ impl Store for SimStore {
     type Txn = SimTxn;
 
     async fn begin(&self) -> Result<SimTxn, Error> {
-        self.sim.reach_store(self.place, "begin").await?;
         let txn = self.store.begin().await?;
+        let read_us = txn.read_us();
+        self.sim.reach_store(self.place, "begin", read_us).await?;
         let begun_us = self.sim.lock().now_us;
         Ok(SimTxn {
             sim: self.sim.clone(),
@@ -133,6 +141,15 @@ impl Store for SimStore {
 
     fn generation(&self) -> u32 {
         self.store.generation()
+    }
+}
+
+impl StorageTxn {
+    const fn read_us(&self) -> (u64, u64) {
+        match self {
+            Self::Shared(_) => READ_US,
+            Self::Disk(..) => DISK_READ_US,
+        }
     }
 }
 
@@ -149,7 +166,8 @@ impl SimTxn {
 
 impl Txn for SimTxn {
     async fn get(&mut self, key: &[u8], read: Read) -> Result<Option<Bytes>, Error> {
-        self.sim.reach_store(self.place, "get").await?;
+        let read_us = self.txn.read_us();
+        self.sim.reach_store(self.place, "get", read_us).await?;
         self.check_age()?;
         let value = self.txn.get(key, read).await?;
         let mut shared = self.sim.lock();
@@ -162,7 +180,8 @@ impl Txn for SimTxn {
         range: &KeyRange,
         options: RangeOptions,
     ) -> Result<Vec<(Bytes, Bytes)>, Error> {
-        self.sim.reach_store(self.place, "range").await?;
+        let read_us = self.txn.read_us();
+        self.sim.reach_store(self.place, "range", read_us).await?;
         self.check_age()?;
         let pairs = self.txn.range(range, options).await?;
         let mut shared = self.sim.lock();
