@@ -97,8 +97,14 @@ impl<P: Protocol> World<P> {
     }
 
     /// A world at its beginning: all nodes starting, all clients about to act.
+    ///
+    /// # Panics
+    /// If the plan is not [valid](Plan::validate).
     #[must_use]
     pub fn with(plan: &Plan, suite: &Suite, keeps_text: bool) -> Self {
+        if let Err(refused) = plan.validate(suite) {
+            panic!("a plan is checked before it is run: {refused}");
+        }
         let sim = Sim::new(plan.seed, keeps_text);
         let count = usize::from(plan.profile.nodes);
         let names: Vec<String> = (0..count).map(|number| format!("node-{number}")).collect();
