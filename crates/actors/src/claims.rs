@@ -14,7 +14,7 @@ use sillok_store::keys::{self, Family};
 use sillok_store::{Error as StoreError, RangeOptions, Read, Store, Txn};
 
 use crate::ownership::Ownership;
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Safeguard};
 
 /// Tries at a transaction that meets another writer.
 const TRIES_MAX: usize = 8;
@@ -171,6 +171,7 @@ pub(crate) async fn claim<S: Store, P: Protocol>(
     store: &S,
     ownership: &Ownership,
     slots: &[Slot],
+    protocol: P,
 ) -> Result<Claim, StoreError> {
     assert!(slots.len() <= CLAIM_SLOTS_MAX, "no slot is asked for twice");
     retried(|| async {
@@ -195,7 +196,9 @@ pub(crate) async fn claim<S: Store, P: Protocol>(
                 continue;
             }
             let node = owner.as_ref().and_then(|row| nodes.get(&row.node));
-            if P::RESPECTS_LIVING_OWNERS && !is_claimable(owner.as_ref(), node) {
+            if protocol.keeps(Safeguard::RespectsLivingOwners)
+                && !is_claimable(owner.as_ref(), node)
+            {
                 continue;
             }
             let epoch = Epoch(owner.map_or(1, |row| row.epoch.0 + 1));

@@ -24,7 +24,7 @@ use crate::commit::Shared;
 use crate::errors::refusal;
 use crate::jobs;
 use crate::metrics::count;
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Safeguard};
 use crate::router::Router;
 
 /// How often a node looks for slots without an owner when nothing tells it to, in ms.
@@ -90,7 +90,7 @@ pub(crate) async fn register<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Re
 /// Beats until the node ends or is replaced. To be run where nothing else can hold it up.
 pub(crate) async fn beat<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
     let config = shared.config.beat;
-    let judged = if P::COUNTS_OWN_BEATS {
+    let judged = if shared.protocol.keeps(Safeguard::CountsOwnBeats) {
         config
     } else {
         BeatConfig {
@@ -137,7 +137,7 @@ pub(crate) async fn beat<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
             Err(error) => {
                 count(&shared.counters.missed_beats, 1);
                 tracing::warn!(%error, "a beat was missed");
-                if P::COUNTS_OWN_BEATS {
+                if shared.protocol.keeps(Safeguard::CountsOwnBeats) {
                     watcher.beat_failed();
                 }
             }
@@ -176,7 +176,7 @@ async fn round<S: Store, P: Protocol>(
             Ok(true) => {
                 tracing::warn!(node = suspect.node, "a silent node was fenced");
                 count(&shared.counters.fences, 1);
-                if !P::KEEPS_FENCES {
+                if !shared.protocol.keeps(Safeguard::KeepsFences) {
                     let collected = claims::collect(&shared.store, &suspect.node).await;
                     collected.map_err(|error| refusal(&error))?;
                 }
@@ -206,7 +206,7 @@ pub(crate) async fn adopt<S: Store, P: Protocol>(shared: &Arc<Shared<S, P>>) -> 
             return ownership.epoch(slot) != Some(row.epoch);
         }
         let node = owner.and_then(|row| owners.nodes.get(&row.node));
-        let may_adopt = P::ADOPTS_ORPHANS
+        let may_adopt = shared.protocol.keeps(Safeguard::AdoptsOrphans)
             || owner.is_none_or(|row| shared.members.fenced_here.lock().contains(&row.node));
         may_adopt
             && is_claimable(owner, node)
@@ -241,7 +241,7 @@ pub(crate) async fn take<S: Store, P: Protocol>(
     slots: &[Slot],
 ) -> Result<bool, Error> {
     let _one_at_a_time = shared.members.claiming.lock().await;
-    let claimed = claims::claim::<S, P>(&shared.store, &shared.ownership, slots).await;
+    let claimed = claims::claim(&shared.store, &shared.ownership, slots, shared.protocol).await;
     let Claim::Taken(taken) = claimed.map_err(|error| refusal(&error))? else {
         return Ok(false);
     };
@@ -252,14 +252,14 @@ pub(crate) async fn take<S: Store, P: Protocol>(
         shared.index_feed.mark(*slot);
     }
     shared.index_requests.catch_up().await?;
-    let waiting = if P::RESUMES_JOBS {
+    let waiting = if shared.protocol.keeps(Safeguard::ResumesJobs) {
         jobs::of_slots(&shared.store, &slots).await?
     } else {
         Vec::new()
     };
     for (slot, epoch) in taken {
         shared.ownership.take(slot, epoch);
-        shared.bus_feed.mark(slot);
+        shared.mark_for_relays(slot);
     }
     for (slot, job) in waiting {
         shared.jobs.add(slot, job);

@@ -4,7 +4,6 @@
 //! [`batch`]'s part and writing [`transaction`]'s; the rules themselves are core's.
 
 use std::collections::BTreeMap;
-use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,6 +12,7 @@ use sillok_core::command::Answer;
 use sillok_core::id::{Attempt, CommandId};
 use sillok_core::principal::Actor;
 use sillok_core::scope::Scope;
+use sillok_core::slot::Slot;
 use sillok_core::state::State;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::Store;
@@ -25,14 +25,16 @@ use crate::metrics::{Counters, count};
 use crate::outbox_feed::OutboxFeed;
 use crate::ownership::Ownership;
 use crate::ports::Ports;
-use crate::protocol::{Protocol, Unknown};
+use crate::protocol::{Protocol, Safeguard};
 use crate::scope_actor::{Carried, Pending, Reply};
 
 mod batch;
 mod resolve;
 mod transaction;
+mod unresolved;
 
 pub(crate) use resolve::resolve;
+use unresolved::Unresolved;
 
 /// Tries at a batch that meets another writer before its callers are told to come back.
 const TRIES_MAX: usize = 8;
@@ -52,16 +54,18 @@ pub(crate) struct Shared<S: Store, P: Protocol> {
     pub(crate) counters: Counters,
     pub(crate) ownership: Ownership,
     pub(crate) bus_feed: OutboxFeed,
+    pub(crate) stream_feed: OutboxFeed,
     pub(crate) index_feed: OutboxFeed,
     pub(crate) index_requests: IndexRequests,
     pub(crate) members: Members,
     pub(crate) jobs: JobQueue,
     pub(crate) quarantine: Quarantine,
-    pub(crate) protocol: PhantomData<P>,
+    pub(crate) unresolved: Unresolved,
+    pub(crate) protocol: P,
 }
 
 impl<S: Store, P: Protocol> Shared<S, P> {
-    pub(crate) fn new(store: S, ports: Ports, config: NodeConfig) -> Self {
+    pub(crate) fn new(store: S, ports: Ports, config: NodeConfig, protocol: P) -> Self {
         let ownership = Ownership::new(&config.name);
         Self {
             store,
@@ -70,12 +74,22 @@ impl<S: Store, P: Protocol> Shared<S, P> {
             counters: Counters::default(),
             ownership,
             bus_feed: OutboxFeed::default(),
+            stream_feed: OutboxFeed::default(),
             index_feed: OutboxFeed::default(),
             index_requests: IndexRequests::default(),
             members: Members::default(),
             jobs: JobQueue::default(),
             quarantine: Quarantine::default(),
-            protocol: PhantomData,
+            unresolved: Unresolved::default(),
+            protocol,
+        }
+    }
+
+    /// Has the relays look at a slot's outbox.
+    pub(crate) fn mark_for_relays(&self, slot: Slot) {
+        self.bus_feed.mark(slot);
+        if self.ports.stream.is_some() {
+            self.stream_feed.mark(slot);
         }
     }
 
@@ -159,7 +173,12 @@ pub(crate) async fn run<S: Store, P: Protocol>(
     let mut rng = (shared.ports.rng)();
     let mut tries = 0;
     while tries < TRIES_MAX {
+        let on_its_way = shared.unresolved.watch(&batch, &*shared.ports.clock);
         let attempt = transaction::attempt(shared, scope, state.take(), &mut *rng, &batch).await;
+        match &attempt {
+            Err(Failure::Unknown) => drop(on_its_way),
+            _ => on_its_way.is_known(),
+        }
         let failure = match attempt {
             Ok((mut state, outcomes)) => {
                 answer_all(batch, outcomes);
@@ -188,16 +207,13 @@ pub(crate) async fn run<S: Store, P: Protocol>(
             }
             Failure::Unknown => {
                 count(&shared.counters.unknown_outcomes, 1);
-                match P::UNKNOWN {
-                    Unknown::IsFoundOut => {}
-                    Unknown::CountsAsFailure => {
-                        tries += 1;
-                        continue;
-                    }
-                    Unknown::CountsAsSuccess => {
-                        answer_blindly(batch);
-                        return Carried::nothing();
-                    }
+                if !shared.protocol.keeps(Safeguard::UnknownIsNoFailure) {
+                    tries += 1;
+                    continue;
+                }
+                if !shared.protocol.keeps(Safeguard::UnknownIsNoSuccess) {
+                    answer_blindly(batch);
+                    return Carried::nothing();
                 }
                 return Carried {
                     state: None,

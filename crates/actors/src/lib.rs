@@ -26,11 +26,14 @@ mod commit;
 mod documents;
 mod errors;
 mod facts;
+pub mod follow;
 mod outbox_feed;
 mod router;
 mod row_stream;
+mod stream_relay;
 
 pub use config::NodeConfig;
+pub use follow::EventFollower;
 pub use node::Node;
 pub use ports::Ports;
 

@@ -20,6 +20,8 @@ pub struct Counters {
     pub(crate) activations: AtomicU64,
     pub(crate) passivations: AtomicU64,
     pub(crate) relayed: AtomicU64,
+    pub(crate) streamed: AtomicU64,
+    pub(crate) streams_lost: AtomicU64,
     pub(crate) indexed: AtomicU64,
     pub(crate) promotions: AtomicU64,
     pub(crate) promotion_failures: AtomicU64,
@@ -54,6 +56,10 @@ pub struct NodeMetrics {
     pub passivations: u64,
     /// Runs of events that were told to the bus.
     pub relayed: u64,
+    /// Runs of events that were told to the stream that all nodes reach.
+    pub streamed: u64,
+    /// Times that this stream had lost what it had acknowledged.
+    pub streams_lost: u64,
     /// Entries that were stored in the index.
     pub indexed: u64,
     /// Promotions that were finished.
@@ -106,6 +112,8 @@ impl Counters {
             activations: read(&self.activations),
             passivations: read(&self.passivations),
             relayed: read(&self.relayed),
+            streamed: read(&self.streamed),
+            streams_lost: read(&self.streams_lost),
             indexed: read(&self.indexed),
             promotions: read(&self.promotions),
             promotion_failures: read(&self.promotion_failures),

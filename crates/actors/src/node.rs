@@ -31,6 +31,7 @@ use crate::protocol::{Correct, Protocol};
 use crate::reads::Reader;
 use crate::relay;
 use crate::router::Router;
+use crate::stream_relay;
 
 /// How often the end of what is in flight is looked for at shutdown, in ms.
 const DRAIN_POLL_MS: u64 = 5;
@@ -75,7 +76,7 @@ impl<S: Store> Node<S> {
     /// # Errors
     /// `invalid_argument` for a bad configuration, and what the store or an engine answered.
     pub async fn start(store: S, ports: Ports, config: NodeConfig) -> Result<Self, Error> {
-        Self::start_as(store, ports, config).await
+        Self::start_as(store, ports, config, Correct).await
     }
 }
 
@@ -84,9 +85,14 @@ impl<S: Store, P: Protocol> Node<S, P> {
     ///
     /// # Errors
     /// As [`start`](Node::start).
-    pub async fn start_as(store: S, ports: Ports, config: NodeConfig) -> Result<Self, Error> {
+    pub async fn start_as(
+        store: S,
+        ports: Ports,
+        config: NodeConfig,
+        protocol: P,
+    ) -> Result<Self, Error> {
         config.check()?;
-        let shared: Arc<Shared<S, P>> = Arc::new(Shared::new(store, ports, config));
+        let shared: Arc<Shared<S, P>> = Arc::new(Shared::new(store, ports, config, protocol));
         let registered_at = cluster::register(&shared).await?;
         Self::run(shared, registered_at).await
     }
@@ -96,7 +102,12 @@ impl<S: Store, P: Protocol> Node<S, P> {
     #[cfg(test)]
     pub(crate) async fn twin(&self) -> Result<Self, Error> {
         let of = &self.inner.shared;
-        let twin = Shared::new(of.store.clone(), of.ports.clone(), of.config.clone());
+        let twin = Shared::new(
+            of.store.clone(),
+            of.ports.clone(),
+            of.config.clone(),
+            of.protocol,
+        );
         twin.ownership.begin_run(of.ownership.incarnation());
         for slot in of.ownership.held() {
             if let Some(epoch) = of.ownership.epoch(slot) {
@@ -125,6 +136,11 @@ impl<S: Store, P: Protocol> Node<S, P> {
         tasks.push(kept_up(with(), move |(shared, _)| {
             relay::run(shared, told.clone(), registered_at)
         }));
+        if let Some(stream) = shared.ports.stream.clone() {
+            tasks.push(kept_up(with(), move |(shared, _)| {
+                stream_relay::run(shared, Arc::clone(&stream))
+            }));
+        }
         tasks.push(kept_up(with(), |(shared, router)| {
             put_away_idle(shared, router)
         }));

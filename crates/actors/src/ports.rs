@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sillok_bus::EventStream;
 use sillok_core::ports::{Clock, Cognifier, Embedder, Peers, Rng, VectorIndex};
 
 /// Makes a generator of its own for each actor, so that none waits for another.
@@ -22,4 +23,6 @@ pub struct Ports {
     pub cognifier: Arc<dyn Cognifier>,
     /// The other nodes; none on a node that has the store to itself.
     pub peers: Option<Arc<dyn Peers>>,
+    /// The stream that all nodes reach; none where only this process listens.
+    pub stream: Option<Arc<dyn EventStream>>,
 }

@@ -25,7 +25,7 @@ use crate::cluster;
 use crate::commit::{Shared, resolve};
 use crate::errors::refusal;
 use crate::metrics::count;
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Safeguard};
 use crate::scope_actor::{Msg, Pending, Reply, ScopeActor};
 
 /// Attempts at one command before its caller is told that the outcome is unknown.
@@ -198,7 +198,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
         if ownership.epoch(slot).is_some() {
             return Ok(true);
         }
-        if self.shared.is_alone() || !P::ADOPTS_ORPHANS {
+        if self.shared.is_alone() || !self.shared.protocol.keeps(Safeguard::AdoptsOrphans) {
             return Ok(false);
         }
         Ok(cluster::take(&self.shared, &[slot]).await? && ownership.epoch(slot).is_some())

@@ -3,9 +3,13 @@
 //! The store's outbox is the truth; a bus only carries word of it. This crate must not know how a
 //! message comes to be, nor what its listeners do with it.
 
+pub mod follower;
 pub mod in_process;
 pub mod message;
+pub mod stream;
 pub mod subject;
 
+pub use follower::Follower;
 pub use in_process::{InProcessBus, Listener};
 pub use message::Message;
+pub use stream::EventStream;

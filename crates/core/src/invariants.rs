@@ -40,6 +40,9 @@ pub enum Invariant {
     ReadsGoForward,
     /// 10: after faults heal, everything drains.
     Drained,
+    /// 1, 2 and 8 together, as a checker of another make sees them: each scope's history is
+    /// linearizable.
+    SecondOpinion,
 }
 
 impl Invariant {
@@ -56,6 +59,7 @@ impl Invariant {
             Self::ViewIsFold => "the view is the fold of the events",
             Self::ReadsGoForward => "reads go forward",
             Self::Drained => "everything drains",
+            Self::SecondOpinion => "every history is linearizable",
         }
     }
 }
@@ -252,6 +256,38 @@ pub fn one_head_of_line(line: &[Head]) -> Result<(), Violation> {
         ends,
         format!("entry {} does not head the line of {}", last.id, first.id),
     )
+}
+
+/// Invariant 4: of each scope every event was heard, in order and once, and nothing else. `heard` are
+/// runs of events, first and last, in the order in which they were heard; `tips` is where each chain
+/// ends.
+///
+/// # Errors
+/// What does not hold.
+pub fn heard_is_committed<'a>(
+    tips: &BTreeMap<Scope, Seq>,
+    heard: impl IntoIterator<Item = (&'a Scope, Seq, Seq)>,
+) -> Result<(), Violation> {
+    let mut known: BTreeMap<&Scope, Seq> = BTreeMap::new();
+    for (scope, first, last) in heard {
+        let before = known.entry(scope).or_insert(Seq::ZERO);
+        let what = || format!("{scope}#{first} to {last} was heard after {before}");
+        let follows = first == before.next() && last >= first;
+        ensure(follows, Invariant::Heard, what)?;
+        *before = last;
+    }
+    for (scope, tip) in tips {
+        let last = known.remove(scope).unwrap_or(Seq::ZERO);
+        let what = || format!("{scope} was heard up to {last}, but ends at {tip}");
+        ensure(last == *tip, Invariant::Heard, what)?;
+    }
+    match known.first_key_value() {
+        Some((scope, _)) => broken(
+            Invariant::Heard,
+            format!("{scope} was heard of and is not there"),
+        ),
+        None => Ok(()),
+    }
 }
 
 /// Invariant 2: what was acknowledged is what is stored, by command and body, and each command once.

@@ -68,6 +68,7 @@ fn open(config: &Config) -> Result<OpenData, Error> {
         embedder,
         cognifier: Arc::new(Aside(RuleCognifier)),
         peers: None,
+        stream: None,
     };
     Ok(OpenData {
         directory,

@@ -14,6 +14,7 @@ use crate::fault::Profile;
 use crate::plan::Plan;
 use crate::planted;
 use crate::replay::Replay;
+use crate::second_opinion::Opinion;
 use crate::suite::Suite;
 use crate::world::Outcome;
 
@@ -52,6 +53,8 @@ pub struct Report {
     pub digest: String,
     /// What faults brought about.
     pub effects: Effects,
+    /// What a checker of another make judged as well.
+    pub second_opinions: Opinion,
     /// Effects that every large batch must see, and that this one did not.
     pub unseen: Vec<&'static str>,
 }
@@ -153,6 +156,7 @@ impl<F: FnMut(&Plan, &Outcome)> Counting<F> {
         report.acknowledged += outcome.acknowledged;
         report.sim_ms += outcome.sim_ms;
         report.effects.add(&outcome.effects);
+        report.second_opinions.add(&outcome.second_opinion);
         if let Some(violation) = &outcome.violation {
             report.failures.push(Failure {
                 profile: plan.profile.clone(),

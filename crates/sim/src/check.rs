@@ -17,6 +17,7 @@ use sillok_store::keys::{self, Family};
 use sillok_store::{MemoryStore, RangeOptions, Read, Store, Txn};
 
 use crate::history::{Call, Ending, History};
+use crate::second_opinion::{self, Opinion};
 use crate::world::{World, at_once};
 
 /// More rows than a world ever has in one family.
@@ -28,19 +29,25 @@ pub(crate) fn acknowledged(history: &History) -> u64 {
     history.calls.iter().filter(is_acknowledged).count() as u64
 }
 
-/// All of it.
+/// All of it, and how much of it was judged a second time.
 ///
 /// # Errors
 /// The first thing that does not hold.
-pub(crate) fn all<P: Protocol>(world: &World<P>) -> Result<(), Violation> {
+pub(crate) fn all<P: Protocol>(world: &World<P>) -> Result<Opinion, Violation> {
     let report = at_once(audit::verify(&world.store, &|_| {}));
     let report = report.map_err(|error| broken(Invariant::ViewIsFold, error.to_string()))?;
     if let Some(difference) = report.first {
         return Err(broken(Invariant::ViewIsFold, difference.to_string()));
     }
+    world.heard.check(&tips(&world.store))?;
     world.recorder.look(|history| {
         sets_are_equal(history, &world.store)?;
-        in_real_time(history)
+        in_real_time(history)?;
+        if second_opinion::is_due(world.plan.seed) {
+            second_opinion::judge(history, &world.store)
+        } else {
+            Ok(Opinion::default())
+        }
     })
 }
 
@@ -144,6 +151,22 @@ pub(crate) fn undrained(store: &MemoryStore) -> Option<String> {
         }
     }
     None
+}
+
+/// What the listener has not heard yet, if anything.
+pub(crate) fn unheard<P: Protocol>(world: &World<P>) -> Option<String> {
+    let committed = rows(&world.store, Family::Outbox).len();
+    let heard = world.heard.len();
+    (heard < committed).then(|| format!("{heard} of {committed} runs of events were heard"))
+}
+
+/// Where each chain ends.
+fn tips(store: &MemoryStore) -> BTreeMap<Scope, Seq> {
+    let tip = |(key, value): (bytes::Bytes, bytes::Bytes)| {
+        let row = keys::scope::decode(&key, &value).expect("the audit has read it");
+        (row.scope, row.tip.seq)
+    };
+    rows(store, Family::Scope).into_iter().map(tip).collect()
 }
 
 pub(crate) fn rows(store: &MemoryStore, family: Family) -> Vec<(bytes::Bytes, bytes::Bytes)> {

@@ -118,6 +118,22 @@ pub enum FaultKind {
         /// Which.
         node: u16,
     },
+    /// Nobody serves the stream.
+    StreamDown,
+    /// What a place says to the stream is lost, or what the stream says to it.
+    StreamOneWay {
+        /// Which node; one behind the last means the listeners.
+        node: u16,
+        /// Whether it is the stream's words that are lost.
+        replies: bool,
+    },
+    /// The stream loses the last messages that it acknowledged.
+    LosesSuffix {
+        /// How many.
+        messages: u64,
+    },
+    /// The stream is created anew, empty.
+    StreamRecreated,
     /// All scope actors of a node are killed, in whatever they are doing.
     KillActors {
         /// Which.
@@ -149,7 +165,7 @@ pub struct Profile {
 }
 
 /// Kinds of faults that a seed may draw.
-const KINDS: usize = 22;
+const KINDS: usize = 25;
 /// The first fault comes no earlier, so that there is something to disturb, in ms.
 const CALM_MS: u64 = 1_000;
 
@@ -221,6 +237,21 @@ fn draw_kind(number: usize, nodes: u16, stream: &mut Stream) -> (FaultKind, u64)
         18 => (FaultKind::ClockOffset { node, ms }, long),
         19 => (FaultKind::ClockDrift { node, ppm: ms * 10 }, long),
         20 => (FaultKind::CognifierFails { permille }, long),
+        21 => (FaultKind::StreamDown, long),
+        22 => {
+            let node = u16::try_from(stream.between(0, u64::from(nodes))).expect("a few nodes");
+            let replies = stream.permille(500);
+            (FaultKind::StreamOneWay { node, replies }, long)
+        }
+        23 => match stream.between(0, 3) {
+            0 => (FaultKind::StreamRecreated, 1),
+            _ => (
+                FaultKind::LosesSuffix {
+                    messages: stream.between(1, 60),
+                },
+                1,
+            ),
+        },
         _ => match stream.between(0, 2) {
             0 => (FaultKind::Panic { node }, 1),
             1 => (FaultKind::KillActors { node }, 1),

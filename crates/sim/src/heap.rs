@@ -15,6 +15,7 @@ use crate::monitor::Monitor;
 use crate::net::{Net, Parcel};
 use crate::noise::Noise;
 use crate::rng::Stream;
+use crate::stream::Server;
 use crate::trace::Trace;
 
 /// A place where things happen: a node by its number, or the clients, which share one place.
@@ -24,6 +25,8 @@ pub(crate) struct Place(pub(crate) u16);
 impl Place {
     /// Where all clients are.
     pub(crate) const CLIENTS: Self = Self(u16::MAX);
+    /// Where the stream is served.
+    pub(crate) const STREAM: Self = Self(u16::MAX - 1);
 }
 
 /// What an event does when its time has come. It may wake tasks; they run right after it.
@@ -107,6 +110,7 @@ pub(crate) struct Shared {
     pub(crate) effects: Effects,
     pub(crate) noise: Noise,
     pub(crate) net: Net,
+    pub(crate) stream: Server,
     pub(crate) monitor: Monitor,
     pub(crate) clocks: BTreeMap<Place, ClockFacts>,
     /// The run of each node that is up.
@@ -172,6 +176,7 @@ impl Sim {
             effects: Effects::default(),
             noise: Noise::default(),
             net: Net::default(),
+            stream: Server::default(),
             monitor: Monitor::default(),
             clocks: BTreeMap::new(),
             runs: BTreeMap::new(),

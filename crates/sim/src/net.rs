@@ -111,7 +111,7 @@ impl Net {
         self.cut.clear();
     }
 
-    fn is_cut(&self, from: Place, to: Place) -> bool {
+    pub(crate) fn is_cut(&self, from: Place, to: Place) -> bool {
         self.cut.contains_key(&(from, to))
     }
 }
@@ -158,7 +158,7 @@ impl Sim {
 }
 
 impl Shared {
-    fn latency_us(&mut self) -> u64 {
+    pub(crate) fn latency_us(&mut self) -> u64 {
         let further = match self.noise.delay_us_max {
             0 => 0,
             most => self.chance.between(0, most),

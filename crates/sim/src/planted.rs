@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use serde::Serialize;
-use sillok_actors::protocol as planted;
+use sillok_actors::protocol::{Safeguard, Without};
 
 use crate::plan::Plan;
 use crate::replay::Replay;
@@ -26,59 +26,100 @@ const START_DISTANCE: u64 = 1_000_000;
 pub const CORRECT: &str = "correct";
 
 /// A wrong protocol.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Bug {
     /// Its name.
     pub name: &'static str,
+    /// What it leaves out.
+    pub without: Safeguard,
+}
+
+const fn bug(name: &'static str, without: Safeguard) -> Bug {
+    Bug { name, without }
+}
+
+/// All bugs that are planted.
+pub const BUGS: &[Bug] = &[
+    bug(
+        "tip of the scope not in the conflict set",
+        Safeguard::ConflictsOnTip,
+    ),
+    bug("head not in the conflict set", Safeguard::ConflictsOnHeads),
+    bug("no epoch read", Safeguard::ReadsOwner),
+    bug("command id not checked", Safeguard::RemembersCommands),
+    bug(
+        "refusal while an earlier attempt may commit",
+        Safeguard::BarsRefused,
+    ),
+    bug(
+        "repeat within a batch not seen",
+        Safeguard::DeduplicatesBatch,
+    ),
+    bug("fence row collected as garbage", Safeguard::KeepsFences),
+    bug(
+        "unknown outcome taken as failure",
+        Safeguard::UnknownIsNoFailure,
+    ),
+    bug(
+        "unknown outcome taken as success",
+        Safeguard::UnknownIsNoSuccess,
+    ),
+    bug(
+        "acknowledgement before commit",
+        Safeguard::AnswersAfterCommit,
+    ),
+    bug(
+        "outbox row outside the transaction",
+        Safeguard::TellsWithEvents,
+    ),
+    bug(
+        "relay that skips on reconnect",
+        Safeguard::ResumesWhereStreamEnds,
+    ),
+    bug(
+        "batch that drops its last command",
+        Safeguard::WritesWholeBatch,
+    ),
+    bug(
+        "two equal facts of one batch published twice",
+        Safeguard::KnowsOwnBatch,
+    ),
+    bug("job lost when the owner dies", Safeguard::ResumesJobs),
+    bug(
+        "takeover from a live owner",
+        Safeguard::RespectsLivingOwners,
+    ),
+    bug("fencing during a store outage", Safeguard::CountsOwnBeats),
+    bug(
+        "slot orphaned when the watcher dies",
+        Safeguard::AdoptsOrphans,
+    ),
+];
+
+impl Bug {
     /// Runs a plan under it.
-    pub run: fn(&Plan, &Suite, bool) -> Outcome,
-}
-
-macro_rules! bugs {
-    ($($name:literal: $protocol:ident,)*) => {
-        /// All bugs that are planted.
-        pub const BUGS: &[Bug] = &[$(Bug {
-            name: $name,
-            run: |plan, suite, keeps_text| {
-                World::<planted::$protocol>::with(plan, suite, keeps_text).run()
-            },
-        },)*];
-    };
-}
-
-bugs! {
-    "no epoch read": ForgetsOwner,
-    "command id not checked": ForgetsCommands,
-    "repeat within a batch not seen": RepeatsInBatch,
-    "fence row collected as garbage": CollectsFences,
-    "unknown outcome taken as failure": TakesUnknownAsFailure,
-    "unknown outcome taken as success": TakesUnknownAsSuccess,
-    "acknowledgement before commit": AnswersBeforeCommit,
-    "outbox row outside the transaction": TellsApart,
-    "batch that drops its last command": DropsLastOfBatch,
-    "two equal facts of one batch published twice": ForgetsOwnBatch,
-    "job lost when the owner dies": LosesJobs,
-    "takeover from a live owner": TakesFromTheLiving,
-    "fencing during a store outage": FencesDuringOutage,
-    "slot orphaned when the watcher dies": LeavesOrphans,
+    #[must_use]
+    pub fn run(&self, plan: &Plan, suite: &Suite, keeps_text: bool) -> Outcome {
+        World::with(plan, Without(Some(self.without)), suite, keeps_text).run()
+    }
 }
 
 /// The bug of a name.
 #[must_use]
-pub fn bug(name: &str) -> Option<&'static Bug> {
+pub fn find(name: &str) -> Option<&'static Bug> {
     BUGS.iter().find(|bug| bug.name == name)
 }
 
 /// Whether a protocol is known: `correct`, or the name of a planted bug.
 #[must_use]
 pub fn is_protocol(name: &str) -> bool {
-    name == CORRECT || bug(name).is_some()
+    name == CORRECT || find(name).is_some()
 }
 
 /// Runs a plan under the protocol as it is meant.
 #[must_use]
 pub fn run_correct(plan: &Plan, suite: &Suite, keeps_text: bool) -> Outcome {
-    World::<planted::Correct>::with(plan, suite, keeps_text).run()
+    World::with(plan, Without::default(), suite, keeps_text).run()
 }
 
 /// Runs a plan under the protocol of a name; none if there is no such protocol.
@@ -87,7 +128,7 @@ pub fn run_under(name: &str, plan: &Plan, suite: &Suite, keeps_text: bool) -> Op
     if name == CORRECT {
         return Some(run_correct(plan, suite, keeps_text));
     }
-    bug(name).map(|bug| (bug.run)(plan, suite, keeps_text))
+    find(name).map(|bug| bug.run(plan, suite, keeps_text))
 }
 
 /// What it took to catch a bug.
@@ -218,7 +259,7 @@ pub fn first_catch(bug: &Bug, mut seeds: Range<u64>) -> Option<Found> {
 fn catch(bug: &Bug, seed: u64) -> Option<Found> {
     let suite = Suite::built_in();
     let plan = Plan::draw_from(&suite, seed);
-    let outcome = (bug.run)(&plan, &suite, false);
+    let outcome = bug.run(&plan, &suite, false);
     let invariant = outcome.violation.as_ref()?.invariant.clone();
     Some(Found {
         seed,

@@ -17,6 +17,7 @@ use sillok_core::time::Timestamp;
 use crate::heap::{Place, Sim};
 use crate::net::SimPeers;
 use crate::rng::Stream;
+use crate::stream::SimStream;
 
 /// The world begins at this moment of the wall clock, in ms.
 pub(crate) const BEGINNING_MS: u64 = 1_790_000_000_000;
@@ -50,6 +51,10 @@ pub(crate) fn ports(sim: &Sim, place: Place, names: &Arc<Vec<String>>, rng: &Sha
             sim: sim.clone(),
             here: place,
             names: Arc::clone(names),
+        })),
+        stream: Some(Arc::new(SimStream {
+            sim: sim.clone(),
+            place,
         })),
     }
 }

@@ -284,6 +284,7 @@ mod tests {
     use super::*;
     use crate::Violation;
     use crate::effects::Effects;
+    use crate::second_opinion::Opinion;
 
     /// A run that fails as long as the plan has what `needs` looks for.
     fn failing(needs: impl Fn(&Plan) -> bool) -> impl Fn(&Plan) -> Outcome {
@@ -297,6 +298,7 @@ mod tests {
             acknowledged: 0,
             sim_ms: 0,
             effects: Effects::default(),
+            second_opinion: Opinion::default(),
         }
     }
 

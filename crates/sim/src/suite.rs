@@ -253,14 +253,13 @@ impl<P: Protocol> World<P> {
     }
 
     /// What the suite's checks find.
-    pub(crate) fn judge(&self) -> Option<Violation> {
+    pub(crate) fn judge(&self) -> Result<(), Violation> {
         self.recorder.look(|history| {
-            let end = End {
+            self.suite.judge(&End {
                 plan: &self.plan,
                 history,
                 store: &self.store,
-            };
-            self.suite.judge(&end).err()
+            })
         })
     }
 }

@@ -95,6 +95,21 @@ impl<P: Protocol> World<P> {
                     .drift(now_us, ppm);
                 shared.effects.saw("clock drifted");
             }
+            FaultKind::StreamDown => self.sim.lock().stream.is_down = begins,
+            FaultKind::StreamOneWay { node, replies } => {
+                let is_node = node < self.plan.profile.nodes;
+                let place = if is_node { Place(node) } else { Place::CLIENTS };
+                let (from, to) = if replies {
+                    (Place::STREAM, place)
+                } else {
+                    (place, Place::STREAM)
+                };
+                self.cut(from, to, begins);
+            }
+            FaultKind::LosesSuffix { messages } if begins => {
+                self.sim.lock().lose_suffix(messages);
+            }
+            FaultKind::StreamRecreated if begins => self.sim.lock().recreate_stream(),
             FaultKind::Panic { node } if begins => {
                 self.sim.lock().panics_next.insert(Place(node));
             }
@@ -121,7 +136,7 @@ impl<P: Protocol> World<P> {
     /// All ways to and from a node.
     fn ways_of(&self, place: Place) -> Vec<(Place, Place)> {
         let mut others = self.places();
-        others.push(Place::CLIENTS);
+        others.extend([Place::CLIENTS, Place::STREAM]);
         others
             .into_iter()
             .filter(|other| *other != place)

@@ -18,10 +18,12 @@ use crate::check;
 use crate::effects::Effects;
 use crate::heap::{Due, Place, Sim};
 use crate::history::Recorder;
+use crate::listener::{self, HeardSoFar};
 use crate::net::{Parcel, Reply};
 use crate::plan::Plan;
 use crate::ports::{SharedRng, ports};
 use crate::runtime::Runtime;
+use crate::second_opinion::Opinion;
 use crate::serving;
 use crate::store::SimStore;
 use crate::suite::Suite;
@@ -57,6 +59,8 @@ pub struct Outcome {
     pub sim_ms: u64,
     /// What faults brought about.
     pub effects: Effects,
+    /// How much of it was judged a second time.
+    pub second_opinion: Opinion,
 }
 
 type Cell<P> = Arc<Mutex<Option<Node<SimStore, P>>>>;
@@ -73,11 +77,13 @@ struct SimNode<P: Protocol> {
 
 /// A simulated cluster with its clients.
 pub struct World<P: Protocol> {
+    protocol: P,
     pub(crate) plan: Plan,
     pub(crate) suite: Suite,
     pub(crate) sim: Sim,
     pub(crate) store: MemoryStore,
     pub(crate) recorder: Recorder,
+    pub(crate) heard: HeardSoFar,
     names: Arc<Vec<String>>,
     nodes: Vec<SimNode<P>>,
     pub(crate) clients: Runtime,
@@ -92,8 +98,8 @@ pub struct World<P: Protocol> {
 impl<P: Protocol> World<P> {
     /// A world of the built-in suite.
     #[must_use]
-    pub fn new(plan: &Plan, keeps_text: bool) -> Self {
-        Self::with(plan, &Suite::built_in(), keeps_text)
+    pub fn new(plan: &Plan, protocol: P, keeps_text: bool) -> Self {
+        Self::with(plan, protocol, &Suite::built_in(), keeps_text)
     }
 
     /// A world at its beginning: all nodes starting, all clients about to act.
@@ -101,7 +107,7 @@ impl<P: Protocol> World<P> {
     /// # Panics
     /// If the plan is not [valid](Plan::validate).
     #[must_use]
-    pub fn with(plan: &Plan, suite: &Suite, keeps_text: bool) -> Self {
+    pub fn with(plan: &Plan, protocol: P, suite: &Suite, keeps_text: bool) -> Self {
         if let Err(refused) = plan.validate(suite) {
             panic!("a plan is checked before it is run: {refused}");
         }
@@ -119,10 +125,12 @@ impl<P: Protocol> World<P> {
             })
             .collect();
         let mut world = Self {
+            protocol,
             plan: plan.clone(),
             suite: suite.clone(),
             store: MemoryStore::new(MemoryConfig::default()),
             recorder: Recorder::default(),
+            heard: HeardSoFar::default(),
             names: Arc::new(names),
             nodes,
             clients: Runtime::new(),
@@ -134,12 +142,14 @@ impl<P: Protocol> World<P> {
         };
         world.schedule_all();
         world.start_agents();
+        world.start_listener();
         world
     }
 
     fn schedule_all(&mut self) {
         let mut shared = self.sim.lock();
         shared.runs.insert(Place::CLIENTS, 0);
+        shared.make_stream();
         for number in 0..self.nodes.len() {
             let after_us = shared.chance.between(0, 20_000);
             shared.schedule(after_us, Due::Start(place_of(number)));
@@ -147,41 +157,36 @@ impl<P: Protocol> World<P> {
         for (number, fault) in self.plan.profile.faults.iter().enumerate() {
             let begins_us = fault.at_ms * 1_000;
             let ends_us = begins_us + fault.for_ms * 1_000;
-            shared.schedule(
-                begins_us,
-                Due::Fault {
-                    number,
-                    begins: true,
-                },
-            );
-            shared.schedule(
-                ends_us,
-                Due::Fault {
-                    number,
-                    begins: false,
-                },
-            );
+            for (at_us, begins) in [(begins_us, true), (ends_us, false)] {
+                shared.schedule(at_us, Due::Fault { number, begins });
+            }
         }
+    }
+
+    fn start_listener(&self) {
+        let store = SimStore {
+            sim: self.sim.clone(),
+            place: Place::CLIENTS,
+            store: self.store.clone(),
+        };
+        let (sim, heard) = (self.sim.clone(), self.heard.clone());
+        self.clients.spawn(listener::listen(sim, store, heard));
     }
 
     /// Runs the world to its end and judges it.
     #[must_use]
     pub fn run(mut self) -> Outcome {
-        self.clients.settle();
-        let faults_us = self.plan.profile.faults_ms * 1_000;
-        let mut violation = self.run_until(faults_us);
-        if violation.is_none() {
-            self.heal();
-            violation = self.drain(faults_us + DRAIN_US_MAX);
-        }
-        if violation.is_none() {
-            violation = check::all(&self).err();
-        }
-        let violation = violation.map(Violation::from).or_else(|| self.judge());
+        let judged = match self.play() {
+            None => check::all(&self),
+            Some(violation) => Err(violation),
+        };
+        let judged = judged.map_err(Violation::from);
+        let judged = judged.and_then(|opinion| self.judge().map(|()| opinion));
         let shared = self.sim.lock();
         let acknowledged = self.recorder.look(check::acknowledged);
         Outcome {
-            violation,
+            second_opinion: judged.as_ref().copied().unwrap_or_default(),
+            violation: judged.err(),
             digest: shared.trace.digest().to_hex().to_string(),
             lines: shared.trace.lines(),
             text: shared.trace.text().map(str::to_owned),
@@ -191,6 +196,16 @@ impl<P: Protocol> World<P> {
             sim_ms: shared.now_us / 1_000,
             effects: shared.effects.clone(),
         }
+    }
+
+    /// Runs the world until it has come to rest, or until something must not be.
+    pub(crate) fn play(&mut self) -> Option<invariants::Violation> {
+        self.clients.settle();
+        let faults_us = self.plan.profile.faults_ms * 1_000;
+        self.run_until(faults_us).or_else(|| {
+            self.heal();
+            self.drain(faults_us + DRAIN_US_MAX)
+        })
     }
 
     /// Runs until a moment, or until the monitor sees what must not be.
@@ -220,18 +235,17 @@ impl<P: Protocol> World<P> {
             self.sim.lock().now_us = now_us + LOOK_US;
             let agents_missing = self.agents - self.agents_done.load(Ordering::Relaxed);
             let left = if agents_missing > 0 {
-                Some(format!("{agents_missing} agents are not done"))
+                let what = format!("{agents_missing} agents are not done");
+                Some((Invariant::Drained, what))
+            } else if let Some(what) = check::undrained(&self.store) {
+                Some((Invariant::Drained, what + &self.waiting()))
             } else {
-                check::undrained(&self.store)
+                check::unheard(self).map(|what| (Invariant::Heard, what))
             };
             match left {
                 None => return None,
-                Some(what) if now_us >= deadline_us => {
-                    let what = what + &self.waiting();
-                    return Some(invariants::Violation {
-                        invariant: Invariant::Drained,
-                        what,
-                    });
+                Some((invariant, what)) if now_us >= deadline_us => {
+                    return Some(invariants::Violation { invariant, what });
                 }
                 Some(_) => {}
             }
@@ -323,10 +337,12 @@ impl<P: Protocol> World<P> {
         let cell = Cell::default();
         node.cell = Arc::clone(&cell);
         let runtime = Runtime::new();
+        let protocol = self.protocol;
         runtime.spawn(async move {
             let clock = Arc::clone(&ports.clock);
             loop {
-                let started = Node::start_as(store.clone(), ports.clone(), config.clone()).await;
+                let started =
+                    Node::start_as(store.clone(), ports.clone(), config.clone(), protocol).await;
                 match started {
                     Ok(node) => {
                         *cell.lock() = Some(node);

@@ -1,6 +1,6 @@
 //! Planted bugs: the plan of a catch reproduces it from its file, and shrinking leaves little of it.
 
-use sillok_sim::planted::{bug, first_catch, run_under};
+use sillok_sim::planted::{find, first_catch, run_under};
 use sillok_sim::replay::{Replay, Verdict};
 use sillok_sim::shrink::shrink;
 use sillok_sim::{Suite, quiet_planted_panics, run};
@@ -16,7 +16,7 @@ const QUICK: [&str; 4] = [
 const SEEDS: u64 = 50;
 
 fn caught(name: &str) -> Replay {
-    let bug = bug(name).expect("the bug is planted");
+    let bug = find(name).expect("the bug is planted");
     let found = first_catch(bug, 0..SEEDS);
     found
         .unwrap_or_else(|| panic!("{name} was not caught"))

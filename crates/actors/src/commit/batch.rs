@@ -23,11 +23,12 @@ use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Read, Store, Txn};
 
-use super::{CommandKey, Failure, Outcome, Shared};
+use super::unresolved::name_of;
+use super::{Failure, Outcome, Shared};
 use crate::errors::refusal;
 use crate::facts;
 use crate::metrics::count;
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Safeguard};
 use crate::scope_actor::Pending;
 
 /// What a batch would write, and what its commands would be told.
@@ -82,12 +83,15 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
     /// Decides all commands, in order.
     pub(super) async fn all(mut self, batch: &[Pending]) -> Result<Decided, Failure> {
         for (index, pending) in batch.iter().enumerate() {
-            if !P::WRITES_WHOLE_BATCH && index > 0 && index + 1 == batch.len() {
+            if !self.shared.protocol.keeps(Safeguard::WritesWholeBatch)
+                && index > 0
+                && index + 1 == batch.len()
+            {
                 let answered = self.repeat(index - 1);
                 self.decided.outcomes.push(answered);
                 break;
             }
-            if !P::KNOWS_OWN_BATCH {
+            if !self.shared.protocol.keeps(Safeguard::KnowsOwnBatch) {
                 self.decided.state.forget();
             }
             let deciding = AssertUnwindSafe(self.one(index, &pending.submission));
@@ -111,13 +115,12 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
         let clock = &self.shared.ports.clock;
         let quarantine = &self.shared.quarantine;
         if quarantine.holds(|| name_of(submission), || clock.monotonic_ms()) {
-            let why = "the command met a defect before and is not tried again; nothing was written";
-            return Ok(Outcome::Refused(Error::new(ErrorCode::Internal, why)));
+            return self.quarantined(submission).await;
         }
         let actor = &submission.principal.actor;
         let digest = submission.command.digest();
         let name = (actor.clone(), submission.id);
-        if P::DEDUPLICATES_BATCH
+        if self.shared.protocol.keeps(Safeguard::DeduplicatesBatch)
             && let Some((first, known)) = self.earlier.get(&name)
         {
             return Ok(if *known == digest {
@@ -127,7 +130,7 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
             });
         }
         let key = keys::command::key(&self.scope_key, actor, submission.id);
-        let record = if P::REMEMBERS_COMMANDS {
+        let record = if self.shared.protocol.keeps(Safeguard::RemembersCommands) {
             self.remembered(&key).await?
         } else {
             None
@@ -151,11 +154,14 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
             submission,
         )
         .await;
-        let facts = match facts {
-            Ok(facts) => facts,
-            Err(error) => return Ok(Outcome::Refused(error)),
+        let applied = match facts {
+            Ok(facts) => self.apply(submission, &facts),
+            Err(error) => {
+                self.bar(submission, key, digest);
+                return Ok(Outcome::Refused(error));
+            }
         };
-        match self.apply(submission, &facts) {
+        match applied {
             Ok((answer, events)) => {
                 count(&self.shared.counters.events, events);
                 self.decided.records.push((
@@ -167,7 +173,43 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
                 ));
                 Ok(Outcome::Answered(answer))
             }
-            Err(error) => Ok(self.refuse(submission, error)),
+            Err(error) => {
+                self.bar(submission, key, digest);
+                Ok(self.refuse(submission, error))
+            }
+        }
+    }
+
+    /// What is said of a command that met a defect: for good only if no earlier attempt of it was
+    /// applied, or may yet be.
+    async fn quarantined(&mut self, submission: &Submission) -> Result<Outcome, Failure> {
+        let actor = &submission.principal.actor;
+        let key = keys::command::key(&self.scope_key, actor, submission.id);
+        let error = if self.is_unresolved(submission) || self.remembered(&key).await?.is_some() {
+            let why =
+                "the command met a defect; whether an earlier attempt was applied is known later";
+            Error::new(ErrorCode::OutcomeUnknown, why)
+        } else {
+            let why = "the command met a defect before and is not tried again; nothing was written";
+            Error::new(ErrorCode::Internal, why)
+        };
+        Ok(Outcome::Refused(error))
+    }
+
+    fn is_unresolved(&self, submission: &Submission) -> bool {
+        let shared = self.shared;
+        self.shared.protocol.keeps(Safeguard::BarsRefused)
+            && shared
+                .unresolved
+                .holds(|| name_of(submission), &*shared.ports.clock)
+    }
+
+    /// Before a command is refused, sees to it that no earlier attempt of it is applied later.
+    fn bar(&mut self, submission: &Submission, key: Vec<u8>, digest: Digest) {
+        if self.is_unresolved(submission) {
+            let attempt = submission.attempt;
+            let aborted = CommandRecord::Aborted { digest, attempt };
+            self.decided.records.push((key, aborted));
         }
     }
 
@@ -261,16 +303,6 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
         }
         Outcome::Refused(error)
     }
-}
-
-/// What names a command in quarantine. Its body plays no part: to look at it
-/// could be what panicked.
-fn name_of(submission: &Submission) -> CommandKey {
-    (
-        submission.scope.clone(),
-        submission.principal.actor.clone(),
-        submission.id,
-    )
 }
 
 fn reused() -> Error {

@@ -14,6 +14,7 @@ use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Error as StoreError, Read, Store, Txn};
 
 use super::Shared;
+use super::unresolved::name_of;
 use crate::errors::refusal;
 use crate::protocol::Protocol;
 use crate::scope_actor::{Pending, Reply};
@@ -51,10 +52,14 @@ pub(crate) async fn resolve<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     submission: &Submission,
 ) -> Result<Reply, Error> {
+    let now_ms = shared.ports.clock.monotonic_ms();
+    shared.unresolved.add(name_of(submission), now_ms);
     let mut wait_ms = BACKOFF_MS;
     for _ in 0..TRIES_MAX {
         match try_resolve(shared, submission).await {
             Ok(reply) => {
+                // Whoever has written the command's record, no earlier attempt commits any more.
+                shared.unresolved.settled(&name_of(submission));
                 if let Reply::Answered(_) = reply {
                     follow_up(shared, Slot::of(&submission.scope)).await;
                 }
@@ -80,7 +85,7 @@ pub(crate) async fn resolve<S: Store, P: Protocol>(
 /// its outbox row told, and what it published is in the index before anybody hears of it.
 async fn follow_up<S: Store, P: Protocol>(shared: &Shared<S, P>, slot: Slot) {
     shared.jobs.look_again(slot);
-    shared.bus_feed.mark(slot);
+    shared.mark_for_relays(slot);
     shared.index_feed.mark(slot);
     // Without an indexer the node is ending; its next start reads the outbox.
     let _ = shared.index_requests.catch_up().await;

@@ -21,7 +21,7 @@ use super::{Failure, Outcome, Shared};
 use crate::documents;
 use crate::errors::refusal;
 use crate::metrics::count;
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Safeguard};
 use crate::rows::{self, Place};
 use crate::scope_actor::Pending;
 
@@ -58,7 +58,7 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
         .await
         .map_err(|error| Failure::of(&error))?;
     let epoch = check_owner(shared, &mut txn, slot).await?;
-    let state = current_state::<P>(&mut txn, scope, &scope_key, state).await?;
+    let state = current_state(shared.protocol, &mut txn, scope, &scope_key, state).await?;
     let before = state.row().clone();
     let deciding = Deciding {
         shared,
@@ -93,12 +93,12 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
         if check_owner(shared, &mut txn, slot).await? != epoch {
             return Err(Failure::Again);
         }
-        look_again::<P>(&mut txn, &scope_key, &before, &decided).await?;
+        look_again(shared.protocol, &mut txn, &scope_key, &before, &decided).await?;
     }
     let first = before.tip.seq.next();
-    write::<P>(&mut txn, &place, first, &decided);
+    write(shared.protocol, &mut txn, &place, first, &decided);
     let stamp = commit(shared, slot, txn).await?;
-    if !P::TELLS_WITH_EVENTS && !decided.events.is_empty() {
+    if !shared.protocol.keeps(Safeguard::TellsWithEvents) && !decided.events.is_empty() {
         tell_apart(shared, &place, first, &decided).await?;
     }
     count(&shared.counters.batches, 1);
@@ -115,8 +115,13 @@ async fn commit<S: Store, P: Protocol>(
     slot: Slot,
     txn: S::Txn,
 ) -> Result<Stamp, Failure> {
-    let followers = (shared.bus_feed.begin(slot), shared.index_feed.begin(slot));
-    if !P::ANSWERS_AFTER_COMMIT {
+    let stream = shared.ports.stream.as_ref();
+    let followers = (
+        shared.bus_feed.begin(slot),
+        shared.index_feed.begin(slot),
+        stream.map(|_| shared.stream_feed.begin(slot)),
+    );
+    if !shared.protocol.keeps(Safeguard::AnswersAfterCommit) {
         tokio::spawn(async move {
             let _followers = followers;
             txn.commit().await
@@ -150,7 +155,7 @@ async fn check_owner<S: Store, P: Protocol>(
     txn: &mut S::Txn,
     slot: Slot,
 ) -> Result<Epoch, Failure> {
-    if !P::READS_OWNER {
+    if !shared.protocol.keeps(Safeguard::ReadsOwner) {
         return shared.ownership.epoch(slot).ok_or(Failure::Fenced);
     }
     let key = keys::owner::key(slot);
@@ -170,13 +175,14 @@ async fn check_owner<S: Store, P: Protocol>(
 
 /// The state to decide from: the carried one if nobody wrote to the scope since, else read anew.
 async fn current_state<P: Protocol>(
+    protocol: P,
     txn: &mut impl Txn,
     scope: &Scope,
     scope_key: &ScopeKey,
     carried: Option<State>,
 ) -> Result<State, Failure> {
     let key = keys::scope::key(scope_key);
-    let row = get(txn, &key, tip_read::<P>(), keys::scope::decode).await?;
+    let row = get(txn, &key, tip_read(protocol), keys::scope::decode).await?;
     match carried {
         Some(state) if row.as_ref().is_some_and(|row| row.tip == state.row().tip) => Ok(state),
         Some(_) => Err(Failure::Again),
@@ -189,8 +195,8 @@ async fn current_state<P: Protocol>(
 }
 
 /// How the tip of a scope is read.
-const fn tip_read<P: Protocol>() -> Read {
-    if P::CONFLICTS_ON_TIP {
+fn tip_read<P: Protocol>(protocol: P) -> Read {
+    if protocol.keeps(Safeguard::ConflictsOnTip) {
         Read::Conflict
     } else {
         Read::Snapshot
@@ -246,6 +252,7 @@ async fn write_chunks<S: Store, P: Protocol>(
 
 /// After the chunks: the scope, the commands and the chunks themselves must be what was decided from.
 async fn look_again<P: Protocol>(
+    protocol: P,
     txn: &mut impl Txn,
     scope_key: &ScopeKey,
     before: &ScopeRow,
@@ -254,7 +261,7 @@ async fn look_again<P: Protocol>(
     let row = get(
         txn,
         &keys::scope::key(scope_key),
-        tip_read::<P>(),
+        tip_read(protocol),
         keys::scope::decode,
     )
     .await?;
@@ -275,11 +282,17 @@ async fn look_again<P: Protocol>(
     Ok(())
 }
 
-fn write<P: Protocol>(txn: &mut impl Txn, place: &Place, first: Seq, decided: &Decided) {
+fn write<P: Protocol>(
+    protocol: P,
+    txn: &mut impl Txn,
+    place: &Place,
+    first: Seq,
+    decided: &Decided,
+) {
     for (seq, event) in &decided.events {
         rows::write_event(txn, place, *seq, event);
     }
-    if P::CONFLICTS_ON_HEADS {
+    if protocol.keeps(Safeguard::ConflictsOnHeads) {
         for head in decided.heads() {
             txn.conflict_on(&KeyRange::key(&keys::head::key(&place.key, head.id)));
         }
@@ -294,7 +307,7 @@ fn write<P: Protocol>(txn: &mut impl Txn, place: &Place, first: Seq, decided: &D
         return;
     }
     rows::write_scope(txn, place, decided.state.row());
-    if P::TELLS_WITH_EVENTS {
+    if protocol.keeps(Safeguard::TellsWithEvents) {
         write_outbox(txn, place, first, decided);
     }
 }

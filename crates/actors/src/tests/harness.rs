@@ -79,6 +79,7 @@ pub(super) fn ports() -> Ports {
         embedder: Arc::new(HashEmbedder),
         cognifier: Arc::new(RuleCognifier),
         peers: None,
+        stream: None,
     }
 }
 

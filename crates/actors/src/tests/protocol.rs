@@ -8,17 +8,17 @@ use sillok_core::principal::PrincipalKind;
 use super::harness::{TASK, append, first_seq, node, open_task, ports, store, submission};
 use super::line::{Fate, Line};
 use crate::audit;
-use crate::protocol::{Correct, IgnoresTip, Protocol, RepeatsInBatch};
+use crate::protocol::{Correct, Protocol, Safeguard, Without};
 use crate::{Node, NodeConfig};
 
 /// Two nodes that both believe they hold the slots: what a lost fence would look like. They write
 /// at the same time, and each commit lingers, so that both have read before either writes. Gives
 /// how many lines were acknowledged, their positions, and whether the audit passes.
-async fn two_owners<P: Protocol>() -> (usize, BTreeSet<u64>, bool) {
+async fn two_owners<P: Protocol>(protocol: P) -> (usize, BTreeSet<u64>, bool) {
     const ROUNDS: u64 = 50;
     let memory = store();
     let line = Line::new(&memory, Fate::Lingers);
-    let first = Node::<Line, P>::start_as(line, ports(), NodeConfig::default())
+    let first = Node::start_as(line, ports(), NodeConfig::default(), protocol)
         .await
         .unwrap();
     let second = first.twin().await.unwrap();
@@ -44,14 +44,15 @@ async fn two_owners<P: Protocol>() -> (usize, BTreeSet<u64>, bool) {
 
 #[tokio::test]
 async fn two_owners_of_a_scope_lose_nothing() {
-    let (acknowledged, positions, sound) = two_owners::<Correct>().await;
+    let (acknowledged, positions, sound) = two_owners(Correct).await;
     assert_eq!(positions.len(), acknowledged);
     assert!(sound);
 }
 
 #[tokio::test]
 async fn without_the_tip_in_the_conflict_set_updates_are_lost() {
-    let (acknowledged, positions, sound) = two_owners::<IgnoresTip>().await;
+    let (acknowledged, positions, sound) =
+        two_owners(Without(Some(Safeguard::ConflictsOnTip))).await;
     assert!(
         positions.len() < acknowledged && !sound,
         "the planted bug must be seen"
@@ -59,9 +60,9 @@ async fn without_the_tip_in_the_conflict_set_updates_are_lost() {
 }
 
 /// A command and its retry that wait together, behind another command that holds the scope up.
-async fn retry_in_one_batch<P: Protocol>() -> BTreeSet<u64> {
+async fn retry_in_one_batch<P: Protocol>(protocol: P) -> BTreeSet<u64> {
     let store = store();
-    let node = Node::<_, P>::start_as(store, ports(), NodeConfig::default())
+    let node = Node::start_as(store, ports(), NodeConfig::default(), protocol)
         .await
         .unwrap();
     node.submit(submission(0, PrincipalKind::Agent, TASK, open_task()))
@@ -86,13 +87,13 @@ async fn retry_in_one_batch<P: Protocol>() -> BTreeSet<u64> {
 
 #[tokio::test]
 async fn a_retry_in_the_same_batch_is_applied_once() {
-    assert_eq!(retry_in_one_batch::<Correct>().await, [3, 4].into());
+    assert_eq!(retry_in_one_batch(Correct).await, [3, 4].into());
 }
 
 #[tokio::test]
 async fn without_the_dedupe_within_a_batch_a_retry_is_applied_twice() {
     assert_eq!(
-        retry_in_one_batch::<RepeatsInBatch>().await,
+        retry_in_one_batch(Without(Some(Safeguard::DeduplicatesBatch))).await,
         [3, 4, 5].into(),
         "the planted bug must be seen"
     );

@@ -201,6 +201,16 @@ fn show_scopes(text: &mut Text, node: &NodeMetrics) {
         "Runs of events told to the bus.",
     );
     text.counter(
+        "streamed_total",
+        node.streamed,
+        "Runs of events told to the stream that all nodes reach.",
+    );
+    text.counter(
+        "streams_lost_total",
+        node.streams_lost,
+        "Times that this stream had lost what it had acknowledged.",
+    );
+    text.counter(
         "indexed_total",
         node.indexed,
         "Entries stored in the index.",

@@ -128,8 +128,11 @@ pub(crate) fn run(args: &Args) -> Ended {
     }
     // Given faults, or given plans, need not bring everything about.
     let must_see_all = matches!(worlds, Worlds::Seeds(..)) && report.seeds >= LARGE;
-    let is_blind = must_see_all && !report.unseen.is_empty();
-    Ok(ended(!report.failures.is_empty() || is_blind))
+    let judged = report.seeds - report.failures.len() as u64;
+    let is_blind = !report.unseen.is_empty() || !report.second_opinions.is_enough_for(judged);
+    Ok(ended(
+        !report.failures.is_empty() || (must_see_all && is_blind),
+    ))
 }
 
 fn document(args: &Args, report: &Report, per_hour: f64) -> serde_json::Value {
@@ -167,6 +170,11 @@ fn text(args: &Args, report: &Report, per_hour: f64) -> String {
         report.commits,
         report.takeovers,
         report.sim_ms as f64 / 3_600_000.0,
+    );
+    let second = &report.second_opinions;
+    text += &format!(
+        "second opinion: {} worlds, {} scopes, {} operations, {} scopes undecided\n",
+        second.worlds, second.scopes, second.operations, second.undecided
     );
     for (effect, count) in report.effects.iter() {
         text += &format!("{count:>10}  {effect}\n");

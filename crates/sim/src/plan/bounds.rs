@@ -22,6 +22,8 @@ const OPERATIONS_MAX: usize = 100_000;
 const SKEW_MS_MAX: u64 = 60_000;
 /// How fast a clock may drift, in millionths.
 const DRIFT_PPM_MAX: u64 = 100_000;
+/// Messages that a stream may lose at once.
+const SUFFIX_MAX: u64 = 10_000;
 /// How many times longer a commit may take.
 const SLOWNESS: RangeInclusive<u64> = 1..=1_000;
 
@@ -110,7 +112,13 @@ fn kind(kind: FaultKind, nodes: u16) -> Result<(), Refused> {
             Err(Refused::new("to", "a node always hears itself"))
         }
         FaultKind::OneWay { from, to } => known("from", from).and_then(|()| known("to", to)),
-        FaultKind::WatcherDies | FaultKind::StoreOutage => Ok(()),
+        FaultKind::WatcherDies
+        | FaultKind::StoreOutage
+        | FaultKind::StreamDown
+        | FaultKind::StreamRecreated => Ok(()),
+        // One behind the last means the listeners.
+        FaultKind::StreamOneWay { node, .. } => within("node", node, &(0..=nodes)),
+        FaultKind::LosesSuffix { messages } => within("messages", messages, &(1..=SUFFIX_MAX)),
         FaultKind::Drop { permille }
         | FaultKind::Duplicate { permille }
         | FaultKind::ConflictStorm { permille }

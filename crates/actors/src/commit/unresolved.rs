@@ -1,0 +1,187 @@
+//! Commands of which an earlier attempt may still commit.
+//!
+//! Owns the memory of them on this node. A refusal writes nothing, so it does not stop a commit that
+//! is still on its way: whoever is refused for good while an earlier attempt may yet be applied has
+//! been told a falsehood. Such a refusal is therefore committed, as an ABORTED record, which only one
+//! of the two can write. Another owner's refusals need no memory: its claim has fenced the commit.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use sillok_core::command::Submission;
+use sillok_core::ports::Clock;
+
+use super::CommandKey;
+use crate::scope_actor::Pending;
+
+/// Commands that are remembered one by one; beyond that every command counts as one of them.
+const COMMANDS_MAX: usize = 8_192;
+/// How long one is remembered, in ms: far longer than any store lets a transaction live.
+const REMEMBERED_MS: u64 = 600_000;
+
+/// Commands of which an earlier attempt may still commit.
+#[derive(Default)]
+pub(crate) struct Unresolved {
+    inner: Mutex<Inner>,
+    /// Whether there are any, so that the usual command need not look.
+    any: AtomicBool,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// Until when each is remembered, in ms.
+    until_ms: BTreeMap<CommandKey, u64>,
+    /// Until when every command counts as one, in ms.
+    all_until_ms: u64,
+}
+
+impl Unresolved {
+    /// Whether an earlier attempt of a command may still commit.
+    pub(super) fn holds(&self, named: impl FnOnce() -> CommandKey, clock: &dyn Clock) -> bool {
+        if !self.any.load(Ordering::Acquire) {
+            return false;
+        }
+        let inner = self.inner.lock();
+        inner.all_until_ms > clock.monotonic_ms() || inner.until_ms.contains_key(&named())
+    }
+
+    /// An attempt of a command may still commit.
+    pub(super) fn add(&self, key: CommandKey, now_ms: u64) {
+        let mut inner = self.inner.lock();
+        if inner.until_ms.len() >= COMMANDS_MAX {
+            inner.until_ms.retain(|_, until_ms| *until_ms > now_ms);
+        }
+        let until_ms = now_ms + REMEMBERED_MS;
+        if inner.until_ms.len() < COMMANDS_MAX {
+            inner.until_ms.insert(key, until_ms);
+        } else {
+            inner.all_until_ms = until_ms;
+        }
+        self.any.store(true, Ordering::Release);
+    }
+
+    /// No attempt of a command commits any more without this node's knowing.
+    pub(super) fn settled(&self, key: &CommandKey) {
+        if !self.any.load(Ordering::Acquire) {
+            return;
+        }
+        let mut inner = self.inner.lock();
+        inner.until_ms.remove(key);
+        if inner.until_ms.is_empty() && inner.all_until_ms == 0 {
+            self.any.store(false, Ordering::Release);
+        }
+    }
+
+    /// Watches over a batch while it is committed: should it be lost on the way, with its actor, its
+    /// commands are remembered here.
+    pub(super) fn watch<'a>(&'a self, batch: &[Pending], clock: &'a dyn Clock) -> OnItsWay<'a> {
+        let submissions = batch.iter().map(|pending| Arc::clone(&pending.submission));
+        OnItsWay {
+            unresolved: self,
+            clock,
+            submissions: submissions.collect(),
+        }
+    }
+}
+
+/// A batch on its way into the store. Dropped before it is known what became of it, it leaves its
+/// commands among the unresolved.
+pub(super) struct OnItsWay<'a> {
+    unresolved: &'a Unresolved,
+    clock: &'a dyn Clock,
+    submissions: Vec<Arc<Submission>>,
+}
+
+impl OnItsWay<'_> {
+    /// It is known what became of it.
+    pub(super) fn is_known(mut self) {
+        self.submissions.clear();
+    }
+}
+
+impl Drop for OnItsWay<'_> {
+    fn drop(&mut self) {
+        if self.submissions.is_empty() {
+            return;
+        }
+        let now_ms = self.clock.monotonic_ms();
+        for submission in &self.submissions {
+            self.unresolved.add(name_of(submission), now_ms);
+        }
+    }
+}
+
+/// What names a command. Its body plays no part: to look at it could be what panicked.
+pub(super) fn name_of(submission: &Submission) -> CommandKey {
+    (
+        submission.scope.clone(),
+        submission.principal.actor.clone(),
+        submission.id,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use sillok_core::id::CommandId;
+    use sillok_core::ports::BoxFuture;
+    use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
+    use sillok_core::scope::Scope;
+    use sillok_core::time::Timestamp;
+
+    use super::*;
+
+    struct At(u64);
+
+    impl Clock for At {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_ms(self.0)
+        }
+
+        fn monotonic_ms(&self) -> u64 {
+            self.0
+        }
+
+        fn sleep(&self, _: u64) -> BoxFuture<'static, ()> {
+            Box::pin(async {})
+        }
+    }
+
+    fn key(number: usize) -> CommandKey {
+        let mut random = [0; 10];
+        random[..8].copy_from_slice(&(number as u64).to_be_bytes());
+        let actor = Actor {
+            kind: PrincipalKind::Agent,
+            id: PrincipalId::parse("a").unwrap(),
+        };
+        let id = CommandId::from_parts(Timestamp::from_ms(1), random);
+        (Scope::parse("org/a").unwrap(), actor, id)
+    }
+
+    #[test]
+    fn a_command_is_held_until_it_is_settled() {
+        let unresolved = Unresolved::default();
+        assert!(!unresolved.holds(|| key(1), &At(0)));
+        unresolved.add(key(1), 0);
+        assert!(unresolved.holds(|| key(1), &At(5)));
+        assert!(!unresolved.holds(|| key(2), &At(5)));
+        unresolved.settled(&key(1));
+        assert!(!unresolved.holds(|| key(1), &At(5)));
+    }
+
+    #[test]
+    fn too_many_make_every_command_one_of_them_for_a_while() {
+        let unresolved = Unresolved::default();
+        for number in 0..=COMMANDS_MAX {
+            unresolved.add(key(number), 0);
+        }
+        assert!(unresolved.holds(|| key(COMMANDS_MAX), &At(1)));
+        assert!(unresolved.holds(|| key(COMMANDS_MAX + 7), &At(1)));
+        assert!(!unresolved.holds(|| key(COMMANDS_MAX + 7), &At(REMEMBERED_MS)));
+        // The old ones make room.
+        unresolved.add(key(COMMANDS_MAX + 8), REMEMBERED_MS + 1);
+        assert!(unresolved.holds(|| key(COMMANDS_MAX + 8), &At(REMEMBERED_MS + 2)));
+        assert!(!unresolved.holds(|| key(3), &At(REMEMBERED_MS + 2)));
+    }
+}

@@ -1,0 +1,241 @@
+//! A follower's memory: what it has heard of each slot, and how far it has read a stream.
+//!
+//! Owns the judgement of what a stream shows: a repeat, the next message, one with a gap before it;
+//! a stream that is another one, or that has forgotten what was not heard. It reads nothing: whoever
+//! follows asks the stream, and the store for what the stream lacks.
+
+use std::collections::BTreeMap;
+
+use sillok_core::slot::Slot;
+use sillok_core::stamp::Stamp;
+
+use crate::message::Message;
+use crate::stream::{Numbered, Page};
+
+/// What a page says of the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// It goes on where the follower left off.
+    Follows,
+    /// It is another stream, or it lost what the follower has read: it is read from its beginning.
+    Restarts,
+    /// It no longer holds what the follower has not read: the store is read for all slots.
+    AgedOut,
+}
+
+/// What a message is to a follower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judged {
+    /// It was heard before.
+    Repeat,
+    /// It is the next one of its slot.
+    Next,
+    /// Between what was heard and this one lie others: the store has them, behind this stamp.
+    Gap(Stamp),
+}
+
+/// How far a stream was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Floor {
+    created: u64,
+    seq: u64,
+    slot: Slot,
+    stamp: Stamp,
+}
+
+/// The memory of one follower.
+#[derive(Clone, Debug, Default)]
+pub struct Follower {
+    heard: BTreeMap<Slot, Stamp>,
+    floor: Option<Floor>,
+}
+
+impl Follower {
+    /// From which number on the stream is to be read. The first message is the last one that was
+    /// read, so that it shows whether the stream is still the one that it was.
+    #[must_use]
+    pub fn from(&self) -> u64 {
+        self.floor.map_or(0, |floor| floor.seq)
+    }
+
+    /// The last message of a slot that was heard.
+    #[must_use]
+    pub fn heard_of(&self, slot: Slot) -> Stamp {
+        self.heard.get(&slot).copied().unwrap_or(Stamp::ZERO)
+    }
+
+    /// What a page from [`from`](Self::from) on says of the stream.
+    #[must_use]
+    pub fn look(&self, page: &Page) -> Look {
+        let stream = &page.stream;
+        let Some(floor) = self.floor else {
+            return if stream.first > 1 {
+                Look::AgedOut
+            } else {
+                Look::Follows
+            };
+        };
+        if stream.created != floor.created || stream.last < floor.seq {
+            return Look::Restarts;
+        }
+        if stream.first > floor.seq {
+            return Look::AgedOut;
+        }
+        let is_floor = |numbered: &Numbered| {
+            let message = &numbered.message;
+            numbered.seq == floor.seq && (message.slot, message.stamp) == (floor.slot, floor.stamp)
+        };
+        if page.messages.iter().any(is_floor) {
+            Look::Follows
+        } else {
+            Look::Restarts
+        }
+    }
+
+    /// What a message is.
+    #[must_use]
+    pub fn judge(&self, message: &Message) -> Judged {
+        let heard = self.heard_of(message.slot);
+        if message.stamp <= heard {
+            Judged::Repeat
+        } else if message.previous <= heard {
+            Judged::Next
+        } else {
+            Judged::Gap(heard)
+        }
+    }
+
+    /// Everything of a slot up to a stamp was heard.
+    pub fn hear(&mut self, slot: Slot, through: Stamp) {
+        let heard = self.heard.entry(slot).or_default();
+        *heard = (*heard).max(through);
+    }
+
+    /// All messages of a page were heard: the next page begins behind those that come one after
+    /// another.
+    pub fn read(&mut self, page: &Page) {
+        let by_seq: BTreeMap<u64, &Message> = page
+            .messages
+            .iter()
+            .map(|numbered| (numbered.seq, &numbered.message))
+            .collect();
+        let mut next = self.floor.map_or(page.stream.first.max(1), |floor| {
+            floor.seq.max(page.stream.first)
+        });
+        while let Some(message) = by_seq.get(&next) {
+            self.floor = Some(Floor {
+                created: page.stream.created,
+                seq: next,
+                slot: message.slot,
+                stamp: message.stamp,
+            });
+            next += 1;
+        }
+    }
+
+    /// Forgets how far the stream was read, and nothing of what was heard.
+    pub fn restart(&mut self) {
+        self.floor = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sillok_core::id::Seq;
+    use sillok_core::scope::Scope;
+
+    use super::*;
+    use crate::stream::StreamState;
+
+    fn stamp(counter: u64) -> Stamp {
+        Stamp {
+            generation: 1,
+            counter,
+            index: 0,
+        }
+    }
+
+    fn message(slot: u16, counter: u64, previous: u64) -> Message {
+        Message {
+            slot: Slot::new(slot).unwrap(),
+            stamp: stamp(counter),
+            previous: if previous == 0 {
+                Stamp::ZERO
+            } else {
+                stamp(previous)
+            },
+            scope: Scope::parse("org/a").unwrap(),
+            first: Seq::new(counter),
+            last: Seq::new(counter),
+        }
+    }
+
+    fn page(first: u64, last: u64, messages: Vec<(u64, Message)>) -> Page {
+        Page {
+            stream: StreamState {
+                created: 1,
+                first,
+                last,
+            },
+            messages: messages
+                .into_iter()
+                .map(|(seq, message)| Numbered { seq, message })
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn repeats_gaps_and_the_next_one_are_told_apart() {
+        let mut follower = Follower::default();
+        let slot = Slot::new(1).unwrap();
+        assert_eq!(follower.judge(&message(1, 5, 0)), Judged::Next);
+        assert_eq!(follower.judge(&message(1, 5, 3)), Judged::Gap(Stamp::ZERO));
+        follower.hear(slot, stamp(5));
+        assert_eq!(follower.judge(&message(1, 5, 3)), Judged::Repeat);
+        assert_eq!(follower.judge(&message(1, 9, 5)), Judged::Next);
+        assert_eq!(follower.judge(&message(1, 9, 7)), Judged::Gap(stamp(5)));
+        // What the store showed beyond the message before it does no harm.
+        follower.hear(slot, stamp(8));
+        assert_eq!(follower.judge(&message(1, 9, 7)), Judged::Next);
+    }
+
+    #[test]
+    fn a_stream_that_is_not_what_it_was_is_read_anew() {
+        let mut follower = Follower::default();
+        let read = page(1, 2, vec![(1, message(1, 5, 0)), (2, message(2, 6, 0))]);
+        assert_eq!(follower.look(&read), Look::Follows);
+        follower.read(&read);
+        assert_eq!(follower.from(), 2);
+        let same = page(1, 3, vec![(2, message(2, 6, 0)), (3, message(1, 8, 5))]);
+        assert_eq!(follower.look(&same), Look::Follows);
+        // The suffix was lost, and its numbers were given to others.
+        let other = page(1, 3, vec![(2, message(3, 7, 0)), (3, message(2, 6, 0))]);
+        assert_eq!(follower.look(&other), Look::Restarts);
+        assert_eq!(follower.look(&page(1, 1, vec![])), Look::Restarts);
+        let mut created = same.clone();
+        created.stream.created = 2;
+        assert_eq!(follower.look(&created), Look::Restarts);
+        assert_eq!(
+            follower.look(&page(3, 3, vec![(3, message(1, 8, 5))])),
+            Look::AgedOut
+        );
+        follower.restart();
+        assert_eq!(follower.from(), 0);
+        assert_eq!(follower.look(&page(4, 9, vec![])), Look::AgedOut);
+    }
+
+    proptest! {
+        /// However a page is shuffled, cut and repeated, the floor stops before the first hole.
+        #[test]
+        fn the_floor_never_passes_a_hole(
+            seqs in proptest::collection::vec(1_u64..12, 0..24),
+        ) {
+            let mut follower = Follower::default();
+            let messages = seqs.iter().map(|seq| (*seq, message(1, *seq, seq - 1)));
+            follower.read(&page(1, 11, messages.collect()));
+            let hole = (1..13).find(|seq| !seqs.contains(seq)).unwrap();
+            prop_assert_eq!(follower.from(), hole - 1);
+        }
+    }
+}

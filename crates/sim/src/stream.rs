@@ -1,0 +1,329 @@
+//! The simulated stream: what a server far away holds of the events, for a while.
+//!
+//! Owns what it keeps and what it forgets: old messages, what it acknowledged shortly before it
+//! crashed, everything. It answers as the network lets it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use sillok_bus::Message;
+use sillok_bus::stream::{
+    BoxFuture, EventStream, Numbered, Page, SlotEnd, StreamError, StreamState,
+};
+use sillok_core::slot::Slot;
+use sillok_core::stamp::Stamp;
+use tokio::sync::oneshot;
+
+use crate::heap::{Due, Place, Shared, Sim};
+
+/// Name of the stream.
+const NAME: &str = "EVT";
+/// How long a caller waits, in µs.
+const TIMEOUT_US: u64 = 2_000_000;
+/// Messages that it keeps, at least and at most.
+const KEEPS: (u64, u64) = (40, 4_000);
+/// How long it recognises a message that comes again, in µs, at least and at most.
+const WINDOW_US: (u64, u64) = (100_000, 20_000_000);
+
+/// What the server holds.
+#[derive(Default)]
+pub(crate) struct Server {
+    created: u64,
+    first: u64,
+    last: u64,
+    messages: VecDeque<(u64, Numbered)>,
+    ends: BTreeMap<Slot, u64>,
+    keeps: usize,
+    window_us: u64,
+    pub(crate) is_down: bool,
+}
+
+/// What is asked of it.
+#[derive(Clone)]
+enum Ask {
+    Append(Message, u64),
+    EndOf(Slot),
+    Page(u64, usize),
+}
+
+/// What it answers.
+enum Answer {
+    Appended(u64),
+    End(SlotEnd),
+    Page(Page),
+}
+
+type Heard = Result<Answer, StreamError>;
+
+impl Server {
+    fn state(&self) -> StreamState {
+        StreamState {
+            created: self.created,
+            first: self.first,
+            last: self.last,
+        }
+    }
+
+    fn newest(&self, slot: Slot) -> Option<&Numbered> {
+        let seq = self.ends.get(&slot)?;
+        self.at(*seq)
+    }
+
+    fn at(&self, seq: u64) -> Option<&Numbered> {
+        let index = usize::try_from(seq.checked_sub(self.first)?).ok()?;
+        self.messages.get(index).map(|(_, numbered)| numbered)
+    }
+
+    /// The number of a message that came within the window.
+    fn recognised(&self, slot: Slot, stamp: Stamp, now_us: u64) -> Option<u64> {
+        let recent = self
+            .messages
+            .iter()
+            .rev()
+            .take_while(|(at_us, _)| now_us - at_us <= self.window_us);
+        let mut same = recent.filter(|(_, numbered)| {
+            (numbered.message.slot, numbered.message.stamp) == (slot, stamp)
+        });
+        same.next().map(|(_, numbered)| numbered.seq)
+    }
+
+    fn append(&mut self, message: Message, now_us: u64) -> u64 {
+        self.last += 1;
+        let seq = self.last;
+        self.ends.insert(message.slot, seq);
+        self.messages.push_back((now_us, Numbered { seq, message }));
+        while self.messages.len() > self.keeps {
+            let Some((_, aged)) = self.messages.pop_front() else {
+                break;
+            };
+            self.first = aged.seq + 1;
+            if self.ends.get(&aged.message.slot) == Some(&aged.seq) {
+                self.ends.remove(&aged.message.slot);
+            }
+        }
+        seq
+    }
+
+    /// Forgets the last messages, and gives their numbers to others: how many.
+    fn lose(&mut self, count: usize) -> usize {
+        let kept = self.messages.len().saturating_sub(count);
+        let lost = self.messages.split_off(kept).len();
+        self.last = self
+            .messages
+            .back()
+            .map_or(self.first.saturating_sub(1), |(_, numbered)| numbered.seq);
+        self.ends = self
+            .messages
+            .iter()
+            .map(|(_, numbered)| (numbered.message.slot, numbered.seq))
+            .collect();
+        lost
+    }
+}
+
+impl Shared {
+    /// Sets the server up.
+    pub(crate) fn make_stream(&mut self) {
+        let keeps = self.chance.between(KEEPS.0, KEEPS.1);
+        self.stream = Server {
+            created: 1,
+            first: 1,
+            keeps: usize::try_from(keeps).expect("a small number"),
+            window_us: self.chance.between(WINDOW_US.0, WINDOW_US.1),
+            ..Server::default()
+        };
+    }
+
+    /// The server crashes and has lost what it acknowledged last.
+    pub(crate) fn lose_suffix(&mut self, messages: u64) {
+        let lost = self
+            .stream
+            .lose(usize::try_from(messages).unwrap_or(usize::MAX));
+        if lost > 0 {
+            self.effects.saw("stream lost what it had acknowledged");
+        }
+        self.line(Place::STREAM, "suffix lost", &lost.to_le_bytes());
+    }
+
+    /// The stream is created anew, empty.
+    pub(crate) fn recreate_stream(&mut self) {
+        self.effects.saw("stream created anew");
+        self.stream = Server {
+            created: self.stream.created + 1,
+            first: 1,
+            last: 0,
+            messages: VecDeque::new(),
+            ends: BTreeMap::new(),
+            ..std::mem::take(&mut self.stream)
+        };
+        self.line(Place::STREAM, "created", &self.stream.created.to_le_bytes());
+    }
+
+    fn ask_stream(&mut self, place: Place, ask: &Ask) -> oneshot::Receiver<Heard> {
+        let (answer, receiver) = oneshot::channel();
+        if self.stream.is_down {
+            self.effects.saw("stream without responders");
+            self.tell(place, 1_000, answer, Err(StreamError::NoResponders));
+            return receiver;
+        }
+        let out = Err(StreamError::Unavailable("no answer in time".into()));
+        if self.net.is_cut(place, Place::STREAM) || self.is_dropped() {
+            self.effects.saw("word to the stream lost");
+            self.tell(place, TIMEOUT_US, answer, out);
+            return receiver;
+        }
+        if self.chance.permille(self.noise.duplicate_permille) {
+            let (again, ask) = (self.latency_us(), ask.clone());
+            let act = Box::new(move |shared: &mut Self| {
+                shared.effects.saw("word to the stream doubled");
+                drop(shared.stream_does(ask));
+            });
+            self.schedule(again, Due::Act(None, act));
+        }
+        let (latency_us, ask) = (self.latency_us(), ask.clone());
+        let act = Box::new(move |shared: &mut Self| {
+            let did = shared.stream_does(ask);
+            if shared.net.is_cut(Place::STREAM, place) || shared.is_dropped() {
+                shared.effects.saw("word from the stream lost");
+                shared.tell(place, TIMEOUT_US, answer, out);
+            } else {
+                let latency_us = shared.latency_us();
+                shared.tell(place, latency_us, answer, did);
+            }
+        });
+        self.schedule(latency_us, Due::Act(None, act));
+        receiver
+    }
+
+    fn tell(&mut self, place: Place, after_us: u64, to: oneshot::Sender<Heard>, what: Heard) {
+        let run = self.run_of(place).unwrap_or(0);
+        let act = Box::new(move |_: &mut Self| drop(to.send(what)));
+        self.schedule(after_us, Due::Act(Some((place, run)), act));
+    }
+
+    fn is_dropped(&mut self) -> bool {
+        let drop_permille = self.noise.drop_permille;
+        self.chance.permille(drop_permille)
+    }
+
+    fn stream_does(&mut self, ask: Ask) -> Heard {
+        match ask {
+            Ask::Append(message, expected) => self.stream_appends(message, expected),
+            Ask::EndOf(slot) => Ok(Answer::End(SlotEnd {
+                stream: self.stream.state(),
+                last: self.stream.newest(slot).cloned(),
+            })),
+            Ask::Page(from, limit) => {
+                let messages = (from.max(self.stream.first)..=self.stream.last)
+                    .take(limit)
+                    .filter_map(|seq| self.stream.at(seq).cloned())
+                    .collect();
+                let messages = self.mixed_up(messages);
+                Ok(Answer::Page(Page {
+                    stream: self.stream.state(),
+                    messages,
+                }))
+            }
+        }
+    }
+
+    fn stream_appends(&mut self, message: Message, expected: u64) -> Heard {
+        let now_us = self.now_us;
+        let mut detail = message.stamp.to_bytes().to_vec();
+        if let Some(seq) = self.stream.recognised(message.slot, message.stamp, now_us) {
+            self.effects.saw("message recognised by the stream");
+            self.line(Place::STREAM, "recognised", &detail);
+            return Ok(Answer::Appended(seq));
+        }
+        let newest = self.stream.newest(message.slot);
+        if newest.map_or(0, |newest| newest.seq) != expected {
+            if newest.is_some_and(|newest| newest.message.stamp == message.stamp) {
+                self.effects.saw("message came again after the window");
+            }
+            self.effects.saw("append where the stream does not end");
+            self.line(Place::STREAM, "not appended", &detail);
+            return Err(StreamError::Unexpected);
+        }
+        let seq = self.stream.append(message, now_us);
+        detail.extend_from_slice(&seq.to_le_bytes());
+        self.line(Place::STREAM, "appended", &detail);
+        Ok(Answer::Appended(seq))
+    }
+
+    /// Leaves messages out, doubles and mixes them; the first one stays, since readers know the
+    /// stream by it.
+    fn mixed_up(&mut self, messages: Vec<Numbered>) -> Vec<Numbered> {
+        let (drop, double) = (self.noise.drop_permille, self.noise.duplicate_permille);
+        let mixes = self.noise.delay_us_max > 0;
+        let mut mixed: Vec<Numbered> = Vec::new();
+        for (index, message) in messages.into_iter().enumerate() {
+            if index > 0 && self.chance.permille(drop) {
+                self.effects.saw("message left out");
+                continue;
+            }
+            if self.chance.permille(double) {
+                mixed.push(message.clone());
+            }
+            mixed.push(message);
+        }
+        if mixes && mixed.len() > 2 {
+            self.effects.saw("messages out of order");
+            for index in (2..mixed.len()).rev() {
+                let other = self.chance.index(index) + 1;
+                mixed.swap(index, other);
+            }
+        }
+        mixed
+    }
+}
+
+/// The stream as a place reaches it.
+pub(crate) struct SimStream {
+    pub(crate) sim: Sim,
+    pub(crate) place: Place,
+}
+
+impl SimStream {
+    async fn ask(&self, ask: Ask) -> Heard {
+        let answer = self.sim.lock().ask_stream(self.place, &ask);
+        let gone = |_| StreamError::Unavailable("the world is over".into());
+        answer.await.map_err(gone)?
+    }
+}
+
+/// Whatever was asked, an answer of its kind comes.
+fn mixed_up_answer() -> StreamError {
+    StreamError::Unavailable("an answer to something else".into())
+}
+
+impl EventStream for SimStream {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn append(&self, message: Message, expected: u64) -> BoxFuture<'_, Result<u64, StreamError>> {
+        Box::pin(async move {
+            match self.ask(Ask::Append(message, expected)).await? {
+                Answer::Appended(seq) => Ok(seq),
+                _ => Err(mixed_up_answer()),
+            }
+        })
+    }
+
+    fn end_of(&self, slot: Slot) -> BoxFuture<'_, Result<SlotEnd, StreamError>> {
+        Box::pin(async move {
+            match self.ask(Ask::EndOf(slot)).await? {
+                Answer::End(end) => Ok(end),
+                _ => Err(mixed_up_answer()),
+            }
+        })
+    }
+
+    fn page(&self, from: u64, limit: usize) -> BoxFuture<'_, Result<Page, StreamError>> {
+        Box::pin(async move {
+            match self.ask(Ask::Page(from, limit)).await? {
+                Answer::Page(page) => Ok(page),
+                _ => Err(mixed_up_answer()),
+            }
+        })
+    }
+}
