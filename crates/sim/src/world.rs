@@ -18,7 +18,7 @@ use crate::check;
 use crate::effects::Effects;
 use crate::heap::{Due, Place, Sim};
 use crate::history::Recorder;
-use crate::listener::{self, HeardSoFar};
+use crate::listener::HeardSoFar;
 use crate::net::{Parcel, Reply};
 use crate::plan::Plan;
 use crate::ports::{SharedRng, ports};
@@ -108,9 +108,8 @@ impl<P: Protocol> World<P> {
     /// If the plan is not [valid](Plan::validate).
     #[must_use]
     pub fn with(plan: &Plan, protocol: P, suite: &Suite, keeps_text: bool) -> Self {
-        if let Err(refused) = plan.validate(suite) {
-            panic!("a plan is checked before it is run: {refused}");
-        }
+        plan.validate(suite)
+            .expect("a plan is checked before it is run");
         let sim = Sim::new(plan.seed, keeps_text);
         let count = usize::from(plan.profile.nodes);
         let names: Vec<String> = (0..count).map(|number| format!("node-{number}")).collect();
@@ -161,16 +160,6 @@ impl<P: Protocol> World<P> {
                 shared.schedule(at_us, Due::Fault { number, begins });
             }
         }
-    }
-
-    fn start_listener(&self) {
-        let store = SimStore {
-            sim: self.sim.clone(),
-            place: Place::CLIENTS,
-            store: self.store.clone(),
-        };
-        let (sim, heard) = (self.sim.clone(), self.heard.clone());
-        self.clients.spawn(listener::listen(sim, store, heard));
     }
 
     /// Runs the world to its end and judges it.
