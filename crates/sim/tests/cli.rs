@@ -86,19 +86,24 @@ fn what_cannot_be_done_is_refused_with_its_name() {
     refused(&["planted", "--only", "wishes"], "--only: no planted bug");
     refused(&["shrink", "/nowhere.json"], "/nowhere.json: ");
     refused(&["frobnicate"], "frobnicate");
-    for (spoil, says) in [
-        ("\"format\": 1", "format: it is missing"),
-        ("\"nodes\": ", "profile.nodes: it is missing"),
-        ("\"operations\": [", "not JSON"),
+    for (from, to, says) in [
+        (
+            "\"format\": 1",
+            "\"format\": 9",
+            "format: version 9 is unknown",
+        ),
+        (
+            "\"correct\"",
+            "\"wishful\"",
+            "protocol: neither \"correct\" nor",
+        ),
+        ("\"nodes\": ", "\"knots\": ", "profile.nodes: it is missing"),
+        ("\"operations\": [", "\"operations\": ", "not JSON: "),
     ] {
-        let other = folder.join("spoilt.json");
-        std::fs::write(&other, saved.write().replacen(spoil, "\"x\": 1,", 1)).unwrap();
-        let other = other.to_str().unwrap();
-        let says = match spoil {
-            "\"format\": 1" | "\"operations\": [" => "",
-            _ => says,
-        };
-        refused(&["replay", other], &format!("spoilt.json: {says}"));
+        let spoilt = folder.join("spoilt.json");
+        std::fs::write(&spoilt, saved.write().replacen(from, to, 1)).unwrap();
+        let spoilt = spoilt.to_str().unwrap();
+        refused(&["replay", spoilt], &format!("spoilt.json: {says}"));
     }
     let mut far = saved.clone();
     far.plan.operations[3].agent = 900;
