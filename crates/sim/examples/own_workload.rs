@@ -37,7 +37,7 @@ pub(crate) enum Action {
     },
 }
 
-/// What an agent remembers between its actions.
+/// What an agent remembers between its actions: the pages that were acknowledged.
 #[derive(Default)]
 struct Memory {
     pages: u64,
@@ -72,12 +72,10 @@ impl Workload for Diary {
 
     async fn act(&self, agent: &mut Agent, action: Action) {
         let Action::Write { lines } = action;
-        let memory = agent.memory::<Memory>();
-        memory.pages += 1;
-        if self.is_careless && memory.pages.is_multiple_of(5) {
-            memory.pages += 1;
+        let mut page = agent.memory::<Memory>().pages + 1;
+        if self.is_careless && page.is_multiple_of(5) {
+            page += 1;
         }
-        let page = memory.pages;
         let line = |number| NewRecord {
             kind: RecordKind::Log {
                 level: LogLevel::Info,
@@ -90,8 +88,10 @@ impl Workload for Diary {
             records: (0..lines).map(line).collect(),
         };
         let task = agent.task();
-        // The client sends the command again and again until it knows how it ended.
+        // The client sends the command again and again until it knows how it ended. A command that
+        // was refused, say since it met a planted panic, has no page.
         if let Some(answer) = agent.give(PrincipalKind::Agent, &task, append).await {
+            agent.memory::<Memory>().pages = page;
             let seq = answer.seq.get();
             agent.note("diary", serde_json::json!([task.as_str(), page, seq]));
         }
