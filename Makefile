@@ -10,6 +10,10 @@ SILLOK_DATA ?= $(HOME)/.local/share/sillok
 
 # Cycles of kill and restart in `make crash`.
 CYCLES ?= 20
+# Worlds at a time in `make sim`.
+JOBS ?= $(shell nproc)
+# The first of the fresh seeds of `make sim`: another one at each run, printed so that it can be given.
+FRESH ?= $(shell date +%s)000
 # Further arguments, such as `make run DEMO_ARGS=--json` or `make bench BENCH_ARGS='--only store'`.
 DEMO_ARGS ?=
 BENCH_ARGS ?=
@@ -29,7 +33,7 @@ endef
 # One thing after the other: cargo uses all cores by itself, and the output stays readable.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build setup-check build run test test-rust test-doc bench crash tidy \
+.PHONY: help setup setup-build setup-check build run test test-rust test-doc sim bench crash tidy \
 	fmt fmt-check lint deny doc clean-data
 
 help: ## list the targets
@@ -50,13 +54,23 @@ build: setup-build ## build the sillok binary
 run: build ## build, then show five agents at work: sillok demo
 	@$(SILLOK_BIN) demo $(DEMO_ARGS)
 
-test: setup fmt-check tidy lint deny build test-doc test-rust ## all that CI runs
+test: setup fmt-check tidy lint deny build test-doc test-rust sim ## all that CI runs
 
 test-rust: setup-check build ## unit, property and end-to-end tests
 	$(call stage,nextest,cargo nextest run --locked --workspace --profile ci)
 
 test-doc: ## examples in docstrings
 	$(call stage,doc tests,cargo test --locked --quiet --workspace --doc)
+
+# What fails is written to target/sim of the cache, as replay files.
+SIM = $(CARGO_TARGET_DIR)/release/sillok-sim run --jobs $(JOBS) --out $(CARGO_TARGET_DIR)/sim
+
+sim: setup-check ## the seed bank, seeds 0..1000, and 200 fresh seeds
+	$(call stage,build sillok-sim,cargo build --locked --quiet --release -p sillok-sim --bin sillok-sim)
+	$(call stage,seed bank,$(SIM) --bank crates/sim/seeds)
+	$(call stage,seeds 0..1000,$(SIM) --seeds 0..1000)
+	@first=$(FRESH); printf '== fresh seeds, again by make sim FRESH=%s\n' "$$first" >&2; \
+		$(SIM) --seeds "$$first..$$(( first + 200 ))"
 
 bench: build ## benchmarks as a table; fails under a floor
 	@cargo run --locked --quiet -p sillok-bench -- $(BENCH_ARGS)

@@ -1,4 +1,4 @@
-//! Batches: many seeds, on several threads, as one report.
+//! Batches: many worlds, on several threads, as one report.
 //!
 //! Owns the order in which results are counted, which does not depend on the threads. It must not
 //! know the machine's clock: whoever runs a batch says when to stop.
@@ -8,22 +8,30 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use serde::Serialize;
-use sillok_actors::protocol::Protocol;
 
 use crate::effects::{EXPECTED, Effects};
+use crate::fault::Profile;
 use crate::plan::Plan;
+use crate::planted;
+use crate::replay::Replay;
 use crate::second_opinion::Opinion;
-use crate::world::{Outcome, World};
+use crate::suite::Suite;
+use crate::world::Outcome;
 
-/// A seed that failed.
+/// A world that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Failure {
+    /// Its faults, which is what to look at first.
+    pub profile: Profile,
     /// The seed.
     pub seed: u64,
     /// The invariant.
     pub invariant: String,
     /// What was found instead.
     pub what: String,
+    /// The saved plan.
+    #[serde(skip)]
+    pub replay: Replay,
 }
 
 /// What became of a batch.
@@ -41,6 +49,8 @@ pub struct Report {
     pub acknowledged: u64,
     /// Simulated time, in ms.
     pub sim_ms: u64,
+    /// Digest of all traces, in the order of the seeds.
+    pub digest: String,
     /// What faults brought about.
     pub effects: Effects,
     /// What a checker of another make judged as well.
@@ -49,41 +59,97 @@ pub struct Report {
     pub unseen: Vec<&'static str>,
 }
 
-/// Runs the seeds from `first` up to, and without, `end` on `jobs` threads, until all are done or
-/// `goes_on` says no.
+/// Worlds to be run.
+#[derive(Clone)]
+pub enum Worlds {
+    /// Those that the seeds from the first up to, and without, the second draw.
+    Seeds(u64, u64),
+    /// Those that the seeds draw, all with the same faults.
+    Under(u64, u64, Profile),
+    /// Those of saved plans.
+    Plans(Vec<Plan>),
+}
+
+impl Worlds {
+    fn plan(&self, number: u64, suite: &Suite) -> Option<Plan> {
+        match self {
+            Self::Seeds(first, end) => {
+                let seed = first.checked_add(number).filter(|seed| seed < end)?;
+                Some(Plan::draw_from(suite, seed))
+            }
+            Self::Under(first, end, profile) => {
+                let seed = first.checked_add(number).filter(|seed| seed < end)?;
+                Some(Plan::draw_under(suite, seed, profile.clone()))
+            }
+            Self::Plans(plans) => plans.get(usize::try_from(number).ok()?).cloned(),
+        }
+    }
+}
+
+/// Runs worlds on `jobs` threads, until all are done or `goes_on` says no. `seen` is shown each of
+/// them, in their order.
 #[expect(
     clippy::disallowed_methods,
     reason = "each world is alone on its thread; the batch only counts"
 )]
-pub fn run<P: Protocol>(
-    protocol: P,
-    first: u64,
-    end: u64,
+pub fn run(
+    worlds: &Worlds,
+    suite: &Suite,
     jobs: usize,
     goes_on: impl Fn() -> bool + Sync,
+    seen: impl FnMut(&Plan, &Outcome) + Send,
 ) -> Report {
-    let next = AtomicU64::new(first);
-    let outcomes: Mutex<BTreeMap<u64, Outcome>> = Mutex::default();
+    let next = AtomicU64::new(0);
+    let counting = Mutex::new(Counting::new(seen));
     std::thread::scope(|scope| {
         for _ in 0..jobs.max(1) {
             scope.spawn(|| {
                 while goes_on() {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= end {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(plan) = worlds.plan(number, suite) else {
                         return;
-                    }
-                    let outcome = World::new(&Plan::draw(seed), protocol, false).run();
-                    outcomes.lock().insert(seed, outcome);
+                    };
+                    let outcome = planted::run_correct(&plan, suite, false);
+                    counting.lock().add(number, plan, outcome);
                 }
             });
         }
     });
-    count(outcomes.into_inner())
+    counting.into_inner().end()
 }
 
-fn count(outcomes: BTreeMap<u64, Outcome>) -> Report {
-    let mut report = Report::default();
-    for (seed, outcome) in outcomes {
+/// Results, counted in the order of their numbers as soon as all before them are there.
+struct Counting<F> {
+    next: u64,
+    early: BTreeMap<u64, (Plan, Outcome)>,
+    report: Report,
+    hasher: blake3::Hasher,
+    seen: F,
+}
+
+impl<F: FnMut(&Plan, &Outcome)> Counting<F> {
+    fn new(seen: F) -> Self {
+        Self {
+            next: 0,
+            early: BTreeMap::new(),
+            report: Report::default(),
+            hasher: blake3::Hasher::new(),
+            seen,
+        }
+    }
+
+    fn add(&mut self, number: u64, plan: Plan, outcome: Outcome) {
+        self.early.insert(number, (plan, outcome));
+        while let Some((plan, outcome)) = self.early.remove(&self.next) {
+            self.next += 1;
+            self.count(plan, &outcome);
+        }
+    }
+
+    fn count(&mut self, plan: Plan, outcome: &Outcome) {
+        (self.seen)(&plan, outcome);
+        self.hasher.update(outcome.digest.as_bytes());
+        let report = &mut self.report;
         report.seeds += 1;
         report.commits += outcome.commits;
         report.takeovers += outcome.takeovers;
@@ -91,14 +157,22 @@ fn count(outcomes: BTreeMap<u64, Outcome>) -> Report {
         report.sim_ms += outcome.sim_ms;
         report.effects.add(&outcome.effects);
         report.second_opinions.add(&outcome.second_opinion);
-        if let Some(violation) = outcome.violation {
+        if let Some(violation) = &outcome.violation {
             report.failures.push(Failure {
-                seed,
-                invariant: violation.invariant,
-                what: violation.what,
+                profile: plan.profile.clone(),
+                seed: plan.seed,
+                invariant: violation.invariant.clone(),
+                what: violation.what.clone(),
+                replay: Replay::of(plan, planted::CORRECT, outcome),
             });
         }
     }
-    report.unseen = report.effects.missing(&EXPECTED);
-    report
+
+    fn end(self) -> Report {
+        assert!(self.early.is_empty(), "every world before another was run");
+        let mut report = self.report;
+        report.digest = self.hasher.finalize().to_hex().to_string();
+        report.unseen = report.effects.missing(&EXPECTED);
+        report
+    }
 }

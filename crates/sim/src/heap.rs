@@ -156,6 +156,11 @@ impl Shared {
     pub(crate) fn line(&mut self, place: Place, what: &str, detail: &[u8]) {
         self.trace.line(self.now_us, place.0, what, detail);
     }
+
+    /// Says more of the newest line of the trace, for people.
+    pub(crate) fn about(&mut self, what: impl FnOnce() -> String) {
+        self.trace.about(what);
+    }
 }
 
 /// A handle to what all simulated parts share.

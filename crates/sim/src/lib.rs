@@ -3,8 +3,29 @@
 //!
 //! A [`Plan`] says what happens, a [`World`] lets it happen, and the checkers say whether all
 //! invariants held. The same plan gives the same trace, byte for byte, in every process.
+//!
+//! ```
+//! use sillok_sim::{Plan, Suite, run};
+//!
+//! let suite = Suite::built_in();
+//! let mut plan = Plan::draw_from(&suite, 7);
+//! // A plan is data: here, the first hundred operations without any fault.
+//! plan.profile.faults.clear();
+//! plan.operations.truncate(100);
+//! plan.validate(&suite)?;
+//!
+//! let outcome = run(&plan, &suite);
+//! assert_eq!(outcome.violation, None);
+//! assert_eq!(outcome.digest, run(&plan, &suite).digest);
+//! # Ok::<(), sillok_sim::plan::Refused>(())
+//! ```
+//!
+//! A workload and an invariant of one's own are added to a [`Suite`] in one file:
+//! `examples/own_workload.rs` does so. To run a batch, see [`batch`]; to save what failed and to
+//! make it smaller, [`replay`] and [`mod@shrink`].
 
 pub mod agent;
+pub mod bank;
 pub mod batch;
 mod check;
 pub mod client;
@@ -20,10 +41,12 @@ mod noise;
 pub mod plan;
 pub mod planted;
 mod ports;
+pub mod replay;
 pub mod rng;
 mod runtime;
 pub mod second_opinion;
 mod serving;
+pub mod shrink;
 mod storage;
 mod store;
 mod stream;
@@ -38,6 +61,15 @@ pub use plan::Plan;
 pub use suite::Suite;
 pub use violation::Violation;
 pub use world::{Outcome, World};
+
+/// Runs a plan to its end, under the protocol as it is meant.
+///
+/// # Panics
+/// If the plan is not [valid](Plan::validate).
+#[must_use]
+pub fn run(plan: &Plan, suite: &Suite) -> Outcome {
+    planted::run_correct(plan, suite, false)
+}
 
 /// Keeps the panics that the simulation plants from being printed; all others are.
 pub fn quiet_planted_panics() {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sillok_actors::follow::{EventFollower, FollowMetrics, Told};
+use sillok_actors::protocol::Protocol;
 use sillok_core::id::Seq;
 use sillok_core::invariants::{Violation, heard_is_committed};
 use sillok_core::ports::Clock as _;
@@ -15,7 +16,9 @@ use sillok_store::Store;
 
 use crate::heap::{Place, Sim};
 use crate::ports::SimClock;
+use crate::store::SimStore;
 use crate::stream::SimStream;
+use crate::world::World;
 
 /// The wait before the stream is asked again, in ms, at least and at most.
 const POLL_MS: (u64, u64) = (50, 600);
@@ -83,5 +86,21 @@ fn note(sim: &Sim, before: FollowMetrics, now: FollowMetrics) {
     ];
     for (_, effect) in seen.iter().filter(|(is_seen, _)| *is_seen) {
         shared.effects.saw(effect);
+    }
+}
+
+impl<P: Protocol> World<P> {
+    /// Lets the listener begin.
+    pub(crate) fn start_listener(&self) {
+        if self.is_alone() {
+            return;
+        }
+        let store = SimStore {
+            sim: self.sim.clone(),
+            place: Place::CLIENTS,
+            store: self.store.clone(),
+        };
+        let (sim, heard) = (self.sim.clone(), self.heard.clone());
+        self.clients.spawn(listen(sim, store, heard));
     }
 }

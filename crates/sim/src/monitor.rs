@@ -4,6 +4,7 @@
 //! that another one owns. It sees writes in the order in which they happen.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use sillok_core::invariants::{Invariant, Violation, owner_follows};
 use sillok_core::membership::{NodeRow, Nodes, OwnerRow};
@@ -64,6 +65,23 @@ impl Writes {
 
     pub(crate) fn digest(&self) -> blake3::Hash {
         self.hasher.finalize()
+    }
+}
+
+/// What people are told of a transaction: the slots that it writes to, and whose rows it changes.
+impl fmt::Display for Writes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for slot in &self.slots {
+            write!(f, "events of slot {slot}; ")?;
+        }
+        for (slot, row) in &self.owners {
+            write!(f, "slot {slot} to {} epoch {:?}; ", row.node, row.epoch)?;
+        }
+        for (name, row) in &self.nodes {
+            let fenced = if row.fenced { "fenced" } else { "beats" };
+            write!(f, "{name} {fenced}; ")?;
+        }
+        Ok(())
     }
 }
 

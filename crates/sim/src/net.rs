@@ -4,6 +4,7 @@
 //! nobody's; one that is lost is answered by nobody, and the caller's time runs out.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use sillok_core::Error;
@@ -60,6 +61,27 @@ pub(crate) struct Parcel {
     pub(crate) from: Place,
     pub(crate) to: Place,
     pub(crate) request: Request,
+}
+
+/// What people are told of a parcel: who asks for what.
+impl fmt::Display for Parcel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.request {
+            Request::Submit(submission) | Request::Serve(submission) => {
+                let (command, id) = (submission.command.name(), submission.id);
+                write!(f, "{command} {id} in {}", submission.scope)?;
+            }
+            Request::Tip(scope) => write!(f, "tip of {scope}")?,
+            Request::Promotion(task, id) => write!(f, "promotion {id} of {task}")?,
+            Request::Head(entry) => write!(f, "head of {entry}")?,
+            Request::Drain => write!(f, "drain")?,
+        }
+        if self.from == Place::CLIENTS {
+            write!(f, ", for a client")
+        } else {
+            write!(f, ", for node-{}", self.from.0)
+        }
+    }
 }
 
 /// What is on its way, and which ways are cut.

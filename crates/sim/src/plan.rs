@@ -1,10 +1,14 @@
 //! A plan: everything that decides a world, as data that can be saved, replayed and made smaller.
 
+mod bounds;
+
 use serde::{Deserialize, Serialize};
 
 use crate::fault::Profile;
 use crate::suite::Suite;
 use crate::workload::Operation;
+
+pub use bounds::Refused;
 
 /// Agents of a world.
 const AGENTS: u16 = 8;
@@ -43,5 +47,21 @@ impl Plan {
             operations: suite.draw(seed, profile.nodes, AGENTS, OPERATIONS_EACH),
             profile,
         }
+    }
+
+    /// Whether a world can be made from the plan, whoever wrote it.
+    ///
+    /// # Errors
+    /// The first field that says what no world has.
+    pub fn validate(&self, suite: &Suite) -> Result<(), Refused> {
+        self.profile.validate()?;
+        bounds::operations(self, suite)
+    }
+
+    /// Agents that do something.
+    #[must_use]
+    pub fn agents(&self) -> usize {
+        let agents = self.operations.iter().map(|operation| operation.agent);
+        agents.collect::<std::collections::BTreeSet<_>>().len()
     }
 }

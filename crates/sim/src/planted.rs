@@ -3,12 +3,17 @@
 //! Owns the list, and how many seeds it takes to catch each. A simulation that lets one pass proves
 //! nothing of the safeguard that it leaves out.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use parking_lot::Mutex;
 use serde::Serialize;
 use sillok_actors::protocol::{Safeguard, Without};
 
 use crate::plan::Plan;
+use crate::replay::Replay;
+use crate::suite::Suite;
 use crate::world::{Outcome, World};
 
 /// Seeds after which a bug counts as not caught.
@@ -17,6 +22,8 @@ pub const SEEDS_MAX: u64 = 5_000;
 const STARTS: u64 = 5;
 /// Seeds between two starts.
 const START_DISTANCE: u64 = 1_000_000;
+/// The name of the protocol as it is meant.
+pub const CORRECT: &str = "correct";
 
 /// A wrong protocol.
 #[derive(Clone, Copy, Debug)]
@@ -88,9 +95,36 @@ pub const BUGS: &[Bug] = &[
 impl Bug {
     /// Runs a plan under it.
     #[must_use]
-    pub fn run(&self, plan: &Plan, keeps_text: bool) -> Outcome {
-        World::new(plan, Without(Some(self.without)), keeps_text).run()
+    pub fn run(&self, plan: &Plan, suite: &Suite, keeps_text: bool) -> Outcome {
+        World::with(plan, Without(Some(self.without)), suite, keeps_text).run()
     }
+}
+
+/// The bug of a name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Bug> {
+    BUGS.iter().find(|bug| bug.name == name)
+}
+
+/// Whether a protocol is known: `correct`, or the name of a planted bug.
+#[must_use]
+pub fn is_protocol(name: &str) -> bool {
+    name == CORRECT || find(name).is_some()
+}
+
+/// Runs a plan under the protocol as it is meant.
+#[must_use]
+pub fn run_correct(plan: &Plan, suite: &Suite, keeps_text: bool) -> Outcome {
+    World::with(plan, Without::default(), suite, keeps_text).run()
+}
+
+/// Runs a plan under the protocol of a name; none if there is no such protocol.
+#[must_use]
+pub fn run_under(name: &str, plan: &Plan, suite: &Suite, keeps_text: bool) -> Option<Outcome> {
+    if name == CORRECT {
+        return Some(run_correct(plan, suite, keeps_text));
+    }
+    find(name).map(|bug| bug.run(plan, suite, keeps_text))
 }
 
 /// What it took to catch a bug.
@@ -108,34 +142,96 @@ pub struct Catch {
     pub invariant: String,
     /// The seed of that catch.
     pub seed: u64,
+    /// The saved plan of that catch.
+    #[serde(skip)]
+    pub first: Option<Replay>,
 }
 
-/// Seeks a bug from several starts.
-#[must_use]
-pub fn seek(bug: &Bug) -> Catch {
-    let starts = (0..STARTS).map(|start| start * START_DISTANCE);
-    let mut found: Vec<Option<(u64, Found)>> = Vec::new();
-    for first in starts {
-        let caught = first_catch(bug, first..first + SEEDS_MAX);
-        let is_caught = caught.is_some();
-        found.push(caught.map(|caught| (caught.seed - first + 1, caught)));
-        if !is_caught {
-            break;
+/// Seeks bugs, each from several starts, on `jobs` threads. A bug is given up as soon as one start
+/// does not catch it. `caught` is told of each bug when all is known of it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "each world is alone on its thread; the order of the threads decides nothing"
+)]
+pub fn seek(bugs: &[&'static Bug], jobs: usize, caught: impl FnMut(&Catch) + Send) -> Vec<Catch> {
+    let searches: Vec<Search> = bugs.iter().map(|bug| Search::new(bug)).collect();
+    let next = AtomicUsize::new(0);
+    let done: Mutex<(BTreeMap<usize, Catch>, _)> = Mutex::new((BTreeMap::new(), caught));
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.max(1) {
+            scope.spawn(|| {
+                loop {
+                    let task = next.fetch_add(1, Ordering::Relaxed) as u64;
+                    let number = usize::try_from(task / STARTS).expect("few bugs");
+                    let Some(search) = searches.get(number) else {
+                        return;
+                    };
+                    if let Some(catch) = search.start(task % STARTS) {
+                        let (all, caught) = &mut *done.lock();
+                        caught(&catch);
+                        all.insert(number, catch);
+                    }
+                }
+            });
+        }
+    });
+    done.into_inner().0.into_values().collect()
+}
+
+/// The search for one bug, from several starts at the same time.
+struct Search {
+    bug: &'static Bug,
+    is_given_up: AtomicBool,
+    /// What each start came to.
+    found: Mutex<BTreeMap<u64, Option<Found>>>,
+}
+
+impl Search {
+    fn new(bug: &'static Bug) -> Self {
+        Self {
+            bug,
+            is_given_up: AtomicBool::new(false),
+            found: Mutex::default(),
         }
     }
-    let mut seeds: Vec<u64> = found
-        .iter()
-        .map(|found| found.as_ref().map_or(SEEDS_MAX, |(seeds, _)| *seeds))
-        .collect();
-    seeds.sort_unstable();
-    let first = found.iter().flatten().next();
-    Catch {
-        name: bug.name,
-        caught: found.iter().all(Option::is_some),
-        median_seeds: seeds[seeds.len() / 2],
-        max_seeds: seeds[seeds.len() - 1],
-        invariant: first.map_or_else(String::new, |(_, found)| found.invariant.clone()),
-        seed: first.map_or(0, |(_, found)| found.seed),
+
+    /// Seeks from one start. The last one to be done says what was found in all.
+    fn start(&self, start: u64) -> Option<Catch> {
+        let first = start * START_DISTANCE;
+        let mut seeds = first..first + SEEDS_MAX;
+        // The first start is seen through whatever the others find, so that the same catch is
+        // reported whichever thread was faster.
+        let goes_on = || start == 0 || !self.is_given_up.load(Ordering::Relaxed);
+        let found = seeds
+            .by_ref()
+            .take_while(|_| goes_on())
+            .find_map(|seed| catch(self.bug, seed));
+        if found.is_none() {
+            self.is_given_up.store(true, Ordering::Relaxed);
+        }
+        let mut all = self.found.lock();
+        all.insert(start, found);
+        (all.len() as u64 == STARTS).then(|| self.count(&all))
+    }
+
+    fn count(&self, found: &BTreeMap<u64, Option<Found>>) -> Catch {
+        let is_caught = found.values().all(Option::is_some);
+        let mut seeds: Vec<u64> = found
+            .iter()
+            .filter(|_| is_caught)
+            .filter_map(|(start, found)| Some(found.as_ref()?.seed - start * START_DISTANCE + 1))
+            .collect();
+        seeds.sort_unstable();
+        let first = found.get(&0).and_then(Option::as_ref);
+        Catch {
+            name: self.bug.name,
+            caught: is_caught,
+            median_seeds: seeds.get(seeds.len() / 2).copied().unwrap_or(SEEDS_MAX),
+            max_seeds: seeds.last().copied().unwrap_or(SEEDS_MAX),
+            invariant: first.map_or_else(String::new, |found| found.invariant.clone()),
+            seed: first.map_or(0, |found| found.seed),
+            first: first.map(|found| found.replay.clone()),
+        }
     }
 }
 
@@ -146,19 +242,24 @@ pub struct Found {
     pub seed: u64,
     /// The invariant that did not hold.
     pub invariant: String,
-    /// What was found instead.
-    pub what: String,
+    /// The saved plan.
+    pub replay: Replay,
 }
 
 /// The first of `seeds` that catches a bug.
 #[must_use]
-pub fn first_catch(bug: &Bug, seeds: Range<u64>) -> Option<Found> {
-    seeds.into_iter().find_map(|seed| {
-        let violation = bug.run(&Plan::draw(seed), false).violation?;
-        Some(Found {
-            seed,
-            invariant: violation.invariant,
-            what: violation.what,
-        })
+pub fn first_catch(bug: &Bug, mut seeds: Range<u64>) -> Option<Found> {
+    seeds.find_map(|seed| catch(bug, seed))
+}
+
+fn catch(bug: &Bug, seed: u64) -> Option<Found> {
+    let suite = Suite::built_in();
+    let plan = Plan::draw_from(&suite, seed);
+    let outcome = bug.run(&plan, &suite, false);
+    let invariant = outcome.violation.as_ref()?.invariant.clone();
+    Some(Found {
+        seed,
+        invariant,
+        replay: Replay::of(plan, bug.name, &outcome),
     })
 }

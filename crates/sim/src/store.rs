@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 use crate::heap::{Due, Place, Shared, Sim};
 use crate::monitor::Writes;
 use crate::storage::{Storage, StorageTxn};
+use crate::trace::key_name;
 
 /// Time of a read on its way, in µs, at least and at most.
 const READ_US: (u64, u64) = (100, 600);
@@ -172,6 +173,7 @@ impl Txn for SimTxn {
         let value = self.txn.get(key, read).await?;
         let mut shared = self.sim.lock();
         shared.line(self.place, "got", value.as_deref().unwrap_or_default());
+        shared.about(|| key_name(key));
         Ok(value)
     }
 
@@ -185,8 +187,11 @@ impl Txn for SimTxn {
         self.check_age()?;
         let pairs = self.txn.range(range, options).await?;
         let mut shared = self.sim.lock();
+        shared.line(self.place, "ranged", &(pairs.len() as u64).to_le_bytes());
+        shared.about(|| format!("{} rows from {}", pairs.len(), key_name(&range.begin)));
         for (key, value) in &pairs {
             shared.line(self.place, "row", key);
+            shared.about(|| key_name(key));
             shared.line(self.place, "value", value);
         }
         Ok(pairs)
@@ -272,6 +277,7 @@ impl OnItsWay {
             Err(_) => "not committed",
         };
         shared.line(place, what, writes.digest().as_bytes());
+        shared.about(|| writes.to_string());
         result
     }
 }

@@ -1,14 +1,19 @@
 //! The suite: which workloads and checks a world has, the built-in ones and those of a user.
 //!
-//! Owns how operations are drawn from all workloads together, and the way from an operation as data
-//! to the workload that carries it out. It must not know what any of them does.
+//! Owns how operations are drawn from all workloads together, the way from an operation as data to
+//! the workload that carries it out, and the agents and checks of a world. It must not know what any of them does.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use sillok_actors::protocol::Protocol;
 use sillok_core::ports::BoxFuture;
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Commons};
+use crate::client::Client;
+use crate::heap::Place;
+use crate::ports::SimClock;
 use crate::rng::Stream;
 use crate::violation::Violation;
 use crate::workload::drains::Drains;
@@ -19,6 +24,7 @@ use crate::workload::reads::Reads;
 use crate::workload::replacing::Replacing;
 use crate::workload::staging::Staging;
 use crate::workload::{Check, Draw, End, Operation, Workload};
+use crate::world::World;
 
 /// A workload whose actions are read from data.
 trait Part: Send + Sync {
@@ -207,6 +213,54 @@ impl Suite {
     /// Judges a world that has come to rest.
     pub(crate) fn judge(&self, end: &End<'_>) -> Result<(), Violation> {
         self.checks.iter().try_for_each(|check| check.check(end))
+    }
+}
+
+impl<P: Protocol> World<P> {
+    /// Lets every agent begin with its operations.
+    pub(crate) fn start_agents(&mut self) {
+        let mut by_agent: BTreeMap<u16, Vec<_>> = BTreeMap::new();
+        for operation in &self.plan.operations {
+            by_agent
+                .entry(operation.agent)
+                .or_default()
+                .push(operation.clone());
+        }
+        self.agents = by_agent.len();
+        let commons = Commons::default();
+        for (number, operations) in by_agent {
+            let client = Client {
+                sim: self.sim.clone(),
+                clock: SimClock {
+                    sim: self.sim.clone(),
+                    place: Place::CLIENTS,
+                },
+                recorder: self.recorder.clone(),
+                nodes: self.plan.profile.nodes,
+                number: usize::from(number),
+                rng: Stream::new(self.plan.seed, "client", u64::from(number)),
+            };
+            let mut agent = Agent::new(client, commons.clone());
+            let suite = self.suite.clone();
+            let done = Arc::clone(&self.agents_done);
+            self.clients.spawn(async move {
+                for operation in operations {
+                    suite.act(&mut agent, &operation).await;
+                }
+                done.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+    }
+
+    /// What the suite's checks find.
+    pub(crate) fn judge(&self) -> Result<(), Violation> {
+        self.recorder.look(|history| {
+            self.suite.judge(&End {
+                plan: &self.plan,
+                history,
+                store: &self.store,
+            })
+        })
     }
 }
 

@@ -1,9 +1,15 @@
 //! The trace: everything that happened in a world, in order, as one digest, and as text on demand.
 //!
 //! Two runs of one seed give the same trace, byte for byte. Nothing of the process enters it: no
-//! address, no id that a library counts up, no time of the machine.
+//! address, no id that a library counts up, no time of the machine. The text names nodes and keys
+//! for people; the digest is of the bytes alone, so that keeping text changes nothing.
 
 use std::fmt::Write as _;
+
+use sillok_store::keys::Family;
+
+/// Bytes of a key that are shown.
+const KEY_BYTES_SHOWN: usize = 48;
 
 /// What happened.
 #[derive(Debug)]
@@ -33,9 +39,27 @@ impl Trace {
         self.hasher.update(&(detail.len() as u64).to_le_bytes());
         self.hasher.update(detail);
         if let Some(text) = &mut self.text {
+            if !text.is_empty() {
+                text.push('\n');
+            }
             let digest = blake3::hash(detail);
-            writeln!(text, "{at_us} {place} {what} {}", &digest.to_hex()[..16])
-                .expect("a string takes all that is written");
+            write!(
+                text,
+                "{:>4}.{:06} {:<8} {what:<16} {}",
+                at_us / 1_000_000,
+                at_us % 1_000_000,
+                place_name(place),
+                &digest.to_hex()[..12]
+            )
+            .expect("a string takes all that is written");
+        }
+    }
+
+    /// Says more of the newest line, for people: it is in the text only.
+    pub fn about(&mut self, what: impl FnOnce() -> String) {
+        if let Some(text) = &mut self.text {
+            text.push(' ');
+            text.push_str(&what());
         }
     }
 
@@ -55,5 +79,76 @@ impl Trace {
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         self.text.as_deref()
+    }
+}
+
+/// A place for people.
+fn place_name(place: u16) -> String {
+    if place == u16::MAX {
+        "clients".to_owned()
+    } else {
+        format!("node-{place}")
+    }
+}
+
+/// A key of the store for people: its family, and what follows the family's letter.
+pub(crate) fn key_name(key: &[u8]) -> String {
+    let family = Family::of(key).map_or("?", Family::as_str);
+    let rest = key.get(1..).unwrap_or_default();
+    let shown = &rest[..rest.len().min(KEY_BYTES_SHOWN)];
+    let is_text = shown.iter().all(|byte| byte.is_ascii_graphic());
+    let mut name = format!("{family} ");
+    if is_text {
+        name += &String::from_utf8_lossy(shown);
+    } else {
+        for byte in shown {
+            write!(name, "{byte:02x}").expect("a string takes all that is written");
+        }
+    }
+    if rest.len() > shown.len() {
+        name.push('…');
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_lines(keeps_text: bool) -> Trace {
+        let mut trace = Trace::new(keeps_text);
+        trace.line(1_500_000, 2, "got", b"value");
+        trace.about(|| "head of nothing".to_owned());
+        trace.line(1_500_001, u16::MAX, "fault", &[1]);
+        trace
+    }
+
+    #[test]
+    fn text_says_when_where_and_what_and_does_not_change_the_digest() {
+        let (told, silent) = (two_lines(true), two_lines(false));
+        assert_eq!(told.digest(), silent.digest());
+        assert_eq!(silent.text(), None);
+        let lines: Vec<&str> = told.text().unwrap().lines().collect();
+        assert_eq!(lines.len(), 2);
+        assert!(
+            lines[0].starts_with("   1.500000 node-2   got "),
+            "{}",
+            lines[0]
+        );
+        assert!(lines[0].ends_with(" head of nothing"));
+        assert!(
+            lines[1].starts_with("   1.500001 clients  fault "),
+            "{}",
+            lines[1]
+        );
+    }
+
+    #[test]
+    fn a_key_is_named_by_its_family() {
+        let letter = Family::ALL[0].range().begin[0];
+        let named = key_name(&[letter, b'n', b'o', b'd', b'e']);
+        assert_eq!(named, format!("{} node", Family::ALL[0]));
+        assert_eq!(key_name(&[0, 1, 255]), "? 01ff");
+        assert!(key_name(&[0; 100]).ends_with('…'));
     }
 }

@@ -23,7 +23,13 @@ impl<P: Protocol> World<P> {
         }
         let fault = self.plan.profile.faults[number];
         let detail = [u8::from(begins)];
-        self.sim.lock().line(Place::CLIENTS, "fault", &detail);
+        let mut shared = self.sim.lock();
+        shared.line(Place::CLIENTS, "fault", &detail);
+        shared.about(|| {
+            let turn = if begins { "begins" } else { "ends" };
+            format!("{:?} {turn}", fault.kind)
+        });
+        drop(shared);
         self.bring_about(number, fault, begins);
         self.tune();
     }

@@ -71,7 +71,8 @@ pub trait Workload: Send + Sync + 'static {
     /// The name under which operations are of this workload. It stands in saved plans.
     fn name(&self) -> &'static str;
 
-    /// How often it is drawn, relative to the others; the built-in ones have about 100 together.
+    /// How often it is drawn, relative to the others; the built-in ones have about 1,000
+    /// together.
     fn share(&self) -> u32;
 
     /// What every agent does before anything that is drawn.

@@ -3,7 +3,7 @@
 //! Owns the loop: one event, then its node until nothing is left to do, then the next event. Owns
 //! starting, pausing and crashing nodes, and the two phases: safety under faults, then liveness.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,19 +14,16 @@ use sillok_actors::{Node, NodeConfig};
 use sillok_core::invariants::{self, Invariant};
 use sillok_store::{MemoryConfig, MemoryStore};
 
-use crate::agent::{Agent, Commons};
 use crate::check;
-use crate::client::Client;
 use crate::disk::OWNER;
 use crate::effects::Effects;
 use crate::fault::StoreShape;
 use crate::heap::{Due, Place, Sim};
 use crate::history::Recorder;
-use crate::listener::{self, HeardSoFar};
+use crate::listener::HeardSoFar;
 use crate::net::{Parcel, Reply};
 use crate::plan::Plan;
-use crate::ports::{SharedRng, SimClock, ports};
-use crate::rng::Stream;
+use crate::ports::{SharedRng, ports};
 use crate::runtime::Runtime;
 use crate::second_opinion::Opinion;
 use crate::serving;
@@ -34,7 +31,6 @@ use crate::storage::Storage;
 use crate::store::SimStore;
 use crate::suite::Suite;
 use crate::violation::Violation;
-use crate::workload::End;
 
 /// How long a world may take to drain once its faults are over, in µs.
 const DRAIN_US_MAX: u64 = 90_000_000;
@@ -88,16 +84,16 @@ struct SimNode<P: Protocol> {
 pub struct World<P: Protocol> {
     protocol: P,
     pub(crate) plan: Plan,
-    suite: Suite,
+    pub(crate) suite: Suite,
     pub(crate) sim: Sim,
     pub(crate) store: Storage,
     pub(crate) recorder: Recorder,
     pub(crate) heard: HeardSoFar,
     names: Arc<Vec<String>>,
     nodes: Vec<SimNode<P>>,
-    clients: Runtime,
-    agents_done: Arc<AtomicUsize>,
-    agents: usize,
+    pub(crate) clients: Runtime,
+    pub(crate) agents_done: Arc<AtomicUsize>,
+    pub(crate) agents: usize,
     /// Faults that are under way, by their numbers.
     pub(crate) under_way: BTreeSet<usize>,
     /// What the swizzled faults cut, to be mended in another order.
@@ -112,8 +108,13 @@ impl<P: Protocol> World<P> {
     }
 
     /// A world at its beginning: all nodes starting, all clients about to act.
+    ///
+    /// # Panics
+    /// If the plan is not [valid](Plan::validate).
     #[must_use]
     pub fn with(plan: &Plan, protocol: P, suite: &Suite, keeps_text: bool) -> Self {
+        plan.validate(suite)
+            .expect("a plan is checked before it is run");
         let sim = Sim::new(plan.seed, keeps_text);
         let count = usize::from(plan.profile.nodes);
         let names: Vec<String> = (0..count).map(|number| format!("node-{number}")).collect();
@@ -169,56 +170,9 @@ impl<P: Protocol> World<P> {
         }
     }
 
-    fn start_agents(&mut self) {
-        let mut by_agent: BTreeMap<u16, Vec<_>> = BTreeMap::new();
-        for operation in &self.plan.operations {
-            by_agent
-                .entry(operation.agent)
-                .or_default()
-                .push(operation.clone());
-        }
-        self.agents = by_agent.len();
-        let commons = Commons::default();
-        for (number, operations) in by_agent {
-            let client = Client {
-                sim: self.sim.clone(),
-                clock: SimClock {
-                    sim: self.sim.clone(),
-                    place: Place::CLIENTS,
-                },
-                recorder: self.recorder.clone(),
-                nodes: self.plan.profile.nodes,
-                number: usize::from(number),
-                rng: Stream::new(self.plan.seed, "client", u64::from(number)),
-            };
-            let mut agent = Agent::new(client, commons.clone());
-            let suite = self.suite.clone();
-            let done = Arc::clone(&self.agents_done);
-            self.clients.spawn(async move {
-                for operation in operations {
-                    suite.act(&mut agent, &operation).await;
-                }
-                done.fetch_add(1, Ordering::Relaxed);
-            });
-        }
-    }
-
     /// Whether the world has one node, with a disk of its own and nobody else to tell.
     pub(crate) fn is_alone(&self) -> bool {
         self.plan.profile.store == StoreShape::Disk
-    }
-
-    fn start_listener(&self) {
-        if self.is_alone() {
-            return;
-        }
-        let store = SimStore {
-            sim: self.sim.clone(),
-            place: Place::CLIENTS,
-            store: self.store.clone(),
-        };
-        let (sim, heard) = (self.sim.clone(), self.heard.clone());
-        self.clients.spawn(listener::listen(sim, store, heard));
     }
 
     /// Runs the world to its end and judges it.
@@ -244,17 +198,6 @@ impl<P: Protocol> World<P> {
             sim_ms: shared.now_us / 1_000,
             effects: shared.effects.clone(),
         }
-    }
-
-    /// What the suite's checks find.
-    fn judge(&self) -> Result<(), Violation> {
-        self.recorder.look(|history| {
-            self.suite.judge(&End {
-                plan: &self.plan,
-                history,
-                store: &self.store,
-            })
-        })
     }
 
     /// Runs the world until it has come to rest, or until something must not be.
@@ -361,7 +304,8 @@ impl<P: Protocol> World<P> {
             Due::Fault { number, begins } => self.turn(number, begins),
             Due::Start(place) => self.start(place),
             Due::StartAnew(place) => {
-                self.crash(place, START_ANEW_US);
+                self.sim.lock().line(place, "starts anew", &[]);
+                self.stop(place, START_ANEW_US);
             }
         }
     }
@@ -430,9 +374,18 @@ impl<P: Protocol> World<P> {
 
     /// Ends a node in whatever it is doing, to be started again after a while.
     pub(crate) fn crash(&mut self, place: Place, down_us: u64) {
+        if self.stop(place, down_us) {
+            let mut shared = self.sim.lock();
+            shared.effects.saw("crash");
+            shared.line(place, "crashes", &[]);
+        }
+    }
+
+    /// Ends the run of a node, to be started again after a while: whether there was one.
+    fn stop(&mut self, place: Place, down_us: u64) -> bool {
         let node = &mut self.nodes[usize::from(place.0)];
         let Some(runtime) = node.runtime.take() else {
-            return;
+            return false;
         };
         drop(runtime);
         *node.cell.lock() = None;
@@ -443,9 +396,8 @@ impl<P: Protocol> World<P> {
             shared.disk_loses_process();
         }
         shared.forget_calls_of(place);
-        shared.effects.saw("crash");
-        shared.line(place, "crashes", &[]);
         shared.schedule(down_us, Due::Start(place));
+        true
     }
 
     pub(crate) fn pause(&mut self, place: Place) {
@@ -490,6 +442,10 @@ impl<P: Protocol> World<P> {
 
     fn arrive(&mut self, parcel: Parcel) {
         let place = parcel.to;
+        let mut shared = self.sim.lock();
+        shared.line(place, "asked", &parcel.call.to_le_bytes());
+        shared.about(|| parcel.to_string());
+        drop(shared);
         let node = &mut self.nodes[usize::from(place.0)];
         let Some(runtime) = node.runtime.as_ref() else {
             self.sim.reply(&parcel, Reply::NoResponders);

@@ -29,7 +29,7 @@ impl Workload for Drains {
 
     /// Few: a node is not drained for fun, and while all are, nobody answers.
     fn share(&self) -> u32 {
-        1
+        2
     }
 
     fn draw(&self, draw: &mut Draw<'_>) -> Action {

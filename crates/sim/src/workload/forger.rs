@@ -35,7 +35,7 @@ impl Workload for Forger {
     }
 
     fn share(&self) -> u32 {
-        4
+        40
     }
 
     fn draw(&self, draw: &mut Draw<'_>) -> Action {

@@ -31,7 +31,7 @@ impl Workload for LateRetries {
     }
 
     fn share(&self) -> u32 {
-        6
+        60
     }
 
     fn draw(&self, draw: &mut Draw<'_>) -> Action {

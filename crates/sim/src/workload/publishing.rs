@@ -40,7 +40,7 @@ impl Workload for Publishing {
     }
 
     fn share(&self) -> u32 {
-        15
+        150
     }
 
     fn draw(&self, draw: &mut Draw<'_>) -> Action {

@@ -34,7 +34,7 @@ impl Workload for Reads {
     }
 
     fn share(&self) -> u32 {
-        6
+        60
     }
 
     fn draw(&self, draw: &mut Draw<'_>) -> Action {

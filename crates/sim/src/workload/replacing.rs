@@ -45,7 +45,7 @@ impl Workload for Replacing {
     }
 
     fn share(&self) -> u32 {
-        17
+        170
     }
 
     fn draw(&self, draw: &mut Draw<'_>) -> Action {

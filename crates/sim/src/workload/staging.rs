@@ -49,7 +49,7 @@ impl Workload for Staging {
     }
 
     fn share(&self) -> u32 {
-        52
+        520
     }
 
     fn first(&self) -> Option<Action> {

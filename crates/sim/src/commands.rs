@@ -1,0 +1,131 @@
+//! What the commands have in common: exit codes, and files that are read and written.
+//!
+//! An error of a command is a sentence for whoever gave it, and ends it with [`EXIT_USAGE`].
+
+pub(crate) mod planted;
+pub(crate) mod replay;
+pub(crate) mod run;
+pub(crate) mod shrink;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use sillok_sim::fault::Profile;
+use sillok_sim::planted::{CORRECT, is_protocol};
+use sillok_sim::replay::{COMMIT, Replay};
+use sillok_sim::{Plan, Suite, bank};
+
+/// An invariant did not hold.
+pub(crate) const EXIT_FAILED: u8 = 1;
+/// What was asked for cannot be done.
+pub(crate) const EXIT_USAGE: u8 = 2;
+
+/// How a command ended.
+pub(crate) type Ended = Result<ExitCode, String>;
+
+/// The exit code of what was judged.
+pub(crate) fn ended(failed: bool) -> ExitCode {
+    if failed {
+        ExitCode::from(EXIT_FAILED)
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+/// Prints what the command is for.
+pub(crate) fn print(text: &str) -> Result<(), String> {
+    let mut stdout = std::io::stdout().lock();
+    let printed = stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush());
+    printed.map_err(|error| format!("standard output: {error}"))
+}
+
+/// Prints a JSON document.
+pub(crate) fn print_json(document: &serde_json::Value) -> Result<(), String> {
+    print(&format!("{document:#}\n"))
+}
+
+/// Prints what is beside the point.
+pub(crate) fn remark(text: &str) {
+    // The command goes on without.
+    let _ = writeln!(std::io::stderr(), "sillok-sim: {text}");
+}
+
+/// Which world is meant: that of a file or that of a seed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Which {
+    /// The saved plan
+    #[arg(value_name = "FILE", required_unless_present = "seed")]
+    file: Option<PathBuf>,
+    /// The seed, in place of a file
+    #[arg(long, value_name = "SEED", conflicts_with = "file")]
+    seed: Option<u64>,
+    /// The planted bug under which the seed is run
+    #[arg(long, value_name = "NAME", requires = "seed")]
+    bug: Option<String>,
+    /// The faults under which the seed is run, in place of those that it draws
+    #[arg(long, value_name = "FILE", requires = "seed")]
+    profile: Option<PathBuf>,
+}
+
+impl Which {
+    /// The plan, and what is known of it. That another commit made it is said.
+    pub(crate) fn read(&self, suite: &Suite) -> Result<Replay, String> {
+        if let Some(path) = &self.file {
+            let replay = bank::read_file(path, suite).map_err(|error| error.to_string())?;
+            if replay.commit != COMMIT {
+                let (made, this) = (&replay.commit, COMMIT);
+                remark(&format!(
+                    "{} was made by commit {made}; this is {this}",
+                    path.display()
+                ));
+            }
+            return Ok(replay);
+        }
+        let seed = self.seed.unwrap_or_default();
+        let protocol = self.bug.as_deref().unwrap_or(CORRECT);
+        if !is_protocol(protocol) {
+            return Err(format!("--bug: no planted bug is called {protocol:?}"));
+        }
+        let plan = match &self.profile {
+            None => Plan::draw_from(suite, seed),
+            Some(path) => Plan::draw_under(suite, seed, read_profile(path)?),
+        };
+        Ok(Replay {
+            commit: COMMIT.to_owned(),
+            protocol: protocol.to_owned(),
+            why: None,
+            plan,
+            violation: None,
+            digest: None,
+        })
+    }
+
+    /// The file, if one is meant.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+}
+
+/// Reads a profile.
+pub(crate) fn read_profile(path: &Path) -> Result<Profile, String> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?;
+    sillok_sim::replay::profile(&text).map_err(|error| format!("{shown}: {error}"))
+}
+
+/// Sees that files can be written to a folder, before hours are spent on what shall stand in them.
+pub(crate) fn make_folder(folder: &Path) -> Result<(), String> {
+    let probe = folder.join(format!(".sillok-sim-{}", std::process::id()));
+    let made = std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(&probe, b""))
+        .and_then(|()| std::fs::remove_file(&probe));
+    made.map_err(|error| format!("--out {}: {error}", folder.display()))
+}
+
+/// Writes a file.
+pub(crate) fn write(path: &Path, replay: &Replay) -> Result<(), String> {
+    std::fs::write(path, replay.write()).map_err(|error| format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,59 @@
+//! Planted bugs: the plan of a catch reproduces it from its file, and shrinking leaves little of it.
+
+use sillok_sim::planted::{find, first_catch, run_under};
+use sillok_sim::replay::{Replay, Verdict};
+use sillok_sim::shrink::shrink;
+use sillok_sim::{Suite, quiet_planted_panics, run};
+
+/// Bugs that are caught within few seeds.
+const QUICK: [&str; 4] = [
+    "command id not checked",
+    "unknown outcome taken as success",
+    "acknowledgement before commit",
+    "batch that drops its last command",
+];
+/// Seeds within which each of them is caught, from seed 0.
+const SEEDS: u64 = 50;
+
+fn caught(name: &str) -> Replay {
+    let bug = find(name).expect("the bug is planted");
+    let found = first_catch(bug, 0..SEEDS);
+    found
+        .unwrap_or_else(|| panic!("{name} was not caught"))
+        .replay
+}
+
+#[test]
+fn a_catch_is_reproduced_from_its_file_and_needs_its_bug() {
+    quiet_planted_panics();
+    let suite = Suite::built_in();
+    for name in QUICK {
+        let file = caught(name).write();
+        let saved = Replay::read(&file, &suite).unwrap();
+        assert_eq!(saved.protocol, name);
+        let again = run_under(&saved.protocol, &saved.plan, &suite, false).unwrap();
+        assert_eq!(saved.compare(&again), Verdict::Reproduced, "{name}");
+        assert!(again.violation.is_some(), "{name}");
+        assert_eq!(run(&saved.plan, &suite).violation, None, "{name}");
+    }
+}
+
+#[test]
+fn shrinking_leaves_fewer_than_half_of_the_operations() {
+    quiet_planted_panics();
+    let suite = Suite::built_in();
+    for name in &QUICK[..2] {
+        let saved = caught(name);
+        let run = |plan: &sillok_sim::Plan| run_under(name, plan, &suite, false).unwrap();
+        let shrunk = shrink(&saved.plan, &suite, 60, run).unwrap();
+        let (before, after) = (shrunk.before.operations, shrunk.after.operations);
+        assert!(after * 2 < before, "{name}: {before} to {after}");
+        assert!(shrunk.runs <= 60);
+        let smaller = Replay::of(shrunk.plan, name, &shrunk.outcome);
+        let kept = |saved: &Replay| saved.violation.clone().map(|broken| broken.invariant);
+        assert_eq!(kept(&smaller), kept(&saved), "{name}");
+        let read = Replay::read(&smaller.write(), &suite).unwrap();
+        let again = run_under(name, &read.plan, &suite, false).unwrap();
+        assert_eq!(read.compare(&again), Verdict::Reproduced, "{name}");
+    }
+}
