@@ -17,6 +17,8 @@ FRESH ?= $(shell date +%s)000
 # Further arguments, such as `make run DEMO_ARGS=--json` or `make bench BENCH_ARGS='--only store'`.
 DEMO_ARGS ?=
 BENCH_ARGS ?=
+# Which mutants, such as `make mutants MUTANTS_ARGS='--shard 0/20'`; `--list` only names them.
+MUTANTS_ARGS ?=
 
 # The binary, for the tests that start real processes.
 SILLOK_BIN ?= $(CARGO_TARGET_DIR)/debug/sillok
@@ -33,7 +35,7 @@ endef
 # One thing after the other: cargo uses all cores by itself, and the output stays readable.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build setup-check build run test test-rust test-doc sim bench crash tidy \
+.PHONY: help setup setup-build setup-check build run test test-rust test-doc sim bench crash mutants tidy \
 	fmt fmt-check lint deny doc clean-data
 
 help: ## list the targets
@@ -78,6 +80,13 @@ bench: build ## benchmarks as a table; fails under a floor
 crash: setup-check build ## kill a server in mid-load, CYCLES times
 	SILLOK_CRASH_CYCLES=$(CYCLES) cargo nextest run --locked --profile long \
 		-p sillok-tests -E 'test(crash)'
+
+# In a target directory of its own: mutants are built in a copy of the tree, whose files cargo could
+# take for those of this one.
+mutants: setup-build ## mutate the protocol and count what survives
+	@.ci/setup mutants
+	$(call stage,mutants,CARGO_TARGET_DIR='$(CACHE)/target-mutants' cargo mutants \
+		--output '$(CACHE)' $(MUTANTS_ARGS))
 
 tidy: ## opening docstrings, lengths, arrows between crates, banned words
 	$(call stage,tidy,cargo run --locked --quiet -p sillok-tidy)

@@ -119,9 +119,7 @@ pub(crate) async fn beat<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
                 watcher.beat_failed();
                 shared.ownership.release_all();
                 shared.jobs.keep_only(|_| false);
-                if let Err(error) = register(&shared).await {
-                    tracing::warn!(%error, "the new run is not registered yet");
-                }
+                begin_again(&shared).await;
                 shared.members.changed.notify_one();
             }
             Ok(Beat::Replaced) => {
@@ -142,6 +140,15 @@ pub(crate) async fn beat<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
                 }
             }
         }
+    }
+}
+
+/// Begins a run in place of one that was fenced. The store is asked until it says which run this is:
+/// a beat before that would take the node's own row for that of another process.
+async fn begin_again<S: Store, P: Protocol>(shared: &Shared<S, P>) {
+    while let Err(error) = register(shared).await {
+        tracing::warn!(%error, "the new run is not registered yet");
+        shared.ports.clock.sleep(shared.config.beat.every_ms).await;
     }
 }
 

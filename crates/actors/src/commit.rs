@@ -177,7 +177,7 @@ pub(crate) async fn run<S: Store, P: Protocol>(
         let attempt = transaction::attempt(shared, scope, state.take(), &mut *rng, &batch).await;
         match &attempt {
             Err(Failure::Unknown) => drop(on_its_way),
-            _ => on_its_way.is_known(),
+            _ => on_its_way.ends(),
         }
         let failure = match attempt {
             Ok((mut state, outcomes)) => {

@@ -124,7 +124,7 @@ impl BeatConfig {
 }
 
 /// A run that a watcher holds for dead, as it last saw it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Suspect {
     /// Name of the node.
     pub node: String,
@@ -134,7 +134,7 @@ pub struct Suspect {
     pub beat: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Seen {
     incarnation: Incarnation,
     beat: u64,
@@ -146,7 +146,7 @@ struct Seen {
 /// Silence counts on the watcher's own boot clock, and only between two beats of its own that
 /// followed one another as they should: a watcher that could not beat, was paused or was suspended
 /// has heard nobody in that time, which says nothing about the others.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Watcher {
     seen: BTreeMap<String, Seen>,
     last_beat_ms: Option<u64>,
@@ -178,12 +178,17 @@ impl Watcher {
                 beat: row.beat,
                 silent_ms: 0,
             };
-            let seen = self.seen.entry(name.to_owned()).or_insert(fresh);
-            if (seen.incarnation, seen.beat) == (row.incarnation, row.beat) {
-                seen.silent_ms = seen.silent_ms.saturating_add(passed_ms);
-            } else {
-                *seen = fresh;
-            }
+            // Only who was seen before can have been silent since.
+            let seen = match self.seen.get_mut(name) {
+                Some(seen) if (seen.incarnation, seen.beat) == (row.incarnation, row.beat) => {
+                    seen.silent_ms = seen.silent_ms.saturating_add(passed_ms);
+                    *seen
+                }
+                _ => {
+                    self.seen.insert(name.to_owned(), fresh);
+                    fresh
+                }
+            };
             if seen.silent_ms >= config.fence_after_ms {
                 suspects.push(Suspect {
                     node: name.to_owned(),

@@ -43,6 +43,7 @@ pub(crate) fn all<P: Protocol>(world: &World<P>) -> Result<Opinion, Violation> {
     if !world.is_alone() {
         world.heard.check(&tips(&world.store))?;
     }
+    nobody_stands_aside(world)?;
     world.recorder.look(|history| {
         sets_are_equal(history, &world.store)?;
         in_real_time(history)?;
@@ -52,6 +53,18 @@ pub(crate) fn all<P: Protocol>(world: &World<P>) -> Result<Opinion, Violation> {
             Ok(Opinion::default())
         }
     })
+}
+
+/// A node ends when another process runs under its name. Here there never is one, so whoever ended for
+/// that reason has taken itself for another.
+fn nobody_stands_aside<P: Protocol>(world: &World<P>) -> Result<(), Violation> {
+    for place in world.places() {
+        if world.node(place).is_some_and(|node| node.is_replaced()) {
+            let what = format!("node {} ended, and nobody else has its name", place.0);
+            return Err(broken(Invariant::Drained, what));
+        }
+    }
+    Ok(())
 }
 
 fn broken(invariant: Invariant, what: String) -> Violation {

@@ -96,7 +96,7 @@ pub(super) struct OnItsWay<'a> {
 
 impl OnItsWay<'_> {
     /// It is known what became of it.
-    pub(super) fn is_known(mut self) {
+    pub(super) fn ends(mut self) {
         self.submissions.clear();
     }
 }

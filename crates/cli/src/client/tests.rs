@@ -189,7 +189,8 @@ fn last_word(error: &Error) -> String {
 async fn tailed(base: &str) -> (Vec<String>, Failure) {
     let mut cursors = Vec::new();
     let scope = sillok_core::scope::Scope::parse("org/a").unwrap();
-    let tail = client(base).tail(&scope, None, |item| {
+    let client = client(base);
+    let tail = client.tail(&scope, None, |item| {
         cursors.push(item.cursor);
         Ok(())
     });

@@ -96,6 +96,25 @@ fn a_watcher_that_was_away_suspects_nobody() {
 }
 
 #[test]
+fn who_is_seen_for_the_first_time_has_not_been_silent_before() {
+    let config = BeatConfig::default();
+    let mut watcher = Watcher::default();
+    watcher.after_beat("a", 0, &nodes(&[("a", 1)]), &config);
+    let seen = nodes(&[("a", 1), ("b", 0)]);
+    for beat in 1..5 {
+        assert!(
+            watcher
+                .after_beat("a", beat * 1_000, &seen, &config)
+                .is_empty()
+        );
+    }
+    assert_eq!(
+        names(&watcher.after_beat("a", 5_000, &seen, &config)),
+        ["b"]
+    );
+}
+
+#[test]
 fn a_restart_or_a_beat_ends_the_silence() {
     let config = BeatConfig::default();
     let mut watcher = Watcher::default();

@@ -1,3 +1,6 @@
+//! Histories that are right and wrong, each judged as what it is: by hand, at random, and from worlds
+//! with a planted bug that nothing else has judged.
+
 use proptest::prelude::*;
 use sillok_actors::protocol::{Safeguard, Without};
 
