@@ -95,6 +95,13 @@ impl<P: Protocol> World<P> {
                     .drift(now_us, ppm);
                 shared.effects.saw("clock drifted");
             }
+            kind => self.bring_about_apart(kind, begins),
+        }
+    }
+
+    /// What befalls the stream, the disk or a node's work, and not a node or its ways.
+    fn bring_about_apart(&mut self, kind: FaultKind, begins: bool) {
+        match kind {
             FaultKind::StreamDown => self.sim.lock().stream.is_down = begins,
             FaultKind::StreamOneWay { node, replies } => {
                 let is_node = node < self.plan.profile.nodes;

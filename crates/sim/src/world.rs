@@ -1,7 +1,7 @@
 //! The world: real nodes over simulated surroundings, run by one heap of events.
 //!
-//! Owns the loop: one event, then its node until nothing is left to do, then the next event. Owns
-//! starting, pausing and crashing nodes, and the two phases: safety under faults, then liveness.
+//! Owns the loop: one event, then its node until nothing is left to do, then the next event. Owns the
+//! two phases: safety under faults, then liveness.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::FutureExt as _;
 use parking_lot::Mutex;
+use sillok_actors::Node;
 use sillok_actors::protocol::Protocol;
-use sillok_actors::{Node, NodeConfig};
 use sillok_core::invariants::{self, Invariant};
 use sillok_store::{MemoryConfig, MemoryStore};
 
@@ -21,16 +21,15 @@ use crate::fault::StoreShape;
 use crate::heap::{Due, Place, Sim};
 use crate::history::Recorder;
 use crate::listener::HeardSoFar;
-use crate::net::{Parcel, Reply};
 use crate::plan::Plan;
-use crate::ports::{SharedRng, ports};
 use crate::runtime::Runtime;
 use crate::second_opinion::Opinion;
-use crate::serving;
 use crate::storage::Storage;
 use crate::store::SimStore;
 use crate::suite::Suite;
 use crate::violation::Violation;
+
+mod nodes;
 
 /// How long a world may take to drain once its faults are over, in µs.
 const DRAIN_US_MAX: u64 = 90_000_000;
@@ -40,8 +39,6 @@ const LOOK_US: u64 = 500_000;
 const START_ANEW_US: u64 = 200_000;
 /// The wait before a process whose disk failed is started again, in µs.
 const START_AGAIN_US: u64 = 500_000;
-/// The wait before a node that did not start is started again, in ms.
-const START_AGAIN_MS: u64 = 300;
 
 /// What became of a world.
 #[derive(Clone, Debug)]
@@ -308,163 +305,6 @@ impl<P: Protocol> World<P> {
                 self.stop(place, START_ANEW_US);
             }
         }
-    }
-
-    fn settle(&mut self, place: Place) {
-        let node = &self.nodes[usize::from(place.0)];
-        if let Some(runtime) = node.runtime.as_ref() {
-            runtime.settle();
-        }
-        let fenced = self.sim.lock().monitor.take_fenced();
-        if let Some((_, watcher)) = fenced.last()
-            && self.watcher_dies > 0
-        {
-            self.sim.lock().effects.saw("watcher died in mid-takeover");
-            self.crash(*watcher, 6_000_000);
-        }
-    }
-
-    fn start(&mut self, place: Place) {
-        let is_alone = self.is_alone();
-        let node = &mut self.nodes[usize::from(place.0)];
-        if node.runtime.is_some() {
-            return;
-        }
-        node.runs += 1;
-        let run = node.runs;
-        self.sim.lock().runs.insert(place, run);
-        self.sim.lock().line(place, "starts", &run.to_le_bytes());
-        let rng = SharedRng::new(&self.sim, self.plan.seed, place, run);
-        let store = SimStore {
-            sim: self.sim.clone(),
-            place,
-            store: self.store.clone(),
-        };
-        let mut ports = ports(&self.sim, place, &self.names, &rng);
-        if is_alone {
-            ports.peers = None;
-            ports.stream = None;
-        }
-        let mut config = NodeConfig {
-            name: self.names[usize::from(place.0)].clone(),
-            ..NodeConfig::default()
-        };
-        config.admission.scope_commands = 16;
-        let cell = Cell::default();
-        node.cell = Arc::clone(&cell);
-        let runtime = Runtime::new();
-        let protocol = self.protocol;
-        runtime.spawn(async move {
-            let clock = Arc::clone(&ports.clock);
-            loop {
-                let started =
-                    Node::start_as(store.clone(), ports.clone(), config.clone(), protocol).await;
-                match started {
-                    Ok(node) => {
-                        *cell.lock() = Some(node);
-                        return;
-                    }
-                    Err(_) => clock.sleep(START_AGAIN_MS).await,
-                }
-            }
-        });
-        node.runtime = Some(runtime);
-        self.settle(place);
-    }
-
-    /// Ends a node in whatever it is doing, to be started again after a while.
-    pub(crate) fn crash(&mut self, place: Place, down_us: u64) {
-        if self.stop(place, down_us) {
-            let mut shared = self.sim.lock();
-            shared.effects.saw("crash");
-            shared.line(place, "crashes", &[]);
-        }
-    }
-
-    /// Ends the run of a node, to be started again after a while: whether there was one.
-    fn stop(&mut self, place: Place, down_us: u64) -> bool {
-        let node = &mut self.nodes[usize::from(place.0)];
-        let Some(runtime) = node.runtime.take() else {
-            return false;
-        };
-        drop(runtime);
-        *node.cell.lock() = None;
-        node.backlog.clear();
-        let mut shared = self.sim.lock();
-        shared.runs.remove(&place);
-        if self.plan.profile.store == StoreShape::Disk {
-            shared.disk_loses_process();
-        }
-        shared.forget_calls_of(place);
-        shared.schedule(down_us, Due::Start(place));
-        true
-    }
-
-    pub(crate) fn pause(&mut self, place: Place) {
-        self.nodes[usize::from(place.0)].pauses += 1;
-    }
-
-    pub(crate) fn resume(&mut self, place: Place) {
-        let node = &mut self.nodes[usize::from(place.0)];
-        node.pauses = node.pauses.saturating_sub(1);
-        if node.pauses > 0 {
-            return;
-        }
-        let backlog = std::mem::take(&mut node.backlog);
-        if !backlog.is_empty() {
-            self.sim.lock().effects.saw("paused while there was work");
-        }
-        for due in backlog {
-            self.happen(due);
-        }
-    }
-
-    pub(crate) fn start_again(&mut self, place: Place) {
-        self.start(place);
-    }
-
-    pub(crate) fn places(&self) -> Vec<Place> {
-        (0..self.nodes.len()).map(place_of).collect()
-    }
-
-    pub(crate) fn node(&self, place: Place) -> Option<Node<SimStore, P>> {
-        self.nodes[usize::from(place.0)].cell.lock().clone()
-    }
-
-    /// Runs a closure in a node's runtime, if it is up and not paused.
-    pub(crate) fn within(&mut self, place: Place, act: impl FnOnce(&Node<SimStore, P>)) {
-        let Some(node) = self.node(place) else { return };
-        if self.nodes[usize::from(place.0)].pauses == 0 {
-            act(&node);
-            self.settle(place);
-        }
-    }
-
-    fn arrive(&mut self, parcel: Parcel) {
-        let place = parcel.to;
-        let mut shared = self.sim.lock();
-        shared.line(place, "asked", &parcel.call.to_le_bytes());
-        shared.about(|| parcel.to_string());
-        drop(shared);
-        let node = &mut self.nodes[usize::from(place.0)];
-        let Some(runtime) = node.runtime.as_ref() else {
-            self.sim.reply(&parcel, Reply::NoResponders);
-            return;
-        };
-        if node.pauses > 0 {
-            node.backlog.push(Due::Arrive(parcel));
-            return;
-        }
-        let Some(serving) = node.cell.lock().clone() else {
-            self.sim.reply(&parcel, Reply::NoResponders);
-            return;
-        };
-        let sim = self.sim.clone();
-        runtime.spawn(async move {
-            let reply = serving::serve(&serving, parcel.request.clone()).await;
-            sim.reply(&parcel, reply);
-        });
-        self.settle(place);
     }
 }
 
