@@ -2,6 +2,7 @@
 
 mod ledger;
 mod load;
+mod power;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -6,6 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use sillok_power_loss::Power;
 
 use super::binary;
 use super::http::Client;
@@ -58,6 +59,14 @@ impl Launch {
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.command.env(name, value);
         self
+    }
+
+    /// On a disk that can lose its power, with tables so small that many are written out.
+    pub(crate) fn on(mut self, power: &Power) -> Self {
+        let shim = sillok_power_loss::library().expect("the shim lies beside this test");
+        self.command.env("LD_PRELOAD", shim);
+        self.command.envs(power.environment());
+        self.env("SILLOK__STORE__MEMTABLE_BYTES_MAX", "1048576")
     }
 
     /// Starts it and waits until it takes requests.
