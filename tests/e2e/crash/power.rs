@@ -10,9 +10,9 @@ use sillok_core::principal::PrincipalKind;
 use sillok_power_loss::loss::Lost;
 use sillok_power_loss::{Disk, Power};
 
-use super::ledger::{Ledger, Place};
+use super::ledger::{Acked, Ledger, Place};
 use super::{CLIENTS, audit, work_until_killed};
-use crate::harness::{Chance, ORG, World};
+use crate::harness::{Chance, Client, ORG, World};
 
 /// How often the power goes, unless `SILLOK_POWER_LOSSES` says otherwise.
 const LOSSES: usize = 6;
@@ -118,12 +118,12 @@ async fn a_disk_that_lies_about_syncs_is_found_out() {
         .await
         .token()
         .to_owned();
-    // All of that is safe: what follows is lost from here on.
+    let place = Place::open(&world.admin(), 0).await;
+    // Until here all is safe. From here on nothing is.
     world.kill();
     world.lose_power(&mut chance);
     world.change_disk(disk(Disk::Lying));
     world.start_again().await;
-    let place = Place::open(&world.admin(), 0).await;
     let writer = world.admin().with_token(Some(&token));
     let ledger = work_until_killed(&mut world, &writer, &place, &mut chance).await;
     assert!(!ledger.acked.is_empty(), "there was some load");
@@ -131,15 +131,18 @@ async fn a_disk_that_lies_about_syncs_is_found_out() {
     world.start_again().await;
     let client = world.admin().with_token(Some(&token));
     let missing = ledger.missing(&client, &place).await;
-    println!("{missing} of {} acknowledged commands are lost", ledger.acked.len());
+    println!(
+        "{missing} of {} acknowledged commands are lost",
+        ledger.acked.len()
+    );
     assert!(missing > 0, "nobody noticed that nothing was synced");
 }
 
 impl Ledger {
     /// How many commands were acknowledged and are not stored.
-    async fn missing(&self, client: &crate::harness::Client, place: &Place) -> usize {
+    async fn missing(&self, client: &Client, place: &Place) -> usize {
         let stored = place.stored(client).await;
-        let lost = |acked: &&super::ledger::Acked| !stored.contains_key(&acked.id);
+        let lost = |acked: &&Acked| !stored.contains_key(&acked.id);
         self.acked.iter().filter(lost).count()
     }
 }

@@ -60,11 +60,27 @@ impl World {
         world
     }
 
-    /// Takes away what the killed server has not synced.
+    /// Gives the killed server another disk. All that is on the old one is safe on it.
+    pub(crate) fn change_disk(&mut self, disk: impl FnOnce(&Path, &Path) -> Power) {
+        assert!(self.server.is_none(), "the server was killed before");
+        let folder = self.folder.path();
+        self.power = Some(disk(&folder.join("data"), &folder.join("power")));
+    }
+
+    /// Takes away what the killed server has not synced, or a part of it.
     pub(crate) fn lose_power(&self, chance: &mut Chance) -> Lost {
+        self.lose(&mut || chance.next())
+    }
+
+    /// Takes away all that the killed server has not synced.
+    pub(crate) fn lose_all(&self) -> Lost {
+        self.lose(&mut || 0)
+    }
+
+    fn lose(&self, chance: &mut dyn FnMut() -> u64) -> Lost {
         assert!(self.server.is_none(), "the server was killed before");
         let power = self.power.as_ref().expect("the disk can lose its power");
-        let lost = power.lose(&mut || chance.next());
+        let lost = power.lose(chance);
         lost.expect("the record is what the shim wrote")
     }
 

@@ -130,9 +130,17 @@ fn total(buffers: u64, count: u64) -> u64 {
 /// What a file holds in a range, holes and zeros left out as bytes.
 fn pieces(open: &Open, from: u64, to: u64) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
+    if from >= to {
+        return pieces;
+    }
+    // The process may have opened it for writing alone.
+    let readable = known(raw::open(
+        &format!("/proc/self/fd/{}", open.number),
+        libc::O_RDONLY,
+    ));
     let mut at = from;
     while at < to {
-        let data = raw::next_data(open.number, at).unwrap_or(to).clamp(at, to);
+        let data = raw::next_data(readable, at).unwrap_or(to).clamp(at, to);
         if data > at {
             zeros(&mut pieces, at, data - at);
             at = data;
@@ -140,7 +148,7 @@ fn pieces(open: &Open, from: u64, to: u64) -> Vec<Piece> {
         }
         let len = usize::try_from(to - at).map_or(CHUNK_BYTES, |len| len.min(CHUNK_BYTES));
         let mut bytes = vec![0; len];
-        let read = known(raw::read_at(open.number, &mut bytes, at));
+        let read = known(raw::read_at(readable, &mut bytes, at));
         if read == 0 {
             break;
         }
@@ -156,6 +164,7 @@ fn pieces(open: &Open, from: u64, to: u64) -> Vec<Piece> {
         }
         at += read as u64;
     }
+    raw::close(readable);
     pieces
 }
 
