@@ -44,6 +44,13 @@ pub(super) fn check(folder: &Path, acknowledged: Option<u64>) -> Result<Option<u
         before = Some(*id);
         let journal = read(path).map_err(failed)?;
         let mut at = 0;
+        if journal.is_empty() && Some(*id) != last {
+            return Err(damaged(
+                path,
+                0,
+                "it is empty, and a later journal was begun",
+            ));
+        }
         loop {
             match journal::next(&journal, at) {
                 Next::End => break,
