@@ -8,8 +8,9 @@ TOOLS ?= $(CACHE)/tools
 # What `sillok serve` uses when nothing else is configured.
 SILLOK_DATA ?= $(HOME)/.local/share/sillok
 
-# Cycles of kill and restart in `make crash`.
+# Cycles of kill and restart in `make crash`, and of power loss and restart.
 CYCLES ?= 20
+POWER_LOSSES ?= 20
 # Further arguments, such as `make run DEMO_ARGS=--json` or `make bench BENCH_ARGS='--only store'`.
 DEMO_ARGS ?=
 BENCH_ARGS ?=
@@ -61,8 +62,8 @@ test-doc: ## examples in docstrings
 bench: build ## benchmarks as a table; fails under a floor
 	@cargo run --locked --quiet -p sillok-bench -- $(BENCH_ARGS)
 
-crash: setup-check build ## kill a server in mid-load, CYCLES times
-	SILLOK_CRASH_CYCLES=$(CYCLES) cargo nextest run --locked --profile long \
+crash: setup-check build ## kill a server in mid-load CYCLES times, and take its power POWER_LOSSES times
+	SILLOK_CRASH_CYCLES=$(CYCLES) SILLOK_POWER_LOSSES=$(POWER_LOSSES) cargo nextest run --locked --profile long \
 		-p sillok-tests -E 'test(crash)'
 
 tidy: ## opening docstrings, lengths, arrows between crates, banned words
