@@ -114,8 +114,8 @@ impl AtRisk {
                     if let Some(changes) = at_risk.changes.get_mut(file) {
                         changes.retain(|(place, _)| place >= upto);
                     }
-                    let last = made.get(file).into_iter().flatten();
-                    if let Some((place, folder)) = last.filter(|(place, _)| place < upto).last() {
+                    let mut names = made.get(file).into_iter().flatten();
+                    if let Some((place, folder)) = names.rfind(|(place, _)| place < upto) {
                         at_risk.keep_names(folder, place + 1);
                     }
                 }
