@@ -87,6 +87,9 @@ impl FjallStore {
         header::check_format_file(&config.path)?;
         let acknowledged = acknowledged::read(&config.path)?;
         let journaled = recovery::check(&config.path.join(DATABASE_FOLDER), acknowledged)?;
+        if journaled.is_none() && acknowledged.is_none() {
+            recovery::discard_unfinished(&config.path.join(DATABASE_FOLDER))?;
+        }
         let engine = |error| Error::unavailable("opening the database", error);
         let database = Database::builder(config.path.join(DATABASE_FOLDER))
             .cache_size(config.cache_bytes)

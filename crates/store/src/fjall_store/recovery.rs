@@ -70,6 +70,27 @@ pub(super) fn check(folder: &Path, acknowledged: Option<u64>) -> Result<Option<u
     Ok(seen.counter)
 }
 
+/// Removes a database whose making was cut short before it could hold anything: fjall can neither
+/// open nor finish it. Its journals have been found empty.
+pub(super) fn discard_unfinished(folder: &Path) -> Result<(), Error> {
+    let is_empty = |entries: std::io::Result<fs::ReadDir>| match entries {
+        Ok(mut entries) => Ok(entries.next().is_none()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(error),
+    };
+    let discard = || -> std::io::Result<()> {
+        // fjall writes its version before it makes the first table, and syncs it.
+        let is_unfinished = folder.is_dir()
+            && !folder.join("version").try_exists()?
+            && is_empty(fs::read_dir(folder.join("keyspaces")))?;
+        if is_unfinished {
+            fs::remove_dir_all(folder)?;
+        }
+        Ok(())
+    };
+    discard().map_err(|error| Error::unavailable("discarding an unfinished database", error))
+}
+
 impl Seen {
     /// Goes on to the next batch.
     fn follow(&mut self, batch: &Batch) -> Result<(), &'static str> {

@@ -129,20 +129,26 @@ impl Site {
         }
     }
 
+    /// Puts the files where they were.
+    fn restore(&self) {
+        let root = self.directory.path();
+        fs::remove_dir_all(root).unwrap();
+        for (path, bytes) in &self.files {
+            fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            fs::write(root.join(path), bytes).unwrap();
+        }
+        // Folders that hold no file.
+        for folder in ["0/tables", "1/tables", "1/blobs"] {
+            fs::create_dir_all(root.join("fjall/keyspaces").join(folder)).unwrap();
+        }
+    }
+
     /// Opens the store with this file in the place of the whole one.
     async fn open_with(&mut self, name: &str, damaged: &[u8]) -> Verdict {
-        let root = self.directory.path();
         if self.is_dirty {
-            fs::remove_dir_all(root).unwrap();
-            for (path, bytes) in &self.files {
-                fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
-                fs::write(root.join(path), bytes).unwrap();
-            }
-            // Folders that hold no file.
-            fs::create_dir_all(root.join("fjall/keyspaces/0/tables")).unwrap();
-            fs::create_dir_all(root.join("fjall/keyspaces/1/tables")).unwrap();
-            fs::create_dir_all(root.join("fjall/keyspaces/1/blobs")).unwrap();
+            self.restore();
         }
+        let root = self.directory.path();
         fs::write(root.join(name), damaged).unwrap();
         let opened = FjallStore::open(&small(&self.directory));
         match opened {
@@ -410,4 +416,47 @@ async fn damaged_evidence_is_refused_and_missing_evidence_is_made_anew() {
     );
     let made = fs::read(site.directory.path().join(ACKNOWLEDGED)).unwrap();
     assert_eq!(made, file);
+}
+
+/// The first start was cut short: after each file that fjall makes before its version.
+#[tokio::test]
+async fn a_database_that_was_never_finished_is_made_anew() {
+    for made in 0..4 {
+        let directory = memory();
+        let folder = directory.path().join("fjall");
+        fs::write(directory.path().join("FORMAT"), "sillok store format 1\n").unwrap();
+        fs::create_dir(&folder).unwrap();
+        if made > 0 {
+            fs::write(folder.join("lock"), []).unwrap();
+        }
+        if made > 1 {
+            fs::create_dir(folder.join("keyspaces")).unwrap();
+        }
+        if made > 2 {
+            fs::write(folder.join("0.jnl"), vec![0; 100_000]).unwrap();
+        }
+        let store = FjallStore::open(&small(&directory)).unwrap();
+        commit(&store, 1, 0).await;
+        drop(store);
+        let store = FjallStore::open(&small(&directory)).unwrap();
+        assert_eq!(holds_a_prefix(&store).await, 1);
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_lost_its_version_and_holds_something_is_left_alone() {
+    let mut site = Site::new(0).await;
+    site.acknowledged(None);
+    site.files.remove(Path::new("fjall/version"));
+    site.restore();
+    let root = site.directory.path().to_owned();
+    let before = content(&root);
+    assert!(FjallStore::open(&small(&site.directory)).is_err());
+    for (path, bytes) in before {
+        assert!(
+            fs::read(&path).is_ok_and(|left| left == bytes),
+            "{}",
+            path.display()
+        );
+    }
 }
