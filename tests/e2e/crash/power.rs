@@ -18,6 +18,8 @@ use crate::harness::{Chance, Client, ORG, World};
 const LOSSES: usize = 4;
 /// Losses of one data directory, so that a long run does not check an ever larger one.
 const LOSSES_OF_ONE_STORE: usize = 8;
+/// New data directories whose first start is cut short.
+const FIRST_STARTS: usize = 8;
 /// Losses from which on some have torn files and undone namings.
 const LOSSES_OF_ALL_KINDS: usize = 100;
 /// Answers of the cycle that are asked for again after the restart.
@@ -110,6 +112,31 @@ async fn live_and_lose(losses: usize, total: &mut Totals, chance: &mut Chance) {
         ledger.check(&client, place).await;
     }
     audit(&world, "audit verify --json");
+}
+
+/// Nothing is acknowledged while a server starts for the first time, and nothing is in its way
+/// afterwards.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_power_loss_during_the_first_start_is_no_obstacle_to_the_next() {
+    if sillok_power_loss::library().is_none() {
+        println!("skipped: there is no shim for this machine");
+        return;
+    }
+    let mut chance = Chance::of_test("first start");
+    let mut lost = Lost::default();
+    for _ in 0..FIRST_STARTS {
+        let mut world = World::unstarted_on(disk(Disk::Honest));
+        for _ in 0..1 + chance.below(2) {
+            let moment = Duration::from_millis(10 + chance.below(90) as u64);
+            world.launch().start_for(moment).await;
+            lost += world.lose_power(&mut chance);
+        }
+        world.start_again().await;
+        world.task().await;
+        audit(&world, "audit verify --json");
+    }
+    println!("{lost:?}");
+    assert!(lost.namings_at_risk > 0, "nothing was lost: {lost:?}");
 }
 
 /// The check can fail: where syncs keep nothing, as if the committer made none, it finds the loss.

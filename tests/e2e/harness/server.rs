@@ -97,6 +97,13 @@ impl Launch {
         (status, server.said())
     }
 
+    /// Starts it and kills it after a moment, whatever it is doing.
+    pub(crate) async fn start_for(self, moment: Duration) {
+        let server = self.spawn();
+        tokio::time::sleep(moment).await;
+        server.kill();
+    }
+
     fn spawn(mut self) -> Server {
         let log = beside(&self.data, "log");
         let file = File::create(&log).expect("a log can be made beside the data directory");

@@ -49,15 +49,20 @@ impl World {
     /// With a disk that can lose its power, which `disk` makes of the data directory and of a folder
     /// for its record.
     pub(crate) async fn start_on(disk: impl FnOnce(&Path, &Path) -> Power) -> Self {
+        let mut world = Self::unstarted_on(disk);
+        world.start_again().await;
+        world
+    }
+
+    /// The same, without a server as yet.
+    pub(crate) fn unstarted_on(disk: impl FnOnce(&Path, &Path) -> Power) -> Self {
         let folder = tempfile::tempdir().expect("there is room for a temporary folder");
         let power = disk(&folder.path().join("data"), &folder.path().join("power"));
-        let mut world = Self {
+        Self {
             folder,
             server: None,
             power: Some(power),
-        };
-        world.start_again().await;
-        world
+        }
     }
 
     /// Gives the killed server another disk. All that is on the old one is safe on it.

@@ -79,10 +79,8 @@ pub(super) fn discard_unfinished(folder: &Path) -> Result<(), Error> {
         Err(error) => Err(error),
     };
     let discard = || -> std::io::Result<()> {
-        // fjall writes its version before it makes the first table, and syncs it.
-        let is_unfinished = folder.is_dir()
-            && !folder.join("version").try_exists()?
-            && is_empty(fs::read_dir(folder.join("keyspaces")))?;
+        // The folders of its trees are the last that fjall makes, and they hold all that is in no journal.
+        let is_unfinished = folder.is_dir() && is_empty(fs::read_dir(folder.join("keyspaces")))?;
         if is_unfinished {
             fs::remove_dir_all(folder)?;
         }

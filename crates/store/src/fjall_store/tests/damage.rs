@@ -418,10 +418,10 @@ async fn damaged_evidence_is_refused_and_missing_evidence_is_made_anew() {
     assert_eq!(made, file);
 }
 
-/// The first start was cut short: after each file that fjall makes before its version.
+/// The first start was cut short: after each file that fjall makes before its trees.
 #[tokio::test]
 async fn a_database_that_was_never_finished_is_made_anew() {
-    for made in 0..4 {
+    for made in 0..5 {
         let directory = memory();
         let folder = directory.path().join("fjall");
         fs::write(directory.path().join("FORMAT"), "sillok store format 1\n").unwrap();
@@ -434,6 +434,9 @@ async fn a_database_that_was_never_finished_is_made_anew() {
         }
         if made > 2 {
             fs::write(folder.join("0.jnl"), vec![0; 100_000]).unwrap();
+        }
+        if made > 3 {
+            fs::write(folder.join("version"), []).unwrap();
         }
         let store = FjallStore::open(&small(&directory)).unwrap();
         commit(&store, 1, 0).await;
