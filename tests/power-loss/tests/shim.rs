@@ -1,5 +1,6 @@
 //! The shim in a process of its own: this very test, started again with the shim loaded.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![expect(clippy::unwrap_used, reason = "all of it is a test")]
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
