@@ -8,8 +8,9 @@ TOOLS ?= $(CACHE)/tools
 # What `sillok serve` uses when nothing else is configured.
 SILLOK_DATA ?= $(HOME)/.local/share/sillok
 
-# Cycles of kill and restart in `make crash`.
+# Cycles of kill and restart in `make crash`, and of power loss and restart.
 CYCLES ?= 20
+POWER_LOSSES ?= 20
 # Worlds at a time in `make sim`.
 JOBS ?= $(shell nproc)
 # The first of the fresh seeds of `make sim`: another one at each run, printed so that it can be given.
@@ -77,8 +78,8 @@ sim: setup-check ## the seed bank, seeds 0..1000, and 200 fresh seeds
 bench: build ## benchmarks as a table; fails under a floor
 	@cargo run --locked --quiet -p sillok-bench -- $(BENCH_ARGS)
 
-crash: setup-check build ## kill a server in mid-load, CYCLES times
-	SILLOK_CRASH_CYCLES=$(CYCLES) cargo nextest run --locked --profile long \
+crash: setup-check build ## kill a server in mid-load CYCLES times, and take its power POWER_LOSSES times
+	SILLOK_CRASH_CYCLES=$(CYCLES) SILLOK_POWER_LOSSES=$(POWER_LOSSES) cargo nextest run --locked --profile long \
 		-p sillok-tests -E 'test(crash)'
 
 # In a target directory of its own: mutants are built in a copy of the tree, whose files cargo could

@@ -2,6 +2,7 @@
 
 mod ledger;
 mod load;
+mod power;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,7 +53,8 @@ async fn live_and_die(cycles: usize, total: &mut Totals, chance: &mut Chance) {
         let started = Instant::now();
         let place = Place::open(&world.admin(), total.cycles).await;
         let writer = world.admin().with_token(Some(&token));
-        let mut ledger = work_until_killed(&mut world, &writer, &place, chance).await;
+        let moment = Duration::from_millis(150 + chance.below(250) as u64);
+        let mut ledger = work_until_killed(&mut world, &writer, &place, moment, chance).await;
         assert!(
             !ledger.unknown.is_empty(),
             "the kill met nobody in mid-load"
@@ -105,6 +107,7 @@ async fn work_until_killed(
     world: &mut World,
     writer: &Client,
     place: &Arc<Place>,
+    moment: Duration,
     chance: &mut Chance,
 ) -> Ledger {
     let stop = Arc::new(AtomicBool::new(false));
@@ -114,7 +117,6 @@ async fn work_until_killed(
         let chance = chance.split();
         clients.spawn(load::write_until(number, writer, place, stop, chance));
     }
-    let moment = Duration::from_millis(150 + chance.below(250) as u64);
     tokio::time::sleep(moment).await;
     world.kill();
     // Whoever is between two requests meets a refused connection: that is in order too.

@@ -3,6 +3,9 @@
 //! Owns opening, the order of visibility and durability, and the end of the process on an I/O
 //! error. Must not know what the pairs mean.
 //!
+//! A store that opens holds every commit that was acknowledged, or it refuses: the journals are
+//! checked before fjall replays them, since fjall takes damage for the torn end of a journal.
+//!
 //! Readers never see a batch that a crash could erase. fjall applies a batch after its fsync, but
 //! its flush and compaction threads move the newest visible sequence number on their own, so a
 //! snapshot that is taken while a batch is being applied could see it half, or see it appear
@@ -10,9 +13,12 @@
 //! in flight, it takes one and publishes it together with the commit counter, and `begin` shares
 //! what was published last.
 
+mod acknowledged;
 mod commit_thread;
 mod config;
 mod header;
+mod journal;
+mod recovery;
 
 use std::fs::{self, File, OpenOptions};
 use std::path::Path;
@@ -30,6 +36,7 @@ use tokio::sync::oneshot;
 use crate::buffered::{BufferedTxn, Engine, View};
 use crate::committer::{Base, Committer, Request};
 use crate::{Committed, Error, KeyRange, Store};
+use acknowledged::Acknowledged;
 use commit_thread::{CommitThread, Inbox};
 pub use config::{FjallConfig, Layout, OnFatal};
 pub use header::FORMAT_VERSION;
@@ -78,6 +85,11 @@ impl FjallStore {
         fs::create_dir_all(&config.path).map_err(io)?;
         let lock = lock(&config.path)?;
         header::check_format_file(&config.path)?;
+        let acknowledged = acknowledged::read(&config.path)?;
+        let journaled = recovery::check(&config.path.join(DATABASE_FOLDER), acknowledged)?;
+        if journaled.is_none() && acknowledged.is_none() {
+            recovery::discard_unfinished(&config.path.join(DATABASE_FOLDER))?;
+        }
         let engine = |error| Error::unavailable("opening the database", error);
         let database = Database::builder(config.path.join(DATABASE_FOLDER))
             .cache_size(config.cache_bytes)
@@ -94,6 +106,8 @@ impl FjallStore {
             .with_kv_separation(Some(apart));
         let keyspace = database.keyspace(KEYSPACE, || options).map_err(engine)?;
         let header = Header::load_or_create(&database, &keyspace, &config.layout)?;
+        header.check_holds(journaled.max(acknowledged))?;
+        let acknowledged = Acknowledged::open(&config.path, header.counter)?;
         let moment = Moment::take(&database, &keyspace, header.counter);
         let published = Arc::new(Published(RwLock::new(Arc::new(moment))));
         let inbox = Arc::new(Inbox::default());
@@ -102,6 +116,7 @@ impl FjallStore {
             committer,
             database,
             keyspace,
+            acknowledged,
             sealed_memtables_max: config.sealed_memtables_max,
             inbox: Arc::clone(&inbox),
             published: Arc::clone(&published),

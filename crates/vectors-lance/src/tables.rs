@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::filter::Filter;
 use crate::query::Question;
 use crate::table::{Shared, Table, has_dataset};
-use crate::watermark::{self, OnDisk, Watermark};
+use crate::watermark::{self, OnDisk, Versions, Watermark};
 use crate::words::{Words, clip_query};
 
 /// All tables of one directory.
@@ -32,10 +32,17 @@ pub(crate) struct Tables {
     session: RwLock<Arc<Session>>,
     tables: RwLock<BTreeMap<(String, Kind), Arc<Table>>>,
     /// Held while states are stored or everything is forgotten.
-    storing: tokio::sync::Mutex<BTreeMap<PathBuf, OnDisk>>,
+    storing: tokio::sync::Mutex<Storing>,
     watermark: Mutex<Option<Stamp>>,
     /// Read while indices are built, written while everything is forgotten.
     lifetime: tokio::sync::RwLock<()>,
+}
+
+/// What is known to be on the disk.
+#[derive(Debug, Default)]
+struct Storing {
+    files: BTreeMap<PathBuf, OnDisk>,
+    versions: Versions,
 }
 
 impl Tables {
@@ -169,15 +176,62 @@ impl Tables {
         known.map(|table| (table, question)).into_iter().collect()
     }
 
-    /// Loads the tables that lie in the directory, and the cursor.
+    /// Loads the tables that lie in the directory, and the cursor. What is not known to be on the
+    /// disk is taken back first; where what is left cannot be read, the index begins anew.
     pub(crate) async fn load(&self) -> Result<(), Error> {
+        let stored = watermark::read(&self.root)?;
+        let loaded = self.load_tables(stored.as_ref()).await;
+        match loaded {
+            Err(error @ (Error::Io { .. } | Error::Lance(_))) => {
+                tracing::warn!(%error, "the vector index is damaged: storing everything again");
+                self.forget_files()
+            }
+            loaded => {
+                loaded?;
+                self.begin_at(stored).await;
+                Ok(())
+            }
+        }
+    }
+
+    async fn load_tables(&self, stored: Option<&Watermark>) -> Result<(), Error> {
+        let none = Versions::new();
+        let versions = match stored {
+            // A file of an older build names no versions: all that is there counts, as it did then.
+            Some(stored) => stored.versions.as_ref(),
+            None => Some(&none),
+        };
         for (org, kind) in tables_in(&self.root)? {
             let directory = directory_of(&self.root, &org, kind);
+            match versions.map(|versions| versions.get(&name_of(&org, kind))) {
+                None => {}
+                Some(Some(version)) => watermark::take_back(&directory, *version)?,
+                Some(None) => {
+                    remove(&directory)?;
+                    continue;
+                }
+            }
             let table = Arc::new(self.new_table(kind, directory));
             table.load().await?;
             self.tables.write().insert((org, kind), table);
         }
-        let stored = watermark::read(&self.root)?.filter(|watermark| {
+        Ok(())
+    }
+
+    /// Removes all tables that lie in the directory, and the cursor before them.
+    fn forget_files(&self) -> Result<(), Error> {
+        watermark::remove(&self.root)?;
+        self.tables.write().clear();
+        *self.session.write() = session_of(&self.shared.config);
+        for (org, kind) in tables_in(&self.root)? {
+            remove(&directory_of(&self.root, &org, kind))?;
+        }
+        Ok(())
+    }
+
+    /// Takes up the cursor, unless a table is behind it.
+    async fn begin_at(&self, stored: Option<Watermark>) {
+        let stored = stored.filter(|watermark| {
             let latest = self.stamps();
             let lost = watermark
                 .tables
@@ -191,7 +245,9 @@ impl Tables {
             }
             lost.is_none()
         });
-        *self.watermark.lock() = stored.map(|watermark| watermark.through);
+        *self.watermark.lock() = stored.as_ref().map(|watermark| watermark.through);
+        let versions = stored.and_then(|watermark| watermark.versions);
+        self.storing.lock().await.versions = versions.unwrap_or_default();
         let tables: Vec<Arc<Table>> = self.tables.read().values().map(Arc::clone).collect();
         tokio::spawn(async move {
             for table in tables {
@@ -201,7 +257,6 @@ impl Tables {
                 }
             }
         });
-        Ok(())
     }
 
     /// The latest stamp of each table that holds rows.
@@ -213,7 +268,7 @@ impl Tables {
                 .read()
                 .rows
                 .stamp_max()
-                .map(|stamp| (format!("{org}/{kind}"), stamp))
+                .map(|stamp| (name_of(org, *kind), stamp))
         });
         latest.collect()
     }
@@ -226,67 +281,103 @@ impl Tables {
                 .or_default()
                 .push(doc);
         }
-        let mut on_disk = self.storing.lock().await;
-        for docs in by_table.into_values() {
+        let mut storing = self.storing.lock().await;
+        for (key, docs) in by_table {
             let table = self.table_of(&docs[0].scope, docs[0].table);
             if table.is_overdue() {
                 table.optimise().await?;
             }
             table.store(docs, through).await?;
-            on_disk
-                .entry(table.directory.clone())
-                .or_default()
-                .sync(&table.directory)?;
+            storing.sync(&name_of(&key.0, key.1), &table)?;
         }
         // The tables first: the cursor never speaks for what is not there.
         let known = *self.watermark.lock();
         if known < Some(through) {
-            watermark::write(
-                &self.root,
-                &Watermark {
-                    through,
-                    tables: self.stamps(),
-                },
-            )?;
-            *self.watermark.lock() = Some(through);
+            self.write_watermark(through, &storing)?;
         }
+        Ok(())
+    }
+
+    fn write_watermark(&self, through: Stamp, storing: &Storing) -> Result<(), Error> {
+        let watermark = Watermark {
+            through,
+            tables: self.stamps(),
+            versions: Some(storing.versions.clone()),
+        };
+        watermark::write(&self.root, &watermark)?;
+        *self.watermark.lock() = Some(through);
         Ok(())
     }
 
     pub(crate) async fn optimise(&self) -> Result<(), Error> {
         let _not_while_forgetting = self.lifetime.read().await;
-        let tables: Vec<Arc<Table>> = self.tables.read().values().map(Arc::clone).collect();
-        for table in tables {
+        let tables: Vec<((String, Kind), Arc<Table>)> = {
+            let tables = self.tables.read();
+            let pairs = tables.iter();
+            pairs
+                .map(|(key, table)| (key.clone(), Arc::clone(table)))
+                .collect()
+        };
+        for (_, table) in &tables {
             table.optimise().await?;
         }
-        Ok(())
+        // What was built counts at the next start only once it is on the disk.
+        let mut storing = self.storing.lock().await;
+        for (key, table) in &tables {
+            storing.sync(&name_of(&key.0, key.1), table)?;
+        }
+        match self.watermark() {
+            Some(through) => self.write_watermark(through, &storing),
+            None => Ok(()),
+        }
     }
 
     pub(crate) async fn clear(&self) -> Result<(), Error> {
         let _not_while_optimising = self.lifetime.write().await;
-        let mut on_disk = self.storing.lock().await;
+        let mut storing = self.storing.lock().await;
         // The cursor first: it never speaks for what is gone.
         watermark::remove(&self.root)?;
         *self.watermark.lock() = None;
-        on_disk.clear();
+        *storing = Storing::default();
         let tables = {
             let mut tables = self.tables.write();
             *self.session.write() = session_of(&self.shared.config);
             core::mem::take(&mut *tables)
         };
         for (_, table) in tables {
-            let gone = std::fs::remove_dir_all(&table.directory);
-            match gone {
-                Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Error::Io {
-                        path: table.directory.clone(),
-                        source,
-                    });
-                }
-                _ => {}
-            }
+            remove(&table.directory)?;
         }
         Ok(())
+    }
+}
+
+impl Storing {
+    /// Brings the version that searches see of a table to the disk.
+    fn sync(&mut self, name: &str, table: &Table) -> Result<(), Error> {
+        // Its files are complete; those of a later one may be coming while this runs.
+        let version = table
+            .view
+            .read()
+            .dataset
+            .as_ref()
+            .map(|shown| shown.version_id());
+        if let Some(version) = version {
+            let files = self.files.entry(table.directory.clone()).or_default();
+            files.sync(&table.directory)?;
+            self.versions.insert(name.to_owned(), version);
+        }
+        Ok(())
+    }
+}
+
+/// Removes a table's directory, when there is one.
+fn remove(directory: &Path) -> Result<(), Error> {
+    match std::fs::remove_dir_all(directory) {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(Error::Io {
+            path: directory.into(),
+            source,
+        }),
+        _ => Ok(()),
     }
 }
 
@@ -296,6 +387,11 @@ fn session_of(config: &LanceConfig) -> Arc<Session> {
         config.metadata_cache_bytes,
         Arc::default(),
     ))
+}
+
+/// How the cursor's file calls a table.
+fn name_of(org: &str, kind: Kind) -> String {
+    format!("{org}/{kind}")
 }
 
 fn directory_of(root: &Path, org: &str, kind: Kind) -> PathBuf {

@@ -23,6 +23,44 @@ pub(crate) struct Watermark {
     pub(crate) through: Stamp,
     /// The latest stamp in each table. A table that is behind it has lost files.
     pub(crate) tables: BTreeMap<String, Stamp>,
+    /// The version of each table whose files were brought to the disk. What is newer may be torn
+    /// after a loss of power, and looks whole. None in a file of an older build.
+    #[serde(default)]
+    pub(crate) versions: Option<Versions>,
+}
+
+/// A version of each table, by the table's name.
+pub(crate) type Versions = BTreeMap<String, u64>;
+
+/// What ends the name of a version's file: before it stands the version, counted down from the
+/// highest number, so that the latest comes first in a listing.
+const MANIFEST: &str = ".manifest";
+/// Lance's note of the latest version.
+const HINT: &str = "latest_version_hint.json";
+
+/// Takes a table back to `version`: the files that say what later versions hold are removed.
+pub(crate) fn take_back(directory: &Path, version: u64) -> Result<(), Error> {
+    let versions = directory.join("_versions");
+    let remove_later = || {
+        for entry in fs::read_dir(&versions)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let number = name
+                .strip_suffix(MANIFEST)
+                .and_then(|name| name.parse().ok());
+            let is_later = number.is_some_and(|number: u64| u64::MAX - number > version);
+            if is_later || name == HINT {
+                tracing::debug!(table = %directory.display(), %name, "not known to be on the disk");
+                fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    };
+    remove_later().map_err(|source| Error::Io {
+        path: versions.clone(),
+        source,
+    })
 }
 
 /// Reads the file in `root`; none when it is missing or unreadable as a watermark, which makes

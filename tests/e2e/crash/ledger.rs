@@ -43,7 +43,7 @@ pub(super) struct Ledger {
 }
 
 /// What one command stored, as the events tell it.
-type Stored = BTreeMap<String, Vec<String>>;
+pub(super) type Stored = BTreeMap<String, Vec<String>>;
 
 impl Place {
     pub(super) async fn open(admin: &Client, cycle: usize) -> Arc<Self> {
@@ -66,7 +66,7 @@ impl Place {
     }
 
     /// What every command stored here.
-    async fn stored(&self, client: &Client) -> Stored {
+    pub(super) async fn stored(&self, client: &Client) -> Stored {
         let mut stored = Stored::new();
         for scope in self.scopes() {
             let events = client.all("/v1/events", scope).await;

@@ -6,6 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use sillok_power_loss::Power;
 
 use super::binary;
 use super::http::Client;
@@ -60,6 +61,14 @@ impl Launch {
         self
     }
 
+    /// On a disk that can lose its power, with tables so small that many are written out.
+    pub(crate) fn on(mut self, power: &Power) -> Self {
+        let shim = sillok_power_loss::library().expect("the shim lies beside this test");
+        self.command.env("LD_PRELOAD", shim);
+        self.command.envs(power.environment());
+        self.env("SILLOK__STORE__MEMTABLE_BYTES_MAX", "1048576")
+    }
+
     /// Starts it and waits until it takes requests.
     pub(crate) async fn start(self) -> Server {
         let mut server = self.spawn();
@@ -86,6 +95,13 @@ impl Launch {
         let ended = server.ends_within(patience);
         let status = ended.unwrap_or_else(|| panic!("it goes on: {}", server.said()));
         (status, server.said())
+    }
+
+    /// Starts it and kills it after a moment, whatever it is doing.
+    pub(crate) async fn start_for(self, moment: Duration) {
+        let server = self.spawn();
+        tokio::time::sleep(moment).await;
+        server.kill();
     }
 
     fn spawn(mut self) -> Server {

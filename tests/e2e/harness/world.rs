@@ -5,9 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 use sillok_core::principal::PrincipalKind;
+use sillok_power_loss::Power;
+use sillok_power_loss::loss::Lost;
 use tempfile::TempDir;
 
 use super::binary::{Invocation, Ran};
+use super::chance::Chance;
 use super::http::Client;
 use super::server::{Launch, Server};
 
@@ -22,6 +25,7 @@ pub(crate) const WORKTREE: &str = "org/acme/project/api/worktree/main";
 pub(crate) struct World {
     folder: TempDir,
     server: Option<Server>,
+    power: Option<Power>,
 }
 
 impl World {
@@ -38,7 +42,51 @@ impl World {
         Self {
             folder,
             server: Some(server),
+            power: None,
         }
+    }
+
+    /// With a disk that can lose its power, which `disk` makes of the data directory and of a folder
+    /// for its record.
+    pub(crate) async fn start_on(disk: impl FnOnce(&Path, &Path) -> Power) -> Self {
+        let mut world = Self::unstarted_on(disk);
+        world.start_again().await;
+        world
+    }
+
+    /// The same, without a server as yet.
+    pub(crate) fn unstarted_on(disk: impl FnOnce(&Path, &Path) -> Power) -> Self {
+        let folder = tempfile::tempdir().expect("there is room for a temporary folder");
+        let power = disk(&folder.path().join("data"), &folder.path().join("power"));
+        Self {
+            folder,
+            server: None,
+            power: Some(power),
+        }
+    }
+
+    /// Gives the killed server another disk. All that is on the old one is safe on it.
+    pub(crate) fn change_disk(&mut self, disk: impl FnOnce(&Path, &Path) -> Power) {
+        assert!(self.server.is_none(), "the server was killed before");
+        let folder = self.folder.path();
+        self.power = Some(disk(&folder.join("data"), &folder.join("power")));
+    }
+
+    /// Takes away what the killed server has not synced, or a part of it.
+    pub(crate) fn lose_power(&self, chance: &mut Chance) -> Lost {
+        self.lose(&mut || chance.next())
+    }
+
+    /// Takes away all that the killed server has not synced.
+    pub(crate) fn lose_all(&self) -> Lost {
+        self.lose(&mut || 0)
+    }
+
+    fn lose(&self, chance: &mut dyn FnMut() -> u64) -> Lost {
+        assert!(self.server.is_none(), "the server was killed before");
+        let power = self.power.as_ref().expect("the disk can lose its power");
+        let lost = power.lose(chance);
+        lost.expect("the record is what the shim wrote")
     }
 
     /// The folder that holds everything.
@@ -88,7 +136,16 @@ impl World {
     /// Starts it again on the same data directory.
     pub(crate) async fn start_again(&mut self) {
         assert!(self.server.is_none(), "one data directory has one server");
-        self.server = Some(Server::start(&self.data()).await);
+        self.server = Some(self.launch().start().await);
+    }
+
+    /// How its server is started.
+    pub(crate) fn launch(&self) -> Launch {
+        let launch = Launch::new(&self.data());
+        match &self.power {
+            Some(power) => launch.on(power),
+            None => launch,
+        }
     }
 
     /// Runs the binary on this data directory. Nothing in the line is quoted.

@@ -12,7 +12,9 @@ use ::fjall::{AbstractTree as _, Database, Keyspace, PersistMode};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;
 
+use super::acknowledged::Acknowledged;
 use super::config::OnFatal;
+use super::header::Link;
 use super::{Moment, Published, header};
 use crate::committer::{Committer, Group, Outcome, Request};
 use crate::{Committed, Error};
@@ -131,6 +133,7 @@ pub(super) struct Writer {
     pub(super) committer: Committer<Ticket>,
     pub(super) database: Database,
     pub(super) keyspace: Keyspace,
+    pub(super) acknowledged: Acknowledged,
     pub(super) sealed_memtables_max: usize,
     pub(super) inbox: Arc<Inbox>,
     pub(super) published: Arc<Published>,
@@ -164,10 +167,12 @@ impl Writer {
         let Some(group) = self.committer.next_group(moment.as_ref())? else {
             return Ok(());
         };
+        let previous = moment.counter;
         drop(moment);
         if group.txns > 0 {
             let counter = group.counter;
-            self.write(group)?;
+            self.write(group, previous)?;
+            self.acknowledged.set(counter)?;
             self.published
                 .set(Moment::take(&self.database, &self.keyspace, counter));
         }
@@ -178,14 +183,21 @@ impl Writer {
         Ok(())
     }
 
-    fn write(&self, group: Group) -> Result<(), Error> {
+    fn write(&self, group: Group, previous: u64) -> Result<(), Error> {
         let engine = |error| Error::unavailable("committing", error);
         self.wait_for_room().map_err(engine)?;
         let mut batch =
-            ::fjall::OwnedWriteBatch::with_capacity(self.database.clone(), group.writes.len() + 1)
+            ::fjall::OwnedWriteBatch::with_capacity(self.database.clone(), group.writes.len() + 2)
                 .durability(Some(PersistMode::SyncAll));
-        let (key, value) = header::counter_pair(group.counter);
-        batch.insert(&self.keyspace, key, value);
+        // Nobody else writes batches, so the next number, or one soon after it, is this batch's.
+        let seqno_min = self.database.seqno();
+        let link = Link {
+            previous,
+            seqno_min,
+        };
+        for (key, value) in [header::counter_pair(group.counter), link.pair()] {
+            batch.insert(&self.keyspace, key, value);
+        }
         for (key, value) in group.writes {
             match value {
                 Some(value) => batch.insert(&self.keyspace, key, value),

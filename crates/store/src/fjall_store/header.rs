@@ -23,7 +23,8 @@ const FORMAT_FILE_PREFIX: &str = "sillok store format ";
 // Behind every key of callers, who may not use the first byte 0xFF.
 const FORMAT_KEY: &[u8] = b"\xffformat";
 const GENERATION_KEY: &[u8] = b"\xffgeneration";
-const COUNTER_KEY: &[u8] = b"\xffcounter";
+pub(super) const COUNTER_KEY: &[u8] = b"\xffcounter";
+pub(super) const LINK_KEY: &[u8] = b"\xfflink";
 const SLOT_COUNT_KEY: &[u8] = b"\xffslot_count";
 const SLOT_HASH_KEY: &[u8] = b"\xffslot_hash";
 
@@ -39,6 +40,36 @@ pub(super) fn counter_pair(counter: u64) -> (Bytes, Bytes) {
         Bytes::from_static(COUNTER_KEY),
         Bytes::copy_from_slice(&counter.to_be_bytes()),
     )
+}
+
+/// What each batch says about the one before it, so that a batch that is missing, or one whose
+/// sequence number is damaged, is found before the engine replays them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Link {
+    /// Counter of the last commit before the batch.
+    pub(super) previous: u64,
+    /// The lowest sequence number that the engine could give the batch.
+    pub(super) seqno_min: u64,
+}
+
+impl Link {
+    /// The pair that goes into the batch.
+    pub(super) fn pair(self) -> (Bytes, Bytes) {
+        let fields = [self.previous.to_be_bytes(), self.seqno_min.to_be_bytes()];
+        (
+            Bytes::from_static(LINK_KEY),
+            Bytes::copy_from_slice(fields.as_flattened()),
+        )
+    }
+
+    /// What a pair's value says.
+    pub(super) fn decode(value: &[u8]) -> Option<Self> {
+        let (previous, seqno_min) = value.split_first_chunk()?;
+        Some(Self {
+            previous: u64::from_be_bytes(*previous),
+            seqno_min: u64::from_be_bytes(seqno_min.try_into().ok()?),
+        })
+    }
 }
 
 /// Refuses a directory of a newer format before anything in it changes, and marks a new one.
@@ -118,6 +149,22 @@ impl Header {
             generation: number(GENERATION_KEY, &required(keyspace, GENERATION_KEY)?)?,
             counter: counter.map_err(|_| corrupt(COUNTER_KEY, "not 8 bytes"))?,
         })
+    }
+
+    /// Refuses a store that has fewer commits than there is evidence of.
+    pub(super) fn check_holds(&self, counter: Option<u64>) -> Result<(), Error> {
+        match counter {
+            Some(counter) if self.counter < counter => {
+                let found = self.counter;
+                Err(corrupt(
+                    COUNTER_KEY,
+                    &format!(
+                        "commits up to {counter} were acknowledged, but only {found} are left"
+                    ),
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn create(database: &Database, keyspace: &Keyspace, layout: &Layout) -> Result<Self, Error> {

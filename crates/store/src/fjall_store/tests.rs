@@ -1,5 +1,7 @@
 //! Opening, refusing, surviving and failing.
 
+mod damage;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tempfile::TempDir;
@@ -309,48 +311,6 @@ async fn a_store_closes_cleanly_behind_an_abandoned_commit() {
     let store = FjallStore::open(&config(&directory)).unwrap();
     for number in 0..20 {
         assert!(read(&store, &format!("k{number}")).await.is_some());
-    }
-}
-
-/// Writes that a crash cut anywhere, down to the byte: what is left is every commit up to some
-/// point, whole, and none after it.
-#[tokio::test]
-async fn a_journal_cut_at_any_byte_leaves_whole_commits_in_order() {
-    const COMMITS: u64 = 24;
-    let directory = TempDir::new().unwrap();
-    let store = FjallStore::open(&config(&directory)).unwrap();
-    for number in 1..=COMMITS {
-        let mut txn = store.begin().await.unwrap();
-        txn.set(format!("a{number}"), number.to_be_bytes().to_vec());
-        txn.set(format!("z{number}"), number.to_be_bytes().to_vec());
-        assert_eq!(txn.commit().await.unwrap().stamp.counter, number);
-    }
-    drop(store);
-    let journal = directory.path().join("fjall").join("0.jnl");
-    let bytes = fs::read(&journal).unwrap();
-    let mut length = bytes.iter().rposition(|byte| *byte != 0).unwrap() + 1;
-    let mut left = COMMITS;
-    while left > 1 {
-        length -= 29;
-        let file = OpenOptions::new().write(true).open(&journal).unwrap();
-        file.set_len(u64::try_from(length).unwrap()).unwrap();
-        drop(file);
-        let store = FjallStore::open(&config(&directory)).unwrap();
-        let counter = store.shared.published.get().counter;
-        assert!(counter <= left, "a cut brings no commit back");
-        for number in 1..=COMMITS {
-            let expected = (number <= counter).then(|| number.to_be_bytes());
-            for key in ["a", "z"] {
-                let value = read(&store, &format!("{key}{number}")).await;
-                assert_eq!(
-                    value.as_deref(),
-                    expected.as_ref().map(|bytes| bytes.as_slice())
-                );
-            }
-        }
-        left = counter;
-        drop(store);
-        length = length.min(usize::try_from(fs::metadata(&journal).unwrap().len()).unwrap());
     }
 }
 
