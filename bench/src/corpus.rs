@@ -24,7 +24,7 @@ use sillok_core::principal::{Principal, PrincipalKind};
 use sillok_core::promotion::NewEntry;
 use sillok_core::scope::Scope;
 use sillok_core::state::{Change, Stamped, State};
-use sillok_store::{FjallStore, Store, Txn};
+use sillok_store::{FjallStore, Store, Txn, keys};
 
 use crate::error::Error;
 use crate::workload::{now, pick, principal, submission};

@@ -60,8 +60,8 @@ async fn an_import_that_was_cut_off_is_taken_up_again() {
     let name = task["task"].as_str().expect("a task has a name");
     let name = name.rsplit('/').next().expect("a name has an end");
     let scope = format!("{elsewhere}/task/{name}");
-    let opened = admin.get("/v1/task", &[("scope", task["task"].as_str().unwrap())]);
-    let opened = opened.await.ok();
+    let of_task = [("scope", task["task"].as_str().unwrap())];
+    let opened = admin.get("/v1/task", &of_task).await.ok();
     let open = serde_json::json!({
         "scope": scope, "title": opened["title"], "description": opened["description"],
     });
@@ -69,7 +69,7 @@ async fn an_import_that_was_cut_off_is_taken_up_again() {
     let words = ["import", "trajectory", "--json", "--scope", elsewhere];
     let mut words = words.to_vec();
     words.push(file.to_str().expect("UTF-8"));
-    let mut resume = || world.run(&words).json();
+    let resume = || world.run(&words).json();
     let resumed = resume();
     assert_eq!(resumed["tasks"][0]["task"], scope.as_str());
     assert_eq!(resume(), resumed);

@@ -29,6 +29,9 @@ pub enum Safeguard {
     TellsWithEvents,
     /// A relay goes on behind what the stream holds, and not behind what is newest in the outbox.
     ResumesWhereStreamEnds,
+    /// The numbers of commits go on rising when the process starts again. Kept by the engines: only a
+    /// simulated disk asks for it.
+    StampsRise,
     /// Every command of a batch is written.
     WritesWholeBatch,
     /// Equal facts of one batch count as neighbours of one another.

@@ -76,13 +76,18 @@ pub(crate) async fn run<S: Store, P: Protocol>(
             looked_ms = clock.monotonic_ms();
             relay.look().await;
         }
-        for slot in shared.stream_feed.take() {
-            if let Err(error) = relay.tell(slot).await {
-                tracing::warn!(%error, %slot, "the stream was not told of a commit; it is told again");
-                relay.cursors.remove(&slot);
-                shared.stream_feed.mark(slot);
-                clock.sleep(RETRY_MS).await;
+        let mut slots = shared.stream_feed.take().into_iter();
+        while let Some(slot) = slots.next() {
+            let Err(error) = relay.tell(slot).await else {
+                continue;
+            };
+            tracing::warn!(%error, %slot, "the stream was not told of a commit; it is told again");
+            // Whatever happened to it: where it ends is asked for anew, for every slot.
+            relay.cursors.clear();
+            for left in std::iter::once(slot).chain(slots.by_ref()) {
+                shared.stream_feed.mark(left);
             }
+            clock.sleep(RETRY_MS).await;
         }
     }
 }

@@ -143,13 +143,14 @@ impl<O: AsyncRead + Unpin, E: AsyncRead + Unpin> Streams<O, E> {
     /// The next piece of either stream; empty where one has ended. Nothing is lost when it is
     /// waited for no longer.
     async fn piece(&mut self) -> std::io::Result<Vec<u8>> {
-        let (mut out, mut err) = ([0; READ_BYTES], [0; READ_BYTES]);
-        let (bytes, open, buffer) = tokio::select! {
-            bytes = self.out.read(&mut out), if self.out_open => (bytes?, &mut self.out_open, &out),
-            bytes = self.err.read(&mut err), if self.err_open => (bytes?, &mut self.err_open, &err),
+        let room = || Vec::with_capacity(READ_BYTES);
+        let (mut out, mut err) = (room(), room());
+        let (bytes, open, piece) = tokio::select! {
+            bytes = self.out.read_buf(&mut out), if self.out_open => (bytes?, &mut self.out_open, out),
+            bytes = self.err.read_buf(&mut err), if self.err_open => (bytes?, &mut self.err_open, err),
         };
         *open = bytes > 0;
-        Ok(buffer[..bytes].to_vec())
+        Ok(piece)
     }
 }
 

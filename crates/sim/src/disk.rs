@@ -41,6 +41,10 @@ pub(crate) struct Disk {
     pub(crate) fails_next: bool,
     /// Whether the process has to end, since its disk failed.
     has_failed: bool,
+    /// Planted bug: a new process counts its commits from the beginning.
+    pub(crate) forgets_stamps: bool,
+    /// The number of the newest commit that was decided.
+    given: u64,
 }
 
 impl Default for Disk {
@@ -52,6 +56,8 @@ impl Default for Disk {
             process: 0,
             fails_next: false,
             has_failed: false,
+            forgets_stamps: false,
+            given: 0,
         }
     }
 }
@@ -69,6 +75,7 @@ impl Shared {
         let Some(group) = group.expect("memory holds what was written") else {
             return;
         };
+        self.disk.given = group.counter;
         let slowness = self.noise.commit_slowness.max(1);
         if slowness > 1 {
             self.effects.saw("commit slowed down");
@@ -106,7 +113,9 @@ impl Shared {
         if group.txns > 1 {
             self.effects.saw("commits that share one sync");
         }
-        if is_written {
+        if group.counter < self.disk.durable.last() {
+            self.monitor.note_stamps(group.counter);
+        } else if is_written {
             self.disk.durable.apply(group, floor);
         }
         let replies = self.disk.committer.complete(Outcome::Durable);
@@ -144,7 +153,12 @@ impl Shared {
         }
         self.disk.process += 1;
         self.disk.has_failed = false;
-        let counter = self.disk.durable.last();
+        let counter = if self.disk.forgets_stamps {
+            0
+        } else {
+            self.disk.durable.last()
+        };
+        self.disk.given = counter;
         self.disk.committer = Committer::new(CommitterConfig::default(), GENERATION, counter);
     }
 
@@ -171,7 +185,11 @@ pub(crate) struct DiskView {
 impl Sim {
     /// A transaction on the disk.
     pub(crate) fn begin_on_disk(&self) -> (BufferedTxn<DiskEngine>, Arc<Mutex<Writes>>) {
-        let version = self.lock().disk.durable.last();
+        let (version, read_version) = {
+            let shared = self.lock();
+            let version = shared.disk.durable.last();
+            (version, version.min(shared.disk.given))
+        };
         let writes = Arc::<Mutex<Writes>>::default();
         let engine = DiskEngine {
             sim: self.clone(),
@@ -181,7 +199,7 @@ impl Sim {
             sim: self.clone(),
             version,
         };
-        (BufferedTxn::new(engine, view, version), writes)
+        (BufferedTxn::new(engine, view, read_version), writes)
     }
 }
 

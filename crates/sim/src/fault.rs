@@ -136,7 +136,7 @@ pub enum FaultKind {
     StreamRecreated,
     /// The next write to the disk of the only node fails, and with it the process.
     DiskFails,
-    /// All scope actors of a node are killed, in whatever they are doing.
+    /// All scope actors of a node are killed, in whatever they are doing, again and again.
     KillActors {
         /// Which.
         node: u16,
@@ -181,11 +181,13 @@ pub struct Profile {
 }
 
 /// Kinds of faults that a seed may draw.
-const KINDS: usize = 26;
+const KINDS: usize = 27;
 /// The kind that only a node with a disk of its own meets.
 const DISK_KIND: usize = 25;
 /// The kinds that a node with a disk of its own may meet.
-const ON_DISK: [usize; 15] = [0, 1, 2, 3, 5, 7, 10, 11, 12, 17, 18, 19, 20, 24, DISK_KIND];
+const ON_DISK: [usize; 16] = [
+    0, 1, 2, 3, 5, 7, 10, 11, 12, 17, 18, 19, 20, 24, DISK_KIND, 26,
+];
 /// Worlds of one node with a disk of its own, in a thousandth.
 const DISK_PERMILLE: u32 = 120;
 /// The first fault comes no earlier, so that there is something to disturb, in ms.
@@ -217,7 +219,7 @@ impl Profile {
             let number = stream.index(KINDS);
             let at_ms = stream.between(CALM_MS, faults_ms);
             let applies = match store {
-                StoreShape::Shared => number < DISK_KIND,
+                StoreShape::Shared => number != DISK_KIND,
                 StoreShape::Disk => ON_DISK.contains(&number),
             };
             if !applies || (!enabled[number] && stream.permille(950)) {
@@ -292,9 +294,9 @@ fn draw_kind(number: usize, nodes: u16, stream: &mut Stream) -> (FaultKind, u64)
             ),
         },
         DISK_KIND => (FaultKind::DiskFails, 1),
-        _ => match stream.between(0, 2) {
+        26 => (FaultKind::KillActors { node }, short),
+        _ => match stream.between(0, 1) {
             0 => (FaultKind::Panic { node }, 1),
-            1 => (FaultKind::KillActors { node }, 1),
             _ => (FaultKind::ClockJump { node, ms }, 1),
         },
     }

@@ -41,6 +41,8 @@ pub(crate) enum Due {
     Arrive(Parcel),
     /// A fault begins or ends, by its number in the list.
     Fault { number: usize, begins: bool },
+    /// A node's actors are killed once more, as long as the fault with this number lasts.
+    KillActors { number: usize, place: Place },
     /// A node is started, unless it runs.
     Start(Place),
     /// A node that was drained is ended, and started again.

@@ -13,6 +13,10 @@ use sillok_sim::quiet_planted_panics;
 
 use commands::{EXIT_USAGE, planted, replay, run, shrink};
 
+/// A world is made of many small pieces that live for a short while.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Deterministic simulation of a Sillok cluster
 #[derive(Debug, Parser)]
 #[command(version, about)]

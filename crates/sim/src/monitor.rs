@@ -91,6 +91,8 @@ pub(crate) struct Monitor {
     names: Vec<String>,
     nodes: Nodes,
     owners: BTreeMap<Slot, OwnerRow>,
+    /// The highest number that a run of each node ever had.
+    runs: BTreeMap<String, u64>,
     last: Option<Stamp>,
     commits: u64,
     takeovers: u64,
@@ -153,6 +155,7 @@ impl Monitor {
         }
         for (name, row) in &writes.nodes {
             let before = self.nodes.insert(name.clone(), row.clone());
+            self.judge_run(name, row, before.as_ref());
             let newly_fenced = row.fenced && before.is_some_and(|before| !before.fenced);
             if newly_fenced && *name != writer {
                 self.fenced.push((name.clone(), place));
@@ -161,6 +164,28 @@ impl Monitor {
         for name in &writes.forgotten {
             self.nodes.remove(name);
         }
+    }
+
+    /// A new run has a number that no earlier run of the node had: what is still on its way from an
+    /// earlier one must not pass for its own.
+    fn judge_run(&mut self, name: &str, row: &NodeRow, before: Option<&NodeRow>) {
+        let number = row.incarnation.0;
+        if before.is_some_and(|before| before.incarnation == row.incarnation) {
+            return;
+        }
+        let highest = self.runs.entry(name.to_owned()).or_default();
+        let is_new = number > *highest;
+        *highest = number.max(*highest);
+        if !is_new {
+            let what = format!("{name} begins run {number}, which it had before");
+            self.note(Invariant::Fenced, what);
+        }
+    }
+
+    /// A commit's number was given before.
+    pub(crate) fn note_stamps(&mut self, counter: u64) {
+        let what = format!("commit {counter} does not follow those on the disk");
+        self.note(Invariant::Chained, what);
     }
 
     fn note(&mut self, invariant: Invariant, what: String) {

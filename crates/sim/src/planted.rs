@@ -44,7 +44,6 @@ pub const BUGS: &[Bug] = &[
         "tip of the scope not in the conflict set",
         Safeguard::ConflictsOnTip,
     ),
-    bug("head not in the conflict set", Safeguard::ConflictsOnHeads),
     bug("no epoch read", Safeguard::ReadsOwner),
     bug("command id not checked", Safeguard::RemembersCommands),
     bug(
@@ -72,6 +71,7 @@ pub const BUGS: &[Bug] = &[
         "relay that skips on reconnect",
         Safeguard::ResumesWhereStreamEnds,
     ),
+    bug("stamps that restart", Safeguard::StampsRise),
     bug(
         "batch that drops its last command",
         Safeguard::WritesWholeBatch,

@@ -8,6 +8,10 @@ use std::fmt::Write as _;
 
 use sillok_store::keys::Family;
 
+use crate::heap::Place;
+
+/// Bytes that are hashed at once: long runs are hashed many times as fast as short ones.
+const HASHED_AT_ONCE: usize = 64 << 10;
 /// Bytes of a key that are shown.
 const KEY_BYTES_SHOWN: usize = 48;
 
@@ -15,6 +19,8 @@ const KEY_BYTES_SHOWN: usize = 48;
 #[derive(Debug)]
 pub struct Trace {
     hasher: blake3::Hasher,
+    /// What the hasher has not been given yet.
+    waiting: Vec<u8>,
     lines: u64,
     text: Option<String>,
 }
@@ -25,6 +31,7 @@ impl Trace {
     pub fn new(keeps_text: bool) -> Self {
         Self {
             hasher: blake3::Hasher::new(),
+            waiting: Vec::with_capacity(HASHED_AT_ONCE),
             lines: 0,
             text: keeps_text.then(String::new),
         }
@@ -33,11 +40,16 @@ impl Trace {
     /// Adds a line: when, where, what, and the bytes that tell one such event from another.
     pub fn line(&mut self, at_us: u64, place: u16, what: &str, detail: &[u8]) {
         self.lines += 1;
-        self.hasher.update(&at_us.to_le_bytes());
-        self.hasher.update(&place.to_le_bytes());
-        self.hasher.update(what.as_bytes());
-        self.hasher.update(&(detail.len() as u64).to_le_bytes());
-        self.hasher.update(detail);
+        let waiting = &mut self.waiting;
+        waiting.extend_from_slice(&at_us.to_le_bytes());
+        waiting.extend_from_slice(&place.to_le_bytes());
+        waiting.extend_from_slice(what.as_bytes());
+        waiting.extend_from_slice(&(detail.len() as u64).to_le_bytes());
+        waiting.extend_from_slice(detail);
+        if waiting.len() >= HASHED_AT_ONCE {
+            self.hasher.update(waiting);
+            waiting.clear();
+        }
         if let Some(text) = &mut self.text {
             if !text.is_empty() {
                 text.push('\n');
@@ -72,7 +84,9 @@ impl Trace {
     /// The digest of all lines so far.
     #[must_use]
     pub fn digest(&self) -> blake3::Hash {
-        self.hasher.finalize()
+        let mut hasher = self.hasher.clone();
+        hasher.update(&self.waiting);
+        hasher.finalize()
     }
 
     /// The lines, if they were kept.
@@ -84,10 +98,10 @@ impl Trace {
 
 /// A place for people.
 fn place_name(place: u16) -> String {
-    if place == u16::MAX {
-        "clients".to_owned()
-    } else {
-        format!("node-{place}")
+    match Place(place) {
+        Place::CLIENTS => "clients".to_owned(),
+        Place::STREAM => "stream".to_owned(),
+        Place(number) => format!("node-{number}"),
     }
 }
 

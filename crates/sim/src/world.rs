@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures::FutureExt as _;
 use parking_lot::Mutex;
 use sillok_actors::Node;
-use sillok_actors::protocol::Protocol;
+use sillok_actors::protocol::{Protocol, Safeguard};
 use sillok_core::invariants::{self, Invariant};
 use sillok_store::{MemoryConfig, MemoryStore};
 
@@ -115,7 +115,11 @@ impl<P: Protocol> World<P> {
         let sim = Sim::new(plan.seed, keeps_text);
         let count = usize::from(plan.profile.nodes);
         let names: Vec<String> = (0..count).map(|number| format!("node-{number}")).collect();
-        sim.lock().monitor.name_nodes(names.clone());
+        {
+            let mut shared = sim.lock();
+            shared.monitor.name_nodes(names.clone());
+            shared.disk.forgets_stamps = !protocol.keeps(Safeguard::StampsRise);
+        }
         let nodes = (0..count)
             .map(|_| SimNode {
                 runtime: None,
@@ -299,6 +303,7 @@ impl<P: Protocol> World<P> {
             }
             Due::Arrive(parcel) => self.arrive(parcel),
             Due::Fault { number, begins } => self.turn(number, begins),
+            Due::KillActors { number, place } => self.kill_actors(number, place),
             Due::Start(place) => self.start(place),
             Due::StartAnew(place) => {
                 self.sim.lock().line(place, "starts anew", &[]);

@@ -12,8 +12,8 @@ use crate::{Error, KeyRange};
 /// Versions of each key in rising order, the newest last.
 #[derive(Debug, Default)]
 pub struct Versions {
-    versions_by_key: BTreeMap<Bytes, Vec<(u64, Option<Bytes>)>>,
-    written: VecDeque<(u64, Bytes)>,
+    pub(crate) versions_by_key: BTreeMap<Bytes, Vec<(u64, Option<Bytes>)>>,
+    pub(crate) written: VecDeque<(u64, Bytes)>,
     last: u64,
     floor: u64,
 }
