@@ -66,10 +66,10 @@ test-doc: ## examples in docstrings
 	$(call stage,doc tests,cargo test --locked --quiet --workspace --doc)
 
 # What fails is written to target/sim of the cache, as replay files.
-SIM = $(CARGO_TARGET_DIR)/release/sillok-sim run --jobs $(JOBS) --out $(CARGO_TARGET_DIR)/sim
+SIM = $(CARGO_TARGET_DIR)/debug/sillok-sim run --jobs $(JOBS) --out $(CARGO_TARGET_DIR)/sim
 
 sim: setup-check ## the seed bank, seeds 0..1000, and 200 fresh seeds
-	$(call stage,build sillok-sim,cargo build --locked --quiet --release -p sillok-sim --bin sillok-sim)
+	$(call stage,build sillok-sim,cargo build --locked --quiet --workspace --bin sillok-sim)
 	$(call stage,seed bank,$(SIM) --bank crates/sim/seeds)
 	$(call stage,seeds 0..1000,$(SIM) --seeds 0..1000)
 	@first=$(FRESH); printf '== fresh seeds, again by make sim FRESH=%s\n' "$$first" >&2; \

@@ -121,8 +121,9 @@ impl Shared {
         let replies = self.disk.committer.complete(Outcome::Durable);
         for (ticket, reply) in replies {
             if let (Ok(committed), true) = (&reply, is_written) {
+                let now_us = self.now_us;
                 self.monitor
-                    .committed(OWNER, &ticket.writes, committed.stamp);
+                    .committed(now_us, OWNER, &ticket.writes, committed.stamp);
                 self.line(OWNER, "synced", ticket.writes.digest().as_bytes());
             }
             let heard = match reply {

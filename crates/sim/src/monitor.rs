@@ -3,11 +3,11 @@
 //! Owns the check that nobody takes a slot from a living owner, and that no run commits to a slot
 //! that another one owns. It sees writes in the order in which they happen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 use sillok_core::invariants::{Invariant, Violation, owner_follows};
-use sillok_core::membership::{NodeRow, Nodes, OwnerRow};
+use sillok_core::membership::{BeatConfig, NodeRow, Nodes, OwnerRow};
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
 use sillok_store::keys::{self, Family};
@@ -85,12 +85,19 @@ impl fmt::Display for Writes {
     }
 }
 
+/// Beats of a node that are remembered.
+const BEATS_KEPT: usize = 64;
+/// By how much a span may look longer or shorter to a node than it was, in µs.
+const SLACK_US: u64 = 700_000;
+
 /// What was committed so far, of the rows that decide ownership.
 #[derive(Default)]
 pub(crate) struct Monitor {
     names: Vec<String>,
     nodes: Nodes,
     owners: BTreeMap<Slot, OwnerRow>,
+    /// When each node's beats committed, the newest last, in µs.
+    beats: BTreeMap<String, VecDeque<u64>>,
     /// The highest number that a run of each node ever had.
     runs: BTreeMap<String, u64>,
     last: Option<Stamp>,
@@ -126,7 +133,7 @@ impl Monitor {
         std::mem::take(&mut self.fenced)
     }
 
-    pub(crate) fn committed(&mut self, place: Place, writes: &Writes, stamp: Stamp) {
+    pub(crate) fn committed(&mut self, now_us: u64, place: Place, writes: &Writes, stamp: Stamp) {
         let writer = self.names.get(usize::from(place.0)).cloned();
         let writer = writer.unwrap_or_default();
         if self.last.is_some_and(|last| stamp <= last) {
@@ -157,12 +164,48 @@ impl Monitor {
             let before = self.nodes.insert(name.clone(), row.clone());
             self.judge_run(name, row, before.as_ref());
             let newly_fenced = row.fenced && before.is_some_and(|before| !before.fenced);
+            if !row.fenced && *name == writer {
+                self.saw_beat(name, now_us);
+            }
             if newly_fenced && *name != writer {
+                self.judge_fence(name, &writer);
                 self.fenced.push((name.clone(), place));
             }
         }
         for name in &writes.forgotten {
             self.nodes.remove(name);
+        }
+    }
+
+    fn saw_beat(&mut self, name: &str, now_us: u64) {
+        let beats = self.beats.entry(name.to_owned()).or_default();
+        beats.push_back(now_us);
+        if beats.len() > BEATS_KEPT {
+            beats.pop_front();
+        }
+    }
+
+    /// Whoever fences another node has beaten all along since that one's last beat: a silence in which
+    /// its own beats did not commit either says nothing.
+    fn judge_fence(&mut self, name: &str, writer: &str) {
+        let last_us = self.beats.get(name).and_then(|beats| beats.back().copied());
+        let last_us = last_us.unwrap_or(0);
+        let own = self.beats.get(writer).into_iter().flatten();
+        let own: Vec<u64> = own.copied().filter(|at_us| *at_us >= last_us).collect();
+        let config = BeatConfig::default();
+        // Clocks differ a little, and a beat takes a while from its start to its commit.
+        let gap_us_max = config.every_ms * 2_000 + SLACK_US;
+        let heard_us: u64 = own
+            .windows(2)
+            .map(|pair| pair[1] - pair[0])
+            .filter(|gap_us| *gap_us <= gap_us_max)
+            .sum();
+        if heard_us + 2 * SLACK_US < config.fence_after_ms * 1_000 {
+            let what = format!(
+                "{writer} fenced {name} after {} ms in which it could have heard of it",
+                heard_us / 1_000
+            );
+            self.note(Invariant::Fenced, what);
         }
     }
 

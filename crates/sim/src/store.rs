@@ -267,7 +267,10 @@ impl OnItsWay {
             .expect("the engine in memory answers at once");
         let what = match &result {
             Ok(committed) => {
-                shared.monitor.committed(place, &writes, committed.stamp);
+                let now_us = shared.now_us;
+                shared
+                    .monitor
+                    .committed(now_us, place, &writes, committed.stamp);
                 "committed"
             }
             Err(Error::Conflict) => {

@@ -95,6 +95,8 @@ impl FjallStore {
             .cache_size(config.cache_bytes)
             .max_journaling_size(config.journal_bytes_max.max(FjallConfig::JOURNAL_BYTES_MIN))
             .worker_threads(config.worker_threads.max(1))
+            // Replay compares with a compression of its own, which another build may do otherwise.
+            .journal_compression(CompressionType::None)
             .open()
             .map_err(engine)?;
         // Most bytes are events, written once: apart from the tree, compaction moves their keys alone.
