@@ -49,6 +49,7 @@ fn document(saved: &Replay, outcome: &Outcome, verdict: Option<Verdict>) -> serd
         "violation": outcome.violation,
         "lines": outcome.lines,
         "digest": outcome.digest,
+        "effects": outcome.effects,
         "verdict": verdict.map(Verdict::as_str),
     })
 }

@@ -11,7 +11,7 @@ use sillok_core::scope::Scope;
 use crate::workload::Draw;
 
 /// Projects of the world.
-pub const PROJECTS: u8 = 6;
+pub const PROJECTS: u8 = 24;
 /// Projects that get most of what is shared.
 const CROWDED: u8 = 2;
 /// Texts that facts are made of: few, so that several agents publish the same one.
