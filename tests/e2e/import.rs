@@ -55,11 +55,12 @@ async fn an_import_that_was_cut_off_is_taken_up_again() {
     let mut whole = import(&world, admin.token()).json();
     // Another worktree, where the task was opened and nothing more came to pass.
     let elsewhere = "org/acme/project/api/worktree/other";
-    let file = world.folder().join("runs").join("colon.traj");
     let task = whole["tasks"].as_array_mut().expect("five tasks").remove(0);
     let name = task["task"].as_str().expect("a task has a name");
     let name = name.rsplit('/').next().expect("a name has an end");
     let scope = format!("{elsewhere}/task/{name}");
+    let (run, _) = name.rsplit_once('-').expect("a name ends in a digest");
+    let file = world.folder().join("runs").join(format!("{run}.traj"));
     let of_task = [("scope", task["task"].as_str().unwrap())];
     let opened = admin.get("/v1/task", &of_task).await.ok();
     let open = serde_json::json!({

@@ -282,6 +282,7 @@ impl Tables {
                 .push(doc);
         }
         let mut storing = self.storing.lock().await;
+        let stores = !by_table.is_empty();
         for (key, docs) in by_table {
             let table = self.table_of(&docs[0].scope, docs[0].table);
             if table.is_overdue() {
@@ -291,8 +292,10 @@ impl Tables {
             storing.sync(&name_of(&key.0, key.1), &table)?;
         }
         // The tables first: the cursor never speaks for what is not there.
+        // It never moves back, but it vouches for the tables as they are now.
         let known = *self.watermark.lock();
-        if known < Some(through) {
+        if stores || known < Some(through) {
+            let through = known.map_or(through, |known| known.max(through));
             self.write_watermark(through, &storing)?;
         }
         Ok(())

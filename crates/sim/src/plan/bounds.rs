@@ -183,7 +183,10 @@ mod tests {
 
     #[test]
     fn nodes_out_of_range_are_refused() {
-        let with_disk = refused(|plan| plan.profile.store = StoreShape::Disk);
+        let with_disk = refused(|plan| {
+            plan.profile.nodes = 3;
+            plan.profile.store = StoreShape::Disk;
+        });
         assert_eq!(with_disk, "profile.nodes: 3 is not from 1 to 1");
         let few = refused(|plan| plan.profile.nodes = 1);
         assert_eq!(few, "profile.nodes: 1 is not from 2 to 7");
