@@ -80,7 +80,8 @@ impl Shared {
         if slowness > 1 {
             self.effects.saw("commit slowed down");
         }
-        let sync_us = self.chance.between(SYNC_US.0, SYNC_US.1) * slowness;
+        let mut sync_us = self.chance.between(SYNC_US.0, SYNC_US.1) * slowness;
+        sync_us += self.kill_in_commit(OWNER);
         self.disk.in_flight = Some(group);
         let process = self.disk.process;
         let act = Box::new(move |shared: &mut Self| {

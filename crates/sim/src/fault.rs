@@ -136,7 +136,7 @@ pub enum FaultKind {
     StreamRecreated,
     /// The next write to the disk of the only node fails, and with it the process.
     DiskFails,
-    /// All scope actors of a node are killed, in whatever they are doing, again and again.
+    /// All scope actors of a node are killed, again and again, each time while a commit is on its way.
     KillActors {
         /// Which.
         node: u16,

@@ -41,8 +41,8 @@ pub(crate) enum Due {
     Arrive(Parcel),
     /// A fault begins or ends, by its number in the list.
     Fault { number: usize, begins: bool },
-    /// A node's actors are killed once more, as long as the fault with this number lasts.
-    KillActors { number: usize, place: Place },
+    /// A node's actors are killed.
+    KillActors(Place),
     /// A node is started, unless it runs.
     Start(Place),
     /// A node that was drained is ended, and started again.
@@ -121,6 +121,8 @@ pub(crate) struct Shared {
     pub(crate) runs: BTreeMap<Place, u32>,
     /// Nodes that do not reach the store.
     pub(crate) without_store: BTreeSet<Place>,
+    /// Nodes whose actors may be killed while a commit of theirs is on its way.
+    pub(crate) kills_in_commit: BTreeSet<Place>,
     /// Nodes whose generator panics at its next use.
     pub(crate) panics_next: BTreeSet<Place>,
 }
@@ -186,6 +188,7 @@ impl Sim {
             clocks: BTreeMap::new(),
             runs: BTreeMap::new(),
             without_store: BTreeSet::new(),
+            kills_in_commit: BTreeSet::new(),
             panics_next: BTreeSet::new(),
         })))
     }

@@ -26,6 +26,12 @@ const COMMIT_US: (u64, u64) = (500, 3_000);
 const ANSWER_US: (u64, u64) = (100, 1_000);
 /// How much later a commit may happen whose sender was told that its outcome is unknown, in µs.
 const LATE_US: (u64, u64) = (1_000, 3_000_000);
+/// Commits on whose way actors are killed, while a fault wants that, in a thousandth.
+const KILLED_PERMILLE: u32 = 150;
+/// When they are killed, in µs after the commit left them.
+const KILLED_US: u64 = 100;
+/// How much longer such a commit takes, in µs, at least and at most.
+const KILLED_LATE_US: (u64, u64) = (5_000, 150_000);
 /// The longest life of a transaction, in µs.
 const LIFE_US_MAX: u64 = 5_000_000;
 /// How long a caller waits for a store that does not answer, in µs.
@@ -296,7 +302,8 @@ impl Shared {
         if slowness > 1 {
             self.effects.saw("commit slowed down");
         }
-        let happens_us = self.chance.between(COMMIT_US.0, COMMIT_US.1) * slowness;
+        let mut happens_us = self.chance.between(COMMIT_US.0, COMMIT_US.1) * slowness;
+        happens_us += self.kill_in_commit(place);
         let conflicts = self.noise.conflict_permille;
         if self.chance.permille(conflicts) {
             self.effects.saw("conflict without a writer");
@@ -325,6 +332,16 @@ impl Shared {
             }
         }
         receiver
+    }
+
+    /// Has a node's actors killed while this commit is on its way, if a fault wants that: how much
+    /// longer the commit takes then, in µs.
+    pub(crate) fn kill_in_commit(&mut self, place: Place) -> u64 {
+        if !self.kills_in_commit.contains(&place) || !self.chance.permille(KILLED_PERMILLE) {
+            return 0;
+        }
+        self.schedule(KILLED_US, Due::KillActors(place));
+        self.chance.between(KILLED_LATE_US.0, KILLED_LATE_US.1)
     }
 
     fn happens(

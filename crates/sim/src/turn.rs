@@ -10,9 +10,6 @@ use crate::noise::Noise;
 use crate::rng::Stream;
 use crate::world::World;
 
-/// Time between two kills of a node's actors, in µs, at least and at most.
-const KILL_EVERY_US: (u64, u64) = (5_000, 300_000);
-
 impl<P: Protocol> World<P> {
     /// A fault begins or ends.
     pub(crate) fn turn(&mut self, number: usize, begins: bool) {
@@ -98,12 +95,12 @@ impl<P: Protocol> World<P> {
                     .drift(now_us, ppm);
                 shared.effects.saw("clock drifted");
             }
-            kind => self.bring_about_apart(number, kind, begins),
+            kind => self.bring_about_apart(kind, begins),
         }
     }
 
     /// What befalls the stream, the disk or a node's work, and not a node or its ways.
-    fn bring_about_apart(&mut self, number: usize, kind: FaultKind, begins: bool) {
+    fn bring_about_apart(&mut self, kind: FaultKind, begins: bool) {
         match kind {
             FaultKind::StreamDown => self.sim.lock().stream.is_down = begins,
             FaultKind::StreamOneWay { node, replies } => {
@@ -124,16 +121,20 @@ impl<P: Protocol> World<P> {
             FaultKind::Panic { node } if begins => {
                 self.sim.lock().panics_next.insert(Place(node));
             }
-            FaultKind::KillActors { node } if begins => self.kill_actors(number, Place(node)),
+            FaultKind::KillActors { node } => {
+                let killed = &mut self.sim.lock().kills_in_commit;
+                if begins {
+                    killed.insert(Place(node));
+                } else {
+                    killed.remove(&Place(node));
+                }
+            }
             _ => {}
         }
     }
 
-    /// Kills a node's actors, and again after a while for as long as the fault lasts.
-    pub(crate) fn kill_actors(&mut self, number: usize, place: Place) {
-        if !self.under_way.contains(&number) {
-            return;
-        }
+    /// Kills a node's actors, in whatever they are doing.
+    pub(crate) fn kill_actors(&mut self, place: Place) {
         let sim = self.sim.clone();
         self.within(place, |node| {
             if node.kill_actors() > 0 {
@@ -141,9 +142,6 @@ impl<P: Protocol> World<P> {
                 shared.effects.saw("actor killed with a command in flight");
             }
         });
-        let mut shared = self.sim.lock();
-        let wait_us = shared.chance.between(KILL_EVERY_US.0, KILL_EVERY_US.1);
-        shared.schedule(wait_us, Due::KillActors { number, place });
     }
 
     fn jump(&mut self, place: Place, ms: i64) {

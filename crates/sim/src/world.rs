@@ -303,7 +303,7 @@ impl<P: Protocol> World<P> {
             }
             Due::Arrive(parcel) => self.arrive(parcel),
             Due::Fault { number, begins } => self.turn(number, begins),
-            Due::KillActors { number, place } => self.kill_actors(number, place),
+            Due::KillActors(place) => self.kill_actors(place),
             Due::Start(place) => self.start(place),
             Due::StartAnew(place) => {
                 self.sim.lock().line(place, "starts anew", &[]);
