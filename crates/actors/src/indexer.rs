@@ -112,7 +112,8 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         while !*stop.borrow() {
             tokio::select! {
                 biased;
-                _ = stop.changed() => {}
+                // A node that did not start is gone without having said so.
+                changed = stop.changed() => if changed.is_err() { return },
                 Some(request) = requests.recv() => waiting.push(request),
                 () = self.shared.index_feed.changed() => {
                     tokio::select! {

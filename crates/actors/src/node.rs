@@ -131,7 +131,11 @@ impl<S: Store, P: Protocol> Node<S, P> {
                 cluster::look_after(shared, router)
             }));
         }
-        cluster::adopt(&shared).await?;
+        if let Err(error) = cluster::adopt(&shared).await {
+            // Whoever starts the node again begins another run: nothing of this one may go on.
+            tasks.iter().for_each(JoinHandle::abort);
+            return Err(error);
+        }
         let told = bus.clone();
         tasks.push(kept_up(with(), move |(shared, _)| {
             relay::run(shared, told.clone(), registered_at)
