@@ -148,15 +148,20 @@ impl<S: Store, P: Protocol> Router<S, P> {
         }))
     }
 
+    /// A slot that is being handed over takes no commands until it has fallen quiet.
+    fn check_stays(&self, slot: Slot) -> Result<(), Error> {
+        if self.shared.ownership.is_leaving(slot) {
+            let why = "the scope is being handed to another node";
+            return Err(self.admission.busy(why));
+        }
+        Ok(())
+    }
+
     /// Where a slot is served. A slot without a living owner is taken, if it belongs here or the
     /// node that it belongs on was `silent`.
     async fn locate(&self, slot: Slot, silent: Option<&str>) -> Result<Place, Error> {
         let ownership = &self.shared.ownership;
-        if ownership.is_leaving(slot) {
-            return Err(self
-                .admission
-                .busy("the scope is being handed to another node"));
-        }
+        self.check_stays(slot)?;
         if ownership.epoch(slot).is_some() {
             return Ok(Place::Here);
         }
@@ -190,11 +195,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
     /// Whether this node owns a slot, or could take it because nobody living does.
     async fn owns_or_takes(&self, slot: Slot) -> Result<bool, Error> {
         let ownership = &self.shared.ownership;
-        if ownership.is_leaving(slot) {
-            return Err(self
-                .admission
-                .busy("the scope is being handed to another node"));
-        }
+        self.check_stays(slot)?;
         if ownership.epoch(slot).is_some() {
             return Ok(true);
         }
