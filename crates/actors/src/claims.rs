@@ -20,8 +20,6 @@ use crate::protocol::{Protocol, Safeguard};
 const TRIES_MAX: usize = 8;
 /// Nodes that a cluster may ever have registered.
 const NODES_MAX: usize = 4_096;
-/// Slots that one transaction takes. All of them fit.
-const CLAIM_SLOTS_MAX: usize = SLOTS as usize;
 
 /// What became of an attempt to take slots.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,6 +39,17 @@ pub(crate) enum Beat {
     Fenced,
     /// Another process runs under this node's name.
     Replaced,
+}
+
+/// What became of an attempt to hand a slot over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HandOver {
+    /// It belongs to the other node now.
+    Done,
+    /// It is not, or no longer, this run's.
+    NotHeld,
+    /// The other node is not living: the slot stays.
+    NoReceiver,
 }
 
 /// Who owns which slot, as of one moment.
@@ -173,7 +182,6 @@ pub(crate) async fn claim<S: Store, P: Protocol>(
     slots: &[Slot],
     protocol: P,
 ) -> Result<Claim, StoreError> {
-    assert!(slots.len() <= CLAIM_SLOTS_MAX, "no slot is asked for twice");
     retried(|| async {
         let mut txn = store.begin().await?;
         let nodes = all_nodes(&mut txn).await?;
@@ -214,8 +222,7 @@ pub(crate) async fn claim<S: Store, P: Protocol>(
     .await
 }
 
-/// Writes a held slot over to a living node. Whether it did so: not when the slot is no longer held,
-/// or the other node is not living.
+/// Writes a held slot over to a living node.
 ///
 /// # Errors
 /// What the store answered. After `OutcomeUnknown` the slot's row tells.
@@ -224,20 +231,20 @@ pub(crate) async fn hand_over<S: Store>(
     ownership: &Ownership,
     slot: Slot,
     to: &str,
-) -> Result<bool, StoreError> {
+) -> Result<HandOver, StoreError> {
     retried(|| async {
         let mut txn = store.begin().await?;
         let owner = owner_row(&mut txn, slot, Read::Conflict).await?;
         let Some(epoch) = ownership.confirmed(slot, owner.as_ref()) else {
-            return Ok(false);
+            return Ok(HandOver::NotHeld);
         };
         let receiver = node_row(&mut txn, to, Read::Snapshot).await?;
         let Some(receiver) = receiver.filter(|row| !row.fenced) else {
-            return Ok(false);
+            return Ok(HandOver::NoReceiver);
         };
         write_owner(&mut txn, slot, to, receiver.incarnation, Epoch(epoch.0 + 1));
         txn.commit().await?;
-        Ok(true)
+        Ok(HandOver::Done)
     })
     .await
 }
@@ -317,3 +324,6 @@ async fn all_nodes(txn: &mut impl Txn) -> Result<Nodes, StoreError> {
     }
     Ok(nodes)
 }
+
+#[cfg(test)]
+mod tests;

@@ -27,28 +27,34 @@ use crate::metrics::count;
 use crate::protocol::{Protocol, Safeguard};
 use crate::router::Router;
 
+mod hand_over;
+
+pub(crate) use hand_over::{leave, let_go};
+
 /// How often a node looks for slots without an owner when nothing tells it to, in ms.
 const LOOK_EVERY_MS: u64 = 5_000;
 /// The wait before the store is asked again, in ms.
 const RETRY_MS: u64 = 200;
-/// Slots that are handed over in one round.
-const HANDED_OVER_MAX: usize = 16;
-/// How often the end of what is in flight in a slot is looked for, in ms.
-const LEAVING_POLL_MS: u64 = 5;
-/// How long a slot that is to be handed over takes no commands before it stays after all, in ms.
-const LEAVING_MS_MAX: u64 = 2_000;
+/// Slots that one transaction takes: its reads must end well before the store's limit for a
+/// transaction.
+const CLAIMED_AT_ONCE: usize = 512;
+/// How long a takeover waits for the index, in ms.
+const CATCH_UP_MS_MAX: u64 = 5_000;
 
 /// What the last beat saw of the others, and what follows from it.
 #[derive(Debug, Default)]
 pub(crate) struct Members {
     nodes: Mutex<Nodes>,
     suspects: Mutex<Vec<Suspect>>,
+    suspected: Notify,
     /// Nodes that this one fenced.
     fenced_here: Mutex<BTreeSet<String>>,
     changed: Notify,
     /// One claim at a time: two for one slot would only meet one another.
     claiming: tokio::sync::Mutex<()>,
     replaced: AtomicBool,
+    /// Whether this node ends, so that no further run of it may begin.
+    ends: AtomicBool,
 }
 
 impl Members {
@@ -64,13 +70,20 @@ impl Members {
             nodes.iter().map(part).collect()
         };
         let mut known = self.nodes.lock();
-        let changed = of_interest(&known) != of_interest(&nodes) || !suspects.is_empty();
+        let changed = of_interest(&known) != of_interest(&nodes);
         *known = nodes;
         drop(known);
-        self.suspects.lock().extend(suspects);
+        if !suspects.is_empty() {
+            *self.suspects.lock() = suspects;
+            self.suspected.notify_one();
+        }
         if changed {
             self.changed.notify_one();
         }
+    }
+
+    fn ends(&self) -> bool {
+        self.ends.load(Ordering::Acquire)
     }
 }
 
@@ -110,6 +123,7 @@ pub(crate) async fn beat<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
                 let suspects = watcher.after_beat(me, started_ms, &nodes, &judged);
                 shared.members.saw(nodes, suspects);
             }
+            Ok(Beat::Fenced) if shared.members.ends() => return,
             Ok(Beat::Fenced) => {
                 tracing::warn!(
                     node = shared.ownership.node(),
@@ -147,17 +161,33 @@ pub(crate) async fn beat<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
 /// a beat before that would take the node's own row for that of another process.
 async fn begin_again<S: Store, P: Protocol>(shared: &Shared<S, P>) {
     while let Err(error) = register(shared).await {
+        if shared.members.ends() {
+            return;
+        }
         tracing::warn!(%error, "the new run is not registered yet");
         shared.ports.clock.sleep(shared.config.beat.every_ms).await;
     }
 }
 
-/// Fences who is silent, takes what has no owner and belongs here, and hands over what belongs
-/// elsewhere, until the node ends.
+/// Fences who is silent, until the node ends. In a task of its own: nothing that a slot waits for may
+/// hold this up.
+pub(crate) async fn fence_silent<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
+    loop {
+        shared.members.suspected.notified().await;
+        if let Err(error) = fence_suspects(&shared).await {
+            // The next beat suspects whoever is silent still.
+            tracing::warn!(%error, "a silent node was not fenced");
+        }
+    }
+}
+
+/// Takes what has no owner and belongs here, and hands over what belongs elsewhere, until the node
+/// ends.
 pub(crate) async fn look_after<S: Store, P: Protocol>(
     shared: Arc<Shared<S, P>>,
     router: Arc<Router<S, P>>,
 ) {
+    let mut handed_over = None;
     loop {
         let clock = &shared.ports.clock;
         tokio::select! {
@@ -165,7 +195,7 @@ pub(crate) async fn look_after<S: Store, P: Protocol>(
             () = shared.members.changed.notified() => {}
             () = clock.sleep(LOOK_EVERY_MS) => {}
         }
-        if let Err(error) = round(&shared, &router).await {
+        if let Err(error) = round(&shared, &router, &mut handed_over).await {
             tracing::warn!(%error, "the store did not answer; slots are looked at again");
             clock.sleep(RETRY_MS).await;
             shared.members.changed.notify_one();
@@ -176,7 +206,13 @@ pub(crate) async fn look_after<S: Store, P: Protocol>(
 async fn round<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
+    handed_over: &mut Option<Slot>,
 ) -> Result<(), Error> {
+    adopt(shared).await?;
+    hand_over::some(shared, router, handed_over).await
+}
+
+async fn fence_suspects<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<(), Error> {
     let suspects = std::mem::take(&mut *shared.members.suspects.lock());
     for suspect in suspects {
         match claims::fence(&shared.store, &suspect).await {
@@ -188,14 +224,14 @@ async fn round<S: Store, P: Protocol>(
                     collected.map_err(|error| refusal(&error))?;
                 }
                 shared.members.fenced_here.lock().insert(suspect.node);
+                shared.members.changed.notify_one();
             }
             // It beat meanwhile, or the next beat of this node will suspect it again.
             Ok(false) | Err(StoreError::Conflict) => {}
             Err(error) => return Err(refusal(&error)),
         }
     }
-    adopt(shared).await?;
-    hand_over_some(shared, router).await
+    Ok(())
 }
 
 /// Takes every slot that has no living owner and belongs on this node.
@@ -248,24 +284,31 @@ pub(crate) async fn take<S: Store, P: Protocol>(
     slots: &[Slot],
 ) -> Result<bool, Error> {
     let _one_at_a_time = shared.members.claiming.lock().await;
-    let claimed = claims::claim(&shared.store, &shared.ownership, slots, shared.protocol).await;
-    let Claim::Taken(taken) = claimed.map_err(|error| refusal(&error))? else {
-        return Ok(false);
-    };
+    let run = shared.ownership.incarnation();
+    let mut taken = Vec::with_capacity(slots.len());
+    for some in slots.chunks(CLAIMED_AT_ONCE) {
+        let claimed = claims::claim(&shared.store, &shared.ownership, some, shared.protocol).await;
+        match claimed.map_err(|error| refusal(&error))? {
+            Claim::Taken(claimed) => taken.extend(claimed),
+            Claim::RunOver => return Ok(false),
+        }
+    }
     count(&shared.counters.slots_taken, taken.len() as u64);
     let slots: BTreeSet<Slot> = taken.iter().map(|(slot, _)| *slot).collect();
     // Nothing is decided in a slot before the index has all that its former owner published.
     for slot in &slots {
         shared.index_feed.mark(*slot);
     }
-    shared.index_requests.catch_up().await?;
+    catch_up(shared).await?;
     let waiting = if shared.protocol.keeps(Safeguard::ResumesJobs) {
         jobs::of_slots(&shared.store, &slots).await?
     } else {
         Vec::new()
     };
     for (slot, epoch) in taken {
-        shared.ownership.take(slot, epoch);
+        if !shared.ownership.take(slot, epoch, run) {
+            return Ok(false);
+        }
         shared.mark_for_relays(slot);
     }
     for (slot, job) in waiting {
@@ -274,98 +317,21 @@ pub(crate) async fn take<S: Store, P: Protocol>(
     Ok(true)
 }
 
-/// Hands over slots that belong on another living node, a bounded number at a time.
-async fn hand_over_some<S: Store, P: Protocol>(
-    shared: &Arc<Shared<S, P>>,
-    router: &Router<S, P>,
-) -> Result<(), Error> {
-    let nodes = shared.members.nodes.lock().clone();
-    let me = shared.ownership.node();
-    if !living(&nodes).any(|name| name == me) {
-        return Ok(());
+/// Waits until the index has all that was published. A node among others waits for a while only: the
+/// slots that it claimed are held once they are looked at again.
+async fn catch_up<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<(), Error> {
+    let caught_up = shared.index_requests.catch_up();
+    if shared.is_alone() {
+        return caught_up.await;
     }
-    let elsewhere = |slot: Slot| {
-        let target = home(slot, living(&nodes))?;
-        (target != me).then(|| (slot, target.to_owned()))
-    };
-    let leaving: Vec<(Slot, String)> = shared
-        .ownership
-        .held()
-        .into_iter()
-        .filter_map(elsewhere)
-        .take(HANDED_OVER_MAX)
-        .collect();
-    let more = leaving.len() == HANDED_OVER_MAX;
-    for (slot, target) in leaving {
-        hand_over(shared, router, slot, &target).await?;
-    }
-    if more {
-        shared.members.changed.notify_one();
-    }
-    Ok(())
-}
-
-/// Hands one slot over: takes no further commands, finishes what is in flight, and writes the slot
-/// over to `target`. A slot that does not fall quiet in time stays.
-async fn hand_over<S: Store, P: Protocol>(
-    shared: &Arc<Shared<S, P>>,
-    router: &Router<S, P>,
-    slot: Slot,
-    target: &str,
-) -> Result<(), Error> {
-    let Some(epoch) = shared.ownership.epoch(slot) else {
-        return Ok(());
-    };
-    shared.ownership.start_leaving(slot);
-    let clock = &shared.ports.clock;
-    let deadline_ms = clock.monotonic_ms() + LEAVING_MS_MAX;
-    while router.in_flight(slot) > 0 {
-        if clock.monotonic_ms() >= deadline_ms {
-            shared.ownership.stay(slot);
-            return Ok(());
-        }
-        clock.sleep(LEAVING_POLL_MS).await;
-    }
-    match claims::hand_over(&shared.store, &shared.ownership, slot, target).await {
-        Ok(true) => {
-            count(&shared.counters.slots_handed_over, 1);
-            shared.ownership.release(slot, epoch);
-            shared.jobs.keep_only(|held| held != slot);
-            router.expect_at(slot, target);
-            Ok(())
-        }
-        Ok(false) => {
-            shared.ownership.stay(slot);
-            Ok(())
-        }
-        // Held or not, the next commit in the slot finds out.
-        Err(error) => {
-            shared.ownership.stay(slot);
-            Err(refusal(&error))
+    tokio::select! {
+        biased;
+        result = caught_up => result,
+        () = shared.ports.clock.sleep(CATCH_UP_MS_MAX) => {
+            let why = "the index lags behind what was published in a slot that was taken";
+            Err(Error::new(ErrorCode::Unavailable, why))
         }
     }
-}
-
-/// Hands everything over and ends the run, so that nobody has to wait until it is found silent.
-pub(crate) async fn leave<S: Store, P: Protocol>(
-    shared: &Arc<Shared<S, P>>,
-    router: &Router<S, P>,
-) {
-    let nodes = shared.members.nodes.lock().clone();
-    let me = shared.ownership.node();
-    let others: Vec<&str> = living(&nodes).filter(|name| *name != me).collect();
-    for slot in shared.ownership.held() {
-        let Some(target) = home(slot, others.iter().copied()) else {
-            break;
-        };
-        if let Err(error) = hand_over(shared, router, slot, target).await {
-            tracing::warn!(%error, %slot, "a slot was not handed over; it is taken once this run has ended");
-        }
-    }
-    if let Err(error) = claims::leave(&shared.store, &shared.ownership).await {
-        tracing::warn!(%error, "the end of the run is not written; the others will find it silent");
-    }
-    shared.ownership.release_all();
 }
 
 /// The refusal of a node whose run is over.

@@ -199,3 +199,6 @@ fn told(slot: Slot, stamp: Stamp, row: OutboxRow) -> Told {
         last: row.last,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -68,7 +68,8 @@ type Cursors = BTreeMap<Slot, Stamp>;
 /// Follows the outbox from where the index left off.
 pub(crate) struct Indexer<S: Store, P: Protocol> {
     shared: Arc<Shared<S, P>>,
-    /// The watermark that the index had at the start.
+    /// Where slots are read from that were not read yet: the watermark that the index had at the
+    /// start, or the beginning where other nodes write too.
     floor: Stamp,
     cursors: Cursors,
     stored_since_optimised: u64,
@@ -87,6 +88,8 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             .watermark()
             .await
             .map_err(|error| unavailable(&error))?;
+        // The watermark says nothing of a slot that another node held when it was written.
+        let watermark = watermark.filter(|_| shared.is_alone());
         let floor = watermark.unwrap_or(Stamp::ZERO);
         let mut indexer = Self {
             shared,

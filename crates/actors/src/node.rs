@@ -111,10 +111,16 @@ impl<S: Store, P: Protocol> Node<S, P> {
         twin.ownership.begin_run(of.ownership.incarnation());
         for slot in of.ownership.held() {
             if let Some(epoch) = of.ownership.epoch(slot) {
-                twin.ownership.take(slot, epoch);
+                twin.ownership.take(slot, epoch, of.ownership.incarnation());
             }
         }
         Self::run(Arc::new(twin), Stamp::ZERO).await
+    }
+
+    /// What the parts of the node share.
+    #[cfg(test)]
+    pub(crate) fn shared(&self) -> &Arc<Shared<S, P>> {
+        &self.inner.shared
     }
 
     async fn run(shared: Arc<Shared<S, P>>, registered_at: Stamp) -> Result<Self, Error> {
@@ -127,6 +133,7 @@ impl<S: Store, P: Protocol> Node<S, P> {
         let with = || (Arc::clone(&shared), Arc::clone(&router));
         if !shared.is_alone() {
             tasks.push(kept_up(with(), |(shared, _)| cluster::beat(shared)));
+            tasks.push(kept_up(with(), |(shared, _)| cluster::fence_silent(shared)));
             tasks.push(kept_up(with(), |(shared, router)| {
                 cluster::look_after(shared, router)
             }));

@@ -17,6 +17,7 @@ pub struct Ownership {
     node: String,
     incarnation: AtomicU64,
     epochs: Vec<AtomicU64>,
+    /// Slots that are being handed over. Whoever changes what is held has this lock.
     leaving: Mutex<BTreeSet<Slot>>,
     /// Start of the last beat that committed, on the boot clock, plus one; 0 for none.
     beat_ms: AtomicU64,
@@ -91,7 +92,8 @@ impl Ownership {
 
     /// A new run begins: nothing is held.
     pub(crate) fn begin_run(&self, incarnation: Incarnation) {
-        self.release_all();
+        let mut leaving = self.leaving.lock();
+        self.let_go_of_all(&mut leaving);
         self.incarnation.store(incarnation.0, Ordering::Release);
     }
 
@@ -99,28 +101,41 @@ impl Ownership {
         self.beat_ms.store(started_ms + 1, Ordering::Release);
     }
 
-    /// Holds a slot from now on.
-    pub(crate) fn take(&self, slot: Slot, epoch: Epoch) {
+    /// Holds a slot from now on, which `run` of this node has claimed. Whether it does: not when
+    /// another run has begun since.
+    pub(crate) fn take(&self, slot: Slot, epoch: Epoch, run: Incarnation) -> bool {
         assert!(epoch.0 > 0, "epochs begin at 1");
-        self.leaving.lock().remove(&slot);
-        self.cell(slot).store(epoch.0, Ordering::Release);
+        let mut leaving = self.leaving.lock();
+        let is_current = self.incarnation() == run;
+        if is_current {
+            leaving.remove(&slot);
+            self.cell(slot).store(epoch.0, Ordering::Release);
+        }
+        is_current
     }
 
-    /// Lets go of a slot, unless it was taken again under another epoch.
-    pub(crate) fn release(&self, slot: Slot, epoch: Epoch) {
-        let held = self.cell(slot);
-        // A failure says that it is held under another epoch, or not at all: nothing to let go of.
-        let _ = held.compare_exchange(epoch.0, 0, Ordering::AcqRel, Ordering::Acquire);
-        self.leaving.lock().remove(&slot);
+    /// Lets go of a slot, unless it was taken again under another epoch. Whether it did.
+    pub(crate) fn release(&self, slot: Slot, epoch: Epoch) -> bool {
+        let mut leaving = self.leaving.lock();
+        let (held, order) = (self.cell(slot), Ordering::AcqRel);
+        let is_released = held.compare_exchange(epoch.0, 0, order, Ordering::Acquire);
+        if is_released.is_ok() {
+            leaving.remove(&slot);
+        }
+        is_released.is_ok()
     }
 
     /// Lets go of everything: this run was declared dead.
     pub(crate) fn release_all(&self) {
+        self.let_go_of_all(&mut self.leaving.lock());
+    }
+
+    fn let_go_of_all(&self, leaving: &mut BTreeSet<Slot>) {
         self.beat_ms.store(0, Ordering::Release);
         for cell in &self.epochs {
             cell.store(0, Ordering::Release);
         }
-        self.leaving.lock().clear();
+        leaving.clear();
     }
 
     /// Marks a held slot as being handed over.
@@ -159,7 +174,7 @@ mod tests {
         let ownership = Ownership::new("a");
         ownership.begin_run(Incarnation(2));
         assert_eq!(ownership.confirmed(slot(), Some(&row(2, 5))), None);
-        ownership.take(slot(), Epoch(5));
+        assert!(ownership.take(slot(), Epoch(5), Incarnation(2)));
         assert_eq!(
             ownership.confirmed(slot(), Some(&row(2, 5))),
             Some(Epoch(5))
@@ -169,17 +184,24 @@ mod tests {
         assert_eq!(ownership.confirmed(slot(), None), None);
         ownership.begin_run(Incarnation(3));
         assert!(ownership.held().is_empty());
+        // What the run before has claimed comes too late.
+        assert!(!ownership.take(slot(), Epoch(5), Incarnation(2)));
+        assert!(ownership.held().is_empty());
     }
 
     #[test]
     fn letting_go_of_an_old_epoch_keeps_the_new_one() {
         let ownership = Ownership::new("a");
-        ownership.take(slot(), Epoch(5));
-        ownership.take(slot(), Epoch(6));
-        ownership.release(slot(), Epoch(5));
+        let run = ownership.incarnation();
+        ownership.take(slot(), Epoch(5), run);
+        ownership.take(slot(), Epoch(6), run);
+        ownership.start_leaving(slot());
+        assert!(!ownership.release(slot(), Epoch(5)));
         assert_eq!(ownership.epoch(slot()), Some(Epoch(6)));
-        ownership.release(slot(), Epoch(6));
+        assert!(ownership.is_leaving(slot()));
+        assert!(ownership.release(slot(), Epoch(6)));
         assert_eq!(ownership.epoch(slot()), None);
+        assert!(!ownership.is_leaving(slot()));
     }
 
     #[test]

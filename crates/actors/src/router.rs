@@ -229,8 +229,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
                     if error.code == ErrorCode::Fenced
                         && let Some(epoch) = epoch
                     {
-                        self.shared.ownership.release(slot, epoch);
-                        self.shared.jobs.keep_only(|held| held != slot);
+                        cluster::let_go(&self.shared, slot, epoch);
                     }
                     return Err(error);
                 }

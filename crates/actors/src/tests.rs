@@ -1,12 +1,14 @@
-//! Tests of a whole node on the memory engine, through its public interface.
+//! Tests of a whole node on the memory engine, through its public interface; and what the tests of its
+//! parts share with them.
 
 mod admission;
 mod audit;
 mod entry_lines;
 mod faults;
-mod harness;
+pub(crate) mod harness;
 mod line;
 mod protocol;
 mod reading;
+pub(crate) mod stream;
 mod world;
 mod writing;

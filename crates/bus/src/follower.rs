@@ -39,8 +39,26 @@ pub enum Judged {
 struct Floor {
     created: u64,
     seq: u64,
+    /// The message with that number; none when it had aged before it was read.
+    read: Option<Identity>,
+}
+
+/// What tells one storing of a message from every other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Identity {
+    stored_ns: u64,
     slot: Slot,
     stamp: Stamp,
+}
+
+impl Identity {
+    const fn of(numbered: &Numbered) -> Self {
+        Self {
+            stored_ns: numbered.stored_ns,
+            slot: numbered.message.slot,
+            stamp: numbered.message.stamp,
+        }
+    }
 }
 
 /// The memory of one follower.
@@ -78,13 +96,18 @@ impl Follower {
         if stream.created != floor.created || stream.last < floor.seq {
             return Look::Restarts;
         }
+        let Some(read) = floor.read else {
+            return if stream.first > floor.seq + 1 {
+                Look::AgedOut
+            } else {
+                Look::Follows
+            };
+        };
         if stream.first > floor.seq {
             return Look::AgedOut;
         }
-        let is_floor = |numbered: &Numbered| {
-            let message = &numbered.message;
-            numbered.seq == floor.seq && (message.slot, message.stamp) == (floor.slot, floor.stamp)
-        };
+        let is_floor =
+            |numbered: &Numbered| numbered.seq == floor.seq && Identity::of(numbered) == read;
         if page.messages.iter().any(is_floor) {
             Look::Follows
         } else {
@@ -111,23 +134,28 @@ impl Follower {
         *heard = (*heard).max(through);
     }
 
-    /// All messages of a page were heard: the next page begins behind those that come one after
-    /// another.
+    /// All messages of a page were heard, and what had aged before it was read in the store: the
+    /// next page begins behind those that come one after another.
     pub fn read(&mut self, page: &Page) {
-        let by_seq: BTreeMap<u64, &Message> = page
+        let first = page.stream.first.max(1);
+        if first > self.from() {
+            self.floor = Some(Floor {
+                created: page.stream.created,
+                seq: first - 1,
+                read: None,
+            });
+        }
+        let by_seq: BTreeMap<u64, &Numbered> = page
             .messages
             .iter()
-            .map(|numbered| (numbered.seq, &numbered.message))
+            .map(|numbered| (numbered.seq, numbered))
             .collect();
-        let mut next = self.floor.map_or(page.stream.first.max(1), |floor| {
-            floor.seq.max(page.stream.first)
-        });
-        while let Some(message) = by_seq.get(&next) {
+        let mut next = self.from().max(first);
+        while let Some(numbered) = by_seq.get(&next) {
             self.floor = Some(Floor {
                 created: page.stream.created,
                 seq: next,
-                slot: message.slot,
-                stamp: message.stamp,
+                read: Some(Identity::of(numbered)),
             });
             next += 1;
         }
@@ -171,6 +199,7 @@ mod tests {
         }
     }
 
+    /// Each message was stored at the time that its number says.
     fn page(first: u64, last: u64, messages: Vec<(u64, Message)>) -> Page {
         Page {
             stream: StreamState {
@@ -180,7 +209,11 @@ mod tests {
             },
             messages: messages
                 .into_iter()
-                .map(|(seq, message)| Numbered { seq, message })
+                .map(|(seq, message)| Numbered {
+                    seq,
+                    stored_ns: seq,
+                    message,
+                })
                 .collect(),
         }
     }
@@ -220,9 +253,34 @@ mod tests {
             follower.look(&page(3, 3, vec![(3, message(1, 8, 5))])),
             Look::AgedOut
         );
+        // Another message was told in the meantime, and this one anew, under its old number.
+        let mut anew = same;
+        anew.messages[0].stored_ns = 77;
+        assert_eq!(follower.look(&anew), Look::Restarts);
         follower.restart();
         assert_eq!(follower.from(), 0);
         assert_eq!(follower.look(&page(4, 9, vec![])), Look::AgedOut);
+    }
+
+    #[test]
+    fn what_has_aged_is_looked_for_in_the_store_once() {
+        let mut follower = Follower::default();
+        let empty = page(5, 4, vec![]);
+        assert_eq!(follower.look(&empty), Look::AgedOut);
+        follower.read(&empty);
+        assert_eq!(follower.from(), 4);
+        assert_eq!(follower.look(&empty), Look::Follows);
+        let more = page(5, 5, vec![(5, message(1, 5, 0))]);
+        assert_eq!(follower.look(&more), Look::Follows);
+        follower.read(&more);
+        assert_eq!(follower.from(), 5);
+        let aged = page(6, 5, vec![]);
+        assert_eq!(follower.look(&aged), Look::AgedOut);
+        follower.read(&aged);
+        assert_eq!(follower.look(&aged), Look::Follows);
+        assert_eq!(follower.look(&page(7, 7, vec![])), Look::AgedOut);
+        // It lost what nobody had read, and something besides.
+        assert_eq!(follower.look(&page(3, 4, vec![])), Look::Restarts);
     }
 
     proptest! {

@@ -28,8 +28,10 @@ pub struct StreamState {
 /// A message with the stream's own number for it, counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Numbered {
-    /// The number. After the loss of a suffix another message may get it.
+    /// The number. After the loss of a suffix another message may get it, or the same one told anew.
     pub seq: u64,
+    /// When it was stored, as the stream says, in ns: with the number it names this storing of it.
+    pub stored_ns: u64,
     /// The message.
     pub message: Message,
 }

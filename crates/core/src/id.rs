@@ -283,6 +283,8 @@ pub struct Attempt(pub u32);
 impl Attempt {
     /// The first attempt.
     pub const FIRST: Self = Self(1);
+    /// No attempt comes after this one.
+    pub const MAX: Self = Self(u32::MAX);
 
     /// The attempt after this one.
     #[must_use]

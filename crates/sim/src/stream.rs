@@ -19,8 +19,9 @@ use crate::heap::{Due, Place, Shared, Sim};
 const NAME: &str = "EVT";
 /// How long a caller waits, in µs.
 const TIMEOUT_US: u64 = 2_000_000;
-/// Messages that it keeps, at least and at most.
-const KEEPS: (u64, u64) = (40, 4_000);
+/// Messages that it keeps, at least and at most: more than there are slots, or it would never hold the
+/// last message of each.
+const KEEPS: (u64, u64) = (160, 4_000);
 /// How long it recognises a message that comes again, in µs, at least and at most.
 const WINDOW_US: (u64, u64) = (100_000, 20_000_000);
 
@@ -90,7 +91,13 @@ impl Server {
         self.last += 1;
         let seq = self.last;
         self.ends.insert(message.slot, seq);
-        self.messages.push_back((now_us, Numbered { seq, message }));
+        let stored_ns = now_us * 1_000;
+        let numbered = Numbered {
+            seq,
+            stored_ns,
+            message,
+        };
+        self.messages.push_back((now_us, numbered));
         while self.messages.len() > self.keeps {
             let Some((_, aged)) = self.messages.pop_front() else {
                 break;

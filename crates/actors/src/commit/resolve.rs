@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use sillok_core::command::{CommandRecord, Submission};
 use sillok_core::decide::{Replay, replay};
+use sillok_core::id::Attempt;
 use sillok_core::slot::Slot;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, ScopeKey};
@@ -54,13 +55,19 @@ pub(crate) async fn resolve<S: Store, P: Protocol>(
     submission: &Submission,
 ) -> Result<Reply, Error> {
     let now_ms = shared.ports.clock.monotonic_ms();
-    shared.unresolved.add(name_of(submission), now_ms);
+    let attempt = submission.attempt;
+    shared.unresolved.add(name_of(submission), attempt, now_ms);
     let mut wait_ms = BACKOFF_MS;
     for _ in 0..TRIES_MAX {
         match try_resolve(shared, submission).await {
             Ok(reply) => {
                 // Whoever has written the command's record, no earlier attempt commits any more.
-                shared.unresolved.settled(&name_of(submission));
+                let settled = match &reply {
+                    Reply::Answered(_) => Attempt::MAX,
+                    Reply::Abandoned(last) => *last,
+                    Reply::Refused(_) => attempt,
+                };
+                shared.unresolved.settled(&name_of(submission), settled);
                 if let Reply::Answered(_) = reply {
                     follow_up(shared, Slot::of(&submission.scope)).await;
                 }

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use sillok_core::command::Submission;
+use sillok_core::id::Attempt;
 use sillok_core::ports::Clock;
 
 use super::CommandKey;
@@ -31,8 +32,8 @@ pub(crate) struct Unresolved {
 
 #[derive(Default)]
 struct Inner {
-    /// Until when each is remembered, in ms.
-    until_ms: BTreeMap<CommandKey, u64>,
+    /// The latest attempt of each that may still commit, and until when it is remembered, in ms.
+    commands: BTreeMap<CommandKey, (Attempt, u64)>,
     /// Until when every command counts as one, in ms.
     all_until_ms: u64,
 }
@@ -44,32 +45,38 @@ impl Unresolved {
             return false;
         }
         let inner = self.inner.lock();
-        inner.all_until_ms > clock.monotonic_ms() || inner.until_ms.contains_key(&named())
+        inner.all_until_ms > clock.monotonic_ms() || inner.commands.contains_key(&named())
     }
 
     /// An attempt of a command may still commit.
-    pub(super) fn add(&self, key: CommandKey, now_ms: u64) {
+    pub(super) fn add(&self, key: CommandKey, attempt: Attempt, now_ms: u64) {
         let mut inner = self.inner.lock();
-        if inner.until_ms.len() >= COMMANDS_MAX {
-            inner.until_ms.retain(|_, until_ms| *until_ms > now_ms);
+        if inner.commands.len() >= COMMANDS_MAX {
+            inner.commands.retain(|_, (_, until_ms)| *until_ms > now_ms);
         }
         let until_ms = now_ms + REMEMBERED_MS;
-        if inner.until_ms.len() < COMMANDS_MAX {
-            inner.until_ms.insert(key, until_ms);
+        if let Some((latest, until)) = inner.commands.get_mut(&key) {
+            *latest = attempt.max(*latest);
+            *until = until_ms;
+        } else if inner.commands.len() < COMMANDS_MAX {
+            inner.commands.insert(key, (attempt, until_ms));
         } else {
             inner.all_until_ms = until_ms;
         }
         self.any.store(true, Ordering::Release);
     }
 
-    /// No attempt of a command commits any more without this node's knowing.
-    pub(super) fn settled(&self, key: &CommandKey) {
+    /// No attempt of a command up to this one commits any more without this node's knowing.
+    pub(super) fn settled(&self, key: &CommandKey, through: Attempt) {
         if !self.any.load(Ordering::Acquire) {
             return;
         }
         let mut inner = self.inner.lock();
-        inner.until_ms.remove(key);
-        if inner.until_ms.is_empty() && inner.all_until_ms == 0 {
+        let latest = inner.commands.get(key).map(|(latest, _)| *latest);
+        if latest.is_some_and(|latest| latest <= through) {
+            inner.commands.remove(key);
+        }
+        if inner.commands.is_empty() && inner.all_until_ms == 0 {
             self.any.store(false, Ordering::Release);
         }
     }
@@ -108,7 +115,8 @@ impl Drop for OnItsWay<'_> {
         }
         let now_ms = self.clock.monotonic_ms();
         for submission in &self.submissions {
-            self.unresolved.add(name_of(submission), now_ms);
+            let named = name_of(submission);
+            self.unresolved.add(named, submission.attempt, now_ms);
         }
     }
 }
@@ -163,10 +171,22 @@ mod tests {
     fn a_command_is_held_until_it_is_settled() {
         let unresolved = Unresolved::default();
         assert!(!unresolved.holds(|| key(1), &At(0)));
-        unresolved.add(key(1), 0);
+        unresolved.add(key(1), Attempt::FIRST, 0);
         assert!(unresolved.holds(|| key(1), &At(5)));
         assert!(!unresolved.holds(|| key(2), &At(5)));
-        unresolved.settled(&key(1));
+        unresolved.settled(&key(1), Attempt::FIRST);
+        assert!(!unresolved.holds(|| key(1), &At(5)));
+    }
+
+    #[test]
+    fn an_earlier_attempt_that_is_settled_says_nothing_of_a_later_one() {
+        let unresolved = Unresolved::default();
+        let second = Attempt::FIRST.next();
+        unresolved.add(key(1), second, 0);
+        unresolved.add(key(1), Attempt::FIRST, 0);
+        unresolved.settled(&key(1), Attempt::FIRST);
+        assert!(unresolved.holds(|| key(1), &At(5)));
+        unresolved.settled(&key(1), second);
         assert!(!unresolved.holds(|| key(1), &At(5)));
     }
 
@@ -174,13 +194,13 @@ mod tests {
     fn too_many_make_every_command_one_of_them_for_a_while() {
         let unresolved = Unresolved::default();
         for number in 0..=COMMANDS_MAX {
-            unresolved.add(key(number), 0);
+            unresolved.add(key(number), Attempt::FIRST, 0);
         }
         assert!(unresolved.holds(|| key(COMMANDS_MAX), &At(1)));
         assert!(unresolved.holds(|| key(COMMANDS_MAX + 7), &At(1)));
         assert!(!unresolved.holds(|| key(COMMANDS_MAX + 7), &At(REMEMBERED_MS)));
         // The old ones make room.
-        unresolved.add(key(COMMANDS_MAX + 8), REMEMBERED_MS + 1);
+        unresolved.add(key(COMMANDS_MAX + 8), Attempt::FIRST, REMEMBERED_MS + 1);
         assert!(unresolved.holds(|| key(COMMANDS_MAX + 8), &At(REMEMBERED_MS + 2)));
         assert!(!unresolved.holds(|| key(3), &At(REMEMBERED_MS + 2)));
     }

@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sillok_core::ErrorCode;
 use sillok_core::command::{AnswerBody, Command};
 use sillok_core::entry::Table;
+use sillok_core::id::Epoch;
 use sillok_core::ports::{BoxFuture, Cognifier, PortError, Rng};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::promotion::{CognifyInput, Cognition, NewEntry};
+use sillok_core::slot::Slot;
 use sillok_core::verification::Outcome;
 
 use super::harness::{
@@ -17,7 +19,7 @@ use super::harness::{
 use super::line::{Fate, Line};
 use super::world::{entry, verification};
 use crate::jobs::PromotionState;
-use crate::{Node, NodeConfig, Ports, audit};
+use crate::{Node, NodeConfig, Ports, audit, cluster};
 
 async fn unknown_outcomes(fate: Fate) {
     let memory = store();
@@ -180,6 +182,53 @@ async fn a_promotion_survives_a_cognifier_that_panics_hangs_and_fails_and_can_be
     assert!(!node.retry_promotion(id), "it is no longer on the list");
     let state = node.promotion(&task, id, 10_000_000).await.unwrap();
     assert!(matches!(state, PromotionState::Done(_)), "{state:?}");
+}
+
+/// A cognifier that never answers.
+struct Silent;
+
+impl Cognifier for Silent {
+    fn name(&self) -> &str {
+        "silent"
+    }
+
+    fn cognify<'a>(&'a self, _: &'a CognifyInput) -> BoxFuture<'a, Result<Cognition, PortError>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test]
+async fn promotions_go_with_their_slot_and_stay_when_it_was_taken_again() {
+    let cognifier = Arc::new(Silent);
+    let ports = Ports {
+        cognifier,
+        ..ports()
+    };
+    let node = Node::start(store(), ports, NodeConfig::default())
+        .await
+        .unwrap();
+    let give = |number, command| submission(number, PrincipalKind::Orchestrator, TASK, command);
+    for (number, command) in [open_task(), append("root cause: an early stop")]
+        .into_iter()
+        .enumerate()
+    {
+        node.submit(give(number as u64, command)).await.unwrap();
+    }
+    node.submit(give(2, verification(Outcome::Passed, "run")))
+        .await
+        .unwrap();
+    assert_eq!(node.waiting_jobs().len(), 1);
+    let (shared, slot) = (node.shared(), Slot::of(&scope(TASK)));
+    let before = shared.ownership.epoch(slot).unwrap();
+    let now = Epoch(before.0 + 1);
+    shared
+        .ownership
+        .take(slot, now, shared.ownership.incarnation());
+    cluster::let_go(shared, slot, before);
+    assert_eq!(node.waiting_jobs().len(), 1, "it was taken again");
+    cluster::let_go(shared, slot, now);
+    assert_eq!(node.waiting_jobs().len(), 0);
+    assert_eq!(shared.ownership.epoch(slot), None);
 }
 
 /// Randomness that fails once.

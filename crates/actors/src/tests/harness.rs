@@ -20,12 +20,12 @@ use sillok_store::{MemoryConfig, MemoryStore};
 
 use crate::{Node, NodeConfig, Ports};
 
-pub(super) const PROJECT: &str = "org/acme/project/api";
-pub(super) const TASK: &str = "org/acme/project/api/worktree/main/task/42";
+pub(crate) const PROJECT: &str = "org/acme/project/api";
+pub(crate) const TASK: &str = "org/acme/project/api/worktree/main/task/42";
 
 /// Time that moves on when it is looked at, and when somebody waits for it.
 #[derive(Debug)]
-pub(super) struct CountingClock(AtomicU64);
+pub(crate) struct CountingClock(AtomicU64);
 
 impl CountingClock {
     const START_MS: u64 = 1_790_000_000_000;
@@ -51,10 +51,10 @@ impl Clock for CountingClock {
 }
 
 /// Numbers that depend on the order of calls alone.
-pub(super) struct CountingRng(u64);
+pub(crate) struct CountingRng(u64);
 
 impl CountingRng {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self(7)
     }
 }
@@ -71,7 +71,7 @@ impl Rng for CountingRng {
     }
 }
 
-pub(super) fn ports() -> Ports {
+pub(crate) fn ports() -> Ports {
     Ports {
         clock: Arc::new(CountingClock(AtomicU64::new(0))),
         rng: Arc::new(|| Box::new(CountingRng::new())),
@@ -83,21 +83,21 @@ pub(super) fn ports() -> Ports {
     }
 }
 
-pub(super) fn store() -> MemoryStore {
+pub(crate) fn store() -> MemoryStore {
     MemoryStore::new(MemoryConfig::default())
 }
 
-pub(super) async fn node(store: &MemoryStore) -> Node<MemoryStore> {
+pub(crate) async fn node(store: &MemoryStore) -> Node<MemoryStore> {
     Node::start(store.clone(), ports(), NodeConfig::default())
         .await
         .unwrap()
 }
 
-pub(super) fn scope(path: &str) -> Scope {
+pub(crate) fn scope(path: &str) -> Scope {
     Scope::parse(path).unwrap()
 }
 
-pub(super) fn principal(kind: PrincipalKind, prefix: &str) -> Principal {
+pub(crate) fn principal(kind: PrincipalKind, prefix: &str) -> Principal {
     let id = PrincipalId::parse(kind.as_str()).unwrap();
     Principal {
         actor: Actor { kind, id },
@@ -106,13 +106,13 @@ pub(super) fn principal(kind: PrincipalKind, prefix: &str) -> Principal {
 }
 
 /// A command id of the clock's time, told apart by `number`.
-pub(super) fn command_id(number: u64) -> CommandId {
+pub(crate) fn command_id(number: u64) -> CommandId {
     let mut random = [0; 10];
     random[2..].copy_from_slice(&number.to_be_bytes());
     CommandId::from_parts(Timestamp::from_ms(CountingClock::START_MS), random)
 }
 
-pub(super) fn submission(
+pub(crate) fn submission(
     number: u64,
     kind: PrincipalKind,
     path: &str,
@@ -127,14 +127,14 @@ pub(super) fn submission(
     }
 }
 
-pub(super) fn open_task() -> Command {
+pub(crate) fn open_task() -> Command {
     Command::OpenTask {
         title: "Fix the parser".into(),
         description: "It loses the last line.".into(),
     }
 }
 
-pub(super) fn append(text: &str) -> Command {
+pub(crate) fn append(text: &str) -> Command {
     Command::Append {
         records: vec![NewRecord {
             kind: RecordKind::Log {
@@ -148,7 +148,7 @@ pub(super) fn append(text: &str) -> Command {
 }
 
 /// A node with the task opened by command 0.
-pub(super) async fn node_with_task(store: &MemoryStore) -> Node<MemoryStore> {
+pub(crate) async fn node_with_task(store: &MemoryStore) -> Node<MemoryStore> {
     let node = node(store).await;
     node.submit(submission(0, PrincipalKind::Agent, TASK, open_task()))
         .await
@@ -156,7 +156,7 @@ pub(super) async fn node_with_task(store: &MemoryStore) -> Node<MemoryStore> {
     node
 }
 
-pub(super) fn first_seq(answer: &Result<Answer, Error>) -> u64 {
+pub(crate) fn first_seq(answer: &Result<Answer, Error>) -> u64 {
     match &answer.as_ref().unwrap().result {
         AnswerBody::Appended { first, .. } => first.get(),
         other => panic!("an append was answered with {other:?}"),

@@ -1,13 +1,16 @@
-//! The memory engine behind a line that has faults: answers that are dropped, commits that linger.
+//! The memory engine behind a line that has faults: answers that are dropped, commits that linger,
+//! one that comes late.
 
+use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use sillok_store::{Committed, Error, KeyRange, MemoryStore, RangeOptions, Read, Store, Txn};
 
-/// The first commits of a node are its own: it registers and takes its slots.
-const SPARED: u64 = 2;
+/// The first commits of a node are its own: it registers, and takes its slots in eight parts.
+const SPARED: u64 = 9;
 /// Turns of the runtime that a lingering commit takes.
 const LINGERS_TURNS: usize = 64;
 
@@ -20,6 +23,19 @@ pub(super) enum Fate {
     IsLost,
     /// Each takes its time, so that others begin before it happens.
     Lingers,
+    /// Each happens as it should, until one is to be held back.
+    Arrives,
+}
+
+/// A commit that is held back. Until the line is whole again, the store is out of reach.
+#[derive(Default)]
+enum Late {
+    #[default]
+    None,
+    /// The next one will be.
+    Next,
+    /// It is.
+    Held(Box<<MemoryStore as Store>::Txn>),
 }
 
 /// The memory engine behind a line.
@@ -29,6 +45,8 @@ pub(super) struct Line {
     fate: Fate,
     commits: Arc<AtomicU64>,
     hit: Arc<AtomicU64>,
+    late: Arc<Mutex<Late>>,
+    is_whole: Arc<AtomicBool>,
 }
 
 pub(super) struct LineTxn {
@@ -43,7 +61,45 @@ impl Line {
             fate,
             commits: Arc::default(),
             hit: Arc::default(),
+            late: Arc::default(),
+            is_whole: Arc::new(AtomicBool::new(true)),
         }
+    }
+
+    /// Holds the next commit back, which nobody hears of, and breaks behind it.
+    pub(super) fn hold_next(&self) {
+        *self.late.lock() = Late::Next;
+    }
+
+    /// The store is within reach again.
+    pub(super) fn mend(&self) {
+        self.is_whole.store(true, Ordering::Relaxed);
+    }
+
+    /// The commit that was held back arrives.
+    pub(super) async fn land(&self) -> Result<Committed, Error> {
+        let late = std::mem::take(&mut *self.late.lock());
+        match late {
+            Late::Held(txn) => txn.commit().await,
+            Late::None | Late::Next => panic!("no commit was held back"),
+        }
+    }
+
+    /// What the line makes of a commit: nothing, or a failure.
+    fn hold(&self, txn: <MemoryStore as Store>::Txn) -> Result<<MemoryStore as Store>::Txn, Error> {
+        let mut late = self.late.lock();
+        if matches!(*late, Late::Next) {
+            *late = Late::Held(Box::new(txn));
+            self.is_whole.store(false, Ordering::Relaxed);
+            return Err(Error::OutcomeUnknown);
+        }
+        if self.is_whole.load(Ordering::Relaxed) {
+            return Ok(txn);
+        }
+        Err(Error::unavailable(
+            "committing",
+            io::Error::from(io::ErrorKind::NotConnected),
+        ))
     }
 
     /// Commits whose answer was dropped.
@@ -105,6 +161,9 @@ impl Txn for LineTxn {
     }
 
     async fn commit(self) -> Result<Committed, Error> {
+        if self.line.fate == Fate::Arrives {
+            return self.line.hold(self.txn)?.commit().await;
+        }
         let number = self.line.commits.fetch_add(1, Ordering::Relaxed);
         if self.line.fate == Fate::Lingers {
             for _ in 0..LINGERS_TURNS {

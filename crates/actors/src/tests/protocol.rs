@@ -1,15 +1,22 @@
 //! Planted bugs: each safeguard of the commit path, left out, must be seen to break something.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use sillok_core::ErrorCode;
 use sillok_core::command::Submission;
+use sillok_core::limits::CLOCK_AHEAD_MS_MAX;
+use sillok_core::ports::{BoxFuture, Clock};
 use sillok_core::principal::PrincipalKind;
+use sillok_core::time::Timestamp;
+use sillok_store::Error as StoreError;
 
-use super::harness::{TASK, append, first_seq, node, open_task, ports, store, submission};
+use super::harness::{TASK, append, first_seq, node, open_task, ports, scope, store, submission};
 use super::line::{Fate, Line};
 use crate::audit;
 use crate::protocol::{Correct, Protocol, Safeguard, Without};
-use crate::{Node, NodeConfig};
+use crate::{Node, NodeConfig, Ports};
 
 /// Two nodes that both believe they hold the slots: what a lost fence would look like. They write
 /// at the same time, and each commit lingers, so that both have read before either writes. Gives
@@ -97,6 +104,73 @@ async fn without_the_dedupe_within_a_batch_a_retry_is_applied_twice() {
         [3, 4, 5].into(),
         "the planted bug must be seen"
     );
+}
+
+/// A clock whose time of day can be set back.
+struct SetBack {
+    clock: Arc<dyn Clock>,
+    back_ms: AtomicU64,
+}
+
+impl Clock for SetBack {
+    fn now(&self) -> Timestamp {
+        let back_ms = self.back_ms.load(Ordering::Relaxed);
+        self.clock.now().minus_ms(back_ms)
+    }
+
+    fn monotonic_ms(&self) -> u64 {
+        self.clock.monotonic_ms()
+    }
+
+    fn sleep(&self, ms: u64) -> BoxFuture<'static, ()> {
+        self.clock.sleep(ms)
+    }
+}
+
+/// A command whose commit is held up in the network, and which is refused for good when it is tried
+/// again. Gives what the late commit then met, and whether the command was applied in the end.
+async fn refused_while_on_its_way<P: Protocol>(protocol: P) -> (Option<StoreError>, bool) {
+    let line = Line::new(&store(), Fate::Arrives);
+    let ports = ports();
+    let clock = Arc::new(SetBack {
+        clock: Arc::clone(&ports.clock),
+        back_ms: AtomicU64::new(0),
+    });
+    let ports = Ports {
+        clock: clock.clone(),
+        ..ports
+    };
+    let node = Node::start_as(line.clone(), ports, NodeConfig::default(), protocol)
+        .await
+        .unwrap();
+    let open = || submission(0, PrincipalKind::Agent, TASK, open_task());
+    line.hold_next();
+    let unknown = node.submit(open()).await.unwrap_err();
+    assert_eq!(unknown.code, ErrorCode::OutcomeUnknown);
+    line.mend();
+    // Meanwhile the clock is corrected, and the command's id lies in the future.
+    clock
+        .back_ms
+        .store(2 * CLOCK_AHEAD_MS_MAX, Ordering::Relaxed);
+    let refused = node.submit(open()).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::InvalidId);
+    let met = line.land().await.err();
+    let applied = node.reader().task(&scope(TASK)).await.unwrap().is_some();
+    (met, applied)
+}
+
+#[tokio::test]
+async fn who_is_refused_for_good_is_not_obeyed_later() {
+    let (met, applied) = refused_while_on_its_way(Correct).await;
+    assert!(matches!(met, Some(StoreError::Conflict)), "{met:?}");
+    assert!(!applied);
+}
+
+#[tokio::test]
+async fn without_the_bar_a_refused_command_is_applied_by_its_late_commit() {
+    let without = Without(Some(Safeguard::BarsRefused));
+    let (met, applied) = refused_while_on_its_way(without).await;
+    assert!(met.is_none() && applied, "the planted bug must be seen");
 }
 
 #[tokio::test]

@@ -1,0 +1,198 @@
+//! Tests of each claim transaction on its own, two nodes over one store.
+
+use sillok_store::{MemoryConfig, MemoryStore};
+
+use super::*;
+use crate::protocol::Correct;
+
+fn store() -> MemoryStore {
+    MemoryStore::new(MemoryConfig::default())
+}
+
+fn slot(number: u16) -> Slot {
+    Slot::new(number).unwrap()
+}
+
+/// A node that has begun a run.
+async fn started(store: &MemoryStore, name: &str) -> Ownership {
+    let ownership = Ownership::new(name);
+    let (run, _) = register(store, name).await.unwrap();
+    ownership.begin_run(run);
+    ownership
+}
+
+/// What a claim of these slots gave.
+async fn taken(store: &MemoryStore, by: &Ownership, numbers: &[u16]) -> Vec<(u16, u64)> {
+    let slots: Vec<Slot> = numbers.iter().map(|number| slot(*number)).collect();
+    let Claim::Taken(taken) = claim(store, by, &slots, Correct).await.unwrap() else {
+        panic!("the run is over");
+    };
+    for (slot, epoch) in &taken {
+        by.take(*slot, *epoch, by.incarnation());
+    }
+    let numbers = taken.iter().map(|(slot, epoch)| (slot.number(), epoch.0));
+    numbers.collect()
+}
+
+async fn nodes(store: &MemoryStore) -> Nodes {
+    owners(store).await.unwrap().nodes
+}
+
+async fn suspect(store: &MemoryStore, name: &str) -> Suspect {
+    let row = nodes(store).await.remove(name).unwrap();
+    Suspect {
+        node: name.into(),
+        incarnation: row.incarnation,
+        beat: row.beat,
+    }
+}
+
+#[tokio::test]
+async fn each_start_begins_another_run_that_nobody_has_fenced() {
+    let store = store();
+    for run in 1..=3 {
+        let (incarnation, _) = register(&store, "a").await.unwrap();
+        assert_eq!(incarnation, Incarnation(run));
+        let fenced = fence(&store, &suspect(&store, "a").await).await.unwrap();
+        assert!(fenced);
+    }
+    register(&store, "a").await.unwrap();
+    let row = &nodes(&store).await["a"];
+    assert_eq!((row.incarnation.0, row.beat, row.fenced), (4, 0, false));
+    assert!(row.reaches_bus);
+}
+
+#[tokio::test]
+async fn a_beat_raises_its_number_and_sees_the_others() {
+    let store = store();
+    let (a, _b) = (started(&store, "a").await, started(&store, "b").await);
+    for number in 0..3 {
+        let Beat::Committed(seen) = beat(&store, &a).await.unwrap() else {
+            panic!("the run counts");
+        };
+        assert_eq!(seen["a"].beat, number, "as it was before");
+        assert_eq!(seen["b"].beat, 0);
+    }
+    assert_eq!(nodes(&store).await["a"].beat, 3);
+}
+
+#[tokio::test]
+async fn a_beat_learns_that_its_run_is_over() {
+    let store = store();
+    let a = started(&store, "a").await;
+    assert!(fence(&store, &suspect(&store, "a").await).await.unwrap());
+    assert_eq!(beat(&store, &a).await.unwrap(), Beat::Fenced);
+    let _again = started(&store, "a").await;
+    assert_eq!(beat(&store, &a).await.unwrap(), Beat::Replaced);
+    assert_eq!(nodes(&store).await["a"].beat, 0, "nothing was written");
+}
+
+#[tokio::test]
+async fn only_the_run_that_is_silent_is_fenced() {
+    let store = store();
+    let a = started(&store, "a").await;
+    let before = suspect(&store, "a").await;
+    beat(&store, &a).await.unwrap();
+    assert!(!fence(&store, &before).await.unwrap(), "it has beaten");
+    let other_run = Suspect {
+        incarnation: Incarnation(7),
+        ..suspect(&store, "a").await
+    };
+    assert!(!fence(&store, &other_run).await.unwrap());
+    assert!(!nodes(&store).await["a"].fenced);
+    let silent = suspect(&store, "a").await;
+    assert!(fence(&store, &silent).await.unwrap());
+    assert!(!fence(&store, &silent).await.unwrap(), "it is fenced");
+    let row = &nodes(&store).await["a"];
+    assert_eq!((row.fenced, row.beat), (true, 1));
+}
+
+#[tokio::test]
+async fn a_fence_meets_the_beat_that_comes_at_the_same_time() {
+    let store = store();
+    let a = started(&store, "a").await;
+    let silent = suspect(&store, "a").await;
+    let mut txn = store.begin().await.unwrap();
+    let row = node_row(&mut txn, "a", Read::Conflict).await.unwrap();
+    beat(&store, &a).await.unwrap();
+    let fenced = NodeRow {
+        fenced: true,
+        ..row.unwrap()
+    };
+    txn.set(keys::node::key("a"), keys::node::encode(&fenced));
+    assert!(matches!(txn.commit().await, Err(StoreError::Conflict)));
+    assert!(!fence(&store, &silent).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_slot_is_taken_from_nobody_living() {
+    let store = store();
+    let (a, b) = (started(&store, "a").await, started(&store, "b").await);
+    assert_eq!(taken(&store, &a, &[1, 2]).await, [(1, 1), (2, 1)]);
+    assert_eq!(taken(&store, &b, &[1, 2, 3]).await, [(3, 1)]);
+    // A claim of unknown outcome is made again.
+    assert_eq!(taken(&store, &a, &[1, 2]).await, [(1, 1), (2, 1)]);
+    fence(&store, &suspect(&store, "a").await).await.unwrap();
+    assert_eq!(taken(&store, &b, &[1]).await, [(1, 2)]);
+    // Started anew, it finds what nobody took since.
+    let a = started(&store, "a").await;
+    assert_eq!(taken(&store, &a, &[1, 2]).await, [(2, 2)]);
+}
+
+#[tokio::test]
+async fn a_run_that_is_over_takes_nothing() {
+    let store = store();
+    let a = started(&store, "a").await;
+    fence(&store, &suspect(&store, "a").await).await.unwrap();
+    let fenced = claim(&store, &a, &[slot(1)], Correct).await.unwrap();
+    assert_eq!(fenced, Claim::RunOver);
+    let again = started(&store, "a").await;
+    let replaced = claim(&store, &a, &[slot(1)], Correct).await.unwrap();
+    assert_eq!(replaced, Claim::RunOver);
+    assert_eq!(taken(&store, &again, &[1]).await, [(1, 1)]);
+}
+
+#[tokio::test]
+async fn a_slot_is_handed_to_a_living_node_by_its_owner_alone() {
+    let store = store();
+    let (a, b) = (started(&store, "a").await, started(&store, "b").await);
+    taken(&store, &a, &[1]).await;
+    let to = |by, to| hand_over(&store, by, slot(1), to);
+    assert_eq!(to(&b, "b").await.unwrap(), HandOver::NotHeld);
+    assert_eq!(to(&a, "nobody").await.unwrap(), HandOver::NoReceiver);
+    assert_eq!(to(&a, "b").await.unwrap(), HandOver::Done);
+    // Nobody heard of it, and it is tried again.
+    assert_eq!(to(&a, "b").await.unwrap(), HandOver::NotHeld);
+    let owner = owner_of(&store, slot(1)).await.unwrap().0.unwrap();
+    assert_eq!((owner.node.as_str(), owner.epoch), ("b", Epoch(2)));
+    assert_eq!(owner.incarnation, b.incarnation());
+    assert_eq!(taken(&store, &b, &[1]).await, [(1, 2)]);
+    fence(&store, &suspect(&store, "a").await).await.unwrap();
+    assert_eq!(to(&b, "a").await.unwrap(), HandOver::NoReceiver);
+}
+
+#[tokio::test]
+async fn who_leaves_ends_its_own_run_and_no_later_one() {
+    let store = store();
+    let a = started(&store, "a").await;
+    let again = started(&store, "a").await;
+    leave(&store, &a).await.unwrap();
+    assert!(!nodes(&store).await["a"].fenced);
+    leave(&store, &again).await.unwrap();
+    assert!(nodes(&store).await["a"].fenced);
+}
+
+#[tokio::test]
+async fn all_owners_are_found_by_slot() {
+    let store = store();
+    let (a, b) = (started(&store, "a").await, started(&store, "b").await);
+    taken(&store, &a, &[0, 4_095]).await;
+    taken(&store, &b, &[7]).await;
+    let found = owners(&store).await.unwrap();
+    let names = found.slots.iter();
+    let names: Vec<_> = names
+        .map(|(slot, row)| (slot.number(), row.node.as_str()))
+        .collect();
+    assert_eq!(names, [(0, "a"), (7, "b"), (4_095, "a")]);
+    assert_eq!(owner_of(&store, slot(3)).await.unwrap().0, None);
+}

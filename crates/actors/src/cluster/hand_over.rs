@@ -1,0 +1,140 @@
+//! Handing slots over: to the nodes that they belong on, or all of them when the node ends.
+//!
+//! Owns what happens to a slot on its way out: it takes no further commands, falls quiet, and is
+//! written over. Where a slot belongs is core's rule, and the row is [`crate::claims`]'s.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use sillok_core::Error;
+use sillok_core::id::Epoch;
+use sillok_core::membership::{home, living};
+use sillok_core::slot::Slot;
+use sillok_store::Store;
+
+use crate::claims::{self, HandOver};
+use crate::commit::Shared;
+use crate::errors::refusal;
+use crate::metrics::count;
+use crate::protocol::Protocol;
+use crate::router::Router;
+
+/// Slots that are handed over in one round.
+const HANDED_OVER_MAX: usize = 16;
+/// How often the end of what is in flight in a slot is looked for, in ms.
+const LEAVING_POLL_MS: u64 = 5;
+/// How long a slot that is to be handed over takes no commands before it stays after all, in ms.
+const LEAVING_MS_MAX: u64 = 2_000;
+
+/// Hands over slots that belong on another living node, a bounded number at a time, in turn: a slot
+/// that does not fall quiet must not keep the others waiting.
+pub(super) async fn some<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Router<S, P>,
+    handed_over: &mut Option<Slot>,
+) -> Result<(), Error> {
+    let nodes = shared.members.nodes.lock().clone();
+    let me = shared.ownership.node();
+    if !living(&nodes).any(|name| name == me) {
+        return Ok(());
+    }
+    let elsewhere = |slot: Slot| {
+        let target = home(slot, living(&nodes))?;
+        (target != me).then(|| (slot, target.to_owned()))
+    };
+    let held = shared.ownership.held().into_iter();
+    let mut leaving: Vec<(Slot, String)> = held.filter_map(elsewhere).collect();
+    let passed = leaving.partition_point(|(slot, _)| Some(*slot) <= *handed_over);
+    leaving.rotate_left(passed);
+    let mut are_left = leaving.len() > HANDED_OVER_MAX;
+    leaving.truncate(HANDED_OVER_MAX);
+    for (slot, target) in leaving {
+        *handed_over = Some(slot);
+        // The others wait for the next look, if one stays: nothing turns without rest.
+        are_left &= one(shared, router, slot, &target).await?;
+    }
+    if are_left {
+        shared.members.changed.notify_one();
+    }
+    Ok(())
+}
+
+/// Hands one slot over: takes no further commands, finishes what is in flight, and writes the slot
+/// over to `target`. Whether the slot is gone; one that does not fall quiet in time stays.
+async fn one<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Router<S, P>,
+    slot: Slot,
+    target: &str,
+) -> Result<bool, Error> {
+    let Some(epoch) = shared.ownership.epoch(slot) else {
+        return Ok(true);
+    };
+    shared.ownership.start_leaving(slot);
+    let clock = &shared.ports.clock;
+    let deadline_ms = clock.monotonic_ms() + LEAVING_MS_MAX;
+    while router.in_flight(slot) > 0 {
+        if clock.monotonic_ms() >= deadline_ms {
+            shared.ownership.stay(slot);
+            return Ok(false);
+        }
+        clock.sleep(LEAVING_POLL_MS).await;
+    }
+    match claims::hand_over(&shared.store, &shared.ownership, slot, target).await {
+        Ok(HandOver::Done) => {
+            count(&shared.counters.slots_handed_over, 1);
+            let_go(shared, slot, epoch);
+            router.expect_at(slot, target);
+            Ok(true)
+        }
+        // It was handed over before, and nobody heard of it; or it was taken from a run that is over.
+        Ok(HandOver::NotHeld) => {
+            let_go(shared, slot, epoch);
+            Ok(true)
+        }
+        Ok(HandOver::NoReceiver) => {
+            shared.ownership.stay(slot);
+            Ok(false)
+        }
+        // Held or not, the next attempt or the next commit in the slot finds out.
+        Err(error) => {
+            shared.ownership.stay(slot);
+            Err(refusal(&error))
+        }
+    }
+}
+
+/// Lets go of a slot that is held no longer, and leaves its promotions to whoever holds it.
+pub(crate) fn let_go<S: Store, P: Protocol>(shared: &Shared<S, P>, slot: Slot, epoch: Epoch) {
+    if !shared.ownership.release(slot, epoch) {
+        return;
+    }
+    shared.jobs.keep_only(|held| held != slot);
+    if shared.ownership.epoch(slot).is_some() {
+        // It was taken again in between, with jobs that are gone now.
+        shared.jobs.look_again(slot);
+    }
+}
+
+/// Hands everything over and ends the run, so that nobody has to wait until it is found silent.
+pub(crate) async fn leave<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Router<S, P>,
+) {
+    let nodes = shared.members.nodes.lock().clone();
+    let me = shared.ownership.node();
+    let others: Vec<&str> = living(&nodes).filter(|name| *name != me).collect();
+    for slot in shared.ownership.held() {
+        let Some(target) = home(slot, others.iter().copied()) else {
+            break;
+        };
+        if let Err(error) = one(shared, router, slot, target).await {
+            tracing::warn!(%error, %slot, "a slot was not handed over; it is taken once this run has ended");
+        }
+    }
+    shared.members.ends.store(true, Ordering::Release);
+    if let Err(error) = claims::leave(&shared.store, &shared.ownership).await {
+        tracing::warn!(%error, "the end of the run is not written; the others will find it silent");
+    }
+    shared.ownership.release_all();
+}

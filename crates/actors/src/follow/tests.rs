@@ -1,0 +1,206 @@
+//! Tests of a follower against a stream that forgets.
+
+use std::collections::BTreeMap;
+
+use sillok_bus::Message;
+use sillok_core::principal::PrincipalKind;
+use sillok_store::MemoryStore;
+
+use super::*;
+use crate::Node;
+use crate::tests::harness::{append, node, open_task, scope, store, submission};
+use crate::tests::stream::MemoryStream;
+
+/// A node with a task in each of some projects, a stream that is told by hand, and a follower.
+struct Bench {
+    node: Node<MemoryStore>,
+    stream: Arc<MemoryStream>,
+    follower: EventFollower<MemoryStore>,
+    told: BTreeMap<Slot, Stamp>,
+    heard: Vec<Told>,
+    numbered: u64,
+}
+
+fn task(project: usize) -> String {
+    format!("org/acme/project/p{project}/worktree/main/task/1")
+}
+
+fn slot(project: usize) -> Slot {
+    Slot::of(&scope(&task(project)))
+}
+
+impl Bench {
+    async fn new(projects: usize) -> Self {
+        let store = store();
+        let stream = Arc::new(MemoryStream::default());
+        let mut bench = Self {
+            node: node(&store).await,
+            follower: EventFollower::new(store, Arc::clone(&stream) as Arc<dyn EventStream>),
+            stream,
+            told: BTreeMap::new(),
+            heard: Vec::new(),
+            numbered: 0,
+        };
+        for project in 0..projects {
+            bench.give(project, open_task()).await;
+        }
+        bench
+    }
+
+    async fn give(&mut self, project: usize, command: sillok_core::command::Command) {
+        let given = submission(self.numbered, PrincipalKind::Agent, &task(project), command);
+        self.numbered += 1;
+        self.node.submit(given).await.unwrap();
+    }
+
+    /// Commits once more in a project.
+    async fn commit(&mut self, project: usize) {
+        self.give(project, append("line")).await;
+    }
+
+    async fn rows(&self, project: usize) -> Vec<(Stamp, OutboxRow)> {
+        let store = &self.node.shared().store;
+        let rows = rows_after(store, slot(project), Stamp::ZERO, 10_000).await;
+        rows.unwrap()
+    }
+
+    /// Tells the stream what it was not told yet of a project.
+    async fn tell(&mut self, project: usize) {
+        let slot = slot(project);
+        let told = self.told.get(&slot).copied().unwrap_or(Stamp::ZERO);
+        let mut previous = told;
+        for (stamp, row) in self.rows(project).await {
+            if stamp <= told {
+                continue;
+            }
+            self.stream.tell_again(Message {
+                slot,
+                stamp,
+                previous,
+                scope: row.scope,
+                first: row.first,
+                last: row.last,
+            });
+            previous = stamp;
+        }
+        self.told.insert(slot, previous);
+    }
+
+    async fn poll(&mut self) {
+        self.follower.poll(&mut self.heard).await.unwrap();
+    }
+
+    /// Whether each commit of a project was heard once, in order, with its events.
+    async fn heard_all(&self, project: usize) -> bool {
+        let heard = self.heard.iter().filter(|told| told.slot == slot(project));
+        let heard: Vec<_> = heard.cloned().collect();
+        let rows = self.rows(project).await.into_iter();
+        heard
+            == rows
+                .map(|(stamp, row)| told(slot(project), stamp, row))
+                .collect::<Vec<_>>()
+    }
+}
+
+#[tokio::test]
+async fn what_the_stream_tells_is_heard_once() {
+    let mut bench = Bench::new(2).await;
+    for project in [0, 1, 0] {
+        bench.commit(project).await;
+        bench.tell(project).await;
+        bench.poll().await;
+    }
+    bench.poll().await;
+    assert!(bench.heard_all(0).await && bench.heard_all(1).await);
+    let metrics = bench.follower.metrics();
+    // The last message that was read comes with each page, and shows that the stream is the same.
+    assert_eq!((metrics.repeats, metrics.restarts), (3, 0));
+    assert_eq!((metrics.from_store, metrics.aged_out), (0, 0));
+}
+
+#[tokio::test]
+async fn what_the_stream_lacks_is_heard_from_the_store_up_to_what_was_told() {
+    let mut bench = Bench::new(2).await;
+    bench.tell(0).await;
+    bench.poll().await;
+    bench.commit(0).await;
+    bench.tell(0).await;
+    bench.stream.lose(1);
+    bench.commit(0).await;
+    bench.tell(0).await;
+    bench.commit(0).await;
+    bench.poll().await;
+    let heard = bench.heard.len();
+    assert_eq!(heard, 3, "the last commit was not told yet");
+    assert_eq!(bench.follower.metrics().from_store, 2);
+    bench.tell(0).await;
+    bench.poll().await;
+    assert!(bench.heard_all(0).await);
+}
+
+#[tokio::test]
+async fn a_gap_of_many_pages_is_heard_from_the_store() {
+    let mut bench = Bench::new(1).await;
+    for _ in 0..(2 * ROWS) {
+        bench.commit(0).await;
+    }
+    bench.tell(0).await;
+    bench.stream.keep(1);
+    bench.poll().await;
+    bench.poll().await;
+    assert!(bench.heard_all(0).await);
+    assert_eq!(bench.follower.metrics().aged_out, 1);
+}
+
+#[tokio::test]
+async fn what_aged_in_any_slot_is_heard_from_the_store_once() {
+    let mut bench = Bench::new(3).await;
+    for project in [0, 1, 2, 1] {
+        bench.commit(project).await;
+        bench.tell(project).await;
+    }
+    bench.poll().await;
+    for project in [0, 2, 2] {
+        bench.commit(project).await;
+        bench.tell(project).await;
+    }
+    bench.stream.keep(0);
+    for _ in 0..3 {
+        bench.poll().await;
+    }
+    for project in 0..3 {
+        assert!(bench.heard_all(project).await);
+    }
+    let metrics = bench.follower.metrics();
+    assert_eq!((metrics.aged_out, metrics.from_store), (1, 3));
+}
+
+#[tokio::test]
+async fn a_stream_that_was_created_anew_is_read_from_its_beginning() {
+    let mut bench = Bench::new(2).await;
+    bench.tell(0).await;
+    bench.tell(1).await;
+    bench.poll().await;
+    bench.stream.create_anew();
+    for project in [1, 0] {
+        bench.commit(project).await;
+        bench.tell(project).await;
+    }
+    bench.poll().await;
+    bench.poll().await;
+    assert!(bench.heard_all(0).await && bench.heard_all(1).await);
+    assert_eq!(bench.follower.metrics().restarts, 1);
+}
+
+#[tokio::test]
+async fn a_stream_that_does_not_answer_is_asked_again() {
+    let mut bench = Bench::new(1).await;
+    bench.tell(0).await;
+    bench.stream.set_down(true);
+    let mut heard = Vec::new();
+    let refused = bench.follower.poll(&mut heard).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Unavailable);
+    bench.stream.set_down(false);
+    bench.poll().await;
+    assert!(bench.heard_all(0).await);
+}

@@ -1,0 +1,242 @@
+//! Tests of the relay against a stream that forgets.
+
+use std::collections::BTreeSet;
+
+use sillok_core::principal::PrincipalKind;
+use sillok_store::MemoryStore;
+
+use super::*;
+use crate::Node;
+use crate::protocol::Correct;
+use crate::tests::harness::{append, node, open_task, scope, store, submission};
+use crate::tests::stream::MemoryStream;
+
+/// A node with a task in each of some projects, whose relay is moved by hand.
+struct Bench {
+    node: Node<MemoryStore>,
+    stream: Arc<MemoryStream>,
+    relay: Relay<MemoryStore, Correct>,
+    numbered: u64,
+}
+
+fn task(project: usize) -> String {
+    format!("org/acme/project/p{project}/worktree/main/task/1")
+}
+
+fn slot(project: usize) -> Slot {
+    Slot::of(&scope(&task(project)))
+}
+
+fn relay(node: &Node<MemoryStore>, stream: &Arc<MemoryStream>) -> Relay<MemoryStore, Correct> {
+    Relay {
+        shared: Arc::clone(node.shared()),
+        stream: Arc::clone(stream) as Arc<dyn EventStream>,
+        cursors: BTreeMap::new(),
+        unseen: BTreeMap::new(),
+        newest: None,
+    }
+}
+
+impl Bench {
+    async fn new(projects: usize) -> Self {
+        let node = node(&store()).await;
+        let stream = Arc::new(MemoryStream::default());
+        let mut bench = Self {
+            relay: relay(&node, &stream),
+            node,
+            stream,
+            numbered: 0,
+        };
+        for project in 0..projects {
+            bench.give(project, open_task()).await;
+        }
+        bench
+    }
+
+    async fn give(&mut self, project: usize, command: sillok_core::command::Command) {
+        let given = submission(self.numbered, PrincipalKind::Agent, &task(project), command);
+        self.numbered += 1;
+        self.node.submit(given).await.unwrap();
+    }
+
+    /// Commits once more in a project, and tells the stream of it.
+    async fn tell(&mut self, project: usize) {
+        self.give(project, append("line")).await;
+        self.node.shared().stream_feed.mark(slot(project));
+        assert!(self.relay.tell_all().await);
+    }
+
+    async fn tell_all(&mut self) {
+        for held in self.node.ownership().held() {
+            self.node.shared().stream_feed.mark(held);
+        }
+        assert!(self.relay.tell_all().await);
+    }
+
+    /// Looks, and tells what is missed.
+    async fn look(&mut self) {
+        self.relay.look().await;
+        assert!(self.relay.tell_all().await);
+    }
+
+    /// Every commit of some projects.
+    async fn committed(&self, projects: usize) -> BTreeSet<(Slot, Stamp)> {
+        let mut all = BTreeSet::new();
+        for slot in (0..projects).map(slot) {
+            let rows = rows_after(&self.node.shared().store, slot, Stamp::ZERO, 1_000).await;
+            all.extend(rows.unwrap().into_iter().map(|(stamp, _)| (slot, stamp)));
+        }
+        all
+    }
+}
+
+#[tokio::test]
+async fn each_commit_is_told_once_in_order_with_the_one_before_it() {
+    let mut bench = Bench::new(2).await;
+    for project in [0, 1, 1, 0] {
+        bench.tell(project).await;
+    }
+    bench.tell_all().await;
+    let messages = bench.stream.messages();
+    assert_eq!(messages.len(), 6, "each once");
+    assert_eq!(bench.stream.stamps(), bench.committed(2).await);
+    for slot in [slot(0), slot(1)] {
+        let mut before = Stamp::ZERO;
+        for message in messages.iter().filter(|message| message.slot == slot) {
+            assert_eq!(message.previous, before);
+            before = message.stamp;
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_was_lost_is_told_again_although_others_have_its_numbers() {
+    let mut bench = Bench::new(3).await;
+    bench.tell_all().await;
+    bench.look().await;
+    bench.tell(0).await;
+    bench.tell(1).await;
+    bench.stream.lose(2);
+    // Three more of another slot, which had no part in the loss.
+    for _ in 0..3 {
+        bench.tell(2).await;
+    }
+    bench.look().await;
+    assert_eq!(bench.stream.stamps(), bench.committed(3).await);
+    assert_eq!(bench.node.metrics().streams_lost, 2);
+}
+
+#[tokio::test]
+async fn the_loss_of_what_was_seen_long_ago_is_found_by_the_newest_of_it() {
+    let mut bench = Bench::new(3).await;
+    bench.tell_all().await;
+    bench.look().await;
+    let told = bench.stream.messages();
+    bench.stream.lose(2);
+    // Another writer has told the newest of them again: it has its old number, and the other has not.
+    bench.stream.tell_again(told[0].clone());
+    bench.stream.tell_again(told[2].clone());
+    bench.look().await;
+    assert_eq!(bench.stream.stamps(), bench.committed(3).await);
+    assert_eq!(bench.node.metrics().streams_lost, 1);
+}
+
+#[tokio::test]
+async fn what_was_lost_is_not_taken_for_aged() {
+    let mut bench = Bench::new(2).await;
+    bench.tell_all().await;
+    let lost = bench.stream.messages()[1].slot;
+    let other = usize::from(slot(0) == lost);
+    bench.stream.lose(1);
+    for _ in 0..9 {
+        bench.tell(other).await;
+    }
+    // What has its number now has aged.
+    bench.stream.keep(4);
+    // The slots are another run's from now on, which has only the cursor row.
+    bench.relay = relay(&bench.node, &bench.stream);
+    bench.tell_all().await;
+    assert!(bench.stream.stamps().iter().any(|(slot, _)| *slot == lost));
+}
+
+#[tokio::test]
+async fn a_stream_created_anew_is_told_the_last_of_each_slot() {
+    let mut bench = Bench::new(2).await;
+    bench.tell(0).await;
+    bench.tell_all().await;
+    bench.look().await;
+    bench.stream.create_anew();
+    bench.look().await;
+    let committed = bench.committed(2).await;
+    for slot in [slot(0), slot(1)] {
+        let last = committed.iter().rfind(|(of, _)| *of == slot);
+        assert!(bench.stream.stamps().contains(last.unwrap()));
+    }
+    assert_eq!(bench.stream.stamps().len(), 2, "the rest is in the store");
+}
+
+#[tokio::test]
+async fn a_stream_that_let_all_age_is_told_the_last_of_each_slot_once() {
+    let mut bench = Bench::new(2).await;
+    bench.tell_all().await;
+    bench.look().await;
+    bench.stream.keep(0);
+    for _ in 0..3 {
+        bench.look().await;
+    }
+    assert_eq!(bench.stream.messages().len(), 2);
+    assert_eq!(bench.node.metrics().streams_lost, 0, "it may have aged");
+}
+
+#[tokio::test]
+async fn what_is_not_told_is_marked_again() {
+    let mut bench = Bench::new(2).await;
+    bench.tell_all().await;
+    bench.stream.set_down(true);
+    bench.give(0, append("line")).await;
+    bench.give(1, append("line")).await;
+    bench.node.shared().stream_feed.mark(slot(0));
+    bench.node.shared().stream_feed.mark(slot(1));
+    assert!(!bench.relay.tell_all().await);
+    bench.stream.set_down(false);
+    assert!(bench.relay.tell_all().await);
+    assert_eq!(bench.stream.stamps(), bench.committed(2).await);
+}
+
+#[tokio::test]
+async fn a_slot_that_cannot_be_told_does_not_hold_up_the_others() {
+    let mut bench = Bench::new(3).await;
+    bench.tell_all().await;
+    let first = (0..3).min_by_key(|project| slot(*project)).unwrap();
+    for project in 0..3 {
+        bench.give(project, append("line")).await;
+        bench.node.shared().stream_feed.mark(slot(project));
+    }
+    // Another owner has told the first slot's commit already.
+    let told = bench.committed(3).await;
+    let last = told.iter().rfind(|(of, _)| *of == slot(first)).unwrap().1;
+    let before = bench.stream.messages();
+    let before = before.iter().find(|of| of.slot == slot(first)).unwrap();
+    bench.stream.tell_again(Message {
+        stamp: last,
+        previous: before.stamp,
+        ..before.clone()
+    });
+    assert!(!bench.relay.tell_all().await);
+    assert_eq!(bench.stream.stamps(), told);
+    assert!(bench.relay.tell_all().await, "it goes on behind that");
+    assert_eq!(bench.stream.messages().len(), 6);
+}
+
+#[tokio::test]
+async fn a_slot_that_is_held_no_longer_is_not_told() {
+    let mut bench = Bench::new(1).await;
+    bench.tell_all().await;
+    bench.give(0, append("line")).await;
+    let epoch = bench.node.ownership().epoch(slot(0)).unwrap();
+    bench.node.ownership().release(slot(0), epoch);
+    bench.node.shared().stream_feed.mark(slot(0));
+    assert!(bench.relay.tell_all().await);
+    assert_eq!(bench.stream.messages().len(), 1);
+    assert!(!bench.relay.cursors.contains_key(&slot(0)));
+}
