@@ -29,6 +29,7 @@ pub mod bank;
 pub mod batch;
 mod check;
 pub mod client;
+pub mod default_world;
 mod disk;
 pub mod effects;
 pub mod fault;
@@ -38,8 +39,8 @@ mod listener;
 mod monitor;
 mod net;
 mod noise;
-pub mod plan;
 mod panics;
+pub mod plan;
 pub mod planted;
 mod ports;
 pub mod replay;
@@ -73,9 +74,9 @@ pub fn run(plan: &Plan, suite: &Suite) -> Outcome {
 }
 
 /// Keeps the panics that the simulation plants from being printed; all others are.
-pub fn quiet_planted_panics() {
 ///
 /// The first world of a process does so as well: its panic hook is what counts the panics that
 /// nobody planted. A hook of one's own has to be set before that, or to call the one it replaces.
+pub fn quiet_planted_panics() {
     panics::install();
 }
