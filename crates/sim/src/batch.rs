@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use serde::Serialize;
 
+use crate::default_world;
 use crate::effects::{EXPECTED, Effects};
 use crate::fault::Profile;
 use crate::plan::Plan;
@@ -34,6 +35,21 @@ pub struct Failure {
     pub replay: Replay,
 }
 
+impl Failure {
+    /// What failed of a world, under the protocol as it is meant; none if all held.
+    #[must_use]
+    pub fn of(plan: &Plan, outcome: &Outcome) -> Option<Self> {
+        let violation = outcome.violation.as_ref()?;
+        Some(Self {
+            profile: plan.profile.clone(),
+            seed: plan.seed,
+            invariant: violation.invariant.clone(),
+            what: violation.what.clone(),
+            replay: Replay::of(plan.clone(), planted::CORRECT, outcome),
+        })
+    }
+}
+
 /// What became of a batch.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
@@ -49,6 +65,8 @@ pub struct Report {
     pub acknowledged: u64,
     /// Simulated time, in ms.
     pub sim_ms: u64,
+    /// Worlds that came up to the [default world](default_world).
+    pub default_worlds: u64,
     /// Digest of all traces, in the order of the seeds.
     pub digest: String,
     /// What faults brought about.
@@ -71,6 +89,20 @@ pub enum Worlds {
 }
 
 impl Worlds {
+    /// The plan, if there is one only.
+    #[must_use]
+    pub fn only(&self, suite: &Suite) -> Option<Plan> {
+        match self {
+            Self::Seeds(first, end) | Self::Under(first, end, _)
+                if end.checked_sub(*first) != Some(1) =>
+            {
+                None
+            }
+            Self::Plans(plans) if plans.len() != 1 => None,
+            _ => self.plan(0, suite),
+        }
+    }
+
     fn plan(&self, number: u64, suite: &Suite) -> Option<Plan> {
         match self {
             Self::Seeds(first, end) => {
@@ -142,12 +174,12 @@ impl<F: FnMut(&Plan, &Outcome)> Counting<F> {
         self.early.insert(number, (plan, outcome));
         while let Some((plan, outcome)) = self.early.remove(&self.next) {
             self.next += 1;
-            self.count(plan, &outcome);
+            self.count(&plan, &outcome);
         }
     }
 
-    fn count(&mut self, plan: Plan, outcome: &Outcome) {
-        (self.seen)(&plan, outcome);
+    fn count(&mut self, plan: &Plan, outcome: &Outcome) {
+        (self.seen)(plan, outcome);
         self.hasher.update(outcome.digest.as_bytes());
         let report = &mut self.report;
         report.seeds += 1;
@@ -157,15 +189,8 @@ impl<F: FnMut(&Plan, &Outcome)> Counting<F> {
         report.sim_ms += outcome.sim_ms;
         report.effects.add(&outcome.effects);
         report.second_opinions.add(&outcome.second_opinion);
-        if let Some(violation) = &outcome.violation {
-            report.failures.push(Failure {
-                profile: plan.profile.clone(),
-                seed: plan.seed,
-                invariant: violation.invariant.clone(),
-                what: violation.what.clone(),
-                replay: Replay::of(plan, planted::CORRECT, outcome),
-            });
-        }
+        report.default_worlds += u64::from(default_world::is_met(plan, outcome));
+        report.failures.extend(Failure::of(plan, outcome));
     }
 
     fn end(self) -> Report {

@@ -98,7 +98,8 @@ fn stored(store: &Storage) -> Vec<(CommandId, Digest)> {
 }
 
 /// Linearizability of each scope by the positions in the acknowledgements: what was sent after
-/// another command was acknowledged stands behind it, and no two stand in one place.
+/// another command was acknowledged does not stand before it. A command that needs no event, such as
+/// an equal fact that is published again, stands where the one before it does.
 fn in_real_time(history: &History) -> Result<(), Violation> {
     let mut scopes: BTreeMap<&Scope, Vec<(u64, u64, Seq)>> = BTreeMap::new();
     for call in &history.calls {

@@ -151,8 +151,9 @@ impl Client {
         self.see_through(sent).await
     }
 
-    /// Notes that a repeated command was answered otherwise than before.
-    pub(crate) fn complain(&self, sent: &Sent, answer: String) {
+    /// Notes that a repeated command was answered otherwise than before: the built-in suite fails a
+    /// world in which anybody complains.
+    pub fn complain(&self, sent: &Sent, answer: String) {
         let what = format!(
             "command {} was answered otherwise when it came again: {answer}",
             sent.submission.id
@@ -227,8 +228,9 @@ impl Client {
         false
     }
 
-    /// Drains a node, and starts it again once it has said so or taken too long.
-    pub(crate) async fn drain(&self, node: u16) {
+    /// Drains a node, given by its number, and starts it again once it has said so or taken 10 s of
+    /// the world's time. Returns when the node is to be started. A world without that node panics.
+    pub async fn drain(&self, node: u16) {
         let place = Place(node);
         let reply = self
             .sim

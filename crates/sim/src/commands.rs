@@ -13,13 +13,21 @@ use std::process::ExitCode;
 
 use sillok_sim::fault::Profile;
 use sillok_sim::planted::{CORRECT, is_protocol};
-use sillok_sim::replay::{COMMIT, Replay};
+use sillok_sim::replay::{COMMIT, Replay, is_same_code};
 use sillok_sim::{Plan, Suite, bank};
 
 /// An invariant did not hold.
 pub(crate) const EXIT_FAILED: u8 = 1;
 /// What was asked for cannot be done.
 pub(crate) const EXIT_USAGE: u8 = 2;
+
+/// Worlds that can be run at a time.
+const JOBS: std::ops::RangeInclusive<i64> = 1..=256;
+
+/// Reads how many worlds to run at a time.
+pub(crate) fn jobs() -> clap::builder::RangedI64ValueParser<u16> {
+    clap::value_parser!(u16).range(JOBS)
+}
 
 /// How a command ended.
 pub(crate) type Ended = Result<ExitCode, String>;
@@ -75,8 +83,8 @@ impl Which {
     pub(crate) fn read(&self, suite: &Suite) -> Result<Replay, String> {
         if let Some(path) = &self.file {
             let replay = bank::read_file(path, suite).map_err(|error| error.to_string())?;
-            if replay.commit != COMMIT {
-                let (made, this) = (&replay.commit, COMMIT);
+            let (made, this) = (&replay.commit, COMMIT);
+            if !is_same_code(made, this) {
                 remark(&format!(
                     "{} was made by commit {made}; this is {this}",
                     path.display()

@@ -197,8 +197,8 @@ impl Sim {
         self.0.lock()
     }
 
-    /// Lets `act` happen after a while, and waits for its answer. An event of a run that has ended
-    /// by then happens all the same if it is the store's (`is_outside`), but nobody hears of it.
+    /// Lets `act` happen after a while, and waits for its answer. It does not happen if the run
+    /// that waits has ended by then, or if nobody waits any more.
     pub(crate) fn after<T: Send + 'static>(
         &self,
         place: Place,

@@ -12,14 +12,26 @@ use serde_json::{Map, Value};
 use crate::fault::{Fault, Profile};
 use crate::plan::{Plan, Refused};
 use crate::planted;
-use crate::suite::Suite;
+use crate::suite::{Suite, left_over};
 use crate::violation::Violation;
 use crate::world::Outcome;
 
 /// The version of the format.
 pub const FORMAT: u64 = 1;
-/// The commit that this was built from, or `unknown`.
+/// The commit that this was built from, with `-dirty` behind it if the sources had been changed
+/// since; or `unknown`.
 pub const COMMIT: &str = env!("SILLOK_SIM_COMMIT");
+/// What a file may say beside its profile.
+const ENVELOPE: [&str; 8] = [
+    "format",
+    "commit",
+    "protocol",
+    "why",
+    "violation",
+    "digest",
+    "seed",
+    "operations",
+];
 
 /// A plan with what became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,18 +98,25 @@ impl Replay {
             Some(value) => Plan {
                 seed,
                 profile,
-                operations: read_list("operations", value)?,
+                operations: read_list("operations", &value)?,
             },
         };
         plan.validate(suite)?;
-        Ok(Self {
+        for (number, operation) in plan.operations.iter().enumerate() {
+            if let Some(path) = suite.left_over(operation) {
+                return Err(unknown(format!("operations[{number}].action{path}")));
+            }
+        }
+        let read = Self {
             commit: fields.required("commit")?,
             protocol,
             why: fields.optional("why")?,
             plan,
-            violation: fields.optional("violation")?,
+            violation: fields.whole("violation")?,
             digest: fields.optional("digest")?,
-        })
+        };
+        fields.end()?;
+        Ok(read)
     }
 
     /// The file: one line for each fault and each operation, so that it can be read and compared.
@@ -240,6 +259,36 @@ impl Fields {
                 .map_err(|error| Refused::new(self.path_of(name), error)),
         }
     }
+
+    /// As [`optional`](Self::optional), for an object that has fields of its own.
+    fn whole<T: DeserializeOwned + Serialize>(&mut self, name: &str) -> Result<Option<T>, Refused> {
+        match self.take(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => read_whole(&self.path_of(name), &value).map(Some),
+        }
+    }
+
+    /// Nobody knows what is left.
+    fn end(self) -> Result<(), Refused> {
+        match self.fields.keys().next() {
+            None => Ok(()),
+            Some(name) => Err(unknown(self.path_of(name))),
+        }
+    }
+}
+
+fn unknown(path: String) -> Refused {
+    Refused::new(path, "unknown field")
+}
+
+/// Reads a value of which every field must be known.
+fn read_whole<T: DeserializeOwned + Serialize>(path: &str, value: &Value) -> Result<T, Refused> {
+    let read = T::deserialize(value).map_err(|error| Refused::new(path, error))?;
+    let written = serde_json::to_value(&read).expect("plans are JSON");
+    match left_over(value, &written) {
+        None => Ok(read),
+        Some(below) => Err(unknown(format!("{path}{below}"))),
+    }
 }
 
 /// Reads a profile, as it stands in a replay file and in a file of its own.
@@ -249,23 +298,24 @@ fn read_profile(value: Value) -> Result<Profile, Refused> {
     let store = fields.optional("store")?.unwrap_or_default();
     let faults_ms = fields.required("faults_ms")?;
     let faults: Value = fields.required("faults")?;
+    fields.end()?;
     Ok(Profile {
         nodes,
         store,
         faults_ms,
-        faults: read_list::<Fault>("profile.faults", faults)?,
+        faults: read_list::<Fault>("profile.faults", &faults)?,
     })
 }
 
-fn read_list<T: DeserializeOwned>(path: &str, value: Value) -> Result<Vec<T>, Refused> {
+fn read_list<T>(path: &str, value: &Value) -> Result<Vec<T>, Refused>
+where
+    T: DeserializeOwned + Serialize,
+{
     let Value::Array(items) = value else {
         return Err(Refused::new(path, "a list is expected"));
     };
-    let read = |(number, item)| {
-        serde_json::from_value(item)
-            .map_err(|error| Refused::new(format!("{path}[{number}]"), error))
-    };
-    items.into_iter().enumerate().map(read).collect()
+    let read = |(number, item)| read_whole(&format!("{path}[{number}]"), item);
+    items.iter().enumerate().map(read).collect()
 }
 
 /// Reads a profile that stands in a file of its own, or the one of a replay file.
@@ -277,7 +327,14 @@ pub fn profile(text: &str) -> Result<Profile, Refused> {
         serde_json::from_str(text).map_err(|error| Refused::new("not JSON", error))?;
     let profile = match value {
         Value::Object(mut fields) if fields.contains_key("profile") => {
-            read_profile(fields.remove("profile").unwrap_or_default())?
+            let profile = read_profile(fields.remove("profile").unwrap_or_default())?;
+            match fields
+                .keys()
+                .find(|name| !ENVELOPE.contains(&name.as_str()))
+            {
+                None => profile,
+                Some(name) => return Err(unknown(name.clone())),
+            }
         }
         value => read_profile(value)?,
     };
@@ -295,9 +352,30 @@ pub fn line(seed: u64, protocol: &str, profile: &Profile, profile_file: Option<&
     if let Some(file) = profile_file {
         write!(line, " --profile '{file}'").expect("a string takes all");
     }
-    let short = &COMMIT[..COMMIT.len().min(12)];
-    line + &format!(" # commit {short}, profile {}", summary(profile))
+    line + &format!(" # commit {}, profile {}", short(COMMIT), summary(profile))
 }
+
+/// A commit in twelve digits, with what else is said of it.
+fn short(commit: &str) -> String {
+    let (digits, dirty) = match commit.strip_suffix(DIRTY) {
+        Some(digits) => (digits, DIRTY),
+        None => (commit, ""),
+    };
+    format!("{digits:.12}{dirty}")
+}
+
+/// What stands behind a commit whose sources had been changed.
+const DIRTY: &str = "-dirty";
+
+/// Whether a build of `commit` is known to be the same code as one of `other`: two trees that differ
+/// from one commit, and two of which nothing is known, need not have anything in common.
+#[must_use]
+pub fn is_same_code(commit: &str, other: &str) -> bool {
+    commit == other && commit != UNKNOWN && !commit.ends_with(DIRTY)
+}
+
+/// What stands for the commit of a build without git.
+const UNKNOWN: &str = "unknown";
 
 /// A profile in a few words: how many nodes, and how many faults of each kind.
 #[must_use]
@@ -321,80 +399,4 @@ pub fn summary(profile: &Profile) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn replay() -> Replay {
-        Replay {
-            commit: "abc".into(),
-            protocol: "correct".into(),
-            why: Some("it failed \"once\"".into()),
-            plan: Plan::draw(4),
-            violation: Some(Violation::new("applied once", "twice")),
-            digest: Some("00".into()),
-        }
-    }
-
-    fn refused(from: &str, to: &str) -> String {
-        let text = replay().write();
-        assert!(text.contains(from), "{from}");
-        let spoilt = text.replacen(from, to, 1);
-        let refused = Replay::read(&spoilt, &Suite::built_in()).unwrap_err();
-        refused.to_string()
-    }
-
-    #[test]
-    fn a_file_gives_back_what_was_written() {
-        let text = replay().write();
-        let read = Replay::read(&text, &Suite::built_in()).unwrap();
-        assert_eq!(read, replay());
-        assert_eq!(profile(&text).unwrap(), replay().plan.profile);
-        let own = serde_json::to_string(&replay().plan.profile).unwrap();
-        assert_eq!(profile(&own).unwrap(), replay().plan.profile);
-    }
-
-    #[test]
-    fn without_operations_the_seed_draws_them() {
-        let text = r#"{"format": 1, "commit": "abc", "protocol": "correct", "seed": 4}"#;
-        let read = Replay::read(text, &Suite::built_in()).unwrap();
-        assert_eq!(read.plan, Plan::draw(4));
-        assert_eq!((read.violation, read.digest), (None, None));
-    }
-
-    #[test]
-    fn a_wrong_file_is_refused_with_the_field() {
-        let why = refused("\"format\": 1", "\"format\": 2");
-        assert_eq!(why, "format: version 2 is unknown; this build reads 1");
-        let why = refused("\"protocol\": \"correct\"", "\"protocol\": \"wishful\"");
-        assert!(
-            why.starts_with("protocol: neither \"correct\" nor"),
-            "{why}"
-        );
-        assert_eq!(refused("\"seed\"", "\"seat\""), "seed: it is missing");
-        let why = refused("\"seed\": 4", "\"seed\": -4");
-        assert!(why.starts_with("seed: invalid value"), "{why}");
-        let why = refused("\"faults\": [", "\"faults\": [{\"at_ms\": 1}, ");
-        assert!(why.starts_with("profile.faults[0]: missing field"), "{why}");
-        let why = refused("\"operations\": [", "\"operations\": [7, ");
-        assert!(why.starts_with("operations[0]: "), "{why}");
-        let why = refused("\"open_task\"", "\"close_shop\"");
-        assert!(
-            why.starts_with("operations[0]: action: unknown variant"),
-            "{why}"
-        );
-        let why = refused("{", "");
-        assert!(why.starts_with("not JSON: "), "{why}");
-    }
-
-    #[test]
-    fn the_line_to_copy_says_all_that_is_needed() {
-        let profile = Profile::draw(4);
-        let line = line(4, "no epoch read", &profile, None);
-        assert!(line.starts_with("sillok-sim replay --seed 4 --bug 'no epoch read' # commit "));
-        assert!(
-            line.contains(&format!("profile {} nodes, ", profile.nodes)),
-            "{line}"
-        );
-        assert!(!line.contains('\n'));
-    }
-}
+mod tests;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use serde_json::Value;
 use sillok_actors::protocol::Protocol;
 use sillok_core::ports::BoxFuture;
 
@@ -26,20 +27,42 @@ use crate::workload::staging::Staging;
 use crate::workload::{Check, Draw, End, Operation, Workload};
 use crate::world::World;
 
+/// A field of `given` that was not read, since it is not in what is `written` again, by its path.
+pub(crate) fn left_over(given: &Value, written: &Value) -> Option<String> {
+    match (given, written) {
+        (Value::Object(given), Value::Object(written)) => {
+            given
+                .iter()
+                .find_map(|(name, given)| match written.get(name) {
+                    None => Some(format!(".{name}")),
+                    Some(written) => Some(format!(".{name}{}", left_over(given, written)?)),
+                })
+        }
+        (Value::Array(given), Value::Array(written)) => {
+            let mut pairs = given.iter().zip(written).enumerate();
+            pairs.find_map(|(number, (given, written))| {
+                Some(format!("[{number}]{}", left_over(given, written)?))
+            })
+        }
+        _ => None,
+    }
+}
+
 /// A workload whose actions are read from data.
 trait Part: Send + Sync {
     fn share(&self) -> u32;
-    fn first(&self) -> Option<serde_json::Value>;
-    fn draw(&self, draw: &mut Draw<'_>) -> serde_json::Value;
-    fn check_action(&self, action: &serde_json::Value, nodes: u16) -> Result<(), String>;
-    fn act<'a>(&'a self, agent: &'a mut Agent, action: &serde_json::Value) -> BoxFuture<'a, ()>;
+    fn first(&self) -> Option<Value>;
+    fn draw(&self, draw: &mut Draw<'_>) -> Value;
+    fn check_action(&self, action: &Value, nodes: u16) -> Result<(), String>;
+    fn left_over(&self, action: &Value) -> Option<String>;
+    fn act<'a>(&'a self, agent: &'a mut Agent, action: &Value) -> BoxFuture<'a, ()>;
 }
 
-fn written<W: Workload>(action: &W::Action) -> serde_json::Value {
+fn written<W: Workload>(action: &W::Action) -> Value {
     serde_json::to_value(action).expect("actions are data")
 }
 
-fn read<W: Workload>(action: &serde_json::Value) -> Result<W::Action, String> {
+fn read<W: Workload>(action: &Value) -> Result<W::Action, String> {
     serde::Deserialize::deserialize(action).map_err(|error: serde_json::Error| error.to_string())
 }
 
@@ -48,19 +71,23 @@ impl<W: Workload> Part for W {
         Workload::share(self)
     }
 
-    fn first(&self) -> Option<serde_json::Value> {
+    fn first(&self) -> Option<Value> {
         Workload::first(self).as_ref().map(written::<W>)
     }
 
-    fn draw(&self, draw: &mut Draw<'_>) -> serde_json::Value {
+    fn draw(&self, draw: &mut Draw<'_>) -> Value {
         written::<W>(&Workload::draw(self, draw))
     }
 
-    fn check_action(&self, action: &serde_json::Value, nodes: u16) -> Result<(), String> {
+    fn check_action(&self, action: &Value, nodes: u16) -> Result<(), String> {
         Workload::check_action(self, &read::<W>(action)?, nodes)
     }
 
-    fn act<'a>(&'a self, agent: &'a mut Agent, action: &serde_json::Value) -> BoxFuture<'a, ()> {
+    fn left_over(&self, action: &Value) -> Option<String> {
+        left_over(action, &written::<W>(&read::<W>(action).ok()?))
+    }
+
+    fn act<'a>(&'a self, agent: &'a mut Agent, action: &Value) -> BoxFuture<'a, ()> {
         let action = read::<W>(action).expect("a plan is checked before it is run");
         Box::pin(Workload::act(self, agent, action))
     }
@@ -200,6 +227,11 @@ impl Suite {
         };
         part.check_action(&operation.action, nodes)
             .map_err(|why| format!("action: {why}"))
+    }
+
+    /// A field of an operation's action that nobody reads, by its path.
+    pub(crate) fn left_over(&self, operation: &Operation) -> Option<String> {
+        self.part(&operation.workload)?.left_over(&operation.action)
     }
 
     /// Lets an agent carry out an operation.

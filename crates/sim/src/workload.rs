@@ -65,7 +65,8 @@ impl Draw<'_> {
 
 /// One capability's share of what agents do.
 pub trait Workload: Send + Sync + 'static {
-    /// An action as data.
+    /// An action as data. A saved plan may say no more of it than what is written of it again, so
+    /// a field that is read has to be written as well.
     type Action: Serialize + DeserializeOwned + Send;
 
     /// The name under which operations are of this workload. It stands in saved plans.

@@ -4,6 +4,7 @@
 //! two phases: safety under faults, then liveness.
 
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,7 +12,7 @@ use futures::FutureExt as _;
 use parking_lot::Mutex;
 use sillok_actors::Node;
 use sillok_actors::protocol::{Protocol, Safeguard};
-use sillok_core::invariants::{self, Invariant};
+use sillok_core::invariants::Invariant;
 use sillok_store::{MemoryConfig, MemoryStore};
 
 use crate::check;
@@ -21,6 +22,7 @@ use crate::fault::StoreShape;
 use crate::heap::{Due, Place, Sim};
 use crate::history::Recorder;
 use crate::listener::HeardSoFar;
+use crate::panics::{self, Watch};
 use crate::plan::Plan;
 use crate::runtime::Runtime;
 use crate::second_opinion::Opinion;
@@ -39,6 +41,11 @@ const LOOK_US: u64 = 500_000;
 const START_ANEW_US: u64 = 200_000;
 /// The wait before a process whose disk failed is started again, in µs.
 const START_AGAIN_US: u64 = 500_000;
+
+/// Events that may be due at one moment.
+const EVENTS_MAX: u64 = 100_000;
+/// The invariant that whatever is begun waits or ends.
+const COMES_TO_REST: &str = "everything comes to rest";
 
 /// What became of a world.
 #[derive(Clone, Debug)]
@@ -93,8 +100,10 @@ pub struct World<P: Protocol> {
     pub(crate) agents: usize,
     /// Faults that are under way, by their numbers.
     pub(crate) under_way: BTreeSet<usize>,
-    /// What the swizzled faults cut, to be mended in another order.
+    /// How many of them want whoever fences another node to crash.
     pub(crate) watcher_dies: u32,
+    /// What did not come to rest.
+    restless: Option<Violation>,
 }
 
 impl<P: Protocol> World<P> {
@@ -146,6 +155,7 @@ impl<P: Protocol> World<P> {
             agents: 0,
             under_way: BTreeSet::new(),
             watcher_dies: 0,
+            restless: None,
             sim,
         };
         world.schedule_all();
@@ -176,15 +186,32 @@ impl<P: Protocol> World<P> {
         self.plan.profile.store == StoreShape::Disk
     }
 
-    /// Runs the world to its end and judges it.
+    /// Runs the world to its end and judges it. Whatever panics meanwhile is a violation, be it a
+    /// node, a workload, a check or the world itself.
     #[must_use]
     pub fn run(mut self) -> Outcome {
-        let judged = match self.play() {
-            None => check::all(&self),
-            Some(violation) => Err(violation),
-        };
-        let judged = judged.map_err(Violation::from);
-        let judged = judged.and_then(|opinion| self.judge().map(|()| opinion));
+        let watch = Watch::begin();
+        let judged = catch_unwind(AssertUnwindSafe(|| self.play_and_judge()));
+        let judged = judged
+            .unwrap_or_else(|_| Err(panics::violation().expect("the hook saw what was caught")));
+        let mut outcome = self.outcome(judged);
+        // What is left of the nodes ends here, and must not panic either.
+        let _ = catch_unwind(AssertUnwindSafe(move || drop(self)));
+        outcome.violation = outcome.violation.or_else(panics::violation);
+        drop(watch);
+        outcome
+    }
+
+    fn play_and_judge(&mut self) -> Result<Opinion, Violation> {
+        if let Some(violation) = self.play() {
+            return Err(violation);
+        }
+        let opinion = check::all(self)?;
+        self.judge()?;
+        Ok(opinion)
+    }
+
+    fn outcome(&self, judged: Result<Opinion, Violation>) -> Outcome {
         let shared = self.sim.lock();
         let acknowledged = self.recorder.look(check::acknowledged);
         Outcome {
@@ -202,8 +229,8 @@ impl<P: Protocol> World<P> {
     }
 
     /// Runs the world until it has come to rest, or until something must not be.
-    pub(crate) fn play(&mut self) -> Option<invariants::Violation> {
-        self.clients.settle();
+    pub(crate) fn play(&mut self) -> Option<Violation> {
+        self.settle_clients();
         let faults_us = self.plan.profile.faults_ms * 1_000;
         self.run_until(faults_us).or_else(|| {
             self.heal();
@@ -211,24 +238,48 @@ impl<P: Protocol> World<P> {
         })
     }
 
-    /// Runs until a moment, or until the monitor sees what must not be.
-    fn run_until(&mut self, until_us: u64) -> Option<invariants::Violation> {
+    /// Runs until a moment, or until something must not be.
+    fn run_until(&mut self, until_us: u64) -> Option<Violation> {
+        let mut moment = (0, 0);
         loop {
             let due = {
                 let mut shared = self.sim.lock();
                 if let Some(violation) = shared.monitor.violation() {
-                    return Some(violation.clone());
+                    return Some(violation.clone().into());
                 }
                 match shared.next_at_us() {
-                    Some(at_us) if at_us <= until_us => shared.pop(),
+                    Some(at_us) if at_us <= until_us => {
+                        moment = (at_us, if moment.0 == at_us { moment.1 + 1 } else { 1 });
+                        shared.pop()
+                    }
                     _ => None,
                 }
             };
+            if let Some(violation) = self.restless.take().or_else(panics::violation) {
+                return Some(violation);
+            }
+            if moment.1 > EVENTS_MAX {
+                let what = format!("{EVENTS_MAX} events in one moment did not move time");
+                return Some(self.restless_at(&what));
+            }
             self.happen(due?);
         }
     }
 
-    fn drain(&mut self, deadline_us: u64) -> Option<invariants::Violation> {
+    /// Lets the clients go on until all of them wait.
+    fn settle_clients(&mut self) {
+        if self.clients.settle().is_err() {
+            self.restless = Some(self.restless_at("the clients go on and on"));
+        }
+    }
+
+    fn restless_at(&self, what: &str) -> Violation {
+        let now_us = self.sim.lock().now_us;
+        let seconds = now_us as f64 / 1e6;
+        Violation::new(COMES_TO_REST, format!("{what}, at {seconds:.6} s"))
+    }
+
+    fn drain(&mut self, deadline_us: u64) -> Option<Violation> {
         loop {
             let now_us = self.sim.lock().now_us;
             if let Some(violation) = self.run_until(now_us + LOOK_US) {
@@ -248,7 +299,7 @@ impl<P: Protocol> World<P> {
             match left {
                 None => return None,
                 Some((invariant, what)) if now_us >= deadline_us => {
-                    return Some(invariants::Violation { invariant, what });
+                    return Some(Violation::new(invariant.as_str(), what));
                 }
                 Some(_) => {}
             }
@@ -287,7 +338,7 @@ impl<P: Protocol> World<P> {
             Due::Act(Some((place, run)), act) => {
                 if place == Place::CLIENTS {
                     act(&mut self.sim.lock());
-                    self.clients.settle();
+                    self.settle_clients();
                     return;
                 }
                 let node = &mut self.nodes[usize::from(place.0)];

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 use sillok_sim::Plan;
-use sillok_sim::replay::Replay;
+use sillok_sim::replay::{Replay, is_same_code};
 
 /// A folder of this test's own.
 fn folder(name: &str) -> PathBuf {
@@ -99,6 +99,16 @@ fn what_cannot_be_done_is_refused_with_its_name() {
         ),
         ("\"nodes\": ", "\"knots\": ", "profile.nodes: it is missing"),
         ("\"operations\": [", "\"operations\": ", "not JSON: "),
+        (
+            "\"seed\": ",
+            "\"seet\": 1, \"seed\": ",
+            "seet: unknown field",
+        ),
+        (
+            "{\"agent\":",
+            "{\"kind\":1,\"agent\":",
+            "operations[0].kind: unknown field",
+        ),
     ] {
         let spoilt = folder.join("spoilt.json");
         std::fs::write(&spoilt, saved.write().replacen(from, to, 1)).unwrap();
@@ -121,6 +131,21 @@ fn what_cannot_be_done_is_refused_with_its_name() {
 }
 
 #[test]
+fn what_asks_for_nothing_or_for_two_things_at_once_is_refused() {
+    let last = u64::MAX.to_string();
+    refused(&["run", "--seeds", &last], "behind the last of all seeds");
+    refused(&["run", "--time", "0s"], "--time");
+    for jobs in ["0", "257", "1000000"] {
+        refused(&["run", "--jobs", jobs], "--jobs");
+        refused(&["planted", "--jobs", jobs], "--jobs");
+    }
+    refused(&["run", "--bank", "/nowhere", "--seeds", "1"], "--seeds");
+    refused(&["shrink", "--seed", "1", "--runs", "0"], "--runs");
+    let backwards = ["replay", "--seed", "1", "--from", "9", "--until", "3"];
+    refused(&backwards, "--from 9 lies behind --until 3");
+}
+
+#[test]
 fn a_saved_plan_is_replayed_and_says_which_commit_made_it() {
     let folder = folder("replayed");
     let (path, mut saved) = small(&folder);
@@ -134,14 +159,20 @@ fn a_saved_plan_is_replayed_and_says_which_commit_made_it() {
     saved.commit = first["commit"].as_str().unwrap().to_owned();
     std::fs::write(&path, saved.write()).unwrap();
     let (code, stdout, stderr) = run(&["replay", file, "--until", "40", "--from", "31"]);
-    assert_eq!((code, stderr.as_str()), (0, ""));
+    assert_eq!(code, 0, "{stderr}");
+    // Only a build of a whole commit is known to be the same one.
+    let is_told = !is_same_code(&saved.commit, &saved.commit);
+    assert_eq!(stderr.contains("was made by commit "), is_told, "{stderr}");
     assert!(stdout.contains("\nreproduced: "), "{stdout}");
     let lines: Vec<&str> = stdout.lines().collect();
     assert_eq!(
         lines.iter().filter(|line| line.contains(" node-")).count(),
         10
     );
-    assert!(lines[0].starts_with("     31 "), "{}", lines[0]);
+    // What is planned is said before it is run.
+    assert!(lines[0].starts_with("seed 11: {\"nodes\":"), "{}", lines[0]);
+    assert!(lines[1].contains(" nodes, 2 faults: ") && lines[1].contains("; 20 operations of 1 "));
+    assert!(lines[2].starts_with("     31 "), "{}", lines[2]);
     // There is nothing to make smaller where all holds.
     let (code, _, stderr) = run(&["shrink", file]);
     assert_eq!(code, 2);
@@ -210,6 +241,16 @@ fn the_seed_comes_from_the_environment_and_the_faults_from_a_file() {
     assert_eq!(drawn["seeds"], json!(1));
     let named = parsed(&run(&["run", "--seeds", "7", "--json", "--out", out]).1);
     assert_eq!(drawn["digest"], named["digest"]);
+    for counted in [
+        "default_worlds",
+        "default_worlds_per_hour",
+        "seeds_per_hour",
+    ] {
+        assert!(named[counted].is_number(), "{counted}: {named}");
+    }
+    // A single seed says what it is before it is run.
+    let text = run(&["run", "--seeds", "7", "--out", out]).1;
+    assert!(text.starts_with("seed 7: {\"nodes\":"), "{text}");
     // What is named stands above the environment.
     let other = seed(&["run", "--seeds", "8", "--json", "--out", out]);
     assert_ne!(drawn["digest"], other["digest"]);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use sillok_sim::planted::{self, Bug, Catch};
 use sillok_sim::replay;
 
-use super::{Ended, ended, make_folder, print, print_json, write};
+use super::{Ended, ended, jobs, make_folder, print, print_json, write};
 
 /// What to plant
 #[derive(Debug, clap::Args)]
@@ -14,8 +14,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TEXT", default_value = "")]
     only: String,
     /// Worlds at a time
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    jobs: usize,
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = jobs())]
+    jobs: u16,
     /// Where to write the plan of each bug's first catch
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args) -> Ended {
     }
     make_folder(&args.out)?;
     let mut failed = Ok(());
-    let catches = planted::seek(&bugs, args.jobs, |catch| {
+    let catches = planted::seek(&bugs, args.jobs.into(), |catch| {
         let told = write_first(&args.out, catch).and_then(|()| match args.json {
             true => Ok(()),
             false => print(&line_of(catch)),

@@ -25,7 +25,15 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Ended {
     let suite = Suite::built_in();
+    if let (Some(from), Some(until)) = (args.from, args.until)
+        && from > until
+    {
+        return Err(format!("--from {from} lies behind --until {until}"));
+    }
     let saved = args.which.read(&suite)?;
+    if !args.json {
+        print(&planned(&saved))?;
+    }
     let keeps_text = args.from.is_some() || args.until.is_some_and(|until| until > 0);
     let outcome = run_under(&saved.protocol, &saved.plan, &suite, keeps_text)
         .expect("the protocol was checked when the plan was read");
@@ -33,7 +41,8 @@ pub(crate) fn run(args: &Args) -> Ended {
     if args.json {
         print_json(&document(&saved, &outcome, verdict))?;
     } else {
-        print(&text(args, &saved, &outcome, verdict))?;
+        print(&trace(args, &outcome))?;
+        print(&found(&saved, &outcome, verdict))?;
     }
     Ok(ended(outcome.violation.is_some()))
 }
@@ -54,19 +63,35 @@ fn document(saved: &Replay, outcome: &Outcome, verdict: Option<Verdict>) -> serd
     })
 }
 
-fn text(args: &Args, saved: &Replay, outcome: &Outcome, verdict: Option<Verdict>) -> String {
+/// What is about to happen. It is said first: a world that does not end says nothing more.
+fn planned(saved: &Replay) -> String {
+    let plan = &saved.plan;
+    let profile = serde_json::to_string(&plan.profile).expect("plans are JSON");
+    format!(
+        "seed {}: {profile}\nseed {}, {}; {} operations of {} agents, under the protocol {:?}\n",
+        plan.seed,
+        plan.seed,
+        replay::summary(&plan.profile),
+        plan.operations.len(),
+        plan.agents(),
+        saved.protocol
+    )
+}
+
+/// The lines of the trace that are asked for.
+fn trace(args: &Args, outcome: &Outcome) -> String {
     let mut text = String::new();
     let (from, until) = (args.from.unwrap_or(1), args.until.unwrap_or(usize::MAX));
     let lines = outcome.text.as_deref().unwrap_or_default().lines();
     for (number, line) in lines.enumerate().take(until).skip(from.saturating_sub(1)) {
         text += &format!("{:>7} {line}\n", number + 1);
     }
-    text += &format!(
-        "seed {}, {}, under the protocol {:?}\n",
-        saved.plan.seed,
-        replay::summary(&saved.plan.profile),
-        saved.protocol
-    );
+    text
+}
+
+/// How it ended, and how that compares with what the file says.
+fn found(saved: &Replay, outcome: &Outcome, verdict: Option<Verdict>) -> String {
+    let mut text = String::new();
     if let Some(verdict) = verdict {
         text += &format!("{verdict}\n");
     }

@@ -83,6 +83,7 @@ impl Profile {
             for (number, fault) in self.faults.iter().enumerate() {
                 within("at_ms", fault.at_ms, &(0..=self.faults_ms))
                     .and_then(|()| within("for_ms", fault.for_ms, &(1..=self.faults_ms)))
+                    .and_then(|()| occurs(fault.kind, self.store))
                     .and_then(|()| kind(fault.kind, self.nodes))
                     .map_err(|refused| refused.within(&format!("faults[{number}]")))?;
             }
@@ -97,6 +98,34 @@ impl FaultKind {
     pub(crate) fn is_within(self, nodes: u16) -> bool {
         kind(self, nodes).is_ok()
     }
+}
+
+/// Whether a fault can happen where the rows are stored so.
+fn occurs(kind: FaultKind, store: StoreShape) -> Result<(), Refused> {
+    let why = match (store, kind) {
+        (StoreShape::Shared, FaultKind::DiskFails) => "a shared store has no disk of its own",
+        (StoreShape::Disk, FaultKind::WatcherDies | FaultKind::OneWay { .. }) => {
+            "a node with a disk of its own is alone"
+        }
+        (
+            StoreShape::Disk,
+            FaultKind::StoreCut { .. }
+            | FaultKind::StoreOutage
+            | FaultKind::ConflictStorm { .. }
+            | FaultKind::CommittedUnheard { .. }
+            | FaultKind::LostUnheard { .. }
+            | FaultKind::CommitsLate { .. },
+        ) => "a disk is always in reach, and says what became of a commit",
+        (
+            StoreShape::Disk,
+            FaultKind::StreamDown
+            | FaultKind::StreamOneWay { .. }
+            | FaultKind::LosesSuffix { .. }
+            | FaultKind::StreamRecreated,
+        ) => "a node with a disk of its own has no stream",
+        _ => return Ok(()),
+    };
+    Err(Refused::new("kind", why))
 }
 
 fn kind(kind: FaultKind, nodes: u16) -> Result<(), Refused> {
@@ -256,6 +285,40 @@ mod tests {
             ppm: -100_001,
         });
         assert!(why.starts_with("profile.faults[1].ppm: 100001 "), "{why}");
+    }
+
+    #[test]
+    fn a_fault_that_cannot_happen_where_the_rows_are_stored_so_is_refused() {
+        let disk = (0..).map(Plan::draw).find(|plan| plan.profile.nodes == 1);
+        let disk = disk.expect("some seeds draw a disk");
+        let permille = 1;
+        for kind in [
+            FaultKind::WatcherDies,
+            FaultKind::OneWay { from: 0, to: 0 },
+            FaultKind::StoreCut { node: 0 },
+            FaultKind::StoreOutage,
+            FaultKind::ConflictStorm { permille },
+            FaultKind::CommittedUnheard { permille },
+            FaultKind::LostUnheard { permille },
+            FaultKind::CommitsLate { permille },
+            FaultKind::StreamDown,
+            FaultKind::StreamOneWay {
+                node: 0,
+                replies: true,
+            },
+            FaultKind::LosesSuffix { messages: 1 },
+            FaultKind::StreamRecreated,
+        ] {
+            let mut plan = disk.clone();
+            plan.profile.faults[1].kind = kind;
+            let why = plan.profile.validate().unwrap_err().to_string();
+            assert!(why.starts_with("profile.faults[1].kind: a "), "{why}");
+        }
+        let why = with_fault(FaultKind::DiskFails);
+        assert!(
+            why.starts_with("profile.faults[1].kind: a shared "),
+            "{why}"
+        );
     }
 
     #[test]

@@ -75,7 +75,7 @@ impl Workload for Publishing {
 
 /// Entries that agents told one another of, by project.
 #[derive(Debug, Default)]
-pub(crate) struct Board(BTreeMap<u8, Vec<EntryId>>);
+pub struct Board(BTreeMap<u8, Vec<EntryId>>);
 
 impl Board {
     fn add(&mut self, project: u8, entry: EntryId) {
@@ -85,11 +85,13 @@ impl Board {
         }
     }
 
-    pub(crate) fn first(&self, project: u8) -> Option<EntryId> {
+    /// The first one of a project.
+    pub fn first(&self, project: u8) -> Option<EntryId> {
         self.0.get(&project)?.first().copied()
     }
 
-    pub(crate) fn last(&self, project: u8) -> Option<EntryId> {
+    /// The last one of a project.
+    pub fn last(&self, project: u8) -> Option<EntryId> {
         self.0.get(&project)?.last().copied()
     }
 }

@@ -22,8 +22,10 @@ const START_AGAIN_MS: u64 = 300;
 impl<P: Protocol> World<P> {
     pub(super) fn settle(&mut self, place: Place) {
         let node = &self.nodes[usize::from(place.0)];
-        if let Some(runtime) = node.runtime.as_ref() {
-            runtime.settle();
+        let settled = node.runtime.as_ref().map_or(Ok(()), Runtime::settle);
+        if settled.is_err() {
+            let name = &self.names[usize::from(place.0)];
+            self.restless = Some(self.restless_at(&format!("{name} goes on and on")));
         }
         let fenced = self.sim.lock().monitor.take_fenced();
         if let Some((_, watcher)) = fenced.last()

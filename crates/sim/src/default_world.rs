@@ -1,0 +1,70 @@
+//! The default world: how much has to happen in a world before it counts for the speed of the
+//! simulation, so that a figure cannot be had by making worlds smaller.
+//!
+//! Owns its bounds. It must not know how a world is run.
+
+use crate::plan::Plan;
+use crate::world::Outcome;
+
+/// Nodes.
+pub const NODES_MIN: u16 = 3;
+/// Simulated time, in ms.
+pub const SIM_MS_MIN: u64 = 60_000;
+/// Commits that wrote events.
+pub const COMMITS_MIN: u64 = 1_000;
+/// Slots that came to another node.
+pub const TAKEOVERS_MIN: u64 = 1;
+/// Different effects that only faults bring about.
+pub const FAULTS_MIN: usize = 5;
+
+/// Effects that a world sees without any fault: its agents are enough.
+pub const WITHOUT_FAULTS: [&str; 6] = [
+    "append where the stream does not end",
+    "call without an answer",
+    "conflict",
+    "message heard before",
+    "node drained",
+    "turned away as busy",
+];
+
+/// Whether a world came up to it.
+#[must_use]
+pub fn is_met(plan: &Plan, outcome: &Outcome) -> bool {
+    plan.profile.nodes >= NODES_MIN
+        && outcome.sim_ms >= SIM_MS_MIN
+        && outcome.commits >= COMMITS_MIN
+        && outcome.takeovers >= TAKEOVERS_MIN
+        && faults_that_took_effect(outcome) >= FAULTS_MIN
+}
+
+/// How many different effects of faults a world saw. Two faults of one kind count once, since their
+/// effects cannot be told apart.
+#[must_use]
+pub fn faults_that_took_effect(outcome: &Outcome) -> usize {
+    let effects = outcome.effects.iter();
+    let is_a_faults = |(effect, _): &(&str, u64)| !WITHOUT_FAULTS.contains(effect);
+    effects.filter(is_a_faults).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::Suite;
+
+    #[test]
+    fn what_is_seen_without_faults_is_not_counted_for_them() {
+        let suite = Suite::built_in();
+        let mut seen = BTreeSet::new();
+        for seed in 0..6 {
+            let mut plan = Plan::draw_from(&suite, seed);
+            plan.profile.faults.clear();
+            let outcome = crate::run(&plan, &suite);
+            seen.extend(outcome.effects.iter().map(|(effect, _)| effect));
+            assert_eq!(faults_that_took_effect(&outcome), 0, "{seed}: {seen:?}");
+            assert!(!is_met(&plan, &outcome));
+        }
+        assert!(seen.contains("message heard before") && seen.contains("node drained"));
+    }
+}
