@@ -11,9 +11,6 @@ use sillok_actors::protocol::Protocol;
 use sillok_core::ports::BoxFuture;
 
 use crate::agent::{Agent, Commons};
-use crate::client::Client;
-use crate::heap::Place;
-use crate::ports::SimClock;
 use crate::rng::Stream;
 use crate::violation::Violation;
 use crate::workload::drains::Drains;
@@ -229,17 +226,8 @@ impl<P: Protocol> World<P> {
         self.agents = by_agent.len();
         let commons = Commons::default();
         for (number, operations) in by_agent {
-            let client = Client {
-                sim: self.sim.clone(),
-                clock: SimClock {
-                    sim: self.sim.clone(),
-                    place: Place::CLIENTS,
-                },
-                recorder: self.recorder.clone(),
-                nodes: self.plan.profile.nodes,
-                number: usize::from(number),
-                rng: Stream::new(self.plan.seed, "client", u64::from(number)),
-            };
+            let rng = Stream::new(self.plan.seed, "client", u64::from(number));
+            let client = self.client(usize::from(number), rng);
             let mut agent = Agent::new(client, commons.clone());
             let suite = self.suite.clone();
             let done = Arc::clone(&self.agents_done);

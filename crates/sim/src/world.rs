@@ -29,6 +29,7 @@ use crate::store::SimStore;
 use crate::suite::Suite;
 use crate::violation::Violation;
 
+mod burst;
 mod nodes;
 
 /// How long a world may take to drain once its faults are over, in µs.
@@ -53,7 +54,7 @@ pub struct Outcome {
     pub text: Option<String>,
     /// Commits that wrote events.
     pub commits: u64,
-    /// Slots that came to another node.
+    /// Slots that were taken from another node, whose run was over.
     pub takeovers: u64,
     /// Commands that were acknowledged.
     pub acknowledged: u64,
@@ -93,7 +94,7 @@ pub struct World<P: Protocol> {
     pub(crate) agents: usize,
     /// Faults that are under way, by their numbers.
     pub(crate) under_way: BTreeSet<usize>,
-    /// What the swizzled faults cut, to be mended in another order.
+    /// Faults under way that want whoever fences to crash.
     pub(crate) watcher_dies: u32,
 }
 
@@ -185,8 +186,13 @@ impl<P: Protocol> World<P> {
         };
         let judged = judged.map_err(Violation::from);
         let judged = judged.and_then(|opinion| self.judge().map(|()| opinion));
+        for place in self.places() {
+            self.take_stock(place);
+        }
         let shared = self.sim.lock();
         let acknowledged = self.recorder.look(check::acknowledged);
+        let mut effects = shared.effects.clone();
+        effects.add(&shared.monitor.effects);
         Outcome {
             second_opinion: judged.as_ref().copied().unwrap_or_default(),
             violation: judged.err(),
@@ -197,7 +203,7 @@ impl<P: Protocol> World<P> {
             takeovers: shared.monitor.takeovers(),
             acknowledged,
             sim_ms: shared.now_us / 1_000,
-            effects: shared.effects.clone(),
+            effects,
         }
     }
 
