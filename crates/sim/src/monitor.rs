@@ -1,7 +1,8 @@
 //! The monitor: watches every commit for what no later look at the store could tell.
 //!
 //! Owns the check that nobody takes a slot from a living owner, and that nobody commits to a slot
-//! but under the epoch by which it is owned. It sees writes in the order in which they happen.
+//! but under the epoch by which it is owned; that what a promotion publishes is marked with it; that
+//! who fences has listened. It sees writes in the order in which they happen.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -96,6 +97,11 @@ impl Monitor {
         }
         self.last = Some(stamp);
         self.sight_commit(moment, writes);
+        let [published, marked] = writes.published;
+        if published != marked {
+            let what = format!("{published} promotions were published and {marked} marked at once");
+            self.note(Invariant::ViewIsFold, what);
+        }
         for slot in &writes.slots {
             self.commits += 1;
             // What a transaction that moves the slot writes is judged by the owner before it.

@@ -211,10 +211,15 @@ impl<P: Protocol> World<P> {
     pub(crate) fn play(&mut self) -> Option<invariants::Violation> {
         self.clients.settle();
         let faults_us = self.plan.profile.faults_ms * 1_000;
-        self.run_until(faults_us).or_else(|| {
-            self.heal();
-            self.drain(faults_us + DRAIN_US_MAX)
-        })
+        if let Some(violation) = self.run_until(faults_us) {
+            return Some(violation);
+        }
+        // In the midst of everything: what is finished later hides what was missing until then.
+        if let Err(violation) = check::audited(&self.store) {
+            return Some(violation);
+        }
+        self.heal();
+        self.drain(faults_us + DRAIN_US_MAX)
     }
 
     /// Runs until a moment, or until the monitor sees what must not be.

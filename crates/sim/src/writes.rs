@@ -7,6 +7,7 @@ use std::fmt;
 
 use bytes::Bytes;
 use sillok_core::command::CommandRecord;
+use sillok_core::event::EventKind;
 use sillok_core::id::Epoch;
 use sillok_core::membership::{NodeRow, OwnerRow};
 use sillok_core::slot::Slot;
@@ -28,6 +29,8 @@ pub(crate) struct Writes {
     /// The epoch and the time of each event.
     pub(crate) events: Vec<(Epoch, Timestamp)>,
     commands: Vec<(Bytes, Bytes)>,
+    /// Promotions that are published, and marks of what promotions published.
+    pub(crate) published: [usize; 2],
     /// All operations, byte for byte.
     told: Vec<u8>,
     /// The line of the trace that tells of all operations.
@@ -52,7 +55,9 @@ impl Writes {
                 let event = keys::event::decode(key, value).expect("the node wrote it");
                 let header = event.decode_header().expect("the node sealed it");
                 self.events.push((header.epoch, header.time));
+                self.published[0] += usize::from(header.kind == EventKind::Published);
             }
+            Some(Family::Mark) => self.published[1] += 1,
             Some(Family::Command) => self.commands.push((key.clone(), value.clone())),
             _ => {}
         }

@@ -1,7 +1,7 @@
 use bytes::Bytes;
 use sillok_core::chain::{Origin, Tip, seal};
 use sillok_core::event::Body;
-use sillok_core::id::{CommandId, Epoch, Incarnation};
+use sillok_core::id::{CommandId, Epoch, Incarnation, VerificationId};
 use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
 use sillok_core::scope::Scope;
 use sillok_core::time::Timestamp;
@@ -136,6 +136,18 @@ fn what_an_earlier_run_of_the_owner_left_behind_is_not_the_owners() {
     assert_eq!(watched.saw("run begun before the former one was fenced"), 1);
     let taken_back = "slot taken back by the next run of its owner";
     assert_eq!(watched.saw(taken_back), 1);
+}
+
+#[test]
+fn a_mark_without_what_it_stands_for_is_seen() {
+    let mut watched = Watched::new();
+    let mut writes = Writes::default();
+    let verification = VerificationId::from_parts(Timestamp::EPOCH, [0; 10]);
+    let key = keys::mark::key(&ScopeKey::of(&scope()), verification);
+    set(&mut writes, key, Vec::new());
+    watched.commit(0, &writes);
+    let violation = watched.monitor.violation().unwrap();
+    assert_eq!(violation.invariant, Invariant::ViewIsFold);
 }
 
 #[test]
