@@ -16,6 +16,7 @@ use crate::violation::Violation;
 use crate::workload::drains::Drains;
 use crate::workload::forger::Forger;
 use crate::workload::late::LateRetries;
+use crate::workload::material::PROJECTS;
 use crate::workload::publishing::Publishing;
 use crate::workload::reads::Reads;
 use crate::workload::replacing::Replacing;
@@ -135,6 +136,9 @@ impl Suite {
     pub fn draw(&self, seed: u64, nodes: u16, agents: u16, operations_each: u16) -> Vec<Operation> {
         let shares: u32 = self.parts.iter().map(|(_, part)| part.share()).sum();
         assert!(shares > 0, "a suite has a workload to draw from");
+        let projects =
+            Stream::new(seed, "projects", 0).between(u64::from(PROJECTS.0), u64::from(PROJECTS.1));
+        let projects = u8::try_from(projects).expect("few projects");
         let mut operations = Vec::new();
         for agent in 0..agents {
             let mut stream = Stream::new(seed, "operations", u64::from(agent));
@@ -149,6 +153,7 @@ impl Suite {
                         agent,
                         before,
                         nodes,
+                        projects,
                     })
                 });
                 let rest_ms = u16::try_from(stream.between(0, 500)).expect("half a second");

@@ -283,9 +283,9 @@ mod tests {
         assert_eq!(agent, "operations[5].agent: 64 is not from 0 to 63");
         let scope = refused(|plan| {
             plan.operations[7].workload = "reads".into();
-            plan.operations[7].action = serde_json::json!({"tip": {"project": 24}});
+            plan.operations[7].action = serde_json::json!({"tip": {"project": 64}});
         });
-        assert_eq!(scope, "operations[7]: action: project: 24 is not below 24");
+        assert_eq!(scope, "operations[7]: action: project: 64 is not below 64");
         let unknown = refused(|plan| plan.operations[2].workload = "juggling".into());
         assert!(
             unknown.starts_with("operations[2]: workload: "),
