@@ -142,7 +142,7 @@ fn what_an_earlier_run_of_the_owner_left_behind_is_not_the_owners() {
 fn a_mark_without_what_it_stands_for_is_seen() {
     let mut watched = Watched::new();
     let mut writes = Writes::default();
-    let verification = VerificationId::from_parts(Timestamp::EPOCH, [0; 10]);
+    let verification = VerificationId::from_bytes([1; 16]);
     let key = keys::mark::key(&ScopeKey::of(&scope()), verification);
     set(&mut writes, key, Vec::new());
     watched.commit(0, &writes);
