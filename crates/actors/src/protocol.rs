@@ -36,6 +36,8 @@ pub enum Safeguard {
     WritesWholeBatch,
     /// Equal facts of one batch count as neighbours of one another.
     KnowsOwnBatch,
+    /// What a promotion published is marked by the transaction that publishes it.
+    MarksWithProducts,
     /// A slot is taken only from an owner whose run is over.
     RespectsLivingOwners,
     /// Silence counts only while the watcher's own beats commit.

@@ -77,10 +77,19 @@ impl Agent {
     /// Its newest task, in a worktree of its own.
     #[must_use]
     pub fn task(&self) -> Scope {
+        self.earlier_task(0)
+    }
+
+    /// The task that it turned to so many tasks before its newest one, or its first.
+    #[must_use]
+    pub fn earlier_task(&self, back: u8) -> Scope {
         let number = self.number();
-        let project = u8::try_from(number % usize::from(PROJECTS)).expect("few projects");
+        // As many as every world has.
+        let project = u8::try_from(number % usize::from(PROJECTS.0)).expect("few projects");
         let home = project_path(project);
-        scope(&format!("{home}/worktree/w{number}/task/t{}", self.tasks))
+        let task = self.tasks.saturating_sub(u32::from(back));
+        let task = task.max(self.tasks.min(1));
+        scope(&format!("{home}/worktree/w{number}/task/t{task}"))
     }
 
     /// Turns to a new task, which is not open yet.

@@ -59,7 +59,7 @@ pub struct Report {
     pub failures: Vec<Failure>,
     /// Commits that wrote events.
     pub commits: u64,
-    /// Slots that came to another node.
+    /// Slots that were taken from another node, whose run was over.
     pub takeovers: u64,
     /// Commands that were acknowledged.
     pub acknowledged: u64,

@@ -54,6 +54,19 @@ fn is_passing(code: ErrorCode) -> bool {
     )
 }
 
+/// What a refusal for now shows, by the words of it where several share a code.
+fn seen_by(error: &Error) -> Option<&'static str> {
+    match &*error.message {
+        "the scope has too much under way" => Some("mailbox full"),
+        "the scope is being handed to another node" => Some("turned away during a handover"),
+        "other writers came between too often" => Some("turned away after too many conflicts"),
+        "the node's clock is far behind the scope's last event" => {
+            Some("refused because of a clock")
+        }
+        _ => None,
+    }
+}
+
 impl Client {
     /// The principal that this client speaks as.
     #[must_use]
@@ -151,6 +164,11 @@ impl Client {
         self.see_through(sent).await
     }
 
+    /// Counts what a fault, or this client, brought about.
+    pub(crate) fn saw(&self, effect: &'static str) {
+        self.sim.lock().effects.saw(effect);
+    }
+
     /// Notes that a repeated command was answered otherwise than before: the built-in suite fails a
     /// world in which anybody complains.
     pub fn complain(&self, sent: &Sent, answer: String) {
@@ -163,6 +181,7 @@ impl Client {
 
     async fn see_through(&mut self, sent: &Sent) -> Result<Answer, Error> {
         let mut node = self.rng.index(usize::from(self.nodes));
+        let mut is_unheard = false;
         loop {
             let place = Place(u16::try_from(node).expect("a world has few nodes"));
             let request = Request::Submit(Arc::clone(&sent.submission));
@@ -172,12 +191,18 @@ impl Client {
                 .await;
             match reply {
                 Some(Reply::Submitted(Err(error))) if is_passing(error.code) => {
-                    if error.code == ErrorCode::Busy {
-                        self.sim.lock().effects.saw("turned away as busy");
-                    }
+                    seen_by(&error).into_iter().for_each(|seen| self.saw(seen));
                 }
-                Some(Reply::Submitted(result)) => return result,
-                _ => node = self.rng.index(usize::from(self.nodes)),
+                Some(Reply::Submitted(result)) => {
+                    if is_unheard && result.is_ok() {
+                        self.saw("answer heard at a later try");
+                    }
+                    return result;
+                }
+                reply => {
+                    is_unheard |= reply.is_none();
+                    node = self.rng.index(usize::from(self.nodes));
+                }
             }
             let wait_ms = self.rng.between(RETRY_MS.0, RETRY_MS.1);
             self.sleep(wait_ms).await;
@@ -236,10 +261,10 @@ impl Client {
             .sim
             .call(Place::CLIENTS, place, Request::Drain, DRAIN_TIMEOUT_US)
             .await;
-        let mut shared = self.sim.lock();
         if matches!(reply, Some(Reply::Drained)) {
-            shared.effects.saw("node drained");
+            self.saw("node drained");
         }
+        let mut shared = self.sim.lock();
         shared.schedule(0, Due::StartAnew(place));
     }
 

@@ -15,7 +15,7 @@ use sillok_store::{Committed, Error, KeyRange};
 use tokio::sync::oneshot;
 
 use crate::heap::{Due, Place, Shared, Sim};
-use crate::monitor::Writes;
+use crate::writes::Writes;
 
 /// The node that has the disk.
 pub(crate) const OWNER: Place = Place(0);
@@ -37,6 +37,8 @@ pub(crate) struct Disk {
     in_flight: Option<Group>,
     /// Counts crashes, so that what an earlier process began is not ended by a later one.
     process: u64,
+    /// Whether a fault makes the group in flight take longer.
+    is_slow: bool,
     /// Whether the next group meets an error.
     pub(crate) fails_next: bool,
     /// Whether the process has to end, since its disk failed.
@@ -54,6 +56,7 @@ impl Default for Disk {
             committer: Committer::new(CommitterConfig::default(), GENERATION, 0),
             in_flight: None,
             process: 0,
+            is_slow: false,
             fails_next: false,
             has_failed: false,
             forgets_stamps: false,
@@ -77,9 +80,7 @@ impl Shared {
         };
         self.disk.given = group.counter;
         let slowness = self.noise.commit_slowness.max(1);
-        if slowness > 1 {
-            self.effects.saw("commit slowed down");
-        }
+        self.disk.is_slow = slowness > 1;
         let mut sync_us = self.chance.between(SYNC_US.0, SYNC_US.1) * slowness;
         sync_us += self.kill_in_commit(OWNER);
         self.disk.in_flight = Some(group);
@@ -113,6 +114,9 @@ impl Shared {
         let floor = self.disk.committer.floor();
         if group.txns > 1 {
             self.effects.saw("commits that share one sync");
+            if self.disk.is_slow {
+                self.effects.saw("commits gathered behind a slow sync");
+            }
         }
         if group.counter < self.disk.durable.last() {
             self.monitor.note_stamps(group.counter);
@@ -122,15 +126,15 @@ impl Shared {
         let replies = self.disk.committer.complete(Outcome::Durable);
         for (ticket, reply) in replies {
             if let (Ok(committed), true) = (&reply, is_written) {
-                let now_us = self.now_us;
-                self.monitor
-                    .committed(now_us, OWNER, &ticket.writes, committed.stamp);
-                self.line(OWNER, "synced", ticket.writes.digest().as_bytes());
+                self.committed(OWNER, &ticket.writes, committed.stamp);
+                let stamp = committed.stamp.to_bytes();
+                let departed = ticket.writes.departed.to_le_bytes();
+                self.lines(OWNER, "synced", &[&stamp, &departed]);
             }
             let heard = match reply {
                 Ok(_) if fails => Err(Error::OutcomeUnknown),
                 Err(Error::Conflict) => {
-                    self.effects.saw("conflict");
+                    self.conflicted(OWNER, &ticket.writes, self.disk.is_slow);
                     Err(Error::Conflict)
                 }
                 reply => reply,

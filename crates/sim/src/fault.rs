@@ -4,6 +4,7 @@
 //! saved, replayed and made smaller; it must not know how a fault is brought about.
 
 use serde::{Deserialize, Serialize};
+use sillok_core::limits::CLOCK_BEHIND_MS_MAX;
 
 use crate::rng::Stream;
 
@@ -57,10 +58,20 @@ pub enum FaultKind {
         /// In a thousandth.
         permille: u32,
     },
-    /// Parcels take longer, each by another span, so that they overtake one another.
+    /// Parcels take longer, each by another span.
     Delay {
         /// The longest, in ms.
         ms: u64,
+    },
+    /// Parcels between two nodes are held back, so that later ones overtake them.
+    Reorder {
+        /// In a thousandth.
+        permille: u32,
+    },
+    /// Many clients give commands in one scope at the same moment.
+    FullMailbox {
+        /// How many.
+        commands: u16,
     },
     /// Commits meet conflicts that nobody caused.
     ConflictStorm {
@@ -181,15 +192,17 @@ pub struct Profile {
 }
 
 /// Kinds of faults that a seed may draw.
-const KINDS: usize = 27;
+const KINDS: usize = 29;
 /// The kind that only a node with a disk of its own meets.
 const DISK_KIND: usize = 25;
 /// The kinds that a node with a disk of its own may meet.
-const ON_DISK: [usize; 16] = [
-    0, 1, 2, 3, 5, 7, 10, 11, 12, 17, 18, 19, 20, 24, DISK_KIND, 26,
+const ON_DISK: [usize; 17] = [
+    0, 1, 2, 3, 5, 7, 10, 11, 12, 17, 18, 19, 20, 24, DISK_KIND, 26, 27,
 ];
 /// Worlds of one node with a disk of its own, in a thousandth.
 const DISK_PERMILLE: u32 = 120;
+/// How much further than the bound a clock is off that is far off, in ms, at least and at most.
+const FAR_MS: (u64, u64) = (1_000, 8_000);
 /// The first fault comes no earlier, so that there is something to disturb, in ms.
 const CALM_MS: u64 = 1_000;
 
@@ -226,6 +239,10 @@ impl Profile {
                 continue;
             }
             let (kind, for_ms) = draw_kind(number, nodes, &mut stream);
+            // Two of them would add up to more than a world has time to wait for.
+            if is_far_off(kind) && faults.iter().any(|fault: &Fault| is_far_off(fault.kind)) {
+                continue;
+            }
             let for_ms = for_ms.min(faults_ms.saturating_sub(at_ms)).max(1);
             faults.push(Fault {
                 at_ms,
@@ -271,20 +288,50 @@ fn draw_kind(number: usize, nodes: u16, stream: &mut Stream) -> (FaultKind, u64)
         16 => (FaultKind::CommitsLate { permille }, long),
         17 => (
             FaultKind::SlowDisk {
-                times: stream.between(5, 100),
+                times: stream.between(5, 200),
             },
             long,
         ),
-        18 => (FaultKind::ClockOffset { node, ms }, long),
-        19 => (FaultKind::ClockDrift { node, ppm: ms * 10 }, long),
+        18 => (
+            FaultKind::ClockOffset {
+                node,
+                ms: draw_offset(ms, stream),
+            },
+            long,
+        ),
+        19 => (
+            FaultKind::ClockDrift {
+                node,
+                ppm: draw_drift(ms, stream),
+            },
+            long,
+        ),
         20 => (FaultKind::CognifierFails { permille }, long),
+        26 => (FaultKind::KillActors { node }, short),
+        27 => {
+            let commands = u16::try_from(stream.between(24, 64)).expect("a small number");
+            (FaultKind::FullMailbox { commands }, 1)
+        }
+        28 => (FaultKind::Reorder { permille }, long),
+        DISK_KIND => (FaultKind::DiskFails, 1),
+        24 => match stream.between(0, 1) {
+            0 => (FaultKind::Panic { node }, 1),
+            _ => (FaultKind::ClockJump { node, ms }, 1),
+        },
+        _ => draw_stream_kind(number, nodes, long, stream),
+    }
+}
+
+/// A kind that befalls the stream.
+fn draw_stream_kind(number: usize, nodes: u16, long: u64, stream: &mut Stream) -> (FaultKind, u64) {
+    match number {
         21 => (FaultKind::StreamDown, long),
         22 => {
             let node = u16::try_from(stream.between(0, u64::from(nodes))).expect("a few nodes");
             let replies = stream.permille(500);
             (FaultKind::StreamOneWay { node, replies }, long)
         }
-        23 => match stream.between(0, 3) {
+        _ => match stream.between(0, 3) {
             0 => (FaultKind::StreamRecreated, 1),
             _ => (
                 FaultKind::LosesSuffix {
@@ -293,13 +340,33 @@ fn draw_kind(number: usize, nodes: u16, stream: &mut Stream) -> (FaultKind, u64)
                 1,
             ),
         },
-        DISK_KIND => (FaultKind::DiskFails, 1),
-        26 => (FaultKind::KillActors { node }, short),
-        _ => match stream.between(0, 1) {
-            0 => (FaultKind::Panic { node }, 1),
-            _ => (FaultKind::ClockJump { node, ms }, 1),
-        },
     }
+}
+
+/// By how much a wall clock is wrong, in ms: a little; or so far ahead that whoever comes later lies
+/// too far behind the events that were written meanwhile, and has to refuse for some seconds.
+fn draw_offset(ms: i64, stream: &mut Stream) -> i64 {
+    if stream.permille(700) {
+        return ms;
+    }
+    let further = stream.between(FAR_MS.0, FAR_MS.1);
+    i64::try_from(CLOCK_BEHIND_MS_MAX + further).expect("some minutes")
+}
+
+/// By how much clocks run too fast or too slowly, in millionths: up to 2 %, which is more than any
+/// clock that works; or up to 20 %, as where a host takes time from a guest. Nothing that must not
+/// happen may rest on a clock, so that nothing here is too much.
+fn draw_drift(ms: i64, stream: &mut Stream) -> i64 {
+    if stream.permille(600) {
+        ms * 10
+    } else {
+        ms * 100
+    }
+}
+
+/// Whether a fault puts a clock so far off that writes are refused.
+const fn is_far_off(kind: FaultKind) -> bool {
+    matches!(kind, FaultKind::ClockOffset { ms, .. } if ms.unsigned_abs() > CLOCK_BEHIND_MS_MAX)
 }
 
 #[cfg(test)]

@@ -78,8 +78,10 @@ impl Ord for Event {
 /// How a node's clocks differ from the world's.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ClockFacts {
-    /// Added to the wall clock, in ms.
+    /// Added to the wall clock while faults want it, in ms.
     pub(crate) offset_ms: i64,
+    /// Added to the wall clock for good, in ms.
+    pub(crate) jumped_ms: i64,
     /// How much faster the node's clocks run, in millionths.
     drift_ppm: i64,
     /// When that began, in the world's time and in the node's, in µs.
@@ -93,6 +95,19 @@ impl ClockFacts {
         let passed = i128::from(now_us - world_us);
         let local = i128::from(local_us) + passed + passed * i128::from(self.drift_ppm) / 1_000_000;
         u64::try_from(local).expect("a drift is far below the whole")
+    }
+
+    /// Whether the node's clocks run at another speed than the world's.
+    pub(crate) const fn drifts(&self) -> bool {
+        self.drift_ppm != 0
+    }
+
+    /// How long a span of the node's clocks takes in the world, in µs.
+    pub(crate) fn world_us(&self, local_us: u64) -> u64 {
+        let speed = 1_000_000 + i128::from(self.drift_ppm);
+        assert!(speed > 0, "a clock does not run backwards");
+        let us = i128::from(local_us) * 1_000_000 / speed;
+        u64::try_from(us).unwrap_or(u64::MAX)
     }
 
     /// From now on the node's clocks run at another speed.
@@ -159,6 +174,11 @@ impl Shared {
 
     pub(crate) fn line(&mut self, place: Place, what: &str, detail: &[u8]) {
         self.trace.line(self.now_us, place.0, what, detail);
+    }
+
+    /// As [`line`](Self::line), told of several byte strings.
+    pub(crate) fn lines(&mut self, place: Place, what: &str, parts: &[&[u8]]) {
+        self.trace.parts(self.now_us, place.0, what, parts);
     }
 
     /// Says more of the newest line of the trace, for people.

@@ -49,6 +49,7 @@ mod runtime;
 pub mod second_opinion;
 mod serving;
 pub mod shrink;
+mod sightings;
 mod storage;
 mod store;
 mod stream;
@@ -58,6 +59,7 @@ mod turn;
 mod violation;
 pub mod workload;
 pub mod world;
+mod writes;
 
 pub use plan::Plan;
 pub use suite::Suite;

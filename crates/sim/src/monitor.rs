@@ -1,108 +1,53 @@
 //! The monitor: watches every commit for what no later look at the store could tell.
 //!
-//! Owns the check that nobody takes a slot from a living owner, and that no run commits to a slot
-//! that another one owns. It sees writes in the order in which they happen.
+//! Owns the check that nobody takes a slot from a living owner, and that nobody commits to a slot
+//! but under the epoch by which it is owned; that what a promotion publishes is marked with it; that
+//! who fences has listened. It sees writes in the order in which they happen.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
 
 use sillok_core::invariants::{Invariant, Violation, owner_follows};
 use sillok_core::membership::{BeatConfig, NodeRow, Nodes, OwnerRow};
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
-use sillok_store::keys::{self, Family};
 
-use crate::heap::Place;
-
-/// What one transaction writes, as far as the monitor wants to know.
-#[derive(Default)]
-pub(crate) struct Writes {
-    owners: Vec<(Slot, OwnerRow)>,
-    nodes: Vec<(String, NodeRow)>,
-    forgotten: Vec<String>,
-    slots: Vec<Slot>,
-    hasher: blake3::Hasher,
-}
-
-impl Writes {
-    pub(crate) fn set(&mut self, key: &[u8], value: &[u8]) {
-        self.hash(key, value);
-        match Family::of(key) {
-            Some(Family::Owner) => {
-                let row = keys::owner::decode(key, value).expect("the node wrote it");
-                let slot = keys::owner::parse(key).expect("the node wrote it").slot;
-                self.owners.push((slot, row));
-            }
-            Some(Family::Node) => {
-                let row = keys::node::decode(key, value).expect("the node wrote it");
-                let node = keys::node::parse(key).expect("the node wrote it").node;
-                self.nodes.push((node, row));
-            }
-            _ => {}
-        }
-    }
-
-    pub(crate) fn cleared(&mut self, key: &[u8]) {
-        self.hash(key, b"cleared");
-        if Family::of(key) == Some(Family::Node) {
-            let node = keys::node::parse(key).expect("the node wrote it").node;
-            self.forgotten.push(node);
-        }
-    }
-
-    pub(crate) fn stamped(&mut self, prefix: &[u8], value: &[u8]) {
-        self.hash(prefix, value);
-        if let Some(slot) = keys::outbox::slot_of_prefix(prefix) {
-            self.slots.push(slot);
-        }
-    }
-
-    fn hash(&mut self, key: &[u8], value: &[u8]) {
-        self.hasher.update(&(key.len() as u64).to_le_bytes());
-        self.hasher.update(key);
-        self.hasher.update(value);
-    }
-
-    pub(crate) fn digest(&self) -> blake3::Hash {
-        self.hasher.finalize()
-    }
-}
-
-/// What people are told of a transaction: the slots that it writes to, and whose rows it changes.
-impl fmt::Display for Writes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for slot in &self.slots {
-            write!(f, "events of slot {slot}; ")?;
-        }
-        for (slot, row) in &self.owners {
-            write!(f, "slot {slot} to {} epoch {:?}; ", row.node, row.epoch)?;
-        }
-        for (name, row) in &self.nodes {
-            let fenced = if row.fenced { "fenced" } else { "beats" };
-            write!(f, "{name} {fenced}; ")?;
-        }
-        Ok(())
-    }
-}
+use crate::effects::Effects;
+use crate::heap::{ClockFacts, Place, Shared};
+use crate::sightings::HandedOver;
+use crate::writes::Writes;
 
 /// Beats of a node that are remembered.
 const BEATS_KEPT: usize = 64;
 /// By how much a span may look longer or shorter to a node than it was, in µs.
 const SLACK_US: u64 = 700_000;
 
+/// When and where a commit happens.
+#[derive(Clone, Copy)]
+pub(crate) struct Moment {
+    /// The world's time, in µs.
+    pub(crate) now_us: u64,
+    /// Whose commit it is.
+    pub(crate) place: Place,
+    /// That place's clocks.
+    pub(crate) clock: ClockFacts,
+}
+
 /// What was committed so far, of the rows that decide ownership.
 #[derive(Default)]
 pub(crate) struct Monitor {
     names: Vec<String>,
     nodes: Nodes,
-    owners: BTreeMap<Slot, OwnerRow>,
+    pub(crate) owners: BTreeMap<Slot, OwnerRow>,
     /// When each node's beats committed, the newest last, in µs.
     beats: BTreeMap<String, VecDeque<u64>>,
     /// The highest number that a run of each node ever had.
     runs: BTreeMap<String, u64>,
     last: Option<Stamp>,
     commits: u64,
-    takeovers: u64,
+    pub(crate) takeovers: u64,
+    pub(crate) handed_over: BTreeMap<Place, HandedOver>,
+    /// What the commits showed.
+    pub(crate) effects: Effects,
     /// Nodes that were fenced, with who fenced them, since this was last asked.
     fenced: Vec<(String, Place)>,
     first: Option<Violation>,
@@ -118,7 +63,7 @@ impl Monitor {
         self.commits
     }
 
-    /// Slots that came to another node than before.
+    /// Slots that were taken from another node, whose run was over.
     pub(crate) fn takeovers(&self) -> u64 {
         self.takeovers
     }
@@ -133,56 +78,89 @@ impl Monitor {
         std::mem::take(&mut self.fenced)
     }
 
-    pub(crate) fn committed(&mut self, now_us: u64, place: Place, writes: &Writes, stamp: Stamp) {
-        let writer = self.names.get(usize::from(place.0)).cloned();
-        let writer = writer.unwrap_or_default();
+    pub(crate) fn name_of(&self, place: Place) -> String {
+        let name = self.names.get(usize::from(place.0)).cloned();
+        name.unwrap_or_default()
+    }
+
+    /// Whether a transaction is its slot's owner's: by the node's name, and by the epoch under which
+    /// its events were decided, so that what an earlier run of the node left behind is not.
+    pub(crate) fn is_by_owner(owner: &OwnerRow, writer: &str, writes: &Writes) -> bool {
+        let mut epochs = writes.events.iter().map(|(epoch, _)| *epoch);
+        owner.node == writer && epochs.all(|epoch| epoch == owner.epoch)
+    }
+
+    pub(crate) fn committed(&mut self, moment: Moment, writes: &Writes, stamp: Stamp) {
+        let writer = self.name_of(moment.place);
         if self.last.is_some_and(|last| stamp <= last) {
             self.note(Invariant::Chained, format!("stamp {stamp} does not follow"));
         }
         self.last = Some(stamp);
+        self.sight_commit(moment, writes);
+        let [published, marked] = writes.published;
+        if published != marked {
+            let what = format!("{published} promotions were published and {marked} marked at once");
+            self.note(Invariant::ViewIsFold, what);
+        }
         for slot in &writes.slots {
             self.commits += 1;
             // What a transaction that moves the slot writes is judged by the owner before it.
-            let owner = self.owners.get(slot).map(|owner| owner.node.clone());
-            if owner.as_deref() != Some(&writer) {
-                let what = format!("{writer} committed to slot {slot}, which {owner:?} owns");
+            let owner = self.owners.get(slot);
+            if !owner.is_some_and(|owner| Self::is_by_owner(owner, &writer, writes)) {
+                let epochs: Vec<u64> = writes.events.iter().map(|(epoch, _)| epoch.0).collect();
+                let what = format!(
+                    "{writer} committed to slot {slot} under epochs {epochs:?}, which {owner:?} owns"
+                );
                 self.note(Invariant::Fenced, what);
             }
         }
         for (slot, row) in &writes.owners {
-            let before = self.owners.get(slot);
-            let node = before.and_then(|before| self.nodes.get(&before.node));
-            if let Err(violation) = owner_follows(before, node, row, &writer) {
+            let before = self.owners.insert(*slot, row.clone());
+            let node = before.as_ref();
+            let node = node
+                .and_then(|before| self.nodes.get(&before.node))
+                .cloned();
+            if let Err(violation) = owner_follows(before.as_ref(), node.as_ref(), row, &writer) {
                 self.first.get_or_insert(violation);
             }
-            if before.is_some_and(|before| before.node != row.node) {
-                self.takeovers += 1;
+            if let Some(before) = before {
+                self.sight_owner(moment, &before, node.as_ref(), row);
             }
-            self.owners.insert(*slot, row.clone());
         }
         for (name, row) in &writes.nodes {
-            let before = self.nodes.insert(name.clone(), row.clone());
-            self.judge_run(name, row, before.as_ref());
-            let newly_fenced = row.fenced && before.is_some_and(|before| !before.fenced);
-            if !row.fenced && *name == writer {
-                self.saw_beat(name, now_us);
-            }
-            if newly_fenced && *name != writer {
-                self.judge_fence(name, &writer);
-                self.fenced.push((name.clone(), place));
-            }
+            self.node_changed(moment, &writer, name, row);
         }
         for name in &writes.forgotten {
             self.nodes.remove(name);
         }
     }
 
-    fn saw_beat(&mut self, name: &str, now_us: u64) {
+    fn node_changed(&mut self, moment: Moment, writer: &str, name: &str, row: &NodeRow) {
+        let before = self.nodes.insert(name.to_owned(), row.clone());
+        self.judge_run(name, row, before.as_ref());
+        let newly_fenced = row.fenced && before.as_ref().is_some_and(|before| !before.fenced);
+        if !row.fenced && name == writer {
+            let silent_us = self.saw_beat(name, moment.now_us);
+            if let Some(before) = &before {
+                self.sight_node(row, before, silent_us);
+            }
+        }
+        if newly_fenced && name != writer {
+            self.judge_fence(name, writer);
+            self.sight_fence(moment);
+            self.fenced.push((name.to_owned(), moment.place));
+        }
+    }
+
+    /// Notes a beat: how long it was since the one before, in µs.
+    fn saw_beat(&mut self, name: &str, now_us: u64) -> u64 {
         let beats = self.beats.entry(name.to_owned()).or_default();
+        let silent_us = beats.back().map_or(0, |last_us| now_us - last_us);
         beats.push_back(now_us);
         if beats.len() > BEATS_KEPT {
             beats.pop_front();
         }
+        silent_us
     }
 
     /// Whoever fences another node has beaten all along since that one's last beat: a silence in which
@@ -235,3 +213,28 @@ impl Monitor {
         self.first.get_or_insert(Violation { invariant, what });
     }
 }
+
+impl Shared {
+    fn moment(&self, place: Place) -> Moment {
+        Moment {
+            now_us: self.now_us,
+            place,
+            clock: self.clocks.get(&place).copied().unwrap_or_default(),
+        }
+    }
+
+    /// A transaction of a place has committed.
+    pub(crate) fn committed(&mut self, place: Place, writes: &Writes, stamp: Stamp) {
+        let moment = self.moment(place);
+        self.monitor.committed(moment, writes, stamp);
+    }
+
+    /// A transaction of a place has met another writer.
+    pub(crate) fn conflicted(&mut self, place: Place, writes: &Writes, is_slow: bool) {
+        let moment = self.moment(place);
+        self.monitor.sight_conflict(moment, writes, is_slow);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -19,6 +19,8 @@ use crate::heap::{Due, Place, Shared, Sim};
 
 /// Time of a parcel on its way, in µs, at least and at most.
 const LATENCY_US: (u64, u64) = (100, 1_500);
+/// For how long a parcel is held back that later ones are to overtake, in µs, at least and at most.
+const HELD_US: (u64, u64) = (5_000, 250_000);
 /// How long a node waits for another one, in µs.
 const PEER_TIMEOUT_US: u64 = 3_000_000;
 /// How long a client waits for a node, in µs.
@@ -61,6 +63,8 @@ pub(crate) struct Parcel {
     pub(crate) from: Place,
     pub(crate) to: Place,
     pub(crate) request: Request,
+    /// Whether it is held back, so that later ones overtake it.
+    pub(crate) is_held: bool,
 }
 
 /// What people are told of a parcel: who asks for what.
@@ -84,35 +88,111 @@ impl fmt::Display for Parcel {
     }
 }
 
+/// What cuts a way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cutter {
+    Partition,
+    OneWay,
+    Swizzle,
+    StreamOneWay,
+}
+
+/// Why a parcel is lost.
+#[derive(Clone, Copy)]
+enum Loss {
+    Cut(Cutter),
+    Dropped,
+}
+
+impl Loss {
+    /// What it brought about if the caller then waits in vain.
+    const fn of_request(self) -> &'static str {
+        match self {
+            Self::Cut(Cutter::OneWay) => "no answer, since one way cut off the request",
+            Self::Cut(Cutter::Swizzle) => "no answer, since a swizzle cut off the request",
+            Self::Cut(_) => "no answer, since a partition cut off the request",
+            Self::Dropped => "no answer, since the request was dropped",
+        }
+    }
+
+    const fn of_reply(self) -> &'static str {
+        match self {
+            Self::Cut(Cutter::OneWay) => "no answer, since one way cut off the reply",
+            Self::Cut(Cutter::Swizzle) => "no answer, since a swizzle cut off the reply",
+            Self::Cut(_) => "no answer, since a partition cut off the reply",
+            Self::Dropped => "no answer, since the reply was dropped",
+        }
+    }
+}
+
+/// A call under way, or one that a parcel is still on its way for.
+struct Calling {
+    from: Place,
+    /// Whom to answer; none once it is answered or given up.
+    answer: Option<oneshot::Sender<Option<Reply>>>,
+    lost: Option<&'static str>,
+    is_delayed: bool,
+    is_doubled: bool,
+    is_given_up: bool,
+    /// Replies that its node sent.
+    replies: u32,
+}
+
 /// What is on its way, and which ways are cut.
 #[derive(Default)]
 pub(crate) struct Net {
     next_call: u64,
-    waiting: BTreeMap<u64, (Place, oneshot::Sender<Option<Reply>>)>,
-    /// Ways that are cut, in one direction each, with the number of faults that cut them.
-    cut: BTreeMap<(Place, Place), u32>,
+    calls: BTreeMap<u64, Calling>,
+    /// Ways that are cut, in one direction each, with what cuts them.
+    cut: BTreeMap<(Place, Place), Vec<Cutter>>,
+    /// The newest call whose request, or whose reply, came from one place to another.
+    newest: BTreeMap<(Place, Place, bool), u64>,
+    /// Whether all faults are over: nothing is cut any more.
+    is_healed: bool,
 }
 
 impl Net {
-    pub(crate) fn cut(&mut self, from: Place, to: Place) {
-        *self.cut.entry((from, to)).or_default() += 1;
+    pub(crate) fn cut(&mut self, from: Place, to: Place, by: Cutter) {
+        if !self.is_healed {
+            self.cut.entry((from, to)).or_default().push(by);
+        }
     }
 
-    pub(crate) fn mend(&mut self, from: Place, to: Place) {
-        if let Some(faults) = self.cut.get_mut(&(from, to)) {
-            *faults -= 1;
-            if *faults == 0 {
+    pub(crate) fn mend(&mut self, from: Place, to: Place, by: Cutter) {
+        if let Some(cutters) = self.cut.get_mut(&(from, to)) {
+            if let Some(index) = cutters.iter().position(|cutter| *cutter == by) {
+                cutters.remove(index);
+            }
+            if cutters.is_empty() {
                 self.cut.remove(&(from, to));
             }
         }
     }
 
-    pub(crate) fn mend_all(&mut self) {
+    /// Mends every way, for good.
+    pub(crate) fn heal(&mut self) {
+        self.is_healed = true;
         self.cut.clear();
     }
 
     pub(crate) fn is_cut(&self, from: Place, to: Place) -> bool {
-        self.cut.contains_key(&(from, to))
+        self.cutter(from, to).is_some()
+    }
+
+    fn cutter(&self, from: Place, to: Place) -> Option<Cutter> {
+        self.cut.get(&(from, to))?.first().copied()
+    }
+
+    /// A request or a reply of a call has come: whether that of a later call between the same two
+    /// nodes came before it.
+    fn is_overtaken(&mut self, from: Place, to: Place, is_reply: bool, call: u64) -> bool {
+        if from == Place::CLIENTS || to == Place::CLIENTS {
+            return false;
+        }
+        let newest = self.newest.entry((from, to, is_reply)).or_default();
+        let is_overtaken = *newest > call;
+        *newest = call.max(*newest);
+        is_overtaken
     }
 }
 
@@ -130,20 +210,25 @@ impl Sim {
             let mut shared = self.lock();
             let call = shared.net.next_call;
             shared.net.next_call += 1;
-            shared.net.waiting.insert(call, (from, answer));
+            let calling = Calling {
+                from,
+                answer: Some(answer),
+                lost: None,
+                is_delayed: false,
+                is_doubled: false,
+                is_given_up: false,
+                replies: 0,
+            };
+            shared.net.calls.insert(call, calling);
             let run = shared.run_of(from).unwrap_or(0);
-            let gives_up = Box::new(move |shared: &mut Shared| {
-                if let Some((_, answer)) = shared.net.waiting.remove(&call) {
-                    shared.effects.saw("call without an answer");
-                    drop(answer.send(None));
-                }
-            });
+            let gives_up = Box::new(move |shared: &mut Shared| shared.give_up(call));
             shared.schedule(timeout_us, Due::Act(Some((from, run)), gives_up));
             let parcel = Parcel {
                 call,
                 from,
                 to,
                 request,
+                is_held: false,
             };
             shared.send(parcel);
         }
@@ -163,52 +248,125 @@ impl Shared {
             0 => 0,
             most => self.chance.between(0, most),
         };
-        if further > LATENCY_US.1 {
-            self.effects.saw("parcel delayed");
-        }
         self.chance.between(LATENCY_US.0, LATENCY_US.1) + further
     }
 
-    fn send(&mut self, parcel: Parcel) {
-        if self.net.is_cut(parcel.from, parcel.to) {
-            self.effects.saw("request cut off");
+    /// For how long a parcel between two nodes is held back, in µs.
+    fn held_us(&mut self, from: Place, to: Place) -> u64 {
+        let is_between_nodes = from != Place::CLIENTS && to != Place::CLIENTS;
+        if is_between_nodes && self.chance.permille(self.noise.reorder_permille) {
+            self.chance.between(HELD_US.0, HELD_US.1)
+        } else {
+            0
+        }
+    }
+
+    /// Why a parcel is lost that leaves now, if it is.
+    fn loss(&mut self, from: Place, to: Place) -> Option<Loss> {
+        if let Some(cutter) = self.net.cutter(from, to) {
+            return Some(Loss::Cut(cutter));
+        }
+        let is_dropped = self.chance.permille(self.noise.drop_permille);
+        is_dropped.then_some(Loss::Dropped)
+    }
+
+    fn send(&mut self, mut parcel: Parcel) {
+        let call = parcel.call;
+        if let Some(loss) = self.loss(parcel.from, parcel.to) {
+            if let Some(calling) = self.net.calls.get_mut(&call) {
+                calling.lost = Some(loss.of_request());
+            }
             return;
         }
-        if self.chance.permille(self.noise.drop_permille) {
-            self.effects.saw("request dropped");
-            return;
-        }
-        if self.chance.permille(self.noise.duplicate_permille) {
-            self.effects.saw("request duplicated");
+        let is_doubled = self.chance.permille(self.noise.duplicate_permille);
+        if is_doubled {
             let latency_us = self.latency_us();
             self.schedule(latency_us, Due::Arrive(parcel.clone()));
         }
+        let held_us = self.held_us(parcel.from, parcel.to);
+        parcel.is_held = held_us > 0;
         let latency_us = self.latency_us();
-        self.schedule(latency_us, Due::Arrive(parcel));
+        if let Some(calling) = self.net.calls.get_mut(&call) {
+            calling.is_doubled = is_doubled;
+            calling.is_delayed = latency_us > LATENCY_US.1;
+        }
+        self.schedule(latency_us + held_us, Due::Arrive(parcel));
+    }
+
+    /// A request has come to a node that is there to carry it out.
+    pub(crate) fn accept(&mut self, parcel: &Parcel) {
+        let (from, to) = (parcel.from, parcel.to);
+        let is_overtaken = self.net.is_overtaken(from, to, false, parcel.call);
+        if is_overtaken && parcel.is_held {
+            self.effects.saw("request overtaken by a later one");
+        }
     }
 
     pub(crate) fn answer(&mut self, call: u64, from: Place, to: Place, reply: Reply) {
-        if self.net.is_cut(from, to) {
-            self.effects.saw("reply cut off");
-            return;
-        }
-        if self.chance.permille(self.noise.drop_permille) {
-            self.effects.saw("reply dropped");
-            return;
-        }
+        let loss = self.loss(from, to);
+        let held_us = self.held_us(from, to);
         let latency_us = self.latency_us();
+        if let Some(calling) = self.net.calls.get_mut(&call) {
+            calling.replies += 1;
+            calling.is_delayed |= latency_us > LATENCY_US.1;
+            if calling.is_doubled && calling.replies == 2 {
+                self.effects.saw("request carried out twice");
+            }
+            if let Some(loss) = loss {
+                calling.lost = Some(loss.of_reply());
+            }
+        }
+        if loss.is_some() {
+            return;
+        }
         let run = self.run_of(to).unwrap_or(0);
         let act = Box::new(move |shared: &mut Self| {
-            if let Some((_, answer)) = shared.net.waiting.remove(&call) {
-                drop(answer.send(Some(reply)));
+            let is_overtaken = shared.net.is_overtaken(from, to, true, call);
+            if shared.hear_reply(call, reply) && is_overtaken && held_us > 0 {
+                shared.effects.saw("reply overtaken by a later one");
             }
         });
-        self.schedule(latency_us, Due::Act(Some((to, run)), act));
+        self.schedule(latency_us + held_us, Due::Act(Some((to, run)), act));
+    }
+
+    /// A reply has come: whether somebody waited for it.
+    fn hear_reply(&mut self, call: u64, reply: Reply) -> bool {
+        let Some(calling) = self.net.calls.get_mut(&call) else {
+            return false;
+        };
+        let Some(answer) = calling.answer.take() else {
+            if calling.is_given_up && calling.is_delayed {
+                self.effects
+                    .saw("answer came after its caller had given up");
+            }
+            return false;
+        };
+        if !calling.is_doubled {
+            self.net.calls.remove(&call);
+        }
+        drop(answer.send(Some(reply)));
+        true
+    }
+
+    /// A caller's time is up.
+    fn give_up(&mut self, call: u64) {
+        let Some(calling) = self.net.calls.get_mut(&call) else {
+            return;
+        };
+        if let Some(answer) = calling.answer.take() {
+            calling.is_given_up = true;
+            let why = calling.lost.unwrap_or("no answer, though nothing was lost");
+            self.effects.saw(why);
+            drop(answer.send(None));
+        }
+        if !calling.is_delayed {
+            self.net.calls.remove(&call);
+        }
     }
 
     /// Forgets the calls of a node that crashed.
     pub(crate) fn forget_calls_of(&mut self, place: Place) {
-        self.net.waiting.retain(|_, (from, _)| *from != place);
+        self.net.calls.retain(|_, calling| calling.from != place);
     }
 }
 

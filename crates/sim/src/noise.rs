@@ -9,9 +9,11 @@ pub(crate) struct Noise {
     pub(crate) drop_permille: u32,
     /// Parcels that arrive twice, in a thousandth.
     pub(crate) duplicate_permille: u32,
-    /// The longest further delay of a parcel, in µs: longer than the distance between two, so that
-    /// they overtake one another.
+    /// The longest further delay of a parcel, in µs.
     pub(crate) delay_us_max: u64,
+    /// Parcels between nodes that are held back until later ones have overtaken them, in a
+    /// thousandth.
+    pub(crate) reorder_permille: u32,
     /// Commits that meet a conflict though nobody wrote, in a thousandth.
     pub(crate) conflict_permille: u32,
     /// Commits that happen and nobody hears of, in a thousandth.

@@ -65,3 +65,34 @@ impl Plan {
         agents.collect::<std::collections::BTreeSet<_>>().len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Scopes that the agents of a world write to: the tasks that they open, and projects.
+    fn scopes(plan: &Plan) -> usize {
+        let tasks = |operation: &&Operation| operation.action == "open_task";
+        let tasks = plan.operations.iter().filter(tasks).count();
+        let named = plan.operations.iter().filter(|operation| {
+            let writes = ["publishing", "replacing"];
+            writes.contains(&&*operation.workload)
+        });
+        let projects: BTreeSet<u64> = named
+            .filter_map(|operation| {
+                operation.action.as_object()?.values().next()?["project"].as_u64()
+            })
+            .collect();
+        tasks + projects.len()
+    }
+
+    #[test]
+    fn the_median_world_has_hundreds_of_scopes() {
+        let mut counts: Vec<usize> = (0..100).map(|seed| scopes(&Plan::draw(seed))).collect();
+        counts.sort_unstable();
+        assert!(counts[50] >= 200, "{counts:?}");
+        assert!(counts[0] >= 150, "{counts:?}");
+    }
+}

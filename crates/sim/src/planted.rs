@@ -80,6 +80,10 @@ pub const BUGS: &[Bug] = &[
         "two equal facts of one batch published twice",
         Safeguard::KnowsOwnBatch,
     ),
+    bug(
+        "promotion marked on the wrong side",
+        Safeguard::MarksWithProducts,
+    ),
     bug("job lost when the owner dies", Safeguard::ResumesJobs),
     bug(
         "takeover from a live owner",

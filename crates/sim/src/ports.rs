@@ -14,7 +14,7 @@ use sillok_core::promotion::{CognifyInput, Cognition};
 use sillok_core::stamp::Stamp;
 use sillok_core::time::Timestamp;
 
-use crate::heap::{Place, Sim};
+use crate::heap::{ClockFacts, Place, Sim};
 use crate::net::SimPeers;
 use crate::rng::Stream;
 use crate::stream::SimStream;
@@ -67,27 +67,29 @@ pub(crate) struct SimClock {
 }
 
 impl SimClock {
-    fn facts(&self) -> (u64, i64) {
+    fn facts(&self) -> (ClockFacts, u64) {
         let shared = self.sim.lock();
         let facts = shared.clocks.get(&self.place).copied().unwrap_or_default();
-        (facts.boot_us(shared.now_us), facts.offset_ms)
+        (facts, shared.now_us)
     }
 }
 
 impl Clock for SimClock {
     fn now(&self) -> Timestamp {
-        let (boot_us, offset_ms) = self.facts();
-        let ms = BEGINNING_MS + boot_us / 1_000;
-        Timestamp::from_ms(ms.saturating_add_signed(offset_ms))
+        let (facts, now_us) = self.facts();
+        Timestamp::from_ms(facts.wall_ms(now_us))
     }
 
     fn monotonic_ms(&self) -> u64 {
-        self.facts().0 / 1_000
+        let (facts, now_us) = self.facts();
+        facts.boot_us(now_us) / 1_000
     }
 
+    /// A span is measured by the place's own clocks, as fast or slow as they run when it begins.
     fn sleep(&self, ms: u64) -> BoxFuture<'static, ()> {
         let (sim, place) = (self.sim.clone(), self.place);
-        let woken = sim.after(place, ms.saturating_mul(1_000), |_| ());
+        let world_us = self.facts().0.world_us(ms.saturating_mul(1_000));
+        let woken = sim.after(place, world_us, |_| ());
         Box::pin(async move {
             // The world outlives its tasks.
             let _ = woken.await;

@@ -11,7 +11,7 @@ use sillok_store::{Committed, Error, KeyRange, MemoryStore, RangeOptions, Read, 
 
 use crate::disk::DiskEngine;
 use crate::heap::Sim;
-use crate::monitor::Writes;
+use crate::writes::Writes;
 
 /// Where the rows are.
 #[derive(Clone)]

@@ -7,14 +7,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::FutureExt as _;
+use sillok_core::stamp::Stamp;
 use sillok_store::buffered::BufferedTxn;
 use sillok_store::{Committed, Error, KeyRange, MemoryStore, RangeOptions, Read, Store, Txn};
 use tokio::sync::oneshot;
 
 use crate::heap::{Due, Place, Shared, Sim};
-use crate::monitor::Writes;
 use crate::storage::{Storage, StorageTxn};
 use crate::trace::key_name;
+use crate::writes::Writes;
 
 /// Time of a read on its way, in µs, at least and at most.
 const READ_US: (u64, u64) = (100, 600);
@@ -117,7 +118,11 @@ impl Sim {
         let answer = self.after(place, wait_us, move |shared| {
             let reached = shared.reaches_store(place);
             if !reached {
-                shared.effects.saw("store out of reach");
+                shared.effects.saw(if shared.noise.store_is_out {
+                    "store out of reach of everybody"
+                } else {
+                    "store out of reach of a node"
+                });
             }
             shared.line(place, what, &[u8::from(reached)]);
             reached
@@ -178,7 +183,9 @@ impl Txn for SimTxn {
         self.check_age()?;
         let value = self.txn.get(key, read).await?;
         let mut shared = self.sim.lock();
-        shared.line(self.place, "got", value.as_deref().unwrap_or_default());
+        let found = [u8::from(read == Read::Conflict), u8::from(value.is_some())];
+        let value_bytes = value.as_deref().unwrap_or_default();
+        shared.lines(self.place, "got", &[&found, key, value_bytes]);
         shared.about(|| key_name(key));
         Ok(value)
     }
@@ -193,7 +200,13 @@ impl Txn for SimTxn {
         self.check_age()?;
         let pairs = self.txn.range(range, options).await?;
         let mut shared = self.sim.lock();
-        shared.line(self.place, "ranged", &(pairs.len() as u64).to_le_bytes());
+        let asked = [
+            u8::from(options.read == Read::Conflict),
+            u8::from(options.reverse),
+        ];
+        let limits = [options.limit as u64, pairs.len() as u64].map(u64::to_le_bytes);
+        let parts: [&[u8]; 4] = [&asked, limits.as_flattened(), &range.begin, &range.end];
+        shared.lines(self.place, "ranged", &parts);
         shared.about(|| format!("{} rows from {}", pairs.len(), key_name(&range.begin)));
         for (key, value) in &pairs {
             shared.line(self.place, "row", key);
@@ -216,10 +229,13 @@ impl Txn for SimTxn {
     }
 
     fn clear_range(&mut self, range: &KeyRange) {
+        self.writes.cleared_range(range);
         self.txn.clear_range(range);
     }
 
     fn add(&mut self, key: impl Into<Bytes>, delta: i64) {
+        let key = key.into();
+        self.writes.added(&key, delta);
         self.txn.add(key, delta);
     }
 
@@ -230,6 +246,7 @@ impl Txn for SimTxn {
     }
 
     fn conflict_on(&mut self, range: &KeyRange) {
+        self.writes.conflicts_on(range);
         self.txn.conflict_on(range);
     }
 
@@ -239,15 +256,21 @@ impl Txn for SimTxn {
             sim,
             place,
             txn,
-            writes,
+            mut writes,
             ..
         } = self;
         match txn {
             StorageTxn::Shared(txn) => {
-                let answer = sim.lock().depart(OnItsWay { place, txn, writes });
+                let answer = sim.lock().depart(OnItsWay {
+                    place,
+                    txn,
+                    writes,
+                    is_slow: false,
+                });
                 answer.await.unwrap_or(Err(Error::OutcomeUnknown))
             }
             StorageTxn::Disk(txn, told) => {
+                sim.lock().note_departure(place, &mut writes);
                 *told.lock() = writes;
                 txn.commit().await
             }
@@ -262,65 +285,86 @@ struct OnItsWay {
     place: Place,
     txn: BufferedTxn<MemoryStore>,
     writes: Writes,
+    /// Whether a fault makes it take longer.
+    is_slow: bool,
 }
 
 impl OnItsWay {
     fn happen(self, shared: &mut Shared) -> Result<Committed, Error> {
-        let Self { place, txn, writes } = self;
+        let Self {
+            place,
+            txn,
+            writes,
+            is_slow,
+        } = self;
         let result = txn
             .commit()
             .now_or_never()
             .expect("the engine in memory answers at once");
-        let what = match &result {
-            Ok(committed) => {
-                let now_us = shared.now_us;
-                shared
-                    .monitor
-                    .committed(now_us, place, &writes, committed.stamp);
+        let stamp = result.as_ref().map(|committed| committed.stamp);
+        let what = match &stamp {
+            Ok(stamp) => {
+                shared.committed(place, &writes, *stamp);
                 "committed"
             }
             Err(Error::Conflict) => {
-                shared.effects.saw("conflict");
+                shared.conflicted(place, &writes, is_slow);
                 "conflicted"
             }
             Err(_) => "not committed",
         };
-        shared.line(place, what, writes.digest().as_bytes());
+        let stamp = stamp.map(Stamp::to_bytes).unwrap_or_default();
+        shared.lines(place, what, &[&stamp, &writes.departed.to_le_bytes()]);
         shared.about(|| writes.to_string());
         result
     }
 }
 
 impl Shared {
+    /// A commit leaves its sender, whatever becomes of it.
+    fn note_departure(&mut self, place: Place, writes: &mut Writes) {
+        self.line(place, "commits", writes.told());
+        self.about(|| writes.to_string());
+        writes.departed = self.trace.lines();
+    }
+
     /// Sends a commit on its way, and says where its answer will be heard.
-    fn depart(&mut self, commit: OnItsWay) -> Answer {
+    fn depart(&mut self, mut commit: OnItsWay) -> Answer {
         let (answer, receiver) = oneshot::channel();
         let place = commit.place;
+        self.note_departure(place, &mut commit.writes);
         let leaves = self.reaches_store(place);
         let fate = if leaves { self.fate() } else { Fate::IsLost };
         let slowness = self.noise.commit_slowness.max(1);
-        if slowness > 1 {
-            self.effects.saw("commit slowed down");
-        }
+        commit.is_slow = slowness > 1;
         let mut happens_us = self.chance.between(COMMIT_US.0, COMMIT_US.1) * slowness;
         happens_us += self.kill_in_commit(place);
         let conflicts = self.noise.conflict_permille;
         if self.chance.permille(conflicts) {
-            self.effects.saw("conflict without a writer");
-            self.hear(place, happens_us, answer, Err(Error::Conflict));
+            let seen = Some("conflict without a writer");
+            self.hear(place, happens_us, answer, Err(Error::Conflict), seen);
             return receiver;
         }
         match fate {
             Fate::Heard => self.happens(commit, happens_us, answer, true),
             Fate::CommitsUnheard => self.happens(commit, happens_us, answer, false),
             Fate::IsLost => {
-                self.effects.saw("not committed and unheard of");
-                let wait_us = if leaves { happens_us } else { OUT_US };
-                self.hear(place, wait_us, answer, Err(Error::OutcomeUnknown));
+                let (wait_us, seen) = if leaves {
+                    (happens_us, "commit lost and unheard of")
+                } else {
+                    (OUT_US, "commit that did not reach the store")
+                };
+                self.hear(
+                    place,
+                    wait_us,
+                    answer,
+                    Err(Error::OutcomeUnknown),
+                    Some(seen),
+                );
             }
             Fate::CommitsLate => {
                 let late_us = happens_us + self.chance.between(LATE_US.0, LATE_US.1);
-                self.hear(place, happens_us, answer, Err(Error::OutcomeUnknown));
+                self.hear(place, happens_us, answer, Err(Error::OutcomeUnknown), None);
                 let act = Box::new(move |shared: &mut Self| {
                     let what = match commit.happen(shared) {
                         Ok(_) => "committed after the outcome was unknown",
@@ -354,28 +398,33 @@ impl Shared {
         let answers_us = self.chance.between(ANSWER_US.0, ANSWER_US.1);
         let place = commit.place;
         let act = Box::new(move |shared: &mut Self| {
-            let heard = match commit.happen(shared) {
+            let (heard, seen) = match commit.happen(shared) {
                 Ok(_) if !is_heard => {
-                    shared.effects.saw("committed and unheard of");
-                    Err(Error::OutcomeUnknown)
+                    let seen = Some("committed and unheard of");
+                    (Err(Error::OutcomeUnknown), seen)
                 }
-                result => result,
+                result => (result, None),
             };
-            shared.hear(place, answers_us, answer, heard);
+            shared.hear(place, answers_us, answer, heard, seen);
         });
         self.schedule(happens_us, Due::Act(None, act));
     }
 
-    /// Lets a caller hear something after a while.
+    /// Lets a caller hear something after a while; `seen` once it is heard.
     fn hear<T: Send + 'static>(
         &mut self,
         place: Place,
         after_us: u64,
         answer: oneshot::Sender<T>,
         what: T,
+        seen: Option<&'static str>,
     ) {
         let run = self.run_of(place).unwrap_or(0);
-        let act = Box::new(move |_: &mut Self| drop(answer.send(what)));
+        let act = Box::new(move |shared: &mut Self| {
+            if let (Ok(()), Some(seen)) = (answer.send(what), seen) {
+                shared.effects.saw(seen);
+            }
+        });
         self.schedule(after_us, Due::Act(Some((place, run)), act));
     }
 }

@@ -25,6 +25,9 @@ const KEEPS: (u64, u64) = (160, 4_000);
 /// How long it recognises a message that comes again, in µs, at least and at most.
 const WINDOW_US: (u64, u64) = (100_000, 20_000_000);
 
+/// What is seen when a message comes again within the window.
+const RECOGNISED: &str = "message recognised by the stream";
+
 /// What the server holds.
 #[derive(Default)]
 pub(crate) struct Server {
@@ -145,15 +148,11 @@ impl Shared {
         let lost = self
             .stream
             .lose(usize::try_from(messages).unwrap_or(usize::MAX));
-        if lost > 0 {
-            self.effects.saw("stream lost what it had acknowledged");
-        }
         self.line(Place::STREAM, "suffix lost", &lost.to_le_bytes());
     }
 
     /// The stream is created anew, empty.
     pub(crate) fn recreate_stream(&mut self) {
-        self.effects.saw("stream created anew");
         self.stream = Server {
             created: self.stream.created + 1,
             first: 1,
@@ -168,42 +167,59 @@ impl Shared {
     fn ask_stream(&mut self, place: Place, ask: &Ask) -> oneshot::Receiver<Heard> {
         let (answer, receiver) = oneshot::channel();
         if self.stream.is_down {
-            self.effects.saw("stream without responders");
-            self.tell(place, 1_000, answer, Err(StreamError::NoResponders));
+            let seen = vec!["stream without responders"];
+            self.tell(place, 1_000, answer, Err(StreamError::NoResponders), seen);
             return receiver;
         }
         let out = Err(StreamError::Unavailable("no answer in time".into()));
         if self.net.is_cut(place, Place::STREAM) || self.is_dropped() {
-            self.effects.saw("word to the stream lost");
-            self.tell(place, TIMEOUT_US, answer, out);
+            let seen = vec!["word to the stream lost"];
+            self.tell(place, TIMEOUT_US, answer, out, seen);
             return receiver;
         }
         if self.chance.permille(self.noise.duplicate_permille) {
             let (again, ask) = (self.latency_us(), ask.clone());
             let act = Box::new(move |shared: &mut Self| {
-                shared.effects.saw("word to the stream doubled");
-                drop(shared.stream_does(ask));
+                // Nobody hears what it answers the second time.
+                let (_, seen) = shared.stream_does(ask);
+                if seen.contains(&RECOGNISED) {
+                    shared
+                        .effects
+                        .saw("doubled message recognised by the stream");
+                }
             });
             self.schedule(again, Due::Act(None, act));
         }
         let (latency_us, ask) = (self.latency_us(), ask.clone());
         let act = Box::new(move |shared: &mut Self| {
-            let did = shared.stream_does(ask);
+            let (did, seen) = shared.stream_does(ask);
             if shared.net.is_cut(Place::STREAM, place) || shared.is_dropped() {
-                shared.effects.saw("word from the stream lost");
-                shared.tell(place, TIMEOUT_US, answer, out);
+                let seen = vec!["word from the stream lost"];
+                shared.tell(place, TIMEOUT_US, answer, out, seen);
             } else {
                 let latency_us = shared.latency_us();
-                shared.tell(place, latency_us, answer, did);
+                shared.tell(place, latency_us, answer, did, seen);
             }
         });
         self.schedule(latency_us, Due::Act(None, act));
         receiver
     }
 
-    fn tell(&mut self, place: Place, after_us: u64, to: oneshot::Sender<Heard>, what: Heard) {
+    /// Lets a place hear something after a while; `seen` once it is heard.
+    fn tell(
+        &mut self,
+        place: Place,
+        after_us: u64,
+        to: oneshot::Sender<Heard>,
+        what: Heard,
+        seen: Vec<&'static str>,
+    ) {
         let run = self.run_of(place).unwrap_or(0);
-        let act = Box::new(move |_: &mut Self| drop(to.send(what)));
+        let act = Box::new(move |shared: &mut Self| {
+            if to.send(what).is_ok() {
+                seen.iter().for_each(|effect| shared.effects.saw(effect));
+            }
+        });
         self.schedule(after_us, Due::Act(Some((place, run)), act));
     }
 
@@ -212,59 +228,67 @@ impl Shared {
         self.chance.permille(drop_permille)
     }
 
-    fn stream_does(&mut self, ask: Ask) -> Heard {
+    /// What it answers, and what that brings about once it is heard.
+    fn stream_does(&mut self, ask: Ask) -> (Heard, Vec<&'static str>) {
         match ask {
             Ask::Append(message, expected) => self.stream_appends(message, expected),
-            Ask::EndOf(slot) => Ok(Answer::End(SlotEnd {
-                stream: self.stream.state(),
-                last: self.stream.newest(slot).cloned(),
-            })),
+            Ask::EndOf(slot) => {
+                let end = SlotEnd {
+                    stream: self.stream.state(),
+                    last: self.stream.newest(slot).cloned(),
+                };
+                (Ok(Answer::End(end)), Vec::new())
+            }
             Ask::Page(from, limit) => {
                 let messages = (from.max(self.stream.first)..=self.stream.last)
                     .take(limit)
                     .filter_map(|seq| self.stream.at(seq).cloned())
                     .collect();
-                let messages = self.mixed_up(messages);
-                Ok(Answer::Page(Page {
+                let (messages, seen) = self.mixed_up(messages);
+                let page = Page {
                     stream: self.stream.state(),
                     messages,
-                }))
+                };
+                (Ok(Answer::Page(page)), seen)
             }
         }
     }
 
-    fn stream_appends(&mut self, message: Message, expected: u64) -> Heard {
+    fn stream_appends(&mut self, message: Message, expected: u64) -> (Heard, Vec<&'static str>) {
         let now_us = self.now_us;
         let mut detail = message.stamp.to_bytes().to_vec();
         if let Some(seq) = self.stream.recognised(message.slot, message.stamp, now_us) {
-            self.effects.saw("message recognised by the stream");
             self.line(Place::STREAM, "recognised", &detail);
-            return Ok(Answer::Appended(seq));
+            return (Ok(Answer::Appended(seq)), vec![RECOGNISED]);
         }
         let newest = self.stream.newest(message.slot);
         if newest.map_or(0, |newest| newest.seq) != expected {
+            let mut seen = vec!["append where the stream does not end"];
             if newest.is_some_and(|newest| newest.message.stamp == message.stamp) {
-                self.effects.saw("message came again after the window");
+                seen.push("message came again after the window");
             }
-            self.effects.saw("append where the stream does not end");
+            if newest.is_none() && self.stream.created > 1 {
+                seen.push("append to a stream that was created anew");
+            }
             self.line(Place::STREAM, "not appended", &detail);
-            return Err(StreamError::Unexpected);
+            return (Err(StreamError::Unexpected), seen);
         }
         let seq = self.stream.append(message, now_us);
         detail.extend_from_slice(&seq.to_le_bytes());
         self.line(Place::STREAM, "appended", &detail);
-        Ok(Answer::Appended(seq))
+        (Ok(Answer::Appended(seq)), Vec::new())
     }
 
     /// Leaves messages out, doubles and mixes them; the first one stays, since readers know the
     /// stream by it.
-    fn mixed_up(&mut self, messages: Vec<Numbered>) -> Vec<Numbered> {
+    fn mixed_up(&mut self, messages: Vec<Numbered>) -> (Vec<Numbered>, Vec<&'static str>) {
         let (drop, double) = (self.noise.drop_permille, self.noise.duplicate_permille);
-        let mixes = self.noise.delay_us_max > 0;
+        let mixes = self.noise.delay_us_max > 0 || self.noise.reorder_permille > 0;
+        let mut seen = Vec::new();
         let mut mixed: Vec<Numbered> = Vec::new();
         for (index, message) in messages.into_iter().enumerate() {
             if index > 0 && self.chance.permille(drop) {
-                self.effects.saw("message left out");
+                seen.push("message left out");
                 continue;
             }
             if self.chance.permille(double) {
@@ -273,13 +297,15 @@ impl Shared {
             mixed.push(message);
         }
         if mixes && mixed.len() > 2 {
-            self.effects.saw("messages out of order");
             for index in (2..mixed.len()).rev() {
                 let other = self.chance.index(index) + 1;
                 mixed.swap(index, other);
             }
+            if !mixed.is_sorted_by_key(|numbered| numbered.seq) {
+                seen.push("messages out of order");
+            }
         }
-        mixed
+        (mixed, seen)
     }
 }
 

@@ -12,14 +12,12 @@ use sillok_actors::protocol::Protocol;
 use sillok_core::ports::BoxFuture;
 
 use crate::agent::{Agent, Commons};
-use crate::client::Client;
-use crate::heap::Place;
-use crate::ports::SimClock;
 use crate::rng::Stream;
 use crate::violation::Violation;
 use crate::workload::drains::Drains;
 use crate::workload::forger::Forger;
 use crate::workload::late::LateRetries;
+use crate::workload::material::PROJECTS;
 use crate::workload::publishing::Publishing;
 use crate::workload::reads::Reads;
 use crate::workload::replacing::Replacing;
@@ -165,6 +163,9 @@ impl Suite {
     pub fn draw(&self, seed: u64, nodes: u16, agents: u16, operations_each: u16) -> Vec<Operation> {
         let shares: u32 = self.parts.iter().map(|(_, part)| part.share()).sum();
         assert!(shares > 0, "a suite has a workload to draw from");
+        let projects =
+            Stream::new(seed, "projects", 0).between(u64::from(PROJECTS.0), u64::from(PROJECTS.1));
+        let projects = u8::try_from(projects).expect("few projects");
         let mut operations = Vec::new();
         for agent in 0..agents {
             let mut stream = Stream::new(seed, "operations", u64::from(agent));
@@ -179,6 +180,7 @@ impl Suite {
                         agent,
                         before,
                         nodes,
+                        projects,
                     })
                 });
                 let rest_ms = u16::try_from(stream.between(0, 500)).expect("half a second");
@@ -261,17 +263,8 @@ impl<P: Protocol> World<P> {
         self.agents = by_agent.len();
         let commons = Commons::default();
         for (number, operations) in by_agent {
-            let client = Client {
-                sim: self.sim.clone(),
-                clock: SimClock {
-                    sim: self.sim.clone(),
-                    place: Place::CLIENTS,
-                },
-                recorder: self.recorder.clone(),
-                nodes: self.plan.profile.nodes,
-                number: usize::from(number),
-                rng: Stream::new(self.plan.seed, "client", u64::from(number)),
-            };
+            let rng = Stream::new(self.plan.seed, "client", u64::from(number));
+            let client = self.client(usize::from(number), rng);
             let mut agent = Agent::new(client, commons.clone());
             let suite = self.suite.clone();
             let done = Arc::clone(&self.agents_done);

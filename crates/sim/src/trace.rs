@@ -39,13 +39,20 @@ impl Trace {
 
     /// Adds a line: when, where, what, and the bytes that tell one such event from another.
     pub fn line(&mut self, at_us: u64, place: u16, what: &str, detail: &[u8]) {
+        self.parts(at_us, place, what, &[detail]);
+    }
+
+    /// As [`line`](Self::line), told of several byte strings.
+    pub fn parts(&mut self, at_us: u64, place: u16, what: &str, parts: &[&[u8]]) {
         self.lines += 1;
         let waiting = &mut self.waiting;
         waiting.extend_from_slice(&at_us.to_le_bytes());
         waiting.extend_from_slice(&place.to_le_bytes());
         waiting.extend_from_slice(what.as_bytes());
-        waiting.extend_from_slice(&(detail.len() as u64).to_le_bytes());
-        waiting.extend_from_slice(detail);
+        for part in parts {
+            waiting.extend_from_slice(&(part.len() as u64).to_le_bytes());
+            waiting.extend_from_slice(part);
+        }
         if waiting.len() >= HASHED_AT_ONCE {
             self.hasher.update(waiting);
             waiting.clear();
@@ -54,7 +61,11 @@ impl Trace {
             if !text.is_empty() {
                 text.push('\n');
             }
-            let digest = blake3::hash(detail);
+            let mut hasher = blake3::Hasher::new();
+            for part in parts {
+                hasher.update(part);
+            }
+            let digest = hasher.finalize();
             write!(
                 text,
                 "{:>4}.{:06} {:<8} {what:<16} {}",

@@ -5,7 +5,8 @@
 use sillok_actors::protocol::Protocol;
 
 use crate::fault::{Fault, FaultKind};
-use crate::heap::{Due, Place};
+use crate::heap::{Due, Place, Shared};
+use crate::net::Cutter;
 use crate::noise::Noise;
 use crate::rng::Stream;
 use crate::world::World;
@@ -39,7 +40,7 @@ impl<P: Protocol> World<P> {
         for number in self.under_way.clone() {
             self.turn(number, false);
         }
-        self.sim.lock().net.mend_all();
+        self.sim.lock().heal();
         for place in self.places() {
             self.start_again(place);
         }
@@ -49,12 +50,6 @@ impl<P: Protocol> World<P> {
         match fault.kind {
             FaultKind::Crash { node } if begins => {
                 self.crash(Place(node), fault.for_ms * 1_000);
-                if fault.for_ms < 4_000 {
-                    self.sim
-                        .lock()
-                        .effects
-                        .saw("restart within the fencing time");
-                }
             }
             FaultKind::Crash { node } => self.start_again(Place(node)),
             FaultKind::Pause { node } if begins => self.pause(Place(node)),
@@ -63,10 +58,12 @@ impl<P: Protocol> World<P> {
             FaultKind::WatcherDies => self.watcher_dies -= 1,
             FaultKind::Partition { node } => {
                 for (from, to) in self.ways_of(Place(node)) {
-                    self.cut(from, to, begins);
+                    self.cut(from, to, Cutter::Partition, begins);
                 }
             }
-            FaultKind::OneWay { from, to } => self.cut(Place(from), Place(to), begins),
+            FaultKind::OneWay { from, to } => {
+                self.cut(Place(from), Place(to), Cutter::OneWay, begins);
+            }
             FaultKind::Swizzle { node } => self.swizzle(number, Place(node), fault, begins),
             FaultKind::StoreCut { node } => {
                 let mut shared = self.sim.lock();
@@ -78,23 +75,21 @@ impl<P: Protocol> World<P> {
             }
             FaultKind::ClockOffset { node, ms } => {
                 let ms = if begins { ms } else { -ms };
-                self.jump(Place(node), ms);
+                let mut shared = self.sim.lock();
+                shared.clocks.entry(Place(node)).or_default().offset_ms += ms;
             }
             FaultKind::ClockJump { node, ms } if begins => {
-                self.jump(Place(node), ms);
-                self.sim.lock().effects.saw("clock jumped");
+                let mut shared = self.sim.lock();
+                shared.clocks.entry(Place(node)).or_default().jumped_ms += ms;
             }
             FaultKind::ClockDrift { node, ppm } => {
                 let mut shared = self.sim.lock();
                 let now_us = shared.now_us;
                 let ppm = if begins { ppm } else { 0 };
-                shared
-                    .clocks
-                    .entry(Place(node))
-                    .or_default()
-                    .drift(now_us, ppm);
-                shared.effects.saw("clock drifted");
+                let clock = shared.clocks.entry(Place(node)).or_default();
+                clock.drift(now_us, ppm);
             }
+            FaultKind::FullMailbox { commands } if begins => self.burst(number, commands),
             kind => self.bring_about_apart(kind, begins),
         }
     }
@@ -111,7 +106,7 @@ impl<P: Protocol> World<P> {
                 } else {
                     (place, Place::STREAM)
                 };
-                self.cut(from, to, begins);
+                self.cut(from, to, Cutter::StreamOneWay, begins);
             }
             FaultKind::LosesSuffix { messages } if begins => {
                 self.sim.lock().lose_suffix(messages);
@@ -144,12 +139,6 @@ impl<P: Protocol> World<P> {
         });
     }
 
-    fn jump(&mut self, place: Place, ms: i64) {
-        let mut shared = self.sim.lock();
-        shared.clocks.entry(place).or_default().offset_ms += ms;
-        shared.effects.saw("clock offset");
-    }
-
     /// All ways to and from a node.
     fn ways_of(&self, place: Place) -> Vec<(Place, Place)> {
         let mut others = self.places();
@@ -161,12 +150,12 @@ impl<P: Protocol> World<P> {
             .collect()
     }
 
-    fn cut(&mut self, from: Place, to: Place, begins: bool) {
-        let mut shared = self.sim.lock();
+    fn cut(&mut self, from: Place, to: Place, by: Cutter, begins: bool) {
+        let net = &mut self.sim.lock().net;
         if begins {
-            shared.net.cut(from, to);
+            net.cut(from, to, by);
         } else {
-            shared.net.mend(from, to);
+            net.mend(from, to, by);
         }
     }
 
@@ -184,11 +173,12 @@ impl<P: Protocol> World<P> {
             let (from, to) = ways.swap_remove(stream.index(ways.len()));
             let cut_us = stream.between(0, half_us);
             let mend_us = stream.between(half_us, 2 * half_us);
-            let act = Box::new(move |shared: &mut crate::heap::Shared| shared.net.cut(from, to));
+            let act = Box::new(move |shared: &mut Shared| {
+                shared.net.cut(from, to, Cutter::Swizzle);
+            });
             shared.schedule(cut_us, Due::Act(None, act));
-            let act = Box::new(move |shared: &mut crate::heap::Shared| {
-                shared.effects.saw("swizzled way mended");
-                shared.net.mend(from, to);
+            let act = Box::new(move |shared: &mut Shared| {
+                shared.net.mend(from, to, Cutter::Swizzle);
             });
             shared.schedule(mend_us, Due::Act(None, act));
         }
@@ -203,6 +193,7 @@ impl<P: Protocol> World<P> {
                 FaultKind::Drop { permille } => noise.drop_permille = permille,
                 FaultKind::Duplicate { permille } => noise.duplicate_permille = permille,
                 FaultKind::Delay { ms } => noise.delay_us_max = ms * 1_000,
+                FaultKind::Reorder { permille } => noise.reorder_permille = permille,
                 FaultKind::ConflictStorm { permille } => noise.conflict_permille = permille,
                 FaultKind::CommittedUnheard { permille } => {
                     noise.committed_unheard_permille = permille;
@@ -215,5 +206,14 @@ impl<P: Protocol> World<P> {
             }
         }
         self.sim.lock().noise = noise;
+    }
+}
+
+impl Shared {
+    /// What faults left armed for later is disarmed, and every way is mended for good.
+    fn heal(&mut self) {
+        self.net.heal();
+        self.panics_next.clear();
+        self.disk.fails_next = false;
     }
 }

@@ -51,6 +51,8 @@ pub struct Draw<'a> {
     pub before: u16,
     /// Nodes of the world.
     pub nodes: u16,
+    /// Projects of the world.
+    pub projects: u8,
 }
 
 impl Draw<'_> {

@@ -31,6 +31,7 @@ use crate::store::SimStore;
 use crate::suite::Suite;
 use crate::violation::Violation;
 
+mod burst;
 mod nodes;
 
 /// How long a world may take to drain once its faults are over, in µs.
@@ -60,7 +61,7 @@ pub struct Outcome {
     pub text: Option<String>,
     /// Commits that wrote events.
     pub commits: u64,
-    /// Slots that came to another node.
+    /// Slots that were taken from another node, whose run was over.
     pub takeovers: u64,
     /// Commands that were acknowledged.
     pub acknowledged: u64,
@@ -194,6 +195,9 @@ impl<P: Protocol> World<P> {
         let judged = catch_unwind(AssertUnwindSafe(|| self.play_and_judge()));
         let judged = judged
             .unwrap_or_else(|_| Err(panics::violation().expect("the hook saw what was caught")));
+        for place in self.places() {
+            self.take_stock(place);
+        }
         let mut outcome = self.outcome(judged);
         // What is left of the nodes ends here, and must not panic either.
         let _ = catch_unwind(AssertUnwindSafe(move || drop(self)));
@@ -214,6 +218,8 @@ impl<P: Protocol> World<P> {
     fn outcome(&self, judged: Result<Opinion, Violation>) -> Outcome {
         let shared = self.sim.lock();
         let acknowledged = self.recorder.look(check::acknowledged);
+        let mut effects = shared.effects.clone();
+        effects.add(&shared.monitor.effects);
         Outcome {
             second_opinion: judged.as_ref().copied().unwrap_or_default(),
             violation: judged.err(),
@@ -224,7 +230,7 @@ impl<P: Protocol> World<P> {
             takeovers: shared.monitor.takeovers(),
             acknowledged,
             sim_ms: shared.now_us / 1_000,
-            effects: shared.effects.clone(),
+            effects,
         }
     }
 
@@ -232,10 +238,15 @@ impl<P: Protocol> World<P> {
     pub(crate) fn play(&mut self) -> Option<Violation> {
         self.settle_clients();
         let faults_us = self.plan.profile.faults_ms * 1_000;
-        self.run_until(faults_us).or_else(|| {
-            self.heal();
-            self.drain(faults_us + DRAIN_US_MAX)
-        })
+        if let Some(violation) = self.run_until(faults_us) {
+            return Some(violation);
+        }
+        // In the midst of everything: what is finished later hides what was missing until then.
+        if let Err(violation) = check::audited(&self.store) {
+            return Some(violation.into());
+        }
+        self.heal();
+        self.drain(faults_us + DRAIN_US_MAX)
     }
 
     /// Runs until a moment, or until something must not be.

@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sillok_core::command::ScopeRow;
+use sillok_core::event::Body;
 use sillok_core::id::{EntryId, Epoch, Seq};
 use sillok_core::ports::Rng;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
-use sillok_core::state::State;
+use sillok_core::state::{Change, State};
 use sillok_core::task::Task;
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Error as StoreError, KeyRange, Read, Store, Txn};
@@ -297,8 +298,12 @@ fn write<P: Protocol>(
             txn.conflict_on(&KeyRange::key(&keys::head::key(&place.key, head.id)));
         }
     }
-    for change in &decided.changes {
-        rows::write_change(txn, place, change);
+    if protocol.keeps(Safeguard::MarksWithProducts) {
+        for change in &decided.changes {
+            rows::write_change(txn, place, change);
+        }
+    } else {
+        write_marks_apart(txn, place, decided);
     }
     for (key, record) in &decided.records {
         rows::write_command(txn, key.clone(), record);
@@ -309,6 +314,30 @@ fn write<P: Protocol>(
     rows::write_scope(txn, place, decided.state.row());
     if protocol.keeps(Safeguard::TellsWithEvents) {
         write_outbox(txn, place, first, decided);
+    }
+}
+
+/// Planted bug: what a promotion published is marked where it started, once that is noted.
+fn write_marks_apart(txn: &mut impl Txn, place: &Place, decided: &Decided) {
+    for change in &decided.changes {
+        if !matches!(change, Change::Mark { .. }) {
+            rows::write_change(txn, place, change);
+        }
+    }
+    for (_, event) in &decided.events {
+        if let Ok(Some(Body::Promoted {
+            verification,
+            report,
+            ..
+        })) = event.decode_body()
+        {
+            let mark = Change::Mark {
+                source: place.scope.clone(),
+                verification,
+                report,
+            };
+            rows::write_change(txn, place, &mark);
+        }
     }
 }
 

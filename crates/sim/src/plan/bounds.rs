@@ -4,6 +4,8 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+use sillok_core::limits::CLOCK_BEHIND_MS_MAX;
+
 use crate::fault::{FaultKind, Profile, StoreShape};
 use crate::plan::Plan;
 use crate::suite::Suite;
@@ -18,10 +20,15 @@ const FAULTS_MAX: usize = 1_000;
 const AGENTS_MAX: u16 = 64;
 /// Operations of a world, at most.
 const OPERATIONS_MAX: usize = 100_000;
-/// How far a clock may be off or jump, in ms, and how much longer a parcel may take.
+/// How far a clock may jump, in ms, and how much longer a parcel may take.
 const SKEW_MS_MAX: u64 = 60_000;
+/// How far a clock may be off for a while, in ms: beyond what the rules let pass, but not for longer
+/// than a world takes to drain.
+const OFFSET_MS_MAX: u64 = CLOCK_BEHIND_MS_MAX + 30_000;
 /// How fast a clock may drift, in millionths.
-const DRIFT_PPM_MAX: u64 = 100_000;
+const DRIFT_PPM_MAX: u64 = 250_000;
+/// Commands of a burst.
+const BURST: RangeInclusive<u16> = 1..=1_000;
 /// Messages that a stream may lose at once.
 const SUFFIX_MAX: u64 = 10_000;
 /// How many times longer a commit may take.
@@ -152,7 +159,9 @@ fn kind(kind: FaultKind, nodes: u16) -> Result<(), Refused> {
         // One behind the last means the listeners.
         FaultKind::StreamOneWay { node, .. } => within("node", node, &(0..=nodes)),
         FaultKind::LosesSuffix { messages } => within("messages", messages, &(1..=SUFFIX_MAX)),
+        FaultKind::FullMailbox { commands } => within("commands", commands, &BURST),
         FaultKind::Drop { permille }
+        | FaultKind::Reorder { permille }
         | FaultKind::Duplicate { permille }
         | FaultKind::ConflictStorm { permille }
         | FaultKind::CommittedUnheard { permille }
@@ -161,9 +170,10 @@ fn kind(kind: FaultKind, nodes: u16) -> Result<(), Refused> {
         | FaultKind::CognifierFails { permille } => chance(permille),
         FaultKind::Delay { ms } => within("ms", ms, &(0..=SKEW_MS_MAX)),
         FaultKind::SlowDisk { times } => within("times", times, &SLOWNESS),
-        FaultKind::ClockOffset { node, ms } | FaultKind::ClockJump { node, ms } => {
-            known("node", node).and_then(|()| skew(ms))
+        FaultKind::ClockOffset { node, ms } => {
+            known("node", node).and_then(|()| within("ms", ms.unsigned_abs(), &(0..=OFFSET_MS_MAX)))
         }
+        FaultKind::ClockJump { node, ms } => known("node", node).and_then(|()| skew(ms)),
         FaultKind::ClockDrift { node, ppm } => known("node", node)
             .and_then(|()| within("ppm", ppm.unsigned_abs(), &(0..=DRIFT_PPM_MAX))),
     }
@@ -282,9 +292,16 @@ mod tests {
         assert!(why.starts_with("profile.faults[1].ms: "), "{why}");
         let why = with_fault(FaultKind::ClockDrift {
             node: 0,
-            ppm: -100_001,
+            ppm: -250_001,
         });
-        assert!(why.starts_with("profile.faults[1].ppm: 100001 "), "{why}");
+        assert!(why.starts_with("profile.faults[1].ppm: 250001 "), "{why}");
+        let why = with_fault(FaultKind::ClockOffset {
+            node: 0,
+            ms: 330_001,
+        });
+        assert!(why.starts_with("profile.faults[1].ms: 330001 "), "{why}");
+        let why = with_fault(FaultKind::FullMailbox { commands: 0 });
+        assert!(why.starts_with("profile.faults[1].commands: 0 "), "{why}");
     }
 
     #[test]
@@ -329,9 +346,9 @@ mod tests {
         assert_eq!(agent, "operations[5].agent: 64 is not from 0 to 63");
         let scope = refused(|plan| {
             plan.operations[7].workload = "reads".into();
-            plan.operations[7].action = serde_json::json!({"tip": {"project": 24}});
+            plan.operations[7].action = serde_json::json!({"tip": {"project": 64}});
         });
-        assert_eq!(scope, "operations[7]: action: project: 24 is not below 24");
+        assert_eq!(scope, "operations[7]: action: project: 64 is not below 64");
         let unknown = refused(|plan| plan.operations[2].workload = "juggling".into());
         assert!(
             unknown.starts_with("operations[2]: workload: "),

@@ -10,8 +10,8 @@ use sillok_core::scope::Scope;
 
 use crate::workload::Draw;
 
-/// Projects of the world.
-pub const PROJECTS: u8 = 24;
+/// Projects of a world, at least and at most.
+pub const PROJECTS: (u8, u8) = (12, 64);
 /// Projects that get most of what is shared.
 const CROWDED: u8 = 2;
 /// Texts that facts are made of: few, so that several agents publish the same one.
@@ -36,7 +36,7 @@ pub fn draw_project(draw: &mut Draw<'_>) -> u8 {
     let projects = if draw.stream.permille(700) {
         CROWDED
     } else {
-        PROJECTS
+        draw.projects
     };
     draw.byte(usize::from(projects))
 }
@@ -46,10 +46,11 @@ pub fn draw_project(draw: &mut Draw<'_>) -> u8 {
 /// # Errors
 /// Why it is refused.
 pub fn check_project(number: u8) -> Result<(), String> {
-    if number < PROJECTS {
+    let projects = PROJECTS.1;
+    if number < projects {
         Ok(())
     } else {
-        Err(format!("project: {number} is not below {PROJECTS}"))
+        Err(format!("project: {number} is not below {projects}"))
     }
 }
 

@@ -14,6 +14,8 @@ use crate::workload::{Draw, Workload};
 
 /// The longest list of records that one operation appends.
 const RECORDS_MAX: u8 = 32;
+/// How far back lies a task to which an agent returns, at most.
+const TASKS_BACK_MAX: usize = 6;
 /// How often an agent asks whether its promotion is finished.
 const PROMOTION_TRIES: u32 = 4;
 
@@ -27,12 +29,15 @@ pub struct Staging;
 pub enum Action {
     /// Opens the next task.
     OpenTask,
-    /// Stages records in the agent's task.
+    /// Stages records in one of the agent's tasks.
     Append {
         /// How many.
         records: u8,
         /// Which text.
         text: u8,
+        /// How many tasks before the newest one.
+        #[serde(default)]
+        back: u8,
     },
     /// Has the task judged, and waits a while for the promotion.
     Verify {
@@ -58,11 +63,16 @@ impl Workload for Staging {
 
     fn draw(&self, draw: &mut Draw<'_>) -> Action {
         match draw.stream.between(0, 51) {
-            0..=39 => Action::Append {
+            0..=30 => Action::Append {
                 records: 1 + draw.byte(4),
                 text: draw_text(draw),
+                back: if draw.stream.permille(300) {
+                    1 + draw.byte(TASKS_BACK_MAX)
+                } else {
+                    0
+                },
             },
-            40..=47 => Action::Verify {
+            31..=38 => Action::Verify {
                 passed: draw.stream.permille(800),
             },
             _ => Action::OpenTask,
@@ -88,13 +98,17 @@ impl Workload for Staging {
                 };
                 agent.give(PrincipalKind::Agent, &task, open).await;
             }
-            Action::Append { records, text } => append(agent, records, text).await,
+            Action::Append {
+                records,
+                text,
+                back,
+            } => append(agent, records, text, back).await,
             Action::Verify { passed } => verify(agent, passed).await,
         }
     }
 }
 
-async fn append(agent: &mut Agent, records: u8, text: u8) {
+async fn append(agent: &mut Agent, records: u8, text: u8, back: u8) {
     let record = |number: u8| NewRecord {
         kind: RecordKind::Log {
             level: LogLevel::Info,
@@ -106,7 +120,7 @@ async fn append(agent: &mut Agent, records: u8, text: u8) {
     let append = Command::Append {
         records: (0..records).map(record).collect(),
     };
-    let task = agent.task();
+    let task = agent.earlier_task(back);
     agent.give(PrincipalKind::Agent, &task, append).await;
 }
 

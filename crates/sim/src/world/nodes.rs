@@ -22,6 +22,10 @@ const START_AGAIN_MS: u64 = 300;
 impl<P: Protocol> World<P> {
     pub(super) fn settle(&mut self, place: Place) {
         let node = &self.nodes[usize::from(place.0)];
+        // A node that was started while it is paused does nothing before it goes on.
+        if node.pauses > 0 {
+            return;
+        }
         let settled = node.runtime.as_ref().map_or(Ok(()), Runtime::settle);
         if settled.is_err() {
             let name = &self.names[usize::from(place.0)];
@@ -86,15 +90,21 @@ impl<P: Protocol> World<P> {
 
     /// Ends a node in whatever it is doing, to be started again after a while.
     pub(crate) fn crash(&mut self, place: Place, down_us: u64) {
+        let node = self.node(place);
+        let has_commands = node.is_some_and(|node| node.metrics().queued_commands > 0);
         if self.stop(place, down_us) {
             let mut shared = self.sim.lock();
             shared.effects.saw("crash");
+            if has_commands {
+                shared.effects.saw("crash with commands under way");
+            }
             shared.line(place, "crashes", &[]);
         }
     }
 
     /// Ends the run of a node, to be started again after a while: whether there was one.
     pub(super) fn stop(&mut self, place: Place, down_us: u64) -> bool {
+        self.take_stock(place);
         let node = &mut self.nodes[usize::from(place.0)];
         let Some(runtime) = node.runtime.take() else {
             return false;
@@ -110,6 +120,28 @@ impl<P: Protocol> World<P> {
         shared.forget_calls_of(place);
         shared.schedule(down_us, Due::Start(place));
         true
+    }
+
+    /// Counts what a run of a node saw of the faults, before it is gone.
+    pub(super) fn take_stock(&self, place: Place) {
+        let Some(node) = self.node(place) else { return };
+        let metrics = node.metrics();
+        let seen = [
+            ("beat missed", metrics.missed_beats),
+            ("run found itself fenced", metrics.fenced_runs),
+            ("unknown outcome found out", metrics.unknown_outcomes),
+            ("batch decided again", metrics.conflicts),
+            (
+                "promotion failed and tried again",
+                metrics.promotion_failures,
+            ),
+            ("panic outlived", metrics.panics),
+            ("loss of the stream noticed", metrics.streams_lost),
+        ];
+        let effects = &mut self.sim.lock().effects;
+        for (effect, count) in seen {
+            effects.saw_times(effect, count);
+        }
     }
 
     pub(crate) fn pause(&mut self, place: Place) {
@@ -129,6 +161,7 @@ impl<P: Protocol> World<P> {
         for due in backlog {
             self.happen(due);
         }
+        self.settle(place);
     }
 
     pub(crate) fn start_again(&mut self, place: Place) {
@@ -172,6 +205,7 @@ impl<P: Protocol> World<P> {
             return;
         };
         let sim = self.sim.clone();
+        sim.lock().accept(&parcel);
         runtime.spawn(async move {
             let reply = serving::serve(&serving, parcel.request.clone()).await;
             sim.reply(&parcel, reply);
