@@ -70,8 +70,8 @@ struct Inner<S: Store, P: Protocol> {
 }
 
 impl<S: Store> Node<S> {
-    /// Starts a node under the protocol as it is meant: begins a run, brings the index up to the
-    /// store, takes the slots that are its, and resumes the promotions that wait in them.
+    /// Starts a node under the protocol as it is meant: brings the index up to the store, begins a run,
+    /// takes the slots that are its, and resumes the promotions that wait in them.
     ///
     /// # Errors
     /// `invalid_argument` for a bad configuration, and what the store or an engine answered.
@@ -93,8 +93,10 @@ impl<S: Store, P: Protocol> Node<S, P> {
     ) -> Result<Self, Error> {
         config.check()?;
         let shared: Arc<Shared<S, P>> = Arc::new(Shared::new(store, ports, config, protocol));
+        // The index first, since that may take long, and whoever is registered has to beat.
+        let indexer = Indexer::start(Arc::clone(&shared)).await?;
         let registered_at = cluster::register(&shared).await?;
-        Self::run(shared, registered_at).await
+        Self::run(shared, indexer, registered_at).await
     }
 
     /// A second node that believes it is the same run and holds the same slots: what a lost fence
@@ -114,7 +116,9 @@ impl<S: Store, P: Protocol> Node<S, P> {
                 twin.ownership.take(slot, epoch, of.ownership.incarnation());
             }
         }
-        Self::run(Arc::new(twin), Stamp::ZERO).await
+        let twin = Arc::new(twin);
+        let indexer = Indexer::start(Arc::clone(&twin)).await?;
+        Self::run(twin, indexer, Stamp::ZERO).await
     }
 
     /// What the parts of the node share.
@@ -123,8 +127,11 @@ impl<S: Store, P: Protocol> Node<S, P> {
         &self.inner.shared
     }
 
-    async fn run(shared: Arc<Shared<S, P>>, registered_at: Stamp) -> Result<Self, Error> {
-        let indexer = Indexer::start(Arc::clone(&shared)).await?;
+    async fn run(
+        shared: Arc<Shared<S, P>>,
+        indexer: Indexer<S, P>,
+        registered_at: Stamp,
+    ) -> Result<Self, Error> {
         let (stop, stopped) = watch::channel(false);
         let indexer = tokio::spawn(keep_indexing(Arc::clone(&shared), indexer, stopped));
         let router = Arc::new(Router::new(Arc::clone(&shared)));

@@ -263,6 +263,25 @@ mod tests {
     }
 
     #[test]
+    fn the_last_message_that_was_read_may_be_the_oldest_that_is_held() {
+        let mut follower = Follower::default();
+        follower.read(&page(
+            1,
+            2,
+            vec![(1, message(1, 5, 0)), (2, message(2, 6, 0))],
+        ));
+        let oldest = page(2, 2, vec![(2, message(2, 6, 0))]);
+        assert_eq!(follower.look(&oldest), Look::Follows);
+        // A page that lacks it takes nothing back.
+        follower.read(&page(2, 2, vec![]));
+        assert_eq!(follower.from(), 2);
+        assert_eq!(follower.look(&oldest), Look::Follows);
+        let mut anew = oldest;
+        anew.messages[0].stored_ns = 77;
+        assert_eq!(follower.look(&anew), Look::Restarts);
+    }
+
+    #[test]
     fn what_has_aged_is_looked_for_in_the_store_once() {
         let mut follower = Follower::default();
         let empty = page(5, 4, vec![]);
