@@ -209,9 +209,8 @@ impl Watcher {
 
 /// The next `count` living nodes behind `me` in the ring of names.
 fn neighbours<'a>(me: &str, nodes: &'a Nodes, count: usize) -> Vec<&'a str> {
-    let others = living(nodes).filter(|name| *name != me);
-    let behind = others.clone().filter(|name| *name > me);
-    let before = others.filter(|name| *name < me);
+    let behind = living(nodes).filter(|name| *name > me);
+    let before = living(nodes).filter(|name| *name < me);
     behind.chain(before).take(count).collect()
 }
 

@@ -1,9 +1,10 @@
 //! The audit of one scope: its chain, its view, its commands and its large texts.
 //!
 //! Each scope answers for its own part of every family, and for what lies between it and the scope
-//! before it, where nothing may be.
+//! before it, where nothing may be but what commands left behind that were never applied.
 
 use bytes::Bytes;
+use sillok_core::command::CommandRecord;
 use sillok_core::id::Seq;
 use sillok_core::invariants::{RowDifference, view_is_fold};
 use sillok_store::keys::{self, Family, ScopeKey};
@@ -100,7 +101,20 @@ pub(crate) fn between(
     }
 }
 
-/// Nothing may lie between the parts of two scopes that follow one another.
+/// Whether a row may stand in a scope that has none of its own: a command that was to be its first left
+/// its large content behind, or the word that an attempt of it is never applied.
+fn is_left_behind(family: Family, key: &[u8], value: &[u8]) -> bool {
+    match family {
+        Family::Chunk => keys::chunk::parse(key).is_ok() && keys::chunk::decode(key, value).is_ok(),
+        Family::Command => {
+            let record = keys::command::decode(key, value);
+            keys::command::parse(key).is_ok() && matches!(record, Ok(CommandRecord::Aborted { .. }))
+        }
+        _ => false,
+    }
+}
+
+/// Between the parts of two scopes that follow one another lies nothing but what was left behind.
 pub(crate) async fn nothing_between(
     txn: &mut impl Txn,
     families: impl IntoIterator<Item = Family>,
@@ -112,13 +126,15 @@ pub(crate) async fn nothing_between(
         if range.is_empty() {
             continue;
         }
-        let Some((key, _)) = txn
-            .range(&range, RangeOptions::first(1, Read::Snapshot))
-            .await?
-            .pop()
-        else {
-            continue;
+        let mut rows = RowStream::new(range);
+        let key = loop {
+            match rows.next(txn).await? {
+                Some((key, value)) if is_left_behind(family, &key, &value) => {}
+                Some((key, _)) => break Some(key),
+                None => break None,
+            }
         };
+        let Some(key) = key else { continue };
         let what = "the row belongs to no scope that there is";
         let owner = key
             .get(1..=ScopeKey::LEN)

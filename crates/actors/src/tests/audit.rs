@@ -5,14 +5,16 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use sillok_core::ErrorCode;
 use sillok_core::chain::StoredEvent;
-use sillok_core::id::{EntryId, Seq, VerificationId};
+use sillok_core::command::CommandRecord;
+use sillok_core::id::{Attempt, EntryId, Seq, VerificationId};
+use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::{Level, Scope};
 use sillok_core::task::TaskStatus;
 use sillok_store::keys::outbox::OutboxRow;
 use sillok_store::keys::{self, Family, ScopeKey};
 use tokio::runtime::Runtime;
 
-use super::harness::{PROJECT, TASK, ports, scope};
+use super::harness::{PROJECT, TASK, command_id, ports, principal, scope};
 use super::world::{ORG, Pairs, World, store_of, without_idle_slots};
 use crate::audit::{self, AuditReport, Difference};
 use crate::rebuild::rebuild;
@@ -176,7 +178,7 @@ fn every_deleted_row_is_missed() {
         Family::Command => {
             matches!(
                 keys::command::decode(key, value).unwrap(),
-                sillok_core::command::CommandRecord::Aborted { .. }
+                CommandRecord::Aborted { .. }
             )
         }
         Family::Token => {
@@ -283,6 +285,35 @@ fn every_added_row_is_found() {
         let found = difference_of(&changed(|pairs| drop(pairs.insert(key.clone(), value))));
         let named = found.key == Some(hex::encode(&key)) || found.scope.is_some();
         assert!(named, "{} was named as {found}", hex::encode(&key));
+    }
+}
+
+#[test]
+fn what_a_command_left_in_a_scope_that_it_never_wrote_is_no_difference() {
+    let elsewhere = ScopeKey::of(&scope("org/nowhere"));
+    let record = keys_of(Family::Command).remove(0);
+    let actor = principal(PrincipalKind::Agent, "org/nowhere").actor;
+    let key = keys::command::key(&elsewhere, &actor, command_id(1));
+    let applied = keys::command::decode(&record, &WORLD[&record]).unwrap();
+    let CommandRecord::Applied { digest, .. } = applied else {
+        panic!("the world has no other");
+    };
+    let attempt = Attempt::FIRST;
+    let aborted = keys::command::encode(&CommandRecord::Aborted { digest, attempt });
+    let chunk_key = keys::chunk::key(&elsewhere, command_id(1), 0);
+    let chunk = keys::chunk::encode(b"large");
+    let left = changed(|pairs| {
+        pairs.insert(key.clone(), aborted);
+        pairs.insert(chunk_key.clone(), chunk.clone());
+    });
+    let report = audit_of(&left);
+    assert!(report.first.is_none(), "{report:?}");
+    let applied = WORLD[&record].clone();
+    let mut damaged = chunk;
+    damaged[0] ^= 1;
+    for (key, value) in [(key, applied), (chunk_key, damaged)] {
+        let found = difference_of(&changed(|pairs| drop(pairs.insert(key.clone(), value))));
+        assert_eq!(found.key, Some(hex::encode(&key)), "{found}");
     }
 }
 
