@@ -205,6 +205,17 @@ mod tests {
     }
 
     #[test]
+    fn a_slot_that_stays_takes_commands_again() {
+        let ownership = Ownership::new("a");
+        ownership.take(slot(), Epoch(5), ownership.incarnation());
+        ownership.start_leaving(slot());
+        assert!(ownership.is_leaving(slot()));
+        ownership.stay(slot());
+        assert!(!ownership.is_leaving(slot()));
+        assert_eq!(ownership.epoch(slot()), Some(Epoch(5)));
+    }
+
+    #[test]
     fn a_lease_lasts_from_the_start_of_the_last_good_beat() {
         let ownership = Ownership::new("a");
         assert!(!ownership.has_lease(0, 2_000));

@@ -112,3 +112,6 @@ pub(crate) async fn rows_in(
     };
     rows.iter().map(decode).collect()
 }
+
+#[cfg(test)]
+mod tests;

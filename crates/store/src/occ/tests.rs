@@ -169,3 +169,118 @@ proptest! {
         }
     }
 }
+
+fn wide(number: u32) -> Bytes {
+    Bytes::copy_from_slice(&number.to_be_bytes())
+}
+
+fn span(begin: u32, end: u32) -> KeyRange {
+    KeyRange {
+        begin: wide(begin),
+        end: wide(end),
+    }
+}
+
+#[test]
+fn the_window_counts_keys_once_and_ranges_in_both_tables() {
+    let mut index = Index::new(0, usize::MAX);
+    index.record(1, [wide(1), wide(2)].iter(), std::iter::empty());
+    let keys = 2 * (4 + WRITE_OVERHEAD_BYTES);
+    assert_eq!(index.bytes, keys);
+    index.record(2, std::iter::empty(), std::iter::once(span(3, 9)));
+    assert_eq!(index.bytes, keys + 2 * (8 + WRITE_OVERHEAD_BYTES));
+}
+
+#[test]
+fn the_window_is_kept_to_and_full_blocks_go_first() {
+    let block_bytes = BLOCK_WRITES * (4 + WRITE_OVERHEAD_BYTES);
+    let mut index = Index::new(0, 2 * block_bytes);
+    for version in 1..=2 * (BLOCK_WRITES as u64) {
+        let written = wide(u32::try_from(version).unwrap());
+        index.record(version, std::iter::once(&written), std::iter::empty());
+    }
+    assert_eq!((index.bytes, index.floor()), (2 * block_bytes, 0));
+    assert_eq!(index.blocks.len(), 2);
+    let next = 2 * (BLOCK_WRITES as u64) + 1;
+    index.record(next, std::iter::once(&wide(0)), std::iter::empty());
+    assert_eq!(index.floor(), BLOCK_WRITES as u64);
+    assert_eq!(index.bytes, block_bytes + 4 + WRITE_OVERHEAD_BYTES);
+}
+
+#[test]
+fn what_is_forgotten_takes_no_room() {
+    let mut index = Index::new(0, 0);
+    for version in 1..=50 {
+        let number = u32::try_from(version).unwrap();
+        let ranges = [span(number, number + 7), span(number + 3, number + 20)];
+        index.record(version, [wide(number)].iter(), ranges.into_iter());
+        assert_eq!((index.bytes, index.floor()), (0, version));
+        assert!(index.steps.is_empty() && index.version_by_fingerprint.is_empty());
+    }
+}
+
+#[test]
+fn what_overlaps_newer_ranges_is_forgotten_in_part() {
+    // Each block is one range, since a key's worth of others fills it.
+    let mut index = Index::new(0, usize::MAX);
+    let fill = |index: &mut Index, version: u64, of: KeyRange| {
+        let base = 1_000 + 1_000 * u32::try_from(version).unwrap();
+        let others: Vec<Bytes> = (base..base + u32::try_from(BLOCK_WRITES).unwrap())
+            .map(wide)
+            .collect();
+        index.record(version, others.iter(), std::iter::once(of));
+    };
+    fill(&mut index, 1, span(10, 30));
+    fill(&mut index, 2, span(20, 40));
+    fill(&mut index, 3, span(5, 12));
+    assert_eq!(index.blocks.len(), 3);
+    let of_one = index.blocks[0].bytes;
+    index.window_bytes_max = index.bytes - of_one;
+    index.prune();
+    assert_eq!(index.floor(), 1);
+    for (number, version) in [
+        (4, 0),
+        (5, 3),
+        (11, 3),
+        (12, 0),
+        (19, 0),
+        (20, 2),
+        (39, 2),
+        (40, 0),
+    ] {
+        assert_eq!(step_at(&index.steps, &wide(number)), version, "at {number}");
+    }
+    index.window_bytes_max = 0;
+    index.prune();
+    assert!(index.steps.is_empty() && index.version_by_fingerprint.is_empty());
+}
+
+#[test]
+fn a_range_is_looked_for_in_full_blocks_and_in_the_one_that_fills() {
+    const WRITES: u32 = 529;
+    let mut index = Index::new(0, usize::MAX);
+    // Neither the order of keys nor of blocks is that of versions: 7 has no factor in common with it.
+    let at = |version: u32| version * 7 % WRITES;
+    for version in 1..=WRITES {
+        let written = wide(10 * at(version) + 5);
+        index.record(
+            u64::from(version),
+            std::iter::once(&written),
+            std::iter::empty(),
+        );
+    }
+    for version in 1..=WRITES {
+        let begin = 10 * at(version);
+        let cases = [
+            (span(begin, begin + 10), true),
+            (span(begin + 5, begin + 6), true),
+            (span(begin, begin + 5), false),
+            (span(begin + 6, begin + 10), false),
+        ];
+        for (range, is_written) in cases {
+            let before = index.range_written(&range, u64::from(version) - 1);
+            let after = index.range_written(&range, u64::from(version));
+            assert_eq!((before, after), (is_written, false), "{version}, {range:?}");
+        }
+    }
+}

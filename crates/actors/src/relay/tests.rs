@@ -1,0 +1,94 @@
+//! Tests of what listeners in this process hear.
+
+use sillok_bus::in_process::Heard;
+use sillok_core::principal::PrincipalKind;
+
+use super::*;
+use crate::tests::harness::{append, node, open_task, scope, store, submission};
+
+fn task(project: u64) -> String {
+    format!("org/acme/project/p{project}/worktree/main/task/1")
+}
+
+/// Whether these are all commits of a slot, each once, in order, with the one before it.
+async fn are_all<S: Store>(store: &S, slot: Slot, heard: &[Message], after: Stamp) -> bool {
+    let rows = rows_after(store, slot, after, 10_000).await.unwrap();
+    let of_slot = heard.iter().filter(|message| message.slot == slot);
+    let mut previous = after;
+    let mut expected = Vec::new();
+    for (stamp, row) in rows {
+        let (scope, first, last) = (row.scope, row.first, row.last);
+        expected.push(Message {
+            slot,
+            stamp,
+            previous,
+            scope,
+            first,
+            last,
+        });
+        previous = stamp;
+    }
+    of_slot.eq(&expected)
+}
+
+#[tokio::test]
+async fn a_listener_hears_every_commit_once_and_in_order() {
+    const PROJECTS: u64 = 2;
+    let store = store();
+    let node = node(&store).await;
+    let mut listener = node.bus().listen();
+    let mut number = 0;
+    for round in 0..4 {
+        for project in 0..PROJECTS {
+            let command = if round == 0 {
+                open_task()
+            } else {
+                append("line")
+            };
+            let given = submission(number, PrincipalKind::Agent, &task(project), command);
+            node.submit(given).await.unwrap();
+            number += 1;
+        }
+    }
+    let mut heard = Vec::new();
+    for _ in 0..number {
+        match listener.next().await {
+            Heard::Message(message) => heard.push(message),
+            other => panic!("instead of a message: {other:?}"),
+        }
+    }
+    for project in 0..PROJECTS {
+        let slot = Slot::of(&scope(&task(project)));
+        let first = heard.iter().find(|message| message.slot == slot);
+        let after = first.map(|message| message.previous).unwrap();
+        assert!(are_all(&store, slot, &heard, after).await, "{heard:?}");
+        assert_eq!(heard.iter().filter(|told| told.slot == slot).count(), 4);
+    }
+    assert_eq!(node.metrics().relayed, number);
+}
+
+#[tokio::test]
+async fn many_commits_are_told_page_after_page() {
+    let store = store();
+    let node = node(&store).await;
+    let slot = Slot::of(&scope(&task(0)));
+    let give = |number, command| submission(number, PrincipalKind::Agent, &task(0), command);
+    node.submit(give(0, open_task())).await.unwrap();
+    for number in 1..=2 * PAGE_ROWS as u64 {
+        node.submit(give(number, append("line"))).await.unwrap();
+    }
+    let bus = InProcessBus::default();
+    let mut listener = bus.listen();
+    let last = tell(node.shared(), &bus, slot, Stamp::ZERO).await.unwrap();
+    let mut heard = Vec::new();
+    for _ in 0..=2 * PAGE_ROWS {
+        match listener.next().await {
+            Heard::Message(message) => heard.push(message),
+            other => panic!("instead of a message: {other:?}"),
+        }
+    }
+    assert!(are_all(&store, slot, &heard, Stamp::ZERO).await);
+    assert_eq!(heard.last().unwrap().stamp, last);
+    let again = tell(node.shared(), &bus, slot, last).await.unwrap();
+    assert_eq!(again, last, "nothing is new");
+}
