@@ -189,3 +189,51 @@ impl<S: Store, P: Protocol> Actor for ScopeActor<S, P> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sillok_core::principal::PrincipalKind;
+
+    use super::*;
+    use crate::admission::Admission;
+    use crate::config::AdmissionConfig;
+    use crate::tests::harness::{TASK, append, submission};
+
+    /// The sizes of the batches that commands of these sizes make.
+    fn batches(sizes: &[usize]) -> Vec<Vec<usize>> {
+        let admission = Admission::new(AdmissionConfig::default());
+        let depth = Arc::default();
+        let line = Arc::new(submission(0, PrincipalKind::Agent, TASK, append("line")));
+        let pending = |bytes: &usize| Pending {
+            submission: Arc::clone(&line),
+            bytes: *bytes,
+            reply: oneshot::channel().0,
+            _permit: admission.admit(&depth, 1).unwrap(),
+        };
+        let mut queue: VecDeque<Pending> = sizes.iter().map(pending).collect();
+        let mut batches = Vec::new();
+        while !queue.is_empty() {
+            let batch = take_batch(&mut queue);
+            batches.push(batch.iter().map(|pending| pending.bytes).collect());
+        }
+        batches
+    }
+
+    #[test]
+    fn a_batch_holds_so_many_commands_and_so_many_bytes() {
+        const HALF: usize = BATCH_BYTES_MAX / 2;
+        assert_eq!(batches(&[1; 3]), [[1; 3]]);
+        let many = batches(&[1; BATCH_COMMANDS_MAX + 1]);
+        assert_eq!(many, [vec![1; BATCH_COMMANDS_MAX], vec![1]]);
+        assert_eq!(batches(&[HALF, HALF, 1]), [vec![HALF, HALF], vec![1]]);
+        assert_eq!(batches(&[HALF, HALF + 1]), [[HALF], [HALF + 1]]);
+        assert_eq!(batches(&[1, HALF, 1, HALF]), [vec![1, HALF, 1], vec![HALF]]);
+    }
+
+    #[test]
+    fn a_command_that_is_larger_than_a_batch_goes_alone() {
+        const LARGE: usize = BATCH_BYTES_MAX + 1;
+        assert_eq!(batches(&[LARGE, 1]), [[LARGE], [1]]);
+        assert_eq!(batches(&[1, LARGE, LARGE]), [[1], [LARGE], [LARGE]]);
+    }
+}

@@ -196,3 +196,30 @@ async fn all_owners_are_found_by_slot() {
     assert_eq!(names, [(0, "a"), (7, "b"), (4_095, "a")]);
     assert_eq!(owner_of(&store, slot(3)).await.unwrap().0, None);
 }
+
+/// How often a transaction is begun that fails so, and what becomes of it.
+async fn tries(failures: usize, error: StoreError) -> (usize, Result<(), StoreError>) {
+    let tries = std::cell::Cell::new(0);
+    let result = retried(|| {
+        tries.set(tries.get() + 1);
+        let result = if tries.get() <= failures {
+            Err(error.clone())
+        } else {
+            Ok(())
+        };
+        std::future::ready(result)
+    })
+    .await;
+    (tries.get(), result)
+}
+
+#[tokio::test]
+async fn a_claim_is_tried_again_only_when_nothing_came_of_it() {
+    assert_eq!(tries(0, StoreError::Conflict).await.0, 1);
+    let (count, result) = tries(TRIES_MAX - 1, StoreError::Conflict).await;
+    assert!(count == TRIES_MAX && result.is_ok());
+    let (count, result) = tries(TRIES_MAX, StoreError::TooOld).await;
+    assert!(count == TRIES_MAX && matches!(result, Err(StoreError::TooOld)));
+    let (count, result) = tries(1, StoreError::OutcomeUnknown).await;
+    assert!(count == 1 && matches!(result, Err(StoreError::OutcomeUnknown)));
+}
