@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
+use sillok_core::stamp::Stamp;
 use sillok_store::buffered::{BufferedTxn, Engine, View};
 use sillok_store::committer::{Committer, CommitterConfig, Group, Outcome, Request};
 use sillok_store::versions::Versions;
@@ -118,32 +119,46 @@ impl Shared {
                 self.effects.saw("commits gathered behind a slow sync");
             }
         }
+        let mut counter = group.counter - group.txns as u64;
         if group.counter < self.disk.durable.last() {
             self.monitor.note_stamps(group.counter);
         } else if is_written {
             self.disk.durable.apply(group, floor);
         }
-        let replies = self.disk.committer.complete(Outcome::Durable);
-        for (ticket, reply) in replies {
-            if let (Ok(committed), true) = (&reply, is_written) {
-                self.committed(OWNER, &ticket.writes, committed.stamp);
-                let stamp = committed.stamp.to_bytes();
-                let departed = ticket.writes.departed.to_le_bytes();
-                self.lines(OWNER, "synced", &[&stamp, &departed]);
-            }
-            let heard = match reply {
-                Ok(_) if fails => Err(Error::OutcomeUnknown),
-                Err(Error::Conflict) => {
-                    self.conflicted(OWNER, &ticket.writes, self.disk.is_slow);
-                    Err(Error::Conflict)
+        let outcome = if fails {
+            Outcome::Unknown
+        } else {
+            Outcome::Durable
+        };
+        let replies = self.disk.committer.complete(outcome);
+        for (ticket, heard) in replies {
+            // What was not refused has its number, whether or not anybody hears of it.
+            if matches!(heard, Ok(_) | Err(Error::OutcomeUnknown)) {
+                counter += 1;
+                if is_written {
+                    self.synced_one(&ticket, counter);
                 }
-                reply => reply,
-            };
+            }
+            if let Err(Error::Conflict) = heard {
+                self.conflicted(OWNER, &ticket.writes, self.disk.is_slow);
+            }
             let run = self.run_of(OWNER).unwrap_or(0);
             let answer = ticket.answer;
             let act = Box::new(move |_: &mut Self| drop(answer.send(heard)));
             self.schedule(1, Due::Act(Some((OWNER, run)), act));
         }
+    }
+
+    /// A transaction is on the disk.
+    fn synced_one(&mut self, ticket: &Ticket, counter: u64) {
+        let stamp = Stamp {
+            generation: GENERATION,
+            counter,
+            index: 0,
+        };
+        self.committed(OWNER, &ticket.writes, stamp);
+        let departed = ticket.writes.departed.to_le_bytes();
+        self.lines(OWNER, "synced", &[&stamp.to_bytes(), &departed]);
     }
 
     /// The process ends, with whatever was on its way to the disk.
