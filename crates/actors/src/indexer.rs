@@ -23,7 +23,7 @@ use crate::commit::Shared;
 use crate::documents;
 use crate::errors::refusal;
 use crate::metrics::count;
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Safeguard};
 use crate::relay::rows_in;
 
 /// Outbox rows of one slot that one pass reads.
@@ -89,7 +89,8 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             .await
             .map_err(|error| unavailable(&error))?;
         // The watermark says nothing of a slot that another node held when it was written.
-        let watermark = watermark.filter(|_| shared.is_alone());
+        let is_enough = shared.is_alone() || !shared.protocol.keeps(Safeguard::ReadsOthersWrites);
+        let watermark = watermark.filter(|_| is_enough);
         let floor = watermark.unwrap_or(Stamp::ZERO);
         let mut indexer = Self {
             shared,

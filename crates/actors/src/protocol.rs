@@ -46,6 +46,8 @@ pub enum Safeguard {
     AdoptsOrphans,
     /// The row of a fenced run is kept.
     KeepsFences,
+    /// An index's watermark does not count for slots that another node held when it was written.
+    ReadsOthersWrites,
     /// Whoever takes a slot resumes its promotions.
     ResumesJobs,
 }

@@ -48,6 +48,14 @@ impl ExactIndex {
         Self::default()
     }
 
+    /// An entry as searches see it, live or not; none if the index has never heard of it.
+    #[must_use]
+    pub fn get(&self, scope: &Scope, entry: EntryId) -> Option<IndexDoc> {
+        let state = self.read();
+        let row = state.rows.get(scope)?.get(&entry)?;
+        Some(row.doc.clone())
+    }
+
     fn read(&self) -> RwLockReadGuard<'_, State> {
         // Every change leaves the state whole after each row, so a panic elsewhere spoils nothing.
         self.state.read().unwrap_or_else(PoisonError::into_inner)

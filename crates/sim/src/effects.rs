@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 75] = [
+pub const EXPECTED: [&str; 76] = [
     "actor killed with a command in flight",
     "answer came after its caller had given up",
     "answer heard at a later try",
@@ -77,6 +77,7 @@ pub const EXPECTED: [&str; 75] = [
     "event dated by the one before it after a clock that was ahead",
     "event dated by the one before it under a wrong clock",
     "gap of the stream read from the store",
+    "index failed",
     "loss of the stream noticed",
     "mailbox full",
     "message heard before",

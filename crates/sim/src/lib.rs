@@ -35,6 +35,7 @@ pub mod effects;
 pub mod fault;
 mod heap;
 pub mod history;
+mod index;
 mod listener;
 mod monitor;
 mod net;

@@ -86,6 +86,10 @@ pub const BUGS: &[Bug] = &[
     ),
     bug("job lost when the owner dies", Safeguard::ResumesJobs),
     bug(
+        "index that skips what others wrote",
+        Safeguard::ReadsOthersWrites,
+    ),
+    bug(
         "takeover from a live owner",
         Safeguard::RespectsLivingOwners,
     ),

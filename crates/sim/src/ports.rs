@@ -1,17 +1,13 @@
-//! What fills the ports of a simulated node: its clock, its generator, an index that lags, a
-//! cognifier that sometimes fails.
+//! What fills the ports of a simulated node: its clock, its generator, a cognifier that sometimes
+//! fails. The index is [`crate::index`]'s.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sillok_actors::Ports;
-use sillok_builtin::{ExactIndex, HashEmbedder, RuleCognifier};
-use sillok_core::ports::{
-    BoxFuture, Clock, Cognifier, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked, Rng,
-    SearchLists, SearchRequest, VectorIndex,
-};
+use sillok_builtin::{HashEmbedder, RuleCognifier};
+use sillok_core::ports::{BoxFuture, Clock, Cognifier, PortError, Rng, VectorIndex};
 use sillok_core::promotion::{CognifyInput, Cognition};
-use sillok_core::stamp::Stamp;
 use sillok_core::time::Timestamp;
 
 use crate::heap::{ClockFacts, Place, Sim};
@@ -21,15 +17,17 @@ use crate::stream::SimStream;
 
 /// The world begins at this moment of the wall clock, in ms.
 pub(crate) const BEGINNING_MS: u64 = 1_790_000_000_000;
-/// Time that the index takes to store a batch, in µs, at least and at most.
-const INDEX_US: (u64, u64) = (1_000, 200_000);
-/// Time that the index takes to answer, in µs, at least and at most.
-const SEARCH_US: (u64, u64) = (100, 2_000);
 /// Time that a cognifier takes, in µs, at least and at most.
 const COGNIFY_US: (u64, u64) = (10_000, 400_000);
 
 /// Fills the ports of one run of one node.
-pub(crate) fn ports(sim: &Sim, place: Place, names: &Arc<Vec<String>>, rng: &SharedRng) -> Ports {
+pub(crate) fn ports(
+    sim: &Sim,
+    place: Place,
+    names: &Arc<Vec<String>>,
+    rng: &SharedRng,
+    index: Arc<dyn VectorIndex>,
+) -> Ports {
     let rng = rng.clone();
     Ports {
         clock: Arc::new(SimClock {
@@ -37,11 +35,7 @@ pub(crate) fn ports(sim: &Sim, place: Place, names: &Arc<Vec<String>>, rng: &Sha
             place,
         }),
         rng: Arc::new(move || Box::new(rng.clone())),
-        index: Arc::new(LaggingIndex {
-            sim: sim.clone(),
-            place,
-            exact: Arc::new(ExactIndex::new()),
-        }),
+        index,
         embedder: Arc::new(HashEmbedder),
         cognifier: Arc::new(MoodyCognifier {
             sim: sim.clone(),
@@ -131,74 +125,6 @@ impl Rng for SharedRng {
         };
         assert!(!panics, "{PLANTED_PANIC}");
         self.stream.lock().fill(bytes);
-    }
-}
-
-/// The exact index, which stores late and answers after a while.
-struct LaggingIndex {
-    sim: Sim,
-    place: Place,
-    exact: Arc<ExactIndex>,
-}
-
-impl LaggingIndex {
-    async fn wait(&self, bounds: (u64, u64), what: &'static str) {
-        let place = self.place;
-        let wait_us = self.sim.lock().chance.between(bounds.0, bounds.1);
-        let woken = self
-            .sim
-            .after(place, wait_us, move |shared| shared.line(place, what, &[]));
-        // The world outlives its tasks.
-        let _ = woken.await;
-    }
-}
-
-impl VectorIndex for LaggingIndex {
-    fn offer(&self, docs: Vec<IndexDoc>) {
-        self.exact.offer(docs);
-    }
-
-    fn apply(&self, docs: Vec<IndexDoc>, through: Stamp) -> BoxFuture<'_, Result<(), PortError>> {
-        Box::pin(async move {
-            self.wait(INDEX_US, "index stores").await;
-            self.exact.apply(docs, through).await
-        })
-    }
-
-    fn watermark(&self) -> BoxFuture<'_, Result<Option<Stamp>, PortError>> {
-        self.exact.watermark()
-    }
-
-    fn search<'a>(
-        &'a self,
-        request: &'a SearchRequest,
-    ) -> BoxFuture<'a, Result<SearchLists, PortError>> {
-        Box::pin(async move {
-            self.wait(SEARCH_US, "index searches").await;
-            self.exact.search(request).await
-        })
-    }
-
-    fn neighbours<'a>(
-        &'a self,
-        request: &'a NeighbourRequest,
-    ) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>> {
-        Box::pin(async move {
-            self.wait(SEARCH_US, "index compares").await;
-            self.exact.neighbours(request).await
-        })
-    }
-
-    fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>> {
-        self.exact.optimise()
-    }
-
-    fn clear(&self) -> BoxFuture<'_, Result<(), PortError>> {
-        self.exact.clear()
-    }
-
-    fn stats(&self) -> BoxFuture<'_, Result<IndexStats, PortError>> {
-        self.exact.stats()
     }
 }
 

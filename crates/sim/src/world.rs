@@ -21,6 +21,7 @@ use crate::effects::Effects;
 use crate::fault::StoreShape;
 use crate::heap::{Due, Place, Sim};
 use crate::history::Recorder;
+use crate::index::{self, LaggingIndex, Stored};
 use crate::listener::HeardSoFar;
 use crate::panics::{self, Watch};
 use crate::plan::Plan;
@@ -83,6 +84,10 @@ struct SimNode<P: Protocol> {
     pauses: u32,
     /// What came while it was paused.
     backlog: Vec<Due>,
+    /// What its index has stored.
+    stored: Arc<Mutex<Stored>>,
+    /// The index of its run.
+    index: Option<LaggingIndex>,
 }
 
 /// A simulated cluster with its clients.
@@ -137,6 +142,8 @@ impl<P: Protocol> World<P> {
                 runs: 0,
                 pauses: 0,
                 backlog: Vec::new(),
+                stored: Arc::default(),
+                index: None,
             })
             .collect();
         let mut world = Self {
@@ -245,6 +252,9 @@ impl<P: Protocol> World<P> {
         if let Err(violation) = check::audited(&self.store) {
             return Some(violation.into());
         }
+        if let Some(what) = index::unknown(self) {
+            return Some(Violation::new(Invariant::ViewIsFold.as_str(), what));
+        }
         self.heal();
         self.drain(faults_us + DRAIN_US_MAX)
     }
@@ -304,8 +314,10 @@ impl<P: Protocol> World<P> {
                 Some((Invariant::Drained, what))
             } else if let Some(what) = check::undrained(&self.store) {
                 Some((Invariant::Drained, what + &self.waiting()))
+            } else if let Some(what) = check::unheard(self) {
+                Some((Invariant::Heard, what))
             } else {
-                check::unheard(self).map(|what| (Invariant::Heard, what))
+                index::unindexed(self).map(|what| (Invariant::ViewIsFold, what))
             };
             match left {
                 None => return None,

@@ -1,3 +1,5 @@
+//! Tests of what the monitor lets pass and what it does not.
+
 use bytes::Bytes;
 use sillok_core::chain::{Origin, Tip, seal};
 use sillok_core::event::Body;

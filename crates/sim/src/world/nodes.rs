@@ -10,6 +10,7 @@ use sillok_actors::{Node, NodeConfig};
 use super::{Cell, World, place_of};
 use crate::fault::StoreShape;
 use crate::heap::{Due, Place};
+use crate::index::LaggingIndex;
 use crate::net::{Parcel, Reply};
 use crate::ports::{SharedRng, ports};
 use crate::runtime::Runtime;
@@ -56,7 +57,10 @@ impl<P: Protocol> World<P> {
             place,
             store: self.store.clone(),
         };
-        let mut ports = ports(&self.sim, place, &self.names, &rng);
+        let index = LaggingIndex::open(&self.sim, place, &node.stored);
+        node.index = Some(index.clone());
+        let index = Arc::new(index);
+        let mut ports = ports(&self.sim, place, &self.names, &rng, index);
         if is_alone {
             ports.peers = None;
             ports.stream = None;
@@ -170,6 +174,10 @@ impl<P: Protocol> World<P> {
 
     pub(crate) fn places(&self) -> Vec<Place> {
         (0..self.nodes.len()).map(place_of).collect()
+    }
+
+    pub(crate) fn index(&self, place: Place) -> Option<&LaggingIndex> {
+        self.nodes[usize::from(place.0)].index.as_ref()
     }
 
     pub(crate) fn node(&self, place: Place) -> Option<Node<SimStore, P>> {
