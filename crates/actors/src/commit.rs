@@ -303,3 +303,6 @@ fn refuse_all(batch: Vec<Pending>, error: &Error) {
         let _ = pending.reply.send(Reply::Refused(error.clone()));
     }
 }
+
+#[cfg(test)]
+mod tests;

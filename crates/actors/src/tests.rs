@@ -6,7 +6,7 @@ mod audit;
 mod entry_lines;
 mod faults;
 pub(crate) mod harness;
-mod line;
+pub(crate) mod line;
 mod protocol;
 mod reading;
 pub(crate) mod stream;

@@ -3,7 +3,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -16,14 +16,14 @@ const LINGERS_TURNS: usize = 64;
 
 /// What happens to commits.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(crate) enum Fate {
     /// Every third one happens, and nobody is told.
     CommitsUnheard,
     /// Every third one does not happen, and nobody is told.
     IsLost,
     /// Each takes its time, so that others begin before it happens.
     Lingers,
-    /// Each happens as it should, until one is to be held back.
+    /// Each happens as it should, unless something is asked for.
     Arrives,
 }
 
@@ -40,22 +40,25 @@ enum Late {
 
 /// The memory engine behind a line.
 #[derive(Clone)]
-pub(super) struct Line {
+pub(crate) struct Line {
     store: MemoryStore,
     fate: Fate,
     commits: Arc<AtomicU64>,
     hit: Arc<AtomicU64>,
     late: Arc<Mutex<Late>>,
     is_whole: Arc<AtomicBool>,
+    conflicts: Arc<AtomicUsize>,
+    sets_max: Arc<AtomicUsize>,
 }
 
-pub(super) struct LineTxn {
+pub(crate) struct LineTxn {
     txn: <MemoryStore as Store>::Txn,
+    sets: usize,
     line: Line,
 }
 
 impl Line {
-    pub(super) fn new(store: &MemoryStore, fate: Fate) -> Self {
+    pub(crate) fn new(store: &MemoryStore, fate: Fate) -> Self {
         Self {
             store: store.clone(),
             fate,
@@ -63,21 +66,52 @@ impl Line {
             hit: Arc::default(),
             late: Arc::default(),
             is_whole: Arc::new(AtomicBool::new(true)),
+            conflicts: Arc::default(),
+            sets_max: Arc::new(AtomicUsize::new(usize::MAX)),
         }
     }
 
+    /// The next commits meet another writer.
+    pub(crate) fn conflict(&self, commits: usize) {
+        self.conflicts.store(commits, Ordering::Relaxed);
+    }
+
+    /// A transaction sets at most so many keys from now on.
+    pub(crate) fn allow(&self, sets: usize) {
+        self.sets_max.store(sets, Ordering::Relaxed);
+    }
+
+    /// What is wrong with a commit that sets so many keys, if anything is.
+    fn check(&self, sets: usize) -> Result<(), Error> {
+        let limit = self.sets_max.load(Ordering::Relaxed);
+        if sets > limit {
+            self.hit.fetch_add(1, Ordering::Relaxed);
+            return Err(Error::TooLarge {
+                what: "transaction",
+                limit,
+                got: sets,
+            });
+        }
+        let left = self.conflicts.load(Ordering::Relaxed);
+        if left > 0 {
+            self.conflicts.store(left - 1, Ordering::Relaxed);
+            return Err(Error::Conflict);
+        }
+        Ok(())
+    }
+
     /// Holds the next commit back, which nobody hears of, and breaks behind it.
-    pub(super) fn hold_next(&self) {
+    pub(crate) fn hold_next(&self) {
         *self.late.lock() = Late::Next;
     }
 
     /// The store is within reach again.
-    pub(super) fn mend(&self) {
+    pub(crate) fn mend(&self) {
         self.is_whole.store(true, Ordering::Relaxed);
     }
 
     /// The commit that was held back arrives.
-    pub(super) async fn land(&self) -> Result<Committed, Error> {
+    pub(crate) async fn land(&self) -> Result<Committed, Error> {
         let late = std::mem::take(&mut *self.late.lock());
         match late {
             Late::Held(txn) => txn.commit().await,
@@ -102,8 +136,8 @@ impl Line {
         ))
     }
 
-    /// Commits whose answer was dropped.
-    pub(super) fn hit(&self) -> u64 {
+    /// Commits whose answer was dropped, or that were too large.
+    pub(crate) fn hit(&self) -> u64 {
         self.hit.load(Ordering::Relaxed)
     }
 }
@@ -114,6 +148,7 @@ impl Store for Line {
     async fn begin(&self) -> Result<LineTxn, Error> {
         Ok(LineTxn {
             txn: self.store.begin().await?,
+            sets: 0,
             line: self.clone(),
         })
     }
@@ -137,6 +172,7 @@ impl Txn for LineTxn {
     }
 
     fn set(&mut self, key: impl Into<Bytes>, value: impl Into<Bytes>) {
+        self.sets += 1;
         self.txn.set(key, value);
     }
 
@@ -162,6 +198,7 @@ impl Txn for LineTxn {
 
     async fn commit(self) -> Result<Committed, Error> {
         if self.line.fate == Fate::Arrives {
+            self.line.check(self.sets)?;
             return self.line.hold(self.txn)?.commit().await;
         }
         let number = self.line.commits.fetch_add(1, Ordering::Relaxed);
