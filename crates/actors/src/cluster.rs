@@ -167,6 +167,11 @@ async fn begin_again<S: Store, P: Protocol>(shared: &Shared<S, P>) {
         tracing::warn!(%error, "the new run is not registered yet");
         shared.ports.clock.sleep(shared.config.beat.every_ms).await;
     }
+    if shared.members.ends()
+        && let Err(error) = claims::leave(&shared.store, &shared.ownership).await
+    {
+        tracing::warn!(%error, "the end of the run is not written; the others will find it silent");
+    }
 }
 
 /// Fences who is silent, until the node ends. In a task of its own: nothing that a slot waits for may

@@ -138,9 +138,14 @@ impl Ownership {
         leaving.clear();
     }
 
-    /// Marks a held slot as being handed over.
-    pub(crate) fn start_leaving(&self, slot: Slot) {
-        self.leaving.lock().insert(slot);
+    /// Marks a slot as being handed over, if it is held under this epoch. Whether it is.
+    pub(crate) fn start_leaving(&self, slot: Slot, epoch: Epoch) -> bool {
+        let mut leaving = self.leaving.lock();
+        let is_held = self.epoch(slot) == Some(epoch);
+        if is_held {
+            leaving.insert(slot);
+        }
+        is_held
     }
 
     /// Takes the mark back: the slot stays.
@@ -195,7 +200,9 @@ mod tests {
         let run = ownership.incarnation();
         ownership.take(slot(), Epoch(5), run);
         ownership.take(slot(), Epoch(6), run);
-        ownership.start_leaving(slot());
+        assert!(!ownership.start_leaving(slot(), Epoch(5)));
+        assert!(!ownership.is_leaving(slot()));
+        assert!(ownership.start_leaving(slot(), Epoch(6)));
         assert!(!ownership.release(slot(), Epoch(5)));
         assert_eq!(ownership.epoch(slot()), Some(Epoch(6)));
         assert!(ownership.is_leaving(slot()));
@@ -208,7 +215,7 @@ mod tests {
     fn a_slot_that_stays_takes_commands_again() {
         let ownership = Ownership::new("a");
         ownership.take(slot(), Epoch(5), ownership.incarnation());
-        ownership.start_leaving(slot());
+        ownership.start_leaving(slot(), Epoch(5));
         assert!(ownership.is_leaving(slot()));
         ownership.stay(slot());
         assert!(!ownership.is_leaving(slot()));

@@ -120,6 +120,10 @@ pub(crate) async fn run<S: Store, P: Protocol>(
         unseen: BTreeMap::new(),
         newest: None,
     };
+    // Whatever an earlier start of this task knew is lost, should it have met a defect.
+    for slot in shared.ownership.held() {
+        shared.stream_feed.mark(slot);
+    }
     let clock = Arc::clone(&shared.ports.clock);
     let mut looked_ms = clock.monotonic_ms();
     loop {
@@ -144,15 +148,28 @@ impl<S: Store, P: Protocol> Relay<S, P> {
     /// Whatever was acknowledged since the last look is looked for slot by slot, and of all that was
     /// seen before, only the newest message: a suffix was lost with it, or is newer.
     async fn look(&mut self) {
-        if let Some(newest) = self.newest {
-            let Ok(page) = self.stream.page(newest.seq, 1).await else {
-                return;
-            };
-            if !page.messages.iter().any(|held| Held::of(held) == newest) {
+        let before = self.newest;
+        let seen = self.look_at_ends().await;
+        // Asked for last: what was lost while the ends were asked for was lost with it.
+        let Some(newest) = before else { return };
+        match self.stream.page(newest.seq, 1).await {
+            Ok(page) if page.messages.iter().any(|held| Held::of(held) == newest) => {}
+            Ok(page) => {
                 self.newest = None;
                 self.forgot(page.stream.first > newest.seq);
             }
+            Err(_) => {
+                self.newest = before;
+                for (slot, told) in seen {
+                    self.unseen.entry(slot).or_insert(told);
+                }
+            }
         }
+    }
+
+    /// Looks for what was acknowledged since the last look, slot by slot. What is there.
+    async fn look_at_ends(&mut self) -> Vec<(Slot, Stamp)> {
+        let mut found = Vec::new();
         let unseen = std::mem::take(&mut self.unseen);
         let stream = &self.stream;
         let asked = unseen
@@ -162,8 +179,11 @@ impl<S: Store, P: Protocol> Relay<S, P> {
         for (slot, told, end) in ends {
             match end.map(|end| end.last) {
                 Ok(Some(last)) if last.message.stamp >= told => {
+                    found.push((slot, told));
                     let seen = Held::of(&last);
-                    if self.newest.is_none_or(|newest| newest.seq < seen.seq) {
+                    let is_newer = self.newest.is_none_or(|newest| newest.seq < seen.seq);
+                    // A later stamp was told by the next owner, perhaps after a loss.
+                    if is_newer && seen.stamp == told {
                         self.newest = Some(seen);
                     }
                 }
@@ -174,6 +194,7 @@ impl<S: Store, P: Protocol> Relay<S, P> {
                 }
             }
         }
+        found
     }
 
     /// The newest message that was seen is not there any more: every slot is looked at. It has aged,

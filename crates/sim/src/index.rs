@@ -173,7 +173,7 @@ pub(crate) fn unknown<P: Protocol>(world: &World<P>) -> Option<String> {
     let events: BTreeMap<bytes::Bytes, bytes::Bytes> =
         rows(&world.store, Family::Event).into_iter().collect();
     for (key, value) in rows(&world.store, Family::Head) {
-        let head = keys::head::decode(&key, &value).ok()?;
+        let head = keys::head::decode(&key, &value).expect("the audit has read it");
         let slot = Slot::of(&head.scope);
         let holds = |place: &Place| {
             let node = world.node(*place)?;
@@ -187,9 +187,11 @@ pub(crate) fn unknown<P: Protocol>(world: &World<P>) -> Option<String> {
             continue;
         };
         let event = keys::event::key(&ScopeKey::of(&head.scope), head.version_seq);
-        let event = keys::event::decode(&event, events.get(event.as_slice())?).ok()?;
-        let is_former = event.decode_header().ok()?.epoch < epoch;
-        if is_former && !world.index(place)?.knows(&head) {
+        let event = keys::event::decode(&event, &events[event.as_slice()]);
+        let header = event.expect("the audit has read it").decode_header();
+        let is_former = header.expect("the audit has read it").epoch < epoch;
+        let index = world.index(place);
+        if is_former && !index.is_some_and(|index| index.knows(&head)) {
             let what = format!(
                 "node {} holds slot {slot} and has never heard of entry {}",
                 place.0, head.id

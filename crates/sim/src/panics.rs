@@ -59,6 +59,13 @@ pub(crate) fn violation() -> Option<Violation> {
     })
 }
 
+/// What ended a world, when something did: also what no hook hears of, and a planted panic that nobody
+/// caught.
+pub(crate) fn caught() -> Violation {
+    let unheard = || Violation::new(INVARIANT, "a panic ended the world");
+    violation().unwrap_or_else(unheard)
+}
+
 /// Sets the hook, once for the process.
 pub(crate) fn install() {
     static ONCE: Once = Once::new();

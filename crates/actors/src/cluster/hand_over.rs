@@ -70,7 +70,9 @@ async fn one<S: Store, P: Protocol>(
     let Some(epoch) = shared.ownership.epoch(slot) else {
         return Ok(true);
     };
-    shared.ownership.start_leaving(slot);
+    if !shared.ownership.start_leaving(slot, epoch) {
+        return Ok(true);
+    }
     let clock = &shared.ports.clock;
     let deadline_ms = clock.monotonic_ms() + LEAVING_MS_MAX;
     while router.in_flight(slot) > 0 {

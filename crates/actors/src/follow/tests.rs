@@ -141,14 +141,33 @@ async fn what_the_stream_lacks_is_heard_from_the_store_up_to_what_was_told() {
 #[tokio::test]
 async fn a_gap_of_many_pages_is_heard_from_the_store() {
     let mut bench = Bench::new(1).await;
+    bench.tell(0).await;
+    bench.poll().await;
     for _ in 0..(2 * ROWS) {
         bench.commit(0).await;
     }
+    // The stream holds the first commit and the last one.
+    let rows = bench.rows(0).await;
+    bench.told.insert(slot(0), rows[rows.len() - 2].0);
     bench.tell(0).await;
-    bench.stream.keep(1);
-    bench.poll().await;
     bench.poll().await;
     assert!(bench.heard_all(0).await);
+    assert_eq!(bench.follower.metrics().from_store, 2 * ROWS as u64);
+}
+
+#[tokio::test]
+async fn many_pages_that_aged_are_heard_from_the_store() {
+    let mut bench = Bench::new(2).await;
+    for project in 0..2 {
+        for _ in 0..ROWS {
+            bench.commit(project).await;
+        }
+        bench.tell(project).await;
+    }
+    bench.stream.keep(0);
+    bench.poll().await;
+    bench.poll().await;
+    assert!(bench.heard_all(0).await && bench.heard_all(1).await);
     assert_eq!(bench.follower.metrics().aged_out, 1);
 }
 
