@@ -80,6 +80,7 @@ pub trait EventStream: Send + Sync + 'static {
     /// Where it ends for a slot.
     fn end_of(&self, slot: Slot) -> BoxFuture<'_, Result<SlotEnd, StreamError>>;
 
-    /// Messages from number `from` on, at most `limit`.
+    /// Messages from number `from` on, at most `limit`. That one itself comes if it is held: readers know
+    /// the stream by it.
     fn page(&self, from: u64, limit: usize) -> BoxFuture<'_, Result<Page, StreamError>>;
 }
