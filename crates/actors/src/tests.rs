@@ -7,6 +7,7 @@ mod entry_lines;
 mod faults;
 pub(crate) mod harness;
 pub(crate) mod line;
+pub(crate) mod projects;
 mod protocol;
 mod reading;
 pub(crate) mod stream;

@@ -3,63 +3,42 @@
 use std::collections::BTreeMap;
 
 use sillok_bus::Message;
-use sillok_core::principal::PrincipalKind;
 use sillok_store::MemoryStore;
 
 use super::*;
-use crate::Node;
-use crate::tests::harness::{append, node, open_task, scope, store, submission};
+use crate::tests::harness::{append, store};
+use crate::tests::projects::{Projects, slot};
 use crate::tests::stream::MemoryStream;
 
 /// A node with a task in each of some projects, a stream that is told by hand, and a follower.
 struct Bench {
-    node: Node<MemoryStore>,
+    projects: Projects,
     stream: Arc<MemoryStream>,
     follower: EventFollower<MemoryStore>,
     told: BTreeMap<Slot, Stamp>,
     heard: Vec<Told>,
-    numbered: u64,
-}
-
-fn task(project: usize) -> String {
-    format!("org/acme/project/p{project}/worktree/main/task/1")
-}
-
-fn slot(project: usize) -> Slot {
-    Slot::of(&scope(&task(project)))
 }
 
 impl Bench {
     async fn new(projects: usize) -> Self {
         let store = store();
         let stream = Arc::new(MemoryStream::default());
-        let mut bench = Self {
-            node: node(&store).await,
+        Self {
+            projects: Projects::new(&store, projects).await,
             follower: EventFollower::new(store, Arc::clone(&stream) as Arc<dyn EventStream>),
             stream,
             told: BTreeMap::new(),
             heard: Vec::new(),
-            numbered: 0,
-        };
-        for project in 0..projects {
-            bench.give(project, open_task()).await;
         }
-        bench
-    }
-
-    async fn give(&mut self, project: usize, command: sillok_core::command::Command) {
-        let given = submission(self.numbered, PrincipalKind::Agent, &task(project), command);
-        self.numbered += 1;
-        self.node.submit(given).await.unwrap();
     }
 
     /// Commits once more in a project.
     async fn commit(&mut self, project: usize) {
-        self.give(project, append("line")).await;
+        self.projects.give(project, append("line")).await;
     }
 
     async fn rows(&self, project: usize) -> Vec<(Stamp, OutboxRow)> {
-        let store = &self.node.shared().store;
+        let store = &self.projects.node.shared().store;
         let rows = rows_after(store, slot(project), Stamp::ZERO, 10_000).await;
         rows.unwrap()
     }

@@ -2,29 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use sillok_core::principal::PrincipalKind;
 use sillok_store::MemoryStore;
 
 use super::*;
 use crate::Node;
 use crate::protocol::Correct;
-use crate::tests::harness::{append, node, open_task, scope, store, submission};
+use crate::tests::harness::{append, store};
+use crate::tests::projects::{Projects, slot};
 use crate::tests::stream::MemoryStream;
 
 /// A node with a task in each of some projects, whose relay is moved by hand.
 struct Bench {
-    node: Node<MemoryStore>,
+    projects: Projects,
     stream: Arc<MemoryStream>,
     relay: Relay<MemoryStore, Correct>,
-    numbered: u64,
-}
-
-fn task(project: usize) -> String {
-    format!("org/acme/project/p{project}/worktree/main/task/1")
-}
-
-fn slot(project: usize) -> Slot {
-    Slot::of(&scope(&task(project)))
 }
 
 fn relay(node: &Node<MemoryStore>, stream: &Arc<MemoryStream>) -> Relay<MemoryStore, Correct> {
@@ -39,36 +30,25 @@ fn relay(node: &Node<MemoryStore>, stream: &Arc<MemoryStream>) -> Relay<MemorySt
 
 impl Bench {
     async fn new(projects: usize) -> Self {
-        let node = node(&store()).await;
+        let projects = Projects::new(&store(), projects).await;
         let stream = Arc::new(MemoryStream::default());
-        let mut bench = Self {
-            relay: relay(&node, &stream),
-            node,
+        Self {
+            relay: relay(&projects.node, &stream),
+            projects,
             stream,
-            numbered: 0,
-        };
-        for project in 0..projects {
-            bench.give(project, open_task()).await;
         }
-        bench
-    }
-
-    async fn give(&mut self, project: usize, command: sillok_core::command::Command) {
-        let given = submission(self.numbered, PrincipalKind::Agent, &task(project), command);
-        self.numbered += 1;
-        self.node.submit(given).await.unwrap();
     }
 
     /// Commits once more in a project, and tells the stream of it.
     async fn tell(&mut self, project: usize) {
-        self.give(project, append("line")).await;
-        self.node.shared().stream_feed.mark(slot(project));
+        self.projects.give(project, append("line")).await;
+        self.projects.node.shared().stream_feed.mark(slot(project));
         assert!(self.relay.tell_all().await);
     }
 
     async fn tell_all(&mut self) {
-        for held in self.node.ownership().held() {
-            self.node.shared().stream_feed.mark(held);
+        for held in self.projects.node.ownership().held() {
+            self.projects.node.shared().stream_feed.mark(held);
         }
         assert!(self.relay.tell_all().await);
     }
@@ -83,7 +63,8 @@ impl Bench {
     async fn committed(&self, projects: usize) -> BTreeSet<(Slot, Stamp)> {
         let mut all = BTreeSet::new();
         for slot in (0..projects).map(slot) {
-            let rows = rows_after(&self.node.shared().store, slot, Stamp::ZERO, 1_000).await;
+            let rows =
+                rows_after(&self.projects.node.shared().store, slot, Stamp::ZERO, 1_000).await;
             all.extend(rows.unwrap().into_iter().map(|(stamp, _)| (slot, stamp)));
         }
         all
@@ -123,7 +104,7 @@ async fn what_was_lost_is_told_again_although_others_have_its_numbers() {
     }
     bench.look().await;
     assert_eq!(bench.stream.stamps(), bench.committed(3).await);
-    assert_eq!(bench.node.metrics().streams_lost, 2);
+    assert_eq!(bench.projects.node.metrics().streams_lost, 2);
 }
 
 #[tokio::test]
@@ -138,7 +119,7 @@ async fn the_loss_of_what_was_seen_long_ago_is_found_by_the_newest_of_it() {
     bench.stream.tell_again(told[2].clone());
     bench.look().await;
     assert_eq!(bench.stream.stamps(), bench.committed(3).await);
-    assert_eq!(bench.node.metrics().streams_lost, 1);
+    assert_eq!(bench.projects.node.metrics().streams_lost, 1);
 }
 
 #[tokio::test]
@@ -154,7 +135,7 @@ async fn what_was_lost_is_not_taken_for_aged() {
     // What has its number now has aged.
     bench.stream.keep(4);
     // The slots are another run's from now on, which has only the cursor row.
-    bench.relay = relay(&bench.node, &bench.stream);
+    bench.relay = relay(&bench.projects.node, &bench.stream);
     bench.tell_all().await;
     assert!(bench.stream.stamps().iter().any(|(slot, _)| *slot == lost));
 }
@@ -185,7 +166,11 @@ async fn a_stream_that_let_all_age_is_told_the_last_of_each_slot_once() {
         bench.look().await;
     }
     assert_eq!(bench.stream.messages().len(), 2);
-    assert_eq!(bench.node.metrics().streams_lost, 0, "it may have aged");
+    assert_eq!(
+        bench.projects.node.metrics().streams_lost,
+        0,
+        "it may have aged"
+    );
 }
 
 #[tokio::test]
@@ -193,10 +178,10 @@ async fn what_is_not_told_is_marked_again() {
     let mut bench = Bench::new(2).await;
     bench.tell_all().await;
     bench.stream.set_down(true);
-    bench.give(0, append("line")).await;
-    bench.give(1, append("line")).await;
-    bench.node.shared().stream_feed.mark(slot(0));
-    bench.node.shared().stream_feed.mark(slot(1));
+    bench.projects.give(0, append("line")).await;
+    bench.projects.give(1, append("line")).await;
+    bench.projects.node.shared().stream_feed.mark(slot(0));
+    bench.projects.node.shared().stream_feed.mark(slot(1));
     assert!(!bench.relay.tell_all().await);
     bench.stream.set_down(false);
     assert!(bench.relay.tell_all().await);
@@ -209,8 +194,8 @@ async fn a_slot_that_cannot_be_told_does_not_hold_up_the_others() {
     bench.tell_all().await;
     let first = (0..3).min_by_key(|project| slot(*project)).unwrap();
     for project in 0..3 {
-        bench.give(project, append("line")).await;
-        bench.node.shared().stream_feed.mark(slot(project));
+        bench.projects.give(project, append("line")).await;
+        bench.projects.node.shared().stream_feed.mark(slot(project));
     }
     // Another owner has told the first slot's commit already.
     let told = bench.committed(3).await;
@@ -232,10 +217,10 @@ async fn a_slot_that_cannot_be_told_does_not_hold_up_the_others() {
 async fn a_slot_that_is_held_no_longer_is_not_told() {
     let mut bench = Bench::new(1).await;
     bench.tell_all().await;
-    bench.give(0, append("line")).await;
-    let epoch = bench.node.ownership().epoch(slot(0)).unwrap();
-    bench.node.ownership().release(slot(0), epoch);
-    bench.node.shared().stream_feed.mark(slot(0));
+    bench.projects.give(0, append("line")).await;
+    let epoch = bench.projects.node.ownership().epoch(slot(0)).unwrap();
+    bench.projects.node.ownership().release(slot(0), epoch);
+    bench.projects.node.shared().stream_feed.mark(slot(0));
     assert!(bench.relay.tell_all().await);
     assert_eq!(bench.stream.messages().len(), 1);
     assert!(!bench.relay.cursors.contains_key(&slot(0)));
