@@ -98,7 +98,8 @@ impl Default for IndexerConfig {
 pub struct JobsConfig {
     /// Promotions that run at once.
     pub workers: usize,
-    /// Attempts before a promotion waits until somebody wants it retried.
+    /// Failed attempts before a promotion waits until somebody wants it retried. Those that found the
+    /// store or a scope out of reach are not counted.
     pub attempts: u32,
     /// How long one attempt may take, in ms.
     pub attempt_ms_max: u64,

@@ -31,6 +31,8 @@ mod promote;
 const PAGE_ROWS: usize = 256;
 /// The longest wait between two attempts, in ms.
 const BACKOFF_MS_MAX: u64 = 60_000;
+/// The longest wait for a store or a scope that is out of reach, in ms.
+const REACH_BACKOFF_MS_MAX: u64 = 5_000;
 
 /// Where a promotion stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,10 +68,48 @@ pub struct WaitingJob {
     pub halted: bool,
 }
 
+/// Why an attempt failed.
+#[derive(Debug)]
+struct Failure {
+    error: Error,
+    /// Whether it is one of the few that a promotion has. That a store or a scope was out of reach is
+    /// none: it says nothing of the promotion, and an outage must not put all of them on a list that
+    /// somebody has to go through.
+    counts: bool,
+}
+
+impl Failure {
+    /// What the promotion itself failed at, such as its cognifier.
+    const fn of_its_own(error: Error) -> Self {
+        Self {
+            error,
+            counts: true,
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let is_out_of_reach = matches!(
+            error.code,
+            ErrorCode::Unavailable
+                | ErrorCode::Busy
+                | ErrorCode::Fenced
+                | ErrorCode::OutcomeUnknown
+        );
+        Self {
+            error,
+            counts: !is_out_of_reach,
+        }
+    }
+}
+
 struct Waiting {
     slot: Slot,
     job: Job,
     attempts: u32,
+    /// How many of them count.
+    failures: u32,
     last_error: Option<Error>,
     due_ms: u64,
     running: bool,
@@ -93,6 +133,7 @@ impl JobQueue {
             slot,
             job,
             attempts: 0,
+            failures: 0,
             last_error: None,
             due_ms: 0,
             running: false,
@@ -113,6 +154,7 @@ impl JobQueue {
         };
         job.halted = false;
         job.attempts = 0;
+        job.failures = 0;
         job.due_ms = 0;
         drop(waiting);
         self.added.notify_one();
@@ -164,13 +206,19 @@ impl JobQueue {
         self.ended.notify_waiters();
     }
 
-    fn failed(&self, id: VerificationId, error: Error, now_ms: u64, config: &JobsConfig) {
+    fn failed(&self, id: VerificationId, failure: Failure, now_ms: u64, config: &JobsConfig) {
         if let Some(job) = self.waiting.lock().get_mut(&id) {
+            job.failures += u32::from(failure.counts);
+            let wait_ms_max = if failure.counts {
+                BACKOFF_MS_MAX
+            } else {
+                REACH_BACKOFF_MS_MAX
+            };
             let doublings = job.attempts.saturating_sub(1).min(20);
-            job.due_ms = now_ms + (config.backoff_ms << doublings).min(BACKOFF_MS_MAX);
+            job.due_ms = now_ms + (config.backoff_ms << doublings).min(wait_ms_max);
             job.running = false;
-            job.halted = job.attempts >= config.attempts;
-            job.last_error = Some(error);
+            job.halted = job.failures >= config.attempts;
+            job.last_error = Some(failure.error);
         }
         self.added.notify_one();
         self.ended.notify_waiters();
@@ -243,13 +291,13 @@ pub(crate) async fn work<S: Store, P: Protocol>(
                         count(&shared.counters.promotions, 1);
                         shared.jobs.finished(job.verification);
                     }
-                    Err(error) => {
+                    Err(failure) => {
                         count(&shared.counters.promotion_failures, 1);
-                        tracing::warn!(%error, task = %job.source, verification = %job.verification, "a promotion failed");
+                        tracing::warn!(error = %failure.error, task = %job.source, verification = %job.verification, "a promotion failed");
                         let now_ms = clock.monotonic_ms();
                         shared
                             .jobs
-                            .failed(job.verification, error, now_ms, &shared.config.jobs);
+                            .failed(job.verification, failure, now_ms, &shared.config.jobs);
                     }
                 }
                 // Another worker may sleep while jobs wait.
@@ -265,18 +313,19 @@ async fn attempt<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
     job: &Job,
-) -> Result<PublishReport, Error> {
+) -> Result<PublishReport, Failure> {
     let carried_out = AssertUnwindSafe(promote::carry_out(shared, router, job)).catch_unwind();
     let ms_max = shared.config.jobs.attempt_ms_max;
     tokio::select! {
         biased;
         result = carried_out => result.unwrap_or_else(|_panic| {
             count(&shared.counters.panics, 1);
-            Err(Error::new(ErrorCode::Internal, "the promotion met a defect"))
+            let error = Error::new(ErrorCode::Internal, "the promotion met a defect");
+            Err(Failure::of_its_own(error))
         }),
         () = shared.ports.clock.sleep(ms_max) => {
             let why = format!("the promotion took longer than {ms_max} ms");
-            Err(Error::new(ErrorCode::Unavailable, why))
+            Err(Failure::of_its_own(Error::new(ErrorCode::Unavailable, why)))
         }
     }
 }

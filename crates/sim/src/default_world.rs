@@ -28,6 +28,7 @@ pub const WITHOUT_FAULTS: &[&str] = &[
     "more slots handed over than one round takes",
     "no answer, though nothing was lost",
     "node drained",
+    "promotion failed and tried again",
     "repeat answered from its record",
     "run begun after the former one was over",
     "slot handed over",

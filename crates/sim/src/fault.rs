@@ -191,6 +191,10 @@ pub struct Profile {
     pub faults: Vec<Fault>,
 }
 
+/// How long a fault lasts that is to be noticed by all others, in ms, at least and at most.
+const LONG_MS: (u64, u64) = (4_500, 12_000);
+/// The kind of a node that is down for that long.
+const LONG_CRASH_KIND: usize = 0;
 /// Kinds of faults that a seed may draw.
 const KINDS: usize = 29;
 /// The kind that only a node with a disk of its own meets.
@@ -200,7 +204,10 @@ const ON_DISK: [usize; 17] = [
     0, 1, 2, 3, 5, 7, 10, 11, 12, 17, 18, 19, 20, 24, DISK_KIND, 26, 27,
 ];
 /// Worlds of one node with a disk of its own, in a thousandth.
-const DISK_PERMILLE: u32 = 120;
+const DISK_PERMILLE: u32 = 80;
+/// Worlds of several nodes, one of which is sure to be down for longer than its slots stay its own,
+/// in a thousandth.
+const LONG_CRASH_PERMILLE: u32 = 850;
 /// How much further than the bound a clock is off that is far off, in ms, at least and at most.
 const FAR_MS: (u64, u64) = (1_000, 8_000);
 /// The first fault comes no earlier, so that there is something to disturb, in ms.
@@ -216,10 +223,10 @@ impl Profile {
         } else {
             StoreShape::Shared
         };
-        let nodes = match (store, stream.between(0, 9)) {
+        let nodes = match (store, stream.between(0, 19)) {
             (StoreShape::Disk, _) => 1,
             (_, 0) => 2,
-            (_, 1) => stream.between(6, 7),
+            (_, 1 | 2) => stream.between(6, 7),
             _ => stream.between(3, 5),
         };
         let nodes = u16::try_from(nodes).expect("a few nodes");
@@ -228,6 +235,15 @@ impl Profile {
         let enabled: Vec<bool> = (0..KINDS).map(|_| stream.permille(600)).collect();
         let mut faults = Vec::new();
         let count = stream.between(8, 24);
+        if store == StoreShape::Shared && stream.permille(LONG_CRASH_PERMILLE) {
+            let at_ms = stream.between(CALM_MS, faults_ms - LONG_MS.1);
+            let (kind, for_ms) = draw_kind(LONG_CRASH_KIND, nodes, &mut stream);
+            faults.push(Fault {
+                at_ms,
+                for_ms,
+                kind,
+            });
+        }
         while (faults.len() as u64) < count {
             let number = stream.index(KINDS);
             let at_ms = stream.between(CALM_MS, faults_ms);
@@ -265,11 +281,11 @@ fn draw_kind(number: usize, nodes: u16, stream: &mut Stream) -> (FaultKind, u64)
     let further = stream.between(1, u64::from(nodes).max(2) - 1);
     let to = (node + u16::try_from(further).expect("few")) % nodes;
     let short = stream.between(50, 3_000);
-    let long = stream.between(4_500, 12_000);
+    let long = stream.between(LONG_MS.0, LONG_MS.1);
     let permille = u32::try_from(stream.between(20, 300)).expect("a small number");
     let ms = i64::try_from(stream.between(0, 4_000)).expect("a small number") - 2_000;
     match number {
-        0 => (FaultKind::Crash { node }, long),
+        LONG_CRASH_KIND => (FaultKind::Crash { node }, long),
         1 => (FaultKind::Crash { node }, short),
         2 => (FaultKind::Pause { node }, short),
         3 => (FaultKind::Pause { node }, long),

@@ -13,7 +13,7 @@ pub use bounds::Refused;
 /// Agents of a world.
 const AGENTS: u16 = 8;
 /// Operations of each.
-const OPERATIONS_EACH: u16 = 170;
+const OPERATIONS_EACH: u16 = 140;
 
 /// What a world is made from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

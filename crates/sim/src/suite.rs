@@ -183,7 +183,7 @@ impl Suite {
                         projects,
                     })
                 });
-                let rest_ms = u16::try_from(stream.between(0, 500)).expect("half a second");
+                let rest_ms = u16::try_from(stream.between(0, 600)).expect("below a second");
                 operations.push(Operation {
                     agent,
                     rest_ms,

@@ -22,7 +22,7 @@ use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{RangeOptions, Read, Store, Txn};
 
-use super::unknown;
+use super::{Failure, unknown};
 use crate::commit::Shared;
 use crate::errors::refusal;
 use crate::protocol::Protocol;
@@ -39,7 +39,7 @@ pub(super) async fn carry_out<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
     job: &Job,
-) -> Result<PublishReport, Error> {
+) -> Result<PublishReport, Failure> {
     if let Some(report) = finished(shared, &job.source, job.verification).await? {
         return Ok(report);
     }
@@ -97,7 +97,7 @@ async fn publish<S: Store, P: Protocol>(
     router: &Router<S, P>,
     job: &Job,
     verification: &Verification,
-) -> Result<PublishReport, Error> {
+) -> Result<PublishReport, Failure> {
     let input = collect(shared, &job.source, verification).await?;
     let cognition = shared
         .ports
@@ -118,17 +118,17 @@ async fn publish<S: Store, P: Protocol>(
         .await?;
     match answer.result {
         AnswerBody::Published(report) => Ok(*report),
-        other => Err(Error::new(
-            ErrorCode::Internal,
-            format!("a promotion was answered with {other:?}"),
-        )),
+        other => {
+            let why = format!("a promotion was answered with {other:?}");
+            Err(Error::new(ErrorCode::Internal, why).into())
+        }
     }
 }
 
 async fn embed<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     products: &mut [NewEntry],
-) -> Result<(), Error> {
+) -> Result<(), Failure> {
     let vectors: Vec<Embedding> = {
         let texts: Vec<&str> = products
             .iter()
@@ -142,10 +142,9 @@ async fn embed<S: Store, P: Protocol>(
             .map_err(|error| unavailable(&error))?
     };
     if vectors.len() != products.len() {
-        return Err(Error::new(
-            ErrorCode::Unavailable,
-            "the embedder gave another number of vectors than of texts",
-        ));
+        let why = "the embedder gave another number of vectors than of texts";
+        let error = Error::new(ErrorCode::Unavailable, why);
+        return Err(Failure::of_its_own(error));
     }
     for (product, vector) in products.iter_mut().zip(vectors) {
         product.embedding = Some(vector);
@@ -323,6 +322,6 @@ fn as_system(scope: &Scope, verification: VerificationId, command: Command) -> S
     }
 }
 
-fn unavailable(error: &PortError) -> Error {
-    Error::new(ErrorCode::Unavailable, error.to_string())
+fn unavailable(error: &PortError) -> Failure {
+    Failure::of_its_own(Error::new(ErrorCode::Unavailable, error.to_string()))
 }

@@ -1,7 +1,7 @@
 //! Faults below the actors: commits whose outcome is unknown, and a command that panics.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use sillok_core::ErrorCode;
 use sillok_core::command::{AnswerBody, Command};
@@ -18,7 +18,7 @@ use super::harness::{
 };
 use super::line::{Fate, Line};
 use super::world::{entry, verification};
-use crate::jobs::PromotionState;
+use crate::jobs::{PromotionState, WaitingJob};
 use crate::{Node, NodeConfig, Ports, audit, cluster};
 
 async fn unknown_outcomes(fate: Fate) {
@@ -181,6 +181,62 @@ async fn a_promotion_survives_a_cognifier_that_panics_hangs_and_fails_and_can_be
     assert!(node.retry_promotion(id));
     assert!(!node.retry_promotion(id), "it is no longer on the list");
     let state = node.promotion(&task, id, 10_000_000).await.unwrap();
+    assert!(matches!(state, PromotionState::Done(_)), "{state:?}");
+}
+
+/// A cognifier that works, and during whose first work the line to the store is cut.
+struct Cutting {
+    line: Line,
+    is_done: AtomicBool,
+    good: Arc<dyn Cognifier>,
+}
+
+impl Cognifier for Cutting {
+    fn name(&self) -> &str {
+        "cutting"
+    }
+
+    fn cognify<'a>(
+        &'a self,
+        input: &'a CognifyInput,
+    ) -> BoxFuture<'a, Result<Cognition, PortError>> {
+        if !self.is_done.swap(true, Ordering::Relaxed) {
+            self.line.cut();
+        }
+        self.good.cognify(input)
+    }
+}
+
+#[tokio::test]
+async fn a_promotion_outlives_a_store_that_is_out_of_reach_for_more_attempts_than_it_has() {
+    let line = Line::new(&store(), Fate::Arrives);
+    let good = ports();
+    let cognifier = Arc::new(Cutting {
+        line: line.clone(),
+        is_done: AtomicBool::new(false),
+        good: Arc::clone(&good.cognifier),
+    });
+    let mut config = NodeConfig::default();
+    config.jobs.attempts = 2;
+    let node = Node::start(line.clone(), Ports { cognifier, ..good }, config)
+        .await
+        .unwrap();
+    let give = |number, command| submission(number, PrincipalKind::Orchestrator, TASK, command);
+    node.submit(give(0, open_task())).await.unwrap();
+    node.submit(give(1, append("root cause: an early stop")))
+        .await
+        .unwrap();
+    let judged = give(2, verification(Outcome::Passed, "run"));
+    let AnswerBody::Verification { id, .. } = node.submit(judged).await.unwrap().result else {
+        panic!("a verification is answered as one");
+    };
+    let tried_often = |job: &WaitingJob| job.attempts > 6 || job.halted;
+    while !node.waiting_jobs().iter().any(tried_often) {
+        tokio::task::yield_now().await;
+    }
+    assert!(!node.waiting_jobs()[0].halted);
+    line.mend();
+    let state = node.promotion(&scope(TASK), id, 1_000_000).await.unwrap();
     assert!(matches!(state, PromotionState::Done(_)), "{state:?}");
 }
 

@@ -105,6 +105,11 @@ impl Line {
         *self.late.lock() = Late::Next;
     }
 
+    /// No commit reaches the store until the line is mended.
+    pub(crate) fn cut(&self) {
+        self.is_whole.store(false, Ordering::Relaxed);
+    }
+
     /// The store is within reach again.
     pub(crate) fn mend(&self) {
         self.is_whole.store(true, Ordering::Relaxed);

@@ -63,7 +63,7 @@ impl Workload for Staging {
 
     fn draw(&self, draw: &mut Draw<'_>) -> Action {
         match draw.stream.between(0, 51) {
-            0..=30 => Action::Append {
+            0..=27 => Action::Append {
                 records: 1 + draw.byte(4),
                 text: draw_text(draw),
                 back: if draw.stream.permille(300) {
@@ -72,7 +72,7 @@ impl Workload for Staging {
                     0
                 },
             },
-            31..=38 => Action::Verify {
+            28..=35 => Action::Verify {
                 passed: draw.stream.permille(800),
             },
             _ => Action::OpenTask,
