@@ -33,7 +33,7 @@ mod resolve;
 mod transaction;
 mod unresolved;
 
-pub(crate) use resolve::resolve;
+pub(crate) use resolve::{resolve, settle};
 use unresolved::Unresolved;
 
 /// Tries at a batch that meets another writer before its callers are told to come back.

@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::cluster;
-use crate::commit::Shared;
+use crate::commit::{Shared, settle};
 use crate::config::NodeConfig;
 use crate::indexer::Indexer;
 use crate::jobs::{self, PromotionState, WaitingJob};
@@ -162,6 +162,7 @@ impl<S: Store, P: Protocol> Node<S, P> {
         tasks.push(kept_up(with(), |(shared, router)| {
             put_away_idle(shared, router)
         }));
+        tasks.push(kept_up(with(), |(shared, _)| settle(shared)));
         for _ in 0..shared.config.jobs.workers {
             tasks.push(kept_up(with(), |(shared, router)| {
                 jobs::work(shared, router)

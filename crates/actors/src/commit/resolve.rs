@@ -15,7 +15,7 @@ use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Error as StoreError, Read, Store, Txn};
 
 use super::Shared;
-use super::unresolved::name_of;
+use super::unresolved::{Doubtful, name_of};
 use crate::errors::refusal;
 use crate::protocol::Protocol;
 use crate::rows;
@@ -25,6 +25,8 @@ use crate::scope_actor::{Pending, Reply};
 const TRIES_MAX: u32 = 6;
 /// The wait before the second try, in ms; it doubles with each.
 const BACKOFF_MS: u64 = 20;
+/// The wait between two tries at what is found out when nobody waits for it any more, in ms.
+const SETTLE_EVERY_MS: u64 = 2_000;
 
 /// Finds out what became of each command of a lost batch. Those that were not applied are handed
 /// back under a later attempt; the others are answered.
@@ -55,24 +57,16 @@ pub(crate) async fn resolve<S: Store, P: Protocol>(
     submission: &Submission,
 ) -> Result<Reply, Error> {
     let now_ms = shared.ports.clock.monotonic_ms();
-    let attempt = submission.attempt;
-    shared.unresolved.add(name_of(submission), attempt, now_ms);
+    let doubtful = Doubtful {
+        key: name_of(submission),
+        attempt: submission.attempt,
+        digest: submission.command.digest(),
+    };
+    shared.unresolved.add(doubtful.clone(), now_ms);
     let mut wait_ms = BACKOFF_MS;
     for _ in 0..TRIES_MAX {
-        match try_resolve(shared, submission).await {
-            Ok(reply) => {
-                // Whoever has written the command's record, no earlier attempt commits any more.
-                let settled = match &reply {
-                    Reply::Answered(_) => Attempt::MAX,
-                    Reply::Abandoned(last) => *last,
-                    Reply::Refused(_) => attempt,
-                };
-                shared.unresolved.settled(&name_of(submission), settled);
-                if let Reply::Answered(_) = reply {
-                    follow_up(shared, Slot::of(&submission.scope)).await;
-                }
-                return Ok(reply);
-            }
+        match once(shared, &doubtful).await {
+            Ok(reply) => return Ok(reply),
             Err(StoreError::Conflict | StoreError::TooOld) => {}
             Err(StoreError::OutcomeUnknown | StoreError::Unavailable { .. }) => {
                 shared.ports.clock.sleep(wait_ms).await;
@@ -89,39 +83,97 @@ pub(crate) async fn resolve<S: Store, P: Protocol>(
     ))
 }
 
+/// Goes on finding out about commands whose callers were told that nobody knows, until the node ends.
+/// A commit may arrive when nobody waits for it any more: what it has to be followed by must not wait
+/// until somebody asks again.
+pub(crate) async fn settle<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
+    loop {
+        shared.ports.clock.sleep(SETTLE_EVERY_MS).await;
+        settle_all(&shared).await;
+    }
+}
+
+async fn settle_all<S: Store, P: Protocol>(shared: &Shared<S, P>) {
+    let now_ms = shared.ports.clock.monotonic_ms();
+    for doubtful in shared.unresolved.list(now_ms) {
+        let slot = Slot::of(&doubtful.key.0);
+        if shared.ownership.epoch(slot).is_none() {
+            // Whoever takes the slot fences what is on its way, and reads what came before.
+            shared.unresolved.settled(&doubtful.key, Attempt::MAX);
+            continue;
+        }
+        match once(shared, &doubtful).await {
+            Ok(_) | Err(StoreError::Conflict | StoreError::TooOld) => {}
+            Err(error) => {
+                tracing::debug!(%error, "what became of a command is found out later");
+                return;
+            }
+        }
+    }
+    if shared.unresolved.is_full(now_ms) {
+        for slot in shared.ownership.held() {
+            mark(shared, slot);
+        }
+        let _ = shared.index_requests.catch_up().await;
+    }
+}
+
+/// Finds out once what became of a command, and sees to what follows.
+async fn once<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    doubtful: &Doubtful,
+) -> Result<Reply, StoreError> {
+    let reply = try_resolve(shared, doubtful).await?;
+    // Whoever has written the command's record, no earlier attempt commits any more.
+    let settled = match &reply {
+        Reply::Answered(_) => Attempt::MAX,
+        Reply::Abandoned(last) => *last,
+        Reply::Refused(_) => doubtful.attempt,
+    };
+    if let Reply::Answered(_) = reply {
+        follow_up(shared, Slot::of(&doubtful.key.0)).await;
+    }
+    shared.unresolved.settled(&doubtful.key, settled);
+    Ok(reply)
+}
+
 /// A command was applied, and nobody was there to do what follows a commit: its promotion is queued,
 /// its outbox row told, and what it published is in the index before anybody hears of it.
 async fn follow_up<S: Store, P: Protocol>(shared: &Shared<S, P>, slot: Slot) {
-    shared.jobs.look_again(slot);
-    shared.mark_for_relays(slot);
-    shared.index_feed.mark(slot);
+    mark(shared, slot);
     // Without an indexer the node is ending; its next start reads the outbox.
     let _ = shared.index_requests.catch_up().await;
 }
 
+/// Has everybody look at a slot who follows what is committed in it.
+fn mark<S: Store, P: Protocol>(shared: &Shared<S, P>, slot: Slot) {
+    shared.jobs.look_again(slot);
+    shared.mark_for_relays(slot);
+    shared.index_feed.mark(slot);
+}
+
 async fn try_resolve<S: Store, P: Protocol>(
-    shared: &Arc<Shared<S, P>>,
-    submission: &Submission,
+    shared: &Shared<S, P>,
+    doubtful: &Doubtful,
 ) -> Result<Reply, StoreError> {
-    let scope_key = ScopeKey::of(&submission.scope);
-    let key = keys::command::key(&scope_key, &submission.principal.actor, submission.id);
-    let digest = submission.command.digest();
+    let (scope, actor, id) = &doubtful.key;
+    let key = keys::command::key(&ScopeKey::of(scope), actor, *id);
     let mut txn = shared.store.begin().await?;
     let record = txn.get(&key, Read::Conflict).await?;
     let record = record
         .map(|value| keys::command::decode(&key, &value))
         .transpose()?;
-    match replay(record.as_ref(), digest, submission.attempt) {
+    match replay(record.as_ref(), doubtful.digest, doubtful.attempt) {
         Ok(Replay::Answered(answer)) => return Ok(Reply::Answered(*answer)),
         Ok(Replay::Abandoned(last)) => return Ok(Reply::Abandoned(last)),
         Ok(Replay::Apply) => {}
         Err(error) => return Ok(Reply::Refused(error)),
     }
     let aborted = CommandRecord::Aborted {
-        digest,
-        attempt: submission.attempt,
+        digest: doubtful.digest,
+        attempt: doubtful.attempt,
     };
     rows::write_command(&mut txn, key, &aborted);
     txn.commit().await?;
-    Ok(Reply::Abandoned(submission.attempt))
+    Ok(Reply::Abandoned(doubtful.attempt))
 }

@@ -6,21 +6,45 @@
 //! of the two can write. Another owner's refusals need no memory: its claim has fenced the commit.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
-use sillok_core::command::Submission;
+use sillok_core::command::{Digest, Submission};
 use sillok_core::id::Attempt;
 use sillok_core::ports::Clock;
 
 use super::CommandKey;
 use crate::scope_actor::Pending;
 
-/// Commands that are remembered one by one; beyond that every command counts as one of them.
-const COMMANDS_MAX: usize = 8_192;
+/// Commands that are remembered one by one, several times as many as a node has under way; beyond that
+/// every command counts as one of them.
+const COMMANDS_MAX: usize = 65_536;
 /// How long one is remembered, in ms: far longer than any store lets a transaction live.
 const REMEMBERED_MS: u64 = 600_000;
+
+/// What is remembered of a command.
+#[derive(Clone, Copy)]
+struct Remembered {
+    /// The latest attempt that may still commit.
+    attempt: Attempt,
+    /// The digest of its body.
+    digest: Digest,
+    /// Until when it is remembered, in ms.
+    until_ms: u64,
+}
+
+/// A command of which an attempt may still commit.
+#[derive(Clone)]
+pub(super) struct Doubtful {
+    /// Its name.
+    pub(super) key: CommandKey,
+    /// The latest attempt that may still commit.
+    pub(super) attempt: Attempt,
+    /// The digest of its body.
+    pub(super) digest: Digest,
+}
 
 /// Commands of which an earlier attempt may still commit.
 #[derive(Default)]
@@ -32,8 +56,7 @@ pub(crate) struct Unresolved {
 
 #[derive(Default)]
 struct Inner {
-    /// The latest attempt of each that may still commit, and until when it is remembered, in ms.
-    commands: BTreeMap<CommandKey, (Attempt, u64)>,
+    commands: BTreeMap<CommandKey, Remembered>,
     /// Until when every command counts as one, in ms.
     all_until_ms: u64,
 }
@@ -49,21 +72,51 @@ impl Unresolved {
     }
 
     /// An attempt of a command may still commit.
-    pub(super) fn add(&self, key: CommandKey, attempt: Attempt, now_ms: u64) {
+    pub(super) fn add(&self, doubtful: Doubtful, now_ms: u64) {
+        let Doubtful {
+            key,
+            attempt,
+            digest,
+        } = doubtful;
         let mut inner = self.inner.lock();
         if inner.commands.len() >= COMMANDS_MAX {
-            inner.commands.retain(|_, (_, until_ms)| *until_ms > now_ms);
+            inner.commands.retain(|_, known| known.until_ms > now_ms);
         }
         let until_ms = now_ms + REMEMBERED_MS;
-        if let Some((latest, until)) = inner.commands.get_mut(&key) {
-            *latest = attempt.max(*latest);
-            *until = until_ms;
+        if let Some(known) = inner.commands.get_mut(&key) {
+            known.attempt = attempt.max(known.attempt);
+            known.until_ms = until_ms;
         } else if inner.commands.len() < COMMANDS_MAX {
-            inner.commands.insert(key, (attempt, until_ms));
+            let remembered = Remembered {
+                attempt,
+                digest,
+                until_ms,
+            };
+            inner.commands.insert(key, remembered);
         } else {
             inner.all_until_ms = until_ms;
         }
         self.any.store(true, Ordering::Release);
+    }
+
+    /// The commands that are remembered. Those that have been for long enough are forgotten.
+    pub(super) fn list(&self, now_ms: u64) -> Vec<Doubtful> {
+        if !self.any.load(Ordering::Acquire) {
+            return Vec::new();
+        }
+        let mut inner = self.inner.lock();
+        inner.commands.retain(|_, known| known.until_ms > now_ms);
+        let doubtful = |(key, known): (&CommandKey, &Remembered)| Doubtful {
+            key: key.clone(),
+            attempt: known.attempt,
+            digest: known.digest,
+        };
+        inner.commands.iter().map(doubtful).collect()
+    }
+
+    /// Whether there were too many to remember, so that any command may be one of them.
+    pub(super) fn is_full(&self, now_ms: u64) -> bool {
+        self.any.load(Ordering::Acquire) && self.inner.lock().all_until_ms > now_ms
     }
 
     /// No attempt of a command up to this one commits any more without this node's knowing.
@@ -72,7 +125,7 @@ impl Unresolved {
             return;
         }
         let mut inner = self.inner.lock();
-        let latest = inner.commands.get(key).map(|(latest, _)| *latest);
+        let latest = inner.commands.get(key).map(|known| known.attempt);
         if latest.is_some_and(|latest| latest <= through) {
             inner.commands.remove(key);
         }
@@ -115,13 +168,22 @@ impl Drop for OnItsWay<'_> {
         }
         let now_ms = self.clock.monotonic_ms();
         for submission in &self.submissions {
-            let named = name_of(submission);
-            self.unresolved.add(named, submission.attempt, now_ms);
+            // To look at the body could be what panicked. It is looked at before all else, so that such a
+            // command has no commit on its way.
+            let digest = AssertUnwindSafe(|| submission.command.digest());
+            if let Ok(digest) = catch_unwind(digest) {
+                let doubtful = Doubtful {
+                    key: name_of(submission),
+                    attempt: submission.attempt,
+                    digest,
+                };
+                self.unresolved.add(doubtful, now_ms);
+            }
         }
     }
 }
 
-/// What names a command. Its body plays no part: to look at it could be what panicked.
+/// What names a command. Its body plays no part.
 pub(super) fn name_of(submission: &Submission) -> CommandKey {
     (
         submission.scope.clone(),
@@ -167,11 +229,19 @@ mod tests {
         (Scope::parse("org/a").unwrap(), actor, id)
     }
 
+    fn doubtful(number: usize, attempt: Attempt) -> Doubtful {
+        Doubtful {
+            key: key(number),
+            attempt,
+            digest: Digest([7; 32]),
+        }
+    }
+
     #[test]
     fn a_command_is_held_until_it_is_settled() {
         let unresolved = Unresolved::default();
         assert!(!unresolved.holds(|| key(1), &At(0)));
-        unresolved.add(key(1), Attempt::FIRST, 0);
+        unresolved.add(doubtful(1, Attempt::FIRST), 0);
         assert!(unresolved.holds(|| key(1), &At(5)));
         assert!(!unresolved.holds(|| key(2), &At(5)));
         unresolved.settled(&key(1), Attempt::FIRST);
@@ -182,8 +252,8 @@ mod tests {
     fn an_earlier_attempt_that_is_settled_says_nothing_of_a_later_one() {
         let unresolved = Unresolved::default();
         let second = Attempt::FIRST.next();
-        unresolved.add(key(1), second, 0);
-        unresolved.add(key(1), Attempt::FIRST, 0);
+        unresolved.add(doubtful(1, second), 0);
+        unresolved.add(doubtful(1, Attempt::FIRST), 0);
         unresolved.settled(&key(1), Attempt::FIRST);
         assert!(unresolved.holds(|| key(1), &At(5)));
         unresolved.settled(&key(1), second);
@@ -191,16 +261,41 @@ mod tests {
     }
 
     #[test]
+    fn what_is_in_doubt_is_listed_with_its_latest_attempt_until_it_is_forgotten() {
+        let unresolved = Unresolved::default();
+        assert!(unresolved.list(0).is_empty());
+        let second = Attempt::FIRST.next();
+        unresolved.add(doubtful(1, Attempt::FIRST), 0);
+        unresolved.add(doubtful(1, second), 5);
+        unresolved.add(doubtful(2, Attempt::FIRST), 9);
+        let listed = |now_ms| {
+            let list = unresolved.list(now_ms).into_iter();
+            list.map(|doubtful| (doubtful.key, doubtful.attempt))
+                .collect::<Vec<_>>()
+        };
+        let (one, two) = ((key(1), second), (key(2), Attempt::FIRST));
+        assert_eq!(listed(9), [one.clone(), two.clone()]);
+        assert_eq!(listed(4 + REMEMBERED_MS), [one, two.clone()]);
+        assert_eq!(listed(5 + REMEMBERED_MS), [two]);
+        assert_eq!(listed(9 + REMEMBERED_MS), []);
+        assert!(!unresolved.is_full(9));
+    }
+
+    #[test]
     fn too_many_make_every_command_one_of_them_for_a_while() {
         let unresolved = Unresolved::default();
         for number in 0..=COMMANDS_MAX {
-            unresolved.add(key(number), Attempt::FIRST, 0);
+            unresolved.add(doubtful(number, Attempt::FIRST), 0);
         }
         assert!(unresolved.holds(|| key(COMMANDS_MAX), &At(1)));
+        assert!(unresolved.is_full(REMEMBERED_MS - 1) && !unresolved.is_full(REMEMBERED_MS));
         assert!(unresolved.holds(|| key(COMMANDS_MAX + 7), &At(1)));
         assert!(!unresolved.holds(|| key(COMMANDS_MAX + 7), &At(REMEMBERED_MS)));
         // The old ones make room.
-        unresolved.add(key(COMMANDS_MAX + 8), Attempt::FIRST, REMEMBERED_MS + 1);
+        unresolved.add(
+            doubtful(COMMANDS_MAX + 8, Attempt::FIRST),
+            REMEMBERED_MS + 1,
+        );
         assert!(unresolved.holds(|| key(COMMANDS_MAX + 8), &At(REMEMBERED_MS + 2)));
         assert!(!unresolved.holds(|| key(3), &At(REMEMBERED_MS + 2)));
     }

@@ -125,6 +125,35 @@ async fn what_follows_a_commit_follows_one_that_nobody_heard_of() {
     assert!(report.first.is_none(), "{report:?}");
 }
 
+/// Nobody waits for it any more, and nobody asks again: what follows a commit follows it all the same.
+#[tokio::test]
+async fn what_follows_a_commit_follows_one_that_arrives_when_everybody_has_given_up() {
+    let line = Line::new(&store(), Fate::Arrives);
+    let node = Node::start(line.clone(), ports(), NodeConfig::default())
+        .await
+        .unwrap();
+    let give = |number, command| submission(number, PrincipalKind::Orchestrator, TASK, command);
+    node.submit(give(0, open_task())).await.unwrap();
+    node.submit(give(1, append("root cause: an early stop")))
+        .await
+        .unwrap();
+    line.hold_next();
+    let judged = give(2, verification(Outcome::Passed, "run"));
+    let refused = node.submit(judged).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::OutcomeUnknown);
+    assert_eq!(node.waiting_jobs(), []);
+    line.land().await.unwrap();
+    line.mend();
+    let clock = Arc::clone(&node.ports().clock);
+    for _ in 0..1_000 {
+        if node.metrics().promotions > 0 {
+            break;
+        }
+        clock.sleep(1_000).await;
+    }
+    assert_eq!(node.metrics().promotions, 1);
+}
+
 /// A cognifier that panics, then never answers, then works.
 struct Moody {
     calls: AtomicU64,
