@@ -176,7 +176,9 @@ pub(crate) async fn run<S: Store, P: Protocol>(
         let on_its_way = shared.unresolved.watch(&batch, &*shared.ports.clock);
         let attempt = transaction::attempt(shared, scope, state.take(), &mut *rng, &batch).await;
         match &attempt {
-            Err(Failure::Unknown) => drop(on_its_way),
+            Err(Failure::Unknown) if shared.protocol.keeps(Safeguard::UnknownIsNoFailure) => {
+                drop(on_its_way);
+            }
             _ => on_its_way.ends(),
         }
         let failure = match attempt {
@@ -208,7 +210,6 @@ pub(crate) async fn run<S: Store, P: Protocol>(
             Failure::Unknown => {
                 count(&shared.counters.unknown_outcomes, 1);
                 if !shared.protocol.keeps(Safeguard::UnknownIsNoFailure) {
-                    tries += 1;
                     continue;
                 }
                 if !shared.protocol.keeps(Safeguard::UnknownIsNoSuccess) {

@@ -12,7 +12,7 @@ use sillok_core::event::EventKind;
 use sillok_core::facts::{Facts, HashKey, Need, RecordFact, needs};
 use sillok_core::id::{EntryId, RecordId, VerificationId};
 use sillok_core::limits::FACT_ROUNDS_MAX;
-use sillok_core::ports::{Embedder, SpaceThresholds};
+use sillok_core::ports::{Embedder, PortError, SpaceThresholds};
 use sillok_core::promotion::PublishReport;
 use sillok_core::scope::Scope;
 use sillok_core::state::State;
@@ -116,8 +116,14 @@ impl<T: Txn> Fetch<'_, T> {
             }
             Need::Neighbours(number, request) => {
                 let found = self.ports.index.neighbours(&request).await;
-                let found =
-                    found.map_err(|error| Error::new(ErrorCode::Unavailable, error.to_string()))?;
+                let found = found.map_err(|error| {
+                    let code = match &error {
+                        PortError::Unavailable(_) => ErrorCode::Unavailable,
+                        // Asking again does not help.
+                        PortError::Unusable(_) => ErrorCode::Internal,
+                    };
+                    Error::new(code, error.to_string())
+                })?;
                 self.facts.neighbours.insert(number, found);
             }
         }

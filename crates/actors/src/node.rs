@@ -150,9 +150,9 @@ impl<S: Store, P: Protocol> Node<S, P> {
             tasks.iter().for_each(JoinHandle::abort);
             return Err(error);
         }
-        let told = bus.clone();
+        let (listeners, told) = (bus.clone(), relay::Told::default());
         tasks.push(kept_up(with(), move |(shared, _)| {
-            relay::run(shared, told.clone(), registered_at)
+            relay::run(shared, listeners.clone(), registered_at, Arc::clone(&told))
         }));
         if let Some(stream) = shared.ports.stream.clone() {
             tasks.push(kept_up(with(), move |(shared, _)| {

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sillok_bus::{InProcessBus, Message};
 use sillok_core::Error;
 use sillok_core::slot::Slot;
@@ -23,19 +24,29 @@ const PAGE_ROWS: usize = 256;
 /// The wait after the store did not answer, in ms.
 const RETRY_MS: u64 = 200;
 
-/// Tells the bus of every commit from now on, until the node ends.
+/// How far each slot was told.
+pub(crate) type Told = Arc<Mutex<BTreeMap<Slot, Stamp>>>;
+
+/// Tells the bus of every commit from now on, until the node ends. Should it meet a defect, it goes on
+/// from what was told, which its caller keeps.
 pub(crate) async fn run<S: Store, P: Protocol>(
     shared: Arc<Shared<S, P>>,
     bus: InProcessBus,
     started_at: Stamp,
+    told: Told,
 ) {
-    let mut told: BTreeMap<Slot, Stamp> = BTreeMap::new();
+    if !told.lock().is_empty() {
+        // What was marked before is taken already.
+        for slot in shared.ownership.held() {
+            shared.bus_feed.mark(slot);
+        }
+    }
     loop {
         shared.bus_feed.changed().await;
         for slot in shared.bus_feed.take() {
-            let after = told.get(&slot).copied().unwrap_or(started_at);
+            let after = told.lock().get(&slot).copied().unwrap_or(started_at);
             match tell(&shared, &bus, slot, after).await {
-                Ok(last) => drop(told.insert(slot, last)),
+                Ok(last) => drop(told.lock().insert(slot, last)),
                 Err(error) => {
                     tracing::warn!(%error, %slot, "the outbox could not be read; it is read again");
                     shared.ports.clock.sleep(RETRY_MS).await;

@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 76] = [
+pub const EXPECTED: [&str; 78] = [
     "actor killed with a command in flight",
     "answer came after its caller had given up",
     "answer heard at a later try",
@@ -80,6 +80,7 @@ pub const EXPECTED: [&str; 76] = [
     "index failed",
     "loss of the stream noticed",
     "mailbox full",
+    "message came again after the window",
     "message heard before",
     "message left out",
     "message recognised by the stream",
@@ -122,6 +123,7 @@ pub const EXPECTED: [&str; 76] = [
     "stream without responders",
     "synced and unheard of",
     "transaction too old",
+    "turned away after too many conflicts",
     "turned away during a handover",
     "unknown outcome found out",
     "watcher died in mid-takeover",

@@ -298,7 +298,10 @@ fn draw_kind(number: usize, nodes: u16, stream: &mut Stream) -> (FaultKind, u64)
         10 => (FaultKind::Drop { permille }, long),
         11 => (FaultKind::Duplicate { permille }, long),
         12 => (FaultKind::Delay { ms: short }, long),
-        13 => (FaultKind::ConflictStorm { permille }, long),
+        13 => {
+            let permille = draw_storm(permille, stream);
+            (FaultKind::ConflictStorm { permille }, long)
+        }
         14 => (FaultKind::CommittedUnheard { permille }, long),
         15 => (FaultKind::LostUnheard { permille }, long),
         16 => (FaultKind::CommitsLate { permille }, long),
@@ -357,6 +360,14 @@ fn draw_stream_kind(number: usize, nodes: u16, long: u64, stream: &mut Stream) -
             ),
         },
     }
+}
+
+/// How many commits meet a conflict, in a thousandth: some; or nearly all, so that writers give up.
+fn draw_storm(permille: u32, stream: &mut Stream) -> u32 {
+    if stream.permille(700) {
+        return permille;
+    }
+    u32::try_from(stream.between(700, 950)).expect("a small number")
 }
 
 /// By how much a wall clock is wrong, in ms: a little; or so far ahead that whoever comes later lies

@@ -15,7 +15,7 @@ use crate::effects::Effects;
 use crate::monitor::Monitor;
 use crate::net::{Net, Parcel};
 use crate::noise::Noise;
-use crate::rng::Stream;
+use crate::rng::{Stream, Streams};
 use crate::stream::Server;
 use crate::trace::Trace;
 
@@ -112,6 +112,9 @@ impl ClockFacts {
 
     /// From now on the node's clocks run at another speed.
     pub(crate) fn drift(&mut self, now_us: u64, ppm: i64) {
+        if ppm == self.drift_ppm {
+            return;
+        }
         self.since_us = (now_us, self.boot_us(now_us));
         self.drift_ppm = ppm;
     }
@@ -122,8 +125,8 @@ pub(crate) struct Shared {
     pub(crate) now_us: u64,
     next: u64,
     heap: BinaryHeap<Reverse<Event>>,
-    /// Latencies and chances of everything between the nodes.
-    pub(crate) chance: Stream,
+    /// Latencies and chances of everything around the nodes.
+    pub(crate) streams: Streams,
     pub(crate) trace: Trace,
     pub(crate) effects: Effects,
     pub(crate) noise: Noise,
@@ -172,6 +175,17 @@ impl Shared {
         self.runs.get(&place).copied()
     }
 
+    /// The chances of one thing at a place.
+    pub(crate) fn chance(&mut self, purpose: &'static str, place: Place) -> &mut Stream {
+        self.streams.of(purpose, place.0.into())
+    }
+
+    /// The chances of a way between two places.
+    pub(crate) fn chance_between(&mut self, from: Place, to: Place) -> &mut Stream {
+        let way = (u64::from(from.0) << 16) | u64::from(to.0);
+        self.streams.of("way", way)
+    }
+
     pub(crate) fn line(&mut self, place: Place, what: &str, detail: &[u8]) {
         self.trace.line(self.now_us, place.0, what, detail);
     }
@@ -197,7 +211,7 @@ impl Sim {
             now_us: 0,
             next: 0,
             heap: BinaryHeap::new(),
-            chance: Stream::new(seed, "chance", 0),
+            streams: Streams::new(seed),
             trace: Trace::new(keeps_text),
             effects: Effects::default(),
             noise: Noise::default(),

@@ -97,7 +97,11 @@ impl LaggingIndex {
 
     async fn wait(&self, bounds: (u64, u64), what: &'static str) {
         let place = self.place;
-        let wait_us = self.sim.lock().chance.between(bounds.0, bounds.1);
+        let wait_us = self
+            .sim
+            .lock()
+            .chance("index", self.place)
+            .between(bounds.0, bounds.1);
         let woken = self
             .sim
             .after(place, wait_us, move |shared| shared.line(place, what, &[]));
@@ -114,7 +118,12 @@ impl VectorIndex for LaggingIndex {
     fn apply(&self, docs: Vec<IndexDoc>, through: Stamp) -> BoxFuture<'_, Result<(), PortError>> {
         Box::pin(async move {
             self.wait(INDEX_US, "index stores").await;
-            if self.sim.lock().chance.permille(FAILS_PERMILLE) {
+            if self
+                .sim
+                .lock()
+                .chance("index", self.place)
+                .permille(FAILS_PERMILLE)
+            {
                 self.sim.lock().effects.saw("index failed");
                 return Err(PortError::Unavailable("the index is elsewhere".into()));
             }

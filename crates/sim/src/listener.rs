@@ -62,7 +62,10 @@ pub(crate) async fn listen<S: Store>(sim: Sim, store: S, heard: HeardSoFar) {
     let mut follower = EventFollower::new(store, Arc::new(stream));
     let mut before = FollowMetrics::default();
     loop {
-        let wait_ms = sim.lock().chance.between(POLL_MS.0, POLL_MS.1);
+        let wait_ms = sim
+            .lock()
+            .chance("listener", Place::CLIENTS)
+            .between(POLL_MS.0, POLL_MS.1);
         clock.sleep(wait_ms).await;
         let mut told = Vec::new();
         // What was heard before an error was heard; the rest is asked for again.

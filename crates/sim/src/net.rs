@@ -243,19 +243,23 @@ impl Sim {
 }
 
 impl Shared {
-    pub(crate) fn latency_us(&mut self) -> u64 {
+    pub(crate) fn latency_us(&mut self, from: Place, to: Place) -> u64 {
         let further = match self.noise.delay_us_max {
             0 => 0,
-            most => self.chance.between(0, most),
+            most => self.chance_between(from, to).between(0, most),
         };
-        self.chance.between(LATENCY_US.0, LATENCY_US.1) + further
+        self.chance_between(from, to)
+            .between(LATENCY_US.0, LATENCY_US.1)
+            + further
     }
 
     /// For how long a parcel between two nodes is held back, in µs.
     fn held_us(&mut self, from: Place, to: Place) -> u64 {
         let is_between_nodes = from != Place::CLIENTS && to != Place::CLIENTS;
-        if is_between_nodes && self.chance.permille(self.noise.reorder_permille) {
-            self.chance.between(HELD_US.0, HELD_US.1)
+        let reorders = self.noise.reorder_permille;
+        let chance = self.chance_between(from, to);
+        if is_between_nodes && chance.permille(reorders) {
+            chance.between(HELD_US.0, HELD_US.1)
         } else {
             0
         }
@@ -266,7 +270,8 @@ impl Shared {
         if let Some(cutter) = self.net.cutter(from, to) {
             return Some(Loss::Cut(cutter));
         }
-        let is_dropped = self.chance.permille(self.noise.drop_permille);
+        let drops = self.noise.drop_permille;
+        let is_dropped = self.chance_between(from, to).permille(drops);
         is_dropped.then_some(Loss::Dropped)
     }
 
@@ -278,14 +283,16 @@ impl Shared {
             }
             return;
         }
-        let is_doubled = self.chance.permille(self.noise.duplicate_permille);
+        let (from, to) = (parcel.from, parcel.to);
+        let doubles = self.noise.duplicate_permille;
+        let is_doubled = self.chance_between(from, to).permille(doubles);
         if is_doubled {
-            let latency_us = self.latency_us();
+            let latency_us = self.latency_us(from, to);
             self.schedule(latency_us, Due::Arrive(parcel.clone()));
         }
         let held_us = self.held_us(parcel.from, parcel.to);
         parcel.is_held = held_us > 0;
-        let latency_us = self.latency_us();
+        let latency_us = self.latency_us(from, to);
         if let Some(calling) = self.net.calls.get_mut(&call) {
             calling.is_doubled = is_doubled;
             calling.is_delayed = latency_us > LATENCY_US.1;
@@ -305,7 +312,7 @@ impl Shared {
     pub(crate) fn answer(&mut self, call: u64, from: Place, to: Place, reply: Reply) {
         let loss = self.loss(from, to);
         let held_us = self.held_us(from, to);
-        let latency_us = self.latency_us();
+        let latency_us = self.latency_us(from, to);
         if let Some(calling) = self.net.calls.get_mut(&call) {
             calling.replies += 1;
             calling.is_delayed |= latency_us > LATENCY_US.1;

@@ -2,6 +2,8 @@
 //!
 //! Owns the numbers in force now. Each is 0 when no fault wants it.
 
+use crate::fault::FaultKind;
+
 /// What is in force.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Noise {
@@ -29,4 +31,24 @@ pub(crate) struct Noise {
     pub(crate) store_is_out: bool,
     /// Cognifier calls that fail, in a thousandth.
     pub(crate) cognifier_permille: u32,
+}
+
+impl Noise {
+    /// Puts a fault into force, beside those that are.
+    pub(crate) fn add(&mut self, kind: FaultKind) {
+        match kind {
+            FaultKind::StoreOutage => self.store_is_out = true,
+            FaultKind::Drop { permille } => self.drop_permille = permille,
+            FaultKind::Duplicate { permille } => self.duplicate_permille = permille,
+            FaultKind::Delay { ms } => self.delay_us_max = ms * 1_000,
+            FaultKind::Reorder { permille } => self.reorder_permille = permille,
+            FaultKind::ConflictStorm { permille } => self.conflict_permille = permille,
+            FaultKind::CommittedUnheard { permille } => self.committed_unheard_permille = permille,
+            FaultKind::LostUnheard { permille } => self.lost_unheard_permille = permille,
+            FaultKind::CommitsLate { permille } => self.commits_late_permille = permille,
+            FaultKind::SlowDisk { times } => self.commit_slowness = times,
+            FaultKind::CognifierFails { permille } => self.cognifier_permille = permille,
+            _ => {}
+        }
+    }
 }

@@ -145,10 +145,14 @@ impl Cognifier for MoodyCognifier {
     ) -> BoxFuture<'a, Result<Cognition, PortError>> {
         Box::pin(async move {
             let place = self.place;
-            let wait_us = self.sim.lock().chance.between(COGNIFY_US.0, COGNIFY_US.1);
+            let wait_us = self
+                .sim
+                .lock()
+                .chance("cognifier", self.place)
+                .between(COGNIFY_US.0, COGNIFY_US.1);
             let fails = self.sim.after(place, wait_us, move |shared| {
                 let chance = shared.noise.cognifier_permille;
-                let fails = shared.chance.permille(chance);
+                let fails = shared.chance("cognifier", place).permille(chance);
                 if fails {
                     shared.effects.saw("cognifier failed");
                 }

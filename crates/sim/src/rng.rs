@@ -1,6 +1,8 @@
 //! Randomness, split by (seed, purpose, entity), so that one part that draws more does not move the
 //! others.
 
+use std::collections::BTreeMap;
+
 use rand::Rng as _;
 use rand::RngExt as _;
 use rand::SeedableRng as _;
@@ -49,6 +51,30 @@ impl Stream {
     }
 }
 
+/// The streams of one seed, each made when it is first drawn from.
+#[derive(Clone, Debug)]
+pub struct Streams {
+    seed: u64,
+    known: BTreeMap<(&'static str, u64), Stream>,
+}
+
+impl Streams {
+    /// The streams of `seed`.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            known: BTreeMap::new(),
+        }
+    }
+
+    /// The stream of `purpose` and `entity`.
+    pub fn of(&mut self, purpose: &'static str, entity: u64) -> &mut Stream {
+        let made = || Stream::new(self.seed, purpose, entity);
+        self.known.entry((purpose, entity)).or_insert_with(made)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,6 +85,18 @@ mod tests {
         assert_eq!(first(1, "a", 1), first(1, "a", 1));
         for other in [first(2, "a", 1), first(1, "b", 1), first(1, "a", 2)] {
             assert_ne!(first(1, "a", 1), other);
+        }
+    }
+
+    #[test]
+    fn a_stream_goes_on_whatever_the_others_draw() {
+        let mut alone = Stream::new(1, "a", 1);
+        let mut streams = Streams::new(1);
+        for other in 0..9 {
+            let number = streams.of("a", 1).between(0, u64::MAX);
+            assert_eq!(number, alone.between(0, u64::MAX));
+            streams.of("a", 2).index(other + 1);
+            streams.of("b", 1).index(other + 1);
         }
     }
 }

@@ -80,18 +80,19 @@ impl Shared {
         !self.noise.store_is_out && !self.without_store.contains(&place)
     }
 
-    fn fate(&mut self) -> Fate {
+    fn fate(&mut self, place: Place) -> Fate {
         let noise = &self.noise;
         let (committed, lost, late) = (
             noise.committed_unheard_permille,
             noise.lost_unheard_permille,
             noise.commits_late_permille,
         );
-        if self.chance.permille(committed) {
+        let chance = self.chance("fate", place);
+        if chance.permille(committed) {
             Fate::CommitsUnheard
-        } else if self.chance.permille(lost) {
+        } else if chance.permille(lost) {
             Fate::IsLost
-        } else if self.chance.permille(late) {
+        } else if chance.permille(late) {
             Fate::CommitsLate
         } else {
             Fate::Heard
@@ -110,7 +111,7 @@ impl Sim {
         let wait_us = {
             let mut shared = self.lock();
             if shared.reaches_store(place) {
-                shared.chance.between(read_us.0, read_us.1)
+                shared.chance("read", place).between(read_us.0, read_us.1)
             } else {
                 OUT_US
             }
@@ -334,13 +335,20 @@ impl Shared {
         let place = commit.place;
         self.note_departure(place, &mut commit.writes);
         let leaves = self.reaches_store(place);
-        let fate = if leaves { self.fate() } else { Fate::IsLost };
+        let fate = if leaves {
+            self.fate(place)
+        } else {
+            Fate::IsLost
+        };
         let slowness = self.noise.commit_slowness.max(1);
         commit.is_slow = slowness > 1;
-        let mut happens_us = self.chance.between(COMMIT_US.0, COMMIT_US.1) * slowness;
+        let mut happens_us = self
+            .chance("commit", place)
+            .between(COMMIT_US.0, COMMIT_US.1)
+            * slowness;
         happens_us += self.kill_in_commit(place);
         let conflicts = self.noise.conflict_permille;
-        if self.chance.permille(conflicts) {
+        if self.chance("commit", place).permille(conflicts) {
             let seen = Some("conflict without a writer");
             self.hear(place, happens_us, answer, Err(Error::Conflict), seen);
             return receiver;
@@ -363,7 +371,8 @@ impl Shared {
                 );
             }
             Fate::CommitsLate => {
-                let late_us = happens_us + self.chance.between(LATE_US.0, LATE_US.1);
+                let late_us =
+                    happens_us + self.chance("commit", place).between(LATE_US.0, LATE_US.1);
                 self.hear(place, happens_us, answer, Err(Error::OutcomeUnknown), None);
                 let act = Box::new(move |shared: &mut Self| {
                     let what = match commit.happen(shared) {
@@ -381,11 +390,14 @@ impl Shared {
     /// Has a node's actors killed while this commit is on its way, if a fault wants that: how much
     /// longer the commit takes then, in µs.
     pub(crate) fn kill_in_commit(&mut self, place: Place) -> u64 {
-        if !self.kills_in_commit.contains(&place) || !self.chance.permille(KILLED_PERMILLE) {
+        if !self.kills_in_commit.contains(&place)
+            || !self.chance("commit", place).permille(KILLED_PERMILLE)
+        {
             return 0;
         }
         self.schedule(KILLED_US, Due::KillActors(place));
-        self.chance.between(KILLED_LATE_US.0, KILLED_LATE_US.1)
+        self.chance("commit", place)
+            .between(KILLED_LATE_US.0, KILLED_LATE_US.1)
     }
 
     fn happens(
@@ -395,8 +407,10 @@ impl Shared {
         answer: oneshot::Sender<Result<Committed, Error>>,
         is_heard: bool,
     ) {
-        let answers_us = self.chance.between(ANSWER_US.0, ANSWER_US.1);
         let place = commit.place;
+        let answers_us = self
+            .chance("commit", place)
+            .between(ANSWER_US.0, ANSWER_US.1);
         let act = Box::new(move |shared: &mut Self| {
             let (heard, seen) = match commit.happen(shared) {
                 Ok(_) if !is_heard => {

@@ -23,8 +23,10 @@ const TIMEOUT_US: u64 = 2_000_000;
 /// last message of each.
 const KEEPS: (u64, u64) = (160, 4_000);
 /// How long it recognises a message that comes again, in µs, at least and at most.
-const WINDOW_US: (u64, u64) = (100_000, 20_000_000);
+const WINDOW_US: (u64, u64) = (5_000, 5_000_000);
 
+/// What is seen when a message comes again behind the window, and nothing came after it.
+const CAME_AGAIN: &str = "message came again after the window";
 /// What is seen when a message comes again within the window.
 const RECOGNISED: &str = "message recognised by the stream";
 
@@ -133,12 +135,17 @@ impl Server {
 impl Shared {
     /// Sets the server up.
     pub(crate) fn make_stream(&mut self) {
-        let keeps = self.chance.between(KEEPS.0, KEEPS.1);
+        let keeps = self
+            .chance("stream", Place::STREAM)
+            .between(KEEPS.0, KEEPS.1);
+        let window_us = self
+            .chance("stream", Place::STREAM)
+            .between(WINDOW_US.0, WINDOW_US.1);
         self.stream = Server {
             created: 1,
             first: 1,
             keeps: usize::try_from(keeps).expect("a small number"),
-            window_us: self.chance.between(WINDOW_US.0, WINDOW_US.1),
+            window_us,
             ..Server::default()
         };
     }
@@ -172,13 +179,14 @@ impl Shared {
             return receiver;
         }
         let out = Err(StreamError::Unavailable("no answer in time".into()));
-        if self.net.is_cut(place, Place::STREAM) || self.is_dropped() {
+        if self.net.is_cut(place, Place::STREAM) || self.is_dropped(place, Place::STREAM) {
             let seen = vec!["word to the stream lost"];
             self.tell(place, TIMEOUT_US, answer, out, seen);
             return receiver;
         }
-        if self.chance.permille(self.noise.duplicate_permille) {
-            let (again, ask) = (self.latency_us(), ask.clone());
+        let doubles = self.noise.duplicate_permille;
+        if self.chance_between(place, Place::STREAM).permille(doubles) {
+            let (again, ask) = (self.latency_us(place, Place::STREAM), ask.clone());
             let act = Box::new(move |shared: &mut Self| {
                 // Nobody hears what it answers the second time.
                 let (_, seen) = shared.stream_does(ask);
@@ -187,17 +195,20 @@ impl Shared {
                         .effects
                         .saw("doubled message recognised by the stream");
                 }
+                if seen.contains(&CAME_AGAIN) {
+                    shared.effects.saw(CAME_AGAIN);
+                }
             });
             self.schedule(again, Due::Act(None, act));
         }
-        let (latency_us, ask) = (self.latency_us(), ask.clone());
+        let (latency_us, ask) = (self.latency_us(place, Place::STREAM), ask.clone());
         let act = Box::new(move |shared: &mut Self| {
             let (did, seen) = shared.stream_does(ask);
-            if shared.net.is_cut(Place::STREAM, place) || shared.is_dropped() {
+            if shared.net.is_cut(Place::STREAM, place) || shared.is_dropped(Place::STREAM, place) {
                 let seen = vec!["word from the stream lost"];
                 shared.tell(place, TIMEOUT_US, answer, out, seen);
             } else {
-                let latency_us = shared.latency_us();
+                let latency_us = shared.latency_us(Place::STREAM, place);
                 shared.tell(place, latency_us, answer, did, seen);
             }
         });
@@ -223,9 +234,9 @@ impl Shared {
         self.schedule(after_us, Due::Act(Some((place, run)), act));
     }
 
-    fn is_dropped(&mut self) -> bool {
-        let drop_permille = self.noise.drop_permille;
-        self.chance.permille(drop_permille)
+    fn is_dropped(&mut self, from: Place, to: Place) -> bool {
+        let drops = self.noise.drop_permille;
+        self.chance_between(from, to).permille(drops)
     }
 
     /// What it answers, and what that brings about once it is heard.
@@ -265,7 +276,7 @@ impl Shared {
         if newest.map_or(0, |newest| newest.seq) != expected {
             let mut seen = vec!["append where the stream does not end"];
             if newest.is_some_and(|newest| newest.message.stamp == message.stamp) {
-                seen.push("message came again after the window");
+                seen.push(CAME_AGAIN);
             }
             if newest.is_none() && self.stream.created > 1 {
                 seen.push("append to a stream that was created anew");
@@ -287,18 +298,18 @@ impl Shared {
         let mut seen = Vec::new();
         let mut mixed: Vec<Numbered> = Vec::new();
         for (index, message) in messages.into_iter().enumerate() {
-            if index > 0 && self.chance.permille(drop) {
+            if index > 0 && self.chance("page", Place::STREAM).permille(drop) {
                 seen.push("message left out");
                 continue;
             }
-            if self.chance.permille(double) {
+            if self.chance("page", Place::STREAM).permille(double) {
                 mixed.push(message.clone());
             }
             mixed.push(message);
         }
         if mixes && mixed.len() > 2 {
             for index in (2..mixed.len()).rev() {
-                let other = self.chance.index(index) + 1;
+                let other = self.chance("page", Place::STREAM).index(index) + 1;
                 mixed.swap(index, other);
             }
             if !mixed.is_sorted_by_key(|numbered| numbered.seq) {

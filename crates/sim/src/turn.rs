@@ -2,6 +2,8 @@
 //!
 //! Owns what each kind of fault does to the world. Which faults there are, and when, is data.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use sillok_actors::protocol::Protocol;
 
 use crate::fault::{Fault, FaultKind};
@@ -10,6 +12,9 @@ use crate::net::Cutter;
 use crate::noise::Noise;
 use crate::rng::Stream;
 use crate::world::World;
+
+/// How fast the clocks of a node may drift when drifts add up, in millionths.
+const DRIFT_PPM_MAX: i64 = 250_000;
 
 impl<P: Protocol> World<P> {
     /// A fault begins or ends.
@@ -51,6 +56,7 @@ impl<P: Protocol> World<P> {
             FaultKind::Crash { node } if begins => {
                 self.crash(Place(node), fault.for_ms * 1_000);
             }
+            FaultKind::Crash { node } if self.is_down(Place(node)) => {}
             FaultKind::Crash { node } => self.start_again(Place(node)),
             FaultKind::Pause { node } if begins => self.pause(Place(node)),
             FaultKind::Pause { node } => self.resume(Place(node)),
@@ -65,14 +71,6 @@ impl<P: Protocol> World<P> {
                 self.cut(Place(from), Place(to), Cutter::OneWay, begins);
             }
             FaultKind::Swizzle { node } => self.swizzle(number, Place(node), fault, begins),
-            FaultKind::StoreCut { node } => {
-                let mut shared = self.sim.lock();
-                if begins {
-                    shared.without_store.insert(Place(node));
-                } else {
-                    shared.without_store.remove(&Place(node));
-                }
-            }
             FaultKind::ClockOffset { node, ms } => {
                 let ms = if begins { ms } else { -ms };
                 let mut shared = self.sim.lock();
@@ -82,13 +80,6 @@ impl<P: Protocol> World<P> {
                 let mut shared = self.sim.lock();
                 shared.clocks.entry(Place(node)).or_default().jumped_ms += ms;
             }
-            FaultKind::ClockDrift { node, ppm } => {
-                let mut shared = self.sim.lock();
-                let now_us = shared.now_us;
-                let ppm = if begins { ppm } else { 0 };
-                let clock = shared.clocks.entry(Place(node)).or_default();
-                clock.drift(now_us, ppm);
-            }
             FaultKind::FullMailbox { commands } if begins => self.burst(number, commands),
             kind => self.bring_about_apart(kind, begins),
         }
@@ -97,7 +88,6 @@ impl<P: Protocol> World<P> {
     /// What befalls the stream, the disk or a node's work, and not a node or its ways.
     fn bring_about_apart(&mut self, kind: FaultKind, begins: bool) {
         match kind {
-            FaultKind::StreamDown => self.sim.lock().stream.is_down = begins,
             FaultKind::StreamOneWay { node, replies } => {
                 let is_node = node < self.plan.profile.nodes;
                 let place = if is_node { Place(node) } else { Place::CLIENTS };
@@ -115,14 +105,6 @@ impl<P: Protocol> World<P> {
             FaultKind::DiskFails if begins => self.sim.lock().disk.fails_next = true,
             FaultKind::Panic { node } if begins => {
                 self.sim.lock().panics_next.insert(Place(node));
-            }
-            FaultKind::KillActors { node } => {
-                let killed = &mut self.sim.lock().kills_in_commit;
-                if begins {
-                    killed.insert(Place(node));
-                } else {
-                    killed.remove(&Place(node));
-                }
             }
             _ => {}
         }
@@ -184,28 +166,46 @@ impl<P: Protocol> World<P> {
         }
     }
 
-    /// Puts into force what the faults that are under way want together.
+    /// Whether a fault wants a node to be down.
+    pub(crate) fn is_down(&self, place: Place) -> bool {
+        let faults = &self.plan.profile.faults;
+        let kinds = self.under_way.iter().map(|number| faults[*number].kind);
+        kinds
+            .into_iter()
+            .any(|kind| matches!(kind, FaultKind::Crash { node } if Place(node) == place))
+    }
+
+    /// Puts into force what the faults that are under way want together. Of chances and delays the one
+    /// that is listed last counts; drifts add up.
     fn tune(&mut self) {
         let mut noise = Noise::default();
+        let mut without_store = BTreeSet::new();
+        let mut kills_in_commit = BTreeSet::new();
+        let mut is_stream_down = false;
+        let mut drifts: BTreeMap<Place, i64> = BTreeMap::new();
         for number in &self.under_way {
             match self.plan.profile.faults[*number].kind {
-                FaultKind::StoreOutage => noise.store_is_out = true,
-                FaultKind::Drop { permille } => noise.drop_permille = permille,
-                FaultKind::Duplicate { permille } => noise.duplicate_permille = permille,
-                FaultKind::Delay { ms } => noise.delay_us_max = ms * 1_000,
-                FaultKind::Reorder { permille } => noise.reorder_permille = permille,
-                FaultKind::ConflictStorm { permille } => noise.conflict_permille = permille,
-                FaultKind::CommittedUnheard { permille } => {
-                    noise.committed_unheard_permille = permille;
+                FaultKind::StoreCut { node } => drop(without_store.insert(Place(node))),
+                FaultKind::KillActors { node } => drop(kills_in_commit.insert(Place(node))),
+                FaultKind::StreamDown => is_stream_down = true,
+                FaultKind::ClockDrift { node, ppm } => {
+                    *drifts.entry(Place(node)).or_default() += ppm;
                 }
-                FaultKind::LostUnheard { permille } => noise.lost_unheard_permille = permille,
-                FaultKind::CommitsLate { permille } => noise.commits_late_permille = permille,
-                FaultKind::SlowDisk { times } => noise.commit_slowness = times,
-                FaultKind::CognifierFails { permille } => noise.cognifier_permille = permille,
-                _ => {}
+                kind => noise.add(kind),
             }
         }
-        self.sim.lock().noise = noise;
+        let places = self.places();
+        let mut shared = self.sim.lock();
+        shared.noise = noise;
+        shared.without_store = without_store;
+        shared.kills_in_commit = kills_in_commit;
+        shared.stream.is_down = is_stream_down;
+        let now_us = shared.now_us;
+        for place in places {
+            let ppm = drifts.get(&place).copied().unwrap_or(0);
+            let clock = shared.clocks.entry(place).or_default();
+            clock.drift(now_us, ppm.clamp(-DRIFT_PPM_MAX, DRIFT_PPM_MAX));
+        }
     }
 }
 

@@ -177,7 +177,7 @@ impl<P: Protocol> World<P> {
         shared.runs.insert(Place::CLIENTS, 0);
         shared.make_stream();
         for number in 0..self.nodes.len() {
-            let after_us = shared.chance.between(0, 20_000);
+            let after_us = shared.chance("start", place_of(number)).between(0, 20_000);
             shared.schedule(after_us, Due::Start(place_of(number)));
         }
         for (number, fault) in self.plan.profile.faults.iter().enumerate() {
@@ -377,6 +377,8 @@ impl<P: Protocol> World<P> {
             Due::Arrive(parcel) => self.arrive(parcel),
             Due::Fault { number, begins } => self.turn(number, begins),
             Due::KillActors(place) => self.kill_actors(place),
+            // A fault that wants it to be down starts it when it ends.
+            Due::Start(place) if self.is_down(place) => {}
             Due::Start(place) => self.start(place),
             Due::StartAnew(place) => {
                 self.sim.lock().line(place, "starts anew", &[]);

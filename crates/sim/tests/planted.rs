@@ -6,9 +6,10 @@ use sillok_sim::shrink::shrink;
 use sillok_sim::{Suite, quiet_planted_panics, run};
 
 /// Bugs that are caught within few seeds.
-const QUICK: [&str; 4] = [
+const QUICK: [&str; 5] = [
     "command id not checked",
     "unknown outcome taken as success",
+    "unknown outcome taken as failure",
     "acknowledgement before commit",
     "batch that drops its last command",
 ];

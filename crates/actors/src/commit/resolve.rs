@@ -66,7 +66,14 @@ pub(crate) async fn resolve<S: Store, P: Protocol>(
     let mut wait_ms = BACKOFF_MS;
     for _ in 0..TRIES_MAX {
         match once(shared, &doubtful).await {
-            Ok(reply) => return Ok(reply),
+            Ok(reply) => {
+                if let Reply::Answered(_) = reply {
+                    // What it published is in the index before anybody hears of it. Without an indexer
+                    // the node is ending; its next start reads the outbox.
+                    let _ = shared.index_requests.catch_up().await;
+                }
+                return Ok(reply);
+            }
             Err(StoreError::Conflict | StoreError::TooOld) => {}
             Err(StoreError::OutcomeUnknown | StoreError::Unavailable { .. }) => {
                 shared.ports.clock.sleep(wait_ms).await;
@@ -94,8 +101,7 @@ pub(crate) async fn settle<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
 }
 
 async fn settle_all<S: Store, P: Protocol>(shared: &Shared<S, P>) {
-    let now_ms = shared.ports.clock.monotonic_ms();
-    for doubtful in shared.unresolved.list(now_ms) {
+    for doubtful in shared.unresolved.list() {
         let slot = Slot::of(&doubtful.key.0);
         if shared.ownership.epoch(slot).is_none() {
             // Whoever takes the slot fences what is on its way, and reads what came before.
@@ -103,22 +109,28 @@ async fn settle_all<S: Store, P: Protocol>(shared: &Shared<S, P>) {
             continue;
         }
         match once(shared, &doubtful).await {
+            // Nobody waits for the answer, so the index may follow when it can.
             Ok(_) | Err(StoreError::Conflict | StoreError::TooOld) => {}
+            Err(error @ StoreError::Corrupt { .. }) => {
+                tracing::warn!(%error, "what became of a command cannot be found out");
+            }
             Err(error) => {
                 tracing::debug!(%error, "what became of a command is found out later");
                 return;
             }
         }
     }
-    if shared.unresolved.is_full(now_ms) {
+    if shared
+        .unresolved
+        .was_full(shared.ports.clock.monotonic_ms())
+    {
         for slot in shared.ownership.held() {
             mark(shared, slot);
         }
-        let _ = shared.index_requests.catch_up().await;
     }
 }
 
-/// Finds out once what became of a command, and sees to what follows.
+/// Finds out once what became of a command, and has everybody look who follows what is committed.
 async fn once<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     doubtful: &Doubtful,
@@ -131,21 +143,14 @@ async fn once<S: Store, P: Protocol>(
         Reply::Refused(_) => doubtful.attempt,
     };
     if let Reply::Answered(_) = reply {
-        follow_up(shared, Slot::of(&doubtful.key.0)).await;
+        mark(shared, Slot::of(&doubtful.key.0));
     }
     shared.unresolved.settled(&doubtful.key, settled);
     Ok(reply)
 }
 
-/// A command was applied, and nobody was there to do what follows a commit: its promotion is queued,
-/// its outbox row told, and what it published is in the index before anybody hears of it.
-async fn follow_up<S: Store, P: Protocol>(shared: &Shared<S, P>, slot: Slot) {
-    mark(shared, slot);
-    // Without an indexer the node is ending; its next start reads the outbox.
-    let _ = shared.index_requests.catch_up().await;
-}
-
-/// Has everybody look at a slot who follows what is committed in it.
+/// Has everybody look at a slot who follows what is committed in it: a promotion is queued, an outbox
+/// row told, and what was published is stored in the index.
 fn mark<S: Store, P: Protocol>(shared: &Shared<S, P>, slot: Slot) {
     shared.jobs.look_again(slot);
     shared.mark_for_relays(slot);

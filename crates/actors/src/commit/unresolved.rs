@@ -21,8 +21,9 @@ use crate::scope_actor::Pending;
 /// Commands that are remembered one by one, several times as many as a node has under way; beyond that
 /// every command counts as one of them.
 const COMMANDS_MAX: usize = 65_536;
-/// How long one is remembered, in ms: far longer than any store lets a transaction live.
-const REMEMBERED_MS: u64 = 600_000;
+/// For how long every command counts as one then, in ms: far longer than any store lets a transaction
+/// live.
+const ALL_MS: u64 = 600_000;
 
 /// What is remembered of a command.
 #[derive(Clone, Copy)]
@@ -31,8 +32,6 @@ struct Remembered {
     attempt: Attempt,
     /// The digest of its body.
     digest: Digest,
-    /// Until when it is remembered, in ms.
-    until_ms: u64,
 }
 
 /// A command of which an attempt may still commit.
@@ -79,44 +78,49 @@ impl Unresolved {
             digest,
         } = doubtful;
         let mut inner = self.inner.lock();
-        if inner.commands.len() >= COMMANDS_MAX {
-            inner.commands.retain(|_, known| known.until_ms > now_ms);
-        }
-        let until_ms = now_ms + REMEMBERED_MS;
         if let Some(known) = inner.commands.get_mut(&key) {
             known.attempt = attempt.max(known.attempt);
-            known.until_ms = until_ms;
         } else if inner.commands.len() < COMMANDS_MAX {
-            let remembered = Remembered {
-                attempt,
-                digest,
-                until_ms,
-            };
-            inner.commands.insert(key, remembered);
+            inner.commands.insert(key, Remembered { attempt, digest });
         } else {
-            inner.all_until_ms = until_ms;
+            inner.all_until_ms = now_ms + ALL_MS;
         }
         self.any.store(true, Ordering::Release);
     }
 
-    /// The commands that are remembered. Those that have been for long enough are forgotten.
-    pub(super) fn list(&self, now_ms: u64) -> Vec<Doubtful> {
+    /// The commands that are remembered.
+    pub(super) fn list(&self) -> Vec<Doubtful> {
         if !self.any.load(Ordering::Acquire) {
             return Vec::new();
         }
-        let mut inner = self.inner.lock();
-        inner.commands.retain(|_, known| known.until_ms > now_ms);
         let doubtful = |(key, known): (&CommandKey, &Remembered)| Doubtful {
             key: key.clone(),
             attempt: known.attempt,
             digest: known.digest,
         };
-        inner.commands.iter().map(doubtful).collect()
+        self.inner.lock().commands.iter().map(doubtful).collect()
     }
 
-    /// Whether there were too many to remember, so that any command may be one of them.
-    pub(super) fn is_full(&self, now_ms: u64) -> bool {
-        self.any.load(Ordering::Acquire) && self.inner.lock().all_until_ms > now_ms
+    /// Whether there were too many to remember, so that any command may be one of them. Said once more
+    /// when that is over.
+    pub(super) fn was_full(&self, now_ms: u64) -> bool {
+        if !self.any.load(Ordering::Acquire) {
+            return false;
+        }
+        let mut inner = self.inner.lock();
+        let was_full = inner.all_until_ms > 0;
+        if inner.all_until_ms <= now_ms {
+            inner.all_until_ms = 0;
+            self.rest(&inner);
+        }
+        was_full
+    }
+
+    /// Nobody needs to look while there is nothing.
+    fn rest(&self, inner: &Inner) {
+        if inner.commands.is_empty() && inner.all_until_ms == 0 {
+            self.any.store(false, Ordering::Release);
+        }
     }
 
     /// No attempt of a command up to this one commits any more without this node's knowing.
@@ -129,9 +133,7 @@ impl Unresolved {
         if latest.is_some_and(|latest| latest <= through) {
             inner.commands.remove(key);
         }
-        if inner.commands.is_empty() && inner.all_until_ms == 0 {
-            self.any.store(false, Ordering::Release);
-        }
+        self.rest(&inner);
     }
 
     /// Watches over a batch while it is committed: should it be lost on the way, with its actor, its
@@ -261,24 +263,22 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_doubt_is_listed_with_its_latest_attempt_until_it_is_forgotten() {
+    fn what_is_in_doubt_is_listed_with_its_latest_attempt_until_it_is_settled() {
         let unresolved = Unresolved::default();
-        assert!(unresolved.list(0).is_empty());
+        assert!(unresolved.list().is_empty());
         let second = Attempt::FIRST.next();
         unresolved.add(doubtful(1, Attempt::FIRST), 0);
         unresolved.add(doubtful(1, second), 5);
         unresolved.add(doubtful(2, Attempt::FIRST), 9);
-        let listed = |now_ms| {
-            let list = unresolved.list(now_ms).into_iter();
+        let listed = || {
+            let list = unresolved.list().into_iter();
             list.map(|doubtful| (doubtful.key, doubtful.attempt))
                 .collect::<Vec<_>>()
         };
-        let (one, two) = ((key(1), second), (key(2), Attempt::FIRST));
-        assert_eq!(listed(9), [one.clone(), two.clone()]);
-        assert_eq!(listed(4 + REMEMBERED_MS), [one, two.clone()]);
-        assert_eq!(listed(5 + REMEMBERED_MS), [two]);
-        assert_eq!(listed(9 + REMEMBERED_MS), []);
-        assert!(!unresolved.is_full(9));
+        assert_eq!(listed(), [(key(1), second), (key(2), Attempt::FIRST)]);
+        unresolved.settled(&key(1), second);
+        assert_eq!(listed(), [(key(2), Attempt::FIRST)]);
+        assert!(!unresolved.was_full(9));
     }
 
     #[test]
@@ -288,15 +288,16 @@ mod tests {
             unresolved.add(doubtful(number, Attempt::FIRST), 0);
         }
         assert!(unresolved.holds(|| key(COMMANDS_MAX), &At(1)));
-        assert!(unresolved.is_full(REMEMBERED_MS - 1) && !unresolved.is_full(REMEMBERED_MS));
-        assert!(unresolved.holds(|| key(COMMANDS_MAX + 7), &At(1)));
-        assert!(!unresolved.holds(|| key(COMMANDS_MAX + 7), &At(REMEMBERED_MS)));
-        // The old ones make room.
-        unresolved.add(
-            doubtful(COMMANDS_MAX + 8, Attempt::FIRST),
-            REMEMBERED_MS + 1,
-        );
-        assert!(unresolved.holds(|| key(COMMANDS_MAX + 8), &At(REMEMBERED_MS + 2)));
-        assert!(!unresolved.holds(|| key(3), &At(REMEMBERED_MS + 2)));
+        assert!(unresolved.holds(|| key(COMMANDS_MAX + 7), &At(ALL_MS - 1)));
+        assert!(unresolved.was_full(ALL_MS - 1));
+        assert!(unresolved.holds(|| key(COMMANDS_MAX + 7), &At(ALL_MS - 1)));
+        assert!(!unresolved.holds(|| key(COMMANDS_MAX + 7), &At(ALL_MS)));
+        assert!(unresolved.was_full(ALL_MS), "once more, when it is over");
+        assert!(!unresolved.was_full(ALL_MS));
+        // Those that are settled make room.
+        unresolved.settled(&key(3), Attempt::FIRST);
+        unresolved.add(doubtful(COMMANDS_MAX + 8, Attempt::FIRST), ALL_MS + 1);
+        assert!(unresolved.holds(|| key(COMMANDS_MAX + 8), &At(ALL_MS + 2)));
+        assert!(!unresolved.holds(|| key(3), &At(ALL_MS + 2)));
     }
 }

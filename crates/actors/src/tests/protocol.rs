@@ -21,8 +21,11 @@ use crate::{Node, NodeConfig, Ports};
 /// Two nodes that both believe they hold the slots: what a lost fence would look like. They write
 /// at the same time, and each commit lingers, so that both have read before either writes. Gives
 /// how many lines were acknowledged, their positions, and whether the audit passes.
-async fn two_owners<P: Protocol>(protocol: P) -> (usize, BTreeSet<u64>, bool) {
-    const ROUNDS: u64 = 50;
+async fn two_owners<P: Protocol>(
+    protocol: P,
+    rounds: u64,
+    text: &str,
+) -> (usize, BTreeSet<u64>, bool) {
     let memory = store();
     let line = Line::new(&memory, Fate::Lingers);
     let first = Node::start_as(line, ports(), NodeConfig::default(), protocol)
@@ -34,8 +37,8 @@ async fn two_owners<P: Protocol>(protocol: P) -> (usize, BTreeSet<u64>, bool) {
         .await
         .unwrap();
     let mut acknowledged = Vec::new();
-    for round in 1..=ROUNDS {
-        let line = |number| submission(number, PrincipalKind::Agent, TASK, append("line"));
+    for round in 1..=rounds {
+        let line = |number| submission(number, PrincipalKind::Agent, TASK, append(text));
         let (one, other) = tokio::join!(
             first.submit(line(2 * round)),
             second.submit(line(2 * round + 1))
@@ -51,7 +54,16 @@ async fn two_owners<P: Protocol>(protocol: P) -> (usize, BTreeSet<u64>, bool) {
 
 #[tokio::test]
 async fn two_owners_of_a_scope_lose_nothing() {
-    let (acknowledged, positions, sound) = two_owners(Correct).await;
+    let (acknowledged, positions, sound) = two_owners(Correct, 50, "line").await;
+    assert_eq!(positions.len(), acknowledged);
+    assert!(sound);
+}
+
+/// Large content is written first, in transactions of its own, and the scope may go on meanwhile.
+#[tokio::test]
+async fn two_owners_of_a_scope_lose_nothing_of_large_content() {
+    let large = "line\n".repeat(14_000);
+    let (acknowledged, positions, sound) = two_owners(Correct, 10, &large).await;
     assert_eq!(positions.len(), acknowledged);
     assert!(sound);
 }
@@ -59,7 +71,7 @@ async fn two_owners_of_a_scope_lose_nothing() {
 #[tokio::test]
 async fn without_the_tip_in_the_conflict_set_updates_are_lost() {
     let (acknowledged, positions, sound) =
-        two_owners(Without(Some(Safeguard::ConflictsOnTip))).await;
+        two_owners(Without(Some(Safeguard::ConflictsOnTip)), 50, "line").await;
     assert!(
         positions.len() < acknowledged && !sound,
         "the planted bug must be seen"

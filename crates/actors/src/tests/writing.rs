@@ -6,17 +6,20 @@ use sillok_core::ErrorCode;
 use sillok_core::command::{AnswerBody, Command};
 use sillok_core::entry::{Binding, Link, LinkKind, Table};
 use sillok_core::id::{RecordId, Seq};
+use sillok_core::limits::RECORD_BYTES_MAX;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::staging::{LogLevel, NewRecord, RecordKind};
 use sillok_core::task::TaskStatus;
 use sillok_core::verification::{NewVerification, Outcome, VerificationSource};
 
 use super::harness::{
-    PROJECT, TASK, append, first_seq, node, node_with_task, scope, store, submission,
+    PROJECT, TASK, append, first_seq, node, node_with_task, open_task, ports, scope, store,
+    submission,
 };
+use super::line::{Fate, Line};
 use super::world::{World, entry};
-use crate::audit;
 use crate::jobs::PromotionState;
+use crate::{Node, NodeConfig, audit};
 
 fn passed(run: &str) -> Command {
     Command::RecordVerification(Box::new(NewVerification {
@@ -139,6 +142,24 @@ async fn a_large_record_comes_back_whole() {
     );
     let report = audit::verify(&store, &|_| {}).await.unwrap();
     assert!(report.first.is_none(), "{report:?}");
+}
+
+/// The largest record there may be takes transactions of two mebibytes each, 31 chunks.
+#[tokio::test]
+async fn the_chunks_of_large_content_are_written_a_few_at_a_time() {
+    let line = Line::new(&store(), Fate::Arrives);
+    let node = Node::start(line.clone(), ports(), NodeConfig::default())
+        .await
+        .unwrap();
+    node.submit(submission(0, PrincipalKind::Agent, TASK, open_task()))
+        .await
+        .unwrap();
+    line.allow(31);
+    let large = append(&"x".repeat(RECORD_BYTES_MAX));
+    let answer = node
+        .submit(submission(1, PrincipalKind::Agent, TASK, large))
+        .await;
+    assert_eq!((first_seq(&answer), line.hit()), (2, 0));
 }
 
 #[tokio::test]
