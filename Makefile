@@ -25,7 +25,8 @@ MUTANTS_ARGS ?=
 SILLOK_BIN ?= $(CARGO_TARGET_DIR)/debug/sillok
 
 export CARGO_TARGET_DIR TOOLS SILLOK_BIN
-export PATH := $(TOOLS)/bin:$(PATH)
+# Debian keeps nats-server, which tests start, where only root looks.
+export PATH := $(TOOLS)/bin:$(PATH):/usr/sbin
 
 # $(call stage,NAME,COMMAND): runs COMMAND and prints the seconds it took.
 define stage

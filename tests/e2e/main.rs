@@ -22,6 +22,8 @@ mod durability;
 #[cfg(test)]
 mod import;
 #[cfg(test)]
+mod nats;
+#[cfg(test)]
 mod permissions;
 #[cfg(test)]
 mod recall;

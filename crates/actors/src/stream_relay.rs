@@ -299,7 +299,7 @@ impl<S: Store, P: Protocol> Relay<S, P> {
         Ok(Cursor {
             epoch,
             created: end.stream.created,
-            seq: end.last.map_or(0, |last| last.seq),
+            seq: end.seq,
             stamp,
         })
     }

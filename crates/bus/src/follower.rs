@@ -151,12 +151,16 @@ impl Follower {
             .map(|numbered| (numbered.seq, numbered))
             .collect();
         let mut next = self.from().max(first);
-        while let Some(numbered) = by_seq.get(&next) {
-            self.floor = Some(Floor {
-                created: page.stream.created,
-                seq: next,
-                read: Some(Identity::of(numbered)),
-            });
+        loop {
+            if let Some(numbered) = by_seq.get(&next) {
+                self.floor = Some(Floor {
+                    created: page.stream.created,
+                    seq: next,
+                    read: Some(Identity::of(numbered)),
+                });
+            } else if !page.holes.contains(&next) {
+                return;
+            }
             next += 1;
         }
     }
@@ -215,6 +219,7 @@ mod tests {
                     message,
                 })
                 .collect(),
+            holes: Vec::new(),
         }
     }
 
@@ -279,6 +284,18 @@ mod tests {
         let mut anew = oldest;
         anew.messages[0].stored_ns = 77;
         assert_eq!(follower.look(&anew), Look::Restarts);
+    }
+
+    /// Only a message shows that a stream is still the one that was read, so the floor stays on one.
+    #[test]
+    fn what_is_no_message_is_passed_and_is_no_floor() {
+        let mut follower = Follower::default();
+        let mut read = page(1, 4, vec![(2, message(1, 5, 0)), (4, message(1, 6, 5))]);
+        follower.read(&read);
+        assert_eq!(follower.from(), 0);
+        read.holes = vec![1, 3, 5];
+        follower.read(&read);
+        assert_eq!(follower.from(), 4);
     }
 
     #[test]

@@ -41,7 +41,10 @@ pub struct Numbered {
 pub struct SlotEnd {
     /// The stream.
     pub stream: StreamState,
-    /// The newest message of the slot that it holds.
+    /// The number of the newest that it holds for the slot; 0 if there is none. It is that of `last`,
+    /// unless somebody wrote there who is no node.
+    pub seq: u64,
+    /// The newest, if it is a message.
     pub last: Option<Numbered>,
 }
 
@@ -52,6 +55,9 @@ pub struct Page {
     pub stream: StreamState,
     /// The messages. They may come in another order, more than once, or with some left out.
     pub messages: Vec<Numbered>,
+    /// Numbers among them that stand for no message: it was taken out of the stream, or was written by
+    /// somebody who is no node.
+    pub holes: Vec<u64>,
 }
 
 /// Why a stream did not do what it was asked.

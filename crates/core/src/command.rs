@@ -312,7 +312,7 @@ impl core::fmt::Debug for Digest {
 }
 
 /// A command with who gives it, where, and which attempt this is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Submission {
     /// Where.
     pub scope: Scope,

@@ -7,6 +7,8 @@ use core::future::Future;
 use core::pin::Pin;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::command::{Answer, Submission};
 use crate::entry::{Embedding, Kind, SpaceId, Status, Table};
 use crate::error::Error;
@@ -61,7 +63,7 @@ pub trait Peers: Send + Sync + 'static {
 }
 
 /// What another node made of a command.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Forwarded {
     /// It was applied, now or before.
     Answered(Answer),

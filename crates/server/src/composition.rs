@@ -8,6 +8,7 @@ use std::sync::Arc;
 use sillok_actors::audit::is_operators;
 use sillok_actors::{Node, Ports};
 use sillok_builtin::{ExactIndex, HashEmbedder, RuleCognifier};
+use sillok_bus_nats::NatsStream;
 use sillok_core::id::TokenId;
 use sillok_core::limits::TOKEN_LIFETIME_MS_MAX;
 use sillok_core::ports::{Clock, Embedder, VectorIndex};
@@ -143,6 +144,20 @@ fn open_index(
 /// What the store or an engine answered.
 pub async fn start_node(data: &OpenData, config: &Config) -> Result<Node<Store>, Error> {
     Ok(Node::start(data.store.clone(), data.ports.clone(), config.node_config()).await?)
+}
+
+/// Fills the ports that reach beyond this process, where the configuration wants that.
+///
+/// # Errors
+/// [`Error::Nats`].
+pub async fn connect(data: &mut OpenData, config: &Config) -> Result<(), Error> {
+    if !config.nats.is_used() {
+        return Ok(());
+    }
+    let key = sillok_bus_nats::cluster_key(&config.nats).await?;
+    let client = sillok_bus_nats::connect(&config.nats, &config.node.name).await?;
+    data.ports.stream = Some(Arc::new(NatsStream::new(client, &config.nats, key)));
+    Ok(())
 }
 
 /// Makes sure that the administrator's token counts, and that no earlier one does: whoever owns the

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use sillok_actors::config::{AdmissionConfig, IndexerConfig, JobsConfig, NodeConfig};
+use sillok_bus_nats::NatsConfig;
 use sillok_core::config::{DedupConfig, RecallConfig, RetentionConfig, RulesConfig, TrustConfig};
 use sillok_core::limits::{PAGE_ROWS_MAX, RECORD_BYTES_MAX};
 use sillok_core::membership::BeatConfig;
@@ -42,6 +43,8 @@ pub struct Config {
     pub retention: RetentionConfig,
     /// `[dedup]`
     pub dedup: DedupConfig,
+    /// `[nats]`
+    pub nats: NatsConfig,
 }
 
 /// `[server]`
@@ -249,6 +252,7 @@ impl Config {
         self.node_config().check()?;
         self.server.check()?;
         self.store.check()?;
+        self.nats.check()?;
         within(
             "node.passivate_after_ms",
             self.node.passivate_after_ms,

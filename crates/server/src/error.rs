@@ -69,6 +69,9 @@ pub enum Error {
     /// The node does not start, or a task of the operator failed.
     #[error(transparent)]
     Node(#[from] sillok_core::Error),
+    /// NATS cannot be used as it is configured. That no server answers is no reason.
+    #[error("NATS cannot be used")]
+    Nats(#[from] sillok_bus_nats::ConnectError),
     /// The address cannot be listened on.
     #[error("cannot listen on {address}")]
     Listen {

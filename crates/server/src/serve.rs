@@ -11,7 +11,9 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::Error;
-use crate::composition::{OpenData, Store, ensure_administrator, open_data_dir, start_node};
+use crate::composition::{
+    OpenData, Store, connect, ensure_administrator, open_data_dir, start_node,
+};
 use crate::config::Config;
 use crate::data_directory::{Announcement, ServerFile};
 use crate::http::{App, router};
@@ -36,7 +38,8 @@ impl Server {
     /// in the way. Nothing runs then.
     pub async fn start(config: Config) -> Result<Self, Error> {
         crate::logging::start();
-        let data = open_data_dir(&config).await?;
+        let mut data = open_data_dir(&config).await?;
+        connect(&mut data, &config).await?;
         ensure_administrator(&data).await?;
         let failed = |source| Error::Listen {
             address: config.server.address,

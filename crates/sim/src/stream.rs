@@ -244,9 +244,11 @@ impl Shared {
         match ask {
             Ask::Append(message, expected) => self.stream_appends(message, expected),
             Ask::EndOf(slot) => {
+                let last = self.stream.newest(slot).cloned();
                 let end = SlotEnd {
                     stream: self.stream.state(),
-                    last: self.stream.newest(slot).cloned(),
+                    seq: last.as_ref().map_or(0, |last| last.seq),
+                    last,
                 };
                 (Ok(Answer::End(end)), Vec::new())
             }
@@ -259,6 +261,7 @@ impl Shared {
                 let page = Page {
                     stream: self.stream.state(),
                     messages,
+                    holes: Vec::new(),
                 };
                 (Ok(Answer::Page(page)), seen)
             }

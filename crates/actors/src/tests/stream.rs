@@ -1,9 +1,11 @@
 //! A stream in memory, which forgets when it is told to.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sillok_bus::Message;
+use sillok_bus::conformance::Bed;
 use sillok_bus::stream::{
     BoxFuture, EventStream, Numbered, Page, SlotEnd, StreamError, StreamState,
 };
@@ -120,6 +122,12 @@ impl EventStream for MemoryStream {
         Box::pin(async move {
             let mut inner = self.0.lock();
             inner.check()?;
+            let same = |held: &&Numbered| {
+                (held.message.slot, held.message.stamp) == (message.slot, message.stamp)
+            };
+            if let Some(held) = inner.messages.iter().find(same) {
+                return Ok(held.seq);
+            }
             if inner.end_of(message.slot).map_or(0, |end| end.seq) != expected {
                 return Err(StreamError::Unexpected);
             }
@@ -131,9 +139,11 @@ impl EventStream for MemoryStream {
         Box::pin(async move {
             let inner = self.0.lock();
             inner.check()?;
+            let last = inner.end_of(slot).cloned();
             Ok(SlotEnd {
                 stream: inner.state(),
-                last: inner.end_of(slot).cloned(),
+                seq: last.as_ref().map_or(0, |last| last.seq),
+                last,
             })
         })
     }
@@ -147,7 +157,33 @@ impl EventStream for MemoryStream {
             Ok(Page {
                 stream: inner.state(),
                 messages: messages.cloned().collect(),
+                holes: Vec::new(),
             })
         })
     }
 }
+
+/// The stream as the suite of all streams sees it.
+struct MemoryBed(Arc<MemoryStream>);
+
+impl Bed for MemoryBed {
+    fn stream(&self) -> Arc<dyn EventStream> {
+        Arc::clone(&self.0) as Arc<dyn EventStream>
+    }
+
+    fn recreate(&self) -> BoxFuture<'_, ()> {
+        self.0.create_anew();
+        Box::pin(async {})
+    }
+
+    fn age(&self, keep: u64) -> BoxFuture<'_, ()> {
+        self.0.keep(usize::try_from(keep).unwrap());
+        Box::pin(async {})
+    }
+
+    fn scribble(&self, _: Slot) -> BoxFuture<'_, bool> {
+        Box::pin(async { false })
+    }
+}
+
+sillok_bus::stream_conformance_suite!(conformance, async { MemoryBed(Arc::default()) });

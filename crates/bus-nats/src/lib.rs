@@ -1,0 +1,18 @@
+//! The bus over NATS: a JetStream stream of events, and requests to the node that owns a slot.
+//!
+//! Only what nats-server 2.9 has is used. What comes over NATS counts only if it opens under the
+//! cluster's key (see [`sillok_bus::wire`]); whoever can reach the server can keep nodes from hearing
+//! of one another, and can make them believe nothing.
+
+pub mod config;
+pub mod connect;
+pub mod peers;
+pub mod stream;
+
+pub use config::NatsConfig;
+pub use connect::{ConnectError, cluster_key, connect};
+pub use peers::{Handler, NatsPeers, Server, ServerMetrics};
+pub use stream::NatsStream;
+
+/// A connection to NATS, which reconnects by itself.
+pub use async_nats::Client;

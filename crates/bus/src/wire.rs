@@ -1,0 +1,219 @@
+//! The written form of what nodes tell one another: a command that one hands to another, what that one
+//! makes of it, and word of a commit.
+//!
+//! Owns the form and its seal. Whoever reaches the bus can send anything to a node, so what is not
+//! sealed with the cluster's key counts for nothing: the key lies in the store, which only nodes reach.
+//! A seal holds for one call: an answer to another call, or of an earlier time, does not open.
+//!
+//! ```text
+//! request: version 1 · call 16 · seal 32 · body (postcard)
+//! reply:   version 1 · seal 32 · body (postcard)
+//! message: version 1 · seal 32 · body (postcard)
+//! ```
+//! The seal is BLAKE3, keyed, over everything else; that of a reply is over the request's seal too.
+
+use core::fmt;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use sillok_core::command::Submission;
+use sillok_core::ports::Forwarded;
+use sillok_core::slot::Slot;
+
+use crate::message::Message;
+
+/// The version of the form that is written. It is read as well as the versions before it.
+pub const VERSION: u8 = 1;
+/// Bytes of a call's name.
+pub const CALL_BYTES: usize = 16;
+/// Bytes of a seal.
+const SEAL_BYTES: usize = 32;
+/// Bytes before a request's body.
+const REQUEST_HEAD_BYTES: usize = 1 + CALL_BYTES + SEAL_BYTES;
+/// Bytes before the body of a reply, and of a message.
+const HEAD_BYTES: usize = 1 + SEAL_BYTES;
+
+const REQUEST_CONTEXT: &str = "sillok 2026 request between nodes";
+const REPLY_CONTEXT: &str = "sillok 2026 reply between nodes";
+const MESSAGE_CONTEXT: &str = "sillok 2026 message of a stream";
+
+/// What shows that a node wrote something. It is never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ClusterKey {
+    request: [u8; 32],
+    reply: [u8; 32],
+    message: [u8; 32],
+}
+
+impl ClusterKey {
+    /// The key with these bytes, which have to be random.
+    #[must_use]
+    pub fn new(bytes: &[u8; 32]) -> Self {
+        Self {
+            request: blake3::derive_key(REQUEST_CONTEXT, bytes),
+            reply: blake3::derive_key(REPLY_CONTEXT, bytes),
+            message: blake3::derive_key(MESSAGE_CONTEXT, bytes),
+        }
+    }
+}
+
+impl fmt::Debug for ClusterKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ClusterKey(..)")
+    }
+}
+
+/// A call by its name, which its caller draws at random.
+pub type Call = [u8; CALL_BYTES];
+
+/// A command on its way to the node that may own its slot.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// How long the caller waits for an answer, in ms. What is begun later than that is of no use to it.
+    pub wait_ms: u32,
+    /// The command, and who gives it.
+    pub submission: Arc<Submission>,
+}
+
+impl Request {
+    /// The slot that the command lies in.
+    #[must_use]
+    pub fn slot(&self) -> Slot {
+        Slot::of(&self.submission.scope)
+    }
+}
+
+/// What seals the answer to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestSeal([u8; SEAL_BYTES]);
+
+/// Why something that came over the bus counts for nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// It is too short, or its body cannot be read.
+    #[error("it is malformed")]
+    Malformed,
+    /// It was written by a later version.
+    #[error("it has version {0}, and this node reads up to {VERSION}")]
+    Version(u8),
+    /// No node of this cluster wrote it, or it belongs to another call.
+    #[error("its seal is not that of this cluster and call")]
+    Seal,
+    /// It is larger than anything a node hands over, or too much waits for its rest.
+    #[error("it is too large, or too much waits for its rest")]
+    TooMuch,
+}
+
+/// The sealed form of a request, and what its answer has to be sealed with.
+#[must_use]
+pub fn seal_request(key: &ClusterKey, call: &Call, request: &Request) -> (Vec<u8>, RequestSeal) {
+    let body = postcard::to_allocvec(request).expect("a request has a written form");
+    let seal = seal_of(&key.request, &[&[VERSION], call, &body]);
+    let mut bytes = Vec::with_capacity(REQUEST_HEAD_BYTES + body.len());
+    bytes.push(VERSION);
+    bytes.extend_from_slice(call);
+    bytes.extend_from_slice(&seal);
+    bytes.extend_from_slice(&body);
+    (bytes, RequestSeal(seal))
+}
+
+/// A request, if a node of this cluster wrote it.
+///
+/// # Errors
+/// Why it counts for nothing.
+pub fn open_request(key: &ClusterKey, bytes: &[u8]) -> Result<(Request, RequestSeal), Refused> {
+    let (version, rest) = bytes.split_first().ok_or(Refused::Malformed)?;
+    check_version(*version)?;
+    let (call, rest) = rest
+        .split_first_chunk::<CALL_BYTES>()
+        .ok_or(Refused::Malformed)?;
+    let (seal, body) = rest
+        .split_first_chunk::<SEAL_BYTES>()
+        .ok_or(Refused::Malformed)?;
+    let expected = seal_of(&key.request, &[&[*version], call, body]);
+    check_seal(&expected, seal)?;
+    let request = postcard::from_bytes(body).map_err(|_| Refused::Malformed)?;
+    Ok((request, RequestSeal(*seal)))
+}
+
+/// The sealed form of the answer to a request.
+#[must_use]
+pub fn seal_reply(key: &ClusterKey, request: &RequestSeal, forwarded: &Forwarded) -> Vec<u8> {
+    sealed(&key.reply, &request.0, forwarded)
+}
+
+/// The answer to a request, if the node that was asked wrote it.
+///
+/// # Errors
+/// Why it counts for nothing.
+pub fn open_reply(
+    key: &ClusterKey,
+    request: &RequestSeal,
+    bytes: &[u8],
+) -> Result<Forwarded, Refused> {
+    opened(&key.reply, &request.0, bytes)
+}
+
+/// The sealed form of word of a commit.
+#[must_use]
+pub fn seal_message(key: &ClusterKey, message: &Message) -> Vec<u8> {
+    sealed(&key.message, &[], message)
+}
+
+/// Word of a commit, if a node of this cluster wrote it.
+///
+/// # Errors
+/// Why it counts for nothing.
+pub fn open_message(key: &ClusterKey, bytes: &[u8]) -> Result<Message, Refused> {
+    opened(&key.message, &[], bytes)
+}
+
+/// A body behind its head, sealed together with what it belongs to.
+fn sealed(key: &[u8; 32], of: &[u8], body: &impl Serialize) -> Vec<u8> {
+    let body = postcard::to_allocvec(body).expect("what nodes tell one another has a written form");
+    let seal = seal_of(key, &[&[VERSION], of, &body]);
+    let mut bytes = Vec::with_capacity(HEAD_BYTES + body.len());
+    bytes.push(VERSION);
+    bytes.extend_from_slice(&seal);
+    bytes.extend_from_slice(&body);
+    bytes
+}
+
+fn opened<T: DeserializeOwned>(key: &[u8; 32], of: &[u8], bytes: &[u8]) -> Result<T, Refused> {
+    let (version, rest) = bytes.split_first().ok_or(Refused::Malformed)?;
+    check_version(*version)?;
+    let (seal, body) = rest
+        .split_first_chunk::<SEAL_BYTES>()
+        .ok_or(Refused::Malformed)?;
+    let expected = seal_of(key, &[&[*version], of, body]);
+    check_seal(&expected, seal)?;
+    postcard::from_bytes(body).map_err(|_| Refused::Malformed)
+}
+
+const fn check_version(version: u8) -> Result<(), Refused> {
+    match version {
+        0 => Err(Refused::Malformed),
+        1..=VERSION => Ok(()),
+        later => Err(Refused::Version(later)),
+    }
+}
+
+/// Compares in constant time, which BLAKE3's own type does.
+fn check_seal(expected: &[u8; SEAL_BYTES], got: &[u8; SEAL_BYTES]) -> Result<(), Refused> {
+    if blake3::Hash::from_bytes(*expected) == blake3::Hash::from_bytes(*got) {
+        return Ok(());
+    }
+    Err(Refused::Seal)
+}
+
+fn seal_of(key: &[u8; 32], parts: &[&[u8]]) -> [u8; SEAL_BYTES] {
+    let mut hasher = blake3::Hasher::new_keyed(key);
+    for part in parts {
+        hasher.update(part);
+    }
+    *hasher.finalize().as_bytes()
+}
+
+#[cfg(test)]
+mod tests;

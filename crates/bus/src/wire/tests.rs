@@ -1,0 +1,204 @@
+//! Tests of the written form: everything comes back, and nothing that was touched opens.
+
+use proptest::prelude::*;
+use sillok_core::command::{Answer, AnswerBody, Command, Replacement, Supersede};
+use sillok_core::entry::Metadata;
+use sillok_core::id::{Attempt, CommandId, EntryId, Seq, VerificationId};
+use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
+use sillok_core::promotion::PublishReport;
+use sillok_core::scope::{Scope, ScopePrefix};
+use sillok_core::staging::{LogLevel, NewRecord, RecordKind};
+use sillok_core::stamp::Stamp;
+use sillok_core::task::Closing;
+use sillok_core::time::Timestamp;
+use sillok_core::{Error, ErrorCode};
+
+use super::*;
+
+const CALL: Call = [9; CALL_BYTES];
+
+fn key(byte: u8) -> ClusterKey {
+    ClusterKey::new(&[byte; 32])
+}
+
+fn request(command: Command) -> Request {
+    let actor = Actor {
+        kind: PrincipalKind::Agent,
+        id: PrincipalId::parse("agent-1").unwrap(),
+    };
+    let submission = Submission {
+        scope: Scope::parse("org/acme/project/api/worktree/main/task/42").unwrap(),
+        principal: Principal {
+            actor,
+            prefix: ScopePrefix::All,
+        },
+        id: CommandId::from_bytes([7; 16]),
+        attempt: Attempt::FIRST.next(),
+        command,
+    };
+    Request {
+        wait_ms: 5_000,
+        submission: Arc::new(submission),
+    }
+}
+
+fn message() -> Message {
+    let scope = Scope::parse("org/acme/project/api").unwrap();
+    let stamp = |counter| Stamp {
+        generation: 1,
+        counter,
+        index: 2,
+    };
+    Message {
+        slot: Slot::of(&scope),
+        stamp: stamp(8),
+        previous: stamp(5),
+        scope,
+        first: Seq::new(3),
+        last: Seq::new(4),
+    }
+}
+
+fn commands() -> Vec<Command> {
+    let record = NewRecord {
+        kind: RecordKind::Log {
+            level: LogLevel::Info,
+        },
+        content: "réponse 답".into(),
+        metadata: Metadata::parse(r#"{"a":1}"#).unwrap(),
+        time: Some(Timestamp::from_ms(1_790_000_000_000)),
+    };
+    vec![
+        Command::OpenTask {
+            title: "t".into(),
+            description: String::new(),
+        },
+        Command::Append {
+            records: vec![record; 3],
+        },
+        Command::ClearStuck,
+        Command::CloseTask {
+            closing: Closing::Done,
+            reason: "r".into(),
+        },
+        Command::Supersede(Box::new(Supersede {
+            old: EntryId::from_bytes([1; 16]),
+            expected_version: 3,
+            new: Replacement::Existing(EntryId::from_bytes([2; 16])),
+            reason: "newer".into(),
+            commit: None,
+            verification: None,
+        })),
+        Command::NotePromoted {
+            verification: VerificationId::from_bytes([3; 16]),
+            target: Scope::parse("org/acme/project/api").unwrap(),
+            report: Box::new(PublishReport {
+                episode: EntryId::from_bytes([4; 16]),
+                products: Vec::new(),
+                linked_episodes: vec![EntryId::from_bytes([5; 16])],
+            }),
+        },
+    ]
+}
+
+fn outcomes() -> Vec<Forwarded> {
+    let answer = Answer {
+        seq: Seq::new(7),
+        time: Timestamp::from_ms(9),
+        result: AnswerBody::Appended {
+            first: Seq::new(7),
+            count: 1,
+            masked: 0,
+        },
+    };
+    vec![
+        Forwarded::Answered(answer),
+        Forwarded::Refused(Error::new(ErrorCode::Forbidden, "no")),
+        Forwarded::Refused(Error::busy("full", 250)),
+        Forwarded::NotOwner,
+    ]
+}
+
+#[test]
+fn whatever_nodes_tell_one_another_comes_back_as_it_was() {
+    for command in commands() {
+        let request = request(command);
+        let (bytes, seal) = seal_request(&key(1), &CALL, &request);
+        assert_eq!(open_request(&key(1), &bytes), Ok((request, seal)));
+    }
+    let (_, seal) = seal_request(&key(1), &CALL, &request(Command::ClearStuck));
+    for outcome in outcomes() {
+        let bytes = seal_reply(&key(1), &seal, &outcome);
+        assert_eq!(open_reply(&key(1), &seal, &bytes), Ok(outcome));
+    }
+    let bytes = seal_message(&key(1), &message());
+    assert_eq!(open_message(&key(1), &bytes), Ok(message()));
+}
+
+#[test]
+fn what_another_cluster_or_another_call_sealed_does_not_open() {
+    let request = request(Command::ClearStuck);
+    let (bytes, seal) = seal_request(&key(1), &CALL, &request);
+    assert_eq!(open_request(&key(2), &bytes), Err(Refused::Seal));
+    // The same command, asked for again.
+    let (_, other) = seal_request(&key(1), &[8; CALL_BYTES], &request);
+    let reply = seal_reply(&key(1), &seal, &Forwarded::NotOwner);
+    assert_eq!(open_reply(&key(1), &other, &reply), Err(Refused::Seal));
+    assert_eq!(open_reply(&key(2), &seal, &reply), Err(Refused::Seal));
+    // Each kind has a key of its own: none is taken for another.
+    assert_eq!(open_message(&key(1), &reply), Err(Refused::Seal));
+    let word = seal_message(&key(1), &message());
+    assert_eq!(open_reply(&key(1), &seal, &word), Err(Refused::Seal));
+    assert_eq!(open_message(&key(2), &word), Err(Refused::Seal));
+}
+
+#[test]
+fn a_later_version_is_named() {
+    let (mut bytes, _) = seal_request(&key(1), &CALL, &request(Command::ClearStuck));
+    bytes[0] = VERSION + 1;
+    assert_eq!(
+        open_request(&key(1), &bytes),
+        Err(Refused::Version(VERSION + 1))
+    );
+    bytes[0] = 0;
+    assert_eq!(open_request(&key(1), &bytes), Err(Refused::Malformed));
+}
+
+#[test]
+fn a_sealed_body_that_is_none_is_malformed() {
+    let bytes = sealed(&key(1).message, &[], &"no message");
+    assert_eq!(open_message(&key(1), &bytes), Err(Refused::Malformed));
+}
+
+#[test]
+fn the_key_is_not_printed() {
+    assert_eq!(format!("{:?}", key(7)), "ClusterKey(..)");
+}
+
+proptest! {
+    #[test]
+    fn nothing_opens_that_was_cut_or_touched(at in 0_usize..10_000, bit in 0_u8..8, cut: bool) {
+        let (mut bytes, seal) = seal_request(&key(1), &CALL, &request(commands().remove(1)));
+        let mut reply = seal_reply(&key(1), &seal, &outcomes().remove(0));
+        let mut word = seal_message(&key(1), &message());
+        for bytes in [&mut bytes, &mut reply, &mut word] {
+            let at = at % bytes.len();
+            if cut {
+                bytes.truncate(at);
+            } else {
+                bytes[at] ^= 1 << bit;
+            }
+        }
+        prop_assert!(open_request(&key(1), &bytes).is_err());
+        prop_assert!(open_reply(&key(1), &seal, &reply).is_err());
+        prop_assert!(open_message(&key(1), &word).is_err());
+    }
+
+    #[test]
+    fn whatever_comes_is_refused_and_never_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let (_, seal) = seal_request(&key(1), &CALL, &request(Command::ClearStuck));
+        prop_assert!(open_request(&key(1), &bytes).is_err());
+        prop_assert!(open_reply(&key(1), &seal, &bytes).is_err());
+        prop_assert!(open_message(&key(1), &bytes).is_err());
+    }
+}
