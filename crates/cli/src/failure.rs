@@ -200,7 +200,8 @@ const fn exit_status_of_server(error: &sillok_server::Error) -> u8 {
         | E::NewerFormat { .. }
         | E::Foreign { .. }
         | E::File { .. }
-        | E::Listen { .. } => EXIT_CONFIG,
+        | E::Listen { .. }
+        | E::Nats(_) => EXIT_CONFIG,
         E::Store { .. } | E::Index { .. } => EXIT_VERDICT,
         E::Node(error) => exit_status_of(error.code),
     }
