@@ -49,10 +49,9 @@ fn is_skipped() -> bool {
     if sillok_power_loss::library().is_some() {
         return false;
     }
-    assert!(
-        !cfg!(all(target_os = "linux", target_arch = "x86_64")),
-        "the shim was not built"
-    );
+    if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        panic!("the shim was not built");
+    }
     println!("skipped: there is no shim for this machine");
     true
 }
