@@ -19,6 +19,8 @@ struct Inner {
     last: u64,
     stored_ns: u64,
     messages: Vec<Numbered>,
+    /// Numbers of those that are recognised should they come again: the window of all others is over.
+    recent: BTreeSet<u64>,
     is_down: bool,
 }
 
@@ -67,6 +69,8 @@ impl MemoryStream {
         let kept = inner.messages.len() - count;
         inner.messages.truncate(kept);
         inner.last -= count as u64;
+        let last = inner.last;
+        inner.recent.retain(|seq| *seq <= last);
     }
 
     /// Lets the oldest messages age, until this many are left.
@@ -125,13 +129,16 @@ impl EventStream for MemoryStream {
             let same = |held: &&Numbered| {
                 (held.message.slot, held.message.stamp) == (message.slot, message.stamp)
             };
-            if let Some(held) = inner.messages.iter().find(same) {
+            let recent = |held: &&Numbered| inner.recent.contains(&held.seq);
+            if let Some(held) = inner.messages.iter().filter(recent).find(same) {
                 return Ok(held.seq);
             }
             if inner.end_of(message.slot).map_or(0, |end| end.seq) != expected {
                 return Err(StreamError::Unexpected);
             }
-            Ok(inner.append(message))
+            let seq = inner.append(message);
+            inner.recent.insert(seq);
+            Ok(seq)
         })
     }
 
