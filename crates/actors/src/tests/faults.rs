@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use sillok_core::ErrorCode;
-use sillok_core::command::{AnswerBody, Command};
+use sillok_core::command::{AnswerBody, Command, Submission};
 use sillok_core::entry::Table;
 use sillok_core::id::Epoch;
 use sillok_core::ports::{BoxFuture, Cognifier, PortError, Rng};
@@ -12,6 +12,7 @@ use sillok_core::principal::PrincipalKind;
 use sillok_core::promotion::{CognifyInput, Cognition, NewEntry};
 use sillok_core::slot::Slot;
 use sillok_core::verification::Outcome;
+use sillok_store::Store;
 
 use super::harness::{
     CountingRng, PROJECT, TASK, append, first_seq, open_task, ports, scope, store, submission,
@@ -20,6 +21,20 @@ use super::line::{Fate, Line};
 use super::world::{entry, verification};
 use crate::jobs::{PromotionState, WaitingJob};
 use crate::{Node, NodeConfig, Ports, audit, cluster};
+
+/// Opens the task and stages what is worth a promotion.
+async fn stage<S: Store>(node: &Node<S>) {
+    let give = |number, command| submission(number, PrincipalKind::Orchestrator, TASK, command);
+    node.submit(give(0, open_task())).await.unwrap();
+    let record = append("root cause: an early stop");
+    node.submit(give(1, record)).await.unwrap();
+}
+
+/// The verification of that task, which starts its promotion.
+fn judged() -> Submission {
+    let passed = verification(Outcome::Passed, "run");
+    submission(2, PrincipalKind::Orchestrator, TASK, passed)
+}
 
 async fn unknown_outcomes(fate: Fate) {
     let memory = store();
@@ -132,14 +147,9 @@ async fn what_follows_a_commit_follows_one_that_arrives_when_everybody_has_given
     let node = Node::start(line.clone(), ports(), NodeConfig::default())
         .await
         .unwrap();
-    let give = |number, command| submission(number, PrincipalKind::Orchestrator, TASK, command);
-    node.submit(give(0, open_task())).await.unwrap();
-    node.submit(give(1, append("root cause: an early stop")))
-        .await
-        .unwrap();
+    stage(&node).await;
     line.hold_next();
-    let judged = give(2, verification(Outcome::Passed, "run"));
-    let refused = node.submit(judged).await.unwrap_err();
+    let refused = node.submit(judged()).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::OutcomeUnknown);
     assert_eq!(node.waiting_jobs(), []);
     line.land().await.unwrap();
@@ -191,13 +201,8 @@ async fn a_promotion_survives_a_cognifier_that_panics_hangs_and_fails_and_can_be
     let node = Node::start(store(), Ports { cognifier, ..good }, config)
         .await
         .unwrap();
-    let give = |number, command| submission(number, PrincipalKind::Orchestrator, TASK, command);
-    node.submit(give(0, open_task())).await.unwrap();
-    node.submit(give(1, append("root cause: an early stop")))
-        .await
-        .unwrap();
-    let judged = give(2, verification(Outcome::Passed, "run"));
-    let AnswerBody::Verification { id, .. } = node.submit(judged).await.unwrap().result else {
+    stage(&node).await;
+    let AnswerBody::Verification { id, .. } = node.submit(judged()).await.unwrap().result else {
         panic!("a verification is answered as one");
     };
     let task = scope(TASK);
@@ -250,13 +255,8 @@ async fn a_promotion_outlives_a_store_that_is_out_of_reach_for_more_attempts_tha
     let node = Node::start(line.clone(), Ports { cognifier, ..good }, config)
         .await
         .unwrap();
-    let give = |number, command| submission(number, PrincipalKind::Orchestrator, TASK, command);
-    node.submit(give(0, open_task())).await.unwrap();
-    node.submit(give(1, append("root cause: an early stop")))
-        .await
-        .unwrap();
-    let judged = give(2, verification(Outcome::Passed, "run"));
-    let AnswerBody::Verification { id, .. } = node.submit(judged).await.unwrap().result else {
+    stage(&node).await;
+    let AnswerBody::Verification { id, .. } = node.submit(judged()).await.unwrap().result else {
         panic!("a verification is answered as one");
     };
     let tried_often = |job: &WaitingJob| job.attempts > 6 || job.halted;
