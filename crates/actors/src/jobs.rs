@@ -90,17 +90,8 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let is_out_of_reach = matches!(
-            error.code,
-            ErrorCode::Unavailable
-                | ErrorCode::Busy
-                | ErrorCode::Fenced
-                | ErrorCode::OutcomeUnknown
-        );
-        Self {
-            error,
-            counts: !is_out_of_reach,
-        }
+        let counts = !error.code.is_passing();
+        Self { error, counts }
     }
 }
 

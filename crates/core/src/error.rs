@@ -85,6 +85,18 @@ codes! {
     Internal = "internal", "Report it; nothing was written.";
 }
 
+impl ErrorCode {
+    /// Whether it says nothing of the command: a store or a scope was out of reach, or there was no room,
+    /// and the same command may go well later with nothing having been mended.
+    #[must_use]
+    pub const fn is_passing(self) -> bool {
+        matches!(
+            self,
+            Self::Busy | Self::Unavailable | Self::OutcomeUnknown | Self::Fenced
+        )
+    }
+}
+
 impl fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

@@ -44,14 +44,7 @@ pub struct Sent {
 /// Whether a refusal says that the same command may be sent again. A defect does: it says nothing of
 /// a copy of the command that is still on its way.
 fn is_passing(code: ErrorCode) -> bool {
-    matches!(
-        code,
-        ErrorCode::Busy
-            | ErrorCode::Unavailable
-            | ErrorCode::OutcomeUnknown
-            | ErrorCode::Fenced
-            | ErrorCode::Internal
-    )
+    code.is_passing() || code == ErrorCode::Internal
 }
 
 /// What a refusal for now shows, by the words of it where several share a code.
