@@ -16,6 +16,7 @@ use sillok_store::{Committed, Error, KeyRange};
 use tokio::sync::oneshot;
 
 use crate::heap::{Due, Place, Shared, Sim};
+use crate::rng::Purpose;
 use crate::writes::Writes;
 
 /// The node that has the disk.
@@ -82,7 +83,10 @@ impl Shared {
         self.disk.given = group.counter;
         let slowness = self.noise.commit_slowness.max(1);
         self.disk.is_slow = slowness > 1;
-        let mut sync_us = self.chance("disk", OWNER).between(SYNC_US.0, SYNC_US.1) * slowness;
+        let mut sync_us = self
+            .chance(Purpose::Disk, OWNER)
+            .between(SYNC_US.0, SYNC_US.1)
+            * slowness;
         sync_us += self.kill_in_commit(OWNER);
         self.disk.in_flight = Some(group);
         let process = self.disk.process;
@@ -97,7 +101,7 @@ impl Shared {
     /// The group in flight has ended: durable, or not known to be.
     fn synced(&mut self) {
         let fails = std::mem::take(&mut self.disk.fails_next);
-        let is_written = !fails || self.chance("disk", OWNER).permille(500);
+        let is_written = !fails || self.chance(Purpose::Disk, OWNER).permille(500);
         if fails {
             self.effects.saw("disk failed");
             self.disk.has_failed = true;
@@ -164,7 +168,7 @@ impl Shared {
     /// The process ends, with whatever was on its way to the disk.
     pub(crate) fn disk_loses_process(&mut self) {
         if self.disk.in_flight.is_some() {
-            let is_written = self.chance("disk", OWNER).permille(500);
+            let is_written = self.chance(Purpose::Disk, OWNER).permille(500);
             self.effects.saw(if is_written {
                 "synced and unheard of"
             } else {

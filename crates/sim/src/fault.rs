@@ -207,7 +207,7 @@ const ON_DISK: [usize; 17] = [
 const DISK_PERMILLE: u32 = 80;
 /// Worlds of several nodes, one of which is sure to be down for longer than its slots stay its own,
 /// in a thousandth.
-const LONG_CRASH_PERMILLE: u32 = 850;
+const LONG_CRASH_PERMILLE: u32 = 950;
 /// How much further than the bound a clock is off that is far off, in ms, at least and at most.
 const FAR_MS: (u64, u64) = (1_000, 8_000);
 /// The first fault comes no earlier, so that there is something to disturb, in ms.

@@ -15,7 +15,7 @@ use crate::effects::Effects;
 use crate::monitor::Monitor;
 use crate::net::{Net, Parcel};
 use crate::noise::Noise;
-use crate::rng::{Stream, Streams};
+use crate::rng::{Purpose, Stream, Streams};
 use crate::stream::Server;
 use crate::trace::Trace;
 
@@ -176,14 +176,14 @@ impl Shared {
     }
 
     /// The chances of one thing at a place.
-    pub(crate) fn chance(&mut self, purpose: &'static str, place: Place) -> &mut Stream {
+    pub(crate) fn chance(&mut self, purpose: Purpose, place: Place) -> &mut Stream {
         self.streams.of(purpose, place.0.into())
     }
 
     /// The chances of a way between two places.
     pub(crate) fn chance_between(&mut self, from: Place, to: Place) -> &mut Stream {
         let way = (u64::from(from.0) << 16) | u64::from(to.0);
-        self.streams.of("way", way)
+        self.streams.of(Purpose::Way, way)
     }
 
     pub(crate) fn line(&mut self, place: Place, what: &str, detail: &[u8]) {

@@ -22,6 +22,7 @@ use sillok_store::keys::{self, Family, ScopeKey};
 
 use crate::check::rows;
 use crate::heap::{Place, Sim};
+use crate::rng::Purpose;
 use crate::world::{World, at_once};
 
 /// Time that the index takes to store a batch, in µs, at least and at most.
@@ -100,7 +101,7 @@ impl LaggingIndex {
         let wait_us = self
             .sim
             .lock()
-            .chance("index", self.place)
+            .chance(Purpose::Index, self.place)
             .between(bounds.0, bounds.1);
         let woken = self
             .sim
@@ -121,7 +122,7 @@ impl VectorIndex for LaggingIndex {
             if self
                 .sim
                 .lock()
-                .chance("index", self.place)
+                .chance(Purpose::Index, self.place)
                 .permille(FAILS_PERMILLE)
             {
                 self.sim.lock().effects.saw("index failed");

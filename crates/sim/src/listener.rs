@@ -16,6 +16,7 @@ use sillok_store::Store;
 
 use crate::heap::{Place, Sim};
 use crate::ports::SimClock;
+use crate::rng::Purpose;
 use crate::store::SimStore;
 use crate::stream::SimStream;
 use crate::world::World;
@@ -64,7 +65,7 @@ pub(crate) async fn listen<S: Store>(sim: Sim, store: S, heard: HeardSoFar) {
     loop {
         let wait_ms = sim
             .lock()
-            .chance("listener", Place::CLIENTS)
+            .chance(Purpose::Listener, Place::CLIENTS)
             .between(POLL_MS.0, POLL_MS.1);
         clock.sleep(wait_ms).await;
         let mut told = Vec::new();

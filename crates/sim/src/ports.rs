@@ -12,7 +12,7 @@ use sillok_core::time::Timestamp;
 
 use crate::heap::{ClockFacts, Place, Sim};
 use crate::net::SimPeers;
-use crate::rng::Stream;
+use crate::rng::{Purpose, Stream};
 use crate::stream::SimStream;
 
 /// The world begins at this moment of the wall clock, in ms.
@@ -148,11 +148,11 @@ impl Cognifier for MoodyCognifier {
             let wait_us = self
                 .sim
                 .lock()
-                .chance("cognifier", self.place)
+                .chance(Purpose::Cognifier, self.place)
                 .between(COGNIFY_US.0, COGNIFY_US.1);
             let fails = self.sim.after(place, wait_us, move |shared| {
                 let chance = shared.noise.cognifier_permille;
-                let fails = shared.chance("cognifier", place).permille(chance);
+                let fails = shared.chance(Purpose::Cognifier, place).permille(chance);
                 if fails {
                     shared.effects.saw("cognifier failed");
                 }

@@ -51,17 +51,52 @@ impl Stream {
     }
 }
 
+/// What a world draws for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Purpose {
+    Cognifier,
+    Commit,
+    Disk,
+    Fate,
+    Index,
+    Listener,
+    Page,
+    Read,
+    Start,
+    Stream,
+    Way,
+}
+
+impl Purpose {
+    /// What its streams are made from, so that the order of the list above decides nothing.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Cognifier => "cognifier",
+            Self::Commit => "commit",
+            Self::Disk => "disk",
+            Self::Fate => "fate",
+            Self::Index => "index",
+            Self::Listener => "listener",
+            Self::Page => "page",
+            Self::Read => "read",
+            Self::Start => "start",
+            Self::Stream => "stream",
+            Self::Way => "way",
+        }
+    }
+}
+
 /// The streams of one seed, each made when it is first drawn from.
 #[derive(Clone, Debug)]
-pub struct Streams {
+pub(crate) struct Streams {
     seed: u64,
-    known: BTreeMap<(&'static str, u64), Stream>,
+    known: BTreeMap<(Purpose, u64), Stream>,
 }
 
 impl Streams {
     /// The streams of `seed`.
     #[must_use]
-    pub const fn new(seed: u64) -> Self {
+    pub(crate) const fn new(seed: u64) -> Self {
         Self {
             seed,
             known: BTreeMap::new(),
@@ -69,8 +104,8 @@ impl Streams {
     }
 
     /// The stream of `purpose` and `entity`.
-    pub fn of(&mut self, purpose: &'static str, entity: u64) -> &mut Stream {
-        let made = || Stream::new(self.seed, purpose, entity);
+    pub(crate) fn of(&mut self, purpose: Purpose, entity: u64) -> &mut Stream {
+        let made = || Stream::new(self.seed, purpose.name(), entity);
         self.known.entry((purpose, entity)).or_insert_with(made)
     }
 }
@@ -90,13 +125,13 @@ mod tests {
 
     #[test]
     fn a_stream_goes_on_whatever_the_others_draw() {
-        let mut alone = Stream::new(1, "a", 1);
+        let mut alone = Stream::new(1, "disk", 1);
         let mut streams = Streams::new(1);
         for other in 0..9 {
-            let number = streams.of("a", 1).between(0, u64::MAX);
+            let number = streams.of(Purpose::Disk, 1).between(0, u64::MAX);
             assert_eq!(number, alone.between(0, u64::MAX));
-            streams.of("a", 2).index(other + 1);
-            streams.of("b", 1).index(other + 1);
+            streams.of(Purpose::Disk, 2).index(other + 1);
+            streams.of(Purpose::Page, 1).index(other + 1);
         }
     }
 }

@@ -13,6 +13,7 @@ use sillok_store::{Committed, Error, KeyRange, MemoryStore, RangeOptions, Read, 
 use tokio::sync::oneshot;
 
 use crate::heap::{Due, Place, Shared, Sim};
+use crate::rng::Purpose;
 use crate::storage::{Storage, StorageTxn};
 use crate::trace::key_name;
 use crate::writes::Writes;
@@ -87,7 +88,7 @@ impl Shared {
             noise.lost_unheard_permille,
             noise.commits_late_permille,
         );
-        let chance = self.chance("fate", place);
+        let chance = self.chance(Purpose::Fate, place);
         if chance.permille(committed) {
             Fate::CommitsUnheard
         } else if chance.permille(lost) {
@@ -111,7 +112,9 @@ impl Sim {
         let wait_us = {
             let mut shared = self.lock();
             if shared.reaches_store(place) {
-                shared.chance("read", place).between(read_us.0, read_us.1)
+                shared
+                    .chance(Purpose::Read, place)
+                    .between(read_us.0, read_us.1)
             } else {
                 OUT_US
             }
@@ -343,12 +346,12 @@ impl Shared {
         let slowness = self.noise.commit_slowness.max(1);
         commit.is_slow = slowness > 1;
         let mut happens_us = self
-            .chance("commit", place)
+            .chance(Purpose::Commit, place)
             .between(COMMIT_US.0, COMMIT_US.1)
             * slowness;
         happens_us += self.kill_in_commit(place);
         let conflicts = self.noise.conflict_permille;
-        if self.chance("commit", place).permille(conflicts) {
+        if self.chance(Purpose::Commit, place).permille(conflicts) {
             let seen = Some("conflict without a writer");
             self.hear(place, happens_us, answer, Err(Error::Conflict), seen);
             return receiver;
@@ -371,8 +374,10 @@ impl Shared {
                 );
             }
             Fate::CommitsLate => {
-                let late_us =
-                    happens_us + self.chance("commit", place).between(LATE_US.0, LATE_US.1);
+                let late_us = happens_us
+                    + self
+                        .chance(Purpose::Commit, place)
+                        .between(LATE_US.0, LATE_US.1);
                 self.hear(place, happens_us, answer, Err(Error::OutcomeUnknown), None);
                 let act = Box::new(move |shared: &mut Self| {
                     let what = match commit.happen(shared) {
@@ -391,12 +396,14 @@ impl Shared {
     /// longer the commit takes then, in µs.
     pub(crate) fn kill_in_commit(&mut self, place: Place) -> u64 {
         if !self.kills_in_commit.contains(&place)
-            || !self.chance("commit", place).permille(KILLED_PERMILLE)
+            || !self
+                .chance(Purpose::Commit, place)
+                .permille(KILLED_PERMILLE)
         {
             return 0;
         }
         self.schedule(KILLED_US, Due::KillActors(place));
-        self.chance("commit", place)
+        self.chance(Purpose::Commit, place)
             .between(KILLED_LATE_US.0, KILLED_LATE_US.1)
     }
 
@@ -409,7 +416,7 @@ impl Shared {
     ) {
         let place = commit.place;
         let answers_us = self
-            .chance("commit", place)
+            .chance(Purpose::Commit, place)
             .between(ANSWER_US.0, ANSWER_US.1);
         let act = Box::new(move |shared: &mut Self| {
             let (heard, seen) = match commit.happen(shared) {

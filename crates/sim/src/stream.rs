@@ -14,6 +14,7 @@ use sillok_core::stamp::Stamp;
 use tokio::sync::oneshot;
 
 use crate::heap::{Due, Place, Shared, Sim};
+use crate::rng::Purpose;
 
 /// Name of the stream.
 const NAME: &str = "EVT";
@@ -136,10 +137,10 @@ impl Shared {
     /// Sets the server up.
     pub(crate) fn make_stream(&mut self) {
         let keeps = self
-            .chance("stream", Place::STREAM)
+            .chance(Purpose::Stream, Place::STREAM)
             .between(KEEPS.0, KEEPS.1);
         let window_us = self
-            .chance("stream", Place::STREAM)
+            .chance(Purpose::Stream, Place::STREAM)
             .between(WINDOW_US.0, WINDOW_US.1);
         self.stream = Server {
             created: 1,
@@ -301,18 +302,18 @@ impl Shared {
         let mut seen = Vec::new();
         let mut mixed: Vec<Numbered> = Vec::new();
         for (index, message) in messages.into_iter().enumerate() {
-            if index > 0 && self.chance("page", Place::STREAM).permille(drop) {
+            if index > 0 && self.chance(Purpose::Page, Place::STREAM).permille(drop) {
                 seen.push("message left out");
                 continue;
             }
-            if self.chance("page", Place::STREAM).permille(double) {
+            if self.chance(Purpose::Page, Place::STREAM).permille(double) {
                 mixed.push(message.clone());
             }
             mixed.push(message);
         }
         if mixes && mixed.len() > 2 {
             for index in (2..mixed.len()).rev() {
-                let other = self.chance("page", Place::STREAM).index(index) + 1;
+                let other = self.chance(Purpose::Page, Place::STREAM).index(index) + 1;
                 mixed.swap(index, other);
             }
             if !mixed.is_sorted_by_key(|numbered| numbered.seq) {

@@ -25,6 +25,7 @@ use crate::index::{self, LaggingIndex, Stored};
 use crate::listener::HeardSoFar;
 use crate::panics::{self, Watch};
 use crate::plan::Plan;
+use crate::rng::Purpose;
 use crate::runtime::Runtime;
 use crate::second_opinion::Opinion;
 use crate::storage::Storage;
@@ -177,7 +178,9 @@ impl<P: Protocol> World<P> {
         shared.runs.insert(Place::CLIENTS, 0);
         shared.make_stream();
         for number in 0..self.nodes.len() {
-            let after_us = shared.chance("start", place_of(number)).between(0, 20_000);
+            let after_us = shared
+                .chance(Purpose::Start, place_of(number))
+                .between(0, 20_000);
             shared.schedule(after_us, Due::Start(place_of(number)));
         }
         for (number, fault) in self.plan.profile.faults.iter().enumerate() {
