@@ -83,10 +83,7 @@ impl Shared {
         self.disk.given = group.counter;
         let slowness = self.noise.commit_slowness.max(1);
         self.disk.is_slow = slowness > 1;
-        let mut sync_us = self
-            .chance(Purpose::Disk, OWNER)
-            .between(SYNC_US.0, SYNC_US.1)
-            * slowness;
+        let mut sync_us = self.draw_us(Purpose::Disk, OWNER, SYNC_US) * slowness;
         sync_us += self.kill_in_commit(OWNER);
         self.disk.in_flight = Some(group);
         let process = self.disk.process;

@@ -180,6 +180,11 @@ impl Shared {
         self.streams.of(purpose, place.0.into())
     }
 
+    /// How long one thing at a place takes, in µs, between two bounds.
+    pub(crate) fn draw_us(&mut self, purpose: Purpose, place: Place, bounds: (u64, u64)) -> u64 {
+        self.chance(purpose, place).between(bounds.0, bounds.1)
+    }
+
     /// The chances of a way between two places.
     pub(crate) fn chance_between(&mut self, from: Place, to: Place) -> &mut Stream {
         let way = (u64::from(from.0) << 16) | u64::from(to.0);

@@ -112,9 +112,7 @@ impl Sim {
         let wait_us = {
             let mut shared = self.lock();
             if shared.reaches_store(place) {
-                shared
-                    .chance(Purpose::Read, place)
-                    .between(read_us.0, read_us.1)
+                shared.draw_us(Purpose::Read, place, read_us)
             } else {
                 OUT_US
             }
@@ -345,10 +343,7 @@ impl Shared {
         };
         let slowness = self.noise.commit_slowness.max(1);
         commit.is_slow = slowness > 1;
-        let mut happens_us = self
-            .chance(Purpose::Commit, place)
-            .between(COMMIT_US.0, COMMIT_US.1)
-            * slowness;
+        let mut happens_us = self.draw_us(Purpose::Commit, place, COMMIT_US) * slowness;
         happens_us += self.kill_in_commit(place);
         let conflicts = self.noise.conflict_permille;
         if self.chance(Purpose::Commit, place).permille(conflicts) {
@@ -374,10 +369,7 @@ impl Shared {
                 );
             }
             Fate::CommitsLate => {
-                let late_us = happens_us
-                    + self
-                        .chance(Purpose::Commit, place)
-                        .between(LATE_US.0, LATE_US.1);
+                let late_us = happens_us + self.draw_us(Purpose::Commit, place, LATE_US);
                 self.hear(place, happens_us, answer, Err(Error::OutcomeUnknown), None);
                 let act = Box::new(move |shared: &mut Self| {
                     let what = match commit.happen(shared) {
@@ -403,8 +395,7 @@ impl Shared {
             return 0;
         }
         self.schedule(KILLED_US, Due::KillActors(place));
-        self.chance(Purpose::Commit, place)
-            .between(KILLED_LATE_US.0, KILLED_LATE_US.1)
+        self.draw_us(Purpose::Commit, place, KILLED_LATE_US)
     }
 
     fn happens(
@@ -415,9 +406,7 @@ impl Shared {
         is_heard: bool,
     ) {
         let place = commit.place;
-        let answers_us = self
-            .chance(Purpose::Commit, place)
-            .between(ANSWER_US.0, ANSWER_US.1);
+        let answers_us = self.draw_us(Purpose::Commit, place, ANSWER_US);
         let act = Box::new(move |shared: &mut Self| {
             let (heard, seen) = match commit.happen(shared) {
                 Ok(_) if !is_heard => {

@@ -136,12 +136,8 @@ impl Server {
 impl Shared {
     /// Sets the server up.
     pub(crate) fn make_stream(&mut self) {
-        let keeps = self
-            .chance(Purpose::Stream, Place::STREAM)
-            .between(KEEPS.0, KEEPS.1);
-        let window_us = self
-            .chance(Purpose::Stream, Place::STREAM)
-            .between(WINDOW_US.0, WINDOW_US.1);
+        let keeps = self.draw_us(Purpose::Stream, Place::STREAM, KEEPS);
+        let window_us = self.draw_us(Purpose::Stream, Place::STREAM, WINDOW_US);
         self.stream = Server {
             created: 1,
             first: 1,
