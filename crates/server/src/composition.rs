@@ -8,7 +8,8 @@ use std::sync::Arc;
 use sillok_actors::audit::is_operators;
 use sillok_actors::{Node, Ports};
 use sillok_builtin::{ExactIndex, HashEmbedder, RuleCognifier};
-use sillok_bus_nats::NatsStream;
+use sillok_bus::wire::ClusterKey;
+use sillok_bus_nats::{Client, Handler, NatsPeers, NatsStream};
 use sillok_core::id::TokenId;
 use sillok_core::limits::TOKEN_LIFETIME_MS_MAX;
 use sillok_core::ports::{Clock, Embedder, VectorIndex};
@@ -17,21 +18,24 @@ use sillok_core::scope::ScopePrefix;
 use sillok_core::slot::{SLOT_HASH, SLOTS};
 use sillok_core::token::{Token, hash_secret};
 use sillok_store::{
-    Error as StoreError, FjallConfig, FjallStore, Layout, RangeOptions, Read, Store as _, Txn, keys,
+    AnyStore, Error as StoreError, FjallConfig, FjallStore, Layout, RangeOptions, Read, Store as _,
+    Txn, keys,
 };
 use sillok_vectors_lance::{LanceConfig, LanceIndex};
 
 use crate::Error;
 use crate::cognifying::Aside;
 use crate::config::{Config, IndexEngine, StoreConfig};
-use crate::data_directory::DataDirectory;
+use crate::data_directory::{DataDirectory, Lock};
+use crate::engine::Engine;
 use crate::system::{SystemClock, rng_factory};
-
-/// The store that a server runs on.
-pub type Store = FjallStore;
 
 /// The exit status of a process whose journal failed.
 pub const EXIT_STORE_FAILED: i32 = 70;
+
+/// How often the administrator's token is written before the start fails, and the wait between, in ms.
+const WRITES_MAX: u32 = 20;
+const WRITE_WAIT_MS: u64 = 50;
 
 /// Tokens that an operator may have in the store. More than anybody makes.
 const TOKENS_READ_MAX: usize = 100_000;
@@ -41,9 +45,11 @@ pub struct OpenData {
     /// Its files.
     pub directory: DataDirectory,
     /// The store.
-    pub store: Store,
+    pub store: Engine,
     /// What fills the ports.
     pub ports: Ports,
+    /// Held where the store itself keeps no other process out of the directory.
+    _lock: Option<Lock>,
 }
 
 /// Opens the data directory that a configuration names, and makes it first where there is none.
@@ -53,14 +59,31 @@ pub struct OpenData {
 /// [`Error::Locked`] at once when another process has it, [`Error::NewerFormat`] without a change,
 /// and what else stands in the way.
 pub async fn open_data_dir(config: &Config) -> Result<OpenData, Error> {
+    open_aside(config, None).await
+}
+
+/// As [`open_data_dir`], for a node that shares its store with others: the directory holds nothing that
+/// could not be had anew.
+///
+/// # Errors
+/// [`Error::Locked`], and what else stands in the way.
+pub async fn open_shared(config: &Config, store: AnyStore) -> Result<OpenData, Error> {
+    config.check_shared()?;
+    open_aside(config, Some(store)).await
+}
+
+async fn open_aside(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
     let config = config.clone();
-    let opened = tokio::task::spawn_blocking(move || open(&config)).await;
+    let opened = tokio::task::spawn_blocking(move || open(&config, shared)).await;
     opened.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
 }
 
-fn open(config: &Config) -> Result<OpenData, Error> {
+fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
     let directory = DataDirectory::create(&config.server.data)?;
-    let store = open_store(&directory, &config.store)?;
+    let (store, lock) = match shared {
+        None => (Engine::Own(open_store(&directory, &config.store)?), None),
+        Some(store) => (Engine::Shared(store), Some(directory.lock()?)),
+    };
     let embedder: Arc<dyn Embedder> = Arc::new(HashEmbedder);
     let ports = Ports {
         clock: Arc::new(SystemClock::start()),
@@ -75,10 +98,11 @@ fn open(config: &Config) -> Result<OpenData, Error> {
         directory,
         store,
         ports,
+        _lock: lock,
     })
 }
 
-fn open_store(directory: &DataDirectory, config: &StoreConfig) -> Result<Store, Error> {
+fn open_store(directory: &DataDirectory, config: &StoreConfig) -> Result<FjallStore, Error> {
     let layout = Layout {
         generation_at_creation: 1,
         slot_count: u32::from(SLOTS),
@@ -142,22 +166,47 @@ fn open_index(
 ///
 /// # Errors
 /// What the store or an engine answered.
-pub async fn start_node(data: &OpenData, config: &Config) -> Result<Node<Store>, Error> {
+pub async fn start_node(data: &OpenData, config: &Config) -> Result<Node<Engine>, Error> {
     Ok(Node::start(data.store.clone(), data.ports.clone(), config.node_config()).await?)
 }
 
-/// Fills the ports that reach beyond this process, where the configuration wants that.
+/// Fills the ports that reach beyond this process, where the configuration wants that. The connection,
+/// for who listens on it.
 ///
 /// # Errors
 /// [`Error::Nats`].
-pub async fn connect(data: &mut OpenData, config: &Config) -> Result<(), Error> {
+pub async fn connect(data: &mut OpenData, config: &Config) -> Result<Option<Connection>, Error> {
     if !config.nats.is_used() {
-        return Ok(());
+        return Ok(None);
     }
     let key = sillok_bus_nats::cluster_key(&config.nats).await?;
     let client = sillok_bus_nats::connect(&config.nats, &config.node.name).await?;
-    data.ports.stream = Some(Arc::new(NatsStream::new(client, &config.nats, key)));
-    Ok(())
+    let stream = NatsStream::new(client.clone(), &config.nats, key.clone());
+    data.ports.stream = Some(Arc::new(stream));
+    if data.store.is_shared() {
+        let peers = NatsPeers::new(client.clone(), &config.nats, key.clone());
+        data.ports.peers = Some(Arc::new(peers));
+    }
+    Ok(Some(Connection { client, key }))
+}
+
+/// A connection to NATS with the cluster's key.
+pub struct Connection {
+    client: Client,
+    key: ClusterKey,
+}
+
+impl Connection {
+    /// What carries out for a node what others hand over to it.
+    #[must_use]
+    pub fn server_of(self, node: &Node<Engine>, config: &Config) -> sillok_bus_nats::Server {
+        let node = node.clone();
+        let handler: Handler = Arc::new(move |submission| {
+            let node = node.clone();
+            Box::pin(async move { node.serve(submission).await })
+        });
+        sillok_bus_nats::Server::new(self.client, &config.nats, self.key, handler)
+    }
 }
 
 /// Makes sure that the administrator's token counts, and that no earlier one does: whoever owns the
@@ -165,19 +214,33 @@ pub async fn connect(data: &mut OpenData, config: &Config) -> Result<(), Error> 
 ///
 /// # Errors
 /// [`Error::File`] or [`Error::Store`].
-pub async fn ensure_administrator(data: &OpenData) -> Result<(), Error> {
-    let secret = data.directory.admin_secret()?;
-    let failed = |source| Error::Store {
-        path: data.directory.path().to_owned(),
-        source,
-    };
-    write_administrator(&data.store, &secret, data.ports.clock.as_ref())
-        .await
-        .map_err(failed)
+pub async fn ensure_administrator(data: &OpenData, config: &Config) -> Result<(), Error> {
+    let secret = data.directory.admin_secret(&config.server)?;
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match write_administrator(&data.store, &secret, data.ports.clock.as_ref()).await {
+            // Another node of the cluster does the same at this moment, or whether this one has done it
+            // is not known: it is looked at again.
+            Err(error) if tries < WRITES_MAX && may_come_again(&error) => {
+                data.ports.clock.sleep(WRITE_WAIT_MS).await;
+            }
+            written => {
+                return written.map_err(|source| Error::Store {
+                    path: data.directory.path().to_owned(),
+                    source,
+                });
+            }
+        }
+    }
+}
+
+fn may_come_again(error: &StoreError) -> bool {
+    error.is_retryable() || matches!(error, StoreError::OutcomeUnknown)
 }
 
 async fn write_administrator(
-    store: &Store,
+    store: &Engine,
     secret: &str,
     clock: &dyn Clock,
 ) -> Result<(), StoreError> {
@@ -227,6 +290,7 @@ async fn write_administrator(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::ServerConfig;
 
     fn config(path: &std::path::Path) -> Config {
         let mut config = Config::default();
@@ -252,15 +316,27 @@ mod tests {
     async fn the_administrators_token_is_made_once_and_replaced_by_removing_its_file() {
         let folder = tempfile::tempdir().unwrap();
         let data = open_data_dir(&config(folder.path())).await.unwrap();
-        ensure_administrator(&data).await.unwrap();
-        let first = data.directory.admin_secret().unwrap();
+        ensure_administrator(&data, &config(folder.path()))
+            .await
+            .unwrap();
+        let first = data
+            .directory
+            .admin_secret(&ServerConfig::default())
+            .unwrap();
         let made = token(&data, &first).await.unwrap();
         assert!(is_operators(&hash_secret(&first), &made) && made.revoked_at.is_none());
-        ensure_administrator(&data).await.unwrap();
+        ensure_administrator(&data, &config(folder.path()))
+            .await
+            .unwrap();
         assert_eq!(token(&data, &first).await.unwrap(), made);
-        std::fs::remove_file(data.directory.admin_token_file()).unwrap();
-        ensure_administrator(&data).await.unwrap();
-        let second = data.directory.admin_secret().unwrap();
+        std::fs::remove_file(data.directory.admin_token_file(&ServerConfig::default())).unwrap();
+        ensure_administrator(&data, &config(folder.path()))
+            .await
+            .unwrap();
+        let second = data
+            .directory
+            .admin_secret(&ServerConfig::default())
+            .unwrap();
         assert!(token(&data, &first).await.unwrap().revoked_at.is_some());
         assert!(token(&data, &second).await.unwrap().revoked_at.is_none());
     }

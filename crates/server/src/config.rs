@@ -55,6 +55,12 @@ pub struct ServerConfig {
     pub address: SocketAddr,
     /// The data directory.
     pub data: PathBuf,
+    /// A file with the administrator's token, the same on all nodes of a cluster. Without one it is made,
+    /// and lies in the data directory.
+    pub admin_token_file: PathBuf,
+    /// A file with the key that secrets of tokens are derived from: 64 hexadecimal digits, the same on all
+    /// nodes of a cluster. Without one it is made, and lies in the data directory.
+    pub token_key_file: PathBuf,
     /// Bytes of one request body. A record of 8 MiB, escaped as JSON, fits.
     pub body_bytes_max: usize,
     /// Bytes of request bodies that are held at one time.
@@ -88,6 +94,8 @@ impl Default for ServerConfig {
         Self {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 7411)),
             data: default_data_directory(),
+            admin_token_file: PathBuf::new(),
+            token_key_file: PathBuf::new(),
             body_bytes_max: 64 << 20,
             bodies_bytes_max: 192 << 20,
             body_ms_max: 60_000,
@@ -241,6 +249,32 @@ impl Config {
             },
             jobs: self.jobs,
             beat: BeatConfig::default(),
+        }
+    }
+
+    /// Checks that a node that shares its store with others can speak with them, and that all of them
+    /// know the same secrets.
+    ///
+    /// # Errors
+    /// `invalid_argument` naming the first key that is missing.
+    pub fn check_shared(&self) -> Result<(), sillok_core::Error> {
+        let wanted = [
+            ("nats.servers", self.nats.servers.trim().is_empty()),
+            (
+                "server.admin_token_file",
+                self.server.admin_token_file.as_os_str().is_empty(),
+            ),
+            (
+                "server.token_key_file",
+                self.server.token_key_file.as_os_str().is_empty(),
+            ),
+        ];
+        match wanted.into_iter().find(|(_, is_missing)| *is_missing) {
+            None => Ok(()),
+            Some((name, _)) => Err(sillok_core::Error::new(
+                sillok_core::ErrorCode::InvalidArgument,
+                format!("configuration {name} is wanted where nodes share a store"),
+            )),
         }
     }
 

@@ -3,7 +3,7 @@
 //! Owns the names and modes of its files, and writing them so that a crash leaves the old or the
 //! new one. It must not know what the store or the index hold.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::config::ServerConfig;
 use crate::secrets::{TokenKey, new_secret};
 
 /// The mode of the directory, and of the files in it that hold a secret.
@@ -18,6 +19,7 @@ const DIRECTORY_MODE: u32 = 0o700;
 const SECRET_MODE: u32 = 0o600;
 /// The bits of a mode that let others in than the owner, and the one that marks a shared directory.
 const OTHERS: u32 = 0o077;
+const READ_BY_ALL: u32 = 0o004;
 const STICKY: u32 = 0o1000;
 
 /// The layout of a data directory.
@@ -68,10 +70,11 @@ impl DataDirectory {
         self.path.join("vectors")
     }
 
-    /// The file with the administrator's token.
+    /// The file with the administrator's token: the one that the configuration names, or one of its own.
     #[must_use]
-    pub fn admin_token_file(&self) -> PathBuf {
-        self.path.join("admin.token")
+    pub fn admin_token_file(&self, config: &ServerConfig) -> PathBuf {
+        named(&config.admin_token_file)
+            .map_or_else(|| self.path.join("admin.token"), Path::to_owned)
     }
 
     fn token_key_file(&self) -> PathBuf {
@@ -82,34 +85,70 @@ impl DataDirectory {
         self.path.join("server.json")
     }
 
-    /// The administrator's secret, which is made when there is none.
+    /// Keeps other processes out, for as long as the answer lives.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] or [`Error::File`].
+    pub fn lock(&self) -> Result<Lock, Error> {
+        let path = self.path.join("node.lock");
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(SECRET_MODE)
+            .open(&path)
+            .map_err(failed("opening", &path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Lock { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(Error::Locked {
+                path: self.path.clone(),
+            }),
+            Err(TryLockError::Error(source)) => Err(failed("locking", &path)(source)),
+        }
+    }
+
+    /// The administrator's secret. Where the configuration names no file it is made when there is none.
     ///
     /// # Errors
     /// [`Error::File`], or [`Error::Foreign`] when the file holds no token.
-    pub fn admin_secret(&self) -> Result<String, Error> {
-        let path = self.admin_token_file();
-        if let Some(text) = read_secret(&path)? {
-            let secret = String::from_utf8(text)
-                .map(|text| text.trim().to_owned())
-                .unwrap_or_default();
-            if !crate::secrets::has_form(&secret) {
-                return Err(Error::Foreign {
-                    path,
-                    expected: "a token",
-                });
-            }
+    pub fn admin_secret(&self, config: &ServerConfig) -> Result<String, Error> {
+        let path = self.admin_token_file(config);
+        let given = named(&config.admin_token_file).is_some();
+        let text = if given {
+            Some(read_given(&path)?)
+        } else {
+            read_secret(&path)?
+        };
+        let Some(text) = text else {
+            let secret = new_secret();
+            write_whole(&path, format!("{secret}\n").as_bytes(), SECRET_MODE)?;
             return Ok(secret);
+        };
+        let secret = String::from_utf8(text).unwrap_or_default();
+        let secret = secret.trim();
+        if !crate::secrets::has_form(secret) {
+            return Err(Error::Foreign {
+                path,
+                expected: "a token",
+            });
         }
-        let secret = new_secret();
-        write_whole(&path, format!("{secret}\n").as_bytes(), SECRET_MODE)?;
-        Ok(secret)
+        Ok(secret.to_owned())
     }
 
-    /// The key that the secrets of tokens are derived from, which is made when there is none.
+    /// The key that the secrets of tokens are derived from: 64 hexadecimal digits in the file that the
+    /// configuration names, or 32 bytes in one of its own, which is made when there is none.
     ///
     /// # Errors
     /// [`Error::File`], or [`Error::Foreign`] when the file holds no key.
-    pub fn token_key(&self) -> Result<TokenKey, Error> {
+    pub fn token_key(&self, config: &ServerConfig) -> Result<TokenKey, Error> {
+        if let Some(path) = named(&config.token_key_file) {
+            let text = read_given(path)?;
+            let bytes = hex::decode(text.trim_ascii()).unwrap_or_default();
+            return TokenKey::from_bytes(&bytes).ok_or_else(|| Error::Foreign {
+                path: path.to_owned(),
+                expected: "a key of 64 hexadecimal digits",
+            });
+        }
         let path = self.token_key_file();
         if let Some(bytes) = read_secret(&path)? {
             return TokenKey::from_bytes(&bytes).ok_or(Error::Foreign {
@@ -132,6 +171,12 @@ impl DataDirectory {
         write_whole(&path, &text, 0o644)?;
         Ok(Announcement { path })
     }
+}
+
+/// Keeps other processes out of a data directory; the system lets go of it with the process.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
 }
 
 /// Word of a running server, taken back when dropped.
@@ -173,6 +218,21 @@ pub fn make_private(path: &Path) -> io::Result<()> {
         Err(error) => tracing::warn!(%error, "{shown} is open to others and cannot be closed"),
     }
     Ok(())
+}
+
+/// A file that is named, if one is.
+fn named(file: &Path) -> Option<&Path> {
+    (!file.as_os_str().is_empty()).then_some(file)
+}
+
+/// The bytes of a secret's file that somebody else keeps. It is left as it is.
+fn read_given(path: &Path) -> Result<Vec<u8>, Error> {
+    let bytes = fs::read(path).map_err(failed("reading", path))?;
+    let mode = fs::metadata(path).map_err(failed("reading", path))?;
+    if mode.permissions().mode() & READ_BY_ALL != 0 {
+        tracing::warn!("{} is open to everybody", path.display());
+    }
+    Ok(bytes)
 }
 
 /// The bytes of a secret's file, which is closed to others first; none when there is no such file.
@@ -239,6 +299,10 @@ mod tests {
         (folder, directory)
     }
 
+    fn own() -> ServerConfig {
+        ServerConfig::default()
+    }
+
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).unwrap().permissions().mode() & 0o777
     }
@@ -246,11 +310,14 @@ mod tests {
     #[test]
     fn secrets_are_made_once_and_only_their_owner_reads_them() {
         let (_folder, directory) = directory();
-        let secret = directory.admin_secret().unwrap();
-        let key = directory.token_key().unwrap();
-        assert_eq!(directory.admin_secret().unwrap(), secret);
-        assert_eq!(directory.token_key().unwrap().as_bytes(), key.as_bytes());
-        assert_eq!(mode(&directory.admin_token_file()), 0o600);
+        let secret = directory.admin_secret(&own()).unwrap();
+        let key = directory.token_key(&own()).unwrap();
+        assert_eq!(directory.admin_secret(&own()).unwrap(), secret);
+        assert_eq!(
+            directory.token_key(&own()).unwrap().as_bytes(),
+            key.as_bytes()
+        );
+        assert_eq!(mode(&directory.admin_token_file(&own())), 0o600);
         assert_eq!(mode(&directory.token_key_file()), 0o600);
         assert_eq!(mode(directory.path()), 0o700);
     }
@@ -258,19 +325,19 @@ mod tests {
     #[test]
     fn what_is_open_to_others_is_closed() {
         let (_folder, directory) = directory();
-        let secret = directory.admin_secret().unwrap();
-        let key = directory.token_key().unwrap();
+        let secret = directory.admin_secret(&own()).unwrap();
+        let key = directory.token_key(&own()).unwrap();
         let open = |path: &Path, mode| {
             fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
         };
         open(directory.path(), 0o755);
-        open(&directory.admin_token_file(), 0o644);
+        open(&directory.admin_token_file(&own()), 0o644);
         open(&directory.token_key_file(), 0o640);
         let again = DataDirectory::create(directory.path()).unwrap();
         assert_eq!(mode(again.path()), 0o700);
-        assert_eq!(again.admin_secret().unwrap(), secret);
-        assert_eq!(again.token_key().unwrap().as_bytes(), key.as_bytes());
-        assert_eq!(mode(&again.admin_token_file()), 0o600);
+        assert_eq!(again.admin_secret(&own()).unwrap(), secret);
+        assert_eq!(again.token_key(&own()).unwrap().as_bytes(), key.as_bytes());
+        assert_eq!(mode(&again.admin_token_file(&own())), 0o600);
         assert_eq!(mode(&again.token_key_file()), 0o600);
     }
 
@@ -290,13 +357,59 @@ mod tests {
     #[test]
     fn a_file_that_holds_something_else_is_refused() {
         let (_folder, directory) = directory();
-        fs::write(directory.admin_token_file(), "hello").unwrap();
+        fs::write(directory.admin_token_file(&own()), "hello").unwrap();
         fs::write(directory.token_key_file(), "short").unwrap();
         assert!(matches!(
-            directory.admin_secret(),
+            directory.admin_secret(&own()),
             Err(Error::Foreign { .. })
         ));
-        assert!(matches!(directory.token_key(), Err(Error::Foreign { .. })));
+        assert!(matches!(
+            directory.token_key(&own()),
+            Err(Error::Foreign { .. })
+        ));
+    }
+
+    #[test]
+    fn secrets_that_somebody_else_keeps_are_read_and_never_made() {
+        let (folder, directory) = directory();
+        let config = ServerConfig {
+            admin_token_file: folder.path().join("admin"),
+            token_key_file: folder.path().join("key"),
+            ..own()
+        };
+        assert!(matches!(
+            directory.admin_secret(&config),
+            Err(Error::File { .. })
+        ));
+        assert!(matches!(
+            directory.token_key(&config),
+            Err(Error::File { .. })
+        ));
+        let secret = new_secret();
+        fs::write(&config.admin_token_file, format!("{secret}\n")).unwrap();
+        fs::write(&config.token_key_file, format!("{}\n", "0f".repeat(32))).unwrap();
+        let modes = || [mode(&config.admin_token_file), mode(&config.token_key_file)];
+        let before = modes();
+        assert_eq!(directory.admin_secret(&config).unwrap(), secret);
+        assert_eq!(
+            directory.token_key(&config).unwrap().as_bytes(),
+            &[0x0f; 32]
+        );
+        assert_eq!(modes(), before);
+        fs::write(&config.token_key_file, "0f").unwrap();
+        assert!(matches!(
+            directory.token_key(&config),
+            Err(Error::Foreign { .. })
+        ));
+    }
+
+    #[test]
+    fn one_process_at_a_time_has_a_directory() {
+        let (_folder, directory) = directory();
+        let lock = directory.lock().unwrap();
+        assert!(matches!(directory.lock(), Err(Error::Locked { .. })));
+        drop(lock);
+        directory.lock().unwrap();
     }
 
     #[test]

@@ -72,6 +72,12 @@ pub enum Error {
     /// NATS cannot be used as it is configured. That no server answers is no reason.
     #[error("NATS cannot be used")]
     Nats(#[from] sillok_bus_nats::ConnectError),
+    /// Another process runs under this node's name in the cluster, so that this one had to end.
+    #[error("another process runs as node {name}: each node has a name of its own")]
+    Replaced {
+        /// The name.
+        name: String,
+    },
     /// The address cannot be listened on.
     #[error("cannot listen on {address}")]
     Listen {

@@ -29,8 +29,8 @@ use sillok_core::ports::Clock;
 use tokio::sync::watch;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use crate::composition::Store;
 use crate::config::{Config, ServerConfig};
+use crate::engine::Engine;
 use crate::secrets::TokenKey;
 use auth::Sessions;
 use errors::Refusal;
@@ -47,8 +47,8 @@ pub struct App {
 }
 
 struct Inner {
-    node: Node<Store>,
-    store: Store,
+    node: Node<Engine>,
+    store: Engine,
     name: String,
     config: ServerConfig,
     key: TokenKey,
@@ -68,8 +68,8 @@ impl App {
     /// The state of an interface to `node`, which runs on `store`. Tails end when `stopping` says so.
     #[must_use]
     pub fn new(
-        node: Node<Store>,
-        store: Store,
+        node: Node<Engine>,
+        store: Engine,
         config: &Config,
         key: TokenKey,
         stopping: watch::Receiver<bool>,
@@ -94,15 +94,15 @@ impl App {
         }
     }
 
-    fn node(&self) -> &Node<Store> {
+    fn node(&self) -> &Node<Engine> {
         &self.inner.node
     }
 
-    fn store(&self) -> &Store {
+    fn store(&self) -> &Engine {
         &self.inner.store
     }
 
-    fn reader(&self) -> &Reader<Store> {
+    fn reader(&self) -> &Reader<Engine> {
         self.inner.node.reader()
     }
 

@@ -8,6 +8,7 @@ pub mod cognifying;
 pub mod composition;
 pub mod config;
 pub mod data_directory;
+pub mod engine;
 pub mod error;
 pub mod http;
 pub mod logging;
@@ -18,8 +19,9 @@ pub mod system;
 // What the command line does to a data directory that no server has.
 pub use sillok_actors::{audit, rebuild};
 
-pub use composition::{OpenData, Store, ensure_administrator, open_data_dir, start_node};
+pub use composition::{OpenData, ensure_administrator, open_data_dir, open_shared, start_node};
 pub use config::{Config, Layers, Loaded, Origin};
+pub use engine::Engine;
 pub use error::Error;
 pub use http::openapi;
 pub use serve::{Server, serve};

@@ -7,24 +7,32 @@ use std::time::Duration;
 
 use axum::serve::ListenerExt;
 use sillok_actors::Node;
+use sillok_store::AnyStore;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
 use crate::Error;
 use crate::composition::{
-    OpenData, Store, connect, ensure_administrator, open_data_dir, start_node,
+    OpenData, connect, ensure_administrator, open_data_dir, open_shared, start_node,
 };
 use crate::config::Config;
 use crate::data_directory::{Announcement, ServerFile};
+use crate::engine::Engine;
 use crate::http::{App, router};
+
+/// How often it is looked whether another process runs under the node's name.
+const REPLACED_EVERY: Duration = Duration::from_millis(200);
 
 /// A server that listens. Requests wait until [`run`](Self::run) is called.
 pub struct Server {
     config: Config,
     data: OpenData,
-    node: Node<Store>,
+    node: Node<Engine>,
     listener: TcpListener,
     address: SocketAddr,
+    /// Carries out what other nodes hand over.
+    for_others: Option<JoinHandle<()>>,
     /// Taken back when the server ends.
     announcement: Announcement,
 }
@@ -38,9 +46,23 @@ impl Server {
     /// in the way. Nothing runs then.
     pub async fn start(config: Config) -> Result<Self, Error> {
         crate::logging::start();
-        let mut data = open_data_dir(&config).await?;
-        connect(&mut data, &config).await?;
-        ensure_administrator(&data).await?;
+        let data = open_data_dir(&config).await?;
+        Self::start_with(config, data).await
+    }
+
+    /// As [`start`](Self::start), as a node of a cluster: on a store that it shares with others.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start), and `invalid_argument` where what a cluster needs is not configured.
+    pub async fn start_shared(config: Config, store: AnyStore) -> Result<Self, Error> {
+        crate::logging::start();
+        let data = open_shared(&config, store).await?;
+        Self::start_with(config, data).await
+    }
+
+    async fn start_with(config: Config, mut data: OpenData) -> Result<Self, Error> {
+        let connection = connect(&mut data, &config).await?;
+        ensure_administrator(&data, &config).await?;
         let failed = |source| Error::Listen {
             address: config.server.address,
             source,
@@ -50,6 +72,9 @@ impl Server {
             .map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let node = start_node(&data, &config).await?;
+        let for_others = connection
+            .filter(|_| data.store.is_shared())
+            .map(|connection| listen(connection.server_of(&node, &config), &config.node.name));
         let announcement = data.directory.announce(&ServerFile {
             url: url(address),
             address,
@@ -62,6 +87,7 @@ impl Server {
             node,
             listener,
             address,
+            for_others,
             announcement,
         })
     }
@@ -81,12 +107,12 @@ impl Server {
     /// The file with the administrator's token.
     #[must_use]
     pub fn admin_token_file(&self) -> PathBuf {
-        self.data.directory.admin_token_file()
+        self.data.directory.admin_token_file(&self.config.server)
     }
 
     /// The node behind it, for who runs a server in its own process.
     #[must_use]
-    pub const fn node(&self) -> &Node<Store> {
+    pub const fn node(&self) -> &Node<Engine> {
         &self.node
     }
 
@@ -94,7 +120,7 @@ impl Server {
     /// what is under way, and stops the node.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`], and [`Error::Replaced`] when it ended because another process took its name.
     pub async fn run(
         self,
         shutdown: impl Future<Output = ()> + Send + 'static,
@@ -104,11 +130,12 @@ impl Server {
             data,
             node,
             listener,
+            for_others,
             announcement,
             ..
         } = self;
         let (stop, stopping) = watch::channel(false);
-        let key = data.directory.token_key()?;
+        let key = data.directory.token_key(&config.server)?;
         let app = App::new(
             node.clone(),
             data.store.clone(),
@@ -125,7 +152,11 @@ impl Server {
         let stopped = wait_for(stopping);
         let serving = axum::serve(listener, router(app)).with_graceful_shutdown(stopped);
         let mut serving = tokio::spawn(async move { serving.await });
-        shutdown.await;
+        let is_replaced = tokio::select! {
+            biased;
+            () = shutdown => false,
+            () = replaced(&node) => true,
+        };
         stop.send_replace(true);
         let patience = Duration::from_millis(config.server.shutdown_ms_max);
         if tokio::time::timeout(patience, &mut serving).await.is_err() {
@@ -133,9 +164,35 @@ impl Server {
             serving.abort();
         }
         node.shutdown().await;
+        // Until then it told who asked that the slot has another owner.
+        if let Some(for_others) = for_others {
+            for_others.abort();
+        }
         drop(announcement);
+        if is_replaced {
+            return Err(Error::Replaced {
+                name: config.node.name,
+            });
+        }
         Ok(())
     }
+}
+
+/// Completes when another process runs under the node's name.
+async fn replaced(node: &Node<Engine>) {
+    while !node.is_replaced() {
+        tokio::time::sleep(REPLACED_EVERY).await;
+    }
+}
+
+/// Carries out what other nodes hand over, until it is aborted.
+fn listen(server: sillok_bus_nats::Server, name: &str) -> JoinHandle<()> {
+    let name = name.to_owned();
+    tokio::spawn(async move {
+        if let Err(error) = server.run(&name).await {
+            tracing::error!(%error, "nothing is carried out any more that other nodes hand over");
+        }
+    })
 }
 
 async fn wait_for(mut stopping: watch::Receiver<bool>) {

@@ -78,14 +78,16 @@ macro_rules! conformance_suite {
     };
 }
 
-/// Runs one case on a runtime of its own.
+/// Runs one case on a runtime of its own, with what an engine over a network needs.
 ///
 /// # Panics
 /// When the case fails.
 pub fn run(case: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
     runtime
-        .expect("a runtime without drivers can always be made")
+        .expect("the system gives a runtime its drivers")
         .block_on(case);
 }
 

@@ -7,6 +7,7 @@
 pub mod buffered;
 pub mod committer;
 pub mod conformance;
+pub mod erased;
 pub mod error;
 pub mod fjall_store;
 pub mod key_range;
@@ -19,6 +20,7 @@ pub mod txn;
 pub mod versions;
 pub mod write_set;
 
+pub use erased::{AnyStore, AnyTxn};
 pub use error::Error;
 pub use fjall_store::{FjallConfig, FjallStore, Layout};
 pub use key_range::KeyRange;

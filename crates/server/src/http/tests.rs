@@ -43,12 +43,12 @@ impl Server {
         tune(&mut config);
         config.check().unwrap();
         let data = open_data_dir(&config).await.unwrap();
-        ensure_administrator(&data).await.unwrap();
+        ensure_administrator(&data, &config).await.unwrap();
         let node = start_node(&data, &config).await.unwrap();
         let (stop, stopping) = watch::channel(false);
-        let key = data.directory.token_key().unwrap();
+        let key = data.directory.token_key(&config.server).unwrap();
         let app = App::new(node, data.store.clone(), &config, key, stopping);
-        let admin = data.directory.admin_secret().unwrap();
+        let admin = data.directory.admin_secret(&config.server).unwrap();
         Self {
             router: router(app.clone()),
             app,
