@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use sillok_core::Error;
 use sillok_core::id::Seq;
+use sillok_core::invariants::Invariant;
 use sillok_core::scope::Scope;
 use sillok_core::token::TokenHash;
 use sillok_store::keys::{self, Family, ScopeKey};
@@ -72,6 +73,8 @@ pub struct Difference {
     pub key: Option<String>,
     /// What does not fit.
     pub what: String,
+    /// Which invariant that breaks.
+    pub invariant: Invariant,
 }
 
 impl fmt::Display for Difference {

@@ -6,10 +6,13 @@
 use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use crate::chain::{self, Header, StoredEvent, Tip};
 use crate::command::Digest;
 use crate::entry::Head;
-use crate::event::Body;
+use crate::event::{Body, EntryCreated};
+use crate::facts::HashKey;
 use crate::id::{CommandId, EntryId, Seq};
 use crate::membership::{NodeRow, OwnerRow, is_claimable};
 use crate::scope::Scope;
@@ -20,7 +23,8 @@ mod writes;
 pub use writes::{command_backed, command_permitted, record_permitted};
 
 /// Which invariant is meant. The numbers are those of the architecture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Invariant {
     /// 1: no gap and no fork in an event sequence or version chain; exactly one active version.
     Chained,
@@ -30,8 +34,12 @@ pub enum Invariant {
     Fenced,
     /// 4: an event is heard if and only if it was committed.
     Heard,
+    /// 5, what is published is published once: a text that a table holds already makes no second entry.
+    Merged,
     /// 5: nothing is published without its verification and, where required, its citations.
     Backed,
+    /// 5, what is published is marked with it, so that it is published once.
+    Marked,
     /// 6: every write satisfied the permission table.
     Permitted,
     /// 7: the view equals the fold of the events.
@@ -54,7 +62,9 @@ impl Invariant {
             Self::AppliedOnce => "applied once",
             Self::Fenced => "one epoch after another",
             Self::Heard => "heard if and only if committed",
+            Self::Merged => "one entry for one text",
             Self::Backed => "nothing without its verification",
+            Self::Marked => "a promotion is marked with what it publishes",
             Self::Permitted => "every write permitted",
             Self::ViewIsFold => "the view is the fold of the events",
             Self::ReadsGoForward => "reads go forward",
@@ -189,6 +199,41 @@ pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
             chained(same, format!("token {token} was never made"))
         }
     }
+}
+
+/// The live entry that has the text of a new one already, if there is one. Two entries of one text are
+/// one, unless the new one claims something, which may contradict the known one, or replaces it.
+#[must_use]
+pub fn known_text(state: &State, created: &EntryCreated) -> Option<EntryId> {
+    if !created.table.merges() || created.text.claim.is_some() {
+        return None;
+    }
+    let known = state.by_hash(&HashKey {
+        table: created.table,
+        failure: created.failure,
+        hash: created.text.content_hash,
+    })?;
+    state
+        .head(known)
+        .is_some_and(|head| head.status.is_live())
+        .then_some(known)
+}
+
+/// Invariant 5, what is published once: the entries of a command whose text was known already (see
+/// [`known_text`]) each replace another one.
+///
+/// # Errors
+/// The first that does not.
+pub fn texts_are_one(repeats: &[(EntryId, EntryId)], bodies: &[Body]) -> Result<(), Violation> {
+    for (created, known) in repeats {
+        let replaces = bodies
+            .iter()
+            .any(|body| matches!(body, Body::Superseded { new, .. } if new == created));
+        ensure(replaces, Invariant::Merged, || {
+            format!("entry {created} has the text of {known}")
+        })?;
+    }
+    Ok(())
 }
 
 /// Invariant 1, the versions of an entry: 1, 2, 3 and so on, and the last one is the active one.

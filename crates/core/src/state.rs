@@ -174,6 +174,12 @@ impl State {
         self.fresh.clear();
     }
 
+    /// Forgets which entry has a text, and what the index was not told of.
+    pub fn forget_texts(&mut self) {
+        self.by_hash.clear();
+        self.fresh.clear();
+    }
+
     /// Forgets all but the scope's row and task.
     pub fn forget(&mut self) {
         self.heads.clear();

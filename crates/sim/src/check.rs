@@ -60,7 +60,7 @@ pub(crate) fn audited(store: &Storage) -> Result<(), Violation> {
     let report = report.map_err(|error| broken(Invariant::ViewIsFold, error.to_string()))?;
     match report.first {
         None => Ok(()),
-        Some(difference) => Err(broken(Invariant::ViewIsFold, difference.to_string())),
+        Some(difference) => Err(broken(difference.invariant, difference.to_string())),
     }
 }
 

@@ -82,11 +82,11 @@ impl Client {
     }
 
     /// A new command's id.
-    fn command_id(&mut self) -> CommandId {
+    fn command_id(&mut self, age_ms: u64) -> CommandId {
         let mut random = [0; 10];
         self.rng.fill(&mut random);
         let now_ms = self.sim.lock().now_us / 1_000;
-        CommandId::from_parts(Timestamp::from_ms(BEGINNING_MS + now_ms), random)
+        CommandId::from_parts(Timestamp::from_ms(BEGINNING_MS + now_ms - age_ms), random)
     }
 
     /// Gives a command and waits until it is known how it ended.
@@ -99,10 +99,12 @@ impl Client {
         scope: &Scope,
         command: Command,
     ) -> (Result<Answer, Error>, Sent) {
-        self.give_as(principal, scope, command, false).await
+        let id = self.command_id(0);
+        self.give_as(principal, scope, command, id, false).await
     }
 
-    /// As [`give`](Self::give), for a command that must be refused.
+    /// As [`give`](Self::give), for a command that must be refused, under an id that was made so long
+    /// ago.
     ///
     /// # Errors
     /// The refusal.
@@ -111,8 +113,10 @@ impl Client {
         principal: Principal,
         scope: &Scope,
         command: Command,
+        age_ms: u64,
     ) -> Result<Answer, Error> {
-        self.give_as(principal, scope, command, true).await.0
+        let id = self.command_id(age_ms);
+        self.give_as(principal, scope, command, id, true).await.0
     }
 
     async fn give_as(
@@ -120,12 +124,13 @@ impl Client {
         principal: Principal,
         scope: &Scope,
         command: Command,
+        id: CommandId,
         is_forged: bool,
     ) -> (Result<Answer, Error>, Sent) {
         let submission = Submission {
             scope: scope.clone(),
             principal,
-            id: self.command_id(),
+            id,
             attempt: Attempt::FIRST,
             command,
         };

@@ -20,9 +20,18 @@ pub const FAULTS_MIN: usize = 5;
 /// Kinds of faults, each with what nothing else brings about. What several kinds can bring about, such
 /// as that a node is fenced, tells none of them.
 pub const EFFECTS_OF: &[(&str, &[&str])] = &[
-    ("crash", &["crash", "crash with commands under way"]),
-    ("pause", &["paused while there was work"]),
-    ("watcher dies", &["watcher died in mid-takeover"]),
+    (
+        "crash",
+        &[
+            "crash with commands under way",
+            "slot of a crashed node taken by another",
+        ],
+    ),
+    ("pause", &["request waited for a paused node"]),
+    (
+        "watcher dies",
+        &["takeover finished by another than the watcher that died"],
+    ),
     (
         "partition",
         &[
@@ -103,6 +112,7 @@ pub const EFFECTS_OF: &[(&str, &[&str])] = &[
         "stream one way",
         &["word from the stream lost", "word to the stream lost"],
     ),
+    ("loses suffix", &["message of a lost suffix told again"]),
     (
         "stream recreated",
         &["append to a stream that was created anew"],

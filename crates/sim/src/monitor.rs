@@ -4,7 +4,7 @@
 //! but under the epoch by which it is owned; that what a promotion publishes is marked with it; that
 //! who fences has listened. It sees writes in the order in which they happen.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use sillok_core::invariants::{Invariant, Violation, owner_follows};
 use sillok_core::membership::{BeatConfig, NodeRow, Nodes, OwnerRow};
@@ -50,12 +50,21 @@ pub(crate) struct Monitor {
     pub(crate) effects: Effects,
     /// Nodes that were fenced, with who fenced them, since this was last asked.
     fenced: Vec<(String, Place)>,
+    /// Nodes that a fault has crashed, until they are started again.
+    pub(crate) down: BTreeSet<String>,
+    /// Nodes whose watcher died right after it had fenced them, by their names, with the watcher's.
+    pub(crate) left_by_watcher: BTreeMap<String, String>,
     first: Option<Violation>,
 }
 
 impl Monitor {
     pub(crate) fn name_nodes(&mut self, names: Vec<String>) {
         self.names = names;
+    }
+
+    /// Whether there is more than one node.
+    pub(crate) fn has_others(&self) -> bool {
+        self.names.len() > 1
     }
 
     /// Commits that wrote events.
@@ -76,6 +85,22 @@ impl Monitor {
     /// Nodes that were fenced since the last call, with who did it.
     pub(crate) fn take_fenced(&mut self) -> Vec<(String, Place)> {
         std::mem::take(&mut self.fenced)
+    }
+
+    /// A fault has crashed a node.
+    pub(crate) fn crashed(&mut self, place: Place) {
+        self.down.insert(self.name_of(place));
+    }
+
+    /// A node is started.
+    pub(crate) fn started(&mut self, place: Place) {
+        self.down.remove(&self.name_of(place));
+    }
+
+    /// Whoever fenced a node has crashed before it could do more.
+    pub(crate) fn watcher_died(&mut self, silent: &str, watcher: Place) {
+        let watcher = self.name_of(watcher);
+        self.left_by_watcher.insert(silent.to_owned(), watcher);
     }
 
     pub(crate) fn name_of(&self, place: Place) -> String {
@@ -100,7 +125,7 @@ impl Monitor {
         let [published, marked] = writes.published;
         if published != marked {
             let what = format!("{published} promotions were published and {marked} marked at once");
-            self.note(Invariant::ViewIsFold, what);
+            self.note(Invariant::Marked, what);
         }
         for slot in &writes.slots {
             self.commits += 1;

@@ -56,6 +56,16 @@ pub(crate) enum Reply {
     NoResponders,
 }
 
+impl Reply {
+    /// Whether it says that a command was carried out, now or before.
+    const fn says_done(&self) -> bool {
+        matches!(
+            self,
+            Self::Submitted(Ok(_)) | Self::Served(Forwarded::Answered(_))
+        )
+    }
+}
+
 /// A request on its way.
 #[derive(Clone, Debug)]
 pub(crate) struct Parcel {
@@ -134,8 +144,8 @@ struct Calling {
     is_delayed: bool,
     is_doubled: bool,
     is_given_up: bool,
-    /// Replies that its node sent.
-    replies: u32,
+    /// Replies of its node that say that the command was carried out.
+    carried_out: u32,
 }
 
 /// What is on its way, and which ways are cut.
@@ -217,7 +227,7 @@ impl Sim {
                 is_delayed: false,
                 is_doubled: false,
                 is_given_up: false,
-                replies: 0,
+                carried_out: 0,
             };
             shared.net.calls.insert(call, calling);
             let run = shared.run_of(from).unwrap_or(0);
@@ -314,9 +324,9 @@ impl Shared {
         let held_us = self.held_us(from, to);
         let latency_us = self.latency_us(from, to);
         if let Some(calling) = self.net.calls.get_mut(&call) {
-            calling.replies += 1;
+            calling.carried_out += u32::from(reply.says_done());
             calling.is_delayed |= latency_us > LATENCY_US.1;
-            if calling.is_doubled && calling.replies == 2 {
+            if calling.is_doubled && calling.carried_out == 2 && reply.says_done() {
                 self.effects.saw("request carried out twice");
             }
             if let Some(loss) = loss {

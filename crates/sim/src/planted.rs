@@ -3,7 +3,7 @@
 //! Owns the list, and how many seeds it takes to catch each. A simulation that lets one pass proves
 //! nothing of the safeguard that it leaves out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -148,6 +148,10 @@ pub struct Catch {
     pub max_seeds: u64,
     /// The invariant that caught it first.
     pub invariant: String,
+    /// What was found first.
+    pub what: String,
+    /// The invariants that caught it from the other starts, if they are others.
+    pub also: Vec<String>,
     /// The seed of that catch.
     pub seed: u64,
     /// The saved plan of that catch.
@@ -161,8 +165,13 @@ pub struct Catch {
     clippy::disallowed_methods,
     reason = "each world is alone on its thread; the order of the threads decides nothing"
 )]
-pub fn seek(bugs: &[&'static Bug], jobs: usize, caught: impl FnMut(&Catch) + Send) -> Vec<Catch> {
-    let searches: Vec<Search> = bugs.iter().map(|bug| Search::new(bug)).collect();
+pub fn seek(
+    bugs: &[&'static Bug],
+    suite: &Suite,
+    jobs: usize,
+    caught: impl FnMut(&Catch) + Send,
+) -> Vec<Catch> {
+    let searches: Vec<Search<'_>> = bugs.iter().map(|bug| Search::new(bug, suite)).collect();
     let next = AtomicUsize::new(0);
     let done: Mutex<(BTreeMap<usize, Catch>, _)> = Mutex::new((BTreeMap::new(), caught));
     std::thread::scope(|scope| {
@@ -187,17 +196,19 @@ pub fn seek(bugs: &[&'static Bug], jobs: usize, caught: impl FnMut(&Catch) + Sen
 }
 
 /// The search for one bug, from several starts at the same time.
-struct Search {
+struct Search<'a> {
     bug: &'static Bug,
+    suite: &'a Suite,
     is_given_up: AtomicBool,
     /// What each start came to.
     found: Mutex<BTreeMap<u64, Option<Found>>>,
 }
 
-impl Search {
-    fn new(bug: &'static Bug) -> Self {
+impl<'a> Search<'a> {
+    fn new(bug: &'static Bug, suite: &'a Suite) -> Self {
         Self {
             bug,
+            suite,
             is_given_up: AtomicBool::new(false),
             found: Mutex::default(),
         }
@@ -213,7 +224,7 @@ impl Search {
         let found = seeds
             .by_ref()
             .take_while(|_| goes_on())
-            .find_map(|seed| catch(self.bug, seed));
+            .find_map(|seed| catch(self.bug, self.suite, seed));
         if found.is_none() {
             self.is_given_up.store(true, Ordering::Relaxed);
         }
@@ -237,10 +248,21 @@ impl Search {
             median_seeds: seeds.get(seeds.len() / 2).copied().unwrap_or(SEEDS_MAX),
             max_seeds: seeds.last().copied().unwrap_or(SEEDS_MAX),
             invariant: first.map_or_else(String::new, |found| found.invariant.clone()),
+            what: first.map_or_else(String::new, |found| found.what.clone()),
+            also: also(found, first),
             seed: first.map_or(0, |found| found.seed),
             first: first.map(|found| found.replay.clone()),
         }
     }
+}
+
+/// The invariants that caught a bug from other starts than the first, each once.
+fn also(found: &BTreeMap<u64, Option<Found>>, first: Option<&Found>) -> Vec<String> {
+    let all = found.values().flatten().map(|found| &found.invariant);
+    let others: BTreeSet<&String> = all
+        .filter(|invariant| first.is_some_and(|first| first.invariant != **invariant))
+        .collect();
+    others.into_iter().cloned().collect()
 }
 
 /// Where a bug showed first.
@@ -250,24 +272,26 @@ pub struct Found {
     pub seed: u64,
     /// The invariant that did not hold.
     pub invariant: String,
+    /// What was found instead.
+    pub what: String,
     /// The saved plan.
     pub replay: Replay,
 }
 
 /// The first of `seeds` that catches a bug.
 #[must_use]
-pub fn first_catch(bug: &Bug, mut seeds: Range<u64>) -> Option<Found> {
-    seeds.find_map(|seed| catch(bug, seed))
+pub fn first_catch(bug: &Bug, suite: &Suite, mut seeds: Range<u64>) -> Option<Found> {
+    seeds.find_map(|seed| catch(bug, suite, seed))
 }
 
-fn catch(bug: &Bug, seed: u64) -> Option<Found> {
-    let suite = Suite::built_in();
-    let plan = Plan::draw_from(&suite, seed);
-    let outcome = bug.run(&plan, &suite, false);
-    let invariant = outcome.violation.as_ref()?.invariant.clone();
+fn catch(bug: &Bug, suite: &Suite, seed: u64) -> Option<Found> {
+    let plan = Plan::draw_from(suite, seed);
+    let outcome = bug.run(&plan, suite, false);
+    let violation = outcome.violation.clone()?;
     Some(Found {
         seed,
-        invariant,
+        invariant: violation.invariant,
+        what: violation.what,
         replay: Replay::of(plan, bug.name, &outcome),
     })
 }

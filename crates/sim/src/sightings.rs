@@ -44,7 +44,15 @@ impl Monitor {
             self.takeovers += 1;
             self.effects
                 .saw("slot taken from an owner whose run was over");
-        } else if is_over && before.incarnation != after.incarnation {
+            if self.down.contains(&before.node) {
+                self.effects.saw("slot of a crashed node taken by another");
+            }
+            let watcher = self.left_by_watcher.get(&before.node);
+            if watcher.is_some_and(|watcher| *watcher != after.node) {
+                self.effects
+                    .saw("takeover finished by another than the watcher that died");
+            }
+        } else if is_over && before.incarnation != after.incarnation && self.has_others() {
             self.effects
                 .saw("slot taken back by the next run of its owner");
         } else if before.node != after.node {

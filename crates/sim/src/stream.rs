@@ -3,7 +3,7 @@
 //! Owns what it keeps and what it forgets: old messages, what it acknowledged shortly before it
 //! crashed, everything. It answers as the network lets it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use sillok_bus::Message;
 use sillok_bus::stream::{
@@ -42,6 +42,8 @@ pub(crate) struct Server {
     keeps: usize,
     window_us: u64,
     pub(crate) is_down: bool,
+    /// What it acknowledged and lost.
+    lost: BTreeSet<(Slot, Stamp)>,
 }
 
 /// What is asked of it.
@@ -119,7 +121,9 @@ impl Server {
     /// Forgets the last messages, and gives their numbers to others: how many.
     fn lose(&mut self, count: usize) -> usize {
         let kept = self.messages.len().saturating_sub(count);
-        let lost = self.messages.split_off(kept).len();
+        let lost = self.messages.split_off(kept);
+        let named = |(_, lost): &(u64, Numbered)| (lost.message.slot, lost.message.stamp);
+        self.lost.extend(lost.iter().map(named));
         self.last = self
             .messages
             .back()
@@ -129,7 +133,7 @@ impl Server {
             .iter()
             .map(|(_, numbered)| (numbered.message.slot, numbered.seq))
             .collect();
-        lost
+        lost.len()
     }
 }
 
@@ -284,10 +288,12 @@ impl Shared {
             self.line(Place::STREAM, "not appended", &detail);
             return (Err(StreamError::Unexpected), seen);
         }
+        let was_lost = self.stream.lost.remove(&(message.slot, message.stamp));
         let seq = self.stream.append(message, now_us);
         detail.extend_from_slice(&seq.to_le_bytes());
         self.line(Place::STREAM, "appended", &detail);
-        (Ok(Answer::Appended(seq)), Vec::new())
+        let seen = was_lost.then_some("message of a lost suffix told again");
+        (Ok(Answer::Appended(seq)), seen.into_iter().collect())
     }
 
     /// Leaves messages out, doubles and mixes them; the first one stays, since readers know the

@@ -54,7 +54,7 @@ impl<P: Protocol> World<P> {
     fn bring_about(&mut self, number: usize, fault: Fault, begins: bool) {
         match fault.kind {
             FaultKind::Crash { node } if begins => {
-                self.crash(Place(node), fault.for_ms * 1_000);
+                self.crash_by_fault(Place(node), fault.for_ms * 1_000);
             }
             FaultKind::Crash { node } if self.is_down(Place(node)) => {}
             FaultKind::Crash { node } => self.start_again(Place(node)),

@@ -18,7 +18,7 @@ const SEEDS: u64 = 50;
 
 fn caught(name: &str) -> Replay {
     let bug = find(name).expect("the bug is planted");
-    let found = first_catch(bug, 0..SEEDS);
+    let found = first_catch(bug, &Suite::built_in(), 0..SEEDS);
     found
         .unwrap_or_else(|| panic!("{name} was not caught"))
         .replay

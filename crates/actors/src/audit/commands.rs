@@ -2,6 +2,7 @@
 
 use sillok_core::command::{AnswerBody, CommandRecord};
 use sillok_core::id::EntryId;
+use sillok_core::invariants::Invariant;
 use sillok_store::Txn;
 use sillok_store::keys::{self, Family, ScopeKey};
 
@@ -30,7 +31,8 @@ pub(super) async fn check_commands(
             Family::Event,
             &keys::event::key(&place.key, again.first),
             what,
-        ));
+        )
+        .of(Invariant::AppliedOnce));
     }
     let mut found = vec![false; fold.commands.len()];
     let mut records = RowStream::new(keys::command::range_of_scope(&place.key));
@@ -41,7 +43,9 @@ pub(super) async fn check_commands(
             .binary_search_by_key(&short_hash(&key), |run| run.key)
             .ok();
         let seq = run.map_or(fold.row().tip.seq, |run| fold.commands[run].last);
-        let at = |what: String| Stop::at(place, seq, Family::Command, &key, what);
+        let at = |what: String| {
+            Stop::at(place, seq, Family::Command, &key, what).of(Invariant::AppliedOnce)
+        };
         keys::command::parse(&key).map_err(|error| at(reason(error)))?;
         let record = keys::command::decode(&key, &value).map_err(|error| at(reason(error)))?;
         check_record(fold, run.map(|run| &fold.commands[run]), &record).map_err(at)?;
@@ -62,7 +66,8 @@ pub(super) async fn check_commands(
                 Family::Command,
                 &keys::event::key(&place.key, run.last),
                 what,
-            ));
+            )
+            .of(Invariant::AppliedOnce));
         }
     }
     Ok(count)

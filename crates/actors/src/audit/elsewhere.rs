@@ -6,6 +6,7 @@
 
 use sillok_core::entry::Head;
 use sillok_core::id::{EntryId, TokenId, VerificationId};
+use sillok_core::invariants::Invariant;
 use sillok_core::principal::{Actor, PrincipalKind};
 use sillok_core::scope::{Scope, ScopePrefix};
 use sillok_core::slot::Slot;
@@ -180,6 +181,7 @@ async fn no_other_keys(txn: &mut impl Txn) -> Result<(), Stop> {
                 family: "none".to_owned(),
                 key: Some(hex::encode(key)),
                 what: "the key belongs to no family".to_owned(),
+                invariant: Invariant::ViewIsFold,
             })));
         }
     }

@@ -10,8 +10,8 @@ use sillok_core::Error;
 use sillok_core::chain::Header;
 use sillok_core::command::ScopeRow;
 use sillok_core::event::Body;
-use sillok_core::id::{CommandId, Seq};
-use sillok_core::invariants::{self, Violation};
+use sillok_core::id::{CommandId, EntryId, Seq};
+use sillok_core::invariants::{self, Invariant, Violation};
 use sillok_core::principal::Actor;
 use sillok_core::staging::Content;
 use sillok_core::state::{Change, Stamped, State};
@@ -99,6 +99,8 @@ struct Run {
     record: CommandRun,
     /// Its events but the records, which a long append has many of.
     bodies: Vec<Body>,
+    /// Entries that it made of a text that was known already, each with the one that has it.
+    repeats: Vec<(EntryId, EntryId)>,
 }
 
 /// An event as it is folded: what it changed, and where.
@@ -150,15 +152,14 @@ impl Fold {
         let at = |seq: Seq, what: String| Stop::at(&self.place, seq, Family::Event, key, what);
         let found = keys::event::parse(key).map_err(|error| at(expected, error.to_string()))?;
         if found.seq != expected {
-            return Err(at(
-                expected.min(found.seq),
-                format!("event {} follows event {}", found.seq, self.row().tip.seq),
-            ));
+            let what = format!("event {} follows event {}", found.seq, self.row().tip.seq);
+            return Err(at(expected.min(found.seq), what).of(Invariant::Chained));
         }
         let event = keys::event::decode(key, value);
         let event = event.map_err(|error| at(expected, reason(error)))?;
         let mut tip = self.state.row().tip;
-        let violated = |violation: Violation| at(expected, violation.to_string());
+        let violated =
+            |violation: Violation| at(expected, violation.to_string()).of(violation.invariant);
         let (header, body) = invariants::event_follows(&mut tip, &event).map_err(violated)?;
         invariants::epoch_follows(self.before.as_ref(), &header).map_err(violated)?;
         invariants::event_applies(&self.state, &body).map_err(violated)?;
@@ -167,6 +168,12 @@ impl Fold {
             time: header.time,
             actor: header.actor.clone(),
         };
+        let repeat = match &body {
+            Body::EntryCreated(created) => {
+                invariants::known_text(&self.state, created).map(|known| (created.id, known))
+            }
+            _ => None,
+        };
         let changes = self.state.apply(&body, &stamped);
         self.state.advance(tip);
         // Only commits that are being decided compare texts with one another.
@@ -174,6 +181,9 @@ impl Fold {
         self.note_rows(header.seq, &changes);
         self.note_body(header.seq, &body);
         self.note_command(txn, &header, body).await?;
+        if let (Some(run), Some(repeat)) = (&mut self.run, repeat) {
+            run.repeats.push(repeat);
+        }
         self.before = Some(header);
         Ok(Folded {
             seq: expected,
@@ -265,6 +275,7 @@ impl Fold {
                 time: header.time,
             },
             bodies: Vec::new(),
+            repeats: Vec::new(),
         });
         run.record.last = header.seq;
         run.record.time = header.time;
@@ -285,6 +296,7 @@ impl Fold {
             actor,
             record,
             bodies,
+            repeats,
         }) = self.run.take()
         else {
             return Ok(());
@@ -292,6 +304,7 @@ impl Fold {
         let place = &self.place;
         let at = |violation: Violation| violated(place, record.first, &violation);
         invariants::command_permitted(&place.scope, &actor, &bodies).map_err(at)?;
+        invariants::texts_are_one(&repeats, &bodies).map_err(at)?;
         let named = bodies.iter().find_map(|body| match body {
             Body::Published {
                 source,
@@ -318,6 +331,7 @@ fn violated(place: &Place, seq: Seq, violation: &Violation) -> Stop {
         &keys::event::key(&place.key, seq),
         violation.to_string(),
     )
+    .of(violation.invariant)
 }
 
 /// What does not fit about stored bytes, without their place.
@@ -397,6 +411,15 @@ impl Stop {
             family: family.as_str().to_owned(),
             key: Some(hex::encode(key)),
             what: what.into(),
+            invariant: Invariant::ViewIsFold,
         }))
+    }
+
+    /// The same, as a breach of another invariant than that the view follows from the events.
+    pub(super) fn of(mut self, invariant: Invariant) -> Self {
+        if let Self::Found(difference) = &mut self {
+            difference.invariant = invariant;
+        }
+        self
     }
 }

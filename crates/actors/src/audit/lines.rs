@@ -27,7 +27,7 @@ pub(crate) fn check_lines(
             let seq = rows
                 .get(&key)
                 .map_or(state.row().tip.seq, |expected| expected.seq);
-            Stop::at(place, seq, Family::Head, &key, violation.to_string())
+            Stop::at(place, seq, Family::Head, &key, violation.to_string()).of(violation.invariant)
         };
         one_active_version(head, versions(place, head, rows)).map_err(stop)?;
         if head.line == head.id {

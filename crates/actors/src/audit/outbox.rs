@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sillok_core::event::Body;
 use sillok_core::id::{EntryId, Seq};
+use sillok_core::invariants::Invariant;
 use sillok_store::keys::outbox::OutboxRow;
 use sillok_store::keys::{self, Family, ScopeKey};
 use sillok_store::{Store, Txn};
@@ -25,7 +26,9 @@ pub(super) async fn check<S: Store>(store: &S, report: &mut AuditReport) -> Resu
         let row = keys::outbox::decode(&key, &value).map_err(wrong)?;
         let place = Place::of(&row.scope);
         let through = told.entry(place.key).or_insert(Seq::ZERO);
-        let at = |seq: Seq, what: &str| Stop::at(&place, seq, Family::Outbox, &key, what);
+        let at = |seq: Seq, what: &str| {
+            Stop::at(&place, seq, Family::Outbox, &key, what).of(Invariant::Heard)
+        };
         if parsed.slot != place.slot || parsed.stamp.generation > store.generation() {
             return Err(at(
                 row.first,
@@ -71,7 +74,8 @@ async fn check_entries(
             Family::Outbox,
             key,
             "the row tells of events that are not there",
-        ));
+        )
+        .of(Invariant::Heard));
     }
     if !changed.iter().eq(&row.entries) {
         return Err(Stop::at(
@@ -80,7 +84,8 @@ async fn check_entries(
             Family::Outbox,
             key,
             "the row names other entries than its events",
-        ));
+        )
+        .of(Invariant::Heard));
     }
     Ok(())
 }
@@ -116,7 +121,8 @@ async fn check_all_told(txn: &mut impl Txn, mut told: BTreeMap<ScopeKey, Seq>) -
                 Family::Outbox,
                 &prefix,
                 "the event was never told",
-            ));
+            )
+            .of(Invariant::Heard));
         }
     }
     match told.into_keys().next() {
@@ -125,6 +131,7 @@ async fn check_all_told(txn: &mut impl Txn, mut told: BTreeMap<ScopeKey, Seq>) -
             Family::Outbox,
             scope.as_bytes(),
             "the outbox tells of a scope without events",
-        )),
+        )
+        .of(Invariant::Heard)),
     }
 }

@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use sillok_core::command::CommandRecord;
 use sillok_core::id::Seq;
-use sillok_core::invariants::{RowDifference, view_is_fold};
+use sillok_core::invariants::{Invariant, RowDifference, view_is_fold};
 use sillok_store::keys::{self, Family, ScopeKey};
 use sillok_store::{KeyRange, RangeOptions, Read, Store, Txn};
 
@@ -162,6 +162,7 @@ pub(super) fn unnamed(family: Family, key: &[u8], what: impl Into<String>) -> St
         family: family.as_str().to_owned(),
         key: Some(hex::encode(key)),
         what: what.into(),
+        invariant: Invariant::ViewIsFold,
     }))
 }
 
@@ -230,7 +231,7 @@ async fn check_owner(txn: &mut impl Txn, place: &Place, fold: &Fold) -> Result<(
             "the event is of epoch {}, but its slot is in epoch {}",
             last.epoch, owner.epoch
         );
-        return Err(Stop::at(place, last.seq, Family::Owner, &key, what));
+        return Err(Stop::at(place, last.seq, Family::Owner, &key, what).of(Invariant::Fenced));
     }
     Ok(())
 }

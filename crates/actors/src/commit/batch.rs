@@ -87,7 +87,7 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
                 break;
             }
             if !self.shared.protocol.keeps(Safeguard::KnowsOwnBatch) {
-                self.decided.state.forget();
+                self.decided.state.forget_texts();
             }
             let deciding = AssertUnwindSafe(self.one(index, &pending.submission));
             let outcome = match deciding.catch_unwind().await {

@@ -47,6 +47,7 @@ pub async fn offline(global: &Global, output: Output) -> Result<(), Failure> {
             family: found.family,
             key: found.key,
             what: found.what,
+            invariant: found.invariant.as_str().to_owned(),
         }),
     };
     show(output, &answer)
@@ -158,6 +159,7 @@ mod tests {
             family: "e".to_owned(),
             key: None,
             what: "the hash does not fit".to_owned(),
+            invariant: "no gap and no fork".to_owned(),
         };
         let text = describe(Style::default(), &answer(Some(found.clone())));
         assert!(text.starts_with("a difference at org/a#7: the hash does not fit"));

@@ -105,4 +105,6 @@ pub struct AuditDifference {
     pub key: Option<String>,
     /// What differs.
     pub what: String,
+    /// Which invariant that breaks.
+    pub invariant: String,
 }

@@ -1,15 +1,28 @@
-//! The forger: agents try what they may not do, and must be refused whenever it comes.
+//! The forger: principals try what they may not do, and must be refused whenever it comes, each time by
+//! the rule that is there for it.
 
 use serde::{Deserialize, Serialize};
-use sillok_core::command::Command;
+use serde_json::json;
+use sillok_core::citation::Citation;
+use sillok_core::command::{Answer, Command};
+use sillok_core::entry::Binding;
+use sillok_core::error::{Error, ErrorCode};
+use sillok_core::id::{RecordId, Seq};
 use sillok_core::invariants::Invariant;
+use sillok_core::limits::COMMAND_RETRY_MS_MAX;
 use sillok_core::principal::PrincipalKind;
+use sillok_core::scope::Scope;
+use sillok_core::time::Timestamp;
+use sillok_core::verification::{NewVerification, Outcome, VerificationSource};
 
 use crate::agent::Agent;
 use crate::history::Ending;
 use crate::violation::Violation;
 use crate::workload::material::{observation, project, project_path};
 use crate::workload::{Check, Draw, End, Workload};
+
+/// The kind of the notes about commands that another rule refused than the one that is there for it.
+const NOTE: &str = "refused otherwise";
 
 /// The workload, and what must hold of it.
 #[derive(Clone, Copy, Debug)]
@@ -19,12 +32,93 @@ pub struct Forger;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// An agent closes its task, which is the orchestrator's to do.
+    /// An agent archives its task, which is maintenance's to do.
     ArchiveAsAgent,
-    /// An agent of one worktree publishes in a project.
+    /// An agent says that its own work passed, which is the orchestrator's to say.
+    VerifyAsAgent,
+    /// An orchestrator of one worktree publishes in its project, which its token does not cover.
     PublishFromWorktree,
-    /// An agent publishes without a verification.
+    /// An orchestrator publishes in a project without a verification.
     PublishUnverified,
+    /// An orchestrator names a record that was never written.
+    CiteNothing,
+    /// A command comes again after it was forgotten.
+    ComeTooLate,
+}
+
+/// All of them.
+const ACTIONS: [Action; 6] = [
+    Action::ArchiveAsAgent,
+    Action::VerifyAsAgent,
+    Action::PublishFromWorktree,
+    Action::PublishUnverified,
+    Action::CiteNothing,
+    Action::ComeTooLate,
+];
+
+impl Action {
+    /// The code and the rule by which it is refused.
+    const fn refusal(self) -> (ErrorCode, Option<&'static str>) {
+        match self {
+            Self::ArchiveAsAgent => (ErrorCode::Forbidden, Some("control/maintain")),
+            Self::VerifyAsAgent => (ErrorCode::Forbidden, Some("control/record_verification")),
+            Self::PublishFromWorktree => (ErrorCode::Forbidden, Some("token/scope")),
+            Self::PublishUnverified => (ErrorCode::Forbidden, Some("entries/project")),
+            Self::CiteNothing => (ErrorCode::UnresolvableCitation, None),
+            Self::ComeTooLate => (ErrorCode::Expired, None),
+        }
+    }
+
+    /// Who gives it.
+    const fn kind(self) -> PrincipalKind {
+        match self {
+            Self::ArchiveAsAgent | Self::VerifyAsAgent => PrincipalKind::Agent,
+            _ => PrincipalKind::Orchestrator,
+        }
+    }
+
+    fn scope(self, task: Scope) -> Scope {
+        match self {
+            Self::PublishFromWorktree => project(0),
+            Self::PublishUnverified => project(1),
+            _ => task,
+        }
+    }
+
+    fn command(self, task: &Scope) -> Command {
+        let put = |text: &str, citations: Vec<Citation>| {
+            let mut entry = observation(text);
+            entry.citations.extend(citations);
+            Command::PutEntry {
+                entry: Box::new(entry),
+                verification: None,
+            }
+        };
+        match self {
+            Self::ArchiveAsAgent => Command::ArchiveTask,
+            Self::VerifyAsAgent => Command::RecordVerification(Box::new(NewVerification {
+                outcome: Outcome::Passed,
+                source: VerificationSource::TestsPassed,
+                run: "my own word".to_owned(),
+                citations: Vec::new(),
+                binding: Binding::NoRepository,
+                error: None,
+                approach: None,
+                target: None,
+            })),
+            Self::PublishFromWorktree => put("not mine to say", Vec::new()),
+            Self::PublishUnverified => put("unverified", Vec::new()),
+            Self::CiteNothing => {
+                let id = RecordId {
+                    scope: task.clone(),
+                    seq: Seq::new(u64::MAX / 2),
+                };
+                let time = Timestamp::EPOCH;
+                put("as nobody wrote", vec![Citation::Log { id, time }])
+            }
+            Self::ComeTooLate => put("said long ago", Vec::new()),
+        }
+    }
 }
 
 impl Workload for Forger {
@@ -39,43 +133,56 @@ impl Workload for Forger {
     }
 
     fn draw(&self, draw: &mut Draw<'_>) -> Action {
-        *draw.stream.choose(&[
-            Action::ArchiveAsAgent,
-            Action::PublishFromWorktree,
-            Action::PublishUnverified,
-        ])
+        *draw.stream.choose(&ACTIONS)
     }
 
     async fn act(&self, agent: &mut Agent, action: Action) {
-        let put = |text: &str| Command::PutEntry {
-            entry: Box::new(observation(text)),
-            verification: None,
-        };
         let worktree = format!("{}/worktree/w{}", project_path(0), agent.number() + 100);
-        let (prefix, scope, command) = match action {
-            Action::ArchiveAsAgent => ("org/sim", agent.task(), Command::ArchiveTask),
-            Action::PublishFromWorktree => (&*worktree, project(0), put("not mine to say")),
-            Action::PublishUnverified => ("org/sim", project(1), put("unverified")),
+        let prefix = match action {
+            Action::PublishFromWorktree => &*worktree,
+            _ => "org/sim",
         };
+        let age_ms = match action {
+            Action::ComeTooLate => 2 * COMMAND_RETRY_MS_MAX,
+            _ => 0,
+        };
+        let task = agent.task();
+        let command = action.command(&task);
         let client = agent.client();
-        let principal = client.principal(PrincipalKind::Agent, prefix);
-        // That it is refused is checked against the history.
-        let _ = client.forge(principal, &scope, command).await;
+        let principal = client.principal(action.kind(), prefix);
+        let result = client
+            .forge(principal, &action.scope(task), command, age_ms)
+            .await;
+        if let Some(otherwise) = otherwise(action, &result) {
+            agent.note(NOTE, json!(otherwise));
+        }
     }
+}
+
+/// What refused an action that another rule is there for. That it was refused at all is checked
+/// against the history.
+fn otherwise(action: Action, result: &Result<Answer, Error>) -> Option<String> {
+    let error = result.as_ref().err()?;
+    let (code, rule) = action.refusal();
+    let is_as_meant = error.code == code && (rule.is_none() || error.rule() == rule);
+    (!is_as_meant).then(|| format!("{action:?} was refused otherwise: {error}"))
 }
 
 impl Check for Forger {
     /// Invariant 6, as clients see it: what is forbidden is refused.
     fn check(&self, end: &End<'_>) -> Result<(), Violation> {
+        let broken = |what| Err(Violation::new(Invariant::Permitted.as_str(), what));
         for call in end.history.calls.iter().filter(|call| call.is_forged) {
             if let Some((_, Ending::Acknowledged(_))) = call.ended {
-                let what = format!(
+                return broken(format!(
                     "{} was allowed to {} in {}",
                     call.actor, call.name, call.scope
-                );
-                return Err(Violation::new(Invariant::Permitted.as_str(), what));
+                ));
             }
         }
-        Ok(())
+        match end.history.notes.iter().find(|note| note.kind == NOTE) {
+            None => Ok(()),
+            Some(note) => broken(note.value.to_string()),
+        }
     }
 }

@@ -19,6 +19,8 @@ use crate::store::SimStore;
 
 /// The wait before a node that did not start is started again, in ms.
 const START_AGAIN_MS: u64 = 300;
+/// For how long a watcher is down that a fault crashes right after it has fenced, in µs.
+const WATCHER_DOWN_US: u64 = 6_000_000;
 
 impl<P: Protocol> World<P> {
     pub(super) fn settle(&mut self, place: Place) {
@@ -33,11 +35,27 @@ impl<P: Protocol> World<P> {
             self.restless = Some(self.restless_at(&format!("{name} goes on and on")));
         }
         let fenced = self.sim.lock().monitor.take_fenced();
-        if let Some((_, watcher)) = fenced.last()
+        if let Some((silent, watcher)) = fenced.last()
             && self.watcher_dies > 0
         {
-            self.sim.lock().effects.saw("watcher died in mid-takeover");
-            self.crash(*watcher, 6_000_000);
+            let watcher = *watcher;
+            if self.crash(watcher, WATCHER_DOWN_US) {
+                let mut shared = self.sim.lock();
+                shared.monitor.watcher_died(silent, watcher);
+            }
+        }
+    }
+
+    /// A fault crashes a node, to be started again after a while.
+    pub(crate) fn crash_by_fault(&mut self, place: Place, down_us: u64) {
+        let node = self.node(place);
+        let has_commands = node.is_some_and(|node| node.metrics().queued_commands > 0);
+        if self.crash(place, down_us) {
+            let mut shared = self.sim.lock();
+            if has_commands {
+                shared.effects.saw("crash with commands under way");
+            }
+            shared.monitor.crashed(place);
         }
     }
 
@@ -49,8 +67,11 @@ impl<P: Protocol> World<P> {
         }
         node.runs += 1;
         let run = node.runs;
-        self.sim.lock().runs.insert(place, run);
-        self.sim.lock().line(place, "starts", &run.to_le_bytes());
+        let mut shared = self.sim.lock();
+        shared.runs.insert(place, run);
+        shared.monitor.started(place);
+        shared.line(place, "starts", &run.to_le_bytes());
+        drop(shared);
         let rng = SharedRng::new(&self.sim, self.plan.seed, place, run);
         let store = SimStore {
             sim: self.sim.clone(),
@@ -92,18 +113,13 @@ impl<P: Protocol> World<P> {
         self.settle(place);
     }
 
-    /// Ends a node in whatever it is doing, to be started again after a while.
-    pub(crate) fn crash(&mut self, place: Place, down_us: u64) {
-        let node = self.node(place);
-        let has_commands = node.is_some_and(|node| node.metrics().queued_commands > 0);
-        if self.stop(place, down_us) {
-            let mut shared = self.sim.lock();
-            shared.effects.saw("crash");
-            if has_commands {
-                shared.effects.saw("crash with commands under way");
-            }
-            shared.line(place, "crashes", &[]);
+    /// Ends a node in whatever it is doing, to be started again after a while: whether it was up.
+    pub(crate) fn crash(&mut self, place: Place, down_us: u64) -> bool {
+        let was_up = self.stop(place, down_us);
+        if was_up {
+            self.sim.lock().line(place, "crashes", &[]);
         }
+        was_up
     }
 
     /// Ends the run of a node, to be started again after a while: whether there was one.
@@ -133,7 +149,7 @@ impl<P: Protocol> World<P> {
         let seen = [
             ("beat missed", metrics.missed_beats),
             ("run found itself fenced", metrics.fenced_runs),
-            ("unknown outcome found out", metrics.unknown_outcomes),
+            ("commit with an unknown outcome", metrics.unknown_outcomes),
             ("batch decided again", metrics.conflicts),
             (
                 "promotion failed and tried again",
@@ -159,8 +175,10 @@ impl<P: Protocol> World<P> {
             return;
         }
         let backlog = std::mem::take(&mut node.backlog);
-        if !backlog.is_empty() {
-            self.sim.lock().effects.saw("paused while there was work");
+        let is_request = |due: &Due| matches!(due, Due::Arrive(_));
+        if backlog.iter().any(is_request) {
+            let mut shared = self.sim.lock();
+            shared.effects.saw("request waited for a paused node");
         }
         for due in backlog {
             self.happen(due);

@@ -257,6 +257,7 @@ fn a_loss_and_a_difference_stand_out() {
         key: None,
         family: "e".to_owned(),
         what: "the chain does not hold".to_owned(),
+        invariant: "no gap and no fork".to_owned(),
     });
     let page = page::render(&lost, Style { colour: true });
     assert!(page.contains("\u{1b}[31m27 records acknowledged, 26 there"));

@@ -50,6 +50,7 @@ fn shown(difference: Difference) -> AuditDifference {
         family,
         key,
         what,
+        invariant,
     } = difference;
     AuditDifference {
         scope,
@@ -57,6 +58,7 @@ fn shown(difference: Difference) -> AuditDifference {
         family,
         key,
         what,
+        invariant: invariant.as_str().to_owned(),
     }
 }
 

@@ -4,10 +4,10 @@ use std::env::VarError;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use sillok_sim::batch::{self, Failure, Report, Worlds};
-use sillok_sim::fault::Profile;
-use sillok_sim::planted::CORRECT;
-use sillok_sim::{Outcome, Plan, Suite, bank, replay};
+use crate::batch::{self, Failure, Report, Worlds};
+use crate::fault::Profile;
+use crate::planted::CORRECT;
+use crate::{Outcome, Plan, Suite, bank, replay};
 
 use super::{Ended, ended, jobs, make_folder, print, print_json, read_profile, remark, write};
 
@@ -41,6 +41,9 @@ pub(crate) struct Args {
     /// Where to write the plans of worlds that fail
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
+    /// Fail unless so many default worlds are run in an hour
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    default_worlds_min: u32,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -161,12 +164,11 @@ impl Args {
     clippy::disallowed_methods,
     reason = "the speed of the machine is what is measured"
 )]
-pub(crate) fn run(args: &Args) -> Ended {
-    let suite = Suite::built_in();
-    let worlds = args.worlds(&suite)?;
+pub(super) fn run(args: &Args, suite: &Suite) -> Ended {
+    let worlds = args.worlds(suite)?;
     make_folder(&args.out)?;
     if let (Worlds::Seeds(first, _) | Worlds::Under(first, ..), Some(plan)) =
-        (&worlds, worlds.only(&suite))
+        (&worlds, worlds.only(suite))
         && !args.json
     {
         print(&format!("seed {first}: {}\n", profile(&plan.profile)))?;
@@ -181,7 +183,7 @@ pub(crate) fn run(args: &Args) -> Ended {
     };
     let started = Instant::now();
     let in_time = || args.time.is_none_or(|time| started.elapsed() < time);
-    let report = batch::run(&worlds, &suite, args.jobs.into(), in_time, tell);
+    let report = batch::run(&worlds, suite, args.jobs.into(), in_time, tell);
     let hours = started.elapsed().as_secs_f64().max(0.001) / 3_600.0;
     told?;
     if args.json {
@@ -193,9 +195,18 @@ pub(crate) fn run(args: &Args) -> Ended {
     let must_see_all = matches!(worlds, Worlds::Seeds(..)) && report.seeds >= LARGE;
     let judged = report.seeds - report.failures.len() as u64;
     let is_blind = !report.unseen.is_empty() || !report.second_opinions.is_enough_for(judged);
+    let is_slow = default_worlds_per_hour(&report, hours) < args.default_worlds_min.into();
+    if is_slow {
+        let wanted = args.default_worlds_min;
+        remark(&format!("fewer than {wanted} default worlds in an hour"));
+    }
     Ok(ended(
-        !report.failures.is_empty() || (must_see_all && is_blind),
+        !report.failures.is_empty() || (must_see_all && is_blind) || is_slow,
     ))
+}
+
+fn default_worlds_per_hour(report: &Report, hours: f64) -> f64 {
+    (report.default_worlds as f64 / hours).round()
 }
 
 fn document(args: &Args, report: &Report, hours: f64) -> serde_json::Value {
@@ -209,7 +220,7 @@ fn document(args: &Args, report: &Report, hours: f64) -> serde_json::Value {
     document["failed"] = failed.collect();
     document["failures"] = report.failures.len().into();
     document["seeds_per_hour"] = (report.seeds as f64 / hours).round().into();
-    document["default_worlds_per_hour"] = (report.default_worlds as f64 / hours).round().into();
+    document["default_worlds_per_hour"] = default_worlds_per_hour(report, hours).into();
     document["commit"] = replay::COMMIT.into();
     document
 }
@@ -231,7 +242,7 @@ fn text(report: &Report, hours: f64) -> String {
     text += &format!(
         "default worlds: {}, {:.0} an hour\n",
         report.default_worlds,
-        report.default_worlds as f64 / hours,
+        default_worlds_per_hour(report, hours),
     );
     let second = &report.second_opinions;
     text += &format!(
@@ -251,14 +262,14 @@ fn text(report: &Report, hours: f64) -> String {
 mod tests {
     use clap::Parser as _;
 
+    use super::super::{Args as All, Command};
     use super::*;
-    use crate::Command;
 
     #[test]
     fn a_failure_is_written_when_it_is_told() {
         let out = std::env::temp_dir().join(format!("sillok-sim-told-{}", std::process::id()));
         make_folder(&out).unwrap();
-        let command = crate::Args::try_parse_from([
+        let command = All::try_parse_from([
             "sillok-sim".as_ref(),
             "run".as_ref(),
             "--json".as_ref(),
@@ -271,9 +282,9 @@ mod tests {
         let suite = Suite::built_in();
         let mut plan = Plan::draw_from(&suite, 5);
         plan.operations.truncate(1);
-        let mut outcome = sillok_sim::run(&plan, &suite);
+        let mut outcome = crate::run(&plan, &suite);
         assert_eq!(Failure::of(&plan, &outcome), None);
-        outcome.violation = Some(sillok_sim::Violation::new("it holds", "it does not"));
+        outcome.violation = Some(crate::Violation::new("it holds", "it does not"));
         let failure = Failure::of(&plan, &outcome).unwrap();
         args.tell(0, &failure).unwrap();
         let read = bank::read_file(&args.file_of(0, &failure), &suite).unwrap();

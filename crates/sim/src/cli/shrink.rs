@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use sillok_sim::planted::run_under;
-use sillok_sim::replay::Replay;
-use sillok_sim::shrink::{Shrunk, shrink};
-use sillok_sim::{Plan, Suite};
+use crate::planted::run_under;
+use crate::replay::Replay;
+use crate::shrink::{Shrunk, shrink};
+use crate::{Plan, Suite};
 
 use super::{Ended, Which, print, print_json, remark, write};
 
@@ -26,14 +26,13 @@ pub(crate) struct Args {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args) -> Ended {
-    let suite = Suite::built_in();
-    let saved = args.which.read(&suite)?;
+pub(super) fn run(args: &Args, suite: &Suite) -> Ended {
+    let saved = args.which.read(suite)?;
     let run = |plan: &Plan| {
-        let outcome = run_under(&saved.protocol, plan, &suite, false);
+        let outcome = run_under(&saved.protocol, plan, suite, false);
         outcome.expect("the protocol was checked when the plan was read")
     };
-    let shrunk = shrink(&saved.plan, &suite, args.runs, run)
+    let shrunk = shrink(&saved.plan, suite, args.runs, run)
         .ok_or("there is nothing to make smaller: every invariant held")?;
     let violation = shrunk.outcome.violation.as_ref();
     if let (Some(said), Some(found)) = (&saved.violation, violation)

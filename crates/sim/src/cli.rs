@@ -1,39 +1,84 @@
-//! What the commands have in common: exit codes, and files that are read and written.
+//! The command line of `sillok-sim`, for this crate's binary and for one with a suite of one's own.
 //!
-//! An error of a command is a sentence for whoever gave it, and ends it with [`EXIT_USAGE`].
+//! Owns the arguments, exit codes, and files that are read and written. What each command does stands
+//! in its file. An error of a command is a sentence for whoever gave it, and ends it with exit code 2.
 
-pub(crate) mod planted;
-pub(crate) mod replay;
-pub(crate) mod run;
-pub(crate) mod shrink;
+mod planted;
+mod replay;
+mod run;
+mod shrink;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use sillok_sim::fault::Profile;
-use sillok_sim::planted::{CORRECT, is_protocol};
-use sillok_sim::replay::{COMMIT, Replay, is_same_code};
-use sillok_sim::{Plan, Suite, bank};
+use clap::{Parser, Subcommand};
+
+use crate::fault::Profile;
+use crate::planted::{CORRECT, is_protocol};
+use crate::replay::{COMMIT, Replay, is_same_code};
+use crate::{Plan, Suite, bank, quiet_planted_panics};
+
+/// Deterministic simulation of a Sillok cluster
+#[derive(Debug, Parser)]
+#[command(name = "sillok-sim", version, about)]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the worlds of many seeds, or those of a seed bank
+    Run(run::Args),
+    /// Plant bugs into the protocol and count the seeds until each is caught
+    Planted(planted::Args),
+    /// Run one world again, from its seed or from a saved plan
+    Replay(replay::Args),
+    /// Make a plan that fails smaller
+    Shrink(shrink::Args),
+}
+
+/// Carries out the command that this process was given, with what agents do and what must hold in
+/// `suite`. The lines to copy that it prints name `sillok-sim`: with a suite of one's own they are for
+/// one's own binary, which takes the same arguments.
+#[must_use]
+pub fn main(suite: &Suite) -> ExitCode {
+    quiet_planted_panics();
+    let ended = match Args::parse().command {
+        Command::Run(args) => run::run(&args, suite),
+        Command::Planted(args) => planted::run(&args, suite),
+        Command::Replay(args) => replay::run(&args, suite),
+        Command::Shrink(args) => shrink::run(&args, suite),
+    };
+    match ended {
+        Ok(code) => code,
+        Err(error) => {
+            // Nobody is left to tell should this fail too.
+            let _ = writeln!(std::io::stderr(), "sillok-sim: {error}");
+            ExitCode::from(EXIT_USAGE)
+        }
+    }
+}
 
 /// An invariant did not hold.
-pub(crate) const EXIT_FAILED: u8 = 1;
+const EXIT_FAILED: u8 = 1;
 /// What was asked for cannot be done.
-pub(crate) const EXIT_USAGE: u8 = 2;
+const EXIT_USAGE: u8 = 2;
 
 /// Worlds that can be run at a time.
 const JOBS: std::ops::RangeInclusive<i64> = 1..=256;
 
 /// Reads how many worlds to run at a time.
-pub(crate) fn jobs() -> clap::builder::RangedI64ValueParser<u16> {
+fn jobs() -> clap::builder::RangedI64ValueParser<u16> {
     clap::value_parser!(u16).range(JOBS)
 }
 
 /// How a command ended.
-pub(crate) type Ended = Result<ExitCode, String>;
+type Ended = Result<ExitCode, String>;
 
 /// The exit code of what was judged.
-pub(crate) fn ended(failed: bool) -> ExitCode {
+fn ended(failed: bool) -> ExitCode {
     if failed {
         ExitCode::from(EXIT_FAILED)
     } else {
@@ -42,7 +87,7 @@ pub(crate) fn ended(failed: bool) -> ExitCode {
 }
 
 /// Prints what the command is for.
-pub(crate) fn print(text: &str) -> Result<(), String> {
+fn print(text: &str) -> Result<(), String> {
     let mut stdout = std::io::stdout().lock();
     let printed = stdout
         .write_all(text.as_bytes())
@@ -51,19 +96,19 @@ pub(crate) fn print(text: &str) -> Result<(), String> {
 }
 
 /// Prints a JSON document.
-pub(crate) fn print_json(document: &serde_json::Value) -> Result<(), String> {
+fn print_json(document: &serde_json::Value) -> Result<(), String> {
     print(&format!("{document:#}\n"))
 }
 
 /// Prints what is beside the point.
-pub(crate) fn remark(text: &str) {
+fn remark(text: &str) {
     // The command goes on without.
     let _ = writeln!(std::io::stderr(), "sillok-sim: {text}");
 }
 
 /// Which world is meant: that of a file or that of a seed.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Which {
+struct Which {
     /// The saved plan
     #[arg(value_name = "FILE", required_unless_present = "seed")]
     file: Option<PathBuf>,
@@ -80,7 +125,7 @@ pub(crate) struct Which {
 
 impl Which {
     /// The plan, and what is known of it. That another commit made it is said.
-    pub(crate) fn read(&self, suite: &Suite) -> Result<Replay, String> {
+    fn read(&self, suite: &Suite) -> Result<Replay, String> {
         if let Some(path) = &self.file {
             let replay = bank::read_file(path, suite).map_err(|error| error.to_string())?;
             let (made, this) = (&replay.commit, COMMIT);
@@ -112,20 +157,20 @@ impl Which {
     }
 
     /// The file, if one is meant.
-    pub(crate) fn file(&self) -> Option<&Path> {
+    fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
 }
 
 /// Reads a profile.
-pub(crate) fn read_profile(path: &Path) -> Result<Profile, String> {
+fn read_profile(path: &Path) -> Result<Profile, String> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?;
-    sillok_sim::replay::profile(&text).map_err(|error| format!("{shown}: {error}"))
+    crate::replay::profile(&text).map_err(|error| format!("{shown}: {error}"))
 }
 
 /// Sees that files can be written to a folder, before hours are spent on what shall stand in them.
-pub(crate) fn make_folder(folder: &Path) -> Result<(), String> {
+fn make_folder(folder: &Path) -> Result<(), String> {
     let probe = folder.join(format!(".sillok-sim-{}", std::process::id()));
     let made = std::fs::create_dir_all(folder)
         .and_then(|()| std::fs::write(&probe, b""))
@@ -134,6 +179,6 @@ pub(crate) fn make_folder(folder: &Path) -> Result<(), String> {
 }
 
 /// Writes a file.
-pub(crate) fn write(path: &Path, replay: &Replay) -> Result<(), String> {
+fn write(path: &Path, replay: &Replay) -> Result<(), String> {
     std::fs::write(path, replay.write()).map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -1,8 +1,8 @@
 //! `sillok-sim replay`: one world again, with its trace as far as is wanted.
 
-use sillok_sim::planted::run_under;
-use sillok_sim::replay::{self, Replay, Verdict};
-use sillok_sim::{Outcome, Suite};
+use crate::planted::run_under;
+use crate::replay::{self, Replay, Verdict};
+use crate::{Outcome, Suite};
 
 use super::{Ended, Which, ended, print, print_json};
 
@@ -23,19 +23,18 @@ pub(crate) struct Args {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args) -> Ended {
-    let suite = Suite::built_in();
+pub(super) fn run(args: &Args, suite: &Suite) -> Ended {
     if let (Some(from), Some(until)) = (args.from, args.until)
         && from > until
     {
         return Err(format!("--from {from} lies behind --until {until}"));
     }
-    let saved = args.which.read(&suite)?;
+    let saved = args.which.read(suite)?;
     if !args.json {
         print(&planned(&saved))?;
     }
     let keeps_text = args.from.is_some() || args.until.is_some_and(|until| until > 0);
-    let outcome = run_under(&saved.protocol, &saved.plan, &suite, keeps_text)
+    let outcome = run_under(&saved.protocol, &saved.plan, suite, keeps_text)
         .expect("the protocol was checked when the plan was read");
     let verdict = args.which.file().map(|_| saved.compare(&outcome));
     if args.json {
