@@ -179,6 +179,27 @@ pub(crate) fn undrained(store: &Storage) -> Option<String> {
     None
 }
 
+/// A slot that its owner does not serve, if there is one: nobody else would.
+pub(crate) fn unheld<P: Protocol>(world: &World<P>) -> Option<String> {
+    let nodes: BTreeMap<String, _> = world
+        .places()
+        .into_iter()
+        .filter_map(|place| world.node(place))
+        .map(|node| (node.ownership().node().to_owned(), node))
+        .collect();
+    rows(&world.store, Family::Owner)
+        .into_iter()
+        .find_map(|(key, value)| {
+            let slot = keys::owner::parse(&key).ok()?.slot;
+            let owner = keys::owner::decode(&key, &value).ok()?;
+            let node = nodes.get(&owner.node);
+            let holds = node.and_then(|node| node.ownership().confirmed(slot, Some(&owner)));
+            holds
+                .is_none()
+                .then(|| format!("{} owns slot {slot} and does not hold it", owner.node))
+        })
+}
+
 /// What the listener has not heard yet, if anything.
 pub(crate) fn unheard<P: Protocol>(world: &World<P>) -> Option<String> {
     if world.is_alone() {

@@ -106,7 +106,7 @@ pub const EFFECTS_OF: &[(&str, &[&str])] = &[
     ("full mailbox", &["mailbox full"]),
     ("cognifier fails", &["cognifier failed"]),
     ("panic", &["panic in a command"]),
-    ("killed actors", &["actor killed with a command in flight"]),
+    ("kill actors", &["actor killed with a command in flight"]),
     ("stream down", &["stream without responders"]),
     (
         "stream one way",
@@ -143,11 +143,17 @@ pub fn faults_that_took_effect(outcome: &Outcome) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
     use crate::Suite;
     use crate::effects::EXPECTED;
+    use crate::fault::Fault;
+
+    /// Worlds that are run with the faults of one kind alone.
+    const WORLDS_OF_A_KIND: u32 = 2;
+    /// The same, for a kind that has not taken effect yet.
+    const WORLDS_MAX: u32 = 8;
 
     #[test]
     fn without_faults_none_takes_effect() {
@@ -164,6 +170,57 @@ mod tests {
             );
             assert!(!is_met(&plan, &outcome));
         }
+    }
+
+    /// The kind of a fault, as [`EFFECTS_OF`] calls it.
+    fn name_of(fault: &Fault) -> String {
+        let fault = serde_json::to_value(fault).unwrap();
+        fault["kind"].as_str().unwrap().replace('_', " ")
+    }
+
+    #[test]
+    fn a_kind_alone_brings_about_what_tells_it_and_what_tells_no_other() {
+        let suite = Suite::built_in();
+        let mut runs: BTreeMap<String, u32> = BTreeMap::new();
+        let (mut told, mut wrong) = (BTreeSet::new(), BTreeSet::new());
+        for seed in 0..400 {
+            let drawn = Plan::draw_from(&suite, seed);
+            let kinds: BTreeSet<String> = drawn.profile.faults.iter().map(name_of).collect();
+            for kind in kinds {
+                let count = runs.entry(kind.clone()).or_default();
+                let is_told = told.contains(&kind);
+                if *count == WORLDS_MAX || (is_told && *count >= WORLDS_OF_A_KIND) {
+                    continue;
+                }
+                *count += 1;
+                let mut plan = drawn.clone();
+                plan.profile.faults.retain(|fault| name_of(fault) == kind);
+                let outcome = crate::run(&plan, &suite);
+                assert_eq!(outcome.violation, None, "{kind} alone, seed {seed}");
+                for (other, effects) in EFFECTS_OF {
+                    let seen = effects
+                        .iter()
+                        .find(|effect| outcome.effects.count(effect) > 0);
+                    if *other == kind {
+                        told.extend(seen.map(|_| kind.clone()));
+                    } else if let Some(effect) = seen {
+                        wrong.insert(format!("{effect:?} by {kind} alone, seed {seed}"));
+                    }
+                }
+            }
+        }
+        assert_eq!(wrong, BTreeSet::new());
+        let all: BTreeSet<String> = EFFECTS_OF.iter().map(|(kind, _)| (*kind).into()).collect();
+        assert_eq!(runs.into_keys().collect::<BTreeSet<_>>(), all);
+        // Who fences, and so who watches, and whose clock judges, takes a node that falls silent.
+        let need_another = ["clock drift", "watcher dies"];
+        let silent: Vec<_> = all.difference(&told).collect();
+        assert!(
+            silent
+                .iter()
+                .all(|kind| need_another.contains(&kind.as_str())),
+            "{silent:?}"
+        );
     }
 
     #[test]

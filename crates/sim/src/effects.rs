@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 80] = [
+pub const EXPECTED: [&str; 82] = [
     "actor killed with a command in flight",
     "answer came after its caller had given up",
     "answer heard at a later try",
@@ -130,5 +130,7 @@ pub const EXPECTED: [&str; 80] = [
     "turned away after too many conflicts",
     "turned away during a handover",
     "word from the stream lost",
+    "word to or from the stream cut off with its node",
+    "word to or from the stream dropped",
     "word to the stream lost",
 ];

@@ -96,6 +96,17 @@ impl LaggingIndex {
         doc.is_some_and(|doc| doc.version >= head.version)
     }
 
+    /// Whether it does not take a batch. Once faults are over it takes all.
+    fn fails(&self) -> bool {
+        let mut shared = self.sim.lock();
+        let chance = shared.chance(Purpose::Index, self.place);
+        let fails = chance.permille(FAILS_PERMILLE) && !shared.net.is_healed;
+        if fails {
+            shared.effects.saw("index failed");
+        }
+        fails
+    }
+
     async fn wait(&self, bounds: (u64, u64), what: &'static str) {
         let place = self.place;
         let wait_us = self
@@ -119,13 +130,7 @@ impl VectorIndex for LaggingIndex {
     fn apply(&self, docs: Vec<IndexDoc>, through: Stamp) -> BoxFuture<'_, Result<(), PortError>> {
         Box::pin(async move {
             self.wait(INDEX_US, "index stores").await;
-            if self
-                .sim
-                .lock()
-                .chance(Purpose::Index, self.place)
-                .permille(FAILS_PERMILLE)
-            {
-                self.sim.lock().effects.saw("index failed");
+            if self.fails() {
                 return Err(PortError::Unavailable("the index is elsewhere".into()));
             }
             self.stored.lock().keep(&docs, through);

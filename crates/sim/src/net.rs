@@ -158,7 +158,7 @@ pub(crate) struct Net {
     /// The newest call whose request, or whose reply, came from one place to another.
     newest: BTreeMap<(Place, Place, bool), u64>,
     /// Whether all faults are over: nothing is cut any more.
-    is_healed: bool,
+    pub(crate) is_healed: bool,
 }
 
 impl Net {
@@ -185,11 +185,7 @@ impl Net {
         self.cut.clear();
     }
 
-    pub(crate) fn is_cut(&self, from: Place, to: Place) -> bool {
-        self.cutter(from, to).is_some()
-    }
-
-    fn cutter(&self, from: Place, to: Place) -> Option<Cutter> {
+    pub(crate) fn cutter(&self, from: Place, to: Place) -> Option<Cutter> {
         self.cut.get(&(from, to))?.first().copied()
     }
 

@@ -14,6 +14,7 @@ use sillok_core::stamp::Stamp;
 use tokio::sync::oneshot;
 
 use crate::heap::{Due, Place, Shared, Sim};
+use crate::net::Cutter;
 use crate::rng::Purpose;
 
 /// Name of the stream.
@@ -180,9 +181,8 @@ impl Shared {
             return receiver;
         }
         let out = Err(StreamError::Unavailable("no answer in time".into()));
-        if self.net.is_cut(place, Place::STREAM) || self.is_dropped(place, Place::STREAM) {
-            let seen = vec!["word to the stream lost"];
-            self.tell(place, TIMEOUT_US, answer, out, seen);
+        if let Some(lost) = self.word_lost(place, Place::STREAM) {
+            self.tell(place, TIMEOUT_US, answer, out, vec![lost]);
             return receiver;
         }
         let doubles = self.noise.duplicate_permille;
@@ -205,9 +205,8 @@ impl Shared {
         let (latency_us, ask) = (self.latency_us(place, Place::STREAM), ask.clone());
         let act = Box::new(move |shared: &mut Self| {
             let (did, seen) = shared.stream_does(ask);
-            if shared.net.is_cut(Place::STREAM, place) || shared.is_dropped(Place::STREAM, place) {
-                let seen = vec!["word from the stream lost"];
-                shared.tell(place, TIMEOUT_US, answer, out, seen);
+            if let Some(lost) = shared.word_lost(Place::STREAM, place) {
+                shared.tell(place, TIMEOUT_US, answer, out, vec![lost]);
             } else {
                 let latency_us = shared.latency_us(Place::STREAM, place);
                 shared.tell(place, latency_us, answer, did, seen);
@@ -235,9 +234,19 @@ impl Shared {
         self.schedule(after_us, Due::Act(Some((place, run)), act));
     }
 
-    fn is_dropped(&mut self, from: Place, to: Place) -> bool {
-        let drops = self.noise.drop_permille;
-        self.chance_between(from, to).permille(drops)
+    /// What is seen if a word to or from the stream is lost that leaves now.
+    fn word_lost(&mut self, from: Place, to: Place) -> Option<&'static str> {
+        let is_to_stream = to == Place::STREAM;
+        match self.net.cutter(from, to) {
+            Some(Cutter::StreamOneWay) if is_to_stream => Some("word to the stream lost"),
+            Some(Cutter::StreamOneWay) => Some("word from the stream lost"),
+            Some(_) => Some("word to or from the stream cut off with its node"),
+            None => {
+                let drops = self.noise.drop_permille;
+                let is_dropped = self.chance_between(from, to).permille(drops);
+                is_dropped.then_some("word to or from the stream dropped")
+            }
+        }
     }
 
     /// What it answers, and what that brings about once it is heard.

@@ -316,6 +316,8 @@ impl<P: Protocol> World<P> {
                 Some((Invariant::Drained, what))
             } else if let Some(what) = check::undrained(&self.store) {
                 Some((Invariant::Drained, what + &self.waiting()))
+            } else if let Some(what) = check::unheld(self) {
+                Some((Invariant::Drained, what))
             } else if let Some(what) = check::unheard(self) {
                 Some((Invariant::Heard, what))
             } else {

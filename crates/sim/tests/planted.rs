@@ -1,6 +1,8 @@
 //! Planted bugs: the plan of a catch reproduces it from its file, and shrinking leaves little of it.
 
-use sillok_sim::planted::{find, first_catch, run_under};
+use std::collections::BTreeSet;
+
+use sillok_sim::planted::{BUGS, find, first_catch, run_under};
 use sillok_sim::replay::{Replay, Verdict};
 use sillok_sim::shrink::shrink;
 use sillok_sim::{Suite, quiet_planted_panics, run};
@@ -22,6 +24,29 @@ fn caught(name: &str) -> Replay {
     found
         .unwrap_or_else(|| panic!("{name} was not caught"))
         .replay
+}
+
+#[test]
+fn the_table_in_the_docs_names_every_bug_that_is_planted() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/simulation.md");
+    let docs = std::fs::read_to_string(path).expect("the docs lie beside the crates");
+    let (_, rest) = docs
+        .split_once("## Planted bugs")
+        .expect("they have a section");
+    let (section, _) = rest.split_once("\n## ").expect("others follow");
+    let cells = section
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let named: Vec<&str> = cells
+        .filter(|cell| *cell != "what is wrong")
+        .map(|cell| cell.split(" (").next().unwrap_or(cell))
+        .collect();
+    let planted: Vec<&str> = BUGS.iter().map(|bug| bug.name).collect();
+    assert_eq!(
+        named.iter().collect::<BTreeSet<_>>(),
+        planted.iter().collect::<BTreeSet<_>>()
+    );
+    assert_eq!(named.len(), planted.len());
 }
 
 #[test]

@@ -149,7 +149,7 @@ fn a_mark_without_what_it_stands_for_is_seen() {
     set(&mut writes, key, Vec::new());
     watched.commit(0, &writes);
     let violation = watched.monitor.violation().unwrap();
-    assert_eq!(violation.invariant, Invariant::ViewIsFold);
+    assert_eq!(violation.invariant, Invariant::Marked);
 }
 
 #[test]
