@@ -3,6 +3,7 @@
 
 pub(crate) mod binary;
 pub(crate) mod chance;
+pub(crate) mod cluster;
 pub(crate) mod http;
 pub(crate) mod recorded;
 pub(crate) mod samples;
@@ -11,6 +12,7 @@ pub(crate) mod world;
 
 pub(crate) use binary::{Invocation, Ran};
 pub(crate) use chance::{Chance, phrase};
+pub(crate) use cluster::Cluster;
 pub(crate) use http::{Client, Reply, command_id};
 pub(crate) use recorded::write_runs;
 pub(crate) use server::{Launch, Server};

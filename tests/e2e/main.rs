@@ -10,6 +10,8 @@ mod harness;
 #[cfg(test)]
 mod cli;
 #[cfg(test)]
+mod cluster;
+#[cfg(test)]
 mod contention;
 #[cfg(test)]
 mod contradictions;

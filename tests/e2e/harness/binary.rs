@@ -12,16 +12,27 @@ use serde_json::Value;
 /// The longest that a command may take, unless a test says otherwise.
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// Where what was built beside this test lies.
+fn folder() -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows its own executable");
+    let folder = test.parent().and_then(Path::parent);
+    folder.expect("target/debug/deps/TEST").to_owned()
+}
+
+/// A binary that only tests use.
+pub(crate) fn of_tests(name: &str) -> PathBuf {
+    let path = folder().join(name);
+    assert!(
+        path.is_file(),
+        "there is no binary at {}: run `cargo build --workspace --bin {name}`",
+        path.display()
+    );
+    path
+}
+
 /// The binary: `SILLOK_BIN`, which make sets, else the one that was built beside this test.
 pub(crate) fn path() -> PathBuf {
-    let beside = || {
-        let test = std::env::current_exe().expect("a test knows its own executable");
-        let folder = test
-            .parent()
-            .and_then(Path::parent)
-            .expect("target/debug/deps/TEST");
-        folder.join("sillok")
-    };
+    let beside = || folder().join("sillok");
     let path = std::env::var_os("SILLOK_BIN").map_or_else(beside, PathBuf::from);
     assert!(
         path.is_file(),

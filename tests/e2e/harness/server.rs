@@ -18,6 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Launch {
     command: Command,
     data: PathBuf,
+    token: PathBuf,
 }
 
 /// A running server. It is killed when it is dropped.
@@ -25,6 +26,7 @@ pub(crate) struct Server {
     child: Child,
     base: String,
     data: PathBuf,
+    token: PathBuf,
     log: PathBuf,
 }
 
@@ -53,7 +55,30 @@ impl Launch {
         Self {
             command,
             data: data.to_owned(),
+            token: data.join("admin.token"),
         }
+    }
+
+    /// As a node of a cluster on the store at `socket`, whose administrator's token lies in a file.
+    pub(crate) fn node(data: &Path, socket: &Path, token: &Path) -> Self {
+        let node = Command::new(binary::of_tests("sillok-test-node"));
+        let mut command = binary::isolated(node, &beside(data, "home"));
+        command.arg(socket);
+        let launch = Self {
+            command,
+            data: data.to_owned(),
+            token: token.to_owned(),
+        };
+        launch
+            .env("SILLOK__SERVER__ADDRESS", "127.0.0.1:0")
+            .env("SILLOK__SERVER__DATA", &data.to_string_lossy())
+            .env("SILLOK__SERVER__ADMIN_TOKEN_FILE", &token.to_string_lossy())
+    }
+
+    /// On another data directory.
+    pub(crate) fn at(mut self, data: &Path) -> Self {
+        data.clone_into(&mut self.data);
+        self.env("SILLOK__SERVER__DATA", &data.to_string_lossy())
     }
 
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
@@ -114,6 +139,7 @@ impl Launch {
             child,
             base: String::new(),
             data: self.data,
+            token: self.token,
             log,
         }
     }
@@ -148,7 +174,7 @@ impl Server {
 
     /// A client with the administrator's token.
     pub(crate) fn admin(&self) -> Client {
-        let token = std::fs::read_to_string(self.data.join("admin.token"));
+        let token = std::fs::read_to_string(&self.token);
         let token = token.expect("the first start makes an administrator's token");
         Client::new(&self.base, Some(token.trim()))
     }

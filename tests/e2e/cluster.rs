@@ -1,0 +1,150 @@
+//! Three nodes serve one memory: whichever of them is asked, killed, drained or cut off, what was
+//! acknowledged is there, once.
+
+mod load;
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::harness::{Cluster, Launch, PROJECT, WORKTREE, world};
+use load::Load;
+
+/// The nodes.
+const NODES: [&str; 3] = ["ada", "bob", "eve"];
+/// How long the load goes on before something happens, and after it.
+const CALM: Duration = Duration::from_millis(1_500);
+
+/// Everything that was acknowledged is stored once, and the audit finds nothing.
+async fn check(cluster: &Cluster, load: Load, through: &str) {
+    let admin = cluster.admin(through);
+    load.check(&admin).await;
+    let verdict = admin.post("/v1/audit/verify", &json!({})).await.ok();
+    assert_eq!(verdict["ok"], true, "{verdict}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn any_node_answers_any_request_and_sees_what_the_others_wrote() {
+    let cluster = Cluster::start(&NODES).await;
+    let mut tasks = Vec::new();
+    for number in 0..12 {
+        // Projects spread over all slots, and so over the nodes.
+        let task = format!("org/acme/project/p{number}/worktree/w/task/t");
+        world::open(&cluster.admin(NODES[number % 3]), &task).await;
+        tasks.push(task);
+    }
+    for (number, task) in tasks.iter().enumerate() {
+        let writer = cluster.admin(NODES[(number + 1) % 3]);
+        let id = world::log(&writer, task, "seen by all").await;
+        for name in NODES {
+            let record = cluster.admin(name).get("/v1/record", &[("id", &id)]).await;
+            assert_eq!(record.ok()["content"], "seen by all");
+        }
+    }
+    // A verification that one node records is promoted by whoever owns the project.
+    let task = format!("{WORKTREE}/task/t");
+    world::open(&cluster.admin("ada"), &task).await;
+    world::log(
+        &cluster.admin("bob"),
+        &task,
+        "Root cause: the loop stops early",
+    )
+    .await;
+    world::verify(&cluster.admin("eve"), &task, PROJECT).await;
+    for name in NODES {
+        let status = cluster.admin(name).get("/v1/status", &[]).await.ok();
+        assert_eq!(status["node"], name);
+    }
+    let verdict = cluster
+        .admin("bob")
+        .post("/v1/audit/verify", &json!({}))
+        .await
+        .ok();
+    assert_eq!(verdict["ok"], true, "{verdict}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kill_of_each_node_in_turn_loses_nothing_and_repeats_nothing() {
+    let mut cluster = Cluster::start(&NODES).await;
+    let load = Load::start(&cluster, &NODES).await;
+    for name in NODES {
+        tokio::time::sleep(CALM).await;
+        cluster.kill(name);
+        // Others take its slots over while it is down.
+        tokio::time::sleep(4 * CALM).await;
+        cluster.start_node(name).await;
+        load.moved(&cluster, name);
+    }
+    tokio::time::sleep(CALM).await;
+    let load = load.stop().await;
+    check(&cluster, load, "ada").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_drain_hands_everything_over_and_nobody_who_retries_sees_an_error() {
+    let mut cluster = Cluster::start(&NODES).await;
+    let load = Load::start(&cluster, &NODES).await;
+    for name in NODES {
+        tokio::time::sleep(CALM).await;
+        load.leaves(name);
+        cluster.stop(name);
+        tokio::time::sleep(CALM).await;
+        cluster.start_node(name).await;
+        load.moved(&cluster, name);
+    }
+    tokio::time::sleep(CALM).await;
+    let load = load.stop().await;
+    check(&cluster, load, "eve").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writes_go_on_over_the_loss_of_nats_and_of_the_store() {
+    let mut cluster = Cluster::start(&NODES).await;
+    let load = Load::start(&cluster, &NODES).await;
+    tokio::time::sleep(CALM).await;
+    cluster.nats().kill();
+    tokio::time::sleep(CALM).await;
+    cluster.nats().resume().await;
+    tokio::time::sleep(CALM).await;
+    cluster.nats().wipe();
+    cluster.nats().resume().await;
+    tokio::time::sleep(CALM).await;
+    // Longer than the fencing time: a store that nobody reaches fences nobody.
+    cluster.kill_store();
+    tokio::time::sleep(4 * CALM).await;
+    cluster.start_store().await;
+    tokio::time::sleep(2 * CALM).await;
+    let load = load.stop().await;
+    check(&cluster, load, "bob").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_cluster_needs_is_asked_for_and_a_name_is_one_nodes() {
+    let mut cluster = Cluster::start(&["ada"]).await;
+    let refused = |launch: Launch| {
+        let (status, said) = launch.start_in_vain(Duration::from_secs(30));
+        assert!(!status.success(), "{said}");
+        said
+    };
+    for key in [
+        "NATS__SERVERS",
+        "SERVER__ADMIN_TOKEN_FILE",
+        "SERVER__TOKEN_KEY_FILE",
+    ] {
+        let said = refused(cluster.launch("bob").env(&format!("SILLOK__{key}"), ""));
+        let name = key.to_lowercase().replace("__", ".");
+        assert!(said.contains(&format!("{name} is wanted")), "{said}");
+    }
+    let said = refused(cluster.launch("ada"));
+    assert!(said.contains("in use by another process"), "{said}");
+    // Another directory keeps nobody from taking the name: then the former one ends.
+    let elsewhere = tempfile::tempdir().expect("a folder of its own");
+    let path = elsewhere.path().join("data");
+    let other = cluster.launch("ada").at(&path).start().await;
+    let (status, said) = cluster.ended("ada");
+    assert!(
+        !status.success() && said.contains("another process runs as node ada"),
+        "{said}"
+    );
+    drop(other);
+}
