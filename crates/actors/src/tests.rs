@@ -6,6 +6,7 @@ mod audit;
 mod entry_lines;
 mod faults;
 pub(crate) mod harness;
+pub(crate) mod index;
 pub(crate) mod line;
 pub(crate) mod projects;
 mod protocol;

@@ -49,11 +49,15 @@ pub(crate) struct Line {
     is_whole: Arc<AtomicBool>,
     conflicts: Arc<AtomicUsize>,
     sets_max: Arc<AtomicUsize>,
+    gets_max: Arc<AtomicUsize>,
+    age: Arc<AtomicU64>,
 }
 
 pub(crate) struct LineTxn {
     txn: <MemoryStore as Store>::Txn,
     sets: usize,
+    gets: usize,
+    born: u64,
     line: Line,
 }
 
@@ -68,6 +72,8 @@ impl Line {
             is_whole: Arc::new(AtomicBool::new(true)),
             conflicts: Arc::default(),
             sets_max: Arc::new(AtomicUsize::new(usize::MAX)),
+            gets_max: Arc::new(AtomicUsize::new(usize::MAX)),
+            age: Arc::default(),
         }
     }
 
@@ -79,6 +85,16 @@ impl Line {
     /// A transaction sets at most so many keys from now on.
     pub(crate) fn allow(&self, sets: usize) {
         self.sets_max.store(sets, Ordering::Relaxed);
+    }
+
+    /// A transaction lives for so many reads of a key from now on.
+    pub(crate) fn live(&self, gets: usize) {
+        self.gets_max.store(gets, Ordering::Relaxed);
+    }
+
+    /// All transactions that have begun are too old from now on.
+    pub(crate) fn outlive(&self) {
+        self.age.fetch_add(1, Ordering::Relaxed);
     }
 
     /// What is wrong with a commit that sets so many keys, if anything is.
@@ -154,6 +170,8 @@ impl Store for Line {
         Ok(LineTxn {
             txn: self.store.begin().await?,
             sets: 0,
+            gets: 0,
+            born: self.age.load(Ordering::Relaxed),
             line: self.clone(),
         })
     }
@@ -165,6 +183,12 @@ impl Store for Line {
 
 impl Txn for LineTxn {
     async fn get(&mut self, key: &[u8], read: Read) -> Result<Option<Bytes>, Error> {
+        self.gets += 1;
+        let is_old = self.born != self.line.age.load(Ordering::Relaxed);
+        if is_old || self.gets > self.line.gets_max.load(Ordering::Relaxed) {
+            self.line.hit.fetch_add(1, Ordering::Relaxed);
+            return Err(Error::TooOld);
+        }
         self.txn.get(key, read).await
     }
 
