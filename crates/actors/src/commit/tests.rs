@@ -125,7 +125,11 @@ async fn a_batch_that_no_transaction_lives_long_enough_for_is_taken_apart() {
     let mut places = [one, two, three, four].map(|answer| first_seq(&answer));
     places.sort_unstable();
     assert_eq!(places, [2, 3, 4, 5], "each once");
-    assert_eq!((line.hit(), node.metrics().conflicts), (1,1), "a batch lived too long, and was tried once");
+    assert_eq!(
+        (line.hit(), node.metrics().conflicts),
+        (1, 1),
+        "a batch lived too long, and was tried once"
+    );
 }
 
 #[tokio::test]

@@ -26,7 +26,9 @@ pub(crate) struct HookedIndex {
 }
 
 impl HookedIndex {
-    pub(crate) fn new(before_neighbours: impl Fn(&NeighbourRequest) + Send + Sync + 'static) -> Arc<Self> {
+    pub(crate) fn new(
+        before_neighbours: impl Fn(&NeighbourRequest) + Send + Sync + 'static,
+    ) -> Arc<Self> {
         Arc::new(Self {
             index: ExactIndex::new(),
             before_neighbours: Box::new(before_neighbours),
