@@ -38,8 +38,6 @@ const RETRY_MS: u64 = 200;
 /// Slots that one transaction takes: its reads must end well before the store's limit for a
 /// transaction.
 const CLAIMED_AT_ONCE: usize = 512;
-/// How long a takeover waits for the index, in ms.
-const CATCH_UP_MS_MAX: u64 = 5_000;
 
 /// What the last beat saw of the others, and what follows from it.
 #[derive(Debug, Default)]
@@ -288,7 +286,18 @@ pub(crate) async fn take<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     slots: &[Slot],
 ) -> Result<bool, Error> {
+    let ownership = &shared.ownership;
+    let before: Vec<_> = slots.iter().map(|slot| ownership.epoch(*slot)).collect();
     let _one_at_a_time = shared.members.claiming.lock().await;
+    // Whoever had the lock before may have taken the same slots.
+    let is_to_take = |(slot, before): (&Slot, _)| {
+        let now = ownership.epoch(*slot);
+        (now.is_none() || now == before).then_some(*slot)
+    };
+    let slots: Vec<Slot> = slots.iter().zip(before).filter_map(is_to_take).collect();
+    if slots.is_empty() {
+        return Ok(true);
+    }
     let run = shared.ownership.incarnation();
     let mut taken = Vec::with_capacity(slots.len());
     for some in slots.chunks(CLAIMED_AT_ONCE) {
@@ -325,18 +334,11 @@ pub(crate) async fn take<S: Store, P: Protocol>(
 /// Waits until the index has all that was published. A node among others waits for a while only: the
 /// slots that it claimed are held once they are looked at again.
 async fn catch_up<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<(), Error> {
-    let caught_up = shared.index_requests.catch_up();
     if shared.is_alone() {
-        return caught_up.await;
+        return shared.index_requests.catch_up().await;
     }
-    tokio::select! {
-        biased;
-        result = caught_up => result,
-        () = shared.ports.clock.sleep(CATCH_UP_MS_MAX) => {
-            let why = "the index lags behind what was published in a slot that was taken";
-            Err(Error::new(ErrorCode::Unavailable, why))
-        }
-    }
+    let clock = &*shared.ports.clock;
+    shared.index_requests.catch_up_soon(clock).await
 }
 
 /// The refusal of a node whose run is over.
@@ -346,3 +348,6 @@ pub(crate) fn run_over() -> Error {
         "this run of the node is over; another one begins",
     )
 }
+
+#[cfg(test)]
+mod tests;

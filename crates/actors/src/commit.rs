@@ -3,7 +3,7 @@
 //! Owns retries, splitting and the finding-out of unknown outcomes. Deciding is
 //! [`batch`]'s part and writing [`transaction`]'s; the rules themselves are core's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -38,6 +38,8 @@ use unresolved::Unresolved;
 
 /// Tries at a batch that meets another writer before its callers are told to come back.
 const TRIES_MAX: usize = 8;
+/// Tries at a command alone for which the store's transactions do not live long enough.
+const TOO_OLD_MAX: usize = 3;
 /// What an actor remembers beyond its row and task before it forgets it.
 const REMEMBERED_MAX: usize = 512;
 /// Quarantined commands that are remembered.
@@ -149,8 +151,10 @@ pub(crate) enum Outcome {
 pub(crate) enum Failure {
     /// Another writer came between: read anew and decide again.
     Again,
-    /// A command met a defect and is quarantined: decide again without it.
-    Panicked,
+    /// The transaction has lived too long.
+    TooOld,
+    /// The command at this place met a defect and is quarantined: decide again without it.
+    Panicked(usize),
     /// The slot belongs to somebody else.
     Fenced,
     /// It may or may not have committed.
@@ -159,6 +163,18 @@ pub(crate) enum Failure {
     TooLarge(Error),
     /// The store did not do it.
     Refused(Error),
+}
+
+/// How often a batch was tried, and what it met.
+#[derive(Default)]
+struct Tries {
+    /// Tries that other writers, or the age of the transaction, made in vain.
+    vain: usize,
+    /// How many of them were too old.
+    too_old: usize,
+    /// The commands that met a defect, by their places in the batch. However long the others take,
+    /// none of these is tried again: the quarantine may be over before they are done.
+    panicked: BTreeSet<usize>,
 }
 
 /// Carries a batch out. Every command of it is answered, or handed back to be decided again.
@@ -171,76 +187,121 @@ pub(crate) async fn run<S: Store, P: Protocol>(
     let mut state = state;
     // Only while there is something to seal: an idle actor keeps no generator.
     let mut rng = (shared.ports.rng)();
-    let mut tries = 0;
-    while tries < TRIES_MAX {
+    let mut tries = Tries::default();
+    while tries.vain < TRIES_MAX {
         let on_its_way = shared.unresolved.watch(&batch, &*shared.ports.clock);
-        let attempt = transaction::attempt(shared, scope, state.take(), &mut *rng, &batch).await;
+        let (before, panicked) = (state.take(), &tries.panicked);
+        let attempt =
+            transaction::attempt(shared, scope, before, &mut *rng, &batch, panicked).await;
         match &attempt {
             Err(Failure::Unknown) if shared.protocol.keeps(Safeguard::UnknownIsNoFailure) => {
                 drop(on_its_way);
             }
             _ => on_its_way.ends(),
         }
-        let failure = match attempt {
-            Ok((mut state, outcomes)) => {
-                answer_all(batch, outcomes);
-                if state.remembered() > REMEMBERED_MAX {
-                    state.forget();
-                }
-                return Carried {
-                    state: Some(state),
-                    again: Vec::new(),
-                };
-            }
-            Err(failure) => failure,
-        };
         // Any result but Ok has dropped the state: the next try reads it anew.
-        match failure {
-            Failure::Again => {
-                tries += 1;
+        match attempt {
+            Ok((state, outcomes)) => return committed(batch, state, outcomes),
+            Err(Failure::Again) => {
+                tries.vain += 1;
                 count(&shared.counters.conflicts, 1);
             }
-            // The next try leaves that command out, so this ends with the batch.
-            Failure::Panicked => count(&shared.counters.panics, 1),
-            Failure::Fenced => {
-                let error = Error::new(ErrorCode::Fenced, "another node owns the scope");
-                refuse_all(batch, &error);
-                return Carried::nothing();
+            Err(Failure::TooOld) => {
+                count(&shared.counters.conflicts, 1);
+                tries.vain += 1;
+                tries.too_old += 1;
+                if batch.len() > 1 || tries.too_old == TOO_OLD_MAX {
+                    return too_old(shared, batch);
+                }
             }
-            Failure::Unknown => {
+            Err(Failure::Panicked(index)) => {
+                count(&shared.counters.panics, 1);
+                // One that panics although it is left out must not keep the batch turning either.
+                tries.vain += usize::from(!tries.panicked.insert(index));
+            }
+            Err(Failure::Unknown) if !shared.protocol.keeps(Safeguard::UnknownIsNoFailure) => {
                 count(&shared.counters.unknown_outcomes, 1);
-                if !shared.protocol.keeps(Safeguard::UnknownIsNoFailure) {
-                    continue;
-                }
-                if !shared.protocol.keeps(Safeguard::UnknownIsNoSuccess) {
-                    answer_blindly(batch);
-                    return Carried::nothing();
-                }
-                return Carried {
-                    state: None,
-                    again: resolve::all(shared, batch).await,
-                };
             }
-            Failure::TooLarge(error) => return split(batch, &error),
-            Failure::Refused(error) => {
-                refuse_all(batch, &error);
-                return Carried::nothing();
-            }
+            Err(failure) => return give_up(shared, batch, failure).await,
         }
     }
-    let error = Error::busy(
-        "other writers came between too often",
-        shared.config.admission.retry_after_ms,
-    );
-    refuse_all(batch, &error);
+    let why = "other writers came between too often";
+    refuse_all(shared, batch, &busy(shared, why));
     Carried::nothing()
 }
 
-/// A batch that is too large for one transaction is decided again one command at a time: the first
+/// A batch that was committed.
+fn committed(batch: Vec<Pending>, mut state: State, outcomes: Vec<Outcome>) -> Carried {
+    answer_all(batch, outcomes);
+    if state.remembered() > REMEMBERED_MAX {
+        state.forget();
+    }
+    Carried {
+        state: Some(state),
+        again: Vec::new(),
+    }
+}
+
+/// What follows a failure after which the batch as it is is not tried again.
+async fn give_up<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    batch: Vec<Pending>,
+    failure: Failure,
+) -> Carried {
+    let error = match failure {
+        Failure::Unknown => {
+            count(&shared.counters.unknown_outcomes, 1);
+            if !shared.protocol.keeps(Safeguard::UnknownIsNoSuccess) {
+                answer_blindly(batch);
+                return Carried::nothing();
+            }
+            return Carried {
+                state: None,
+                again: resolve::all(shared, batch).await,
+            };
+        }
+        Failure::TooLarge(error) => return split(shared, batch, &error),
+        Failure::Fenced => Error::new(ErrorCode::Fenced, "another node owns the scope"),
+        Failure::Refused(error) => error,
+        Failure::Again | Failure::TooOld | Failure::Panicked(_) => {
+            busy(shared, "the batch is to be tried again")
+        }
+    };
+    refuse_all(shared, batch, &error);
+    Carried::nothing()
+}
+
+fn busy<S: Store, P: Protocol>(shared: &Shared<S, P>, why: &str) -> Error {
+    Error::busy(why, shared.config.admission.retry_after_ms)
+}
+
+/// What follows when a transaction did not live long enough for a batch: its commands are decided one
+/// at a time. A command alone that looks at as little as most do has met a slow store, and may come
+/// again. One for which much has to be looked up is refused for good, or a promotion that no
+/// transaction can hold would be tried for ever.
+fn too_old<S: Store, P: Protocol>(shared: &Shared<S, P>, batch: Vec<Pending>) -> Carried {
+    let looks_up_much = |pending: &Pending| {
+        let command = &pending.submission.command;
+        command.embeddings().next().is_some()
+    };
+    let error = if batch.iter().any(looks_up_much) {
+        let why = "to decide the command takes longer than a transaction may live";
+        Error::new(ErrorCode::TooLarge, why)
+    } else {
+        busy(shared, "the store answers too slowly")
+    };
+    split(shared, batch, &error)
+}
+
+/// A batch that one transaction does not hold is decided again one command at a time: the first
 /// of it alone is refused when it is too large by itself, which its own batch then shows.
-fn split(batch: Vec<Pending>, error: &Error) -> Carried {
+fn split<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    batch: Vec<Pending>,
+    error: &Error,
+) -> Carried {
     if batch.len() == 1 {
-        refuse_all(batch, error);
+        refuse_all(shared, batch, error);
         return Carried::nothing();
     }
     let alone = |mut pending: Pending| {
@@ -299,9 +360,19 @@ fn answer_blindly(batch: Vec<Pending>) {
     }
 }
 
-fn refuse_all(batch: Vec<Pending>, error: &Error) {
+/// Refuses all commands of a batch of which nothing was written. Nobody is refused for good while an
+/// earlier attempt of the same command may still commit.
+fn refuse_all<S: Store, P: Protocol>(shared: &Shared<S, P>, batch: Vec<Pending>, error: &Error) {
+    let is_for_good = !error.code.is_passing() && shared.protocol.keeps(Safeguard::BarsRefused);
     for pending in batch {
-        let _ = pending.reply.send(Reply::Refused(error.clone()));
+        let named = || unresolved::name_of(&pending.submission);
+        let error = if is_for_good && shared.unresolved.holds(named, &*shared.ports.clock) {
+            let why = "whether an earlier attempt of the command was applied is known later";
+            Error::new(ErrorCode::OutcomeUnknown, why)
+        } else {
+            error.clone()
+        };
+        let _ = pending.reply.send(Reply::Refused(error));
     }
 }
 

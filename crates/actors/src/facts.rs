@@ -1,7 +1,9 @@
 //! Fetching facts: what `core::facts::needs` asks for, read through the store and the index.
 //!
-//! Owns the loop between asking and fetching. What is read here is a snapshot read, save for the mark
-//! of a promotion: what else must not change until the commit is in the commit's own conflict set.
+//! Owns the loop between asking and fetching. The index is asked before the transaction begins, which
+//! does not live long enough to wait for many searches. What is read in it is a snapshot read, save
+//! for the mark of a promotion: what else must not change until the commit is in the commit's own
+//! conflict set.
 
 use std::sync::Arc;
 
@@ -12,7 +14,7 @@ use sillok_core::event::EventKind;
 use sillok_core::facts::{Facts, HashKey, Need, RecordFact, needs};
 use sillok_core::id::{EntryId, RecordId, VerificationId};
 use sillok_core::limits::FACT_ROUNDS_MAX;
-use sillok_core::ports::{Embedder, PortError, SpaceThresholds};
+use sillok_core::ports::{Embedder, SpaceThresholds};
 use sillok_core::promotion::PublishReport;
 use sillok_core::scope::Scope;
 use sillok_core::state::State;
@@ -22,18 +24,31 @@ use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Error as StoreError, Read, Txn};
 
-use crate::errors::refusal;
+use crate::errors::engine_refusal;
 use crate::ports::Ports;
 
-/// Fetches all that is needed to decide `submission`, round by round.
+/// Why the facts of a command were not fetched.
+#[derive(Debug)]
+pub(crate) enum Unfetched {
+    /// The store did not answer the transaction.
+    Store(StoreError),
+    /// The command cannot be decided.
+    Refused(Error),
+}
+
+impl From<StoreError> for Unfetched {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Asks the index for the neighbours of what `submission` would write.
 ///
 /// # Errors
-/// What the store or the index answered.
-pub(crate) async fn fetch(
-    txn: &mut impl Txn,
+/// What the index answered.
+pub(crate) async fn gather(
     ports: &Ports,
     rules: &RulesConfig,
-    state: &mut State,
     submission: &Submission,
 ) -> Result<Facts, Error> {
     let thresholds = thresholds(&ports.embedder, submission);
@@ -41,6 +56,29 @@ pub(crate) async fn fetch(
         thresholds: thresholds.map(|space| rules.dedup.over(space)),
         ..Facts::default()
     };
+    // Which neighbours a command wants to know does not depend on the state.
+    let nothing = State::new(&submission.scope, None, None);
+    for need in needs(&nothing, submission, &facts) {
+        if let Need::Neighbours(number, request) = need {
+            let found = ports.index.neighbours(&request).await;
+            let found = found.map_err(|error| engine_refusal(&error))?;
+            facts.neighbours.insert(number, found);
+        }
+    }
+    Ok(facts)
+}
+
+/// Fetches all that is needed to decide `submission` beyond what was gathered, round by round.
+///
+/// # Errors
+/// What the store answered.
+pub(crate) async fn fetch(
+    txn: &mut impl Txn,
+    state: &mut State,
+    submission: &Submission,
+    gathered: Facts,
+) -> Result<Facts, Unfetched> {
+    let mut facts = gathered;
     for _ in 0..FACT_ROUNDS_MAX {
         let missing = needs(state, submission, &facts);
         if missing.is_empty() {
@@ -49,7 +87,6 @@ pub(crate) async fn fetch(
         for need in missing {
             Fetch {
                 txn: &mut *txn,
-                ports,
                 state: &mut *state,
                 facts: &mut facts,
             }
@@ -60,10 +97,10 @@ pub(crate) async fn fetch(
     if needs(state, submission, &facts).is_empty() {
         return Ok(facts);
     }
-    Err(Error::new(
+    Err(Unfetched::Refused(Error::new(
         ErrorCode::Internal,
         "a command's facts do not come to an end",
-    ))
+    )))
 }
 
 /// The thresholds of the space that the command's vectors lie in: those of another space would
@@ -77,13 +114,12 @@ fn thresholds(embedder: &Arc<dyn Embedder>, submission: &Submission) -> Option<S
 
 struct Fetch<'a, T: Txn> {
     txn: &'a mut T,
-    ports: &'a Ports,
     state: &'a mut State,
     facts: &'a mut Facts,
 }
 
 impl<T: Txn> Fetch<'_, T> {
-    async fn one(&mut self, need: Need) -> Result<(), Error> {
+    async fn one(&mut self, need: Need) -> Result<(), Unfetched> {
         let here = ScopeKey::of(self.state.scope());
         match need {
             Need::Head(id) => {
@@ -114,17 +150,9 @@ impl<T: Txn> Fetch<'_, T> {
                 let found = mark(self.txn, &source, id).await?;
                 self.facts.marks.insert((source, id), found);
             }
-            Need::Neighbours(number, request) => {
-                let found = self.ports.index.neighbours(&request).await;
-                let found = found.map_err(|error| {
-                    let code = match &error {
-                        PortError::Unavailable(_) => ErrorCode::Unavailable,
-                        // Asking again does not help.
-                        PortError::Unusable(_) => ErrorCode::Internal,
-                    };
-                    Error::new(code, error.to_string())
-                })?;
-                self.facts.neighbours.insert(number, found);
+            Need::Neighbours(..) => {
+                let why = "what is close to an entry was not gathered";
+                return Err(Unfetched::Refused(Error::new(ErrorCode::Internal, why)));
             }
         }
         Ok(())
@@ -136,18 +164,16 @@ async fn row<V>(
     txn: &mut impl Txn,
     key: Vec<u8>,
     decode: impl FnOnce(&[u8], &[u8]) -> Result<V, StoreError>,
-) -> Result<Option<V>, Error> {
-    let value = txn
-        .get(&key, Read::Snapshot)
-        .await
-        .map_err(|error| refusal(&error))?;
-    value
-        .map(|value| decode(&key, &value))
-        .transpose()
-        .map_err(|error| refusal(&error))
+) -> Result<Option<V>, StoreError> {
+    let value = txn.get(&key, Read::Snapshot).await?;
+    value.map(|value| decode(&key, &value)).transpose()
 }
 
-async fn head(txn: &mut impl Txn, scope: &ScopeKey, id: EntryId) -> Result<Option<Head>, Error> {
+async fn head(
+    txn: &mut impl Txn,
+    scope: &ScopeKey,
+    id: EntryId,
+) -> Result<Option<Head>, StoreError> {
     row(txn, keys::head::key(scope, id), keys::head::decode).await
 }
 
@@ -155,11 +181,11 @@ async fn by_hash(
     txn: &mut impl Txn,
     scope: &ScopeKey,
     key: &HashKey,
-) -> Result<Option<EntryId>, Error> {
+) -> Result<Option<EntryId>, StoreError> {
     row(txn, keys::by_hash::key(scope, key), keys::by_hash::decode).await
 }
 
-async fn token(txn: &mut impl Txn, hash: &TokenHash) -> Result<Option<Token>, Error> {
+async fn token(txn: &mut impl Txn, hash: &TokenHash) -> Result<Option<Token>, StoreError> {
     row(txn, keys::token::key(hash), keys::token::decode).await
 }
 
@@ -168,7 +194,7 @@ async fn version(
     scope: &ScopeKey,
     id: EntryId,
     number: u64,
-) -> Result<Option<Version>, Error> {
+) -> Result<Option<Version>, StoreError> {
     row(
         txn,
         keys::version::key(scope, id, number),
@@ -177,7 +203,7 @@ async fn version(
     .await
 }
 
-async fn record(txn: &mut impl Txn, id: &RecordId) -> Result<RecordFact, Error> {
+async fn record(txn: &mut impl Txn, id: &RecordId) -> Result<RecordFact, Unfetched> {
     let event = row(
         txn,
         keys::event::key(&ScopeKey::of(&id.scope), id.seq),
@@ -188,7 +214,7 @@ async fn record(txn: &mut impl Txn, id: &RecordId) -> Result<RecordFact, Error> 
         return Ok(RecordFact::Missing);
     };
     let broken = |error: sillok_core::chain::Broken| {
-        Error::new(ErrorCode::Internal, format!("{id}: {error}"))
+        Unfetched::Refused(Error::new(ErrorCode::Internal, format!("{id}: {error}")))
     };
     if event.decode_header().map_err(broken)?.kind != EventKind::RecordAppended {
         return Ok(RecordFact::Missing);
@@ -206,7 +232,7 @@ async fn record(txn: &mut impl Txn, id: &RecordId) -> Result<RecordFact, Error> 
 async fn verification(
     txn: &mut impl Txn,
     named: &VerificationRef,
-) -> Result<Option<Verification>, Error> {
+) -> Result<Option<Verification>, StoreError> {
     let key = keys::verification::key(&ScopeKey::of(&named.task), named.id);
     row(txn, key, keys::verification::decode).await
 }
@@ -215,15 +241,11 @@ async fn mark(
     txn: &mut impl Txn,
     source: &Scope,
     id: VerificationId,
-) -> Result<Option<PublishReport>, Error> {
+) -> Result<Option<PublishReport>, StoreError> {
     // In conflict: two promotions of one verification must never both find it missing.
     let key = keys::mark::key(&ScopeKey::of(source), id);
-    let value = txn
-        .get(&key, Read::Conflict)
-        .await
-        .map_err(|error| refusal(&error))?;
+    let value = txn.get(&key, Read::Conflict).await?;
     value
         .map(|value| keys::mark::decode(&key, &value))
         .transpose()
-        .map_err(|error| refusal(&error))
 }

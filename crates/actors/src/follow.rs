@@ -25,6 +25,9 @@ const PAGE: usize = 64;
 /// Outbox rows that are read at once.
 const ROWS: usize = 256;
 
+/// Outbox rows after which one poll ends that reads all slots; the next one goes on behind them.
+const POLL_ROWS_MAX: usize = 4_096;
+
 /// A run of events that was committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
@@ -58,6 +61,8 @@ pub struct EventFollower<S: Store> {
     store: S,
     stream: Arc<dyn EventStream>,
     follower: Follower,
+    /// What is left of all slots' rows, while the stream lacks what was not heard.
+    rest: Option<KeyRange>,
     metrics: FollowMetrics,
 }
 
@@ -69,6 +74,7 @@ impl<S: Store> EventFollower<S> {
             store,
             stream,
             follower: Follower::default(),
+            rest: None,
             metrics: FollowMetrics::default(),
         }
     }
@@ -79,8 +85,8 @@ impl<S: Store> EventFollower<S> {
         self.metrics
     }
 
-    /// Asks once for what is new: the runs of events that were not heard yet, each slot's in order;
-    /// none when there are none now. What was heard before an error stays in `into`.
+    /// Asks once for what is new: the runs of events that were not heard yet, each slot's in order, up
+    /// to some thousands; none when there are none now. What was heard before an error stays in `into`.
     ///
     /// # Errors
     /// `unavailable` when the stream or the store did not answer: to be asked again.
@@ -92,11 +98,14 @@ impl<S: Store> EventFollower<S> {
             Look::Restarts => {
                 self.metrics.restarts += 1;
                 self.follower.restart();
+                self.rest = None;
                 return Ok(());
             }
             Look::AgedOut => {
-                self.metrics.aged_out += 1;
-                self.read_all(into).await?;
+                self.metrics.aged_out += u64::from(self.rest.is_none());
+                if !self.read_all(into).await? {
+                    return Ok(());
+                }
             }
         }
         self.hear(&page, into).await?;
@@ -152,41 +161,62 @@ impl<S: Store> EventFollower<S> {
         }
     }
 
-    /// Hears every slot's rows from the store. What was heard of a slot is skipped.
-    async fn read_all(&mut self, into: &mut Vec<Told>) -> Result<(), Error> {
-        let mut rest = Family::Outbox.range();
-        loop {
-            let txn = self.store.begin().await;
-            let mut txn = txn.map_err(|error| refusal(&error))?;
-            let rows = txn.range(&rest, RangeOptions::first(ROWS, Read::Snapshot));
-            let rows = rows.await.map_err(|error| refusal(&error))?;
-            let mut is_last = rows.len() < ROWS;
-            let mut behind = None;
-            for (key, value) in &rows {
-                let at = keys::outbox::parse(key).map_err(|error| refusal(&error))?;
-                let heard = self.follower.heard_of(at.slot);
-                if at.stamp <= heard {
-                    behind = Some((at.slot, heard));
-                    is_last = false;
-                    break;
+    /// Hears every slot's rows from the store, a bounded number in one poll. Whether all was heard that
+    /// was committed before this poll.
+    async fn read_all(&mut self, into: &mut Vec<Told>) -> Result<bool, Error> {
+        let all = Family::Outbox.range();
+        let enough = into.len() + POLL_ROWS_MAX;
+        let mut is_whole = self.rest.is_none();
+        let mut rest = self.rest.clone().unwrap_or_else(|| all.clone());
+        while into.len() < enough {
+            match self.read_some(rest, into).await? {
+                Some(more) => rest = more,
+                None if is_whole => {
+                    self.rest = None;
+                    return Ok(true);
                 }
-                let row = keys::outbox::decode(key, value).map_err(|error| refusal(&error))?;
-                self.metrics.from_store += 1;
-                self.follower.hear(at.slot, at.stamp);
-                behind = Some((at.slot, at.stamp));
-                into.push(told(at.slot, at.stamp, row));
+                // More may have aged since in the slots that an earlier poll has read.
+                None => {
+                    rest = all.clone();
+                    is_whole = true;
+                }
             }
-            let Some((slot, stamp)) = behind else {
-                return Ok(());
-            };
-            if is_last {
-                return Ok(());
-            }
-            rest = KeyRange {
-                begin: keys::outbox::range_after(slot, stamp).begin,
-                ..rest
-            };
+            self.rest = Some(rest.clone());
         }
+        Ok(false)
+    }
+
+    /// Hears the next rows of a range that holds all slots' or the end of them; gives what is left.
+    /// What was heard of a slot is skipped.
+    async fn read_some(
+        &mut self,
+        range: KeyRange,
+        into: &mut Vec<Told>,
+    ) -> Result<Option<KeyRange>, Error> {
+        let txn = self.store.begin().await;
+        let mut txn = txn.map_err(|error| refusal(&error))?;
+        let rows = txn.range(&range, RangeOptions::first(ROWS, Read::Snapshot));
+        let rows = rows.await.map_err(|error| refusal(&error))?;
+        let mut is_last = rows.len() < ROWS;
+        let mut behind = None;
+        for (key, value) in &rows {
+            let at = keys::outbox::parse(key).map_err(|error| refusal(&error))?;
+            let heard = self.follower.heard_of(at.slot);
+            if at.stamp <= heard {
+                behind = Some((at.slot, heard));
+                is_last = false;
+                break;
+            }
+            let row = keys::outbox::decode(key, value).map_err(|error| refusal(&error))?;
+            self.metrics.from_store += 1;
+            self.follower.hear(at.slot, at.stamp);
+            behind = Some((at.slot, at.stamp));
+            into.push(told(at.slot, at.stamp, row));
+        }
+        Ok(behind.filter(|_| !is_last).map(|(slot, stamp)| KeyRange {
+            begin: keys::outbox::range_after(slot, stamp).begin,
+            ..range
+        }))
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use sillok_core::entry::Head;
 use sillok_core::id::EntryId;
-use sillok_core::ports::PortError;
+use sillok_core::ports::Clock;
 use sillok_core::scope::Scope;
 use sillok_core::slot::{SLOTS, Slot};
 use sillok_core::stamp::Stamp;
@@ -21,7 +21,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::commit::Shared;
 use crate::documents;
-use crate::errors::refusal;
+use crate::errors::{engine_refusal, refusal};
 use crate::metrics::count;
 use crate::protocol::{Protocol, Safeguard};
 use crate::relay::rows_in;
@@ -32,11 +32,17 @@ const SLOT_ROWS: usize = 512;
 /// Outbox rows without a changed entry after which the cursor is stored all the same.
 const CURSOR_ROWS: usize = 8_192;
 
+/// How long somebody waits for the index who cannot wait for ever, in ms.
+const CATCH_UP_MS_MAX: u64 = 5_000;
+
+/// What the indexer was asked for.
+type Requests = mpsc::UnboundedReceiver<oneshot::Sender<()>>;
+
 /// Ways to ask the indexer for something.
 pub(crate) struct IndexRequests {
     sender: mpsc::UnboundedSender<oneshot::Sender<()>>,
     /// Held by the indexer while it runs.
-    receiver: tokio::sync::Mutex<mpsc::UnboundedReceiver<oneshot::Sender<()>>>,
+    receiver: tokio::sync::Mutex<Requests>,
 }
 
 impl Default for IndexRequests {
@@ -59,6 +65,21 @@ impl IndexRequests {
         let (reply, caught_up) = oneshot::channel();
         self.sender.send(reply).map_err(|_| ended())?;
         caught_up.await.map_err(|_| ended())
+    }
+
+    /// As [`catch_up`](Self::catch_up), for a while only.
+    ///
+    /// # Errors
+    /// `unavailable` when the indexer has ended, or the index lags behind still.
+    pub(crate) async fn catch_up_soon(&self, clock: &dyn Clock) -> Result<(), Error> {
+        tokio::select! {
+            biased;
+            result = self.catch_up() => result,
+            () = clock.sleep(CATCH_UP_MS_MAX) => {
+                let why = "the index lags behind what was published";
+                Err(Error::new(ErrorCode::Unavailable, why))
+            }
+        }
     }
 }
 
@@ -87,7 +108,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             .index
             .watermark()
             .await
-            .map_err(|error| unavailable(&error))?;
+            .map_err(|error| engine_refusal(&error))?;
         // The watermark says nothing of a slot that another node held when it was written.
         let is_enough = shared.is_alone() || !shared.protocol.keeps(Safeguard::ReadsOthersWrites);
         let watermark = watermark.filter(|_| is_enough);
@@ -106,12 +127,19 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         Ok(indexer)
     }
 
-    /// Follows the outbox until the node ends, and then stores what is left.
-    pub(crate) async fn run(mut self, mut stop: watch::Receiver<bool>) {
-        let config = self.shared.config.indexer;
-        let clock = Arc::clone(&self.shared.ports.clock);
+    /// Follows the outbox until the node ends, and then stores what is left. Whoever asks for
+    /// something from then on is told that nobody answers any more.
+    pub(crate) async fn run(self, stop: watch::Receiver<bool>) {
         let shared = Arc::clone(&self.shared);
         let mut requests = shared.index_requests.receiver.lock().await;
+        self.follow(&mut requests, stop).await;
+        requests.close();
+        while requests.try_recv().is_ok() {}
+    }
+
+    async fn follow(mut self, requests: &mut Requests, mut stop: watch::Receiver<bool>) {
+        let config = self.shared.config.indexer;
+        let clock = Arc::clone(&self.shared.ports.clock);
         let mut waiting: Vec<oneshot::Sender<()>> = Vec::new();
         while !*stop.borrow() {
             tokio::select! {
@@ -286,15 +314,11 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             .index
             .apply(docs, through)
             .await
-            .map_err(|error| unavailable(&error))
+            .map_err(|error| engine_refusal(&error))
     }
 
     /// The cursor that the index holds.
     fn stored_through(&self) -> Stamp {
         self.cursors.values().copied().max().unwrap_or(self.floor)
     }
-}
-
-fn unavailable(error: &PortError) -> Error {
-    Error::new(ErrorCode::Unavailable, error.to_string())
 }

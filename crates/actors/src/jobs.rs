@@ -11,26 +11,29 @@ use futures::FutureExt as _;
 use parking_lot::Mutex;
 use sillok_core::id::VerificationId;
 use sillok_core::ports::Clock;
-use sillok_core::promotion::{Job, PublishReport};
+use sillok_core::promotion::{Job, NewEntry, PublishReport};
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::{Error, ErrorCode};
-use sillok_store::{RangeOptions, Read, Store, Txn, keys};
+use sillok_store::Store;
 use tokio::sync::Notify;
 
 use crate::commit::Shared;
 use crate::config::JobsConfig;
-use crate::errors::refusal;
 use crate::metrics::count;
 use crate::protocol::Protocol;
 use crate::router::Router;
 
 mod promote;
+mod stored;
 
-/// Jobs that are read from the store at once.
-const PAGE_ROWS: usize = 256;
+pub(crate) use stored::of_slots;
+use stored::read_unread;
+
 /// The longest wait between two attempts, in ms.
 const BACKOFF_MS_MAX: u64 = 60_000;
+/// Jobs for which what was prepared is kept. What is prepared for one may have some megabytes.
+const PREPARED_MAX: usize = 16;
 /// The longest wait for a store or a scope that is out of reach, in ms.
 const REACH_BACKOFF_MS_MAX: u64 = 5_000;
 
@@ -72,6 +75,8 @@ pub struct WaitingJob {
 #[derive(Debug)]
 struct Failure {
     error: Error,
+    /// Whether to fail again costs a model call, so that the next attempt is not to come soon.
+    is_costly: bool,
     /// Whether it is one of the few that a promotion has. That a store or a scope was out of reach is
     /// none: it says nothing of the promotion, and an outage must not put all of them on a list that
     /// somebody has to go through.
@@ -83,6 +88,7 @@ impl Failure {
     const fn of_its_own(error: Error) -> Self {
         Self {
             error,
+            is_costly: true,
             counts: true,
         }
     }
@@ -91,7 +97,11 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let counts = !error.code.is_passing();
-        Self { error, counts }
+        Self {
+            error,
+            is_costly: counts,
+            counts,
+        }
     }
 }
 
@@ -111,6 +121,9 @@ struct Waiting {
 #[derive(Default)]
 pub(crate) struct JobQueue {
     waiting: Mutex<BTreeMap<VerificationId, Waiting>>,
+    /// What was drawn from the records of jobs, and embedded, but not published: the next attempt asks
+    /// no model again.
+    prepared: Mutex<BTreeMap<VerificationId, Vec<NewEntry>>>,
     /// Slots that may hold jobs which nobody has told this queue of.
     unread: Mutex<BTreeSet<Slot>>,
     added: Notify,
@@ -160,7 +173,11 @@ impl JobQueue {
 
     /// Keeps the jobs of these slots; whoever holds the others resumes theirs.
     pub(crate) fn keep_only(&self, keeps: impl Fn(Slot) -> bool) {
-        self.waiting.lock().retain(|_, waiting| keeps(waiting.slot));
+        let mut waiting = self.waiting.lock();
+        waiting.retain(|_, waiting| keeps(waiting.slot));
+        let is_waiting = |id: &VerificationId, _: &mut Vec<NewEntry>| waiting.contains_key(id);
+        self.prepared.lock().retain(is_waiting);
+        drop(waiting);
         self.ended.notify_waiters();
     }
 
@@ -192,7 +209,24 @@ impl JobQueue {
         Ok((next.slot, next.job.clone()))
     }
 
+    /// Takes what was prepared for a job, if it was kept.
+    fn prepared(&self, id: VerificationId) -> Option<Vec<NewEntry>> {
+        self.prepared.lock().remove(&id)
+    }
+
+    /// Keeps what was prepared for a job that waits, while there is room. Whether it is kept.
+    fn keep_prepared(&self, id: VerificationId, products: Vec<NewEntry>) -> bool {
+        let waiting = self.waiting.lock();
+        let mut prepared = self.prepared.lock();
+        let is_kept = waiting.contains_key(&id) && prepared.len() < PREPARED_MAX;
+        if is_kept {
+            prepared.insert(id, products);
+        }
+        is_kept
+    }
+
     fn finished(&self, id: VerificationId) {
+        self.prepared.lock().remove(&id);
         self.waiting.lock().remove(&id);
         self.ended.notify_waiters();
     }
@@ -200,13 +234,14 @@ impl JobQueue {
     fn failed(&self, id: VerificationId, failure: Failure, now_ms: u64, config: &JobsConfig) {
         if let Some(job) = self.waiting.lock().get_mut(&id) {
             job.failures += u32::from(failure.counts);
-            let wait_ms_max = if failure.counts {
+            let wait_ms_max = if failure.is_costly {
                 BACKOFF_MS_MAX
             } else {
                 REACH_BACKOFF_MS_MAX
             };
             let doublings = job.attempts.saturating_sub(1).min(20);
-            job.due_ms = now_ms + (config.backoff_ms << doublings).min(wait_ms_max);
+            let wait_ms = config.backoff_ms.saturating_mul(1 << doublings);
+            job.due_ms = now_ms + wait_ms.min(wait_ms_max);
             job.running = false;
             job.halted = job.failures >= config.attempts;
             job.last_error = Some(failure.error);
@@ -233,36 +268,6 @@ impl JobQueue {
     }
 }
 
-/// The promotions that are not finished, of slots that were just taken.
-///
-/// # Errors
-/// What the store answered.
-pub(crate) async fn of_slots<S: Store>(
-    store: &S,
-    slots: &BTreeSet<Slot>,
-) -> Result<Vec<(Slot, Job)>, Error> {
-    let mut found = Vec::new();
-    let mut range = keys::job::range_all();
-    loop {
-        let mut txn = store.begin().await.map_err(|error| refusal(&error))?;
-        let rows = txn
-            .range(&range, RangeOptions::first(PAGE_ROWS, Read::Snapshot))
-            .await;
-        let rows = rows.map_err(|error| refusal(&error))?;
-        let Some((last, _)) = rows.last() else {
-            return Ok(found);
-        };
-        range.begin = sillok_store::key_range::successor(last);
-        for (key, value) in &rows {
-            let slot = keys::job::parse(key).map_err(|error| refusal(&error))?.slot;
-            if slots.contains(&slot) {
-                let job = keys::job::decode(key, value).map_err(|error| refusal(&error))?;
-                found.push((slot, job));
-            }
-        }
-    }
-}
-
 /// Carries jobs out, one after the other, until the node ends.
 pub(crate) async fn work<S: Store, P: Protocol>(
     shared: Arc<Shared<S, P>>,
@@ -270,10 +275,10 @@ pub(crate) async fn work<S: Store, P: Protocol>(
 ) {
     loop {
         let clock = &shared.ports.clock;
+        let mut read_again_ms = None;
         if let Err(error) = read_unread(&shared).await {
             tracing::warn!(%error, "the promotions of a slot were not read; they are read again");
-            clock.sleep(shared.config.jobs.backoff_ms).await;
-            continue;
+            read_again_ms = Some(shared.config.jobs.backoff_ms);
         }
         match shared.jobs.take(clock.monotonic_ms()) {
             Ok((_slot, job)) => {
@@ -294,7 +299,10 @@ pub(crate) async fn work<S: Store, P: Protocol>(
                 // Another worker may sleep while jobs wait.
                 shared.jobs.added.notify_one();
             }
-            Err(wait_ms) => idle(&shared, clock, wait_ms).await,
+            Err(wait_ms) => {
+                let soonest_ms = wait_ms.into_iter().chain(read_again_ms).min();
+                idle(&shared, clock, soonest_ms).await;
+            }
         }
     }
 }
@@ -317,26 +325,6 @@ async fn attempt<S: Store, P: Protocol>(
         () = shared.ports.clock.sleep(ms_max) => {
             let why = format!("the promotion took longer than {ms_max} ms");
             Err(Failure::of_its_own(Error::new(ErrorCode::Unavailable, why)))
-        }
-    }
-}
-
-/// Takes in the jobs of slots in which a commit was found out about.
-async fn read_unread<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<(), Error> {
-    let slots = std::mem::take(&mut *shared.jobs.unread.lock());
-    if slots.is_empty() {
-        return Ok(());
-    }
-    match of_slots(&shared.store, &slots).await {
-        Ok(found) => {
-            for (slot, job) in found {
-                shared.jobs.add(slot, job);
-            }
-            Ok(())
-        }
-        Err(error) => {
-            shared.jobs.unread.lock().extend(slots);
-            Err(error)
         }
     }
 }
@@ -397,3 +385,6 @@ pub(crate) fn unknown(task: &Scope, id: VerificationId) -> Error {
         format!("{task} has no verification {id}"),
     )
 }
+
+#[cfg(test)]
+mod tests;

@@ -35,11 +35,9 @@ pub(crate) async fn run<S: Store, P: Protocol>(
     started_at: Stamp,
     told: Told,
 ) {
-    if !told.lock().is_empty() {
-        // What was marked before is taken already.
-        for slot in shared.ownership.held() {
-            shared.bus_feed.mark(slot);
-        }
+    // Should an earlier start of this task have met a defect, what was marked before is taken already.
+    for slot in shared.ownership.held() {
+        shared.bus_feed.mark(slot);
     }
     loop {
         shared.bus_feed.changed().await;

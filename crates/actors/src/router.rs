@@ -85,8 +85,12 @@ impl<S: Store, P: Protocol> Router<S, P> {
         result
     }
 
-    /// Sees a command through that another node handed over. It is never handed on.
+    /// Sees a command through that another node handed over. It is never handed on. A node that ends
+    /// says that it owns nothing: whoever asked looks for the one that takes the slot over.
     pub(crate) async fn serve(&self, submission: Arc<Submission>) -> Forwarded {
+        if self.is_closed() {
+            return Forwarded::NotOwner;
+        }
         let slot = Slot::of(&submission.scope);
         match self.owns_or_takes(slot).await {
             Ok(true) => {}
@@ -96,6 +100,9 @@ impl<S: Store, P: Protocol> Router<S, P> {
         match self.here(slot, submission).await {
             Ok(answer) => Forwarded::Answered(answer),
             Err(error) if error.code == ErrorCode::Fenced => Forwarded::NotOwner,
+            Err(error) if error.code == ErrorCode::Unavailable && self.is_closed() => {
+                Forwarded::NotOwner
+            }
             Err(error) => {
                 self.shared.counters.refused(&error);
                 Forwarded::Refused(error)
@@ -248,7 +255,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
         submission: Arc<Submission>,
         bytes: usize,
     ) -> Result<oneshot::Receiver<Reply>, Error> {
-        if self.closed.load(Ordering::Acquire) {
+        if self.is_closed() {
             return Err(Error::new(
                 ErrorCode::Unavailable,
                 "the node is shutting down",
@@ -353,6 +360,10 @@ impl<S: Store, P: Protocol> Router<S, P> {
     /// Turns new commands away; what waits is still carried out.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
     }
 
     /// Actors that are there.

@@ -4,12 +4,13 @@
 mod admission;
 mod audit;
 mod entry_lines;
-mod faults;
+pub(crate) mod faults;
 pub(crate) mod harness;
+pub(crate) mod index;
 pub(crate) mod line;
 pub(crate) mod projects;
 mod protocol;
 mod reading;
 pub(crate) mod stream;
-mod world;
+pub(crate) mod world;
 mod writing;

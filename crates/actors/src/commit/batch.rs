@@ -1,9 +1,10 @@
 //! Deciding a batch: each command on the state that the earlier ones would leave.
 //!
-//! Owns the order of checks around `core::decide`: repeats within the batch, what the store
-//! remembers of the command, facts, the decision, and its sealing into events. Nothing here writes.
+//! Owns the order of checks around `core::decide`: what was quarantined, repeats within the batch,
+//! what the store remembers of the command, facts, the decision, and its sealing into events. Nothing
+//! here writes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use sillok_core::command::{Answer, CommandRecord, Digest, Submission};
 use sillok_core::decide::{Chunk, Decision, Replay, decide, denial, replay};
 use sillok_core::entry::Head;
 use sillok_core::event::Body;
+use sillok_core::facts::Facts;
 use sillok_core::id::{CommandId, Epoch, Seq};
 use sillok_core::ports::Rng;
 use sillok_core::principal::Actor;
@@ -21,12 +23,12 @@ use sillok_core::state::{Change, Stamped, State};
 use sillok_core::time::Timestamp;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, ScopeKey};
-use sillok_store::{Read, Store, Txn};
+use sillok_store::{Error as StoreError, Read, Store, Txn};
 
 use super::unresolved::name_of;
 use super::{Failure, Outcome, Shared};
 use crate::errors::refusal;
-use crate::facts;
+use crate::facts::{self, Unfetched};
 use crate::metrics::count;
 use crate::protocol::{Protocol, Safeguard};
 use crate::scope_actor::Pending;
@@ -66,6 +68,49 @@ impl Decided {
     }
 }
 
+/// What was gathered for each command of a batch; nothing for one that is not to be tried again.
+pub(super) type Gathered = Vec<Option<Result<Facts, Error>>>;
+
+/// Gathers what the commands of a batch want to know before their transaction begins. Those of them
+/// that have `panicked`, or are quarantined, are not looked at.
+///
+/// # Errors
+/// `Panicked` when one met a defect.
+pub(super) async fn gather<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    batch: &[Pending],
+    panicked: &BTreeSet<usize>,
+) -> Result<Gathered, Failure> {
+    let (ports, rules) = (&shared.ports, &shared.config.rules);
+    let mut gathered = Gathered::with_capacity(batch.len());
+    for (index, pending) in batch.iter().enumerate() {
+        let submission = &pending.submission;
+        let quarantine = &shared.quarantine;
+        let is_held = quarantine.holds(|| name_of(submission), || ports.clock.monotonic_ms());
+        if is_held || panicked.contains(&index) {
+            gathered.push(None);
+            continue;
+        }
+        let gathering = AssertUnwindSafe(facts::gather(ports, rules, submission));
+        match gathering.catch_unwind().await {
+            Ok(facts) => gathered.push(Some(facts)),
+            Err(_panic) => return Err(met_defect(shared, index, submission)),
+        }
+    }
+    Ok(gathered)
+}
+
+/// Quarantines a command that met a defect.
+fn met_defect<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    index: usize,
+    submission: &Submission,
+) -> Failure {
+    let now_ms = shared.ports.clock.monotonic_ms();
+    shared.quarantine.add(name_of(submission), now_ms);
+    Failure::Panicked(index)
+}
+
 /// A batch under decision.
 pub(super) struct Deciding<'a, S: Store, P: Protocol, T: Txn> {
     pub(super) shared: &'a Arc<Shared<S, P>>,
@@ -74,6 +119,7 @@ pub(super) struct Deciding<'a, S: Store, P: Protocol, T: Txn> {
     pub(super) scope_key: ScopeKey,
     pub(super) epoch: Epoch,
     pub(super) now: Timestamp,
+    pub(super) gathered: Gathered,
     pub(super) decided: Decided,
     /// Commands of this batch, by who gave them.
     pub(super) earlier: BTreeMap<(Actor, CommandId), (usize, Digest)>,
@@ -92,14 +138,9 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
             let deciding = AssertUnwindSafe(self.one(index, &pending.submission));
             let outcome = match deciding.catch_unwind().await {
                 Ok(outcome) => outcome?,
-                Err(_panic) => {
-                    // The state may be half changed: drop it, and decide the batch again without
-                    // this command.
-                    let submission = &pending.submission;
-                    let now_ms = self.shared.ports.clock.monotonic_ms();
-                    self.shared.quarantine.add(name_of(submission), now_ms);
-                    return Err(Failure::Panicked);
-                }
+                // The state may be half changed: drop it, and decide the batch again without this
+                // command.
+                Err(_panic) => return Err(met_defect(self.shared, index, &pending.submission)),
             };
             self.decided.outcomes.push(outcome);
         }
@@ -118,11 +159,9 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
     }
 
     async fn one(&mut self, index: usize, submission: &Submission) -> Result<Outcome, Failure> {
-        let clock = &self.shared.ports.clock;
-        let quarantine = &self.shared.quarantine;
-        if quarantine.holds(|| name_of(submission), || clock.monotonic_ms()) {
+        let Some(gathered) = self.gathered[index].take() else {
             return self.quarantined(submission).await;
-        }
+        };
         let actor = &submission.principal.actor;
         let digest = submission.command.digest();
         let name = (actor.clone(), submission.id);
@@ -136,10 +175,9 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
             });
         }
         let key = keys::command::key(&self.scope_key, actor, submission.id);
-        let record = if self.shared.protocol.keeps(Safeguard::RemembersCommands) {
-            self.remembered(&key).await?
-        } else {
-            None
+        let record = match self.remembered(&key).await? {
+            Ok(record) => record,
+            Err(error) => return Ok(Outcome::Refused(error)),
         };
         let known = match replay(record.as_ref(), digest, submission.attempt) {
             Ok(Replay::Apply) => None,
@@ -152,15 +190,7 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
         }
         self.decided.seen.push((key.clone(), record));
         self.earlier.insert(name, (index, digest));
-        let facts = facts::fetch(
-            self.txn,
-            &self.shared.ports,
-            &self.shared.config.rules,
-            &mut self.decided.state,
-            submission,
-        )
-        .await;
-        let applied = match facts {
+        let applied = match self.facts(submission, gathered).await? {
             Ok(facts) => self.apply(submission, &facts),
             Err(error) => {
                 self.bar(submission, key, digest);
@@ -186,13 +216,37 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
         }
     }
 
+    /// The facts of a command, or why it cannot be decided. That another writer came between, or that
+    /// the transaction has lived too long, says nothing of the command.
+    async fn facts(
+        &mut self,
+        submission: &Submission,
+        gathered: Result<Facts, Error>,
+    ) -> Result<Result<Facts, Error>, Failure> {
+        let gathered = match gathered {
+            Ok(gathered) => gathered,
+            Err(error) => return Ok(Err(error)),
+        };
+        let state = &mut self.decided.state;
+        match facts::fetch(self.txn, state, submission, gathered).await {
+            Ok(facts) => Ok(Ok(facts)),
+            Err(Unfetched::Store(error)) if error.is_retryable() => Err(Failure::of(&error)),
+            Err(Unfetched::Store(error)) => Ok(Err(refusal(&error))),
+            Err(Unfetched::Refused(error)) => Ok(Err(error)),
+        }
+    }
+
     /// What is said of a command that met a defect: for good only if no earlier attempt of it was
     /// applied, or may yet be.
     async fn quarantined(&mut self, submission: &Submission) -> Result<Outcome, Failure> {
         let actor = &submission.principal.actor;
         let key = keys::command::key(&self.scope_key, actor, submission.id);
-        let was_applied = |record| matches!(record, Some(CommandRecord::Applied { .. }));
-        let error = if self.is_unresolved(submission) || was_applied(self.remembered(&key).await?) {
+        let record = match self.remembered(&key).await? {
+            Ok(record) => record,
+            Err(error) => return Ok(Outcome::Refused(error)),
+        };
+        let was_applied = matches!(record, Some(CommandRecord::Applied { .. }));
+        let error = if was_applied || self.is_unresolved(submission) {
             let why =
                 "the command met a defect; whether an earlier attempt was applied is known later";
             Error::new(ErrorCode::OutcomeUnknown, why)
@@ -231,7 +285,15 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
         }
     }
 
-    async fn remembered(&mut self, key: &[u8]) -> Result<Option<CommandRecord>, Failure> {
+    /// What the store remembers of a command. A record that does not decode is that command's alone:
+    /// the others of the batch know nothing of it.
+    async fn remembered(
+        &mut self,
+        key: &[u8],
+    ) -> Result<Result<Option<CommandRecord>, Error>, Failure> {
+        if !self.shared.protocol.keeps(Safeguard::RemembersCommands) {
+            return Ok(Ok(None));
+        }
         let value = self
             .txn
             .get(key, Read::Conflict)
@@ -240,15 +302,15 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
         let record = value
             .map(|value| keys::command::decode(key, &value))
             .transpose();
-        record.map_err(|error| Failure::Refused(refusal(&error)))
+        match record {
+            Ok(record) => Ok(Ok(record)),
+            Err(error @ StoreError::Corrupt { .. }) => Ok(Err(refusal(&error))),
+            Err(error) => Err(Failure::of(&error)),
+        }
     }
 
     /// Decides one command and applies its events to the state.
-    fn apply(
-        &mut self,
-        submission: &Submission,
-        facts: &sillok_core::facts::Facts,
-    ) -> Result<(Answer, u64), Error> {
+    fn apply(&mut self, submission: &Submission, facts: &Facts) -> Result<(Answer, u64), Error> {
         let rules = &self.shared.config.rules;
         let Decision {
             bodies,

@@ -29,21 +29,38 @@ const BACKOFF_MS: u64 = 20;
 const SETTLE_EVERY_MS: u64 = 2_000;
 
 /// Finds out what became of each command of a lost batch. Those that were not applied are handed
-/// back under a later attempt; the others are answered.
+/// back under a later attempt; the others are answered. Once the store is found to be out of reach
+/// none of the rest is asked for: what became of them is settled later.
 pub(super) async fn all<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     batch: Vec<Pending>,
 ) -> Vec<Pending> {
     let mut again = Vec::new();
+    let mut answered = Vec::new();
+    let mut out_of_reach = None;
     for mut pending in batch {
-        match resolve(shared, &pending.submission).await {
+        let found = match &out_of_reach {
+            None => find_out(shared, &pending.submission).await,
+            Some(error) => Err(StoreError::clone(error)),
+        };
+        match found {
             Ok(Reply::Abandoned(last)) => {
                 Arc::make_mut(&mut pending.submission).attempt = last.next();
                 again.push(pending);
             }
-            Ok(reply) => drop(pending.reply.send(reply)),
-            Err(error) => drop(pending.reply.send(Reply::Refused(error))),
+            Ok(Reply::Answered(answer)) => answered.push((pending, answer)),
+            Ok(reply @ Reply::Refused(_)) => drop(pending.reply.send(reply)),
+            Err(error) => {
+                let _ = pending.reply.send(Reply::Refused(not_found_out(&error)));
+                out_of_reach = is_out_of_reach(&error).then_some(error);
+            }
         }
+    }
+    if !answered.is_empty() {
+        await_index(shared).await;
+    }
+    for (pending, answer) in answered {
+        let _ = pending.reply.send(Reply::Answered(answer));
     }
     again
 }
@@ -56,6 +73,28 @@ pub(crate) async fn resolve<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     submission: &Submission,
 ) -> Result<Reply, Error> {
+    let found = find_out(shared, submission).await;
+    let reply = found.map_err(|error| not_found_out(&error))?;
+    if let Reply::Answered(_) = reply {
+        await_index(shared).await;
+    }
+    Ok(reply)
+}
+
+/// What a command published is in the index before anybody hears of it. Should the index not answer,
+/// the commit stands all the same, and its outbox row is read once the index does.
+async fn await_index<S: Store, P: Protocol>(shared: &Shared<S, P>) {
+    let clock = &*shared.ports.clock;
+    if let Err(error) = shared.index_requests.catch_up_soon(clock).await {
+        tracing::warn!(%error, "a commit is acknowledged before the index has what it published");
+    }
+}
+
+/// Asks the store what became of a command until it says so, or has not for a while.
+async fn find_out<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    submission: &Submission,
+) -> Result<Reply, StoreError> {
     let now_ms = shared.ports.clock.monotonic_ms();
     let doubtful = Doubtful {
         key: name_of(submission),
@@ -64,30 +103,40 @@ pub(crate) async fn resolve<S: Store, P: Protocol>(
     };
     shared.unresolved.add(doubtful.clone(), now_ms);
     let mut wait_ms = BACKOFF_MS;
-    for _ in 0..TRIES_MAX {
+    let mut tries = 0;
+    loop {
+        tries += 1;
         match once(shared, &doubtful).await {
-            Ok(reply) => {
-                if let Reply::Answered(_) = reply {
-                    // What it published is in the index before anybody hears of it. Without an indexer
-                    // the node is ending; its next start reads the outbox.
-                    let _ = shared.index_requests.catch_up().await;
-                }
-                return Ok(reply);
-            }
-            Err(StoreError::Conflict | StoreError::TooOld) => {}
-            Err(StoreError::OutcomeUnknown | StoreError::Unavailable { .. }) => {
+            Err(error) if error.is_retryable() && tries < TRIES_MAX => {}
+            // A store that is closed answers nobody any more.
+            Err(StoreError::OutcomeUnknown | StoreError::Unavailable { .. })
+                if tries < TRIES_MAX =>
+            {
                 shared.ports.clock.sleep(wait_ms).await;
                 wait_ms *= 2;
             }
-            // A store that is closed answers nobody any more.
-            Err(StoreError::Closed) => break,
-            Err(error) => return Err(refusal(&error)),
+            result => return result,
         }
     }
-    Err(Error::new(
+}
+
+/// Whether a store's answer says that it would not answer for another command either.
+const fn is_out_of_reach(error: &StoreError) -> bool {
+    matches!(
+        error,
+        StoreError::OutcomeUnknown | StoreError::Unavailable { .. } | StoreError::Closed
+    )
+}
+
+/// What a caller is told for whom it was not found out what became of the command.
+fn not_found_out(error: &StoreError) -> Error {
+    if !is_out_of_reach(error) && !error.is_retryable() {
+        return refusal(error);
+    }
+    Error::new(
         ErrorCode::OutcomeUnknown,
         "the store did not say whether the command was applied",
-    ))
+    )
 }
 
 /// Goes on finding out about commands whose callers were told that nobody knows, until the node ends.
@@ -111,12 +160,19 @@ async fn settle_all<S: Store, P: Protocol>(shared: &Shared<S, P>) {
         match once(shared, &doubtful).await {
             // Nobody waits for the answer, so the index may follow when it can.
             Ok(_) | Err(StoreError::Conflict | StoreError::TooOld) => {}
-            Err(error @ StoreError::Corrupt { .. }) => {
-                tracing::warn!(%error, "what became of a command cannot be found out");
+            Err(error @ (StoreError::Unavailable { .. } | StoreError::Closed)) => {
+                tracing::debug!(%error, "what became of commands is found out later");
+                return;
             }
+            Err(error @ StoreError::Corrupt { .. }) => {
+                // It stays so: all that is left to do is to follow whatever was committed.
+                tracing::warn!(%error, "what became of a command cannot be found out");
+                mark(shared, slot);
+                shared.unresolved.settled(&doubtful.key, Attempt::MAX);
+            }
+            // The others may do better.
             Err(error) => {
                 tracing::debug!(%error, "what became of a command is found out later");
-                return;
             }
         }
     }
@@ -182,3 +238,6 @@ async fn try_resolve<S: Store, P: Protocol>(
     txn.commit().await?;
     Ok(Reply::Abandoned(doubtful.attempt))
 }
+
+#[cfg(test)]
+mod tests;

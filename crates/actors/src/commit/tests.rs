@@ -4,11 +4,22 @@ use sillok_core::principal::PrincipalKind;
 
 use super::*;
 use crate::Node;
-use crate::tests::harness::{TASK, append, first_seq, open_task, ports, store, submission};
+use crate::tests::harness::{
+    PROJECT, TASK, append, first_seq, open_task, ports, scope, store, submission,
+};
+use crate::tests::index::{HookedIndex, put};
 use crate::tests::line::{Fate, Line};
+use sillok_store::{Txn as _, keys};
+
+/// Reads of a key that one command on a task needs which looks nothing up.
+const GETS_OF_ONE: usize = 4;
 
 async fn node(line: &Line) -> Node<Line> {
-    let node = Node::start(line.clone(), ports(), NodeConfig::default())
+    node_with(line, ports()).await
+}
+
+async fn node_with(line: &Line, ports: Ports) -> Node<Line> {
+    let node = Node::start(line.clone(), ports, NodeConfig::default())
         .await
         .unwrap();
     let open = submission(0, PrincipalKind::Agent, TASK, open_task());
@@ -56,6 +67,129 @@ async fn a_batch_that_is_too_large_is_taken_apart_and_only_what_is_too_large_alo
     places.sort_unstable();
     assert_eq!(places, [2, 3, 4], "each once");
     assert!(line.hit() > 0, "a batch was too large");
+}
+
+fn entry(number: u64) -> sillok_core::command::Submission {
+    let text = format!("the build takes {number} minutes");
+    submission(number, PrincipalKind::Human, PROJECT, put(&text))
+}
+
+#[tokio::test]
+async fn a_command_that_no_transaction_lives_long_enough_for_is_refused_for_good() {
+    let line = Line::new(&store(), Fate::Arrives);
+    let node = node(&line).await;
+    line.live(GETS_OF_ONE);
+    let refused = node.submit(entry(1)).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::TooLarge, "{refused}");
+    assert!(!refused.code.is_passing(), "a promotion's attempts count");
+    assert_eq!(line.hit(), TOO_OLD_MAX as u64);
+    line.live(usize::MAX);
+    node.submit(entry(1)).await.unwrap();
+}
+
+#[tokio::test]
+async fn nobody_is_refused_for_good_while_an_earlier_attempt_may_still_commit() {
+    let line = Line::new(&store(), Fate::Arrives);
+    let node = node(&line).await;
+    line.hold_next();
+    let unknown = node.submit(entry(1)).await.unwrap_err();
+    assert_eq!(unknown.code, ErrorCode::OutcomeUnknown);
+    line.live(GETS_OF_ONE);
+    let refused = node.submit(entry(1)).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::OutcomeUnknown);
+    assert_eq!(line.hit(), TOO_OLD_MAX as u64);
+}
+
+#[tokio::test]
+async fn a_command_that_looks_nothing_up_comes_again_when_the_store_is_slow() {
+    let line = Line::new(&store(), Fate::Arrives);
+    let node = node(&line).await;
+    line.live(1);
+    let refused = node.submit(lines(1, 1)).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Busy);
+    assert!(refused.retry_after_ms().is_some());
+    line.live(usize::MAX);
+    assert_eq!(first_seq(&node.submit(lines(1, 1)).await), 2);
+}
+
+#[tokio::test]
+async fn a_batch_that_no_transaction_lives_long_enough_for_is_taken_apart() {
+    let line = Line::new(&store(), Fate::Arrives);
+    let node = node(&line).await;
+    line.live(GETS_OF_ONE);
+    let give = |number| {
+        let node = node.clone();
+        async move { node.submit(lines(number, 1)).await }
+    };
+    let (one, two, three, four) = tokio::join!(give(1), give(2), give(3), give(4));
+    let mut places = [one, two, three, four].map(|answer| first_seq(&answer));
+    places.sort_unstable();
+    assert_eq!(places, [2, 3, 4, 5], "each once");
+    assert_eq!(
+        (line.hit(), node.metrics().conflicts),
+        (1, 1),
+        "a batch lived too long, and was tried once"
+    );
+}
+
+#[tokio::test]
+async fn the_index_is_searched_before_the_transaction_begins() {
+    let line = Line::new(&store(), Fate::Arrives);
+    let outlived = line.clone();
+    let index = HookedIndex::new(move |_| outlived.outlive());
+    let node = node_with(&line, Ports { index, ..ports() }).await;
+    node.submit(entry(1)).await.unwrap();
+    assert_eq!(line.hit(), 0, "no transaction was open meanwhile");
+}
+
+/// The others of its batch take longer than its quarantine.
+#[tokio::test]
+async fn a_command_that_panics_is_tried_once_in_its_batch_however_long_the_others_take() {
+    const PANICS_MAX: usize = 20;
+    let line = Line::new(&store(), Fate::Arrives);
+    let ports = ports();
+    let (clock, panics) = (Arc::clone(&ports.clock), AtomicUsize::new(0));
+    let poison = entry(3);
+    let embedding = poison.command.embeddings().next().unwrap().clone();
+    let index = HookedIndex::new(move |request| {
+        drop(clock.sleep(2 * QUARANTINE_MS));
+        if request.embedding == embedding {
+            let before = panics.fetch_add(1, Ordering::Relaxed);
+            assert!(before >= PANICS_MAX, "the planted defect");
+        }
+    });
+    let node = node_with(&line, Ports { index, ..ports }).await;
+    let give = |submission| {
+        let node = node.clone();
+        async move { node.submit(submission).await }
+    };
+    let (before, slow, poisoned) = tokio::join!(give(entry(1)), give(entry(2)), give(poison));
+    before.unwrap();
+    slow.unwrap();
+    assert_eq!(poisoned.unwrap_err().code, ErrorCode::Internal);
+    assert_eq!(node.metrics().panics, 1);
+}
+
+#[tokio::test]
+async fn a_record_that_does_not_decode_is_its_own_commands_alone() {
+    let memory = store();
+    let line = Line::new(&memory, Fate::Arrives);
+    let node = node(&line).await;
+    let place = keys::ScopeKey::of(&scope(TASK));
+    let broken = lines(2, 1);
+    let key = keys::command::key(&place, &broken.principal.actor, broken.id);
+    let mut txn = memory.begin().await.unwrap();
+    txn.set(key, b"?".to_vec());
+    txn.commit().await.unwrap();
+    let give = |number| {
+        let node = node.clone();
+        async move { node.submit(lines(number, 1)).await }
+    };
+    let (before, one, two, three) = tokio::join!(give(4), give(1), give(2), give(3));
+    assert_eq!(two.unwrap_err().code, ErrorCode::Internal);
+    let mut places = [before, one, three].map(|answer| first_seq(&answer));
+    places.sort_unstable();
+    assert_eq!(places, [2, 3, 4]);
 }
 
 fn key(number: u64) -> CommandKey {

@@ -17,7 +17,7 @@ use sillok_core::task::Task;
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Error as StoreError, KeyRange, Read, Store, Txn};
 
-use super::batch::{Decided, Deciding};
+use super::batch::{Decided, Deciding, gather};
 use super::{Failure, Outcome, Shared};
 use crate::documents;
 use crate::errors::refusal;
@@ -32,7 +32,8 @@ const CHUNK_TXN_BYTES: usize = 2 << 20;
 impl Failure {
     pub(super) fn of(error: &StoreError) -> Self {
         match error {
-            StoreError::Conflict | StoreError::TooOld => Self::Again,
+            StoreError::Conflict => Self::Again,
+            StoreError::TooOld => Self::TooOld,
             StoreError::OutcomeUnknown => Self::Unknown,
             StoreError::TooLarge { .. } => Self::TooLarge(refusal(error)),
             _ => Self::Refused(refusal(error)),
@@ -40,7 +41,7 @@ impl Failure {
     }
 }
 
-/// Decides and commits a batch once.
+/// Decides and commits a batch once, without those commands of it that have `panicked`.
 ///
 /// # Errors
 /// Why it did not commit; the state is dropped with it.
@@ -50,15 +51,18 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
     state: Option<State>,
     rng: &mut dyn Rng,
     batch: &[Pending],
+    panicked: &BTreeSet<usize>,
 ) -> Result<(State, Vec<Outcome>), Failure> {
     let place = Place::of(scope);
     let (scope_key, slot) = (place.key, place.slot);
-    let mut txn = shared
-        .store
-        .begin()
-        .await
-        .map_err(|error| Failure::of(&error))?;
+    let held_before = shared.ownership.epoch(slot);
+    let gathered = gather(shared, batch, panicked).await?;
+    let mut txn = begin(shared).await?;
     let epoch = check_owner(shared, &mut txn, slot).await?;
+    if held_before != Some(epoch) {
+        // Whoever held the slot in between may have published what was not gathered.
+        return Err(Failure::Again);
+    }
     let state = current_state(shared.protocol, &mut txn, scope, &scope_key, state).await?;
     let before = state.row().clone();
     let deciding = Deciding {
@@ -68,6 +72,7 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
         scope_key,
         epoch,
         now: shared.ports.clock.now(),
+        gathered,
         decided: Decided {
             state,
             outcomes: Vec::with_capacity(batch.len()),
@@ -86,11 +91,7 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
     if !decided.chunks.is_empty() {
         write_chunks(shared, slot, &decided.chunks).await?;
         // The chunks are newer than the transaction: begin anew, and look again at all that was seen.
-        txn = shared
-            .store
-            .begin()
-            .await
-            .map_err(|error| Failure::of(&error))?;
+        txn = begin(shared).await?;
         if check_owner(shared, &mut txn, slot).await? != epoch {
             return Err(Failure::Again);
         }
@@ -109,6 +110,11 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
         shared.jobs.add(slot, job.clone());
     }
     Ok((decided.state, decided.outcomes))
+}
+
+async fn begin<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<S::Txn, Failure> {
+    let txn = shared.store.begin().await;
+    txn.map_err(|error| Failure::of(&error))
 }
 
 async fn commit<S: Store, P: Protocol>(
@@ -141,11 +147,7 @@ async fn tell_apart<S: Store, P: Protocol>(
     first: Seq,
     decided: &Decided,
 ) -> Result<(), Failure> {
-    let mut txn = shared
-        .store
-        .begin()
-        .await
-        .map_err(|error| Failure::of(&error))?;
+    let mut txn = begin(shared).await?;
     write_outbox(&mut txn, place, first, decided);
     commit(shared, place.slot, txn).await.map(drop)
 }
@@ -226,11 +228,7 @@ async fn write_chunks<S: Store, P: Protocol>(
 ) -> Result<(), Failure> {
     let mut rest = chunks;
     while !rest.is_empty() {
-        let mut txn = shared
-            .store
-            .begin()
-            .await
-            .map_err(|error| Failure::of(&error))?;
+        let mut txn = begin(shared).await?;
         check_owner(shared, &mut txn, slot).await?;
         let mut bytes = 0;
         while let Some(((key, value), more)) = rest.split_first() {

@@ -6,8 +6,9 @@ use sillok_bus::Message;
 use sillok_store::MemoryStore;
 
 use super::*;
-use crate::tests::harness::{append, store};
-use crate::tests::projects::{Projects, slot};
+use crate::rows::{Place, write_outbox};
+use crate::tests::harness::{append, scope, store};
+use crate::tests::projects::{Projects, slot, task};
 use crate::tests::stream::MemoryStream;
 
 /// A node with a task in each of some projects, a stream that is told by hand, and a follower.
@@ -201,4 +202,42 @@ async fn a_stream_that_does_not_answer_is_asked_again() {
     bench.stream.set_down(false);
     bench.poll().await;
     assert!(bench.heard_all(0).await);
+}
+
+#[tokio::test]
+async fn what_aged_is_heard_a_bounded_number_at_a_time() {
+    const MANY: usize = 2 * POLL_ROWS_MAX;
+    let mut bench = Bench::new(2).await;
+    let place = Place::of(&scope(&task(0)));
+    for part in 0..MANY / ROWS {
+        let mut txn = bench.follower.store.begin().await.unwrap();
+        for row in 0..ROWS {
+            let seq = Seq::new((part * ROWS + row + 2) as u64);
+            write_outbox(&mut txn, &place, seq, seq, Vec::new());
+        }
+        txn.commit().await.unwrap();
+    }
+    for project in [0, 1] {
+        bench.tell(project).await;
+    }
+    bench.stream.keep(0);
+    let mut polls = 0;
+    let mut heard = 0;
+    while bench.heard.len() < MANY {
+        bench.poll().await;
+        assert!(bench.heard.len() - heard < POLL_ROWS_MAX + ROWS);
+        heard = bench.heard.len();
+        polls += 1;
+        // What is told of slots that were read already ages as well.
+        for project in [0, 1] {
+            bench.commit(project).await;
+            bench.tell(project).await;
+        }
+        bench.stream.keep(0);
+    }
+    bench.poll().await;
+    bench.poll().await;
+    assert!(polls >= 2);
+    assert!(bench.heard_all(0).await && bench.heard_all(1).await);
+    assert_eq!(bench.follower.metrics().aged_out, 1);
 }

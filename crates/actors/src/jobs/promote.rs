@@ -24,7 +24,7 @@ use sillok_store::{RangeOptions, Read, Store, Txn};
 
 use super::{Failure, unknown};
 use crate::commit::Shared;
-use crate::errors::refusal;
+use crate::errors::{engine_refusal, refusal};
 use crate::protocol::Protocol;
 use crate::router::Router;
 
@@ -98,24 +98,24 @@ async fn publish<S: Store, P: Protocol>(
     job: &Job,
     verification: &Verification,
 ) -> Result<PublishReport, Failure> {
-    let input = collect(shared, &job.source, verification).await?;
-    let cognition = shared
-        .ports
-        .cognifier
-        .cognify(&input)
-        .await
-        .map_err(|error| unavailable(&error))?;
-    let mut products = products(verification, &input, &cognition);
-    embed(shared, &mut products).await?;
+    let products = match shared.jobs.prepared(verification.id) {
+        Some(products) => products,
+        None => prepare(shared, job, verification).await?,
+    };
     let publish = Publish {
         source: job.source.clone(),
         verification: verification.clone(),
-        products,
+        products: products.clone(),
     };
     let command = Command::Publish(Box::new(publish));
-    let answer = router
-        .submit(as_system(&verification.target, verification.id, command))
-        .await?;
+    let submitted = router.submit(as_system(&verification.target, verification.id, command));
+    let answer = submitted.await.map_err(|error| {
+        let mut failure = Failure::from(error);
+        if !failure.counts {
+            failure.is_costly = !shared.jobs.keep_prepared(verification.id, products);
+        }
+        failure
+    })?;
     match answer.result {
         AnswerBody::Published(report) => Ok(*report),
         other => {
@@ -123,6 +123,20 @@ async fn publish<S: Store, P: Protocol>(
             Err(Error::new(ErrorCode::Internal, why).into())
         }
     }
+}
+
+/// Draws from a task's records what is worth publishing.
+async fn prepare<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    job: &Job,
+    verification: &Verification,
+) -> Result<Vec<NewEntry>, Failure> {
+    let input = collect(shared, &job.source, verification).await?;
+    let cognition = shared.ports.cognifier.cognify(&input).await;
+    let cognition = cognition.map_err(|error| of_engine(&error))?;
+    let mut products = products(verification, &input, &cognition);
+    embed(shared, &mut products).await?;
+    Ok(products)
 }
 
 async fn embed<S: Store, P: Protocol>(
@@ -139,7 +153,7 @@ async fn embed<S: Store, P: Protocol>(
             .embedder
             .embed(&texts)
             .await
-            .map_err(|error| unavailable(&error))?
+            .map_err(|error| of_engine(&error))?
     };
     if vectors.len() != products.len() {
         let why = "the embedder gave another number of vectors than of texts";
@@ -322,6 +336,6 @@ fn as_system(scope: &Scope, verification: VerificationId, command: Command) -> S
     }
 }
 
-fn unavailable(error: &PortError) -> Failure {
-    Failure::of_its_own(Error::new(ErrorCode::Unavailable, error.to_string()))
+fn of_engine(error: &PortError) -> Failure {
+    Failure::of_its_own(engine_refusal(error))
 }

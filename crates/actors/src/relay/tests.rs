@@ -1,10 +1,11 @@
 //! Tests of what listeners in this process hear.
 
+use futures::FutureExt as _;
 use sillok_bus::in_process::Heard;
 use sillok_core::principal::PrincipalKind;
 
 use super::*;
-use crate::tests::harness::{append, node, open_task, scope, store, submission};
+use crate::tests::harness::{append, in_time, node, open_task, scope, store, submission};
 
 fn task(project: u64) -> String {
     format!("org/acme/project/p{project}/worktree/main/task/1")
@@ -91,4 +92,24 @@ async fn many_commits_are_told_page_after_page() {
     assert_eq!(heard.last().unwrap().stamp, last);
     let again = tell(node.shared(), &bus, slot, last).await.unwrap();
     assert_eq!(again, last, "nothing is new");
+}
+
+#[tokio::test]
+async fn a_relay_that_met_a_defect_before_it_told_anything_tells_everything() {
+    let node = node(&store()).await;
+    let given = submission(0, PrincipalKind::Agent, &task(0), open_task());
+    node.submit(given).await.unwrap();
+    node.shutdown().await;
+    let shared = Arc::clone(node.shared());
+    // What was marked is taken, by the relay that met the defect.
+    drop(shared.bus_feed.take());
+    let _ = shared.bus_feed.changed().now_or_never();
+    let bus = InProcessBus::default();
+    let mut listener = bus.listen();
+    let heard = tokio::select! {
+        biased;
+        heard = in_time(listener.next()) => heard,
+        () = run(shared, bus.clone(), Stamp::ZERO, Told::default()) => panic!("a relay goes on"),
+    };
+    assert!(matches!(heard, Heard::Message(message) if message.slot == Slot::of(&scope(&task(0)))));
 }

@@ -1,9 +1,14 @@
 //! Actors that come and go: admission, passivation, shutdown.
 
+use std::sync::Arc;
+
 use sillok_core::ErrorCode;
+use sillok_core::ports::Forwarded;
 use sillok_core::principal::PrincipalKind;
 
-use super::harness::{TASK, append, first_seq, node, node_with_task, ports, store, submission};
+use super::harness::{
+    TASK, append, first_seq, in_time, node, node_with_task, ports, store, submission,
+};
 use crate::config::AdmissionConfig;
 use crate::{Node, NodeConfig};
 
@@ -97,4 +102,22 @@ async fn a_node_that_shuts_down_takes_nothing_new_and_keeps_what_it_took() {
         .submit(submission(2, PrincipalKind::Agent, TASK, append("late")))
         .await;
     assert_eq!(first_seq(&next), first_seq(&answer) + 1);
+}
+
+#[tokio::test]
+async fn a_node_that_ends_sends_those_on_who_were_sent_to_it() {
+    let node = node_with_task(&store()).await;
+    node.shutdown().await;
+    let line = || submission(1, PrincipalKind::Agent, TASK, append("line"));
+    assert_eq!(node.serve(Arc::new(line())).await, Forwarded::NotOwner);
+    let refused = node.submit(line()).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Unavailable);
+}
+
+#[tokio::test]
+async fn once_the_node_has_ended_nobody_waits_for_the_index() {
+    let node = node_with_task(&store()).await;
+    node.shutdown().await;
+    let refused = in_time(node.shared().index_requests.catch_up()).await;
+    assert_eq!(refused.unwrap_err().code, ErrorCode::Unavailable);
 }

@@ -1,7 +1,7 @@
 //! Faults below the actors: commits whose outcome is unknown, and a command that panics.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use sillok_core::ErrorCode;
 use sillok_core::command::{AnswerBody, Command, Submission};
@@ -221,7 +221,7 @@ async fn a_promotion_survives_a_cognifier_that_panics_hangs_and_fails_and_can_be
 /// A cognifier that works, and during whose first work the line to the store is cut.
 struct Cutting {
     line: Line,
-    is_done: AtomicBool,
+    calls: AtomicU64,
     good: Arc<dyn Cognifier>,
 }
 
@@ -234,7 +234,7 @@ impl Cognifier for Cutting {
         &'a self,
         input: &'a CognifyInput,
     ) -> BoxFuture<'a, Result<Cognition, PortError>> {
-        if !self.is_done.swap(true, Ordering::Relaxed) {
+        if self.calls.fetch_add(1, Ordering::Relaxed) == 0 {
             self.line.cut();
         }
         self.good.cognify(input)
@@ -247,9 +247,10 @@ async fn a_promotion_outlives_a_store_that_is_out_of_reach_for_more_attempts_tha
     let good = ports();
     let cognifier = Arc::new(Cutting {
         line: line.clone(),
-        is_done: AtomicBool::new(false),
+        calls: AtomicU64::new(0),
         good: Arc::clone(&good.cognifier),
     });
+    let counting = Arc::clone(&cognifier);
     let mut config = NodeConfig::default();
     config.jobs.attempts = 2;
     let node = Node::start(line.clone(), Ports { cognifier, ..good }, config)
@@ -267,10 +268,31 @@ async fn a_promotion_outlives_a_store_that_is_out_of_reach_for_more_attempts_tha
     line.mend();
     let state = node.promotion(&scope(TASK), id, 1_000_000).await.unwrap();
     assert!(matches!(state, PromotionState::Done(_)), "{state:?}");
+    let calls = counting.calls.load(Ordering::Relaxed);
+    assert_eq!(calls, 1, "what was drawn from the records was kept");
+}
+
+#[tokio::test]
+async fn a_promotion_that_no_transaction_lives_long_enough_for_is_halted() {
+    let line = Line::new(&store(), Fate::Arrives);
+    let mut config = NodeConfig::default();
+    config.jobs.attempts = 2;
+    let node = Node::start(line.clone(), ports(), config).await.unwrap();
+    stage(&node).await;
+    // A publication looks at more keys than any of the other commands.
+    line.live(5);
+    let AnswerBody::Verification { id, .. } = node.submit(judged()).await.unwrap().result else {
+        panic!("a verification is answered as one");
+    };
+    let state = node.promotion(&scope(TASK), id, 10_000_000).await.unwrap();
+    assert!(
+        matches!(state, PromotionState::Halted { attempts: 2, .. }),
+        "{state:?}"
+    );
 }
 
 /// A cognifier that never answers.
-struct Silent;
+pub(crate) struct Silent;
 
 impl Cognifier for Silent {
     fn name(&self) -> &str {

@@ -1,6 +1,7 @@
 //! What the tests of a node share: a clock and randomness that depend on nothing, short ways to
 //! say who gives which command.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -160,5 +161,19 @@ pub(crate) fn first_seq(answer: &Result<Answer, Error>) -> u64 {
     match &answer.as_ref().unwrap().result {
         AnswerBody::Appended { first, .. } => first.get(),
         other => panic!("an append was answered with {other:?}"),
+    }
+}
+
+/// What comes within some thousand turns of the runtime.
+pub(crate) async fn in_time<T>(comes: impl Future<Output = T>) -> T {
+    let late = async {
+        for _ in 0..100_000 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        biased;
+        came = comes => came,
+        () = late => panic!("it does not come"),
     }
 }

@@ -32,8 +32,8 @@ pub(crate) enum Fate {
 enum Late {
     #[default]
     None,
-    /// The next one will be.
-    Next,
+    /// One will be, once so many have passed.
+    After(usize),
     /// It is.
     Held(Box<<MemoryStore as Store>::Txn>),
 }
@@ -49,11 +49,18 @@ pub(crate) struct Line {
     is_whole: Arc<AtomicBool>,
     conflicts: Arc<AtomicUsize>,
     sets_max: Arc<AtomicUsize>,
+    gets_max: Arc<AtomicUsize>,
+    age: Arc<AtomicU64>,
+    turned_away: Arc<AtomicUsize>,
+    broken: Arc<Mutex<Option<KeyRange>>>,
+    panics: Arc<AtomicBool>,
 }
 
 pub(crate) struct LineTxn {
     txn: <MemoryStore as Store>::Txn,
     sets: usize,
+    gets: usize,
+    born: u64,
     line: Line,
 }
 
@@ -68,6 +75,11 @@ impl Line {
             is_whole: Arc::new(AtomicBool::new(true)),
             conflicts: Arc::default(),
             sets_max: Arc::new(AtomicUsize::new(usize::MAX)),
+            gets_max: Arc::new(AtomicUsize::new(usize::MAX)),
+            age: Arc::default(),
+            turned_away: Arc::default(),
+            broken: Arc::default(),
+            panics: Arc::default(),
         }
     }
 
@@ -79,6 +91,16 @@ impl Line {
     /// A transaction sets at most so many keys from now on.
     pub(crate) fn allow(&self, sets: usize) {
         self.sets_max.store(sets, Ordering::Relaxed);
+    }
+
+    /// A transaction lives for so many reads of a key from now on.
+    pub(crate) fn live(&self, gets: usize) {
+        self.gets_max.store(gets, Ordering::Relaxed);
+    }
+
+    /// All transactions that have begun are too old from now on.
+    pub(crate) fn outlive(&self) {
+        self.age.fetch_add(1, Ordering::Relaxed);
     }
 
     /// What is wrong with a commit that sets so many keys, if anything is.
@@ -102,7 +124,36 @@ impl Line {
 
     /// Holds the next commit back, which nobody hears of, and breaks behind it.
     pub(crate) fn hold_next(&self) {
-        *self.late.lock() = Late::Next;
+        self.hold_after(0);
+    }
+
+    /// As [`hold_next`](Self::hold_next), once so many commits have passed.
+    pub(crate) fn hold_after(&self, commits: usize) {
+        *self.late.lock() = Late::After(commits);
+    }
+
+    /// What lies in a range is not to be read.
+    pub(crate) fn break_range(&self, range: KeyRange) {
+        *self.broken.lock() = Some(range);
+    }
+
+    /// The next reading of a range meets a defect.
+    pub(crate) fn panic_next_range(&self) {
+        self.panics.store(true, Ordering::Relaxed);
+    }
+
+    fn check_read(&self, key: &[u8]) -> Result<(), Error> {
+        let broken = self.broken.lock();
+        if broken.as_ref().is_some_and(|range| range.contains(key)) {
+            let reason = "it is broken";
+            return Err(Error::InvalidKey { reason });
+        }
+        Ok(())
+    }
+
+    /// Commits that found the line cut.
+    pub(crate) fn turned_away(&self) -> usize {
+        self.turned_away.load(Ordering::Relaxed)
     }
 
     /// No commit reaches the store until the line is mended.
@@ -120,21 +171,26 @@ impl Line {
         let late = std::mem::take(&mut *self.late.lock());
         match late {
             Late::Held(txn) => txn.commit().await,
-            Late::None | Late::Next => panic!("no commit was held back"),
+            Late::None | Late::After(_) => panic!("no commit was held back"),
         }
     }
 
     /// What the line makes of a commit: nothing, or a failure.
     fn hold(&self, txn: <MemoryStore as Store>::Txn) -> Result<<MemoryStore as Store>::Txn, Error> {
         let mut late = self.late.lock();
-        if matches!(*late, Late::Next) {
-            *late = Late::Held(Box::new(txn));
-            self.is_whole.store(false, Ordering::Relaxed);
-            return Err(Error::OutcomeUnknown);
+        match &mut *late {
+            Late::After(0) => {
+                *late = Late::Held(Box::new(txn));
+                self.is_whole.store(false, Ordering::Relaxed);
+                return Err(Error::OutcomeUnknown);
+            }
+            Late::After(commits) => *commits -= 1,
+            Late::None | Late::Held(_) => {}
         }
         if self.is_whole.load(Ordering::Relaxed) {
             return Ok(txn);
         }
+        self.turned_away.fetch_add(1, Ordering::Relaxed);
         Err(Error::unavailable(
             "committing",
             io::Error::from(io::ErrorKind::NotConnected),
@@ -154,6 +210,8 @@ impl Store for Line {
         Ok(LineTxn {
             txn: self.store.begin().await?,
             sets: 0,
+            gets: 0,
+            born: self.age.load(Ordering::Relaxed),
             line: self.clone(),
         })
     }
@@ -165,6 +223,13 @@ impl Store for Line {
 
 impl Txn for LineTxn {
     async fn get(&mut self, key: &[u8], read: Read) -> Result<Option<Bytes>, Error> {
+        self.gets += 1;
+        let is_old = self.born != self.line.age.load(Ordering::Relaxed);
+        if is_old || self.gets > self.line.gets_max.load(Ordering::Relaxed) {
+            self.line.hit.fetch_add(1, Ordering::Relaxed);
+            return Err(Error::TooOld);
+        }
+        self.line.check_read(key)?;
         self.txn.get(key, read).await
     }
 
@@ -173,6 +238,9 @@ impl Txn for LineTxn {
         range: &KeyRange,
         options: RangeOptions,
     ) -> Result<Vec<(Bytes, Bytes)>, Error> {
+        let panics = self.line.panics.swap(false, Ordering::Relaxed);
+        assert!(!panics, "the planted defect");
+        self.line.check_read(&range.begin)?;
         self.txn.range(range, options).await
     }
 

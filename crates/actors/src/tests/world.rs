@@ -52,7 +52,7 @@ pub(super) struct World {
     commands: u64,
 }
 
-pub(super) fn verification(outcome: Outcome, run: &str) -> Command {
+pub(crate) fn verification(outcome: Outcome, run: &str) -> Command {
     let failed = outcome == Outcome::Failed;
     Command::RecordVerification(Box::new(NewVerification {
         outcome,
@@ -70,7 +70,7 @@ pub(super) fn verification(outcome: Outcome, run: &str) -> Command {
     }))
 }
 
-pub(super) fn entry(table: Table, content: &str) -> NewEntry {
+pub(crate) fn entry(table: Table, content: &str) -> NewEntry {
     NewEntry {
         table,
         content: content.into(),

@@ -1,0 +1,165 @@
+//! Tests of the queue, and of reading jobs from the store.
+
+use sillok_core::command::AnswerBody;
+use sillok_core::principal::PrincipalKind;
+use sillok_core::verification::Outcome;
+use sillok_store::{KeyRange, MemoryStore, Txn as _, keys};
+
+use super::*;
+use crate::tests::faults::Silent;
+use crate::tests::harness::{PROJECT, append, in_time, open_task, ports, scope, store, submission};
+use crate::tests::line::{Fate, Line};
+use crate::tests::world::verification;
+use crate::{Node, NodeConfig, Ports};
+
+fn task(number: u64) -> String {
+    format!("{PROJECT}/worktree/main/task/{number}")
+}
+
+/// Has a task verified, which starts its promotion.
+async fn verify<S: Store>(node: &Node<S>, number: u64) -> VerificationId {
+    let task = task(number);
+    let give = |step, command| {
+        let number = 10 * number + step;
+        submission(number, PrincipalKind::Orchestrator, &task, command)
+    };
+    node.submit(give(0, open_task())).await.unwrap();
+    let line = append("root cause: an early stop");
+    node.submit(give(1, line)).await.unwrap();
+    let passed = verification(Outcome::Passed, &format!("run {number}"));
+    let answer = node.submit(give(2, passed)).await.unwrap();
+    match answer.result {
+        AnswerBody::Verification { id, .. } => id,
+        other => panic!("a verification was answered with {other:?}"),
+    }
+}
+
+/// A store with two promotions that wait, and a node on it in which nothing runs any more.
+async fn at_rest(memory: &MemoryStore) -> (Node<Line>, Line, [VerificationId; 2]) {
+    let line = Line::new(memory, Fate::Arrives);
+    let ports = Ports {
+        cognifier: Arc::new(Silent),
+        ..ports()
+    };
+    let node = Node::start(line.clone(), ports, NodeConfig::default())
+        .await
+        .unwrap();
+    let mut ids = [verify(&node, 1).await, verify(&node, 2).await];
+    ids.sort_unstable();
+    node.shutdown().await;
+    node.shared().jobs.keep_only(|_| false);
+    (node, line, ids)
+}
+
+fn waiting<S: Store>(node: &Node<S>) -> Vec<VerificationId> {
+    let list = node.waiting_jobs().into_iter();
+    list.map(|waiting| waiting.job.verification).collect()
+}
+
+fn slot_of_tasks() -> Slot {
+    Slot::of(&scope(&task(1)))
+}
+
+#[tokio::test]
+async fn a_row_that_does_not_decode_costs_its_own_promotion_only() {
+    let memory = store();
+    let (node, _, ids) = at_rest(&memory).await;
+    let mut txn = memory.begin().await.unwrap();
+    txn.set(keys::job::key(slot_of_tasks(), ids[0]), b"?".to_vec());
+    txn.commit().await.unwrap();
+    node.shared().jobs.look_again(slot_of_tasks());
+    read_unread(node.shared()).await.unwrap();
+    assert_eq!(waiting(&node), [ids[1]]);
+}
+
+#[tokio::test]
+async fn slots_that_were_being_read_when_a_defect_showed_are_read_again() {
+    let (node, line, ids) = at_rest(&store()).await;
+    node.shared().jobs.look_again(slot_of_tasks());
+    line.panic_next_range();
+    let read = AssertUnwindSafe(read_unread(node.shared())).catch_unwind();
+    assert!(read.await.is_err());
+    read_unread(node.shared()).await.unwrap();
+    assert_eq!(waiting(&node), ids);
+}
+
+#[tokio::test]
+async fn promotions_that_are_known_are_carried_out_although_others_cannot_be_read() {
+    let line = Line::new(&store(), Fate::Arrives);
+    let node = Node::start(line.clone(), ports(), NodeConfig::default())
+        .await
+        .unwrap();
+    line.break_range(keys::job::range_all());
+    node.shared().jobs.look_again(slot_of_tasks());
+    // The job's own row is looked at as well: it fails, but it is tried.
+    let id = verify(&node, 1).await;
+    let tried = async {
+        while !node.waiting_jobs().iter().any(|job| job.attempts > 0) {
+            tokio::task::yield_now().await;
+        }
+    };
+    in_time(tried).await;
+    line.break_range(KeyRange::new("", ""));
+    let state = node.promotion(&scope(&task(1)), id, 1_000_000).await;
+    assert!(matches!(state.unwrap(), PromotionState::Done(_)));
+}
+
+/// A queue with one job that was tried so often.
+async fn tried(attempts: u32) -> (JobQueue, VerificationId) {
+    let (node, _, ids) = at_rest(&store()).await;
+    node.shared().jobs.look_again(slot_of_tasks());
+    read_unread(node.shared()).await.unwrap();
+    let job = node.waiting_jobs().remove(0).job;
+    let queue = JobQueue::default();
+    queue.add(slot_of_tasks(), job);
+    let mut waiting = queue.waiting.lock();
+    waiting.get_mut(&ids[0]).unwrap().attempts = attempts;
+    drop(waiting);
+    (queue, ids[0])
+}
+
+fn out_of_reach(is_costly: bool) -> Failure {
+    let error = Error::new(ErrorCode::Unavailable, "not now");
+    Failure {
+        is_costly,
+        ..Failure::from(error)
+    }
+}
+
+#[tokio::test]
+async fn the_wait_before_the_next_attempt_is_long_where_that_costs_a_model_call() {
+    let config = JobsConfig::default();
+    for (is_costly, wait_ms) in [(true, BACKOFF_MS_MAX), (false, REACH_BACKOFF_MS_MAX)] {
+        let (queue, id) = tried(40).await;
+        queue.failed(id, out_of_reach(is_costly), 7, &config);
+        let waits = &queue.waiting.lock()[&id];
+        assert_eq!((waits.due_ms, waits.failures), (7 + wait_ms, 0));
+    }
+}
+
+#[tokio::test]
+async fn a_large_wait_that_is_doubled_stays_the_longest() {
+    let config = JobsConfig {
+        backoff_ms: 1 << 60,
+        ..JobsConfig::default()
+    };
+    let (queue, id) = tried(5).await;
+    queue.failed(id, out_of_reach(true), 0, &config);
+    assert_eq!(queue.waiting.lock()[&id].due_ms, BACKOFF_MS_MAX);
+}
+
+#[tokio::test]
+async fn what_was_prepared_is_kept_for_jobs_that_wait_and_goes_with_them() {
+    let (queue, id) = tried(1).await;
+    let other = VerificationId::from_bytes([7; 16]);
+    assert!(
+        !queue.keep_prepared(other, Vec::new()),
+        "nobody waits for it"
+    );
+    assert!(queue.keep_prepared(id, Vec::new()));
+    assert!(queue.prepared(id).is_some());
+    assert!(queue.prepared(id).is_none(), "it was taken");
+    assert!(queue.keep_prepared(id, Vec::new()));
+    queue.keep_only(|_| false);
+    assert!(queue.prepared(id).is_none());
+}
