@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use futures::{StreamExt as _, stream};
-use sillok_bus::stream::{Numbered, SlotEnd, StreamError};
+use futures::future::join_all;
+use sillok_bus::stream::{Numbered, SlotEnd, StreamError, StreamState};
 use sillok_bus::{EventStream, Message};
 use sillok_core::id::Epoch;
 use sillok_core::slot::Slot;
@@ -46,6 +46,7 @@ struct Cursor {
 /// A message that the stream was seen to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Held {
+    created: u64,
     seq: u64,
     stored_ns: u64,
     slot: Slot,
@@ -53,8 +54,9 @@ struct Held {
 }
 
 impl Held {
-    const fn of(numbered: &Numbered) -> Self {
+    const fn of(stream: &StreamState, numbered: &Numbered) -> Self {
         Self {
+            created: stream.created,
             seq: numbered.seq,
             stored_ns: numbered.stored_ns,
             slot: numbered.message.slot,
@@ -106,6 +108,8 @@ struct Relay<S: Store, P: Protocol> {
     /// The newest message that was seen. A suffix that the stream loses holds it, or nothing of what
     /// was seen before it.
     newest: Option<Held>,
+    /// When the stream was asked last that was then seen to hold it, in ms.
+    newest_ms: u64,
 }
 
 /// Tells the stream of every commit in the slots that this node owns, until the node ends.
@@ -119,6 +123,7 @@ pub(crate) async fn run<S: Store, P: Protocol>(
         cursors: BTreeMap::new(),
         unseen: BTreeMap::new(),
         newest: None,
+        newest_ms: 0,
     };
     // Whatever an earlier start of this task knew is lost, should it have met a defect.
     for slot in shared.ownership.held() {
@@ -149,17 +154,30 @@ impl<S: Store, P: Protocol> Relay<S, P> {
     /// seen before, only the newest message: a suffix was lost with it, or is newer.
     async fn look(&mut self) {
         let before = self.newest;
+        let seen_ms = self.newest_ms;
         let seen = self.look_at_ends().await;
         // Asked for last: what was lost while the ends were asked for was lost with it.
         let Some(newest) = before else { return };
+        let now_ms = self.shared.ports.clock.monotonic_ms();
         match self.stream.page(newest.seq, 1).await {
-            Ok(page) if page.messages.iter().any(|held| Held::of(held) == newest) => {}
             Ok(page) => {
-                self.newest = None;
-                self.forgot(page.stream.first > newest.seq);
+                let stream = &page.stream;
+                let mut messages = page.messages.iter();
+                if messages.any(|held| Held::of(stream, held) == newest) {
+                    if self.newest == before {
+                        self.newest_ms = now_ms;
+                    }
+                } else if has_aged(&newest, stream, now_ms.saturating_sub(seen_ms)) {
+                    self.newest = self.newest.filter(|seen| *seen != newest);
+                    self.cursors.clear();
+                } else {
+                    self.newest = None;
+                    self.forgot(stream.first > newest.seq);
+                }
             }
             Err(_) => {
                 self.newest = before;
+                self.newest_ms = seen_ms;
                 for (slot, told) in seen {
                     self.unseen.entry(slot).or_insert(told);
                 }
@@ -168,33 +186,58 @@ impl<S: Store, P: Protocol> Relay<S, P> {
     }
 
     /// Looks for what was acknowledged since the last look, slot by slot. What is there.
+    ///
+    /// A stream that leaves one unanswered may hang, and each question then takes its whole time: what
+    /// was not asked by then is asked at the next look.
     async fn look_at_ends(&mut self) -> Vec<(Slot, Stamp)> {
         let mut found = Vec::new();
-        let unseen = std::mem::take(&mut self.unseen);
-        let stream = &self.stream;
-        let asked = unseen
-            .into_iter()
-            .map(|(slot, told)| async move { (slot, told, stream.end_of(slot).await) });
-        let ends: Vec<_> = stream::iter(asked).buffered(ASKED_AT_ONCE).collect().await;
-        for (slot, told, end) in ends {
-            match end.map(|end| end.last) {
-                Ok(Some(last)) if last.message.stamp >= told => {
+        let mut unseen = std::mem::take(&mut self.unseen).into_iter();
+        let mut is_answered = true;
+        while is_answered {
+            let asked_ms = self.shared.ports.clock.monotonic_ms();
+            let stream = &self.stream;
+            let asked = unseen.by_ref().take(ASKED_AT_ONCE);
+            let asked =
+                asked.map(|(slot, told)| async move { (slot, told, stream.end_of(slot).await) });
+            let ends = join_all(asked).await;
+            if ends.is_empty() {
+                break;
+            }
+            for (slot, told, end) in ends {
+                let Ok(end) = end else {
+                    is_answered = false;
+                    self.unseen.insert(slot, told);
+                    continue;
+                };
+                if self.looked_at(slot, told, &end, asked_ms) {
                     found.push((slot, told));
-                    let seen = Held::of(&last);
-                    let is_newer = self.newest.is_none_or(|newest| newest.seq < seen.seq);
-                    // A later stamp was told by the next owner, perhaps after a loss.
-                    if is_newer && seen.stamp == told {
-                        self.newest = Some(seen);
-                    }
-                }
-                Ok(_) if self.shared.ownership.epoch(slot).is_some() => self.lost(slot),
-                Ok(_) => {}
-                Err(_) => {
-                    self.unseen.entry(slot).or_insert(told);
                 }
             }
         }
+        self.unseen.extend(unseen);
         found
+    }
+
+    /// Takes in where a slot ends. Whether the stream holds what it acknowledged of it.
+    fn looked_at(&mut self, slot: Slot, told: Stamp, end: &SlotEnd, asked_ms: u64) -> bool {
+        match &end.last {
+            Some(last) if last.message.stamp >= told => {
+                let seen = Held::of(&end.stream, last);
+                let is_newer = self.newest.is_none_or(|newest| newest.seq < seen.seq);
+                // A later stamp was told by the next owner, perhaps after a loss.
+                if is_newer && seen.stamp == told {
+                    self.newest = Some(seen);
+                    self.newest_ms = asked_ms;
+                }
+                true
+            }
+            _ => {
+                if self.shared.ownership.epoch(slot).is_some() {
+                    self.lost(slot);
+                }
+                false
+            }
+        }
     }
 
     /// The newest message that was seen is not there any more: every slot is looked at. It has aged,
@@ -311,14 +354,36 @@ impl<S: Store, P: Protocol> Relay<S, P> {
         end: &SlotEnd,
         row: Option<&RelayRow>,
     ) -> Result<Stamp, Untold> {
-        match (row, &end.last) {
-            (_, Some(last)) => Ok(last.message.stamp),
-            (None, None) => Ok(Stamp::ZERO),
+        let last = end.last.as_ref().map(|last| last.message.stamp);
+        let Some(row) = row else {
+            return Ok(last.unwrap_or(Stamp::ZERO));
+        };
+        if let Some(last) = last.filter(|last| *last >= row.stamp) {
+            return Ok(last);
+        }
+        let is_same = row.created == end.stream.created;
+        if is_same && row.seq < end.seq && self.is_held(slot, row).await? {
+            // Somebody else wrote behind it: what is no message, or one that was told long ago.
+            return Ok(row.stamp);
+        }
+        match last {
+            // What lay behind it was lost.
+            Some(last) if is_same && row.seq >= end.stream.first => Ok(last),
             // What was told last has aged, or was lost: it is told again, since nobody can tell which
             // for certain. One message is enough: whoever has not heard what lay before it sees the
             // gap.
-            (Some(row), None) => self.before(slot, Some(row.stamp)).await,
+            _ => self.before(slot, Some(row.stamp)).await,
         }
+    }
+
+    /// Whether the stream still holds what a slot was told last.
+    async fn is_held(&self, slot: Slot, row: &RelayRow) -> Result<bool, Untold> {
+        let page = self.stream.page(row.seq, 1).await?;
+        let is_it = |held: &Numbered| {
+            let (message, seq) = (&held.message, held.seq);
+            (seq, message.slot, message.stamp) == (row.seq, slot, row.stamp)
+        };
+        Ok(page.stream.created == row.created && page.messages.iter().any(is_it))
     }
 
     /// The last row of a slot's outbox before a stamp, or of all.
@@ -368,6 +433,12 @@ impl<S: Store, P: Protocol> Relay<S, P> {
         txn.commit().await?;
         Ok(true)
     }
+}
+
+/// Whether a message that is not held any more has aged for certain. What took its number after a loss
+/// is younger than the last time that it was seen, and so would still be held.
+const fn has_aged(newest: &Held, stream: &StreamState, since_seen_ms: u64) -> bool {
+    stream.created == newest.created && stream.first > newest.seq && since_seen_ms < stream.keeps_ms
 }
 
 #[cfg(test)]

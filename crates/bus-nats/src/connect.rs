@@ -13,6 +13,9 @@ use crate::config::{NatsConfig, named};
 
 /// How often a connection is tried, and its other end looked at.
 const PING_EVERY: Duration = Duration::from_secs(2);
+/// Messages that wait for one of a node's listeners, at most. NATS lets them be as large as a part of a
+/// command, and what comes while so many wait is lost.
+const SUBSCRIPTION_MESSAGES: usize = 1_024;
 /// The longest wait before a connection is tried again.
 const RECONNECT_MAX: Duration = Duration::from_secs(1);
 
@@ -49,6 +52,7 @@ pub async fn connect(config: &NatsConfig, node: &str) -> Result<Client, ConnectE
         .ping_interval(PING_EVERY)
         .connection_timeout(PING_EVERY)
         .max_reconnects(None)
+        .subscription_capacity(SUBSCRIPTION_MESSAGES)
         .reconnect_delay_callback(|attempts| {
             let doubled = 1_u64 << attempts.min(10);
             Duration::from_millis(10 * doubled).min(RECONNECT_MAX)

@@ -7,11 +7,13 @@
 pub mod config;
 pub mod connect;
 pub mod peers;
+pub mod server;
 pub mod stream;
 
 pub use config::NatsConfig;
 pub use connect::{ConnectError, cluster_key, connect};
-pub use peers::{Handler, NatsPeers, Server, ServerMetrics};
+pub use peers::NatsPeers;
+pub use server::{Handler, Server, ServerMetrics};
 pub use stream::NatsStream;
 
 /// A connection to NATS, which reconnects by itself.

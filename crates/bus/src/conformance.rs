@@ -10,8 +10,9 @@ use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
 
+use crate::follower::{Follower, Look};
 use crate::message::Message;
-use crate::stream::{BoxFuture, EventStream, Page, StreamError};
+use crate::stream::{BoxFuture, EventStream, PLACES_PER_MESSAGE, Page, StreamError};
 
 /// A stream of its own for one test, with what can happen to it.
 pub trait Bed: Send + Sync {
@@ -41,6 +42,9 @@ macro_rules! stream_conformance_suite {
             a_stream_that_is_created_anew_says_so,
             aged_messages_are_gone_and_the_numbers_go_on,
             what_no_node_wrote_is_a_hole,
+            what_was_told_before_is_told_again_behind_what_no_node_wrote,
+            what_was_told_first_is_told_again_after_all_has_aged,
+            what_no_node_wrote_makes_no_page_longer,
             appends_to_one_slot_from_two_sides_lose_nothing,
         );
     };
@@ -187,7 +191,8 @@ pub async fn a_message_that_comes_again_is_not_appended_again(bed: &impl Bed) {
     let told = message(slot(1), 4, 0);
     assert_eq!(stream.append(told.clone(), 0).await, Ok(1));
     // Its answer was lost: the writer believes that the slot ends where it did.
-    assert_eq!(stream.append(told, 0).await, Ok(1));
+    assert_eq!(stream.append(told.clone(), 0).await, Ok(1));
+    assert_eq!(stream.append(told, 7).await, Err(StreamError::Unexpected));
     // The same commit of another slot is another message.
     assert_eq!(stream.append(message(slot(2), 4, 0), 0).await, Ok(2));
     let page = stream.page(0, 10).await.expect("it answers");
@@ -273,9 +278,65 @@ pub async fn what_no_node_wrote_is_a_hole(bed: &impl Bed) {
         Err(StreamError::Unexpected)
     );
     assert_eq!(stream.append(message(slot(1), 3, 2), 3).await, Ok(4));
-    // What is no message counts for no limit: nobody can keep readers from what lies behind it.
+    // What is no message takes no message's place.
     let page = stream.page(2, 2).await.expect("it answers");
-    assert_eq!((counters(&page), page.holes), (vec![2, 3], vec![3]));
+    assert_eq!(counters(&page), [2, 3]);
+    assert_eq!(page.holes.len(), 1);
+    let hole = page.holes[0];
+    assert_eq!((hole.first, hole.last), (3, 3));
+    assert!(hole.stored_ns.is_some());
+    assert_eq!(
+        stream.page(3, 2).await.expect("it answers").holes,
+        page.holes
+    );
+}
+
+/// See [`a_slot_that_was_never_told_has_no_end`].
+pub async fn what_was_told_before_is_told_again_behind_what_no_node_wrote(bed: &impl Bed) {
+    let stream = bed.stream();
+    tell(&*stream, slot(1), 1..3).await;
+    if !bed.scribble(slot(1)).await {
+        return;
+    }
+    assert_eq!(stream.append(message(slot(1), 2, 1), 3).await, Ok(4));
+    assert_eq!(stream.append(message(slot(1), 3, 2), 4).await, Ok(5));
+    let page = stream.page(0, 10).await.expect("it answers");
+    assert_eq!(counters(&page), [1, 2, 2, 3]);
+}
+
+/// See [`a_slot_that_was_never_told_has_no_end`].
+pub async fn what_was_told_first_is_told_again_after_all_has_aged(bed: &impl Bed) {
+    let stream = bed.stream();
+    assert_eq!(stream.append(message(slot(1), 1, 0), 0).await, Ok(1));
+    bed.age(0).await;
+    assert_eq!(stream.append(message(slot(1), 1, 0), 0).await, Ok(2));
+    assert_eq!(stream.append(message(slot(1), 2, 1), 2).await, Ok(3));
+    let page = stream.page(0, 10).await.expect("it answers");
+    assert_eq!(counters(&page), [1, 2]);
+}
+
+/// See [`a_slot_that_was_never_told_has_no_end`].
+pub async fn what_no_node_wrote_makes_no_page_longer(bed: &impl Bed) {
+    let stream = bed.stream();
+    tell(&*stream, slot(1), 1..3).await;
+    for _ in 0..50 {
+        if !bed.scribble(slot(2)).await {
+            return;
+        }
+    }
+    tell(&*stream, slot(1), 3..4).await;
+    let mut follower = Follower::default();
+    let mut heard = Vec::new();
+    // Each page begins with the last place of the one before it.
+    for _ in 0..52_usize.div_ceil(4 * PLACES_PER_MESSAGE - 1) {
+        let page = stream.page(follower.from(), 4).await.expect("it answers");
+        assert!(page.messages.len() <= 4, "{page:?}");
+        assert!(page.messages.len() + page.holes.len() <= 4 * PLACES_PER_MESSAGE);
+        assert_eq!(follower.look(&page), Look::Follows);
+        heard.extend(counters(&page));
+        follower.read(&page);
+    }
+    assert_eq!((heard, follower.from()), (vec![1, 2, 3], 53), "all of it");
 }
 
 /// See [`a_slot_that_was_never_told_has_no_end`].

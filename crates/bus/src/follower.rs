@@ -10,7 +10,7 @@ use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
 
 use crate::message::Message;
-use crate::stream::{Numbered, Page};
+use crate::stream::{Hole, Numbered, Page};
 
 /// What a page says of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,25 +39,33 @@ pub enum Judged {
 struct Floor {
     created: u64,
     seq: u64,
-    /// The message with that number; none when it had aged before it was read.
+    /// What has that number; none when it had aged before it was read.
     read: Option<Identity>,
 }
 
-/// What tells one storing of a message from every other.
+/// What tells one storing from every other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity {
     stored_ns: u64,
-    slot: Slot,
-    stamp: Stamp,
+    /// The message; none where somebody wrote who is no node.
+    message: Option<(Slot, Stamp)>,
 }
 
 impl Identity {
     const fn of(numbered: &Numbered) -> Self {
         Self {
             stored_ns: numbered.stored_ns,
-            slot: numbered.message.slot,
-            stamp: numbered.message.stamp,
+            message: Some((numbered.message.slot, numbered.message.stamp)),
         }
+    }
+
+    /// Nothing shows of numbers where nothing lies that they are still the same ones.
+    fn of_hole(hole: &Hole) -> Option<Self> {
+        let stored_ns = hole.stored_ns?;
+        Some(Self {
+            stored_ns,
+            message: None,
+        })
     }
 }
 
@@ -69,8 +77,8 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// From which number on the stream is to be read. The first message is the last one that was
-    /// read, so that it shows whether the stream is still the one that it was.
+    /// From which number on the stream is to be read. What lies there is the last that was read, so that
+    /// it shows whether the stream is still the one that it was.
     #[must_use]
     pub fn from(&self) -> u64 {
         self.floor.map_or(0, |floor| floor.seq)
@@ -108,7 +116,9 @@ impl Follower {
         }
         let is_floor =
             |numbered: &Numbered| numbered.seq == floor.seq && Identity::of(numbered) == read;
-        if page.messages.iter().any(is_floor) {
+        let is_foreign_floor =
+            |hole: &Hole| hole.first == floor.seq && Identity::of_hole(hole) == Some(read);
+        if page.messages.iter().any(is_floor) || page.holes.iter().any(is_foreign_floor) {
             Look::Follows
         } else {
             Look::Restarts
@@ -145,29 +155,52 @@ impl Follower {
                 read: None,
             });
         }
-        let by_seq: BTreeMap<u64, &Numbered> = page
-            .messages
-            .iter()
-            .map(|numbered| (numbered.seq, numbered))
-            .collect();
+        let created = page.stream.created;
         let mut next = self.from().max(first);
-        loop {
-            if let Some(numbered) = by_seq.get(&next) {
+        let places = Places::of(page);
+        while let Some((last, read)) = places.at(next) {
+            if read.is_some() {
                 self.floor = Some(Floor {
-                    created: page.stream.created,
-                    seq: next,
-                    read: Some(Identity::of(numbered)),
+                    created,
+                    seq: last,
+                    read,
                 });
-            } else if !page.holes.contains(&next) {
-                return;
             }
-            next += 1;
+            next = last + 1;
         }
     }
 
     /// Forgets how far the stream was read, and nothing of what was heard.
     pub fn restart(&mut self) {
         self.floor = None;
+    }
+}
+
+/// What a page shows, by number.
+struct Places {
+    messages: BTreeMap<u64, Identity>,
+    holes: BTreeMap<u64, Hole>,
+}
+
+impl Places {
+    fn of(page: &Page) -> Self {
+        let messages = page.messages.iter();
+        let holes = page.holes.iter();
+        Self {
+            messages: messages
+                .map(|held| (held.seq, Identity::of(held)))
+                .collect(),
+            holes: holes.map(|hole| (hole.first, *hole)).collect(),
+        }
+    }
+
+    /// The last number of the place that a number lies in, and what shows that it is still the same.
+    fn at(&self, seq: u64) -> Option<(u64, Option<Identity>)> {
+        if let Some(identity) = self.messages.get(&seq) {
+            return Some((seq, Some(*identity)));
+        }
+        let (_, hole) = self.holes.range(..=seq).next_back()?;
+        (hole.last >= seq).then(|| (hole.last, Identity::of_hole(hole)))
     }
 }
 
@@ -210,6 +243,7 @@ mod tests {
                 created: 1,
                 first,
                 last,
+                keeps_ms: 0,
             },
             messages: messages
                 .into_iter()
@@ -286,16 +320,35 @@ mod tests {
         assert_eq!(follower.look(&anew), Look::Restarts);
     }
 
-    /// Only a message shows that a stream is still the one that was read, so the floor stays on one.
+    /// Nothing shows of a number where nothing lies that the stream is still the one that was read, so
+    /// the floor never stays on one. What no node wrote shows it by the time of its storing.
     #[test]
-    fn what_is_no_message_is_passed_and_is_no_floor() {
+    fn what_is_no_message_is_passed() {
+        let hole = |first, last, stored_ns| Hole {
+            first,
+            last,
+            stored_ns,
+        };
         let mut follower = Follower::default();
-        let mut read = page(1, 4, vec![(2, message(1, 5, 0)), (4, message(1, 6, 5))]);
+        let mut read = page(1, 9, vec![(2, message(1, 5, 0)), (5, message(1, 6, 5))]);
         follower.read(&read);
         assert_eq!(follower.from(), 0);
-        read.holes = vec![1, 3, 5];
+        read.holes = vec![hole(1, 1, Some(1)), hole(3, 4, None), hole(6, 8, None)];
         follower.read(&read);
-        assert_eq!(follower.from(), 4);
+        assert_eq!(follower.from(), 5);
+        read.holes.push(hole(9, 9, Some(9)));
+        follower.read(&read);
+        assert_eq!(follower.from(), 9);
+        let mut foreign = page(1, 9, vec![]);
+        foreign.holes = vec![hole(9, 9, Some(9))];
+        assert_eq!(follower.look(&foreign), Look::Follows);
+        // It was lost, and somebody wrote there again.
+        foreign.holes = vec![hole(9, 9, Some(10))];
+        assert_eq!(follower.look(&foreign), Look::Restarts);
+        foreign.holes = vec![hole(9, 9, None)];
+        assert_eq!(follower.look(&foreign), Look::Restarts);
+        let genuine = page(1, 9, vec![(9, message(1, 7, 6))]);
+        assert_eq!(follower.look(&genuine), Look::Restarts);
     }
 
     #[test]

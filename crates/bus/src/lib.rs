@@ -3,6 +3,7 @@
 //! The store's outbox is the truth; a bus only carries word of it. This crate must not know how a
 //! message comes to be, nor what its listeners do with it.
 
+pub mod calls;
 pub mod conformance;
 pub mod follower;
 pub mod in_process;

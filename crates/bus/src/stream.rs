@@ -23,6 +23,8 @@ pub struct StreamState {
     pub first: u64,
     /// The number of the newest message; 0 before the first one. Falls when a suffix is lost.
     pub last: u64,
+    /// How long it keeps a message at least, in ms; 0 where nobody knows.
+    pub keeps_ms: u64,
 }
 
 /// A message with the stream's own number for it, counted from 1.
@@ -55,10 +57,25 @@ pub struct Page {
     pub stream: StreamState,
     /// The messages. They may come in another order, more than once, or with some left out.
     pub messages: Vec<Numbered>,
-    /// Numbers among them that stand for no message: it was taken out of the stream, or was written by
-    /// somebody who is no node.
-    pub holes: Vec<u64>,
+    /// The numbers among them that stand for no message.
+    pub holes: Vec<Hole>,
 }
+
+/// Numbers that stand for no message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hole {
+    /// The first number.
+    pub first: u64,
+    /// The last number: the same one, if somebody wrote there.
+    pub last: u64,
+    /// When that was stored which lies there and which no node wrote, in ns. None if nothing lies there
+    /// any more.
+    pub stored_ns: Option<u64>,
+}
+
+/// How many places a page looks at, at most, for each message that it is asked for. Messages and what
+/// no node wrote are a place each, and so is a run of numbers where nothing lies any more.
+pub const PLACES_PER_MESSAGE: usize = 4;
 
 /// Why a stream did not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -79,14 +96,16 @@ pub trait EventStream: Send + Sync + 'static {
     /// Its name, under which relays keep their cursors.
     fn name(&self) -> &str;
 
-    /// Appends a message, if the slot's newest message has the number `expected` (0: it has none).
-    /// A message whose stamp was appended a short while ago is not appended again. Its number.
+    /// Appends a message, if what lies newest in the slot has the number `expected` (0: there is
+    /// nothing). A message that was appended a short while ago behind the same number, and is still
+    /// there, is not appended again. Its number.
     fn append(&self, message: Message, expected: u64) -> BoxFuture<'_, Result<u64, StreamError>>;
 
     /// Where it ends for a slot.
     fn end_of(&self, slot: Slot) -> BoxFuture<'_, Result<SlotEnd, StreamError>>;
 
-    /// Messages from number `from` on, at most `limit`. That one itself comes if it is held: readers know
-    /// the stream by it.
+    /// Messages from number `from` on, at most `limit`, from at most [`PLACES_PER_MESSAGE`] times as many
+    /// places: what no node wrote makes a page poorer, and never longer. That one itself comes if it is
+    /// held: readers know the stream by it.
     fn page(&self, from: u64, limit: usize) -> BoxFuture<'_, Result<Page, StreamError>>;
 }

@@ -2,15 +2,17 @@
 //! makes of it, and word of a commit.
 //!
 //! Owns the form and its seal. Whoever reaches the bus can send anything to a node, so what is not
-//! sealed with the cluster's key counts for nothing: the key lies in the store, which only nodes reach.
-//! A seal holds for one call: an answer to another call, or of an earlier time, does not open.
+//! sealed with the cluster's key counts for nothing: the key lies in a file that only nodes have.
+//! A seal holds for one call: an answer to another call, or of an earlier time, does not open. A request
+//! opens at any time; [`crate::calls`] says whether it is to be begun.
 //!
 //! ```text
 //! request: version 1 · call 16 · seal 32 · body (postcard)
 //! reply:   version 1 · seal 32 · body (postcard)
 //! message: version 1 · seal 32 · body (postcard)
 //! ```
-//! The seal is BLAKE3, keyed, over everything else; that of a reply is over the request's seal too.
+//! The seal is BLAKE3, keyed, over everything else; that of a reply is over the request's seal too. What
+//! is larger than a message of the bus goes in parts, each with a seal of its own (see [`crate::parts`]).
 
 use core::fmt;
 use std::sync::Arc;
@@ -19,7 +21,6 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sillok_core::command::Submission;
 use sillok_core::ports::Forwarded;
-use sillok_core::slot::Slot;
 
 use crate::message::Message;
 
@@ -28,7 +29,7 @@ pub const VERSION: u8 = 1;
 /// Bytes of a call's name.
 pub const CALL_BYTES: usize = 16;
 /// Bytes of a seal.
-const SEAL_BYTES: usize = 32;
+pub(crate) const SEAL_BYTES: usize = 32;
 /// Bytes before a request's body.
 const REQUEST_HEAD_BYTES: usize = 1 + CALL_BYTES + SEAL_BYTES;
 /// Bytes before the body of a reply, and of a message.
@@ -37,6 +38,7 @@ const HEAD_BYTES: usize = 1 + SEAL_BYTES;
 const REQUEST_CONTEXT: &str = "sillok 2026 request between nodes";
 const REPLY_CONTEXT: &str = "sillok 2026 reply between nodes";
 const MESSAGE_CONTEXT: &str = "sillok 2026 message of a stream";
+const PART_CONTEXT: &str = "sillok 2026 part of what nodes tell one another";
 
 /// What shows that a node wrote something. It is never printed.
 #[derive(Clone, PartialEq, Eq)]
@@ -44,6 +46,7 @@ pub struct ClusterKey {
     request: [u8; 32],
     reply: [u8; 32],
     message: [u8; 32],
+    part: [u8; 32],
 }
 
 impl ClusterKey {
@@ -54,6 +57,7 @@ impl ClusterKey {
             request: blake3::derive_key(REQUEST_CONTEXT, bytes),
             reply: blake3::derive_key(REPLY_CONTEXT, bytes),
             message: blake3::derive_key(MESSAGE_CONTEXT, bytes),
+            part: blake3::derive_key(PART_CONTEXT, bytes),
         }
     }
 }
@@ -67,21 +71,57 @@ impl fmt::Debug for ClusterKey {
 /// A call by its name, which its caller draws at random.
 pub type Call = [u8; CALL_BYTES];
 
+/// Bytes of the name of a node's run.
+pub const RUN_BYTES: usize = 16;
+
+/// A moment of a node's run, by that node's own clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moment {
+    /// The run, which draws its name at random.
+    pub run: [u8; RUN_BYTES],
+    /// How long it has lasted, in ms.
+    pub ms: u64,
+}
+
+/// What a node asks of another one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Request {
+    /// Which moment it is there.
+    Moment,
+    /// To carry out a command.
+    Command(Handover),
+}
+
 /// A command on its way to the node that may own its slot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Request {
+pub struct Handover {
+    /// The moment at which it was sent, of the node that it is sent to.
+    pub at: Moment,
     /// How long the caller waits for an answer, in ms. What is begun later than that is of no use to it.
     pub wait_ms: u32,
     /// The command, and who gives it.
     pub submission: Arc<Submission>,
 }
 
-impl Request {
-    /// The slot that the command lies in.
-    #[must_use]
-    pub fn slot(&self) -> Slot {
-        Slot::of(&self.submission.scope)
-    }
+/// What a node answers another one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// Which moment it is here.
+    pub now: Moment,
+    /// What became of the command. None if none came, or none that was sent a short while ago to this run
+    /// of the node: nothing was done.
+    pub forwarded: Option<Forwarded>,
+}
+
+/// A request that a node of this cluster wrote.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Opened {
+    /// The name of the call.
+    pub call: Call,
+    /// What is asked.
+    pub request: Request,
+    /// What seals the answer.
+    pub seal: RequestSeal,
 }
 
 /// What seals the answer to a request.
@@ -122,7 +162,7 @@ pub fn seal_request(key: &ClusterKey, call: &Call, request: &Request) -> (Vec<u8
 ///
 /// # Errors
 /// Why it counts for nothing.
-pub fn open_request(key: &ClusterKey, bytes: &[u8]) -> Result<(Request, RequestSeal), Refused> {
+pub fn open_request(key: &ClusterKey, bytes: &[u8]) -> Result<Opened, Refused> {
     let (version, rest) = bytes.split_first().ok_or(Refused::Malformed)?;
     check_version(*version)?;
     let (call, rest) = rest
@@ -134,24 +174,24 @@ pub fn open_request(key: &ClusterKey, bytes: &[u8]) -> Result<(Request, RequestS
     let expected = seal_of(&key.request, &[&[*version], call, body]);
     check_seal(&expected, seal)?;
     let request = postcard::from_bytes(body).map_err(|_| Refused::Malformed)?;
-    Ok((request, RequestSeal(*seal)))
+    Ok(Opened {
+        call: *call,
+        request,
+        seal: RequestSeal(*seal),
+    })
 }
 
 /// The sealed form of the answer to a request.
 #[must_use]
-pub fn seal_reply(key: &ClusterKey, request: &RequestSeal, forwarded: &Forwarded) -> Vec<u8> {
-    sealed(&key.reply, &request.0, forwarded)
+pub fn seal_reply(key: &ClusterKey, request: &RequestSeal, reply: &Reply) -> Vec<u8> {
+    sealed(&key.reply, &request.0, reply)
 }
 
 /// The answer to a request, if the node that was asked wrote it.
 ///
 /// # Errors
 /// Why it counts for nothing.
-pub fn open_reply(
-    key: &ClusterKey,
-    request: &RequestSeal,
-    bytes: &[u8],
-) -> Result<Forwarded, Refused> {
+pub fn open_reply(key: &ClusterKey, request: &RequestSeal, bytes: &[u8]) -> Result<Reply, Refused> {
     opened(&key.reply, &request.0, bytes)
 }
 
@@ -167,6 +207,21 @@ pub fn seal_message(key: &ClusterKey, message: &Message) -> Vec<u8> {
 /// Why it counts for nothing.
 pub fn open_message(key: &ClusterKey, bytes: &[u8]) -> Result<Message, Refused> {
     opened(&key.message, &[], bytes)
+}
+
+/// The seal of a part of what nodes tell one another.
+pub(crate) fn seal_part(key: &ClusterKey, head: &[u8], content: &[u8]) -> [u8; SEAL_BYTES] {
+    seal_of(&key.part, &[&[VERSION], head, content])
+}
+
+/// Whether a node of this cluster wrote a part.
+pub(crate) fn check_part(
+    key: &ClusterKey,
+    head: &[u8],
+    content: &[u8],
+    seal: &[u8; SEAL_BYTES],
+) -> Result<(), Refused> {
+    check_seal(&seal_part(key, head, content), seal)
 }
 
 /// A body behind its head, sealed together with what it belongs to.

@@ -10,7 +10,6 @@ use sillok_bus::stream::{
     BoxFuture, EventStream, Numbered, Page, SlotEnd, StreamError, StreamState,
 };
 use sillok_core::slot::Slot;
-use sillok_core::stamp::Stamp;
 use tokio::sync::oneshot;
 
 use crate::heap::{Due, Place, Shared, Sim};
@@ -38,13 +37,21 @@ pub(crate) struct Server {
     created: u64,
     first: u64,
     last: u64,
-    messages: VecDeque<(u64, Numbered)>,
+    messages: VecDeque<Stored>,
     ends: BTreeMap<Slot, u64>,
     keeps: usize,
     window_us: u64,
     pub(crate) is_down: bool,
     /// What it acknowledged and lost.
     lost: BTreeSet<(Slot, Stamp)>,
+}
+
+/// A message that it holds.
+struct Stored {
+    at_us: u64,
+    /// The number behind which it was appended: behind another one it counts as another message.
+    behind: u64,
+    numbered: Numbered,
 }
 
 /// What is asked of it.
@@ -70,6 +77,8 @@ impl Server {
             created: self.created,
             first: self.first,
             last: self.last,
+            // It keeps messages by their count.
+            keeps_ms: 0,
         }
     }
 
@@ -80,35 +89,40 @@ impl Server {
 
     fn at(&self, seq: u64) -> Option<&Numbered> {
         let index = usize::try_from(seq.checked_sub(self.first)?).ok()?;
-        self.messages.get(index).map(|(_, numbered)| numbered)
+        self.messages.get(index).map(|stored| &stored.numbered)
     }
 
-    /// The number of a message that came within the window.
-    fn recognised(&self, slot: Slot, stamp: Stamp, now_us: u64) -> Option<u64> {
+    /// The number of a message that came within the window, to be appended behind the same number.
+    fn recognised(&self, message: &Message, behind: u64, now_us: u64) -> Option<u64> {
         let recent = self
             .messages
             .iter()
             .rev()
-            .take_while(|(at_us, _)| now_us - at_us <= self.window_us);
-        let mut same = recent.filter(|(_, numbered)| {
-            (numbered.message.slot, numbered.message.stamp) == (slot, stamp)
+            .take_while(|stored| now_us - stored.at_us <= self.window_us);
+        let mut same = recent.filter(|stored| {
+            let held = &stored.numbered.message;
+            stored.behind == behind && (held.slot, held.stamp) == (message.slot, message.stamp)
         });
-        same.next().map(|(_, numbered)| numbered.seq)
+        same.next().map(|stored| stored.numbered.seq)
     }
 
     fn append(&mut self, message: Message, now_us: u64) -> u64 {
         self.last += 1;
         let seq = self.last;
-        self.ends.insert(message.slot, seq);
+        let behind = self.ends.insert(message.slot, seq).unwrap_or(0);
         let stored_ns = now_us * 1_000;
         let numbered = Numbered {
             seq,
             stored_ns,
             message,
         };
-        self.messages.push_back((now_us, numbered));
+        self.messages.push_back(Stored {
+            at_us: now_us,
+            behind,
+            numbered,
+        });
         while self.messages.len() > self.keeps {
-            let Some((_, aged)) = self.messages.pop_front() else {
+            let Some(Stored { numbered: aged, .. }) = self.messages.pop_front() else {
                 break;
             };
             self.first = aged.seq + 1;
@@ -128,11 +142,11 @@ impl Server {
         self.last = self
             .messages
             .back()
-            .map_or(self.first.saturating_sub(1), |(_, numbered)| numbered.seq);
+            .map_or(self.first.saturating_sub(1), |stored| stored.numbered.seq);
         self.ends = self
             .messages
             .iter()
-            .map(|(_, numbered)| (numbered.message.slot, numbered.seq))
+            .map(|stored| (stored.numbered.message.slot, stored.numbered.seq))
             .collect();
         lost.len()
     }
@@ -281,7 +295,7 @@ impl Shared {
     fn stream_appends(&mut self, message: Message, expected: u64) -> (Heard, Vec<&'static str>) {
         let now_us = self.now_us;
         let mut detail = message.stamp.to_bytes().to_vec();
-        if let Some(seq) = self.stream.recognised(message.slot, message.stamp, now_us) {
+        if let Some(seq) = self.stream.recognised(&message, expected, now_us) {
             self.line(Place::STREAM, "recognised", &detail);
             return (Ok(Answer::Appended(seq)), vec![RECOGNISED]);
         }

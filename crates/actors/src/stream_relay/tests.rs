@@ -25,6 +25,7 @@ fn relay(node: &Node<MemoryStore>, stream: &Arc<MemoryStream>) -> Relay<MemorySt
         cursors: BTreeMap::new(),
         unseen: BTreeMap::new(),
         newest: None,
+        newest_ms: 0,
     }
 }
 
@@ -171,6 +172,105 @@ async fn a_stream_that_let_all_age_is_told_the_last_of_each_slot_once() {
         0,
         "it may have aged"
     );
+}
+
+#[tokio::test]
+async fn what_has_aged_for_certain_is_not_told_again() {
+    let mut bench = Bench::new(2).await;
+    bench.stream.say_it_keeps(60_000);
+    bench.tell_all().await;
+    bench.look().await;
+    bench.stream.keep(0);
+    for _ in 0..3 {
+        bench.look().await;
+    }
+    assert_eq!(bench.stream.messages().len(), 0);
+    // What comes next goes behind the one before it.
+    bench.tell(0).await;
+    assert_eq!(bench.stream.messages().len(), 2);
+    bench.look().await;
+    bench.stream.lose(1);
+    bench.look().await;
+    assert_eq!(bench.stream.stamps().len(), 3, "a loss is still seen");
+    assert_eq!(bench.projects.node.metrics().streams_lost, 1);
+}
+
+#[tokio::test]
+async fn what_was_not_looked_at_for_too_long_may_have_been_lost() {
+    let mut bench = Bench::new(2).await;
+    bench.tell_all().await;
+    bench.look().await;
+    bench.stream.keep(0);
+    bench.stream.say_it_keeps(60_000);
+    let newest = bench.relay.newest.unwrap();
+    let page = bench.stream.page(0, 1).await.unwrap();
+    assert!(has_aged(&newest, &page.stream, 59_999));
+    assert!(!has_aged(&newest, &page.stream, 60_000));
+}
+
+#[tokio::test]
+async fn what_no_node_wrote_makes_no_commit_told_twice() {
+    let mut bench = Bench::new(2).await;
+    for _ in 0..3 {
+        bench.tell(0).await;
+    }
+    bench.stream.scribble(slot(0));
+    bench.projects.give(0, append("line")).await;
+    bench.projects.node.shared().stream_feed.mark(slot(0));
+    assert!(!bench.relay.tell_all().await);
+    assert!(bench.relay.tell_all().await, "it goes on behind that");
+    assert_eq!(bench.stream.messages().len(), 5);
+    bench.stream.scribble(slot(0));
+    // Another run finds the same.
+    bench.relay = relay(&bench.projects.node, &bench.stream);
+    bench.tell(0).await;
+    assert_eq!(bench.stream.messages().len(), 6);
+}
+
+#[tokio::test]
+async fn a_message_that_somebody_plays_again_makes_no_history_told_again() {
+    let mut bench = Bench::new(1).await;
+    for _ in 0..5 {
+        bench.tell(0).await;
+    }
+    let recorded = bench.stream.messages()[1].clone();
+    bench.stream.tell_again(recorded.clone());
+    bench.look().await;
+    bench.relay = relay(&bench.projects.node, &bench.stream);
+    bench.tell(0).await;
+    assert_eq!(
+        bench.stream.messages().len(),
+        8,
+        "{recorded:?}, and the next"
+    );
+    // Once the genuine one has aged, one message is told again.
+    bench.stream.tell_again(recorded);
+    bench.stream.keep(1);
+    bench.relay = relay(&bench.projects.node, &bench.stream);
+    bench.tell_all().await;
+    assert_eq!(bench.stream.messages().len(), 2);
+    let last = bench.stream.messages().pop().unwrap();
+    assert_eq!(
+        bench.committed(1).await.last(),
+        Some(&(slot(0), last.stamp))
+    );
+}
+
+#[tokio::test]
+async fn a_stream_that_does_not_answer_is_not_asked_for_every_slot() {
+    let mut bench = Bench::new(1).await;
+    bench.tell_all().await;
+    bench.look().await;
+    let unseen = (0..200).map(|number| (Slot::new(number).unwrap(), Stamp::ZERO));
+    bench.relay.unseen.extend(unseen);
+    bench.stream.set_down(true);
+    let before = bench.stream.asked();
+    bench.relay.look().await;
+    assert!(bench.stream.asked() - before <= ASKED_AT_ONCE as u64 + 1);
+    assert_eq!(bench.relay.unseen.len(), 200);
+    bench.stream.set_down(false);
+    bench.look().await;
+    assert!(bench.relay.unseen.is_empty());
 }
 
 #[tokio::test]

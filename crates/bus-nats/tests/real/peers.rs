@@ -2,10 +2,14 @@
 
 use core::time::Duration;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
+use sillok_bus::parts::split;
 use sillok_bus::subject::commands_to;
-use sillok_bus::wire::{ClusterKey, Request, seal_request};
+use sillok_bus::wire::{
+    Call, ClusterKey, Handover, Moment, Reply, Request, open_reply, seal_request,
+};
 use sillok_bus_nats::{Client, NatsPeers, Server};
 use sillok_core::command::{Answer, AnswerBody, Command, Submission};
 use sillok_core::entry::Metadata;
@@ -17,6 +21,9 @@ use sillok_core::staging::{LogLevel, NewRecord, RecordKind};
 use sillok_core::time::Timestamp;
 
 use sillok_nats_server::NatsServer;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
 
 use super::{client_of, config_of};
 
@@ -61,10 +68,12 @@ fn key() -> ClusterKey {
     ClusterKey::new(&[1; 32])
 }
 
-/// A node that remembers what it was handed, answers, and never answers whoever says "hang".
+/// A node that remembers what it was handed, answers, takes its time if somebody says "slow", and never
+/// answers whoever says "hang".
 struct Listening {
     server: Server,
     heard: Arc<Mutex<Vec<Arc<Submission>>>>,
+    run: JoinHandle<()>,
 }
 
 async fn listen(nats: &NatsServer, peer_commands: usize) -> (Client, Listening) {
@@ -81,8 +90,12 @@ async fn listen(nats: &NatsServer, peer_commands: usize) -> (Client, Listening) 
         key(),
         Arc::new(move |given| {
             let hangs = given == submission("hang");
+            let is_slow = given == submission("slow");
             hears.lock().push(given);
             Box::pin(async move {
+                if is_slow {
+                    tokio::time::sleep(Duration::from_millis(500)).await;
+                }
                 if hangs {
                     std::future::pending::<()>().await;
                 }
@@ -90,11 +103,53 @@ async fn listen(nats: &NatsServer, peer_commands: usize) -> (Client, Listening) 
             })
         }),
     );
-    tokio::spawn(server.clone().run(NODE));
+    let run = server.clone().run(NODE);
+    let run = tokio::spawn(async {
+        let _ = run.await;
+    });
     // The subscription is there once the server has answered behind it.
     tokio::time::sleep(Duration::from_millis(50)).await;
     client.flush().await.expect("it answers");
-    (client, Listening { server, heard })
+    (client, Listening { server, heard, run })
+}
+
+/// A request, as it goes over the bus.
+fn message_of(key: &ClusterKey, call: &Call, request: &Request) -> Vec<u8> {
+    let whole = seal_request(key, call, request).0;
+    split(key, call, &whole, 1 << 19)
+        .expect("it is there")
+        .remove(0)
+}
+
+/// What a node answers, should it answer soon.
+async fn answer_to(client: &Client, message: Vec<u8>) -> Option<Vec<u8>> {
+    let asked = client.request(commands_to(NODE).expect("it is there"), message.into());
+    let answer = tokio::time::timeout(Duration::from_millis(100), asked).await;
+    Some(answer.ok()?.expect("somebody listens").payload.to_vec())
+}
+
+/// What a node replies to a request.
+async fn reply_to(client: &Client, call: &Call, request: &Request) -> Option<Reply> {
+    let seal = seal_request(&key(), call, request).1;
+    let answer = answer_to(client, message_of(&key(), call, request)).await?;
+    Some(open_reply(&key(), &seal, &answer).expect("it is there"))
+}
+
+/// The moment that it is at a node.
+async fn moment(client: &Client) -> Moment {
+    let reply = reply_to(client, &[1; 16], &Request::Moment)
+        .await
+        .expect("it is there");
+    assert_eq!(reply.forwarded, None);
+    reply.now
+}
+
+fn command(at: Moment, wait_ms: u32) -> Request {
+    Request::Command(Handover {
+        at,
+        wait_ms,
+        submission: submission("short"),
+    })
 }
 
 async fn peers(nats: &NatsServer, wait_ms: u32) -> NatsPeers {
@@ -162,59 +217,229 @@ async fn a_node_with_too_much_to_do_says_so() {
 async fn what_no_node_sent_is_counted_and_carried_out_by_nobody() {
     let nats = NatsServer::start().await;
     let (client, listening) = listen(&nats, 100).await;
-    let subject = commands_to(NODE).unwrap();
-    let request = Request {
-        wait_ms: 500,
-        submission: submission("forged"),
-    };
     let call = [5; 16];
-    let whole = |key: &ClusterKey| seal_request(key, &call, &request).0;
-    let part = |whole: &[u8]| {
-        sillok_bus::parts::split(&call, whole, 1 << 19)
-            .unwrap()
-            .remove(0)
-    };
-    let (forged, genuine) = (whole(&ClusterKey::new(&[2; 32])), whole(&key()));
-    let mut later = genuine.clone();
+    let request = command(moment(&client).await, 500);
+    let (stranger, whole) = (
+        ClusterKey::new(&[2; 32]),
+        seal_request(&key(), &call, &request).0,
+    );
+    let sealed_by =
+        |key: &ClusterKey, whole: &[u8]| split(key, &call, whole, 1 << 19).unwrap().remove(0);
+    let mut later = whole.clone();
     later[0] = 9;
-    for sent in [&b"junk"[..], &part(&forged), &part(&later), &part(b"short")] {
-        let asked = client.request(subject.clone(), sent.to_vec().into());
-        let asked = tokio::time::timeout(Duration::from_millis(100), asked).await;
-        asked.expect_err("nobody answers");
+    for sent in [
+        b"junk".to_vec(),
+        message_of(&stranger, &call, &request),
+        sealed_by(&stranger, &whole),
+        sealed_by(&key(), &later),
+        sealed_by(&key(), b"short"),
+    ] {
+        assert_eq!(answer_to(&client, sent).await, None);
     }
     let metrics = listening.server.metrics();
-    assert_eq!((metrics.malformed, metrics.unsealed), (1, 1));
+    assert_eq!((metrics.malformed, metrics.unsealed), (1, 2));
     assert_eq!((metrics.of_later_version, metrics.served), (2, 0));
     assert!(listening.heard.lock().is_empty());
     // The same, from a node.
-    let asked = client.request(subject, part(&genuine).into());
-    asked.await.unwrap();
+    let reply = reply_to(&client, &call, &request).await.unwrap();
+    assert_eq!(reply.forwarded, Some(answered()));
     assert_eq!(listening.heard.lock().len(), 1);
 }
 
 #[tokio::test]
-async fn an_answer_of_somebody_else_counts_for_nothing() {
+async fn what_is_sent_again_is_not_begun_again() {
     let nats = NatsServer::start().await;
-    let stranger = client_of(&nats).await;
-    let subject = commands_to(NODE).unwrap();
-    let mut asked = stranger.subscribe(subject).await.unwrap();
-    stranger.flush().await.unwrap();
-    let answering = tokio::spawn(async move {
-        use futures::StreamExt as _;
-        let request = asked.next().await.unwrap();
-        let reply = request.reply.unwrap();
-        stranger
-            .publish(reply, "it is stored, believe me".into())
-            .await
-            .unwrap();
-        stranger.flush().await.unwrap();
-    });
+    let (client, listening) = listen(&nats, 100).await;
+    let at = moment(&client).await;
+    let recorded = message_of(&key(), &[5; 16], &command(at, 500));
+    assert!(answer_to(&client, recorded.clone()).await.is_some());
+    for _ in 0..3 {
+        assert_eq!(answer_to(&client, recorded.clone()).await, None);
+    }
+    assert_eq!(listening.heard.lock().len(), 1);
+    assert_eq!(listening.server.metrics().repeated, 3);
+    // Nor is it once the call is forgotten: by then it is late.
+    tokio::time::sleep(Duration::from_millis(1_600)).await;
+    assert!(answer_to(&client, recorded).await.is_some());
+    assert_eq!(listening.heard.lock().len(), 1);
+    assert_eq!(listening.server.metrics().late, 1);
+}
+
+#[tokio::test]
+async fn what_comes_after_its_caller_gave_up_is_not_begun() {
+    let nats = NatsServer::start().await;
+    let (client, listening) = listen(&nats, 100).await;
+    let now = moment(&client).await;
+    let other_run = Moment {
+        run: [9; 16],
+        ..now
+    };
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    for (number, at) in [(6, now), (7, other_run)] {
+        let reply = reply_to(&client, &[number; 16], &command(at, 50)).await;
+        let reply = reply.expect("it is told the moment");
+        assert_eq!((reply.now.run, reply.forwarded), (now.run, None));
+    }
+    assert!(listening.heard.lock().is_empty());
+    assert_eq!(listening.server.metrics().late, 2);
+    let reply = reply_to(&client, &[8; 16], &command(moment(&client).await, 50)).await;
+    assert_eq!(reply.unwrap().forwarded, Some(answered()));
+}
+
+#[tokio::test]
+async fn a_node_that_starts_anew_is_handed_commands_at_once() {
+    let nats = NatsServer::start().await;
+    let (_client, before) = listen(&nats, 100).await;
     let peers = peers(&nats, 1_000).await;
+    let given = submission("short");
+    assert_eq!(
+        peers.forward(NODE, Arc::clone(&given)).await,
+        Ok(answered())
+    );
+    before.run.abort();
+    let (_other, after) = listen(&nats, 100).await;
+    assert_eq!(peers.forward(NODE, given).await, Ok(answered()));
+    assert_eq!(
+        (before.heard.lock().len(), after.heard.lock().len()),
+        (1, 1)
+    );
+    assert_eq!(after.server.metrics().late, 1);
+}
+
+#[tokio::test]
+async fn a_command_that_is_too_large_is_refused_as_that() {
+    let nats = NatsServer::start().await;
+    let (_client, listening) = listen(&nats, 100).await;
+    let peers = peers(&nats, 5_000).await;
+    let large = submission(&"x".repeat(25 << 20));
+    match peers.forward(NODE, large).await {
+        Ok(Forwarded::Refused(error)) => assert_eq!(error.code.as_str(), "too_large"),
+        other => panic!("{other:?}"),
+    }
+    assert!(listening.heard.lock().is_empty());
+}
+
+/// Answers whatever a node is asked, before the node does, with these bytes on the wire.
+async fn forge(nats: &NatsServer, answer: impl Fn(&str) -> String + Send + 'static) {
+    let stranger = client_of(nats).await;
+    let mut asked = stranger
+        .subscribe(commands_to(NODE).expect("it is there"))
+        .await
+        .expect("it is there");
+    stranger.flush().await.expect("it is there");
+    let address = nats.url().replace("nats://", "");
+    let mut wire = TcpStream::connect(address).await.expect("it is there");
+    let hello = b"CONNECT {\"headers\":true,\"no_responders\":true}\r\n";
+    wire.write_all(hello).await.expect("it is there");
+    let mut said = String::new();
+    while !said.contains("+OK") {
+        let mut bytes = [0; 1_024];
+        let read = wire.read(&mut bytes).await.expect("it is there");
+        said.push_str(&String::from_utf8_lossy(&bytes[..read]));
+    }
+    tokio::spawn(async move {
+        use futures::StreamExt as _;
+        while let Some(request) = asked.next().await {
+            if let Some(reply) = request.reply {
+                wire.write_all(answer(&reply).as_bytes())
+                    .await
+                    .expect("it is there");
+            }
+        }
+    });
+}
+
+#[tokio::test]
+async fn what_somebody_else_answers_is_passed_over() {
+    let nats = NatsServer::start().await;
+    let (_client, _listening) = listen(&nats, 100).await;
+    forge(&nats, |reply| format!("PUB {reply} 4\r\njunk\r\n")).await;
+    let peers = peers(&nats, 5_000).await;
+    for content in ["slow", "short", "slow"] {
+        assert_eq!(
+            peers.forward(NODE, submission(content)).await,
+            Ok(answered())
+        );
+    }
+}
+
+#[tokio::test]
+async fn that_nobody_listens_is_not_believed_of_a_command_that_was_sent() {
+    let nats = NatsServer::start().await;
+    let (_client, listening) = listen(&nats, 100).await;
+    let peers = peers(&nats, 5_000).await;
     assert_eq!(
         peers.forward(NODE, submission("short")).await,
+        Ok(answered())
+    );
+    let status = "NATS/1.0 503\r\n\r\n";
+    let forged = move |reply: &str| {
+        let bytes = status.len();
+        format!("HPUB {reply} {bytes} {bytes}\r\n{status}\r\n")
+    };
+    forge(&nats, forged).await;
+    assert_eq!(
+        peers.forward(NODE, submission("slow")).await,
         Err(PeerError::Silent)
     );
-    answering.await.unwrap();
+    // It is carried out.
+    while listening.heard.lock().len() < 2 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// A way to a server that can be blocked: what is sent then stays with the sender.
+async fn blockable(nats: &NatsServer, is_blocked: Arc<AtomicBool>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("it is there");
+    let url = format!("nats://{}", listener.local_addr().expect("it is there"));
+    let server = nats.url().replace("nats://", "");
+    tokio::spawn(async move {
+        let (near, _) = listener.accept().await.expect("it is there");
+        let far = TcpStream::connect(server).await.expect("it is there");
+        let (mut from_near, mut to_near) = near.into_split();
+        let (mut from_far, mut to_far) = far.into_split();
+        tokio::spawn(async move {
+            let _ = tokio::io::copy(&mut from_far, &mut to_near).await;
+        });
+        let mut bytes = vec![0; 1 << 16];
+        loop {
+            while is_blocked.load(Ordering::Relaxed) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            let read = from_near.read(&mut bytes).await.unwrap_or(0);
+            if read == 0 || to_far.write_all(&bytes[..read]).await.is_err() {
+                return;
+            }
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn a_connection_that_takes_nothing_more_keeps_nobody_waiting_longer() {
+    let nats = NatsServer::start().await;
+    let (_client, listening) = listen(&nats, 100).await;
+    let is_blocked = Arc::new(AtomicBool::new(false));
+    let url = blockable(&nats, Arc::clone(&is_blocked)).await;
+    let options = async_nats::ConnectOptions::new().client_capacity(1);
+    let client = options.connect(url).await.unwrap();
+    let config = sillok_bus_nats::NatsConfig {
+        peer_timeout_ms: 500,
+        ..config_of(&nats)
+    };
+    let peers = NatsPeers::new(client, &config, key());
+    assert_eq!(
+        peers.forward(NODE, submission("short")).await,
+        Ok(answered())
+    );
+    is_blocked.store(true, Ordering::Relaxed);
+    let begun = std::time::Instant::now();
+    let large = submission(&"x".repeat(20 << 20));
+    let asked = tokio::time::timeout(Duration::from_secs(5), peers.forward(NODE, large)).await;
+    // Not all of it was sent, so nothing can have been carried out.
+    assert_eq!(asked.expect("it ends"), Err(PeerError::NoResponders));
+    assert!(begun.elapsed() < Duration::from_secs(2), "{begun:?}");
+    assert_eq!(listening.heard.lock().len(), 1);
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use sillok_core::id::{Attempt, CommandId, EntryId, Seq, VerificationId};
 use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use sillok_core::promotion::PublishReport;
 use sillok_core::scope::{Scope, ScopePrefix};
+use sillok_core::slot::Slot;
 use sillok_core::staging::{LogLevel, NewRecord, RecordKind};
 use sillok_core::stamp::Stamp;
 use sillok_core::task::Closing;
@@ -36,9 +37,17 @@ fn request(command: Command) -> Request {
         attempt: Attempt::FIRST.next(),
         command,
     };
-    Request {
+    Request::Command(Handover {
+        at: moment(7),
         wait_ms: 5_000,
         submission: Arc::new(submission),
+    })
+}
+
+fn moment(ms: u64) -> Moment {
+    Moment {
+        run: [6; RUN_BYTES],
+        ms,
     }
 }
 
@@ -101,7 +110,7 @@ fn commands() -> Vec<Command> {
     ]
 }
 
-fn outcomes() -> Vec<Forwarded> {
+fn outcomes() -> Vec<Reply> {
     let answer = Answer {
         seq: Seq::new(7),
         time: Timestamp::from_ms(9),
@@ -111,20 +120,31 @@ fn outcomes() -> Vec<Forwarded> {
             masked: 0,
         },
     };
-    vec![
-        Forwarded::Answered(answer),
-        Forwarded::Refused(Error::new(ErrorCode::Forbidden, "no")),
-        Forwarded::Refused(Error::busy("full", 250)),
-        Forwarded::NotOwner,
-    ]
+    let outcomes = [
+        None,
+        Some(Forwarded::Answered(answer)),
+        Some(Forwarded::Refused(Error::new(ErrorCode::Forbidden, "no"))),
+        Some(Forwarded::Refused(Error::busy("full", 250))),
+        Some(Forwarded::NotOwner),
+    ];
+    let reply = |forwarded| Reply {
+        now: moment(9),
+        forwarded,
+    };
+    outcomes.into_iter().map(reply).collect()
 }
 
 #[test]
 fn whatever_nodes_tell_one_another_comes_back_as_it_was() {
-    for command in commands() {
-        let request = request(command);
+    let requests = commands().into_iter().map(request);
+    for request in requests.chain([Request::Moment]) {
         let (bytes, seal) = seal_request(&key(1), &CALL, &request);
-        assert_eq!(open_request(&key(1), &bytes), Ok((request, seal)));
+        let opened = Opened {
+            call: CALL,
+            request,
+            seal,
+        };
+        assert_eq!(open_request(&key(1), &bytes), Ok(opened));
     }
     let (_, seal) = seal_request(&key(1), &CALL, &request(Command::ClearStuck));
     for outcome in outcomes() {
@@ -142,7 +162,7 @@ fn what_another_cluster_or_another_call_sealed_does_not_open() {
     assert_eq!(open_request(&key(2), &bytes), Err(Refused::Seal));
     // The same command, asked for again.
     let (_, other) = seal_request(&key(1), &[8; CALL_BYTES], &request);
-    let reply = seal_reply(&key(1), &seal, &Forwarded::NotOwner);
+    let reply = seal_reply(&key(1), &seal, &outcomes().remove(4));
     assert_eq!(open_reply(&key(1), &other, &reply), Err(Refused::Seal));
     assert_eq!(open_reply(&key(2), &seal, &reply), Err(Refused::Seal));
     // Each kind has a key of its own: none is taken for another.

@@ -1,0 +1,216 @@
+//! Commands of other nodes, as requests over NATS.
+//!
+//! Owns carrying out what others hand over, once each, and only while they wait. What does not open under
+//! the cluster's key is counted and answered by nobody, and nothing is begun for it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use async_nats::{Client, Message, Subject};
+use futures::StreamExt as _;
+use parking_lot::Mutex;
+use sillok_bus::calls::{Calls, Judged};
+use sillok_bus::parts::Assembly;
+use sillok_bus::subject::commands_to;
+use sillok_bus::wire::{
+    ClusterKey, Opened, RUN_BYTES, Refused, Reply, Request, RequestSeal, open_request, seal_reply,
+};
+use sillok_core::Error;
+use sillok_core::command::Submission;
+use sillok_core::ports::{BoxFuture, Forwarded};
+use tokio::sync::Semaphore;
+
+use crate::config::NatsConfig;
+
+/// What a node is told to wait whose commands come too fast, in ms.
+const RETRY_AFTER_MS: u64 = 100;
+
+/// What carries out a command that another node hands over.
+pub type Handler = Arc<dyn Fn(Arc<Submission>) -> BoxFuture<'static, Forwarded> + Send + Sync>;
+
+/// What a node was handed, by what became of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ServerMetrics {
+    /// Carried out and answered.
+    pub served: u64,
+    /// Turned away, since too many were under way.
+    pub turned_away: u64,
+    /// Not begun, since whoever asked had given up by then, or meant an earlier run of this node.
+    pub late: u64,
+    /// Not begun, since the same call was begun before: somebody sent it again.
+    pub repeated: u64,
+    /// Malformed.
+    pub malformed: u64,
+    /// Of a later version.
+    pub of_later_version: u64,
+    /// Not sealed with the cluster's key.
+    pub unsealed: u64,
+    /// Too large, or one of too many that waited for their rest.
+    pub too_much: u64,
+}
+
+#[derive(Default)]
+struct Counters {
+    served: AtomicU64,
+    turned_away: AtomicU64,
+    late: AtomicU64,
+    repeated: AtomicU64,
+    malformed: AtomicU64,
+    of_later_version: AtomicU64,
+    unsealed: AtomicU64,
+    too_much: AtomicU64,
+}
+
+impl Counters {
+    fn refused(&self, refused: Refused) {
+        let counter = match refused {
+            Refused::Malformed => &self.malformed,
+            Refused::Version(_) => &self.of_later_version,
+            Refused::Seal => &self.unsealed,
+            Refused::TooMuch => &self.too_much,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A node's side of the requests of others.
+#[derive(Clone)]
+pub struct Server {
+    client: Client,
+    key: ClusterKey,
+    handler: Handler,
+    permits: Arc<Semaphore>,
+    counters: Arc<Counters>,
+    calls: Arc<Mutex<Calls>>,
+    begun: Instant,
+}
+
+impl Server {
+    /// Carries out what nodes of the cluster hand over whose key this is.
+    #[must_use]
+    pub fn new(client: Client, config: &NatsConfig, key: ClusterKey, handler: Handler) -> Self {
+        let mut run = [0; RUN_BYTES];
+        getrandom::fill(&mut run).expect("the system has randomness");
+        Self {
+            client,
+            key,
+            handler,
+            permits: Arc::new(Semaphore::new(config.peer_commands)),
+            counters: Arc::default(),
+            calls: Arc::new(Mutex::new(Calls::new(run))),
+            begun: Instant::now(),
+        }
+    }
+
+    /// What came so far.
+    #[must_use]
+    pub fn metrics(&self) -> ServerMetrics {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let counters = &self.counters;
+        ServerMetrics {
+            served: of(&counters.served),
+            turned_away: of(&counters.turned_away),
+            late: of(&counters.late),
+            repeated: of(&counters.repeated),
+            malformed: of(&counters.malformed),
+            of_later_version: of(&counters.of_later_version),
+            unsealed: of(&counters.unsealed),
+            too_much: of(&counters.too_much),
+        }
+    }
+
+    /// Listens under a node's name, and carries out what comes, until the connection is closed for good.
+    ///
+    /// # Errors
+    /// When the name is no token of a subject, or the connection is closed.
+    pub async fn run(self, node: &str) -> Result<(), ListenError> {
+        let subject = commands_to(node).ok_or_else(|| ListenError::Name(node.to_owned()))?;
+        let subscribed = self.client.subscribe(subject).await;
+        let mut subscription =
+            subscribed.map_err(|error| ListenError::Closed(error.to_string()))?;
+        let mut assembly = Assembly::new(self.key.clone());
+        while let Some(message) = subscription.next().await {
+            let taken = assembly.take(&message.payload, self.now_ms());
+            let opened = taken.and_then(|whole| {
+                let whole = whole.map(|whole| open_request(&self.key, &whole));
+                whole.transpose()
+            });
+            match opened {
+                Ok(Some(opened)) => self.take(opened, message).await,
+                Ok(None) => {}
+                Err(refused) => self.counters.refused(refused),
+            }
+        }
+        Err(ListenError::Closed("the subscription ended".to_owned()))
+    }
+
+    /// How long this run has lasted.
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Takes what a node asks: begins a command, if it is to be begun.
+    async fn take(&self, opened: Opened, message: Message) {
+        let Some(reply_to) = message.reply else {
+            self.counters.refused(Refused::Malformed);
+            return;
+        };
+        let seal = opened.seal;
+        let Request::Command(handover) = opened.request else {
+            return self.answer(reply_to, &seal, None).await;
+        };
+        let now_ms = self.now_ms();
+        let judged = self.calls.lock().judge(&opened.call, &handover, now_ms);
+        let counters = &self.counters;
+        match judged {
+            Judged::Begun => match Arc::clone(&self.permits).try_acquire_owned() {
+                Ok(permit) => {
+                    let server = self.clone();
+                    tokio::spawn(async move {
+                        let forwarded = (server.handler)(handover.submission).await;
+                        server.counters.served.fetch_add(1, Ordering::Relaxed);
+                        server.answer(reply_to, &seal, Some(forwarded)).await;
+                        drop(permit);
+                    });
+                }
+                Err(_) => self.turn_away(reply_to, &seal).await,
+            },
+            Judged::Full => {
+                counters.turned_away.fetch_add(1, Ordering::Relaxed);
+            }
+            Judged::Late => {
+                counters.late.fetch_add(1, Ordering::Relaxed);
+                self.answer(reply_to, &seal, None).await;
+            }
+            Judged::Repeated => {
+                counters.repeated.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    async fn turn_away(&self, reply_to: Subject, seal: &RequestSeal) {
+        self.counters.turned_away.fetch_add(1, Ordering::Relaxed);
+        let why = "the node carries out as many commands of others as it may";
+        let refused = Forwarded::Refused(Error::busy(why, RETRY_AFTER_MS));
+        self.answer(reply_to, seal, Some(refused)).await;
+    }
+
+    async fn answer(&self, to: Subject, seal: &RequestSeal, forwarded: Option<Forwarded>) {
+        let now = self.calls.lock().moment(self.now_ms());
+        let reply = seal_reply(&self.key, seal, &Reply { now, forwarded });
+        // Whoever asked takes silence for what it is: nobody knows.
+        let _ = self.client.publish(to, reply.into()).await;
+    }
+}
+
+/// Why a node does not listen.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ListenError {
+    /// Its name cannot be part of a subject.
+    #[error("the node's name {0:?} has characters other than A-Z a-z 0-9 - _")]
+    Name(String),
+    /// There is no connection any more.
+    #[error("{0}")]
+    Closed(String),
+}
