@@ -220,7 +220,9 @@ pub(crate) async fn run<S: Store, P: Protocol>(
                 tries.vain += usize::from(!tries.panicked.insert(index));
             }
             Err(Failure::Unknown) if !shared.protocol.keeps(Safeguard::UnknownIsNoFailure) => {
-                count(&shared.counters.unknown_outcomes, 1);
+                let why = "a commit that nobody heard of counts as failed";
+                refuse_all(shared, batch, &Error::new(ErrorCode::Conflict, why));
+                return Carried::nothing();
             }
             Err(failure) => return give_up(shared, batch, failure).await,
         }

@@ -10,6 +10,7 @@ use sillok_bus::stream::{
     BoxFuture, EventStream, Numbered, Page, SlotEnd, StreamError, StreamState,
 };
 use sillok_core::slot::Slot;
+use sillok_core::stamp::Stamp;
 use tokio::sync::oneshot;
 
 use crate::heap::{Due, Place, Shared, Sim};
@@ -137,8 +138,9 @@ impl Server {
     fn lose(&mut self, count: usize) -> usize {
         let kept = self.messages.len().saturating_sub(count);
         let lost = self.messages.split_off(kept);
-        let named = |(_, lost): &(u64, Numbered)| (lost.message.slot, lost.message.stamp);
-        self.lost.extend(lost.iter().map(named));
+        let messages = lost.iter().map(|lost| &lost.numbered.message);
+        self.lost
+            .extend(messages.map(|message| (message.slot, message.stamp)));
         self.last = self
             .messages
             .back()

@@ -148,6 +148,7 @@ async fn tell_apart<S: Store, P: Protocol>(
     decided: &Decided,
 ) -> Result<(), Failure> {
     let mut txn = begin(shared).await?;
+    check_owner(shared, &mut txn, place.slot).await?;
     write_outbox(&mut txn, place, first, decided);
     commit(shared, place.slot, txn).await.map(drop)
 }
