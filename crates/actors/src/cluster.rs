@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use sillok_core::membership::{
-    BeatConfig, NodeRow, Nodes, Suspect, Watcher, home, is_claimable, living,
+    BeatConfig, NodeRow, Nodes, OwnerRow, Suspect, Watcher, home, is_claimable, living,
 };
 use sillok_core::slot::{SLOTS, Slot};
 use sillok_core::stamp::Stamp;
@@ -252,9 +252,7 @@ pub(crate) async fn adopt<S: Store, P: Protocol>(shared: &Arc<Shared<S, P>>) -> 
             return ownership.epoch(slot) != Some(row.epoch);
         }
         let node = owner.and_then(|row| owners.nodes.get(&row.node));
-        let may_adopt = shared.protocol.keeps(Safeguard::AdoptsOrphans)
-            || owner.is_none_or(|row| shared.members.fenced_here.lock().contains(&row.node));
-        may_adopt
+        !is_left_to_others(shared, owner, node)
             && is_claimable(owner, node)
             && home(slot, living(&owners.nodes)) == Some(ownership.node())
     };
@@ -275,6 +273,42 @@ pub(crate) async fn adopt<S: Store, P: Protocol>(shared: &Arc<Shared<S, P>>) -> 
         return Ok(());
     }
     take(shared, &slots).await.map(drop)
+}
+
+/// Planted bug: what a node had whose run is over is taken only by whoever fenced it, or by its own next
+/// run.
+fn is_left_to_others<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    owner: Option<&OwnerRow>,
+    node: Option<&NodeRow>,
+) -> bool {
+    if shared.protocol.keeps(Safeguard::AdoptsOrphans) {
+        return false;
+    }
+    let Some(owner) = owner.filter(|owner| owner.node != shared.ownership.node()) else {
+        return false;
+    };
+    is_claimable(Some(owner), node) && !shared.members.fenced_here.lock().contains(&owner.node)
+}
+
+/// As [`take`], for the one slot that a command is for.
+///
+/// # Errors
+/// As [`take`].
+pub(crate) async fn take_for_command<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    slot: Slot,
+) -> Result<bool, Error> {
+    if !shared.protocol.keeps(Safeguard::AdoptsOrphans) {
+        let (owner, nodes) = claims::owner_of(&shared.store, slot)
+            .await
+            .map_err(|error| refusal(&error))?;
+        let node = owner.as_ref().and_then(|owner| nodes.get(&owner.node));
+        if is_left_to_others(shared, owner.as_ref(), node) {
+            return Ok(false);
+        }
+    }
+    take(shared, &[slot]).await
 }
 
 /// Takes those of `slots` that have no living owner, with all that belongs to them. Whether the

@@ -25,7 +25,7 @@ use crate::cluster;
 use crate::commit::{Shared, resolve};
 use crate::errors::refusal;
 use crate::metrics::count;
-use crate::protocol::{Protocol, Safeguard};
+use crate::protocol::Protocol;
 use crate::scope_actor::{Msg, Pending, Reply, ScopeActor};
 
 /// Attempts at one command before its caller is told that the outcome is unknown.
@@ -194,7 +194,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
         };
         match target {
             Some(node) => Ok(Place::There(node)),
-            None if cluster::take(&self.shared, &[slot]).await? => Ok(Place::Here),
+            None if cluster::take_for_command(&self.shared, slot).await? => Ok(Place::Here),
             None => Err(cluster::run_over()),
         }
     }
@@ -206,10 +206,10 @@ impl<S: Store, P: Protocol> Router<S, P> {
         if ownership.epoch(slot).is_some() {
             return Ok(true);
         }
-        if self.shared.is_alone() || !self.shared.protocol.keeps(Safeguard::AdoptsOrphans) {
+        if self.shared.is_alone() {
             return Ok(false);
         }
-        Ok(cluster::take(&self.shared, &[slot]).await? && ownership.epoch(slot).is_some())
+        Ok(cluster::take_for_command(&self.shared, slot).await? && ownership.epoch(slot).is_some())
     }
 
     /// Notes which node holds a slot now. A belief: that node may say otherwise.
