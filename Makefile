@@ -61,6 +61,7 @@ run: build ## build, then show five agents at work: sillok demo
 test: setup fmt-check tidy lint deny build test-doc test-rust sim ## all that CI runs
 
 test-rust: setup-check build ## unit, property and end-to-end tests
+	$(call stage,build nodes for tests,cargo build --locked --quiet --workspace --bin sillok-test-node --bin sillok-test-store)
 	$(call stage,nextest,cargo nextest run --locked --workspace --profile ci)
 
 test-doc: ## examples in docstrings
