@@ -104,10 +104,7 @@ pub(crate) async fn beat<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
     let judged = if shared.protocol.keeps(Safeguard::CountsOwnBeats) {
         config
     } else {
-        BeatConfig {
-            every_ms: u64::MAX,
-            ..config
-        }
+        whatever_its_own_beats(config)
     };
     let mut watcher = Watcher::default();
     loop {
@@ -152,6 +149,14 @@ pub(crate) async fn beat<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
                 }
             }
         }
+    }
+}
+
+/// Planted bug: however far apart the watcher's own beats lie, all of a silence counts.
+fn whatever_its_own_beats(config: BeatConfig) -> BeatConfig {
+    BeatConfig {
+        every_ms: u64::MAX,
+        ..config
     }
 }
 

@@ -11,15 +11,16 @@ use serde::{Deserialize, Serialize};
 use crate::chain::{self, Header, StoredEvent, Tip};
 use crate::command::Digest;
 use crate::entry::Head;
-use crate::event::{Body, EntryCreated};
-use crate::facts::HashKey;
+use crate::event::Body;
 use crate::id::{CommandId, EntryId, Seq};
 use crate::membership::{NodeRow, OwnerRow, is_claimable};
 use crate::scope::Scope;
 use crate::state::State;
 
+mod texts;
 mod writes;
 
+pub use texts::{known_text, texts_are_one};
 pub use writes::{command_backed, command_permitted, record_permitted};
 
 /// Which invariant is meant. The numbers are those of the architecture.
@@ -199,41 +200,6 @@ pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
             chained(same, format!("token {token} was never made"))
         }
     }
-}
-
-/// The live entry that has the text of a new one already, if there is one. Two entries of one text are
-/// one, unless the new one claims something, which may contradict the known one, or replaces it.
-#[must_use]
-pub fn known_text(state: &State, created: &EntryCreated) -> Option<EntryId> {
-    if !created.table.merges() || created.text.claim.is_some() {
-        return None;
-    }
-    let known = state.by_hash(&HashKey {
-        table: created.table,
-        failure: created.failure,
-        hash: created.text.content_hash,
-    })?;
-    state
-        .head(known)
-        .is_some_and(|head| head.status.is_live())
-        .then_some(known)
-}
-
-/// Invariant 5, what is published once: the entries of a command whose text was known already (see
-/// [`known_text`]) each replace another one.
-///
-/// # Errors
-/// The first that does not.
-pub fn texts_are_one(repeats: &[(EntryId, EntryId)], bodies: &[Body]) -> Result<(), Violation> {
-    for (created, known) in repeats {
-        let replaces = bodies
-            .iter()
-            .any(|body| matches!(body, Body::Superseded { new, .. } if new == created));
-        ensure(replaces, Invariant::Merged, || {
-            format!("entry {created} has the text of {known}")
-        })?;
-    }
-    Ok(())
 }
 
 /// Invariant 1, the versions of an entry: 1, 2, 3 and so on, and the last one is the active one.

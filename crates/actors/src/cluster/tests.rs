@@ -1,7 +1,93 @@
-//! Tests of taking slots.
+//! Tests of a node's life among others: its beats, what it takes, and what it leaves.
+
+use sillok_core::id::{Epoch, Incarnation};
+use sillok_core::membership::OwnerRow;
+use sillok_core::ports::{BoxFuture, Forwarded, PeerError, Peers};
+use sillok_store::{MemoryStore, Txn as _, keys};
 
 use super::*;
-use crate::tests::harness::{TASK, node, scope, store};
+use crate::NodeConfig;
+use crate::protocol::Correct;
+use crate::tests::harness::{TASK, node, ports, scope, store};
+
+type Here = Arc<Shared<MemoryStore, Correct>>;
+
+/// Turns of the runtime within which everything has to have happened.
+const TURNS: usize = 100_000;
+
+/// Other nodes that nobody reaches.
+struct Nobody;
+
+impl Peers for Nobody {
+    fn forward<'a>(
+        &'a self,
+        _: &'a str,
+        _: Arc<sillok_core::command::Submission>,
+    ) -> BoxFuture<'a, Result<Forwarded, PeerError>> {
+        Box::pin(async { Err(PeerError::NoResponders) })
+    }
+}
+
+/// What the parts of a node among others share. Nothing runs.
+fn among_others(store: &MemoryStore, name: &str) -> Here {
+    let mut ports = ports();
+    ports.peers = Some(Arc::new(Nobody));
+    let config = NodeConfig {
+        name: name.to_owned(),
+        ..NodeConfig::default()
+    };
+    Arc::new(Shared::new(store.clone(), ports, config, Correct))
+}
+
+/// As [`among_others`], with a run that has begun.
+async fn registered(store: &MemoryStore, name: &str) -> Here {
+    let shared = among_others(store, name);
+    register(&shared).await.unwrap();
+    shared
+}
+
+async fn row_of(store: &MemoryStore, name: &str) -> NodeRow {
+    claims::owners(store).await.unwrap().nodes[name].clone()
+}
+
+/// Another node finds a run silent.
+async fn fence(store: &MemoryStore, name: &str) {
+    let row = row_of(store, name).await;
+    let suspect = Suspect {
+        node: name.to_owned(),
+        incarnation: row.incarnation,
+        beat: row.beat,
+    };
+    assert!(claims::fence(store, &suspect).await.unwrap());
+}
+
+/// Lets a task go on until something holds.
+async fn until(what: &str, holds: impl Fn() -> bool) {
+    for _ in 0..TURNS {
+        if holds() {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+    panic!("{what} never came");
+}
+
+async fn own(store: &MemoryStore, slot: Slot, node: &str, incarnation: u64) {
+    let row = OwnerRow {
+        node: node.to_owned(),
+        incarnation: Incarnation(incarnation),
+        epoch: Epoch(1),
+    };
+    let mut txn = store.begin().await.unwrap();
+    txn.set(keys::owner::key(slot), keys::owner::encode(&row));
+    txn.commit().await.unwrap();
+}
+
+/// Slots that belong on a node of these.
+fn slots_at<'a>(name: &'a str, nodes: &'a [&'a str]) -> impl Iterator<Item = Slot> + 'a {
+    let all = (0..SLOTS).filter_map(Slot::new);
+    all.filter(move |slot| home(*slot, nodes.iter().copied()) == Some(name))
+}
 
 #[tokio::test]
 async fn a_slot_that_two_want_at_once_is_taken_once() {
@@ -15,4 +101,128 @@ async fn a_slot_that_two_want_at_once_is_taken_once() {
     assert!(one.unwrap() && other.unwrap());
     assert_eq!(shared.ownership.epoch(slot), Some(epoch));
     assert_eq!(node.metrics().slots_taken - before, 1);
+}
+
+#[tokio::test]
+async fn a_process_whose_name_another_one_has_taken_ends() {
+    let store = store();
+    let former = registered(&store, "ada").await;
+    let slot = Slot::new(7).unwrap();
+    let run = former.ownership.incarnation();
+    assert!(former.ownership.take(slot, Epoch(1), run));
+    assert!(!former.members.is_replaced());
+    let other = registered(&store, "ada").await;
+    // It ends by itself.
+    beat(Arc::clone(&former)).await;
+    assert!(former.members.is_replaced());
+    assert_eq!(former.ownership.epoch(slot), None);
+    assert!(!other.members.is_replaced());
+}
+
+#[tokio::test]
+async fn a_fenced_run_gives_everything_up_and_another_one_begins() {
+    let store = store();
+    let shared = registered(&store, "ada").await;
+    let (slot, run) = (Slot::new(7).unwrap(), shared.ownership.incarnation());
+    assert!(shared.ownership.take(slot, Epoch(1), run));
+    let beating = tokio::spawn(beat(Arc::clone(&shared)));
+    let beats = || shared.counters.snapshot().beats;
+    until("a beat", || beats() > 0).await;
+    fence(&store, "ada").await;
+    until("another run", || shared.ownership.incarnation() != run).await;
+    assert_eq!(shared.ownership.epoch(slot), None);
+    let before = beats();
+    until("a beat of it", || beats() > before).await;
+    let row = row_of(&store, "ada").await;
+    assert_eq!(
+        (row.incarnation, row.fenced),
+        (Incarnation(run.0 + 1), false)
+    );
+    beating.abort();
+}
+
+#[tokio::test]
+async fn a_node_that_ends_begins_no_further_run() {
+    let store = store();
+    let shared = registered(&store, "ada").await;
+    shared.members.ends.store(true, Ordering::Release);
+    fence(&store, "ada").await;
+    // It ends by itself.
+    beat(Arc::clone(&shared)).await;
+    let row = row_of(&store, "ada").await;
+    assert_eq!((row.incarnation, row.fenced), (Incarnation(1), true));
+    // One that was asked to end while its next run began says that this one is over.
+    begin_again(&shared).await;
+    let row = row_of(&store, "ada").await;
+    assert_eq!((row.incarnation, row.fenced), (Incarnation(2), true));
+}
+
+#[tokio::test]
+async fn slots_are_looked_at_when_a_node_comes_goes_or_begins_anew_and_not_at_each_beat() {
+    let members = Members::default();
+    let row = |incarnation, beat, fenced| NodeRow {
+        incarnation: Incarnation(incarnation),
+        beat,
+        fenced,
+        reaches_bus: true,
+    };
+    let looks = |row: Option<NodeRow>| {
+        let nodes: Nodes = row.map(|row| ("bob".to_owned(), row)).into_iter().collect();
+        members.saw(nodes, Vec::new());
+        // What was notified once is there at the first poll.
+        futures::FutureExt::now_or_never(members.changed.notified()).is_some()
+    };
+    assert!(!looks(None));
+    assert!(looks(Some(row(1, 1, false))));
+    assert!(!looks(Some(row(1, 2, false))), "a beat changes nothing");
+    assert!(looks(Some(row(1, 2, true))));
+    assert!(looks(Some(row(2, 1, false))));
+    assert!(looks(None));
+    let suspect = Suspect {
+        node: "bob".to_owned(),
+        incarnation: Incarnation(2),
+        beat: 1,
+    };
+    members.saw(Nodes::new(), vec![suspect.clone()]);
+    assert_eq!(*members.suspects.lock(), [suspect]);
+    assert!(futures::FutureExt::now_or_never(members.suspected.notified()).is_some());
+}
+
+#[tokio::test]
+async fn what_a_dead_node_had_is_taken_where_it_belongs_and_from_nobody_else() {
+    let store = store();
+    let here = registered(&store, "ada").await;
+    let _living = registered(&store, "bob").await;
+    let _dead = registered(&store, "eve").await;
+    fence(&store, "eve").await;
+    let nodes = ["ada", "bob"];
+    let mut ours = slots_at("ada", &nodes);
+    let (dead, living, free) = (
+        ours.next().unwrap(),
+        ours.next().unwrap(),
+        ours.next().unwrap(),
+    );
+    let elsewhere = slots_at("bob", &nodes).next().unwrap();
+    own(&store, dead, "eve", 1).await;
+    own(&store, living, "bob", 1).await;
+    own(&store, elsewhere, "eve", 1).await;
+    // Nobody answers for the index: what was claimed is held once it does.
+    let error = adopt(&here).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::Unavailable);
+    assert!(here.ownership.held().is_empty());
+    let owners = claims::owners(&store).await.unwrap().slots;
+    let owner = |slot| owners.get(&slot).map(|row| row.node.as_str());
+    assert_eq!(owner(dead), Some("ada"));
+    assert_eq!(owner(living), Some("bob"));
+    assert_eq!(owner(elsewhere), Some("eve"));
+    assert_eq!(owner(free), None, "nobody ever wrote there");
+}
+
+#[tokio::test]
+async fn a_slot_that_is_taken_is_told_of_again() {
+    let shared = among_others(&store(), "ada");
+    let slot = Slot::new(9).unwrap();
+    shared.mark_for_relays(slot);
+    assert!(shared.bus_feed.peek().contains(&slot));
+    assert!(shared.stream_feed.peek().is_empty(), "there is no stream");
 }
