@@ -389,4 +389,4 @@ pub(crate) fn run_over() -> Error {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

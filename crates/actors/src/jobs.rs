@@ -30,6 +30,8 @@ mod stored;
 pub(crate) use stored::of_slots;
 use stored::read_unread;
 
+/// How often the store is asked for a promotion that another node may have ended, in ms.
+const LOOK_MS: u64 = 250;
 /// The longest wait between two attempts, in ms.
 const BACKOFF_MS_MAX: u64 = 60_000;
 /// Jobs for which what was prepared is kept. What is prepared for one may have some megabytes.
@@ -371,10 +373,17 @@ pub(crate) async fn state<S: Store, P: Protocol>(
         if now_ms >= deadline_ms || matches!(state, PromotionState::Halted { .. }) {
             return Ok(state);
         }
+        let left_ms = deadline_ms - now_ms;
+        // Of a promotion that another node carries out nobody tells this one.
+        let wait_ms = if shared.is_alone() {
+            left_ms
+        } else {
+            left_ms.min(LOOK_MS)
+        };
         tokio::select! {
             biased;
             () = ended => {}
-            () = shared.ports.clock.sleep(deadline_ms - now_ms) => {}
+            () = shared.ports.clock.sleep(wait_ms) => {}
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::NodeConfig;
 use crate::protocol::Correct;
 use crate::tests::harness::{TASK, node, ports, scope, store};
 
-type Here = Arc<Shared<MemoryStore, Correct>>;
+pub(crate) type Here = Arc<Shared<MemoryStore, Correct>>;
 
 /// Turns of the runtime within which everything has to have happened.
 const TURNS: usize = 100_000;
@@ -29,7 +29,7 @@ impl Peers for Nobody {
 }
 
 /// What the parts of a node among others share. Nothing runs.
-fn among_others(store: &MemoryStore, name: &str) -> Here {
+pub(crate) fn among_others(store: &MemoryStore, name: &str) -> Here {
     let mut ports = ports();
     ports.peers = Some(Arc::new(Nobody));
     let config = NodeConfig {

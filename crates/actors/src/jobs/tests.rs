@@ -6,8 +6,11 @@ use sillok_core::verification::Outcome;
 use sillok_store::{KeyRange, MemoryStore, Txn as _, keys};
 
 use super::*;
+use crate::cluster::tests::among_others;
 use crate::tests::faults::Silent;
-use crate::tests::harness::{PROJECT, append, in_time, open_task, ports, scope, store, submission};
+use crate::tests::harness::{
+    PROJECT, append, in_time, node, open_task, ports, scope, store, submission,
+};
 use crate::tests::line::{Fate, Line};
 use crate::tests::world::verification;
 use crate::{Node, NodeConfig, Ports};
@@ -162,4 +165,26 @@ async fn what_was_prepared_is_kept_for_jobs_that_wait_and_goes_with_them() {
     assert!(queue.keep_prepared(id, Vec::new()));
     queue.keep_only(|_| false);
     assert!(queue.prepared(id).is_none());
+}
+
+#[tokio::test]
+async fn a_promotion_that_another_node_ends_is_not_waited_for_any_longer() {
+    let memory = store();
+    let ports = Ports {
+        cognifier: Arc::new(Silent),
+        ..ports()
+    };
+    let silent = Node::start(memory.clone(), ports, NodeConfig::default());
+    let silent = silent.await.unwrap();
+    let id = verify(&silent, 1).await;
+    silent.shutdown().await;
+    let here = among_others(&memory, "bob");
+    let clock = Arc::clone(&here.ports.clock);
+    let begun_ms = clock.monotonic_ms();
+    let waiting = tokio::spawn(async move { state(&here, &scope(&task(1)), id, 600_000).await });
+    let _there = node(&memory).await;
+    let ended = waiting.await.unwrap();
+    assert!(matches!(ended, Ok(PromotionState::Done(_))), "{ended:?}");
+    let waited_ms = clock.monotonic_ms() - begun_ms;
+    assert!(waited_ms < 600_000, "it waited for {waited_ms} ms");
 }
