@@ -258,3 +258,6 @@ impl Sim {
         receiver
     }
 }
+
+#[cfg(test)]
+pub(crate) mod pump;

@@ -103,6 +103,7 @@ impl<P: Protocol> World<P> {
             sim: self.sim.clone(),
             place: Place::CLIENTS,
             store: self.store.clone(),
+            is_foreign: false,
         };
         let (sim, heard) = (self.sim.clone(), self.heard.clone());
         self.clients.spawn(listen(sim, store, heard));

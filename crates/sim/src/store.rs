@@ -45,6 +45,8 @@ pub(crate) struct SimStore {
     pub(crate) sim: Sim,
     pub(crate) place: Place,
     pub(crate) store: Storage,
+    /// Whether others than nodes write to it: what they write means nothing.
+    pub(crate) is_foreign: bool,
 }
 
 /// A transaction of a node.
@@ -149,7 +151,7 @@ impl Store for SimStore {
             place: self.place,
             begun_us,
             txn,
-            writes: Writes::default(),
+            writes: Writes::by(self.is_foreign),
         })
     }
 
@@ -438,3 +440,6 @@ impl Shared {
         self.schedule(after_us, Due::Act(Some((place, run)), act));
     }
 }
+
+#[cfg(test)]
+mod tests;

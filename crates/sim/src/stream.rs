@@ -122,7 +122,13 @@ impl Server {
             behind,
             numbered,
         });
-        while self.messages.len() > self.keeps {
+        self.age(self.keeps);
+        seq
+    }
+
+    /// Forgets all but the newest messages.
+    fn age(&mut self, keep: usize) {
+        while self.messages.len() > keep {
             let Some(Stored { numbered: aged, .. }) = self.messages.pop_front() else {
                 break;
             };
@@ -131,7 +137,6 @@ impl Server {
                 self.ends.remove(&aged.message.slot);
             }
         }
-        seq
     }
 
     /// Forgets the last messages, and gives their numbers to others: how many.
@@ -402,3 +407,6 @@ impl EventStream for SimStream {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -35,12 +35,22 @@ pub(crate) struct Writes {
     told: Vec<u8>,
     /// The line of the trace that tells of all operations.
     pub(crate) departed: u64,
+    /// Whether what is written means nothing: no node writes it.
+    is_foreign: bool,
 }
 
 impl Writes {
+    /// Those of a node, or of somebody else.
+    pub(crate) fn by(is_foreign: bool) -> Self {
+        Self {
+            is_foreign,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn set(&mut self, key: &Bytes, value: &Bytes) {
         self.tell(b's', &[key, value]);
-        match Family::of(key) {
+        match Family::of(key).filter(|_| !self.is_foreign) {
             Some(Family::Owner) => {
                 let row = keys::owner::decode(key, value).expect("the node wrote it");
                 let slot = keys::owner::parse(key).expect("the node wrote it").slot;
@@ -65,7 +75,7 @@ impl Writes {
 
     pub(crate) fn cleared(&mut self, key: &[u8]) {
         self.tell(b'c', &[key]);
-        if Family::of(key) == Some(Family::Node) {
+        if Family::of(key) == Some(Family::Node) && !self.is_foreign {
             let node = keys::node::parse(key).expect("the node wrote it").node;
             self.forgotten.push(node);
         }
@@ -81,7 +91,9 @@ impl Writes {
 
     pub(crate) fn stamped(&mut self, prefix: &[u8], value: &[u8]) {
         self.tell(b't', &[prefix, value]);
-        if let Some(slot) = keys::outbox::slot_of_prefix(prefix) {
+        if let Some(slot) = keys::outbox::slot_of_prefix(prefix)
+            && !self.is_foreign
+        {
             self.slots.push(slot);
         }
     }

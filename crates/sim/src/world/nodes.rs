@@ -77,6 +77,7 @@ impl<P: Protocol> World<P> {
             sim: self.sim.clone(),
             place,
             store: self.store.clone(),
+            is_foreign: false,
         };
         let index = LaggingIndex::open(&self.sim, place, &node.stored);
         node.index = Some(index.clone());
