@@ -26,6 +26,10 @@ const TIMEOUT_US: u64 = 2_000_000;
 const KEEPS: (u64, u64) = (160, 4_000);
 /// How long it recognises a message that comes again, in µs, at least and at most.
 const WINDOW_US: (u64, u64) = (5_000, 5_000_000);
+/// The same, where it is so short that a message which is held up comes behind it.
+const SHORT_WINDOW_US: (u64, u64) = (500, 20_000);
+/// Streams with such a window, in a thousandth.
+const SHORT_PERMILLE: u32 = 400;
 
 /// What is seen when a message comes again behind the window, and nothing came after it.
 const CAME_AGAIN: &str = "message came again after the window";
@@ -163,7 +167,11 @@ impl Shared {
     /// Sets the server up.
     pub(crate) fn make_stream(&mut self) {
         let keeps = self.draw_us(Purpose::Stream, Place::STREAM, KEEPS);
-        let window_us = self.draw_us(Purpose::Stream, Place::STREAM, WINDOW_US);
+        let is_short = self
+            .chance(Purpose::Stream, Place::STREAM)
+            .permille(SHORT_PERMILLE);
+        let window_us = if is_short { SHORT_WINDOW_US } else { WINDOW_US };
+        let window_us = self.draw_us(Purpose::Stream, Place::STREAM, window_us);
         self.stream = Server {
             created: 1,
             first: 1,
