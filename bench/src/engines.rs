@@ -71,7 +71,7 @@ pub(crate) fn open_store(path: &Path) -> Result<FjallStore, Error> {
 /// What fills the ports around an index.
 pub(crate) fn ports(index: Arc<dyn VectorIndex>) -> Ports {
     Ports {
-        clock: Arc::new(SystemClock::start()),
+        clock: Arc::new(SystemClock),
         rng: rng_factory(),
         index,
         embedder: Arc::new(HashEmbedder),

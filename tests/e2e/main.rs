@@ -25,6 +25,7 @@ mod durability;
 mod import;
 #[cfg(test)]
 mod nats;
+mod news;
 #[cfg(test)]
 mod permissions;
 #[cfg(test)]

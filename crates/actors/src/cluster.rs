@@ -5,11 +5,12 @@
 //! where a slot belongs are core's rules. A node that runs alone takes everything once, at its
 //! start, and none of this runs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
+use sillok_core::id::Epoch;
 use sillok_core::membership::{
     BeatConfig, NodeRow, Nodes, OwnerRow, Suspect, Watcher, home, is_claimable, living,
 };
@@ -80,7 +81,8 @@ impl Members {
         }
     }
 
-    fn ends(&self) -> bool {
+    /// Whether the node's run ends, so that others may take its slots at once.
+    pub(crate) fn ends(&self) -> bool {
         self.ends.load(Ordering::Acquire)
     }
 }
@@ -358,14 +360,18 @@ pub(crate) async fn take<S: Store, P: Protocol>(
     } else {
         Vec::new()
     };
-    for (slot, epoch) in taken {
-        if !shared.ownership.take(slot, epoch, run) {
+    for (slot, epoch) in &taken {
+        if !shared.ownership.take(*slot, *epoch, run) {
             return Ok(false);
         }
-        shared.mark_for_relays(slot);
+        shared.mark_for_relays(*slot);
     }
+    let epochs: BTreeMap<Slot, Epoch> = taken.into_iter().collect();
     for (slot, job) in waiting {
-        shared.jobs.add(slot, job);
+        // What was handed over meanwhile is another's to carry out.
+        if ownership.epoch(slot) == epochs.get(&slot).copied() {
+            shared.jobs.add(slot, job);
+        }
     }
     Ok(true)
 }

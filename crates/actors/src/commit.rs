@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
-use sillok_core::command::Answer;
-use sillok_core::id::{Attempt, CommandId};
+use sillok_core::command::{Answer, Command};
+use sillok_core::id::{Attempt, CommandId, Epoch};
 use sillok_core::principal::Actor;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
@@ -21,6 +21,7 @@ use crate::cluster::Members;
 use crate::config::NodeConfig;
 use crate::indexer::IndexRequests;
 use crate::jobs::JobQueue;
+use crate::known_tip::KnownTip;
 use crate::metrics::{Counters, count};
 use crate::outbox_feed::OutboxFeed;
 use crate::ownership::Ownership;
@@ -93,6 +94,18 @@ impl<S: Store, P: Protocol> Shared<S, P> {
         if self.ports.stream.is_some() {
             self.stream_feed.mark(slot);
         }
+    }
+
+    /// Whether a slot is this node's, under this epoch, and nobody else can have written to it. A node
+    /// among others can say so only under its lease, and not once its run ends.
+    pub(crate) fn holds_for_certain(&self, slot: Slot, epoch: Epoch) -> bool {
+        let has_lease = || {
+            let now_ms = self.ports.clock.monotonic_ms();
+            self.ownership.has_lease(now_ms, self.config.beat.lease_ms)
+        };
+        let needs_lease = !self.is_alone() && self.protocol.keeps(Safeguard::ReadsUnderLease);
+        (!needs_lease || (!self.members.ends() && has_lease()))
+            && self.ownership.is_undisputed(slot, epoch)
     }
 
     /// Whether this node has the store to itself.
@@ -181,6 +194,7 @@ struct Tries {
 pub(crate) async fn run<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     scope: &Scope,
+    tip: &KnownTip,
     state: Option<State>,
     batch: Vec<Pending>,
 ) -> Carried {
@@ -192,7 +206,7 @@ pub(crate) async fn run<S: Store, P: Protocol>(
         let on_its_way = shared.unresolved.watch(&batch, &*shared.ports.clock);
         let (before, panicked) = (state.take(), &tries.panicked);
         let attempt =
-            transaction::attempt(shared, scope, before, &mut *rng, &batch, panicked).await;
+            transaction::attempt(shared, scope, tip, before, &mut *rng, &batch, panicked).await;
         match &attempt {
             Err(Failure::Unknown) if shared.protocol.keeps(Safeguard::UnknownIsNoFailure) => {
                 drop(on_its_way);
@@ -279,14 +293,12 @@ fn busy<S: Store, P: Protocol>(shared: &Shared<S, P>, why: &str) -> Error {
 
 /// What follows when a transaction did not live long enough for a batch: its commands are decided one
 /// at a time. A command alone that looks at as little as most do has met a slow store, and may come
-/// again. One for which much has to be looked up is refused for good, or a promotion that no
+/// again. What a promotion looks at has no such bound: it is refused for good, or one that no
 /// transaction can hold would be tried for ever.
 fn too_old<S: Store, P: Protocol>(shared: &Shared<S, P>, batch: Vec<Pending>) -> Carried {
-    let looks_up_much = |pending: &Pending| {
-        let command = &pending.submission.command;
-        command.embeddings().next().is_some()
-    };
-    let error = if batch.iter().any(looks_up_much) {
+    let is_publication =
+        |pending: &Pending| matches!(pending.submission.command, Command::Publish(_));
+    let error = if batch.iter().any(is_publication) {
         let why = "to decide the command takes longer than a transaction may live";
         Error::new(ErrorCode::TooLarge, why)
     } else {

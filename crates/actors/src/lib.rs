@@ -27,6 +27,7 @@ mod documents;
 mod errors;
 mod facts;
 pub mod follow;
+mod known_tip;
 mod outbox_feed;
 mod router;
 mod row_stream;

@@ -26,6 +26,7 @@ pub struct Counters {
     pub(crate) promotions: AtomicU64,
     pub(crate) promotion_failures: AtomicU64,
     pub(crate) forwarded: AtomicU64,
+    pub(crate) reads_from_memory: AtomicU64,
     pub(crate) slots_taken: AtomicU64,
     pub(crate) slots_handed_over: AtomicU64,
     pub(crate) beats: AtomicU64,
@@ -68,6 +69,8 @@ pub struct NodeMetrics {
     pub promotion_failures: u64,
     /// Commands that were handed to the nodes that own their slots.
     pub forwarded: u64,
+    /// Reads that were answered without asking the store.
+    pub reads_from_memory: u64,
     /// Slots that were taken.
     pub slots_taken: u64,
     /// Slots that were handed over to another node.
@@ -118,6 +121,7 @@ impl Counters {
             promotions: read(&self.promotions),
             promotion_failures: read(&self.promotion_failures),
             forwarded: read(&self.forwarded),
+            reads_from_memory: read(&self.reads_from_memory),
             slots_taken: read(&self.slots_taken),
             slots_handed_over: read(&self.slots_handed_over),
             beats: read(&self.beats),

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use sillok_bus::InProcessBus;
 use sillok_core::Error;
 use sillok_core::command::{Answer, Submission};
-use sillok_core::id::VerificationId;
+use sillok_core::id::{Seq, VerificationId};
 use sillok_core::ports::Forwarded;
 use sillok_core::scope::Scope;
 use sillok_core::stamp::Stamp;
@@ -28,7 +28,7 @@ use crate::metrics::{NodeMetrics, count};
 use crate::ownership::Ownership;
 use crate::ports::Ports;
 use crate::protocol::{Correct, Protocol};
-use crate::reads::Reader;
+use crate::reads::{EventView, Page, Reader, StagedRecord, page_rows};
 use crate::relay;
 use crate::router::Router;
 use crate::stream_relay;
@@ -237,6 +237,70 @@ impl<S: Store, P: Protocol> Node<S, P> {
         self.inner.shared.jobs.retry(id)
     }
 
+    /// The position of a scope's last event; 0 before the first. It is said from memory if this node owns
+    /// the scope for certain and was the last to write to it: nothing that was acknowledged is missing.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn tip(&self, scope: &Scope) -> Result<Seq, Error> {
+        if let Some(tip) = self.inner.router.known_tip(scope) {
+            count(&self.inner.shared.counters.reads_from_memory, 1);
+            return Ok(tip.seq);
+        }
+        let row = self.reader().scope(scope).await?;
+        Ok(row.map_or(Seq::ZERO, |row| row.tip.seq))
+    }
+
+    /// The events of a scope behind a position, in order. Whoever asks for news where there are none is
+    /// told so from memory if that is certain.
+    ///
+    /// # Errors
+    /// As [`Reader::events`].
+    pub async fn events(
+        &self,
+        scope: &Scope,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Page<EventView, Seq>, Error> {
+        match self.no_news(scope, after, limit)? {
+            Some(page) => Ok(page),
+            None => self.reader().events(scope, after, limit).await,
+        }
+    }
+
+    /// The staged records of a scope behind a position, in order, as [`events`](Self::events).
+    ///
+    /// # Errors
+    /// As [`Reader::records`].
+    pub async fn records(
+        &self,
+        scope: &Scope,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Page<StagedRecord, Seq>, Error> {
+        match self.no_news(scope, after, limit)? {
+            Some(page) => Ok(page),
+            None => self.reader().records(scope, after, limit).await,
+        }
+    }
+
+    /// An empty page, if it is certain that the scope ends at this position.
+    fn no_news<T>(
+        &self,
+        scope: &Scope,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Option<Page<T, Seq>>, Error> {
+        page_rows(limit)?;
+        let known = self.inner.router.known_tip(scope);
+        let is_end = known.is_some_and(|tip| tip.seq == after);
+        count(&self.inner.shared.counters.reads_from_memory, is_end.into());
+        Ok(is_end.then(|| Page {
+            items: Vec::new(),
+            next: None,
+        }))
+    }
+
     /// Reads committed state.
     #[must_use]
     pub fn reader(&self) -> &Reader<S> {
@@ -342,13 +406,13 @@ async fn keep_indexing<S: Store, P: Protocol>(
 ) {
     let mut next = Some(indexer);
     loop {
-        let (first, stopped) = (next.take(), stopped.clone());
+        let (first, stop) = (next.take(), stopped.clone());
         let run = async {
             let indexer = match first {
                 Some(indexer) => indexer,
                 None => Indexer::start(Arc::clone(&shared)).await?,
             };
-            indexer.run(stopped).await;
+            indexer.run(stop).await;
             Ok::<(), Error>(())
         };
         match AssertUnwindSafe(run).catch_unwind().await {
@@ -359,6 +423,10 @@ async fn keep_indexing<S: Store, P: Protocol>(
                 shared.ports.clock.sleep(wait_ms).await;
             }
             Err(_panic) => note_panic(&shared).await,
+        }
+        if *stopped.borrow() {
+            // What is not stored is read from the outbox at the next start.
+            return;
         }
     }
 }

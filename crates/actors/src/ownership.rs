@@ -1,9 +1,10 @@
 //! Ownership: which slots this run of this node holds, and under which epochs.
 //!
 //! Owns what the node believes of itself. The truth is the owner's row of each slot, which every
-//! commit reads in conflict; a belief that is out of date costs a retry, never a write.
+//! commit reads in conflict; a belief that is out of date costs a retry, never a write. What is answered
+//! from memory rests on it, and on the lease.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
@@ -17,10 +18,28 @@ pub struct Ownership {
     node: String,
     incarnation: AtomicU64,
     epochs: Vec<AtomicU64>,
-    /// Slots that are being handed over. Whoever changes what is held has this lock.
-    leaving: Mutex<BTreeSet<Slot>>,
+    /// Whoever changes what is held has this lock.
+    handing_over: Mutex<HandingOver>,
     /// Start of the last beat that committed, on the boot clock, plus one; 0 for none.
     beat_ms: AtomicU64,
+}
+
+/// Slots that another node may hold soon, or may hold already.
+#[derive(Debug, Default)]
+struct HandingOver {
+    /// Those that are being handed over.
+    leaving: BTreeSet<Slot>,
+    /// Those of which nobody heard whether they were handed over.
+    doubtful: BTreeSet<Slot>,
+    /// The epochs that this run has let go of, the last of each slot.
+    released: BTreeMap<Slot, Epoch>,
+}
+
+impl HandingOver {
+    fn forget(&mut self, slot: Slot) {
+        self.leaving.remove(&slot);
+        self.doubtful.remove(&slot);
+    }
 }
 
 impl Ownership {
@@ -31,7 +50,7 @@ impl Ownership {
             node: node.to_owned(),
             incarnation: AtomicU64::new(0),
             epochs: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(),
-            leaving: Mutex::default(),
+            handing_over: Mutex::default(),
             beat_ms: AtomicU64::new(0),
         }
     }
@@ -79,7 +98,17 @@ impl Ownership {
     /// Whether a slot is being handed over: it takes no further command here.
     #[must_use]
     pub fn is_leaving(&self, slot: Slot) -> bool {
-        self.leaving.lock().contains(&slot)
+        self.handing_over.lock().leaving.contains(&slot)
+    }
+
+    /// Whether a slot is held under this epoch, and nobody was offered it: as long as the lease lasts,
+    /// nobody else writes to it.
+    #[must_use]
+    pub fn is_undisputed(&self, slot: Slot, epoch: Epoch) -> bool {
+        let handing_over = self.handing_over.lock();
+        let is_offered =
+            handing_over.leaving.contains(&slot) || handing_over.doubtful.contains(&slot);
+        !is_offered && self.epoch(slot) == Some(epoch)
     }
 
     /// Whether a beat that was started at most `lease_ms` ago has committed. What is held then was
@@ -92,8 +121,8 @@ impl Ownership {
 
     /// A new run begins: nothing is held.
     pub(crate) fn begin_run(&self, incarnation: Incarnation) {
-        let mut leaving = self.leaving.lock();
-        self.let_go_of_all(&mut leaving);
+        let mut handing_over = self.handing_over.lock();
+        self.let_go_of_all(&mut handing_over);
         self.incarnation.store(incarnation.0, Ordering::Release);
     }
 
@@ -101,56 +130,70 @@ impl Ownership {
         self.beat_ms.store(started_ms + 1, Ordering::Release);
     }
 
-    /// Holds a slot from now on, which `run` of this node has claimed. Whether it does: not when
-    /// another run has begun since.
+    /// Holds a slot from now on, which `run` of this node has claimed, unless it has held it under that
+    /// epoch and let it go since: whoever claims a slot a second time may come that late. Whether the run
+    /// is the current one.
     pub(crate) fn take(&self, slot: Slot, epoch: Epoch, run: Incarnation) -> bool {
         assert!(epoch.0 > 0, "epochs begin at 1");
-        let mut leaving = self.leaving.lock();
-        let is_current = self.incarnation() == run;
-        if is_current {
-            leaving.remove(&slot);
+        let mut handing_over = self.handing_over.lock();
+        if self.incarnation() != run {
+            return false;
+        }
+        let released = handing_over.released.get(&slot);
+        let is_gone = released.is_some_and(|released| *released >= epoch);
+        if !is_gone && self.epoch(slot) != Some(epoch) {
+            handing_over.forget(slot);
             self.cell(slot).store(epoch.0, Ordering::Release);
         }
-        is_current
+        true
     }
 
     /// Lets go of a slot, unless it was taken again under another epoch. Whether it did.
     pub(crate) fn release(&self, slot: Slot, epoch: Epoch) -> bool {
-        let mut leaving = self.leaving.lock();
+        let mut handing_over = self.handing_over.lock();
         let (held, order) = (self.cell(slot), Ordering::AcqRel);
         let is_released = held.compare_exchange(epoch.0, 0, order, Ordering::Acquire);
         if is_released.is_ok() {
-            leaving.remove(&slot);
+            handing_over.forget(slot);
+            handing_over.released.insert(slot, epoch);
         }
         is_released.is_ok()
     }
 
     /// Lets go of everything: this run was declared dead.
     pub(crate) fn release_all(&self) {
-        self.let_go_of_all(&mut self.leaving.lock());
+        self.let_go_of_all(&mut self.handing_over.lock());
     }
 
-    fn let_go_of_all(&self, leaving: &mut BTreeSet<Slot>) {
+    fn let_go_of_all(&self, handing_over: &mut HandingOver) {
         self.beat_ms.store(0, Ordering::Release);
         for cell in &self.epochs {
             cell.store(0, Ordering::Release);
         }
-        leaving.clear();
+        *handing_over = HandingOver::default();
     }
 
     /// Marks a slot as being handed over, if it is held under this epoch. Whether it is.
     pub(crate) fn start_leaving(&self, slot: Slot, epoch: Epoch) -> bool {
-        let mut leaving = self.leaving.lock();
+        let mut handing_over = self.handing_over.lock();
         let is_held = self.epoch(slot) == Some(epoch);
         if is_held {
-            leaving.insert(slot);
+            handing_over.leaving.insert(slot);
         }
         is_held
     }
 
     /// Takes the mark back: the slot stays.
     pub(crate) fn stay(&self, slot: Slot) {
-        self.leaving.lock().remove(&slot);
+        self.handing_over.lock().leaving.remove(&slot);
+    }
+
+    /// Takes the mark back although the slot may be another's already: nothing is answered from memory
+    /// any more under this epoch.
+    pub(crate) fn stay_in_doubt(&self, slot: Slot) {
+        let mut handing_over = self.handing_over.lock();
+        handing_over.leaving.remove(&slot);
+        handing_over.doubtful.insert(slot);
     }
 
     fn cell(&self, slot: Slot) -> &AtomicU64 {
@@ -209,6 +252,25 @@ mod tests {
         assert!(ownership.release(slot(), Epoch(6)));
         assert_eq!(ownership.epoch(slot()), None);
         assert!(!ownership.is_leaving(slot()));
+    }
+
+    #[test]
+    fn a_claim_that_comes_late_brings_nothing_back() {
+        let ownership = Ownership::new("a");
+        let run = ownership.incarnation();
+        ownership.take(slot(), Epoch(5), run);
+        ownership.start_leaving(slot(), Epoch(5));
+        ownership.stay_in_doubt(slot());
+        assert!(ownership.take(slot(), Epoch(5), run));
+        assert!(
+            !ownership.is_undisputed(slot(), Epoch(5)),
+            "the doubt stays"
+        );
+        assert!(ownership.release(slot(), Epoch(5)));
+        assert!(ownership.take(slot(), Epoch(5), run), "the run is the same");
+        assert_eq!(ownership.epoch(slot()), None);
+        assert!(ownership.take(slot(), Epoch(7), run));
+        assert!(ownership.is_undisputed(slot(), Epoch(7)));
     }
 
     #[test]

@@ -50,6 +50,8 @@ pub enum Safeguard {
     ReadsOthersWrites,
     /// Whoever takes a slot resumes its promotions.
     ResumesJobs,
+    /// Reads are answered from memory only while nobody can have taken the slot.
+    ReadsUnderLease,
 }
 
 /// Which safeguards apply.

@@ -84,7 +84,7 @@ impl<S: Store> Reader<S> {
 }
 
 /// The number of rows of a page, as asked for.
-fn page_rows(limit: usize) -> Result<usize, Error> {
+pub(crate) fn page_rows(limit: usize) -> Result<usize, Error> {
     if limit == 0 {
         return Err(Error::new(
             ErrorCode::InvalidArgument,

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use ractor::{ActorRef, ActorRuntime, ActorStatus};
+use sillok_core::chain::Tip;
 use sillok_core::command::{Answer, Submission};
 use sillok_core::membership::{home, is_owner_living, living};
 use sillok_core::ports::{Forwarded, PeerError};
@@ -24,6 +25,7 @@ use crate::claims;
 use crate::cluster;
 use crate::commit::{Shared, resolve};
 use crate::errors::refusal;
+use crate::known_tip::KnownTip;
 use crate::metrics::count;
 use crate::protocol::Protocol;
 use crate::scope_actor::{Msg, Pending, Reply, ScopeActor};
@@ -48,6 +50,8 @@ enum Place {
 
 struct Entry {
     actor: ActorRef<Msg>,
+    /// These two outlive the actor: a batch of one that was killed goes on.
+    tip: Arc<KnownTip>,
     depth: Arc<AtomicUsize>,
     used_ms: u64,
 }
@@ -117,7 +121,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
         };
         let (mut wait_ms, mut was_sent) = (ROUTE_WAIT_MS, false);
         let mut silent: Option<String> = None;
-        let mut last = None;
+        let (mut unavailable, mut last) = (0, None);
         for _ in 0..ROUTES_MAX {
             match self.locate(slot, silent.as_deref()).await {
                 Ok(Place::Here) => match self.here(slot, Arc::clone(&submission)).await {
@@ -128,7 +132,15 @@ impl<S: Store, P: Protocol> Router<S, P> {
                     count(&self.shared.counters.forwarded, 1);
                     match peers.forward(&node, Arc::clone(&submission)).await {
                         Ok(Forwarded::Answered(answer)) => return Ok(answer),
-                        Ok(Forwarded::Refused(error)) => return Err(error),
+                        Ok(Forwarded::Refused(error)) if error.code != ErrorCode::Unavailable => {
+                            return Err(error);
+                        }
+                        Ok(Forwarded::Refused(error)) => {
+                            // It may be cut off from the store, and have lost the slot without having
+                            // heard of it: the store says who owns it.
+                            unavailable += 1;
+                            (silent, last) = (Some(node), Some(error));
+                        }
                         Ok(Forwarded::NotOwner) => silent = None,
                         Err(error) => {
                             was_sent |= error == PeerError::Silent;
@@ -138,7 +150,13 @@ impl<S: Store, P: Protocol> Router<S, P> {
                     self.owners_elsewhere.lock().remove(&slot);
                 }
                 Err(error) if error.code == ErrorCode::Busy => return Err(error),
-                Err(error) => last = Some(error),
+                Err(error) => {
+                    unavailable += u32::from(unavailable > 0);
+                    last = Some(error);
+                }
+            }
+            if unavailable > 1 {
+                break;
             }
             self.shared.ports.clock.sleep(wait_ms).await;
             wait_ms = (wait_ms * 2).min(ROUTE_WAIT_MS_MAX);
@@ -284,8 +302,11 @@ impl<S: Store, P: Protocol> Router<S, P> {
         scope: &Scope,
     ) -> Result<&'a mut Entry, Error> {
         let ended = |entry: &Entry| entry.actor.get_status() >= ActorStatus::Stopping;
-        if table.get(scope).is_none_or(ended) {
-            let entry = self.start(scope)?;
+        let found = table.get(scope);
+        if found.is_none_or(ended) {
+            let former = found.map(|entry| (Arc::clone(&entry.tip), Arc::clone(&entry.depth)));
+            let (tip, depth) = former.unwrap_or_default();
+            let entry = self.start(scope, tip, depth)?;
             if table.insert(scope.clone(), entry).is_none() {
                 self.active.fetch_add(1, Ordering::Relaxed);
             }
@@ -295,8 +316,13 @@ impl<S: Store, P: Protocol> Router<S, P> {
             .expect("it is there or was put there just now"))
     }
 
-    fn start(&self, scope: &Scope) -> Result<Entry, Error> {
-        let actor = ScopeActor::new(Arc::clone(&self.shared), scope.clone());
+    fn start(
+        &self,
+        scope: &Scope,
+        tip: Arc<KnownTip>,
+        depth: Arc<AtomicUsize>,
+    ) -> Result<Entry, Error> {
+        let actor = ScopeActor::new(Arc::clone(&self.shared), scope.clone(), Arc::clone(&tip));
         // Unnamed and unlinked: names are process-wide, and a supervisor stops its children in the
         // order of a hash map. The table is the supervisor: an actor that ended is started anew.
         let (actor, _handle) = ActorRuntime::spawn_instant(None, actor, ()).map_err(|error| {
@@ -308,7 +334,8 @@ impl<S: Store, P: Protocol> Router<S, P> {
         count(&self.shared.counters.activations, 1);
         Ok(Entry {
             actor,
-            depth: Arc::default(),
+            tip,
+            depth,
             used_ms: 0,
         })
     }
@@ -325,7 +352,8 @@ impl<S: Store, P: Protocol> Router<S, P> {
             // Depth rises under this lock, so an actor that is taken out here has nothing to do.
             table.retain(|_, entry| {
                 let idle = now_ms.saturating_sub(entry.used_ms) >= idle_ms;
-                let keep = !idle || entry.depth.load(Ordering::Relaxed) > 0;
+                let is_busy = entry.depth.load(Ordering::Relaxed) > 0 || entry.tip.is_moving();
+                let keep = !idle || is_busy;
                 if !keep {
                     entry.actor.stop(None);
                     self.active.fetch_sub(1, Ordering::Relaxed);
@@ -346,6 +374,20 @@ impl<S: Store, P: Protocol> Router<S, P> {
             }
         }
         interrupted
+    }
+
+    /// Where a scope's chain ends, if that is certain without the store: the scope's actor wrote it
+    /// last, and nobody else can have written since.
+    pub(crate) fn known_tip(&self, scope: &Scope) -> Option<Tip> {
+        let slot = Slot::of(scope);
+        let mut table = self.shard(slot).lock();
+        let entry = table.get_mut(scope)?;
+        let (epoch, tip) = entry.tip.get()?;
+        // Who asks for news keeps the actor, which is gone after a while if nobody writes.
+        entry.used_ms = self.shared.ports.clock.monotonic_ms();
+        drop(table);
+        // Asked behind the copy: had the slot gone before it was made, this says so.
+        self.shared.holds_for_certain(slot, epoch).then_some(tip)
     }
 
     /// Commands of one slot that wait or are under way here.

@@ -18,6 +18,7 @@ use tokio::sync::oneshot;
 
 use crate::admission::Permit;
 use crate::commit::{self, Shared};
+use crate::known_tip::KnownTip;
 use crate::protocol::Protocol;
 
 /// How a command ended.
@@ -72,6 +73,7 @@ pub(crate) enum Msg {
 pub(crate) struct ScopeActor<S: Store, P: Protocol> {
     shared: Arc<Shared<S, P>>,
     scope: Scope,
+    tip: Arc<KnownTip>,
 }
 
 /// What the actor keeps between messages.
@@ -82,8 +84,8 @@ pub(crate) struct Mailbox {
 }
 
 impl<S: Store, P: Protocol> ScopeActor<S, P> {
-    pub(crate) fn new(shared: Arc<Shared<S, P>>, scope: Scope) -> Self {
-        Self { shared, scope }
+    pub(crate) fn new(shared: Arc<Shared<S, P>>, scope: Scope, tip: Arc<KnownTip>) -> Self {
+        Self { shared, scope, tip }
     }
 
     /// Starts the next batch, unless one is in flight or nothing waits.
@@ -99,14 +101,14 @@ impl<S: Store, P: Protocol> ScopeActor<S, P> {
         let state = mailbox.carried.take().and_then(|carried| carried.state);
         mailbox.in_flight = true;
         let shared = Arc::clone(&self.shared);
-        let scope = self.scope.clone();
+        let (scope, tip) = (self.scope.clone(), Arc::clone(&self.tip));
         let ending = Ending {
             actor: Some(myself.clone()),
             carried: None,
         };
         // A task of its own: killing the actor must not drop a commit in the middle.
         tokio::spawn(async move {
-            let carried = commit::run(&shared, &scope, state, batch).await;
+            let carried = commit::run(&shared, &scope, &tip, state, batch).await;
             ending.with(carried);
         });
     }

@@ -1,8 +1,9 @@
 //! Membership: which runs of nodes count as living, who watches whom, and where a slot belongs.
 //!
 //! Owns the rules of fencing, claiming and placement. Pure: beats, silence and rows are arguments.
-//! It must not know how a row is read or a beat is kept. Safety never rests on what is decided here:
-//! a commit conflicts with every change of its slot's owner, whatever a clock said.
+//! It must not know how a row is read or a beat is kept. No write rests on what is decided here: a commit
+//! conflicts with every change of its slot's owner, whatever a clock said. That an answer from memory is
+//! fresh does.
 
 use std::collections::BTreeMap;
 
@@ -116,8 +117,12 @@ impl BeatConfig {
         if self.every_ms >= self.lease_ms {
             return refused("configuration beat.lease_ms is longer than beat.every_ms");
         }
-        if self.lease_ms.saturating_mul(2) > self.fence_after_ms {
-            return refused("configuration beat.fence_after_ms is at least twice beat.lease_ms");
+        // The last beat that a watcher sees may have been made while the watcher's own was under way.
+        let earliest_ms = self.fence_after_ms.saturating_sub(self.every_ms);
+        if self.lease_ms.saturating_mul(3) > earliest_ms.saturating_mul(2) {
+            let why = "configuration beat.fence_after_ms is at least beat.every_ms and one and a half \
+                       times beat.lease_ms";
+            return refused(why);
         }
         Ok(())
     }

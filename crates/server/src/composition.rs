@@ -86,7 +86,7 @@ fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
     };
     let embedder: Arc<dyn Embedder> = Arc::new(HashEmbedder);
     let ports = Ports {
-        clock: Arc::new(SystemClock::start()),
+        clock: Arc::new(SystemClock),
         rng: rng_factory(),
         index: open_index(&directory, config, embedder.as_ref())?,
         embedder,

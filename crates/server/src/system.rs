@@ -4,7 +4,7 @@
 //! time and randomness.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sillok_actors::ports::RngFactory;
 use sillok_core::ports::{BoxFuture, Clock, Rng};
@@ -15,19 +15,7 @@ const POOL_BYTES: usize = 256;
 
 /// The clocks of this machine.
 #[derive(Clone, Copy, Debug)]
-pub struct SystemClock {
-    started: Instant,
-}
-
-impl SystemClock {
-    /// A clock whose monotonic zero is now.
-    #[must_use]
-    pub fn start() -> Self {
-        Self {
-            started: Instant::now(),
-        }
-    }
-}
+pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
@@ -38,12 +26,30 @@ impl Clock for SystemClock {
     }
 
     fn monotonic_ms(&self) -> u64 {
-        milliseconds(self.started.elapsed())
+        milliseconds(since_boot())
     }
 
     fn sleep(&self, ms: u64) -> BoxFuture<'static, ()> {
         Box::pin(tokio::time::sleep(Duration::from_millis(ms)))
     }
+}
+
+/// The time since the machine was started, with the time in which it was suspended: the standard
+/// library's `Instant` leaves that out, and a lease would outlive it.
+#[cfg(target_os = "linux")]
+fn since_boot() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    let seconds = u64::try_from(time.tv_sec).expect("it is behind the start");
+    let nanoseconds = u32::try_from(time.tv_nsec).expect("less than a second");
+    Duration::new(seconds, nanoseconds)
+}
+
+/// The time since this was first asked for. Where a machine is suspended it may stand still: only one
+/// node alone, which holds no lease, is meant to run here.
+#[cfg(not(target_os = "linux"))]
+fn since_boot() -> Duration {
+    static FIRST: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    FIRST.get_or_init(std::time::Instant::now).elapsed()
 }
 
 fn milliseconds(span: Duration) -> u64 {
@@ -97,6 +103,18 @@ pub fn rng_factory() -> RngFactory {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_monotonic_clock_is_that_since_the_machine_was_started() {
+        let direct_ms = || {
+            let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+            u64::try_from(time.tv_sec * 1_000 + time.tv_nsec / 1_000_000).unwrap()
+        };
+        let before = direct_ms();
+        let ours = SystemClock.monotonic_ms();
+        assert!((before..=direct_ms()).contains(&ours));
+    }
 
     #[test]
     fn no_bytes_are_handed_out_twice() {

@@ -95,12 +95,13 @@ async fn one<S: Store, P: Protocol>(
             Ok(true)
         }
         Ok(HandOver::NoReceiver) => {
-            shared.ownership.stay(slot);
+            // An earlier try of which nobody heard may still be carried out.
+            shared.ownership.stay_in_doubt(slot);
             Ok(false)
         }
         // Held or not, the next attempt or the next commit in the slot finds out.
         Err(error) => {
-            shared.ownership.stay(slot);
+            shared.ownership.stay_in_doubt(slot);
             Err(refusal(&error))
         }
     }
@@ -140,3 +141,6 @@ pub(crate) async fn leave<S: Store, P: Protocol>(
     }
     shared.ownership.release_all();
 }
+
+#[cfg(test)]
+mod tests;

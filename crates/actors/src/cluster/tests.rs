@@ -1,14 +1,16 @@
 //! Tests of a node's life among others: its beats, what it takes, and what it leaves.
 
+use sillok_core::command::Answer;
 use sillok_core::id::{Epoch, Incarnation};
 use sillok_core::membership::OwnerRow;
 use sillok_core::ports::{BoxFuture, Forwarded, PeerError, Peers};
+use sillok_core::principal::PrincipalKind;
 use sillok_store::{MemoryStore, Txn as _, keys};
 
 use super::*;
-use crate::NodeConfig;
 use crate::protocol::Correct;
-use crate::tests::harness::{TASK, node, ports, scope, store};
+use crate::tests::harness::{TASK, node, open_task, ports, scope, store, submission};
+use crate::{Node, NodeConfig};
 
 pub(crate) type Here = Arc<Shared<MemoryStore, Correct>>;
 
@@ -40,7 +42,7 @@ pub(crate) fn among_others(store: &MemoryStore, name: &str) -> Here {
 }
 
 /// As [`among_others`], with a run that has begun.
-async fn registered(store: &MemoryStore, name: &str) -> Here {
+pub(crate) async fn registered(store: &MemoryStore, name: &str) -> Here {
     let shared = among_others(store, name);
     register(&shared).await.unwrap();
     shared
@@ -84,7 +86,7 @@ async fn own(store: &MemoryStore, slot: Slot, node: &str, incarnation: u64) {
 }
 
 /// Slots that belong on a node of these.
-fn slots_at<'a>(name: &'a str, nodes: &'a [&'a str]) -> impl Iterator<Item = Slot> + 'a {
+pub(crate) fn slots_at<'a>(name: &'a str, nodes: &'a [&'a str]) -> impl Iterator<Item = Slot> + 'a {
     let all = (0..SLOTS).filter_map(Slot::new);
     all.filter(move |slot| home(*slot, nodes.iter().copied()) == Some(name))
 }
@@ -94,7 +96,8 @@ async fn a_slot_that_two_want_at_once_is_taken_once() {
     let node = node(&store()).await;
     let (shared, slot) = (node.shared(), Slot::of(&scope(TASK)));
     let epoch = shared.ownership.epoch(slot).unwrap();
-    assert!(shared.ownership.release(slot, epoch));
+    // It has forgotten what it holds.
+    shared.ownership.begin_run(shared.ownership.incarnation());
     let before = node.metrics().slots_taken;
     let slots = [slot];
     let (one, other) = tokio::join!(take(shared, &slots), take(shared, &slots));
@@ -225,4 +228,106 @@ async fn a_slot_that_is_taken_is_told_of_again() {
     shared.mark_for_relays(slot);
     assert!(shared.bus_feed.peek().contains(&slot));
     assert!(shared.stream_feed.peek().is_empty(), "there is no stream");
+}
+
+#[tokio::test]
+async fn a_slot_is_held_for_certain_under_a_lease_until_somebody_was_offered_it() {
+    let store = store();
+    let here = registered(&store, "ada").await;
+    let lease_ms = here.config.beat.lease_ms;
+    let (slot, run, epoch) = (
+        Slot::new(7).unwrap(),
+        here.ownership.incarnation(),
+        Epoch(3),
+    );
+    let is_certain = || here.holds_for_certain(slot, epoch);
+    let beats = || {
+        here.ownership
+            .beat_committed(here.ports.clock.monotonic_ms())
+    };
+    assert!(!is_certain());
+    assert!(here.ownership.take(slot, epoch, run));
+    assert!(is_certain());
+    assert!(
+        !here.holds_for_certain(slot, Epoch(2)),
+        "of an earlier epoch"
+    );
+    // No beat has committed for longer than a lease lasts.
+    here.ports.clock.sleep(lease_ms).await;
+    assert!(!is_certain());
+    beats();
+    assert!(is_certain());
+    assert!(here.ownership.start_leaving(slot, epoch));
+    assert!(!is_certain());
+    here.ownership.stay(slot);
+    assert!(is_certain());
+    // Whether it was handed over is not known: not even when it stays for good.
+    assert!(here.ownership.start_leaving(slot, epoch));
+    here.ownership.stay_in_doubt(slot);
+    assert!(!here.ownership.is_leaving(slot) && !is_certain());
+    assert!(here.ownership.take(slot, Epoch(4), run));
+    assert!(here.holds_for_certain(slot, Epoch(4)));
+    // Once the run ends, others may take the slot at any moment.
+    here.members.ends.store(true, Ordering::Release);
+    beats();
+    assert!(!here.holds_for_certain(slot, Epoch(4)));
+}
+
+/// A node that does not reach the store. It may lose what it holds while it is asked.
+struct CutOff {
+    store: MemoryStore,
+    is_fenced: bool,
+    asked: std::sync::atomic::AtomicUsize,
+}
+
+impl Peers for CutOff {
+    fn forward<'a>(
+        &'a self,
+        node: &'a str,
+        _: Arc<sillok_core::command::Submission>,
+    ) -> BoxFuture<'a, Result<Forwarded, PeerError>> {
+        Box::pin(async move {
+            if self.asked.fetch_add(1, Ordering::Relaxed) == 0 && self.is_fenced {
+                fence(&self.store, node).await;
+            }
+            let why = Error::new(ErrorCode::Unavailable, "the store does not answer");
+            Ok(Forwarded::Refused(why))
+        })
+    }
+}
+
+/// What becomes of a command for a node that does not reach the store, and how often that one is asked.
+async fn given_to_cut_off(is_fenced: bool) -> (Result<Answer, Error>, usize) {
+    let store = store();
+    let _bob = registered(&store, "bob").await;
+    own(&store, Slot::of(&scope(TASK)), "bob", 1).await;
+    let peers = Arc::new(CutOff {
+        store: store.clone(),
+        is_fenced,
+        asked: Default::default(),
+    });
+    let mut ports = ports();
+    ports.peers = Some(Arc::clone(&peers) as Arc<dyn Peers>);
+    let config = NodeConfig {
+        name: "ada".to_owned(),
+        ..NodeConfig::default()
+    };
+    let node = Node::start(store.clone(), ports, config).await.unwrap();
+    let open = submission(0, PrincipalKind::Agent, TASK, open_task());
+    let result = node.submit(open).await;
+    (result, peers.asked.load(Ordering::Relaxed))
+}
+
+#[tokio::test]
+async fn a_command_for_a_node_without_a_store_goes_where_its_slot_went() {
+    let (result, asked) = given_to_cut_off(true).await;
+    result.unwrap();
+    assert_eq!(asked, 1);
+}
+
+#[tokio::test]
+async fn a_node_without_a_store_that_owns_the_slot_still_has_the_last_word() {
+    let (result, asked) = given_to_cut_off(false).await;
+    assert_eq!(result.unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(asked, 2);
 }

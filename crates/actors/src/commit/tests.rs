@@ -1,6 +1,10 @@
 //! Tests of what a batch does when it does not commit, and of the quarantine.
 
+use sillok_core::command::Publish;
+use sillok_core::id::{Seq, VerificationId};
 use sillok_core::principal::PrincipalKind;
+use sillok_core::time::Timestamp;
+use sillok_core::verification::{Outcome as Said, Verification};
 
 use super::*;
 use crate::Node;
@@ -9,6 +13,7 @@ use crate::tests::harness::{
 };
 use crate::tests::index::{HookedIndex, put};
 use crate::tests::line::{Fate, Line};
+use crate::tests::world::verification;
 use sillok_store::{Txn as _, keys};
 
 /// Reads of a key that one command on a task needs which looks nothing up.
@@ -29,7 +34,7 @@ async fn node_with(line: &Line, ports: Ports) -> Node<Line> {
 
 fn lines(number: u64, texts: usize) -> sillok_core::command::Submission {
     let mut command = append("line");
-    if let sillok_core::command::Command::Append { records } = &mut command {
+    if let Command::Append { records } = &mut command {
         *records = vec![records[0].clone(); texts];
     }
     submission(number, PrincipalKind::Agent, TASK, command)
@@ -74,17 +79,42 @@ fn entry(number: u64) -> sillok_core::command::Submission {
     submission(number, PrincipalKind::Human, PROJECT, put(&text))
 }
 
+/// A publication of two products, as a promotion's.
+fn publication(number: u64) -> sillok_core::command::Submission {
+    let Command::PutEntry { entry, .. } = put("the build takes long") else {
+        unreachable!("it puts an entry");
+    };
+    let Command::RecordVerification(said) = verification(Said::Passed, "run") else {
+        unreachable!("it records a verification");
+    };
+    let publish = Publish {
+        source: scope(TASK),
+        verification: Verification {
+            id: VerificationId::from_bytes([7; 16]),
+            said: *said,
+            recorder: submission(0, PrincipalKind::Human, TASK, open_task())
+                .principal
+                .actor,
+            time: Timestamp::EPOCH,
+            from: Seq::ZERO,
+            through: Seq::new(1),
+            target: scope(PROJECT),
+        },
+        products: vec![(*entry).clone(), *entry],
+    };
+    let command = Command::Publish(Box::new(publish));
+    submission(number, PrincipalKind::System, PROJECT, command)
+}
+
 #[tokio::test]
-async fn a_command_that_no_transaction_lives_long_enough_for_is_refused_for_good() {
+async fn a_publication_that_no_transaction_lives_long_enough_for_is_refused_for_good() {
     let line = Line::new(&store(), Fate::Arrives);
     let node = node(&line).await;
     line.live(GETS_OF_ONE);
-    let refused = node.submit(entry(1)).await.unwrap_err();
+    let refused = node.submit(publication(1)).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::TooLarge, "{refused}");
     assert!(!refused.code.is_passing(), "a promotion's attempts count");
     assert_eq!(line.hit(), TOO_OLD_MAX as u64);
-    line.live(usize::MAX);
-    node.submit(entry(1)).await.unwrap();
 }
 
 #[tokio::test]
@@ -94,22 +124,25 @@ async fn nobody_is_refused_for_good_while_an_earlier_attempt_may_still_commit() 
     line.hold_next();
     let unknown = node.submit(entry(1)).await.unwrap_err();
     assert_eq!(unknown.code, ErrorCode::OutcomeUnknown);
-    line.live(GETS_OF_ONE);
+    line.allow(1);
     let refused = node.submit(entry(1)).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::OutcomeUnknown);
-    assert_eq!(line.hit(), TOO_OLD_MAX as u64);
+    assert_eq!(line.hit(), 1, "it was too large");
 }
 
 #[tokio::test]
-async fn a_command_that_looks_nothing_up_comes_again_when_the_store_is_slow() {
+async fn a_command_that_looks_little_up_comes_again_when_the_store_is_slow() {
     let line = Line::new(&store(), Fate::Arrives);
     let node = node(&line).await;
     line.live(1);
-    let refused = node.submit(lines(1, 1)).await.unwrap_err();
-    assert_eq!(refused.code, ErrorCode::Busy);
-    assert!(refused.retry_after_ms().is_some());
+    for command in [lines(1, 1), entry(2)] {
+        let refused = node.submit(command).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::Busy);
+        assert!(refused.retry_after_ms().is_some());
+    }
     line.live(usize::MAX);
     assert_eq!(first_seq(&node.submit(lines(1, 1)).await), 2);
+    node.submit(entry(2)).await.unwrap();
 }
 
 #[tokio::test]

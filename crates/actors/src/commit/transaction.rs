@@ -21,6 +21,7 @@ use super::batch::{Decided, Deciding, gather};
 use super::{Failure, Outcome, Shared};
 use crate::documents;
 use crate::errors::refusal;
+use crate::known_tip::KnownTip;
 use crate::metrics::count;
 use crate::protocol::{Protocol, Safeguard};
 use crate::rows::{self, Place};
@@ -48,6 +49,7 @@ impl Failure {
 pub(super) async fn attempt<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     scope: &Scope,
+    tip: &KnownTip,
     state: Option<State>,
     rng: &mut dyn Rng,
     batch: &[Pending],
@@ -99,7 +101,11 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
     }
     let first = before.tip.seq.next();
     write(shared.protocol, &mut txn, &place, first, &decided);
+    let moving = (!decided.events.is_empty()).then(|| tip.moves());
     let stamp = commit(shared, slot, txn).await?;
+    if let Some(moving) = moving {
+        moving.to(epoch, decided.state.row().tip);
+    }
     if !shared.protocol.keeps(Safeguard::TellsWithEvents) && !decided.events.is_empty() {
         tell_apart(shared, &place, first, &decided).await?;
     }

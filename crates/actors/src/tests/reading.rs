@@ -8,11 +8,16 @@ use sillok_core::id::{RecordId, Seq};
 use sillok_core::invariants::{one_active_version, one_head_of_line, reads_go_forward};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::{Scope, ScopePrefix};
+use sillok_store::Store;
 
-use super::harness::{PROJECT, TASK, append, scope};
+use super::harness::{
+    PROJECT, TASK, append, first_seq, node_with_task, open_task, ports, scope, store, submission,
+};
+use super::line::{Fate, Line};
 use super::world::{FAILED_TASK, ORG, OTHER_PROJECT, OTHER_TASK, WORKTREE, World, entry};
 use crate::reads::{Gate, RecallQuery, Recalled, TailCursor, TailItem};
 use crate::rebuild::rebuild;
+use crate::{Node, NodeConfig};
 
 fn prefix(text: &str) -> ScopePrefix {
     text.parse().unwrap()
@@ -484,4 +489,80 @@ async fn status_counts_what_is_there() {
     let events = whole_tail(&world, "*", 1_000).await.len() as u64;
     assert_eq!(status.events, events);
     assert!(world.node.reader().jobs().await.unwrap().is_empty());
+}
+
+/// Where a scope's chain ends, if the node says so from memory.
+async fn known_tip<S: Store>(node: &Node<S>, scope: &Scope) -> Option<u64> {
+    let before = node.metrics().reads_from_memory;
+    let tip = node.tip(scope).await.unwrap();
+    (node.metrics().reads_from_memory > before).then_some(tip.get())
+}
+
+#[tokio::test]
+async fn that_there_is_no_news_is_said_from_memory() {
+    let store = store();
+    let node = node_with_task(&store).await;
+    let task = scope(TASK);
+    let give = |number| {
+        node.submit(submission(
+            number,
+            PrincipalKind::Agent,
+            TASK,
+            append("line"),
+        ))
+    };
+    let read_from_memory = || node.metrics().reads_from_memory;
+    let tip = Seq::new(first_seq(&give(1).await));
+    let before = read_from_memory();
+    assert_eq!(node.tip(&task).await.unwrap(), tip);
+    assert_eq!(node.events(&task, tip, 10).await.unwrap().items, []);
+    assert_eq!(node.records(&task, tip, 10).await.unwrap().items, []);
+    assert_eq!(read_from_memory() - before, 3);
+    assert_eq!(
+        node.events(&task, Seq::ZERO, 10).await.unwrap().items.len(),
+        2
+    );
+    let refused = node.events(&task, tip, 0).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::InvalidArgument);
+    let next = Seq::new(first_seq(&give(2).await));
+    let news = node.records(&task, tip, 10).await.unwrap();
+    assert_eq!(
+        news.items.iter().map(|one| one.id.seq).collect::<Vec<_>>(),
+        [next]
+    );
+    // What was said before, and refused, moves nothing.
+    assert_eq!(first_seq(&give(2).await), next.get());
+    assert_eq!(known_tip(&node, &task).await, Some(next.get()));
+    let project = scope(PROJECT);
+    assert_eq!(known_tip(&node, &project).await, None, "nobody wrote to it");
+}
+
+#[tokio::test]
+async fn what_is_on_its_way_is_known_to_nobody() {
+    let line = Line::new(&store(), Fate::Arrives);
+    let node = Node::start(line.clone(), ports(), NodeConfig::default())
+        .await
+        .unwrap();
+    let task = scope(TASK);
+    let give = |number, command| {
+        let node = node.clone();
+        async move {
+            node.submit(submission(number, PrincipalKind::Agent, TASK, command))
+                .await
+        }
+    };
+    give(0, open_task()).await.unwrap();
+    assert_eq!(known_tip(&node, &task).await, Some(1));
+    // It is not known whether this was written; only what is written next says where the chain ends.
+    line.hold_next();
+    let unknown = give(1, append("line")).await.unwrap_err();
+    assert_eq!(unknown.code, ErrorCode::OutcomeUnknown);
+    assert_eq!(known_tip(&node, &task).await, None);
+    line.mend();
+    let written = first_seq(&give(2, append("line")).await);
+    assert_eq!(known_tip(&node, &task).await, Some(written));
+    // What comes so late finds the tip moved.
+    let late = line.land().await.unwrap_err();
+    assert!(matches!(late, sillok_store::Error::Conflict));
+    assert_eq!(known_tip(&node, &task).await, Some(written));
 }

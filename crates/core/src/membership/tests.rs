@@ -166,17 +166,15 @@ fn every_node_is_watched_by_another() {
 #[test]
 fn a_lease_that_outlives_the_fence_is_refused() {
     assert!(BeatConfig::default().check().is_ok());
-    let too_long = BeatConfig {
-        lease_ms: 3_000,
-        ..BeatConfig::default()
-    };
-    assert!(
-        too_long
-            .check()
-            .unwrap_err()
-            .message
-            .contains("fence_after_ms")
-    );
+    let refused = |config: BeatConfig| config.check().unwrap_err().message;
+    for (every_ms, lease_ms) in [(1_000, 2_001), (1_999, 2_000), (1_001, 2_000)] {
+        let too_long = BeatConfig {
+            every_ms,
+            lease_ms,
+            ..BeatConfig::default()
+        };
+        assert!(refused(too_long).contains("fence_after_ms"), "{lease_ms}");
+    }
     let never = BeatConfig {
         every_ms: 0,
         ..BeatConfig::default()

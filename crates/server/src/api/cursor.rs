@@ -28,7 +28,7 @@ impl Cursor {
         }
     }
 
-    /// Reads a cursor over positions; none stands for the start.
+    /// Reads a cursor over positions, or a position as it stands in an event; none stands for the start.
     ///
     /// # Errors
     /// `invalid_argument`.
@@ -36,10 +36,11 @@ impl Cursor {
         let Some(text) = text else {
             return Ok(Seq::ZERO);
         };
-        let digits = text.strip_prefix('q').ok_or_else(foreign)?;
-        u64::from_str_radix(digits, 16)
-            .map(Seq::new)
-            .map_err(|_| foreign())
+        let number = match text.strip_prefix('q') {
+            Some(digits) => u64::from_str_radix(digits, 16),
+            None => text.parse(),
+        };
+        number.map(Seq::new).map_err(|_| foreign())
     }
 
     /// Reads a cursor over scopes; none stands for the start.
@@ -88,7 +89,14 @@ mod tests {
         assert_eq!(Cursor::seq(Some(&seq)).unwrap(), Seq::new(700));
         assert_eq!(Cursor::scope(Some(&path)).unwrap(), Some(scope));
         assert_eq!(Cursor::entry(Some(&line)).unwrap(), Some(entry));
-        for foreign in [&path, &line, &String::new(), &"é".to_owned()] {
+        assert_eq!(Cursor::seq(Some("700")).unwrap(), Seq::new(700));
+        for foreign in [
+            &path,
+            &line,
+            &String::new(),
+            &"é".to_owned(),
+            &"-7".to_owned(),
+        ] {
             assert_eq!(
                 Cursor::seq(Some(foreign)).unwrap_err().code,
                 ErrorCode::InvalidArgument

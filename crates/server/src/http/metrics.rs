@@ -160,6 +160,11 @@ fn show_slots(text: &mut Text, node: &NodeMetrics) {
         node.forwarded,
         "Commands handed to the nodes that own their slots.",
     );
+    text.counter(
+        "reads_from_memory_total",
+        node.reads_from_memory,
+        "Reads answered without asking the store.",
+    );
     text.counter("slots_taken_total", node.slots_taken, "Slots taken.");
     text.counter(
         "slots_handed_over_total",

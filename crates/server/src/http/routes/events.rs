@@ -24,7 +24,7 @@ pub(super) async fn list(State(app): State<App>, read: Read<ListQuery>) -> Reply
     authorize_read(&read.session.principal, &scope)?;
     let after = Cursor::seq(read.query.after.as_deref())?;
     let page = app
-        .reader()
+        .node()
         .events(&scope, after, read.query.limit.unwrap_or(PAGE_ROWS))
         .await?;
     let items = page

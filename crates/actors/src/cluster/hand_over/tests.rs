@@ -1,0 +1,139 @@
+//! Tests of handing slots over: which, how many at a time, and what waits for what.
+
+use sillok_core::id::Incarnation;
+use sillok_core::principal::PrincipalKind;
+use sillok_store::MemoryStore;
+
+use super::*;
+use crate::cluster::tests::{Here, registered, slots_at};
+use crate::protocol::Correct;
+use crate::tests::harness::{TASK, open_task, scope, store, submission};
+
+/// This node among others, as it last saw them, with slots of its own.
+async fn holding(slots: &[Slot], others: &[&str]) -> (Here, Router<MemoryStore, Correct>) {
+    let store = store();
+    let here = registered(&store, "ada").await;
+    for other in others {
+        registered(&store, other).await;
+    }
+    let nodes = claims::owners(&store).await.unwrap().nodes;
+    here.members.saw(nodes, Vec::new());
+    let claimed = claims::claim(&store, &here.ownership, slots, here.protocol).await;
+    let claims::Claim::Taken(claimed) = claimed.unwrap() else {
+        panic!("the run is not over");
+    };
+    for (slot, epoch) in claimed {
+        assert!(
+            here.ownership
+                .take(slot, epoch, here.ownership.incarnation())
+        );
+    }
+    let router = Router::new(Arc::clone(&here));
+    (here, router)
+}
+
+async fn owner(here: &Here, slot: Slot) -> String {
+    let owners = claims::owners(&here.store).await.unwrap();
+    owners.slots[&slot].node.clone()
+}
+
+#[tokio::test]
+async fn what_belongs_elsewhere_is_handed_over_some_at_a_time_and_in_turn() {
+    let names = ["ada", "bob"];
+    let slots: Vec<Slot> = slots_at("bob", &names).take(HANDED_OVER_MAX + 3).collect();
+    let own = slots_at("ada", &names).next().unwrap();
+    let (here, router) = holding(&[slots.as_slice(), &[own]].concat(), &["bob"]).await;
+    let looks_again =
+        || futures::FutureExt::now_or_never(here.members.changed.notified()).is_some();
+    assert!(looks_again(), "bob came");
+    let mut last = Some(slots[1]);
+    some(&here, &router, &mut last).await.unwrap();
+    // It went on behind the last one, and left the first ones for the next round.
+    assert_eq!(
+        here.ownership.held().len(),
+        slots.len() + 1 - HANDED_OVER_MAX
+    );
+    assert!(here.ownership.epoch(slots[1]).is_some() && here.ownership.epoch(slots[2]).is_none());
+    assert!(looks_again(), "some are left");
+    some(&here, &router, &mut last).await.unwrap();
+    assert_eq!(here.ownership.held(), [own]);
+    assert!(!looks_again(), "none is left");
+    assert_eq!(owner(&here, slots[0]).await, "bob");
+    assert_eq!(owner(&here, own).await, "ada");
+    assert_eq!(
+        here.counters.snapshot().slots_handed_over,
+        slots.len() as u64
+    );
+}
+
+#[tokio::test]
+async fn nothing_is_handed_over_by_a_run_that_is_over_or_before_the_others_are_known() {
+    let slot = slots_at("bob", &["ada", "bob"]).next().unwrap();
+    let (here, router) = holding(&[slot], &["bob"]).await;
+    let mut nodes = here.members.nodes.lock().clone();
+    nodes.get_mut("ada").unwrap().fenced = true;
+    let none = sillok_core::membership::Nodes::new();
+    for known in [nodes, none] {
+        here.members.saw(known, Vec::new());
+        some(&here, &router, &mut None).await.unwrap();
+        assert_eq!(owner(&here, slot).await, "ada");
+    }
+}
+
+#[tokio::test]
+async fn a_slot_that_was_taken_meanwhile_is_let_go() {
+    let slot = slots_at("bob", &["ada", "bob"]).next().unwrap();
+    let (here, router) = holding(&[slot], &["bob"]).await;
+    // Handed over before, and nobody heard of it.
+    let handed = claims::hand_over(&here.store, &here.ownership, slot, "bob").await;
+    assert!(matches!(handed, Ok(HandOver::Done)));
+    assert!(one(&here, &router, slot, "bob").await.unwrap());
+    assert_eq!(here.ownership.epoch(slot), None);
+    assert_eq!(here.counters.snapshot().slots_handed_over, 0);
+    // What is not held any more is gone, and stays as it is.
+    assert!(one(&here, &router, slot, "bob").await.unwrap());
+}
+
+#[tokio::test]
+async fn a_slot_stays_whose_receiver_is_gone() {
+    let slot = slots_at("bob", &["ada", "bob"]).next().unwrap();
+    let (here, router) = holding(&[slot], &[]).await;
+    let epoch = here.ownership.epoch(slot).unwrap();
+    assert!(!one(&here, &router, slot, "bob").await.unwrap());
+    assert_eq!(here.ownership.epoch(slot), Some(epoch));
+    assert!(!here.ownership.is_leaving(slot));
+    assert!(
+        !here.holds_for_certain(slot, epoch),
+        "an earlier try may be on its way"
+    );
+}
+
+#[tokio::test]
+async fn a_node_that_leaves_hands_all_over_and_ends_its_run() {
+    let slots: Vec<Slot> = slots_at("bob", &["bob"]).take(3).collect();
+    let (here, router) = holding(&slots, &["bob"]).await;
+    leave(&here, &router).await;
+    for slot in slots {
+        assert_eq!(owner(&here, slot).await, "bob");
+    }
+    assert!(here.members.ends());
+    let nodes = claims::owners(&here.store).await.unwrap().nodes;
+    assert!(nodes["ada"].fenced && !nodes["bob"].fenced);
+    assert_eq!(nodes["ada"].incarnation, Incarnation(1));
+}
+
+#[tokio::test]
+async fn a_slot_waits_for_what_is_under_way() {
+    let slot = Slot::of(&scope(TASK));
+    let (here, router) = holding(&[slot], &["bob"]).await;
+    let open = submission(0, PrincipalKind::Agent, TASK, open_task());
+    let under_way = router.submit(open);
+    futures::pin_mut!(under_way);
+    assert!(futures::poll!(under_way.as_mut()).is_pending());
+    assert_eq!(router.in_flight(slot), 1);
+    assert!(one(&here, &router, slot, "bob").await.unwrap());
+    assert_eq!(owner(&here, slot).await, "bob");
+    // Had it gone before, the command would have found it gone.
+    assert_eq!(here.counters.snapshot().commands, 1);
+    under_way.await.unwrap();
+}
