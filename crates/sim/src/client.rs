@@ -21,6 +21,8 @@ use crate::rng::Stream;
 
 /// The wait before a command is sent again, in ms, at least and at most.
 const RETRY_MS: (u64, u64) = (20, 400);
+/// How long a reader waits for a node before it asks another one, in µs.
+const READ_TIMEOUT_US: u64 = 1_500_000;
 /// How long an operator waits for a node that drains, in µs.
 const DRAIN_TIMEOUT_US: u64 = 10_000_000;
 
@@ -213,7 +215,7 @@ impl Client {
             let place = Place(u16::try_from(node).expect("a world has few nodes"));
             let reply = self
                 .sim
-                .call(Place::CLIENTS, place, request.clone(), CLIENT_TIMEOUT_US)
+                .call(Place::CLIENTS, place, request.clone(), READ_TIMEOUT_US)
                 .await;
             match reply {
                 None | Some(Reply::NoResponders) => {}

@@ -153,7 +153,7 @@ mod tests {
     /// Worlds that are run with the faults of one kind alone.
     const WORLDS_OF_A_KIND: u32 = 2;
     /// The same, for a kind that has not taken effect yet.
-    const WORLDS_MAX: u32 = 8;
+    const WORLDS_MAX: u32 = 16;
 
     #[test]
     fn without_faults_none_takes_effect() {

@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 82] = [
+pub const EXPECTED: [&str; 85] = [
     "actor killed with a command in flight",
     "answer came after its caller had given up",
     "answer heard at a later try",
@@ -62,6 +62,8 @@ pub const EXPECTED: [&str; 82] = [
     "cognifier failed",
     "commit fenced",
     "commit lost and unheard of",
+    "commit that did not reach the store",
+    "commit whose answer was cut off",
     "commit with an unknown outcome",
     "commits gathered behind a slow sync",
     "commits that share one sync",
@@ -101,6 +103,7 @@ pub const EXPECTED: [&str; 82] = [
     "panic in a command",
     "panic outlived",
     "promotion failed and tried again",
+    "read answered from memory",
     "record stored in chunks",
     "refused after the outcome was unknown",
     "refused because of a clock",

@@ -94,7 +94,10 @@ impl Monitor {
 
     /// A node is started.
     pub(crate) fn started(&mut self, place: Place) {
-        self.down.remove(&self.name_of(place));
+        let name = self.name_of(place);
+        self.down.remove(&name);
+        // Whoever finds its next run silent is another watcher.
+        self.left_by_watcher.remove(&name);
     }
 
     /// Whoever fenced a node has crashed before it could do more.

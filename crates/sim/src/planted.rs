@@ -18,6 +18,8 @@ use crate::world::{Outcome, World};
 
 /// Seeds after which a bug counts as not caught.
 pub const SEEDS_MAX: u64 = 5_000;
+/// Seeds in the middle of all starts after which it counts as caught too late.
+pub const SEEDS_MEDIAN_MAX: u64 = 1_000;
 /// Starts from which each bug is sought.
 const STARTS: u64 = 5;
 /// Seeds between two starts.
@@ -93,6 +95,7 @@ pub const BUGS: &[Bug] = &[
         "takeover from a live owner",
         Safeguard::RespectsLivingOwners,
     ),
+    bug("stale cached read after lapse", Safeguard::ReadsUnderLease),
     bug("fencing during a store outage", Safeguard::CountsOwnBeats),
     bug(
         "slot orphaned when the watcher dies",
@@ -157,6 +160,14 @@ pub struct Catch {
     /// The saved plan of that catch.
     #[serde(skip)]
     pub first: Option<Replay>,
+}
+
+impl Catch {
+    /// Whether the bug was caught from every start, and from most of them soon.
+    #[must_use]
+    pub const fn is_soon(&self) -> bool {
+        self.caught && self.median_seeds <= SEEDS_MEDIAN_MAX
+    }
 }
 
 /// Seeks bugs, each from several starts, on `jobs` threads. A bug is given up as soon as one start

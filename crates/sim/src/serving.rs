@@ -17,10 +17,7 @@ pub(crate) async fn serve<P: Protocol>(node: &Node<SimStore, P>, request: Reques
             Reply::Submitted(node.submit(Arc::unwrap_or_clone(submission)).await)
         }
         Request::Serve(submission) => Reply::Served(node.serve(submission).await),
-        Request::Tip(scope) => {
-            let row = node.reader().scope(&scope).await;
-            Reply::Tip(row.map(|row| row.map_or_else(Default::default, |row| row.tip.seq)))
-        }
+        Request::Tip(scope) => Reply::Tip(node.tip(&scope).await),
         Request::Promotion(task, id) => {
             let mark = node.reader().mark(&task, id).await;
             Reply::Promotion(mark.map(|mark| mark.is_some()))

@@ -38,6 +38,9 @@ const KILLED_LATE_US: (u64, u64) = (5_000, 150_000);
 const LIFE_US_MAX: u64 = 5_000_000;
 /// How long a caller waits for a store that does not answer, in µs.
 const OUT_US: u64 = 1_000_000;
+/// Commits that do not reach the store when their node is cut off while they are on their way, in a
+/// thousandth.
+const CUT_OFF_PERMILLE: u32 = 500;
 
 /// The store as one node reaches it.
 #[derive(Clone)]
@@ -337,12 +340,7 @@ impl Shared {
         let (answer, receiver) = oneshot::channel();
         let place = commit.place;
         self.note_departure(place, &mut commit.writes);
-        let leaves = self.reaches_store(place);
-        let fate = if leaves {
-            self.fate(place)
-        } else {
-            Fate::IsLost
-        };
+        let fate = self.fate(place);
         let slowness = self.noise.commit_slowness.max(1);
         commit.is_slow = slowness > 1;
         let mut happens_us = self.draw_us(Purpose::Commit, place, COMMIT_US) * slowness;
@@ -357,18 +355,8 @@ impl Shared {
             Fate::Heard => self.happens(commit, happens_us, answer, true),
             Fate::CommitsUnheard => self.happens(commit, happens_us, answer, false),
             Fate::IsLost => {
-                let (wait_us, seen) = if leaves {
-                    (happens_us, "commit lost and unheard of")
-                } else {
-                    (OUT_US, "commit that did not reach the store")
-                };
-                self.hear(
-                    place,
-                    wait_us,
-                    answer,
-                    Err(Error::OutcomeUnknown),
-                    Some(seen),
-                );
+                let seen = Some("commit lost and unheard of");
+                self.hear(place, happens_us, answer, Err(Error::OutcomeUnknown), seen);
             }
             Fate::CommitsLate => {
                 let late_us = happens_us + self.draw_us(Purpose::Commit, place, LATE_US);
@@ -410,6 +398,17 @@ impl Shared {
         let place = commit.place;
         let answers_us = self.draw_us(Purpose::Commit, place, ANSWER_US);
         let act = Box::new(move |shared: &mut Self| {
+            // A node that was cut off meanwhile hears nothing, whether its commit came through or not.
+            if !shared.reaches_store(place) {
+                let chance = shared.chance(Purpose::Commit, place);
+                let seen = if chance.permille(CUT_OFF_PERMILLE) {
+                    Some("commit that did not reach the store")
+                } else {
+                    let happened = commit.happen(shared);
+                    happened.ok().map(|_| "commit whose answer was cut off")
+                };
+                return shared.hear(place, OUT_US, answer, Err(Error::OutcomeUnknown), seen);
+            }
             let (heard, seen) = match commit.happen(shared) {
                 Ok(_) if !is_heard => {
                     let seen = Some("committed and unheard of");

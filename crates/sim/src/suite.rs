@@ -20,6 +20,7 @@ use crate::workload::late::LateRetries;
 use crate::workload::material::PROJECTS;
 use crate::workload::publishing::Publishing;
 use crate::workload::reads::Reads;
+use crate::workload::refusals::Refusals;
 use crate::workload::replacing::Replacing;
 use crate::workload::staging::Staging;
 use crate::workload::{Check, Draw, End, Operation, Workload};
@@ -129,6 +130,7 @@ impl Suite {
             .check(LateRetries)
             .check(Forger)
             .check(Reads)
+            .check(Refusals)
     }
 
     /// With a further workload.

@@ -10,6 +10,7 @@ pub mod late;
 pub mod material;
 pub mod publishing;
 pub mod reads;
+pub mod refusals;
 pub mod replacing;
 pub mod staging;
 

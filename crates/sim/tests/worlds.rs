@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sillok_sim::batch::{self, Worlds};
+use sillok_sim::effects::EXPECTED;
 use sillok_sim::{Suite, quiet_planted_panics};
 
 /// Seeds that are run.
@@ -51,6 +52,11 @@ fn a_few_worlds_keep_every_invariant_and_see_what_the_protocol_is_for() {
     let seen: Vec<&str> = report.effects.iter().map(|(effect, _)| effect).collect();
     let unseen: Vec<&&str> = SEEN.iter().filter(|known| !seen.contains(known)).collect();
     assert_eq!(unseen, [&""; 0], "never in {SEEDS} worlds");
+    let untold: Vec<&&str> = seen
+        .iter()
+        .filter(|seen| !EXPECTED.contains(seen))
+        .collect();
+    assert_eq!(untold, [&""; 0], "seen, and asked of no batch");
     assert!(
         report.default_worlds > SEEDS / 2,
         "the worlds are too small"

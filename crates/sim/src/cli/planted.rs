@@ -8,11 +8,12 @@ use serde::Serialize;
 use super::{Ended, ended, jobs, make_folder, print, print_json, write};
 use crate::planted::{self, Bug, Catch};
 use crate::replay::{self, Replay, Verdict};
-use crate::shrink::{Shrunk, shrink};
+use crate::shrink::shrink;
 use crate::{Plan, Suite};
 
-/// Worlds that are run at most to make a catch smaller.
-const SHRINK_RUNS: u32 = 60;
+/// Worlds that are run at most to make a catch smaller: so many, and if more than half of it is left then,
+/// as many as `shrink` runs.
+const SHRINK_RUNS: [u32; 2] = [60, 1_000];
 
 /// What to plant
 #[derive(Debug, clap::Args)]
@@ -81,7 +82,7 @@ pub(super) fn run(args: &Args, suite: &Suite) -> Ended {
     }
     let is_bad = |checked: &Option<Checked>| checked.is_some_and(|checked| !checked.is_good());
     Ok(ended(
-        catches.iter().any(|catch| !catch.caught) || checked.iter().any(is_bad),
+        catches.iter().any(|catch| !catch.is_soon()) || checked.iter().any(is_bad),
     ))
 }
 
@@ -97,8 +98,12 @@ struct Checked {
 }
 
 impl Checked {
+    const fn is_small(self) -> bool {
+        self.operations_left * 2 < self.operations
+    }
+
     const fn is_good(self) -> bool {
-        self.reproduced && self.operations_left * 2 < self.operations
+        self.reproduced && self.is_small()
     }
 }
 
@@ -121,13 +126,20 @@ fn check(first: &Replay, suite: &Suite) -> Checked {
         outcome.expect("the bug is planted")
     };
     let again = run(&Plan::draw_from(suite, first.plan.seed));
-    let shrunk = shrink(&first.plan, suite, SHRINK_RUNS, run);
-    let left = |shrunk: Shrunk| shrunk.after.operations;
-    Checked {
+    let mut checked = Checked {
         reproduced: first.compare(&again) == Verdict::Reproduced,
         operations: first.plan.operations.len(),
-        operations_left: shrunk.map_or(first.plan.operations.len(), left),
+        operations_left: first.plan.operations.len(),
+    };
+    for runs in SHRINK_RUNS {
+        if checked.is_small() {
+            break;
+        }
+        if let Some(shrunk) = shrink(&first.plan, suite, runs, run) {
+            checked.operations_left = shrunk.after.operations;
+        }
     }
+    checked
 }
 
 fn line_of(catch: &Catch) -> String {
@@ -135,8 +147,9 @@ fn line_of(catch: &Catch) -> String {
         let seeds = planted::SEEDS_MAX;
         return format!("{:<48} not caught within {seeds} seeds\n", catch.name);
     }
+    let late = if catch.is_soon() { "" } else { " (too late)" };
     format!(
-        "{:<48} {:>6} {:>6}  {}\n  {}\n",
+        "{:<48} {:>6} {:>6}  {}{late}\n  {}\n",
         catch.name,
         catch.median_seeds,
         catch.max_seeds,

@@ -1,5 +1,5 @@
-//! Reads: agents read, at any node, where the chain of a shared project ends, and never see it go
-//! back.
+//! Reads: agents read, at any node, where the chain of a shared project ends, once or for a while, and
+//! never see it go back.
 
 use std::collections::BTreeSet;
 
@@ -10,6 +10,11 @@ use crate::agent::Agent;
 use crate::violation::Violation;
 use crate::workload::material::{check_project, draw_project, project};
 use crate::workload::{Check, Draw, End, Workload};
+
+/// How often an agent that watches a project reads it, at most.
+const READS_MAX: u8 = 12;
+/// The wait between two such reads, in ms.
+const WATCH_MS: u64 = 150;
 
 /// The workload, and what must hold of it.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +28,13 @@ pub enum Action {
     Tip {
         /// Which project.
         project: u8,
+    },
+    /// Reads it again and again.
+    Watch {
+        /// Which project.
+        project: u8,
+        /// How often.
+        reads: u8,
     },
 }
 
@@ -38,19 +50,37 @@ impl Workload for Reads {
     }
 
     fn draw(&self, draw: &mut Draw<'_>) -> Action {
-        Action::Tip {
-            project: draw_project(draw),
+        let project = draw_project(draw);
+        match draw.byte(2) {
+            0 => Action::Tip { project },
+            _ => Action::Watch {
+                project,
+                reads: 2 + draw.byte(usize::from(READS_MAX) - 1),
+            },
         }
     }
 
     fn check_action(&self, action: &Action, _nodes: u16) -> Result<(), String> {
-        let Action::Tip { project } = action;
-        check_project(*project)
+        match action {
+            Action::Tip { project } => check_project(*project),
+            Action::Watch { project, reads } if (1..=READS_MAX).contains(reads) => {
+                check_project(*project)
+            }
+            Action::Watch { .. } => Err(format!("reads: not from 1 to {READS_MAX}")),
+        }
     }
 
     async fn act(&self, agent: &mut Agent, action: Action) {
-        let Action::Tip { project: number } = action;
-        agent.client().read_tip(&project(number)).await;
+        let (number, reads) = match action {
+            Action::Tip { project } => (project, 1),
+            Action::Watch { project, reads } => (project, reads),
+        };
+        for read in 0..reads {
+            if read > 0 {
+                agent.client().sleep(WATCH_MS).await;
+            }
+            agent.client().read_tip(&project(number)).await;
+        }
     }
 }
 

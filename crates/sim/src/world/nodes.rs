@@ -158,6 +158,7 @@ impl<P: Protocol> World<P> {
             ),
             ("panic outlived", metrics.panics),
             ("loss of the stream noticed", metrics.streams_lost),
+            ("read answered from memory", metrics.reads_from_memory),
         ];
         let effects = &mut self.sim.lock().effects;
         for (effect, count) in seen {
