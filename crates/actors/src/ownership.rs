@@ -141,7 +141,8 @@ impl Ownership {
         }
         let released = handing_over.released.get(&slot);
         let is_gone = released.is_some_and(|released| *released >= epoch);
-        if !is_gone && self.epoch(slot) != Some(epoch) {
+        let is_newer = self.epoch(slot).is_none_or(|held| held < epoch);
+        if !is_gone && is_newer {
             handing_over.forget(slot);
             self.cell(slot).store(epoch.0, Ordering::Release);
         }
@@ -271,6 +272,10 @@ mod tests {
         assert_eq!(ownership.epoch(slot()), None);
         assert!(ownership.take(slot(), Epoch(7), run));
         assert!(ownership.is_undisputed(slot(), Epoch(7)));
+        // Nor does it take the place of a later one, whose former was never let go of.
+        assert!(ownership.take(slot(), Epoch(9), run));
+        assert!(ownership.take(slot(), Epoch(7), run));
+        assert_eq!(ownership.epoch(slot()), Some(Epoch(9)));
     }
 
     #[test]
