@@ -222,7 +222,7 @@ pub(crate) async fn claim<S: Store, P: Protocol>(
     .await
 }
 
-/// Writes a held slot over to a living node.
+/// Writes a slot that is held under an epoch over to a living node.
 ///
 /// # Errors
 /// What the store answered. After `OutcomeUnknown` the slot's row tells.
@@ -230,14 +230,15 @@ pub(crate) async fn hand_over<S: Store>(
     store: &S,
     ownership: &Ownership,
     slot: Slot,
+    epoch: Epoch,
     to: &str,
 ) -> Result<HandOver, StoreError> {
     retried(|| async {
         let mut txn = store.begin().await?;
         let owner = owner_row(&mut txn, slot, Read::Conflict).await?;
-        let Some(epoch) = ownership.confirmed(slot, owner.as_ref()) else {
+        if ownership.confirmed(slot, owner.as_ref()) != Some(epoch) {
             return Ok(HandOver::NotHeld);
-        };
+        }
         let receiver = node_row(&mut txn, to, Read::Snapshot).await?;
         let Some(receiver) = receiver.filter(|row| !row.fenced) else {
             return Ok(HandOver::NoReceiver);

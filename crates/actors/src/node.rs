@@ -237,22 +237,9 @@ impl<S: Store, P: Protocol> Node<S, P> {
         self.inner.shared.jobs.retry(id)
     }
 
-    /// The position of a scope's last event; 0 before the first. It is said from memory if this node owns
-    /// the scope for certain and was the last to write to it: nothing that was acknowledged is missing.
-    ///
-    /// # Errors
-    /// What the store answers.
-    pub async fn tip(&self, scope: &Scope) -> Result<Seq, Error> {
-        if let Some(tip) = self.inner.router.known_tip(scope) {
-            count(&self.inner.shared.counters.reads_from_memory, 1);
-            return Ok(tip.seq);
-        }
-        let row = self.reader().scope(scope).await?;
-        Ok(row.map_or(Seq::ZERO, |row| row.tip.seq))
-    }
-
     /// The events of a scope behind a position, in order. Whoever asks for news where there are none is
-    /// told so from memory if that is certain.
+    /// told so from memory, if this node owns the scope for certain and was the last to write to it:
+    /// nothing that was acknowledged is missing.
     ///
     /// # Errors
     /// As [`Reader::events`].

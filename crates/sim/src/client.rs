@@ -3,10 +3,11 @@
 //! Owns retries: the same command under the same id, at another node, until it is acknowledged or
 //! refused for good. It must not know what the commands mean.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sillok_core::command::{Answer, Command, Submission};
-use sillok_core::id::{Attempt, CommandId, EntryId, VerificationId};
+use sillok_core::id::{Attempt, CommandId, EntryId, Seq, VerificationId};
 use sillok_core::ports::Clock as _;
 use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use sillok_core::scope::Scope;
@@ -35,6 +36,8 @@ pub struct Client {
     /// Its number among the clients.
     pub(crate) number: usize,
     pub(crate) rng: Stream,
+    /// The last event of each scope that it has read.
+    pub(crate) seen: BTreeMap<Scope, Seq>,
 }
 
 /// A command that was sent once, to be sent again later.
@@ -227,10 +230,12 @@ impl Client {
         }
     }
 
-    /// Reads where a scope's chain ends, at any node.
+    /// Reads where a scope's chain ends, at any node: the events behind what it has seen.
     pub async fn read_tip(&mut self, scope: &Scope) {
         let invoked_us = self.sim.lock().now_us;
-        if let Reply::Tip(Ok(seq)) = self.ask(Request::Tip(scope.clone())).await {
+        let seen = self.seen.get(scope).copied().unwrap_or(Seq::ZERO);
+        if let Reply::Tip(Ok(seq)) = self.ask(Request::Tip(scope.clone(), seen)).await {
+            self.seen.insert(scope.clone(), seq);
             self.recorder.read(TipRead {
                 agent: self.number,
                 scope: scope.clone(),

@@ -381,8 +381,9 @@ fn draw_offset(ms: i64, stream: &mut Stream) -> i64 {
 }
 
 /// By how much clocks run too fast or too slowly, in millionths: up to 2 %, which is more than any
-/// clock that works; or up to 20 %, as where a host takes time from a guest. Nothing that must not
-/// happen may rest on a clock, so that nothing here is too much.
+/// clock that works; or up to 20 %, as where a host takes time from a guest. No write rests on a
+/// clock. A read from memory does, by the lease, which allows for two clocks of which one runs half as
+/// fast again as the other: 20 % too fast and 20 % too slowly.
 fn draw_drift(ms: i64, stream: &mut Stream) -> i64 {
     if stream.permille(600) {
         ms * 10

@@ -33,8 +33,8 @@ pub(crate) enum Request {
     Submit(Arc<Submission>),
     /// A command that another node hands over.
     Serve(Arc<Submission>),
-    /// Where a scope's chain ends.
-    Tip(Scope),
+    /// Where a scope's chain ends, of which so much was seen.
+    Tip(Scope, Seq),
     /// Whether a promotion is finished.
     Promotion(Scope, VerificationId),
     /// An entry's active version, and the entry that heads its line.
@@ -85,7 +85,7 @@ impl fmt::Display for Parcel {
                 let (command, id) = (submission.command.name(), submission.id);
                 write!(f, "{command} {id} in {}", submission.scope)?;
             }
-            Request::Tip(scope) => write!(f, "tip of {scope}")?,
+            Request::Tip(scope, seen) => write!(f, "tip of {scope} behind {seen}")?,
             Request::Promotion(task, id) => write!(f, "promotion {id} of {task}")?,
             Request::Head(entry) => write!(f, "head of {entry}")?,
             Request::Drain => write!(f, "drain")?,

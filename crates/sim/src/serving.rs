@@ -6,9 +6,15 @@ use std::sync::Arc;
 
 use sillok_actors::Node;
 use sillok_actors::protocol::Protocol;
+use sillok_core::Error;
+use sillok_core::id::Seq;
+use sillok_core::scope::Scope;
 
 use crate::net::{Reply, Request};
 use crate::store::SimStore;
+
+/// Events of a scope that are read at once.
+const EVENTS_AT_ONCE: usize = 64;
 
 /// Sees a request through.
 pub(crate) async fn serve<P: Protocol>(node: &Node<SimStore, P>, request: Request) -> Reply {
@@ -17,7 +23,7 @@ pub(crate) async fn serve<P: Protocol>(node: &Node<SimStore, P>, request: Reques
             Reply::Submitted(node.submit(Arc::unwrap_or_clone(submission)).await)
         }
         Request::Serve(submission) => Reply::Served(node.serve(submission).await),
-        Request::Tip(scope) => Reply::Tip(node.tip(&scope).await),
+        Request::Tip(scope, seen) => Reply::Tip(read_on(node, &scope, seen).await),
         Request::Promotion(task, id) => {
             let mark = node.reader().mark(&task, id).await;
             Reply::Promotion(mark.map(|mark| mark.is_some()))
@@ -39,6 +45,22 @@ pub(crate) async fn serve<P: Protocol>(node: &Node<SimStore, P>, request: Reques
                     })
                 }
             })
+        }
+    }
+}
+
+/// Reads a scope's events behind what was seen, to their end: the last one.
+async fn read_on<P: Protocol>(
+    node: &Node<SimStore, P>,
+    scope: &Scope,
+    seen: Seq,
+) -> Result<Seq, Error> {
+    let mut last = seen;
+    loop {
+        let page = node.events(scope, last, EVENTS_AT_ONCE).await?;
+        last = page.items.last().map_or(last, |event| event.header.seq);
+        if page.next.is_none() {
+            return Ok(last);
         }
     }
 }

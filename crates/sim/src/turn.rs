@@ -13,8 +13,9 @@ use crate::noise::Noise;
 use crate::rng::Stream;
 use crate::world::World;
 
-/// How fast the clocks of a node may drift when drifts add up, in millionths.
-const DRIFT_PPM_MAX: i64 = 250_000;
+/// How fast the clocks of a node may drift when drifts add up, in millionths: as much as the lease
+/// allows for.
+const DRIFT_PPM_MAX: i64 = 200_000;
 
 impl<P: Protocol> World<P> {
     /// A fault begins or ends.

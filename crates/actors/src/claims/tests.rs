@@ -157,7 +157,8 @@ async fn a_slot_is_handed_to_a_living_node_by_its_owner_alone() {
     let store = store();
     let (a, b) = (started(&store, "a").await, started(&store, "b").await);
     taken(&store, &a, &[1]).await;
-    let to = |by, to| hand_over(&store, by, slot(1), to);
+    let held = |by: &Ownership| by.epoch(slot(1)).unwrap_or(Epoch(1));
+    let to = |by, to| hand_over(&store, by, slot(1), held(by), to);
     assert_eq!(to(&b, "b").await.unwrap(), HandOver::NotHeld);
     assert_eq!(to(&a, "nobody").await.unwrap(), HandOver::NoReceiver);
     assert_eq!(to(&a, "b").await.unwrap(), HandOver::Done);

@@ -82,7 +82,7 @@ async fn one<S: Store, P: Protocol>(
         }
         clock.sleep(LEAVING_POLL_MS).await;
     }
-    match claims::hand_over(&shared.store, &shared.ownership, slot, target).await {
+    match claims::hand_over(&shared.store, &shared.ownership, slot, epoch, target).await {
         Ok(HandOver::Done) => {
             count(&shared.counters.slots_handed_over, 1);
             let_go(shared, slot, epoch);
@@ -127,6 +127,7 @@ pub(crate) async fn leave<S: Store, P: Protocol>(
     let nodes = shared.members.nodes.lock().clone();
     let me = shared.ownership.node();
     let others: Vec<&str> = living(&nodes).filter(|name| *name != me).collect();
+    shared.members.ends.store(true, Ordering::Release);
     for slot in shared.ownership.held() {
         let Some(target) = home(slot, others.iter().copied()) else {
             break;
@@ -135,7 +136,6 @@ pub(crate) async fn leave<S: Store, P: Protocol>(
             tracing::warn!(%error, %slot, "a slot was not handed over; it is taken once this run has ended");
         }
     }
-    shared.members.ends.store(true, Ordering::Release);
     if let Err(error) = claims::leave(&shared.store, &shared.ownership).await {
         tracing::warn!(%error, "the end of the run is not written; the others will find it silent");
     }

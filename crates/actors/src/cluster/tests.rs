@@ -12,7 +12,8 @@ use crate::protocol::Correct;
 use crate::tests::harness::{TASK, node, open_task, ports, scope, store, submission};
 use crate::{Node, NodeConfig};
 
-pub(crate) type Here = Arc<Shared<MemoryStore, Correct>>;
+pub(crate) type On<S> = Arc<Shared<S, Correct>>;
+pub(crate) type Here = On<MemoryStore>;
 
 /// Turns of the runtime within which everything has to have happened.
 const TURNS: usize = 100_000;
@@ -31,7 +32,7 @@ impl Peers for Nobody {
 }
 
 /// What the parts of a node among others share. Nothing runs.
-pub(crate) fn among_others(store: &MemoryStore, name: &str) -> Here {
+pub(crate) fn among_others<S: Store>(store: &S, name: &str) -> On<S> {
     let mut ports = ports();
     ports.peers = Some(Arc::new(Nobody));
     let config = NodeConfig {
@@ -42,7 +43,7 @@ pub(crate) fn among_others(store: &MemoryStore, name: &str) -> Here {
 }
 
 /// As [`among_others`], with a run that has begun.
-pub(crate) async fn registered(store: &MemoryStore, name: &str) -> Here {
+pub(crate) async fn registered<S: Store>(store: &S, name: &str) -> On<S> {
     let shared = among_others(store, name);
     register(&shared).await.unwrap();
     shared

@@ -26,7 +26,7 @@ const SKEW_MS_MAX: u64 = 60_000;
 /// than a world takes to drain.
 const OFFSET_MS_MAX: u64 = CLOCK_BEHIND_MS_MAX + 30_000;
 /// How fast a clock may drift, in millionths.
-const DRIFT_PPM_MAX: u64 = 250_000;
+const DRIFT_PPM_MAX: u64 = 200_000;
 /// Commands of a burst.
 const BURST: RangeInclusive<u16> = 1..=1_000;
 /// Messages that a stream may lose at once.

@@ -4,6 +4,7 @@
 //! Owns those clients. Their commands are in the history, and the world waits for their answers, as
 //! for all others.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -50,6 +51,7 @@ impl<P: Protocol> World<P> {
     /// A client of this world.
     pub(crate) fn client(&self, number: usize, rng: Stream) -> Client {
         Client {
+            seen: BTreeMap::new(),
             sim: self.sim.clone(),
             clock: SimClock {
                 sim: self.sim.clone(),

@@ -5,20 +5,29 @@ use sillok_core::principal::PrincipalKind;
 use sillok_store::MemoryStore;
 
 use super::*;
-use crate::cluster::tests::{Here, registered, slots_at};
+use crate::cluster::tests::{Here, On, registered, slots_at};
 use crate::protocol::Correct;
 use crate::tests::harness::{TASK, open_task, scope, store, submission};
+use crate::tests::line::{Fate, Line};
 
 /// This node among others, as it last saw them, with slots of its own.
 async fn holding(slots: &[Slot], others: &[&str]) -> (Here, Router<MemoryStore, Correct>) {
-    let store = store();
-    let here = registered(&store, "ada").await;
+    holding_on(&store(), slots, others).await
+}
+
+/// As [`holding`], on a store.
+async fn holding_on<S: Store>(
+    store: &S,
+    slots: &[Slot],
+    others: &[&str],
+) -> (On<S>, Router<S, Correct>) {
+    let here = registered(store, "ada").await;
     for other in others {
-        registered(&store, other).await;
+        registered(store, other).await;
     }
-    let nodes = claims::owners(&store).await.unwrap().nodes;
+    let nodes = claims::owners(store).await.unwrap().nodes;
     here.members.saw(nodes, Vec::new());
-    let claimed = claims::claim(&store, &here.ownership, slots, here.protocol).await;
+    let claimed = claims::claim(store, &here.ownership, slots, here.protocol).await;
     let claims::Claim::Taken(claimed) = claimed.unwrap() else {
         panic!("the run is not over");
     };
@@ -85,7 +94,8 @@ async fn a_slot_that_was_taken_meanwhile_is_let_go() {
     let slot = slots_at("bob", &["ada", "bob"]).next().unwrap();
     let (here, router) = holding(&[slot], &["bob"]).await;
     // Handed over before, and nobody heard of it.
-    let handed = claims::hand_over(&here.store, &here.ownership, slot, "bob").await;
+    let epoch = here.ownership.epoch(slot).unwrap();
+    let handed = claims::hand_over(&here.store, &here.ownership, slot, epoch, "bob").await;
     assert!(matches!(handed, Ok(HandOver::Done)));
     assert!(one(&here, &router, slot, "bob").await.unwrap());
     assert_eq!(here.ownership.epoch(slot), None);
@@ -106,6 +116,35 @@ async fn a_slot_stays_whose_receiver_is_gone() {
         !here.holds_for_certain(slot, epoch),
         "an earlier try may be on its way"
     );
+}
+
+#[tokio::test]
+async fn a_slot_is_in_doubt_once_nobody_heard_whether_it_was_handed_over() {
+    let slot = slots_at("bob", &["ada", "bob"]).next().unwrap();
+    let line = Line::new(&store(), Fate::Arrives);
+    let (here, router) = holding_on(&line, &[slot], &["bob"]).await;
+    let epoch = here.ownership.epoch(slot).unwrap();
+    assert!(here.holds_for_certain(slot, epoch));
+    line.hold_next();
+    one(&here, &router, slot, "bob").await.unwrap_err();
+    assert_eq!(here.ownership.epoch(slot), Some(epoch), "it takes commands");
+    assert!(!here.ownership.is_leaving(slot));
+    assert!(!here.holds_for_certain(slot, epoch), "it may be bob's");
+    line.land().await.unwrap();
+    line.mend();
+    assert!(one(&here, &router, slot, "bob").await.unwrap());
+    assert_eq!(here.ownership.epoch(slot), None);
+}
+
+#[tokio::test]
+async fn what_was_taken_anew_meanwhile_is_not_handed_over_unmarked() {
+    let slot = slots_at("bob", &["ada", "bob"]).next().unwrap();
+    let (here, _router) = holding(&[slot], &["bob"]).await;
+    let held = here.ownership.epoch(slot).unwrap();
+    let marked = Epoch(held.0 + 1);
+    let handed = claims::hand_over(&here.store, &here.ownership, slot, marked, "bob").await;
+    assert!(matches!(handed, Ok(HandOver::NotHeld)));
+    assert_eq!(owner(&here, slot).await, "ada");
 }
 
 #[tokio::test]
