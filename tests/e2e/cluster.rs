@@ -63,6 +63,51 @@ async fn any_node_answers_any_request_and_sees_what_the_others_wrote() {
     assert_eq!(verdict["ok"], true, "{verdict}");
 }
 
+/// The longest that word of a commit may take to another node. Sweeps come later than that.
+const NEWS: Duration = Duration::from_secs(15);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_published_through_one_node_is_recalled_and_heard_at_all() {
+    let cluster = Cluster::start(&NODES).await;
+    let mut tails = Vec::new();
+    for name in NODES {
+        let query = [("scope", "org/acme"), ("from", "now")];
+        tails.push(cluster.admin(name).stream(&query, None).await);
+    }
+    let begun = std::time::Instant::now();
+    for (number, writer) in NODES.iter().enumerate() {
+        // Projects spread over all slots, and so over the nodes.
+        let project = format!("org/acme/project/n{number}");
+        let content = format!("The build of n{number} needs protoc {}", world::next());
+        let entry = json!({
+            "scope": project, "table": "insights", "kind": "fact", "content": content,
+        });
+        cluster.admin(writer).post("/v1/entries", &entry).await.ok();
+        for name in NODES {
+            let query = json!({ "scope": project, "query": content });
+            loop {
+                let found = cluster.admin(name).post("/v1/recall", &query).await.ok();
+                if found["results"].to_string().contains(&content) {
+                    break;
+                }
+                assert!(
+                    begun.elapsed() < NEWS,
+                    "{name} does not recall what {writer} published"
+                );
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+        for tail in &mut tails {
+            let mut heard = String::new();
+            while !heard.contains(&project) {
+                let chunk = tokio::time::timeout(NEWS, tail.chunk()).await;
+                let chunk = chunk.expect("it is heard in time").expect("it goes on");
+                heard += &String::from_utf8_lossy(&chunk.expect("it goes on"));
+            }
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kill_of_each_node_in_turn_loses_nothing_and_repeats_nothing() {
     let mut cluster = Cluster::start(&NODES).await;

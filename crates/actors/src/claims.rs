@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 
+use bytes::Bytes;
 use sillok_core::id::{Epoch, Incarnation};
 use sillok_core::membership::{NodeRow, Nodes, OwnerRow, Suspect, is_claimable};
 use sillok_core::slot::{SLOTS, Slot};
@@ -270,15 +271,30 @@ pub(crate) async fn owner_of<S: Store>(
 pub(crate) async fn owners<S: Store>(store: &S) -> Result<Owners, StoreError> {
     let mut txn = store.begin().await?;
     let nodes = all_nodes(&mut txn).await?;
-    let options = RangeOptions::first(usize::from(SLOTS), Read::Snapshot);
     let mut slots = BTreeMap::new();
-    for (key, value) in txn.range(&Family::Owner.range(), options).await? {
+    for (key, value) in owner_rows(&mut txn).await? {
         slots.insert(
             keys::owner::parse(&key)?.slot,
             keys::owner::decode(&key, &value)?,
         );
     }
     Ok(Owners { nodes, slots })
+}
+
+/// The slots that ever had an owner, in order: nothing was committed in any other.
+///
+/// # Errors
+/// What the store answered.
+pub(crate) async fn owned_slots<S: Store>(store: &S) -> Result<Vec<Slot>, StoreError> {
+    let mut txn = store.begin().await?;
+    let rows = owner_rows(&mut txn).await?;
+    let slots = rows.iter().map(|(key, _)| keys::owner::parse(key));
+    slots.map(|parsed| Ok(parsed?.slot)).collect()
+}
+
+async fn owner_rows(txn: &mut impl Txn) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
+    let options = RangeOptions::first(usize::from(SLOTS), Read::Snapshot);
+    txn.range(&Family::Owner.range(), options).await
 }
 
 async fn node_row(

@@ -23,6 +23,7 @@ use crate::indexer::IndexRequests;
 use crate::jobs::JobQueue;
 use crate::known_tip::KnownTip;
 use crate::metrics::{Counters, count};
+use crate::news::News;
 use crate::outbox_feed::OutboxFeed;
 use crate::ownership::Ownership;
 use crate::ports::Ports;
@@ -60,6 +61,7 @@ pub(crate) struct Shared<S: Store, P: Protocol> {
     pub(crate) stream_feed: OutboxFeed,
     pub(crate) index_feed: OutboxFeed,
     pub(crate) index_requests: IndexRequests,
+    pub(crate) news: News,
     pub(crate) members: Members,
     pub(crate) jobs: JobQueue,
     pub(crate) quarantine: Quarantine,
@@ -80,12 +82,19 @@ impl<S: Store, P: Protocol> Shared<S, P> {
             stream_feed: OutboxFeed::default(),
             index_feed: OutboxFeed::default(),
             index_requests: IndexRequests::default(),
+            news: News::default(),
             members: Members::default(),
             jobs: JobQueue::default(),
             quarantine: Quarantine::default(),
             unresolved: Unresolved::default(),
             protocol,
         }
+    }
+
+    /// Has whoever follows all slots on this node look at the outbox of one that others may write to.
+    pub(crate) fn mark_for_listeners(&self, slot: Slot) {
+        self.bus_feed.mark(slot);
+        self.index_feed.mark(slot);
     }
 
     /// Has the relays look at a slot's outbox.

@@ -26,6 +26,8 @@ pub struct NodeConfig {
     pub jobs: JobsConfig,
     /// How a node among others shows that it lives.
     pub beat: BeatConfig,
+    /// How a node among others hears of their commits.
+    pub news: NewsConfig,
 }
 
 impl Default for NodeConfig {
@@ -38,6 +40,7 @@ impl Default for NodeConfig {
             indexer: IndexerConfig::default(),
             jobs: JobsConfig::default(),
             beat: BeatConfig::default(),
+            news: NewsConfig::default(),
         }
     }
 }
@@ -121,6 +124,28 @@ impl Default for JobsConfig {
     }
 }
 
+/// How a node among others hears of their commits, and they of its.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NewsConfig {
+    /// How long commits are gathered before the other nodes are told of them, in ms.
+    pub announce_after_ms: u64,
+    /// How often what others committed is looked for without word of it, in ms.
+    pub sweep_every_ms: u64,
+}
+
+impl Default for NewsConfig {
+    fn default() -> Self {
+        Self {
+            announce_after_ms: 20,
+            sweep_every_ms: 30_000,
+        }
+    }
+}
+
+/// The longest that news may be gathered or looked for, in ms.
+const NEWS_MS_MAX: u64 = 3_600_000;
+
 impl NodeConfig {
     /// Checks that every number lies in its range.
     ///
@@ -155,6 +180,16 @@ impl NodeConfig {
                 return Err(Error::new(ErrorCode::InvalidArgument, why));
             }
         }
+        let spans = [
+            ("node.announce_after_ms", self.news.announce_after_ms),
+            ("node.sweep_every_ms", self.news.sweep_every_ms),
+        ];
+        for (name, value) in spans {
+            if value == 0 || value > NEWS_MS_MAX {
+                let why = format!("configuration {name} is out of range: 1 to {NEWS_MS_MAX}");
+                return Err(Error::new(ErrorCode::InvalidArgument, why));
+            }
+        }
         Ok(())
     }
 }
@@ -169,5 +204,11 @@ mod tests {
         let mut config = NodeConfig::default();
         config.jobs.workers = 0;
         assert!(config.check().unwrap_err().message.contains("jobs.workers"));
+        for wrong in [0, NEWS_MS_MAX + 1] {
+            let mut config = NodeConfig::default();
+            config.news.sweep_every_ms = wrong;
+            let refused = config.check().unwrap_err();
+            assert!(refused.message.contains("node.sweep_every_ms"), "{refused}");
+        }
     }
 }

@@ -11,7 +11,7 @@ use sillok_core::entry::Head;
 use sillok_core::id::EntryId;
 use sillok_core::ports::Clock;
 use sillok_core::scope::Scope;
-use sillok_core::slot::{SLOTS, Slot};
+use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::outbox::OutboxRow;
@@ -19,6 +19,7 @@ use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Read, Store, Txn};
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::claims;
 use crate::commit::Shared;
 use crate::documents;
 use crate::errors::{engine_refusal, refusal};
@@ -28,6 +29,10 @@ use crate::relay::rows_in;
 
 /// Outbox rows of one slot that one pass reads.
 const SLOT_ROWS: usize = 512;
+/// Slots that one pass reads on a node among others, and rows after which it reads no further slot: its
+/// reads must end well before the store's limit for a transaction.
+const SLOTS_AT_ONCE: usize = 256;
+const ROWS_AT_ONCE: usize = 1_024;
 
 /// Outbox rows without a changed entry after which the cursor is stored all the same.
 const CURSOR_ROWS: usize = 8_192;
@@ -86,6 +91,14 @@ impl IndexRequests {
 /// How far a slot was read: everything up to the stamp is stored or on its way.
 type Cursors = BTreeMap<Slot, Stamp>;
 
+/// What became of the slots of one pass.
+struct Passed {
+    /// Those that were read.
+    read: BTreeSet<Slot>,
+    /// Those of them of which something is left.
+    unread: BTreeSet<Slot>,
+}
+
 /// Follows the outbox from where the index left off.
 pub(crate) struct Indexer<S: Store, P: Protocol> {
     shared: Arc<Shared<S, P>>,
@@ -120,10 +133,11 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             stored_since_optimised: 0,
             rows_since_stored: 0,
         };
-        for slot in (0..SLOTS).filter_map(Slot::new) {
+        let slots = claims::owned_slots(&indexer.shared.store).await;
+        for slot in slots.map_err(|error| refusal(&error))? {
             indexer.shared.index_feed.mark(slot);
         }
-        while indexer.pass().await? {}
+        indexer.drain().await?;
         Ok(indexer)
     }
 
@@ -177,12 +191,26 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         }
     }
 
-    /// Stores everything that is committed now.
+    /// Stores everything that is marked now. What is marked meanwhile waits: whoever asked for the index
+    /// to catch up is answered, however much the other nodes go on to tell.
     ///
     /// # Errors
     /// What the index or the store answered; nothing is skipped by it.
     pub(crate) async fn drain(&mut self) -> Result<(), Error> {
-        while self.pass().await? {}
+        let mut left = self.shared.index_feed.take();
+        while !left.is_empty() {
+            match self.pass(&left).await {
+                Ok(Passed { read, unread }) => {
+                    left.retain(|slot| !read.contains(slot));
+                    left.extend(unread);
+                }
+                Err(error) => {
+                    left.iter()
+                        .for_each(|slot| self.shared.index_feed.mark(*slot));
+                    return Err(error);
+                }
+            }
+        }
         Ok(())
     }
 
@@ -195,39 +223,35 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         }
     }
 
-    /// Reads what is new, stores it, and moves the cursors. Whether more waits.
-    async fn pass(&mut self) -> Result<bool, Error> {
-        let taken = self.shared.index_feed.take();
-        let result = self.read_and_store(&taken).await;
-        let unread = match &result {
-            Ok(unread) => unread,
-            Err(_) => &taken,
-        };
-        unread
-            .iter()
-            .for_each(|slot| self.shared.index_feed.mark(*slot));
-        result.map(|unread| !unread.is_empty())
-    }
-
-    /// The slots of which something is left to read.
-    async fn read_and_store(&mut self, taken: &BTreeSet<Slot>) -> Result<BTreeSet<Slot>, Error> {
+    /// Reads what is new in some of these slots, stores it, and moves the cursors.
+    ///
+    /// The watermark of a node that is alone counts for all slots, so that one pass reads all that are
+    /// marked. That of a node among others counts for nothing, and a part of the slots is read at a time.
+    async fn pass(&mut self, taken: &BTreeSet<Slot>) -> Result<Passed, Error> {
         let mut txn = self
             .shared
             .store
             .begin()
             .await
             .map_err(|error| refusal(&error))?;
-        let slots: BTreeSet<Slot> = taken
-            .union(&self.shared.index_feed.peek())
-            .copied()
-            .collect();
+        let is_alone = self.shared.is_alone();
+        let slots: BTreeSet<Slot> = if is_alone {
+            let marked_since = self.shared.index_feed.peek();
+            taken.union(&marked_since).copied().collect()
+        } else {
+            taken.iter().take(SLOTS_AT_ONCE).copied().collect()
+        };
         let mut rows: Vec<(Stamp, Slot, OutboxRow)> = Vec::new();
-        let mut unread = BTreeSet::new();
+        let (mut read, mut unread) = (BTreeSet::new(), BTreeSet::new());
         // Beyond the first row that was left unread nothing may be passed over.
         let mut readable_through: Option<Stamp> = None;
         for slot in slots {
+            if !is_alone && rows.len() >= ROWS_AT_ONCE {
+                break;
+            }
             let after = self.cursors.get(&slot).copied().unwrap_or(self.floor);
             let found = rows_in(&mut txn, slot, after, SLOT_ROWS).await?;
+            read.insert(slot);
             if found.len() == SLOT_ROWS {
                 let end = found.last().map(|(stamp, _)| *stamp);
                 readable_through = match (readable_through, end) {
@@ -245,7 +269,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             rows.retain(|(stamp, ..)| *stamp <= through);
         }
         let Some(through) = rows.last().map(|(stamp, ..)| *stamp) else {
-            return Ok(unread);
+            return Ok(Passed { read, unread });
         };
         let mut changed: BTreeMap<(Scope, EntryId), Stamp> = BTreeMap::new();
         for (stamp, _, row) in &rows {
@@ -265,7 +289,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         for (stamp, slot, _) in rows {
             self.cursors.insert(slot, stamp);
         }
-        Ok(unread)
+        Ok(Passed { read, unread })
     }
 
     async fn store(

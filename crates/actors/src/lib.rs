@@ -28,6 +28,7 @@ mod errors;
 mod facts;
 pub mod follow;
 mod known_tip;
+mod news;
 mod outbox_feed;
 mod router;
 mod row_stream;

@@ -27,6 +27,9 @@ pub struct Counters {
     pub(crate) promotion_failures: AtomicU64,
     pub(crate) forwarded: AtomicU64,
     pub(crate) reads_from_memory: AtomicU64,
+    pub(crate) announced_slots: AtomicU64,
+    pub(crate) heard_slots: AtomicU64,
+    pub(crate) sweeps: AtomicU64,
     pub(crate) slots_taken: AtomicU64,
     pub(crate) slots_handed_over: AtomicU64,
     pub(crate) beats: AtomicU64,
@@ -71,6 +74,12 @@ pub struct NodeMetrics {
     pub forwarded: u64,
     /// Reads that were answered without asking the store.
     pub reads_from_memory: u64,
+    /// Slots with commits of which the other nodes were told, each as often as it was.
+    pub announced_slots: u64,
+    /// Slots with commits of which other nodes told this one, each as often as they did.
+    pub heard_slots: u64,
+    /// Times that all slots of others were looked at without word of a commit.
+    pub sweeps: u64,
     /// Slots that were taken.
     pub slots_taken: u64,
     /// Slots that were handed over to another node.
@@ -122,6 +131,9 @@ impl Counters {
             promotion_failures: read(&self.promotion_failures),
             forwarded: read(&self.forwarded),
             reads_from_memory: read(&self.reads_from_memory),
+            announced_slots: read(&self.announced_slots),
+            heard_slots: read(&self.heard_slots),
+            sweeps: read(&self.sweeps),
             slots_taken: read(&self.slots_taken),
             slots_handed_over: read(&self.slots_handed_over),
             beats: read(&self.beats),

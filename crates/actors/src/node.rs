@@ -14,6 +14,7 @@ use sillok_core::command::{Answer, Submission};
 use sillok_core::id::{Seq, VerificationId};
 use sillok_core::ports::Forwarded;
 use sillok_core::scope::Scope;
+use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
 use sillok_store::Store;
 use tokio::sync::watch;
@@ -25,6 +26,7 @@ use crate::config::NodeConfig;
 use crate::indexer::Indexer;
 use crate::jobs::{self, PromotionState, WaitingJob};
 use crate::metrics::{NodeMetrics, count};
+use crate::news;
 use crate::ownership::Ownership;
 use crate::ports::Ports;
 use crate::protocol::{Correct, Protocol};
@@ -150,6 +152,10 @@ impl<S: Store, P: Protocol> Node<S, P> {
             tasks.iter().for_each(JoinHandle::abort);
             return Err(error);
         }
+        if !shared.is_alone() {
+            tasks.push(kept_up(with(), |(shared, _)| news::announce(shared)));
+            tasks.push(kept_up(with(), |(shared, _)| news::sweep(shared)));
+        }
         let (listeners, told) = (bus.clone(), relay::Told::default());
         tasks.push(kept_up(with(), move |(shared, _)| {
             relay::run(shared, listeners.clone(), registered_at, Arc::clone(&told))
@@ -199,6 +205,15 @@ impl<S: Store, P: Protocol> Node<S, P> {
     /// it.
     pub async fn serve(&self, submission: Arc<Submission>) -> Forwarded {
         self.inner.router.serve(submission).await
+    }
+
+    /// Hears from another node that something was committed in these slots, and looks.
+    pub fn hear(&self, slots: &[Slot]) {
+        let shared = &self.inner.shared;
+        slots
+            .iter()
+            .for_each(|slot| shared.mark_for_listeners(*slot));
+        count(&shared.counters.heard_slots, slots.len() as u64);
     }
 
     /// Kills all scope actors, in whatever they are doing, as a defect in each would: how many had a

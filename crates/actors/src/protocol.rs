@@ -48,6 +48,8 @@ pub enum Safeguard {
     KeepsFences,
     /// An index's watermark does not count for slots that another node held when it was written.
     ReadsOthersWrites,
+    /// What others committed is looked for although nobody told of it.
+    SweepsOutbox,
     /// Whoever takes a slot resumes its promotions.
     ResumesJobs,
     /// Reads are answered from memory only while nobody can have taken the slot.

@@ -1,9 +1,9 @@
-//! The relay: from the outbox to the bus, in order.
+//! The relay: from the outbox to the bus inside this process, in order.
 //!
-//! Owns its cursor for each slot. The outbox is the truth: what the relay has not told yet is still
-//! there after a crash, and a listener that missed a message reads the store.
+//! Owns its cursor for each slot, whoever commits in it. The outbox is the truth: what the relay has not
+//! told yet is still there after a crash, and a listener that missed a message reads the store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -21,14 +21,17 @@ use crate::protocol::Protocol;
 
 /// Rows of one slot that are read at once.
 const PAGE_ROWS: usize = 256;
+/// Slots of other nodes that one transaction reads, before this node's own are looked at again.
+const OTHERS_AT_ONCE: usize = 64;
 /// The wait after the store did not answer, in ms.
 const RETRY_MS: u64 = 200;
 
 /// How far each slot was told.
 pub(crate) type Told = Arc<Mutex<BTreeMap<Slot, Stamp>>>;
 
-/// Tells the bus of every commit from now on, until the node ends. Should it meet a defect, it goes on
-/// from what was told, which its caller keeps.
+/// Tells the bus of every commit that is heard of from now on, until the node ends, and has the other
+/// nodes hear of this one's. Should it meet a defect, it goes on from what was told, which its caller
+/// keeps.
 pub(crate) async fn run<S: Store, P: Protocol>(
     shared: Arc<Shared<S, P>>,
     bus: InProcessBus,
@@ -39,12 +42,24 @@ pub(crate) async fn run<S: Store, P: Protocol>(
     for slot in shared.ownership.held() {
         shared.bus_feed.mark(slot);
     }
+    let mut others: BTreeSet<Slot> = BTreeSet::new();
     loop {
-        shared.bus_feed.changed().await;
+        if others.is_empty() {
+            shared.bus_feed.changed().await;
+        }
         for slot in shared.bus_feed.take() {
+            if shared.ownership.epoch(slot).is_none() {
+                others.insert(slot);
+                continue;
+            }
             let after = told.lock().get(&slot).copied().unwrap_or(started_at);
             match tell(&shared, &bus, slot, after).await {
-                Ok(last) => drop(told.lock().insert(slot, last)),
+                Ok(last) => {
+                    told.lock().insert(slot, last);
+                    if last > after && !shared.is_alone() {
+                        shared.news.add(slot);
+                    }
+                }
                 Err(error) => {
                     tracing::warn!(%error, %slot, "the outbox could not be read; it is read again");
                     shared.ports.clock.sleep(RETRY_MS).await;
@@ -52,7 +67,47 @@ pub(crate) async fn run<S: Store, P: Protocol>(
                 }
             }
         }
+        let some: Vec<Slot> = others.iter().take(OTHERS_AT_ONCE).copied().collect();
+        match tell_some(&shared, &bus, &some, started_at, &told).await {
+            Ok(unread) => {
+                for slot in &some {
+                    others.remove(slot);
+                }
+                others.extend(unread);
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the outbox could not be read; it is read again");
+                shared.ports.clock.sleep(RETRY_MS).await;
+            }
+        }
     }
+}
+
+/// Tells the bus what is new in some slots, up to a page of each, as one snapshot shows it; gives those
+/// with more.
+async fn tell_some<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    bus: &InProcessBus,
+    slots: &[Slot],
+    started_at: Stamp,
+    told: &Told,
+) -> Result<Vec<Slot>, Error> {
+    let mut unread = Vec::new();
+    if slots.is_empty() {
+        return Ok(unread);
+    }
+    let mut txn = shared.store.begin().await;
+    let txn = txn.as_mut().map_err(|error| refusal(error))?;
+    for slot in slots {
+        let after = told.lock().get(slot).copied().unwrap_or(started_at);
+        let rows = rows_in(txn, *slot, after, PAGE_ROWS).await?;
+        if rows.len() == PAGE_ROWS {
+            unread.push(*slot);
+        }
+        let last = say(shared, bus, *slot, after, rows);
+        told.lock().insert(*slot, last);
+    }
+    Ok(unread)
 }
 
 /// Tells the bus of a slot's rows after a stamp; gives the last stamp that was told.
@@ -65,22 +120,36 @@ async fn tell<S: Store, P: Protocol>(
     let mut last = after;
     loop {
         let rows = rows_after(&shared.store, slot, last, PAGE_ROWS).await?;
-        for (stamp, row) in &rows {
-            bus.publish(Message {
-                slot,
-                stamp: *stamp,
-                previous: last,
-                scope: row.scope.clone(),
-                first: row.first,
-                last: row.last,
-            });
-            last = *stamp;
-            count(&shared.counters.relayed, 1);
-        }
-        if rows.len() < PAGE_ROWS {
+        let is_last = rows.len() < PAGE_ROWS;
+        last = say(shared, bus, slot, last, rows);
+        if is_last {
             return Ok(last);
         }
     }
+}
+
+/// Publishes a slot's rows behind a stamp; gives the last stamp.
+fn say<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    bus: &InProcessBus,
+    slot: Slot,
+    after: Stamp,
+    rows: Vec<(Stamp, OutboxRow)>,
+) -> Stamp {
+    let mut previous = after;
+    for (stamp, row) in rows {
+        bus.publish(Message {
+            slot,
+            stamp,
+            previous,
+            scope: row.scope,
+            first: row.first,
+            last: row.last,
+        });
+        previous = stamp;
+        count(&shared.counters.relayed, 1);
+    }
+    previous
 }
 
 /// The outbox rows of a slot after a stamp, in order, at most `limit`.

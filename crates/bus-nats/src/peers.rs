@@ -1,6 +1,7 @@
-//! Commands to other nodes, as requests over NATS.
+//! Commands to other nodes, as requests over NATS, and news for all of them.
 //!
-//! Owns handing a command over and waiting for what becomes of it. It must not believe what anybody on
+//! Owns handing a command over and waiting for what becomes of it, and telling where something was
+//! committed. It must not believe what anybody on
 //! the bus can say: that nobody listens counts only before the command is sent, and what does not open
 //! under the cluster's key is passed over.
 
@@ -13,14 +14,15 @@ use async_nats::{Client, StatusCode, Subscriber};
 use futures::StreamExt as _;
 use parking_lot::Mutex;
 use sillok_bus::parts::{WHOLE_BYTES_MAX, split};
-use sillok_bus::subject::commands_to;
+use sillok_bus::subject::{NEWS, commands_to};
 use sillok_bus::wire::{
-    CALL_BYTES, Call, ClusterKey, Handover, Moment, Reply, Request, RequestSeal, open_reply,
-    seal_request,
+    CALL_BYTES, Call, ClusterKey, Handover, Moment, News, RUN_BYTES, Reply, Request, RequestSeal,
+    open_reply, seal_news, seal_request,
 };
 use sillok_core::Error;
 use sillok_core::command::Submission;
 use sillok_core::ports::{BoxFuture, Forwarded, PeerError, Peers};
+use sillok_core::slot::Slot;
 use tokio::time::{Instant, timeout_at};
 
 use crate::config::NatsConfig;
@@ -37,6 +39,8 @@ pub struct NatsPeers {
     key: ClusterKey,
     wait: Duration,
     moments: Arc<Mutex<BTreeMap<String, Heard>>>,
+    /// The run of this node, by which it knows its own news.
+    run: [u8; RUN_BYTES],
 }
 
 /// A moment of another node, and when it was heard.
@@ -61,12 +65,38 @@ impl NatsPeers {
     /// The other nodes of the cluster whose key this is.
     #[must_use]
     pub fn new(client: Client, config: &NatsConfig, key: ClusterKey) -> Self {
+        let mut run = [0; RUN_BYTES];
+        getrandom::fill(&mut run).expect("the system has randomness");
         Self {
+            run,
             client,
             key,
             wait: Duration::from_millis(config.peer_timeout_ms.into()),
             moments: Arc::default(),
         }
+    }
+
+    /// The run of this node, as its news names it.
+    #[must_use]
+    pub const fn run(&self) -> [u8; RUN_BYTES] {
+        self.run
+    }
+
+    /// Tells where something was committed, if there is anybody to tell it to.
+    async fn tell(&self, slots: &[Slot]) {
+        // What is told while nobody is there would wait, and be told long after.
+        if self.client.connection_state() != Connection::Connected {
+            return;
+        }
+        let news = News {
+            run: self.run,
+            slots: slots.to_vec(),
+        };
+        let told = self
+            .client
+            .publish(NEWS, seal_news(&self.key, &news).into());
+        // Whoever does not hear it looks by itself.
+        let _ = tokio::time::timeout(self.wait, told).await;
     }
 
     /// Hands a command over. All of it takes no longer than a node is waited for.
@@ -195,5 +225,9 @@ impl Peers for NatsPeers {
         submission: Arc<Submission>,
     ) -> BoxFuture<'a, Result<Forwarded, PeerError>> {
         Box::pin(self.ask(node, submission))
+    }
+
+    fn announce<'a>(&'a self, slots: &'a [Slot]) -> BoxFuture<'a, ()> {
+        Box::pin(self.tell(slots))
     }
 }

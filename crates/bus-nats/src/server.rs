@@ -1,6 +1,7 @@
-//! Commands of other nodes, as requests over NATS.
+//! Commands of other nodes, as requests over NATS, and their news.
 //!
-//! Owns carrying out what others hand over, once each, and only while they wait. What does not open under
+//! Owns carrying out what others hand over, once each, and only while they wait, and hearing where they
+//! committed something. What does not open under
 //! the cluster's key is counted and answered by nobody, and nothing is begun for it.
 
 use std::sync::Arc;
@@ -12,13 +13,15 @@ use futures::StreamExt as _;
 use parking_lot::Mutex;
 use sillok_bus::calls::{Calls, Judged};
 use sillok_bus::parts::Assembly;
-use sillok_bus::subject::commands_to;
+use sillok_bus::subject::{NEWS, commands_to};
 use sillok_bus::wire::{
-    ClusterKey, Opened, RUN_BYTES, Refused, Reply, Request, RequestSeal, open_request, seal_reply,
+    ClusterKey, Opened, RUN_BYTES, Refused, Reply, Request, RequestSeal, open_news, open_request,
+    seal_reply,
 };
 use sillok_core::Error;
 use sillok_core::command::Submission;
 use sillok_core::ports::{BoxFuture, Forwarded};
+use sillok_core::slot::Slot;
 use tokio::sync::Semaphore;
 
 use crate::config::NatsConfig;
@@ -34,6 +37,8 @@ pub type Handler = Arc<dyn Fn(Arc<Submission>) -> BoxFuture<'static, Forwarded> 
 pub struct ServerMetrics {
     /// Carried out and answered.
     pub served: u64,
+    /// News of other nodes.
+    pub news: u64,
     /// Turned away, since too many were under way.
     pub turned_away: u64,
     /// Not begun, since whoever asked had given up by then, or meant an earlier run of this node.
@@ -53,6 +58,7 @@ pub struct ServerMetrics {
 #[derive(Default)]
 struct Counters {
     served: AtomicU64,
+    news: AtomicU64,
     turned_away: AtomicU64,
     late: AtomicU64,
     repeated: AtomicU64,
@@ -110,6 +116,7 @@ impl Server {
         let counters = &self.counters;
         ServerMetrics {
             served: of(&counters.served),
+            news: of(&counters.news),
             turned_away: of(&counters.turned_away),
             late: of(&counters.late),
             repeated: of(&counters.repeated),
@@ -139,6 +146,32 @@ impl Server {
             match opened {
                 Ok(Some(opened)) => self.take(opened, message).await,
                 Ok(None) => {}
+                Err(refused) => self.counters.refused(refused),
+            }
+        }
+        Err(ListenError::Closed("the subscription ended".to_owned()))
+    }
+
+    /// Hears where other nodes committed something, and hands it to `hears`, until the connection is
+    /// closed for good. What the run `own` tells is passed over.
+    ///
+    /// # Errors
+    /// When the connection is closed.
+    pub async fn hear(
+        &self,
+        own: [u8; RUN_BYTES],
+        hears: impl Fn(&[Slot]) + Send,
+    ) -> Result<(), ListenError> {
+        let subscribed = self.client.subscribe(NEWS).await;
+        let mut subscription =
+            subscribed.map_err(|error| ListenError::Closed(error.to_string()))?;
+        while let Some(message) = subscription.next().await {
+            match open_news(&self.key, &message.payload) {
+                Ok(news) if news.run == own => {}
+                Ok(news) => {
+                    self.counters.news.fetch_add(1, Ordering::Relaxed);
+                    hears(&news.slots);
+                }
                 Err(refused) => self.counters.refused(refused),
             }
         }

@@ -10,6 +10,9 @@ pub const PARTITIONS: u16 = 64;
 /// The subjects of the events of all slots.
 pub const EVENTS_OF_ALL: &str = "sillok.evt.*.*";
 
+/// The subject on which nodes tell one another where something was committed.
+pub const NEWS: &str = "sillok.news";
+
 /// The subject on which a node is handed commands: `sillok.node.<name>`. A name is one token of a
 /// subject: none when it is not of `A-Za-z0-9_-`.
 #[must_use]

@@ -1,5 +1,5 @@
 //! The written form of what nodes tell one another: a command that one hands to another, what that one
-//! makes of it, and word of a commit.
+//! makes of it, and word of commits.
 //!
 //! Owns the form and its seal. Whoever reaches the bus can send anything to a node, so what is not
 //! sealed with the cluster's key counts for nothing: the key lies in a file that only nodes have.
@@ -10,6 +10,7 @@
 //! request: version 1 · call 16 · seal 32 · body (postcard)
 //! reply:   version 1 · seal 32 · body (postcard)
 //! message: version 1 · seal 32 · body (postcard)
+//! news:    version 1 · seal 32 · body (postcard)
 //! ```
 //! The seal is BLAKE3, keyed, over everything else; that of a reply is over the request's seal too. What
 //! is larger than a message of the bus goes in parts, each with a seal of its own (see [`crate::parts`]).
@@ -21,6 +22,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sillok_core::command::Submission;
 use sillok_core::ports::Forwarded;
+use sillok_core::slot::Slot;
 
 use crate::message::Message;
 
@@ -38,6 +40,7 @@ const HEAD_BYTES: usize = 1 + SEAL_BYTES;
 const REQUEST_CONTEXT: &str = "sillok 2026 request between nodes";
 const REPLY_CONTEXT: &str = "sillok 2026 reply between nodes";
 const MESSAGE_CONTEXT: &str = "sillok 2026 message of a stream";
+const NEWS_CONTEXT: &str = "sillok 2026 news between nodes";
 const PART_CONTEXT: &str = "sillok 2026 part of what nodes tell one another";
 
 /// What shows that a node wrote something. It is never printed.
@@ -46,6 +49,7 @@ pub struct ClusterKey {
     request: [u8; 32],
     reply: [u8; 32],
     message: [u8; 32],
+    news: [u8; 32],
     part: [u8; 32],
 }
 
@@ -57,6 +61,7 @@ impl ClusterKey {
             request: blake3::derive_key(REQUEST_CONTEXT, bytes),
             reply: blake3::derive_key(REPLY_CONTEXT, bytes),
             message: blake3::derive_key(MESSAGE_CONTEXT, bytes),
+            news: blake3::derive_key(NEWS_CONTEXT, bytes),
             part: blake3::derive_key(PART_CONTEXT, bytes),
         }
     }
@@ -127,6 +132,16 @@ pub struct Opened {
 /// What seals the answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestSeal([u8; SEAL_BYTES]);
+
+/// What a node tells all others: where something was committed. It says where to look, and nothing of
+/// what is there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct News {
+    /// The run of the node that tells it, which hears its own news too.
+    pub run: [u8; RUN_BYTES],
+    /// The slots, in order.
+    pub slots: Vec<Slot>,
+}
 
 /// Why something that came over the bus counts for nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -207,6 +222,20 @@ pub fn seal_message(key: &ClusterKey, message: &Message) -> Vec<u8> {
 /// Why it counts for nothing.
 pub fn open_message(key: &ClusterKey, bytes: &[u8]) -> Result<Message, Refused> {
     opened(&key.message, &[], bytes)
+}
+
+/// The sealed form of news. That of all slots fits in one message of the bus.
+#[must_use]
+pub fn seal_news(key: &ClusterKey, news: &News) -> Vec<u8> {
+    sealed(&key.news, &[], news)
+}
+
+/// News, if a node of this cluster wrote it.
+///
+/// # Errors
+/// Why it counts for nothing.
+pub fn open_news(key: &ClusterKey, bytes: &[u8]) -> Result<News, Refused> {
+    opened(&key.news, &[], bytes)
 }
 
 /// The seal of a part of what nodes tell one another.

@@ -16,6 +16,7 @@ use crate::fingerprint::ContentHash;
 use crate::id::EntryId;
 use crate::promotion::{CognifyInput, Cognition};
 use crate::scope::Scope;
+use crate::slot::Slot;
 use crate::stamp::Stamp;
 use crate::time::Timestamp;
 
@@ -60,6 +61,10 @@ pub trait Peers: Send + Sync + 'static {
         node: &'a str,
         submission: Arc<Submission>,
     ) -> BoxFuture<'a, Result<Forwarded, PeerError>>;
+
+    /// Tells all other nodes that something was committed in these slots. Nobody says whether it was
+    /// heard.
+    fn announce<'a>(&'a self, slots: &'a [Slot]) -> BoxFuture<'a, ()>;
 }
 
 /// What another node made of a command.

@@ -17,7 +17,7 @@ pub const SLOT_HASH: &str = "blake3-org-project-mod-4096";
 
 /// One of the [`SLOTS`] slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "u16", into = "u16")]
 pub struct Slot(u16);
 
 impl Slot {
@@ -54,6 +54,25 @@ impl Slot {
     }
 }
 
+/// A number that is no slot's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} is no slot: they are numbered from 0 to {last}", last = SLOTS - 1)]
+pub struct NoSlot(u16);
+
+impl TryFrom<u16> for Slot {
+    type Error = NoSlot;
+
+    fn try_from(number: u16) -> Result<Self, NoSlot> {
+        Self::new(number).ok_or(NoSlot(number))
+    }
+}
+
+impl From<Slot> for u16 {
+    fn from(slot: Slot) -> Self {
+        slot.0
+    }
+}
+
 impl fmt::Display for Slot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -79,5 +98,14 @@ mod tests {
             (Slot::of(&project).number(), Slot::of(&org).number()),
             (529, 4027)
         );
+    }
+
+    #[test]
+    fn what_is_read_is_a_slot() {
+        let last = Slot::new(SLOTS - 1).unwrap();
+        assert_eq!(serde_json::to_string(&last).unwrap(), "4095");
+        assert_eq!(serde_json::from_str::<Slot>("4095").unwrap(), last);
+        let refused = serde_json::from_str::<Slot>("4096").unwrap_err();
+        assert!(refused.to_string().contains("4096 is no slot"), "{refused}");
     }
 }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use sillok_actors::audit::is_operators;
 use sillok_actors::{Node, Ports};
 use sillok_builtin::{ExactIndex, HashEmbedder, RuleCognifier};
-use sillok_bus::wire::ClusterKey;
+use sillok_bus::wire::{ClusterKey, RUN_BYTES};
+use sillok_bus_nats::server::ListenError;
 use sillok_bus_nats::{Client, Handler, NatsPeers, NatsStream};
 use sillok_core::id::TokenId;
 use sillok_core::limits::TOKEN_LIFETIME_MS_MAX;
@@ -170,8 +171,8 @@ pub async fn start_node(data: &OpenData, config: &Config) -> Result<Node<Engine>
     Ok(Node::start(data.store.clone(), data.ports.clone(), config.node_config()).await?)
 }
 
-/// Fills the ports that reach beyond this process, where the configuration wants that. The connection,
-/// for who listens on it.
+/// Fills the ports that reach beyond this process, where the configuration wants that. The connection to
+/// the other nodes, if there are any, to listen on.
 ///
 /// # Errors
 /// [`Error::Nats`].
@@ -183,29 +184,38 @@ pub async fn connect(data: &mut OpenData, config: &Config) -> Result<Option<Conn
     let client = sillok_bus_nats::connect(&config.nats, &config.node.name).await?;
     let stream = NatsStream::new(client.clone(), &config.nats, key.clone());
     data.ports.stream = Some(Arc::new(stream));
-    if data.store.is_shared() {
-        let peers = NatsPeers::new(client.clone(), &config.nats, key.clone());
-        data.ports.peers = Some(Arc::new(peers));
+    if !data.store.is_shared() {
+        return Ok(None);
     }
-    Ok(Some(Connection { client, key }))
+    let peers = NatsPeers::new(client.clone(), &config.nats, key.clone());
+    let run = peers.run();
+    data.ports.peers = Some(Arc::new(peers));
+    Ok(Some(Connection { client, key, run }))
 }
 
-/// A connection to NATS with the cluster's key.
+/// A connection to the other nodes of a cluster, with its key.
 pub struct Connection {
     client: Client,
     key: ClusterKey,
+    run: [u8; RUN_BYTES],
 }
 
 impl Connection {
-    /// What carries out for a node what others hand over to it.
-    #[must_use]
-    pub fn server_of(self, node: &Node<Engine>, config: &Config) -> sillok_bus_nats::Server {
-        let node = node.clone();
+    /// Carries out for a node what others hand over to it, and has it hear their news, until the
+    /// connection is closed for good.
+    ///
+    /// # Errors
+    /// Why nothing is heard any more.
+    pub async fn listen(self, node: Node<Engine>, config: Config) -> Result<(), ListenError> {
+        let serving = node.clone();
         let handler: Handler = Arc::new(move |submission| {
-            let node = node.clone();
+            let node = serving.clone();
             Box::pin(async move { node.serve(submission).await })
         });
-        sillok_bus_nats::Server::new(self.client, &config.nats, self.key, handler)
+        let server = sillok_bus_nats::Server::new(self.client, &config.nats, self.key, handler);
+        let serving = server.clone().run(&config.node.name);
+        let hearing = server.hear(self.run, |slots| node.hear(slots));
+        futures::future::try_join(serving, hearing).await.map(drop)
     }
 }
 

@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use sillok_actors::config::{AdmissionConfig, IndexerConfig, JobsConfig, NodeConfig};
+use sillok_actors::config::{AdmissionConfig, IndexerConfig, JobsConfig, NewsConfig, NodeConfig};
 use sillok_bus_nats::NatsConfig;
 use sillok_core::config::{DedupConfig, RecallConfig, RetentionConfig, RulesConfig, TrustConfig};
 use sillok_core::limits::{PAGE_ROWS_MAX, RECORD_BYTES_MAX};
@@ -135,6 +135,10 @@ pub struct NodeSection {
     pub name: String,
     /// An actor that was idle for so long is put away, in ms.
     pub passivate_after_ms: u64,
+    /// How long commits are gathered before the other nodes of a cluster are told of them, in ms.
+    pub announce_after_ms: u64,
+    /// How often a node of a cluster looks for commits of the others without word of them, in ms.
+    pub sweep_every_ms: u64,
 }
 
 impl Default for NodeSection {
@@ -143,6 +147,8 @@ impl Default for NodeSection {
         Self {
             name: node.name,
             passivate_after_ms: node.passivate_after_ms,
+            announce_after_ms: node.news.announce_after_ms,
+            sweep_every_ms: node.news.sweep_every_ms,
         }
     }
 }
@@ -249,6 +255,10 @@ impl Config {
             },
             jobs: self.jobs,
             beat: BeatConfig::default(),
+            news: NewsConfig {
+                announce_after_ms: self.node.announce_after_ms,
+                sweep_every_ms: self.node.sweep_every_ms,
+            },
         }
     }
 

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 use crate::Error;
 use crate::composition::{
-    OpenData, connect, ensure_administrator, open_data_dir, open_shared, start_node,
+    Connection, OpenData, connect, ensure_administrator, open_data_dir, open_shared, start_node,
 };
 use crate::config::Config;
 use crate::data_directory::{Announcement, ServerFile};
@@ -31,7 +31,7 @@ pub struct Server {
     node: Node<Engine>,
     listener: TcpListener,
     address: SocketAddr,
-    /// Carries out what other nodes hand over.
+    /// Carries out what other nodes hand over, and hears their news.
     for_others: Option<JoinHandle<()>>,
     /// Taken back when the server ends.
     announcement: Announcement,
@@ -72,9 +72,7 @@ impl Server {
             .map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let node = start_node(&data, &config).await?;
-        let for_others = connection
-            .filter(|_| data.store.is_shared())
-            .map(|connection| listen(connection.server_of(&node, &config), &config.node.name));
+        let for_others = connection.map(|connection| listen(connection, &node, &config));
         let announcement = data.directory.announce(&ServerFile {
             url: url(address),
             address,
@@ -185,12 +183,12 @@ async fn replaced(node: &Node<Engine>) {
     }
 }
 
-/// Carries out what other nodes hand over, until it is aborted.
-fn listen(server: sillok_bus_nats::Server, name: &str) -> JoinHandle<()> {
-    let name = name.to_owned();
+/// Carries out what other nodes hand over and hears their news, until it is aborted.
+fn listen(connection: Connection, node: &Node<Engine>, config: &Config) -> JoinHandle<()> {
+    let listening = connection.listen(node.clone(), config.clone());
     tokio::spawn(async move {
-        if let Err(error) = server.run(&name).await {
-            tracing::error!(%error, "nothing is carried out any more that other nodes hand over");
+        if let Err(error) = listening.await {
+            tracing::error!(%error, "nothing is heard of the other nodes any more");
         }
     })
 }

@@ -217,20 +217,24 @@ pub(crate) fn unknown<P: Protocol>(world: &World<P>) -> Option<String> {
     None
 }
 
-/// An entry that its owner's index does not show as it is, if there is one.
+/// An entry that the index of a node does not show as it is, if there is one: any node answers for all,
+/// whoever published it.
 pub(crate) fn unindexed<P: Protocol>(world: &World<P>) -> Option<String> {
-    let held: BTreeMap<Slot, Place> = world
+    let indices: Vec<(Place, &LaggingIndex)> = world
         .places()
         .into_iter()
-        .filter_map(|place| Some((place, world.node(place)?.ownership().held())))
-        .flat_map(|(place, slots)| slots.into_iter().map(move |slot| (slot, place)))
+        .filter(|place| world.node(*place).is_some())
+        .filter_map(|place| Some((place, world.index(place)?)))
         .collect();
     rows(&world.store, Family::Head)
         .into_iter()
         .find_map(|(key, value)| {
             let head = keys::head::decode(&key, &value).ok()?;
-            let place = held.get(&Slot::of(&head.scope))?;
-            let is_shown = world.index(*place)?.shows(&head);
-            (!is_shown).then(|| format!("entry {} is not in the index as it is", head.id))
+            let mut lacking = indices.iter().filter(|(_, index)| !index.shows(&head));
+            let (place, _) = lacking.next()?;
+            let (entry, node) = (head.id, place.0);
+            Some(format!(
+                "entry {entry} is not in the index of node {node} as it is"
+            ))
         })
 }

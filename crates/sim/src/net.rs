@@ -12,7 +12,7 @@ use sillok_core::command::{Answer, Submission};
 use sillok_core::id::{EntryId, Seq, VerificationId};
 use sillok_core::ports::{BoxFuture, Forwarded, PeerError, Peers};
 use sillok_core::scope::Scope;
-
+use sillok_core::slot::Slot;
 use tokio::sync::oneshot;
 
 use crate::heap::{Due, Place, Shared, Sim};
@@ -41,6 +41,8 @@ pub(crate) enum Request {
     Head(EntryId),
     /// That the node hands over what it has and ends its run.
     Drain,
+    /// Word of commits in these slots, which nobody answers.
+    News(Arc<[Slot]>),
 }
 
 /// What a node answers.
@@ -89,6 +91,7 @@ impl fmt::Display for Parcel {
             Request::Promotion(task, id) => write!(f, "promotion {id} of {task}")?,
             Request::Head(entry) => write!(f, "head of {entry}")?,
             Request::Drain => write!(f, "drain")?,
+            Request::News(slots) => write!(f, "news of {} slots", slots.len())?,
         }
         if self.from == Place::CLIENTS {
             write!(f, ", for a client")
@@ -241,6 +244,29 @@ impl Sim {
         receiver.await.ok().flatten()
     }
 
+    /// Tells a node something that nobody answers.
+    fn tell(&self, from: Place, to: Place, request: Request) {
+        let mut shared = self.lock();
+        let call = shared.net.next_call;
+        shared.net.next_call += 1;
+        shared.send(Parcel {
+            call,
+            from,
+            to,
+            request,
+            is_held: false,
+        });
+    }
+
+    /// A request has come to a node that is not there.
+    pub(crate) fn nobody_hears(&self, parcel: &Parcel) {
+        if matches!(parcel.request, Request::News(_)) {
+            self.lock().effects.saw("news of a commit lost");
+        } else {
+            self.reply(parcel, Reply::NoResponders);
+        }
+    }
+
     /// Sends a reply back to whoever asked.
     pub(crate) fn reply(&self, parcel: &Parcel, reply: Reply) {
         self.lock()
@@ -286,6 +312,8 @@ impl Shared {
         if let Some(loss) = self.loss(parcel.from, parcel.to) {
             if let Some(calling) = self.net.calls.get_mut(&call) {
                 calling.lost = Some(loss.of_request());
+            } else if matches!(parcel.request, Request::News(_)) {
+                self.effects.saw("news of a commit lost");
             }
             return;
         }
@@ -408,5 +436,17 @@ impl Peers for SimPeers {
                 None => Err(PeerError::Silent),
             }
         })
+    }
+
+    fn announce<'a>(&'a self, slots: &'a [Slot]) -> BoxFuture<'a, ()> {
+        let slots: Arc<[Slot]> = slots.into();
+        for number in 0..self.names.len() {
+            let to = Place(u16::try_from(number).expect("a world has few nodes"));
+            if to != self.here {
+                let request = Request::News(Arc::clone(&slots));
+                self.sim.tell(self.here, to, request);
+            }
+        }
+        Box::pin(core::future::ready(()))
     }
 }

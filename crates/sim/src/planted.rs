@@ -92,6 +92,10 @@ pub const BUGS: &[Bug] = &[
         Safeguard::ReadsOthersWrites,
     ),
     bug(
+        "lost news that nobody makes up for",
+        Safeguard::SweepsOutbox,
+    ),
+    bug(
         "takeover from a live owner",
         Safeguard::RespectsLivingOwners,
     ),

@@ -16,9 +16,16 @@ use crate::store::SimStore;
 /// Events of a scope that are read at once.
 const EVENTS_AT_ONCE: usize = 64;
 
-/// Sees a request through.
-pub(crate) async fn serve<P: Protocol>(node: &Node<SimStore, P>, request: Request) -> Reply {
-    match request {
+/// Sees a request through; none if it is nothing to answer.
+pub(crate) async fn serve<P: Protocol>(
+    node: &Node<SimStore, P>,
+    request: Request,
+) -> Option<Reply> {
+    Some(match request {
+        Request::News(slots) => {
+            node.hear(&slots);
+            return None;
+        }
         Request::Submit(submission) => {
             Reply::Submitted(node.submit(Arc::unwrap_or_clone(submission)).await)
         }
@@ -46,7 +53,7 @@ pub(crate) async fn serve<P: Protocol>(node: &Node<SimStore, P>, request: Reques
                 }
             })
         }
-    }
+    })
 }
 
 /// Reads a scope's events behind what was seen, to their end: the last one.

@@ -29,6 +29,10 @@ impl Peers for Nobody {
     ) -> BoxFuture<'a, Result<Forwarded, PeerError>> {
         Box::pin(async { Err(PeerError::NoResponders) })
     }
+
+    fn announce<'a>(&'a self, _: &'a [Slot]) -> BoxFuture<'a, ()> {
+        Box::pin(core::future::ready(()))
+    }
 }
 
 /// What the parts of a node among others share. Nothing runs.
@@ -294,6 +298,10 @@ impl Peers for CutOff {
             let why = Error::new(ErrorCode::Unavailable, "the store does not answer");
             Ok(Forwarded::Refused(why))
         })
+    }
+
+    fn announce<'a>(&'a self, _: &'a [Slot]) -> BoxFuture<'a, ()> {
+        Box::pin(core::future::ready(()))
     }
 }
 

@@ -7,7 +7,7 @@ use sillok_core::id::{Attempt, CommandId, EntryId, Seq, VerificationId};
 use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use sillok_core::promotion::PublishReport;
 use sillok_core::scope::{Scope, ScopePrefix};
-use sillok_core::slot::Slot;
+use sillok_core::slot::{SLOTS, Slot};
 use sillok_core::staging::{LogLevel, NewRecord, RecordKind};
 use sillok_core::stamp::Stamp;
 use sillok_core::task::Closing;
@@ -65,6 +65,13 @@ fn message() -> Message {
         scope,
         first: Seq::new(3),
         last: Seq::new(4),
+    }
+}
+
+fn news() -> News {
+    News {
+        run: [6; RUN_BYTES],
+        slots: [0, 7, 4_095].into_iter().filter_map(Slot::new).collect(),
     }
 }
 
@@ -153,6 +160,21 @@ fn whatever_nodes_tell_one_another_comes_back_as_it_was() {
     }
     let bytes = seal_message(&key(1), &message());
     assert_eq!(open_message(&key(1), &bytes), Ok(message()));
+    let bytes = seal_news(&key(1), &news());
+    assert_eq!(open_news(&key(1), &bytes), Ok(news()));
+}
+
+#[test]
+fn news_of_all_slots_is_one_small_message_and_names_slots_alone() {
+    let all = News {
+        slots: (0..SLOTS).filter_map(Slot::new).collect(),
+        ..news()
+    };
+    let bytes = seal_news(&key(1), &all);
+    assert!(bytes.len() < 16 << 10, "{} bytes", bytes.len());
+    assert_eq!(open_news(&key(1), &bytes), Ok(all));
+    let beyond = sealed(&key(1).news, &[], &([6_u8; RUN_BYTES], vec![SLOTS]));
+    assert_eq!(open_news(&key(1), &beyond), Err(Refused::Malformed));
 }
 
 #[test]
@@ -170,6 +192,10 @@ fn what_another_cluster_or_another_call_sealed_does_not_open() {
     let word = seal_message(&key(1), &message());
     assert_eq!(open_reply(&key(1), &seal, &word), Err(Refused::Seal));
     assert_eq!(open_message(&key(2), &word), Err(Refused::Seal));
+    assert_eq!(open_news(&key(1), &word), Err(Refused::Seal));
+    let news = seal_news(&key(1), &news());
+    assert_eq!(open_message(&key(1), &news), Err(Refused::Seal));
+    assert_eq!(open_news(&key(2), &news), Err(Refused::Seal));
 }
 
 #[test]
@@ -201,7 +227,8 @@ proptest! {
         let (mut bytes, seal) = seal_request(&key(1), &CALL, &request(commands().remove(1)));
         let mut reply = seal_reply(&key(1), &seal, &outcomes().remove(0));
         let mut word = seal_message(&key(1), &message());
-        for bytes in [&mut bytes, &mut reply, &mut word] {
+        let mut news = seal_news(&key(1), &news());
+        for bytes in [&mut bytes, &mut reply, &mut word, &mut news] {
             let at = at % bytes.len();
             if cut {
                 bytes.truncate(at);
@@ -212,6 +239,7 @@ proptest! {
         prop_assert!(open_request(&key(1), &bytes).is_err());
         prop_assert!(open_reply(&key(1), &seal, &reply).is_err());
         prop_assert!(open_message(&key(1), &word).is_err());
+        prop_assert!(open_news(&key(1), &news).is_err());
     }
 
     #[test]
@@ -220,5 +248,6 @@ proptest! {
         prop_assert!(open_request(&key(1), &bytes).is_err());
         prop_assert!(open_reply(&key(1), &seal, &bytes).is_err());
         prop_assert!(open_message(&key(1), &bytes).is_err());
+        prop_assert!(open_news(&key(1), &bytes).is_err());
     }
 }

@@ -165,6 +165,21 @@ fn show_slots(text: &mut Text, node: &NodeMetrics) {
         node.reads_from_memory,
         "Reads answered without asking the store.",
     );
+    text.counter(
+        "announced_slots_total",
+        node.announced_slots,
+        "Slots with commits that the other nodes were told of.",
+    );
+    text.counter(
+        "heard_slots_total",
+        node.heard_slots,
+        "Slots with commits that other nodes told of.",
+    );
+    text.counter(
+        "sweeps_total",
+        node.sweeps,
+        "Looks at all slots of others without word of a commit.",
+    );
     text.counter("slots_taken_total", node.slots_taken, "Slots taken.");
     text.counter(
         "slots_handed_over_total",

@@ -11,7 +11,7 @@ use super::{Cell, World, place_of};
 use crate::fault::StoreShape;
 use crate::heap::{Due, Place};
 use crate::index::LaggingIndex;
-use crate::net::{Parcel, Reply};
+use crate::net::Parcel;
 use crate::ports::{SharedRng, ports};
 use crate::runtime::Runtime;
 use crate::serving;
@@ -221,7 +221,7 @@ impl<P: Protocol> World<P> {
         drop(shared);
         let node = &mut self.nodes[usize::from(place.0)];
         let Some(runtime) = node.runtime.as_ref() else {
-            self.sim.reply(&parcel, Reply::NoResponders);
+            self.sim.nobody_hears(&parcel);
             return;
         };
         if node.pauses > 0 {
@@ -229,14 +229,16 @@ impl<P: Protocol> World<P> {
             return;
         }
         let Some(serving) = node.cell.lock().clone() else {
-            self.sim.reply(&parcel, Reply::NoResponders);
+            self.sim.nobody_hears(&parcel);
             return;
         };
         let sim = self.sim.clone();
         sim.lock().accept(&parcel);
         runtime.spawn(async move {
             let reply = serving::serve(&serving, parcel.request.clone()).await;
-            sim.reply(&parcel, reply);
+            if let Some(reply) = reply {
+                sim.reply(&parcel, reply);
+            }
         });
         self.settle(place);
     }
