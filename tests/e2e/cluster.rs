@@ -3,9 +3,10 @@
 
 mod load;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::{Cluster, Launch, PROJECT, WORKTREE, world};
 use load::Load;
@@ -62,6 +63,118 @@ async fn any_node_answers_any_request_and_sees_what_the_others_wrote() {
         .ok();
     assert_eq!(verdict["ok"], true, "{verdict}");
 }
+
+/// What a node says of its cluster, and what `sillok cluster status --json` says through it.
+async fn status_of(cluster: &Cluster, name: &str) -> Value {
+    let view = cluster.admin(name).get("/v1/cluster", &[]).await.ok();
+    let mut printed = cluster.sillok(name, "cluster status --json").json();
+    let mut asked = view.clone();
+    for seen in [&mut printed, &mut asked] {
+        // Time passes between the two.
+        for node in seen["nodes"].as_array_mut().expect("there are nodes") {
+            node["silent_ms"].take();
+        }
+    }
+    assert_eq!(printed["nodes"], asked["nodes"]);
+    view
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_status_of_a_cluster_shows_the_truth_before_during_and_after_a_takeover() {
+    let mut cluster = Cluster::start(&NODES).await;
+    for number in 0..12 {
+        let task = format!("org/acme/project/p{number}/worktree/w/task/t");
+        world::open(&cluster.admin(NODES[number % 3]), &task).await;
+    }
+    let before = status_of(&cluster, "ada").await;
+    assert_eq!(before["healthy"], true, "{before}");
+    assert_eq!(
+        (&before["alone"], &before["node"]),
+        (&json!(false), &json!("ada"))
+    );
+    let slots = |view: &Value, name: &str| -> u64 {
+        let nodes = view["nodes"].as_array().expect("there are nodes");
+        let node = nodes.iter().find(|node| node["name"] == name);
+        node.expect("it registered")["slots"]
+            .as_u64()
+            .expect("it is counted")
+    };
+    let owned = |view: &Value| NODES.iter().map(|name| slots(view, name)).sum::<u64>();
+    assert_eq!(before["slots_used"], 12);
+    assert_eq!((owned(&before), slots(&before, "bob") > 0), (12, true));
+    cluster.kill("bob");
+    // He is missed before he is fenced.
+    let begun = std::time::Instant::now();
+    let mut reasons = BTreeSet::new();
+    let after = loop {
+        let view = status_of(&cluster, "eve").await;
+        let named = view["reasons"].as_array().expect("there are some");
+        reasons.extend(named.iter().map(|one| one["reason"].to_string()));
+        if view["slots_owned"] == 12 && slots(&view, "bob") == 0 {
+            break view;
+        }
+        assert!(begun.elapsed() < NEWS, "nobody takes his slots: {view}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    assert!(reasons.contains("\"silent\""), "{reasons:?}");
+    assert_eq!(after["healthy"], true, "{after}");
+    let listed = cluster
+        .admin("eve")
+        .get("/v1/cluster", &[("slots", "true")])
+        .await
+        .ok();
+    let epochs = listed["slots"].as_array().expect("they were asked for");
+    let taken = epochs.iter().filter(|slot| slot["epoch"] == 2).count() as u64;
+    assert_eq!(taken, slots(&before, "bob"), "{listed}");
+    assert!(
+        epochs
+            .iter()
+            .all(|slot| slot["owned"] == true && slot["node"] != "bob")
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_the_store_a_command_is_unavailable_at_once_and_nobody_is_fenced() {
+    let mut cluster = Cluster::start(&NODES).await;
+    world::open(&cluster.admin("ada"), &format!("{WORKTREE}/task/t")).await;
+    cluster.kill_store();
+    let begun = std::time::Instant::now();
+    for (number, name) in NODES.iter().enumerate() {
+        // One task that somebody owns, and one of a project that nobody has heard of.
+        for scope in [
+            format!("{WORKTREE}/task/new{number}"),
+            format!("org/acme/project/unheard{number}/worktree/w/task/t"),
+        ] {
+            let body = json!({ "scope": scope, "title": "A task of a test." });
+            let reply = cluster.admin(name).post("/v1/tasks", &body).await;
+            reply.refused(503, "unavailable");
+        }
+    }
+    assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
+    cluster.start_store().await;
+    let task = format!("{WORKTREE}/task/after");
+    let opened = async {
+        let body = json!({ "scope": task, "title": "A task of a test." });
+        while cluster.admin("eve").post("/v1/tasks", &body).await.status != 200 {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(NEWS, opened)
+        .await
+        .expect("it goes on without a restart");
+    let view = status_of(&cluster, "bob").await;
+    let nodes = view["nodes"].as_array().expect("there are nodes");
+    let runs = nodes
+        .iter()
+        .map(|node| (&node["living"], &node["incarnation"]));
+    assert!(
+        runs.eq(NODES.iter().map(|_| (&json!(true), &json!(1)))),
+        "{view}"
+    );
+}
+
+/// Six refusals take no longer.
+const AT_ONCE: Duration = Duration::from_secs(6);
 
 /// The longest that word of a commit may take to another node. Sweeps come later than that.
 const NEWS: Duration = Duration::from_secs(15);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
-use sillok_core::id::Epoch;
+use sillok_core::id::{Epoch, Incarnation};
 use sillok_core::membership::{
     BeatConfig, NodeRow, Nodes, OwnerRow, Suspect, Watcher, home, is_claimable, living,
 };
@@ -40,10 +40,20 @@ const RETRY_MS: u64 = 200;
 /// transaction.
 const CLAIMED_AT_ONCE: usize = 512;
 
+/// A beat of another node.
+#[derive(Debug)]
+struct Heard {
+    incarnation: Incarnation,
+    beat: u64,
+    at_ms: u64,
+}
+
 /// What the last beat saw of the others, and what follows from it.
 #[derive(Debug, Default)]
 pub(crate) struct Members {
     nodes: Mutex<Nodes>,
+    /// The last beat of each other node, and when it was seen first, on the boot clock in ms.
+    heard: Mutex<BTreeMap<String, Heard>>,
     suspects: Mutex<Vec<Suspect>>,
     suspected: Notify,
     /// Nodes that this one fenced.
@@ -79,6 +89,38 @@ impl Members {
         if changed {
             self.changed.notify_one();
         }
+    }
+
+    /// Notes when a beat of each node was seen, by a beat of `me` that was started then.
+    pub(crate) fn hear(&self, me: &str, nodes: &Nodes, started_ms: u64) {
+        let mut heard = self.heard.lock();
+        heard.retain(|name, _| nodes.contains_key(name));
+        for (name, row) in nodes.iter().filter(|(name, _)| *name != me) {
+            let is_known = heard.get(name).is_some_and(|known| {
+                (known.incarnation, known.beat) == (row.incarnation, row.beat)
+            });
+            if !is_known {
+                let (incarnation, beat) = (row.incarnation, row.beat);
+                let at_ms = started_ms;
+                heard.insert(
+                    name.clone(),
+                    Heard {
+                        incarnation,
+                        beat,
+                        at_ms,
+                    },
+                );
+            }
+        }
+    }
+
+    /// For how long no new beat of each other node was seen.
+    pub(crate) fn silent_ms(&self, now_ms: u64) -> BTreeMap<String, u64> {
+        let heard = self.heard.lock();
+        let since = heard.iter();
+        since
+            .map(|(name, heard)| (name.clone(), now_ms.saturating_sub(heard.at_ms)))
+            .collect()
     }
 
     /// Whether the node's run ends, so that others may take its slots at once.
@@ -118,6 +160,7 @@ pub(crate) async fn beat<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
                 shared.ownership.beat_committed(started_ms);
                 let me = shared.ownership.node();
                 let suspects = watcher.after_beat(me, started_ms, &nodes, &judged);
+                shared.members.hear(me, &nodes, started_ms);
                 shared.members.saw(nodes, suspects);
             }
             Ok(Beat::Fenced) if shared.members.ends() => return,

@@ -22,6 +22,7 @@ mod scope_actor;
 
 mod claims;
 mod cluster;
+pub mod cluster_status;
 mod commit;
 mod documents;
 mod errors;

@@ -21,6 +21,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::cluster;
+use crate::cluster_status::{self, ClusterStatus};
 use crate::commit::{Shared, settle};
 use crate::config::NodeConfig;
 use crate::indexer::Indexer;
@@ -301,6 +302,14 @@ impl<S: Store, P: Protocol> Node<S, P> {
             items: Vec::new(),
             next: None,
         }))
+    }
+
+    /// The cluster, as this node sees it.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn cluster(&self) -> Result<ClusterStatus, Error> {
+        cluster_status::of(&self.inner.shared).await
     }
 
     /// Reads committed state.

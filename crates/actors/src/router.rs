@@ -48,6 +48,20 @@ enum Place {
     There(String),
 }
 
+/// Why it is not known where a slot is served.
+enum Lost {
+    /// The store does not say who owns it.
+    StoreGone(Error),
+    /// It may be known soon.
+    NotYet(Error),
+}
+
+impl From<Error> for Lost {
+    fn from(error: Error) -> Self {
+        Self::NotYet(error)
+    }
+}
+
 struct Entry {
     actor: ActorRef<Msg>,
     /// These two outlive the actor: a batch of one that was killed goes on.
@@ -149,8 +163,12 @@ impl<S: Store, P: Protocol> Router<S, P> {
                     }
                     self.owners_elsewhere.lock().remove(&slot);
                 }
-                Err(error) if error.code == ErrorCode::Busy => return Err(error),
-                Err(error) => {
+                // Nobody was given the command: whoever asks has nothing to wait for.
+                Err(Lost::StoreGone(error)) if last.is_none() && silent.is_none() => {
+                    return Err(error);
+                }
+                Err(Lost::NotYet(error)) if error.code == ErrorCode::Busy => return Err(error),
+                Err(Lost::StoreGone(error) | Lost::NotYet(error)) => {
                     unavailable += u32::from(unavailable > 0);
                     last = Some(error);
                 }
@@ -184,7 +202,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
 
     /// Where a slot is served. A slot without a living owner is taken, if it belongs here or the
     /// node that it belongs on was `silent`.
-    async fn locate(&self, slot: Slot, silent: Option<&str>) -> Result<Place, Error> {
+    async fn locate(&self, slot: Slot, silent: Option<&str>) -> Result<Place, Lost> {
         let ownership = &self.shared.ownership;
         self.check_stays(slot)?;
         if ownership.epoch(slot).is_some() {
@@ -195,7 +213,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
         }
         let (owner, nodes) = claims::owner_of(&self.shared.store, slot)
             .await
-            .map_err(|error| refusal(&error))?;
+            .map_err(|error| Lost::StoreGone(refusal(&error)))?;
         let living_owner = owner.filter(|owner| is_owner_living(owner, nodes.get(&owner.node)));
         let target = match living_owner {
             Some(owner) if ownership.is_ours(&owner) => None,
@@ -213,7 +231,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
         match target {
             Some(node) => Ok(Place::There(node)),
             None if cluster::take_for_command(&self.shared, slot).await? => Ok(Place::Here),
-            None => Err(cluster::run_over()),
+            None => Err(cluster::run_over().into()),
         }
     }
 

@@ -18,7 +18,7 @@ mod verify;
 
 pub use entry::{Cite, EntryAmend, EntryCommand, EntryPut, Grounds, Recall, Supersede};
 pub use log::{LogAdd, LogCommand, LogImport, LogList, SnapshotAdd, SnapshotCommand};
-pub use run::{Assume, AuditCommand, ConfigCommand, Demo, Serve};
+pub use run::{Assume, AuditCommand, ClusterCommand, ConfigCommand, Demo, Serve};
 pub use task::{TaskCommand, TaskList, TaskOpen};
 pub use token::{TokenCommand, TokenMint};
 pub use verify::{Verify, VerifyCommand, VerifyRecord, VerifyRetry};
@@ -144,6 +144,9 @@ pub enum Command {
     Rebuild,
     /// Say how the server is doing
     Status,
+    /// The nodes that share a store
+    #[command(subcommand)]
+    Cluster(ClusterCommand),
     /// The configuration
     #[command(subcommand)]
     Config(ConfigCommand),

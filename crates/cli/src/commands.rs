@@ -14,6 +14,7 @@ use crate::session::{Need, Session};
 
 pub mod audit;
 pub mod citation;
+pub mod cluster;
 pub mod configuration;
 pub mod entry;
 pub mod log;
@@ -89,6 +90,7 @@ async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
         Command::Tail { within, cursor } => tail::run(session, &within, cursor).await,
         Command::Audit(_) => audit::online(session).await,
         Command::Status => serve::status(session).await,
+        Command::Cluster(command) => cluster::run(session, command).await,
         Command::Serve(_)
         | Command::Demo(_)
         | Command::Rebuild

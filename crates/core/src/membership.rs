@@ -13,6 +13,8 @@ use crate::error::{Error, ErrorCode};
 use crate::id::{Epoch, Incarnation};
 use crate::slot::Slot;
 
+pub mod health;
+
 /// What a node says of itself, and what others say of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeRow {

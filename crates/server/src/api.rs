@@ -7,6 +7,7 @@
 //! own kind. Times are milliseconds since the Unix epoch, UTC.
 
 mod citation;
+mod cluster;
 mod cursor;
 mod entry;
 mod event;
@@ -21,6 +22,7 @@ mod token;
 mod verification;
 
 pub use citation::Citation;
+pub use cluster::{ClusterNode, ClusterQuery, ClusterSlot, ClusterView, ReasonView};
 pub use cursor::Cursor;
 pub use entry::{
     Actor, AmendEntry, Binding, CausalEdge, Claim, Disposition, EntryHead, EntryQuery, EntryView,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use sillok_nats_server::NatsServer;
 use tempfile::TempDir;
 
-use super::binary;
+use super::binary::{self, Invocation, Ran};
 use super::http::Client;
 use super::server::{Launch, Server};
 
@@ -115,6 +115,14 @@ impl Cluster {
     /// A client of a node with the administrator's token.
     pub(crate) fn admin(&self, name: &str) -> Client {
         self.node(name).admin()
+    }
+
+    /// Runs the binary, with the administrator's token, against a node. Nothing in the line is quoted.
+    pub(crate) fn sillok(&self, name: &str, line: &str) -> Ran {
+        Invocation::new(&self.path("home"), binary::words(line))
+            .env("SILLOK_URL", self.node(name).base())
+            .env("SILLOK_TOKEN", TOKEN)
+            .run()
     }
 
     /// Kills a node.

@@ -120,6 +120,13 @@ fn reads(secret: &Secret) -> BTreeMap<(&'static str, &'static str), Vec<(Value, 
             vec![(json!({}), Ends::Forbidden)],
         ),
         (("get", "/v1/status"), vec![(json!({}), Ends::Blind)]),
+        (
+            ("get", "/v1/cluster"),
+            vec![
+                (json!({}), Ends::Forbidden),
+                (json!({ "slots": "true" }), Ends::Forbidden),
+            ],
+        ),
     ])
 }
 

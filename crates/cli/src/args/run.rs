@@ -40,6 +40,17 @@ pub enum Assume {
     Passed,
 }
 
+/// `cluster`
+#[derive(Debug, Subcommand)]
+pub enum ClusterCommand {
+    /// Show nodes, slots and what is wrong, as the node sees it that is asked
+    Status {
+        /// List each slot too
+        #[arg(long)]
+        slots: bool,
+    },
+}
+
 /// `audit`
 #[derive(Debug, Subcommand)]
 pub enum AuditCommand {

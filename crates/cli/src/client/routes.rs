@@ -8,11 +8,11 @@ use sillok_core::id::{CommandId, EntryId, RecordId, VerificationId};
 use sillok_core::scope::Scope;
 use sillok_server::api::{
     AmendEntry, AppendLogs, AppendSnapshot, Appended, ArchiveTask, AuditAnswer, AuditRequest,
-    ClearStuck, CloseTask, EntryQuery, EntryView, EntryWritten, EventView, History, ListQuery,
-    MarkStuck, MintToken, OpenTask, Page, Promotion, PromotionQuery, PromotionState, PutEntry,
-    RecallAnswer, RecallRequest, RecordQuery, RecordVerification, RecordView, RetryPromotion,
-    RevokeToken, ScopeQuery, StatusView, Supersede, Superseded, TaskChanged, TaskView, TokenMinted,
-    TokenRevoked, TokenView, VerificationRecorded,
+    ClearStuck, CloseTask, ClusterQuery, ClusterView, EntryQuery, EntryView, EntryWritten,
+    EventView, History, ListQuery, MarkStuck, MintToken, OpenTask, Page, Promotion, PromotionQuery,
+    PromotionState, PutEntry, RecallAnswer, RecallRequest, RecordQuery, RecordVerification,
+    RecordView, RetryPromotion, RevokeToken, ScopeQuery, StatusView, Supersede, Superseded,
+    TaskChanged, TaskView, TokenMinted, TokenRevoked, TokenView, VerificationRecorded,
 };
 
 use super::Client;
@@ -214,6 +214,14 @@ impl Client {
     /// [`Failure`]
     pub async fn status(&self) -> Result<StatusView, Failure> {
         self.get("/v1/status", &Nothing {}).await
+    }
+
+    /// The cluster, as the server sees it.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn cluster(&self, query: &ClusterQuery) -> Result<ClusterView, Failure> {
+        self.get("/v1/cluster", query).await
     }
 
     /// The OpenAPI document.

@@ -65,6 +65,7 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(tokens::revoke))
         .routes(routes!(node::audit))
         .routes(routes!(node::status))
+        .routes(routes!(node::cluster))
         .routes(routes!(node::document))
 }
 

@@ -12,9 +12,11 @@ use sillok_core::scope::ScopePrefix;
 use sillok_store::Store as _;
 
 use super::authorize_under;
-use crate::api::{AuditAnswer, AuditDifference, AuditRequest, JobView, StatusView};
+use crate::api::{
+    AuditAnswer, AuditDifference, AuditRequest, ClusterQuery, ClusterView, JobView, StatusView,
+};
 use crate::http::command::Reply;
-use crate::http::extract::{Ask, Caller};
+use crate::http::extract::{Ask, Caller, Read};
 use crate::http::{App, Refusal, document, metrics};
 
 /// What a caller is told to wait while another audit runs.
@@ -102,6 +104,20 @@ pub(super) async fn status(State(app): State<App>, Caller(session): Caller) -> R
         space: store.space.0,
         promotions: promotions.collect(),
     }))
+}
+
+/// Show the cluster, as this node sees it: nodes, slots, and what is wrong. Only for a token that covers
+/// everything.
+#[utoipa::path(get, path = "/v1/cluster", tag = "node", operation_id = "cluster", params(ClusterQuery),
+    responses((status = 200, description = "What the node sees.", body = ClusterView)),
+    extensions(("x-sillok-access" = json!(["read"]))))]
+pub(super) async fn cluster(
+    State(app): State<App>,
+    read: Read<ClusterQuery>,
+) -> Reply<ClusterView> {
+    authorize_under(&read.session.principal, &ScopePrefix::All)?;
+    let status = app.node().cluster().await?;
+    Ok(Json(ClusterView::of(status, read.query.slots)))
 }
 
 /// Tell that the process lives.

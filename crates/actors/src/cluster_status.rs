@@ -1,0 +1,158 @@
+//! The state of a cluster, as one of its nodes sees it: nodes, slots, epochs, and what is wrong.
+//!
+//! Owns how it is gathered. What counts as wrong is core's rule. It changes nothing, and is a moment late
+//! by nature: what was read first may have changed since.
+
+use std::collections::BTreeMap;
+
+use sillok_core::Error;
+use sillok_core::id::{Epoch, Incarnation};
+use sillok_core::membership::health::{Reason, Sight, UNTOLD_MAX, reasons};
+use sillok_core::membership::{OwnerRow, is_owner_living};
+use sillok_core::slot::Slot;
+use sillok_core::stamp::Stamp;
+use sillok_store::{Error as StoreError, RangeOptions, Read, Store, Txn, keys};
+
+use crate::claims::{self, Owners};
+use crate::commit::Shared;
+use crate::errors::refusal;
+use crate::protocol::Protocol;
+
+/// Slots that one transaction looks at: its reads must end well before the store's limit for a
+/// transaction.
+const SLOTS_AT_ONCE: usize = 128;
+
+/// A cluster, as one node sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterStatus {
+    /// The node that says so.
+    pub node: String,
+    /// Whether it has its store to itself.
+    pub is_alone: bool,
+    /// All nodes that ever registered, by name.
+    pub nodes: Vec<NodeStatus>,
+    /// All slots that were ever owned, in order.
+    pub slots: Vec<SlotStatus>,
+    /// What is wrong; nothing if all is well.
+    pub reasons: Vec<Reason>,
+}
+
+/// A node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeStatus {
+    /// Its name.
+    pub name: String,
+    /// Its newest run.
+    pub incarnation: Incarnation,
+    /// Whether that run counts as living.
+    pub is_living: bool,
+    /// Slots that this run owns.
+    pub slots: u64,
+    /// How long ago a new beat of it was seen, in ms. None of the node that is asked, or before two of its
+    /// own beats.
+    pub silent_ms: Option<u64>,
+}
+
+/// A slot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlotStatus {
+    /// Which.
+    pub slot: Slot,
+    /// The node that took it last.
+    pub node: String,
+    /// The run that took it.
+    pub incarnation: Incarnation,
+    /// Under which epoch.
+    pub epoch: Epoch,
+    /// Whether that run is the node's current one, and counts as living.
+    pub is_owned: bool,
+    /// Commits that the stream of all nodes was not told of, counted up to [`UNTOLD_MAX`]. None where
+    /// there is no such stream.
+    pub untold: Option<u64>,
+}
+
+/// What a node sees of the cluster now.
+///
+/// # Errors
+/// What the store answered.
+pub(crate) async fn of<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+) -> Result<ClusterStatus, Error> {
+    let Owners { nodes, slots } = claims::owners(&shared.store)
+        .await
+        .map_err(|error| refusal(&error))?;
+    let untold = match &shared.ports.stream {
+        None => None,
+        Some(stream) => {
+            let all: Vec<Slot> = slots.keys().copied().collect();
+            let counted = count_untold(&shared.store, stream.name(), &all).await;
+            Some(counted.map_err(|error| refusal(&error))?)
+        }
+    };
+    let now_ms = shared.ports.clock.monotonic_ms();
+    let silent_ms = shared.members.silent_ms(now_ms);
+    let none = BTreeMap::new();
+    let sight = Sight {
+        nodes: &nodes,
+        owners: &slots,
+        silent_ms: &silent_ms,
+        untold: untold.as_ref().unwrap_or(&none),
+    };
+    let reasons = reasons(&sight, &shared.config.beat);
+    let is_owned = |owner: &OwnerRow| is_owner_living(owner, nodes.get(&owner.node));
+    let nodes = nodes.iter().map(|(name, row)| {
+        let own = slots.values().filter(|owner| &owner.node == name);
+        NodeStatus {
+            name: name.clone(),
+            incarnation: row.incarnation,
+            is_living: !row.fenced,
+            slots: own.filter(|owner| is_owned(owner)).count() as u64,
+            silent_ms: silent_ms.get(name).copied(),
+        }
+    });
+    let shown = slots.iter().map(|(slot, owner)| SlotStatus {
+        slot: *slot,
+        node: owner.node.clone(),
+        incarnation: owner.incarnation,
+        epoch: owner.epoch,
+        is_owned: is_owned(owner),
+        untold: untold
+            .as_ref()
+            .map(|untold| untold.get(slot).copied().unwrap_or(0)),
+    });
+    Ok(ClusterStatus {
+        node: shared.ownership.node().to_owned(),
+        is_alone: shared.is_alone(),
+        nodes: nodes.collect(),
+        slots: shown.collect(),
+        reasons,
+    })
+}
+
+/// Outbox rows of each slot behind what its relay told the stream.
+async fn count_untold<S: Store>(
+    store: &S,
+    stream: &str,
+    slots: &[Slot],
+) -> Result<BTreeMap<Slot, u64>, StoreError> {
+    let limit = usize::try_from(UNTOLD_MAX).expect("a small number");
+    let mut untold = BTreeMap::new();
+    for some in slots.chunks(SLOTS_AT_ONCE) {
+        let mut txn = store.begin().await?;
+        for slot in some {
+            let key = keys::relay::key(*slot, stream);
+            let row = txn.get(&key, Read::Snapshot).await?;
+            let row = row
+                .map(|value| keys::relay::decode(&key, &value))
+                .transpose()?;
+            let told = row.map_or(Stamp::ZERO, |row| row.stamp);
+            let behind = keys::outbox::range_after(*slot, told);
+            let rows = txn.range(&behind, RangeOptions::first(limit, Read::Snapshot));
+            untold.insert(*slot, rows.await?.len() as u64);
+        }
+    }
+    Ok(untold)
+}
+
+#[cfg(test)]
+mod tests;

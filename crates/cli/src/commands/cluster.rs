@@ -1,0 +1,139 @@
+//! `cluster`
+
+use sillok_server::api::{ClusterNode, ClusterQuery, ClusterSlot, ClusterView};
+
+use crate::args::ClusterCommand;
+use crate::failure::Failure;
+use crate::output::{Style, table};
+use crate::session::Session;
+
+/// Carries out `cluster`.
+///
+/// # Errors
+/// [`Failure`]
+pub async fn run(session: &Session, command: ClusterCommand) -> Result<(), Failure> {
+    let ClusterCommand::Status { slots } = command;
+    let view = session.client.cluster(&ClusterQuery { slots }).await?;
+    session.output.show(&view, |style| describe(style, &view))
+}
+
+fn describe(style: Style, view: &ClusterView) -> String {
+    let mut parts = vec![summary(style, view)];
+    let rows: Vec<Vec<String>> = view.nodes.iter().map(node).collect();
+    parts.push(table(
+        style,
+        &["NODE", "RUN", "STATE", "SLOTS", "LAST BEAT"],
+        &rows,
+    ));
+    if let Some(slots) = &view.slots {
+        let rows: Vec<Vec<String>> = slots.iter().map(slot).collect();
+        parts.push(table(
+            style,
+            &["SLOT", "NODE", "RUN", "EPOCH", "STATE", "UNTOLD"],
+            &rows,
+        ));
+    }
+    parts.join("\n\n")
+}
+
+fn summary(style: Style, view: &ClusterView) -> String {
+    let verdict = if view.healthy {
+        style.good("healthy")
+    } else {
+        style.bad("unhealthy")
+    };
+    let (owned, used, node) = (view.slots_owned, view.slots_used, &view.node);
+    let mut lines = vec![format!(
+        "{verdict}, as node {node} sees it: {owned} of {used} slots have an owner"
+    )];
+    lines.extend(
+        view.reasons
+            .iter()
+            .map(|reason| format!("  {}", reason.message)),
+    );
+    if let Some(untold) = view.untold.filter(|untold| *untold > 0) {
+        lines.push(format!(
+            "  the stream is yet to be told of {untold} commits"
+        ));
+    }
+    lines.join("\n")
+}
+
+fn node(node: &ClusterNode) -> Vec<String> {
+    let state = if node.living { "living" } else { "over" };
+    let silent = node.silent_ms.filter(|_| node.living);
+    vec![
+        node.name.clone(),
+        node.incarnation.to_string(),
+        state.to_owned(),
+        node.slots.to_string(),
+        silent.map_or_else(String::new, |ms| format!("{ms} ms ago")),
+    ]
+}
+
+fn slot(slot: &ClusterSlot) -> Vec<String> {
+    let state = if slot.owned { "owned" } else { "nobody's" };
+    vec![
+        slot.slot.to_string(),
+        slot.node.clone(),
+        slot.incarnation.to_string(),
+        slot.epoch.to_string(),
+        state.to_owned(),
+        slot.untold
+            .map_or_else(String::new, |commits| commits.to_string()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use sillok_server::api::ReasonView;
+
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_stands_before_the_nodes() {
+        let of = |name: &str, living, silent_ms| ClusterNode {
+            name: name.to_owned(),
+            incarnation: 4,
+            living,
+            slots: 7,
+            silent_ms,
+        };
+        let view = ClusterView {
+            node: "ada".to_owned(),
+            alone: false,
+            healthy: false,
+            reasons: vec![ReasonView {
+                reason: "owner_gone".to_owned(),
+                node: Some("bob".to_owned()),
+                message: "7 slots belong to a run of node bob that is over".to_owned(),
+            }],
+            nodes: vec![
+                of("ada", true, None),
+                of("bob", false, Some(9_000)),
+                of("eve", true, Some(310)),
+            ],
+            slots_used: 21,
+            slots_owned: 14,
+            untold: Some(3),
+            slots: Some(vec![ClusterSlot {
+                slot: 9,
+                node: "bob".to_owned(),
+                incarnation: 4,
+                epoch: 12,
+                owned: false,
+                untold: Some(3),
+            }]),
+        };
+        let text = describe(Style::default(), &view);
+        assert!(text.starts_with(
+            "unhealthy, as node ada sees it: 14 of 21 slots have an owner\n  7 slots belong"
+        ));
+        assert!(text.contains("told of 3 commits"));
+        assert!(
+            text.contains("310 ms ago") && !text.contains("9000 ms ago"),
+            "{text}"
+        );
+        assert!(text.contains("nobody's"));
+    }
+}

@@ -1,0 +1,146 @@
+//! The state of a cluster on the wire.
+
+use serde::{Deserialize, Serialize};
+use sillok_actors::cluster_status::ClusterStatus;
+use sillok_core::membership::health::Reason;
+use utoipa::{IntoParams, ToSchema};
+
+/// What is asked of a cluster.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClusterQuery {
+    /// Whether to list each slot too.
+    pub slots: bool,
+}
+
+/// A cluster, as the node sees it that is asked.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ClusterView {
+    /// The node that says so.
+    pub node: String,
+    /// Whether it has its store to itself.
+    pub alone: bool,
+    /// Whether nothing is wrong.
+    pub healthy: bool,
+    /// What is wrong.
+    pub reasons: Vec<ReasonView>,
+    /// All nodes that ever registered, by name.
+    pub nodes: Vec<ClusterNode>,
+    /// Slots that were ever owned.
+    pub slots_used: u64,
+    /// How many of them have a living owner.
+    pub slots_owned: u64,
+    /// Commits that the stream of all nodes was not told of, up to 100 of each slot. Absent where there is
+    /// no such stream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untold: Option<u64>,
+    /// The slots, if they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots: Option<Vec<ClusterSlot>>,
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ReasonView {
+    /// What, for programs: `nobody_lives`, `silent`, `owner_gone` or `untold`.
+    pub reason: String,
+    /// The node that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// What, for people.
+    pub message: String,
+}
+
+/// A node of a cluster.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ClusterNode {
+    /// Its name.
+    pub name: String,
+    /// Its newest run; each start of the node is another one.
+    pub incarnation: u64,
+    /// Whether that run counts as living: it was not fenced, and has not ended.
+    pub living: bool,
+    /// Slots that this run owns.
+    pub slots: u64,
+    /// How long ago the node that is asked saw a new beat of it, in ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_ms: Option<u64>,
+}
+
+/// A slot of a cluster.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ClusterSlot {
+    /// Its number.
+    pub slot: u16,
+    /// The node that took it last.
+    pub node: String,
+    /// The run that took it.
+    pub incarnation: u64,
+    /// Raised by every change of owner.
+    pub epoch: u64,
+    /// Whether that run counts as living.
+    pub owned: bool,
+    /// Commits that the stream of all nodes was not told of, up to 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untold: Option<u64>,
+}
+
+impl ClusterView {
+    /// The wire form of what a node sees.
+    #[must_use]
+    pub fn of(status: ClusterStatus, with_slots: bool) -> Self {
+        let ClusterStatus {
+            node,
+            is_alone,
+            nodes,
+            slots,
+            reasons,
+        } = status;
+        let untold = slots.iter().map(|slot| slot.untold).sum();
+        let owned = slots.iter().filter(|slot| slot.is_owned).count();
+        let shown = nodes.into_iter().map(|node| ClusterNode {
+            name: node.name,
+            incarnation: node.incarnation.0,
+            living: node.is_living,
+            slots: node.slots,
+            silent_ms: node.silent_ms,
+        });
+        let slots_used = slots.len() as u64;
+        let of_slots = slots.into_iter().map(|slot| ClusterSlot {
+            slot: slot.slot.number(),
+            node: slot.node,
+            incarnation: slot.incarnation.0,
+            epoch: slot.epoch.0,
+            owned: slot.is_owned,
+            untold: slot.untold,
+        });
+        Self {
+            node,
+            alone: is_alone,
+            healthy: reasons.is_empty(),
+            reasons: reasons.iter().map(ReasonView::of).collect(),
+            nodes: shown.collect(),
+            slots_used,
+            slots_owned: owned as u64,
+            untold,
+            slots: with_slots.then(|| of_slots.collect()),
+        }
+    }
+}
+
+impl ReasonView {
+    fn of(reason: &Reason) -> Self {
+        let (name, node) = match reason {
+            Reason::NobodyLives => ("nobody_lives", None),
+            Reason::Silent { node, .. } => ("silent", Some(node)),
+            Reason::OwnerGone { node, .. } => ("owner_gone", Some(node)),
+            Reason::Untold { .. } => ("untold", None),
+        };
+        Self {
+            reason: name.to_owned(),
+            node: node.cloned(),
+            message: reason.to_string(),
+        }
+    }
+}
