@@ -198,11 +198,9 @@ pub(crate) async fn beat<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
 }
 
 /// Planted bug: however far apart the watcher's own beats lie, all of a silence counts.
-fn whatever_its_own_beats(config: BeatConfig) -> BeatConfig {
-    BeatConfig {
-        every_ms: u64::MAX,
-        ..config
-    }
+fn whatever_its_own_beats(mut config: BeatConfig) -> BeatConfig {
+    config.every_ms = u64::MAX;
+    config
 }
 
 /// Begins a run in place of one that was fenced. The store is asked until it says which run this is:

@@ -3,16 +3,16 @@
 //! Owns retries: the same command under the same id, at another node, until it is acknowledged or
 //! refused for good. It must not know what the commands mean.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sillok_core::command::{Answer, Command, Submission};
-use sillok_core::id::{Attempt, CommandId, EntryId, Seq, VerificationId};
+use sillok_core::id::{Attempt, CommandId, EntryId, VerificationId};
 use sillok_core::ports::Clock as _;
 use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use sillok_core::scope::Scope;
 use sillok_core::time::Timestamp;
 use sillok_core::{Error, ErrorCode};
+use sillok_store::keys::ScopeKey;
 
 use crate::heap::{Due, Place, Sim};
 use crate::history::{Call, Ending, Note, Recorder, TipRead};
@@ -36,8 +36,6 @@ pub struct Client {
     /// Its number among the clients.
     pub(crate) number: usize,
     pub(crate) rng: Stream,
-    /// The last event of each scope that it has read.
-    pub(crate) seen: BTreeMap<Scope, Seq>,
 }
 
 /// A command that was sent once, to be sent again later.
@@ -212,13 +210,14 @@ impl Client {
         }
     }
 
-    async fn ask(&mut self, request: Request) -> Reply {
+    /// Asks a node, and others until one answers.
+    async fn ask(&mut self, request: impl Fn(Place) -> Request) -> Reply {
         loop {
             let node = self.rng.index(usize::from(self.nodes));
             let place = Place(u16::try_from(node).expect("a world has few nodes"));
             let reply = self
                 .sim
-                .call(Place::CLIENTS, place, request.clone(), READ_TIMEOUT_US)
+                .call(Place::CLIENTS, place, request(place), READ_TIMEOUT_US)
                 .await;
             match reply {
                 None | Some(Reply::NoResponders) => {}
@@ -230,12 +229,16 @@ impl Client {
         }
     }
 
-    /// Reads where a scope's chain ends, at any node: the events behind what it has seen.
+    /// Reads where a scope's chain ends, at any node: the events behind the last one that this node wrote.
+    /// Whoever has seen all that is whom a node that lags behind could deceive.
     pub async fn read_tip(&mut self, scope: &Scope) {
         let invoked_us = self.sim.lock().now_us;
-        let seen = self.seen.get(scope).copied().unwrap_or(Seq::ZERO);
-        if let Reply::Tip(Ok(seq)) = self.ask(Request::Tip(scope.clone(), seen)).await {
-            self.seen.insert(scope.clone(), seq);
+        let (sim, key) = (self.sim.clone(), ScopeKey::of(scope));
+        let request = |place| {
+            let seen = sim.lock().monitor.last_by(place, &key);
+            Request::Tip(scope.clone(), seen)
+        };
+        if let Reply::Tip(Ok(seq)) = self.ask(request).await {
             self.recorder.read(TipRead {
                 agent: self.number,
                 scope: scope.clone(),
@@ -249,7 +252,8 @@ impl Client {
     /// Waits until a promotion is finished, or for so long.
     pub async fn promoted(&mut self, task: &Scope, id: VerificationId, tries: u32) -> bool {
         for _ in 0..tries {
-            let reply = self.ask(Request::Promotion(task.clone(), id)).await;
+            let asked = |_| Request::Promotion(task.clone(), id);
+            let reply = self.ask(asked).await;
             if matches!(reply, Reply::Promotion(Ok(true))) {
                 return true;
             }
@@ -285,7 +289,7 @@ impl Client {
 
     /// An entry's active version, and the entry that heads its line.
     pub async fn head(&mut self, entry: EntryId) -> Option<(u64, EntryId)> {
-        match self.ask(Request::Head(entry)).await {
+        match self.ask(|_| Request::Head(entry)).await {
             Reply::Head(Ok(head)) => head,
             _ => None,
         }

@@ -6,10 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use sillok_core::id::Seq;
 use sillok_core::invariants::{Invariant, Violation, owner_follows};
 use sillok_core::membership::{BeatConfig, NodeRow, Nodes, OwnerRow};
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
+use sillok_store::keys::ScopeKey;
 
 use crate::effects::Effects;
 use crate::heap::{ClockFacts, Place, Shared};
@@ -43,6 +45,8 @@ pub(crate) struct Monitor {
     /// The highest number that a run of each node ever had.
     runs: BTreeMap<String, u64>,
     last: Option<Stamp>,
+    /// The last event of each scope that each node wrote.
+    wrote: BTreeMap<(Place, ScopeKey), Seq>,
     commits: u64,
     pub(crate) takeovers: u64,
     pub(crate) handed_over: BTreeMap<Place, HandedOver>,
@@ -75,6 +79,12 @@ impl Monitor {
     /// Slots that were taken from another node, whose run was over.
     pub(crate) fn takeovers(&self) -> u64 {
         self.takeovers
+    }
+
+    /// The last event of a scope that a node wrote; 0 for none.
+    pub(crate) fn last_by(&self, place: Place, scope: &ScopeKey) -> Seq {
+        let wrote = self.wrote.get(&(place, *scope));
+        wrote.copied().unwrap_or(Seq::ZERO)
     }
 
     /// The first thing that must not be.
@@ -124,6 +134,9 @@ impl Monitor {
             self.note(Invariant::Chained, format!("stamp {stamp} does not follow"));
         }
         self.last = Some(stamp);
+        for (scope, seq) in &writes.positions {
+            self.wrote.insert((moment.place, *scope), *seq);
+        }
         self.sight_commit(moment, writes);
         let [published, marked] = writes.published;
         if published != marked {

@@ -8,12 +8,12 @@ use std::fmt;
 use bytes::Bytes;
 use sillok_core::command::CommandRecord;
 use sillok_core::event::EventKind;
-use sillok_core::id::Epoch;
+use sillok_core::id::{Epoch, Seq};
 use sillok_core::membership::{NodeRow, OwnerRow};
 use sillok_core::slot::Slot;
 use sillok_core::time::Timestamp;
 use sillok_store::KeyRange;
-use sillok_store::keys::{self, Family};
+use sillok_store::keys::{self, Family, ScopeKey};
 
 /// What one transaction writes.
 #[derive(Default)]
@@ -28,6 +28,8 @@ pub(crate) struct Writes {
     pub(crate) slots: Vec<Slot>,
     /// The epoch and the time of each event.
     pub(crate) events: Vec<(Epoch, Timestamp)>,
+    /// Where each event stands.
+    pub(crate) positions: Vec<(ScopeKey, Seq)>,
     commands: Vec<(Bytes, Bytes)>,
     /// Promotions that are published, and marks of what promotions published.
     pub(crate) published: [usize; 2],
@@ -64,6 +66,8 @@ impl Writes {
             Some(Family::Event) => {
                 let event = keys::event::decode(key, value).expect("the node wrote it");
                 let header = event.decode_header().expect("the node sealed it");
+                let at = keys::event::parse(key).expect("the node wrote it");
+                self.positions.push((at.scope, at.seq));
                 self.events.push((header.epoch, header.time));
                 self.published[0] += usize::from(header.kind == EventKind::Published);
             }

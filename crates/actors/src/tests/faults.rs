@@ -1,5 +1,6 @@
 //! Faults below the actors: commits whose outcome is unknown, and a command that panics.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,7 +13,7 @@ use sillok_core::principal::PrincipalKind;
 use sillok_core::promotion::{CognifyInput, Cognition, NewEntry};
 use sillok_core::slot::Slot;
 use sillok_core::verification::Outcome;
-use sillok_store::Store;
+use sillok_store::{MemoryStore, Store};
 
 use super::harness::{
     CountingRng, PROJECT, TASK, append, first_seq, open_task, ports, scope, store, submission,
@@ -338,46 +339,42 @@ async fn promotions_go_with_their_slot_and_stay_when_it_was_taken_again() {
     assert_eq!(shared.ownership.epoch(slot), None);
 }
 
-/// Randomness that fails once.
-struct PanicsOnce {
+/// Randomness that meets a defect at some of its draws.
+struct Panics {
     calls: Arc<AtomicU64>,
-    at: u64,
+    at: RangeInclusive<u64>,
     rng: CountingRng,
 }
 
-impl Rng for PanicsOnce {
+impl Rng for Panics {
     fn fill(&mut self, bytes: &mut [u8]) {
-        assert!(
-            self.calls.fetch_add(1, Ordering::Relaxed) != self.at,
-            "the planted defect"
-        );
+        let call = self.calls.fetch_add(1, Ordering::Relaxed);
+        assert!(!self.at.contains(&call), "the planted defect");
         self.rng.fill(bytes);
     }
 }
 
-#[tokio::test]
-async fn a_panic_costs_its_own_command_only() {
-    let store = store();
+/// A node with an open task that meets defects at these draws. The opening draws salt 0.
+async fn node_that_panics(store: &MemoryStore, at: RangeInclusive<u64>) -> Node<MemoryStore> {
     let calls = Arc::new(AtomicU64::new(0));
-    let counted = Arc::clone(&calls);
-    // The opening draws salt 0; the batch of twenty draws from 1 on, so its fifth command meets salt 5.
     let rng = Arc::new(move || -> Box<dyn Rng> {
-        Box::new(PanicsOnce {
-            calls: Arc::clone(&counted),
-            at: 5,
+        Box::new(Panics {
+            calls: Arc::clone(&calls),
+            at: at.clone(),
             rng: CountingRng::new(),
         })
     });
-    let node = Node::start(
-        store.clone(),
-        Ports { rng, ..ports() },
-        NodeConfig::default(),
-    )
-    .await
-    .unwrap();
+    let ports = Ports { rng, ..ports() };
+    let node = Node::start(store.clone(), ports, NodeConfig::default());
+    let node = node.await.unwrap();
     node.submit(submission(0, PrincipalKind::Agent, TASK, open_task()))
         .await
         .unwrap();
+    node
+}
+
+/// Appends twenty lines at once: the numbers of those that met a defect.
+async fn met_a_defect(node: &Node<MemoryStore>) -> Vec<u64> {
     let lines = (1..=20).map(|number| {
         let node = node.clone();
         let line = submission(number, PrincipalKind::Agent, TASK, append("line"));
@@ -391,6 +388,23 @@ async fn a_panic_costs_its_own_command_only() {
             failed.push(number);
         }
     }
+    failed
+}
+
+#[tokio::test]
+async fn many_panics_in_one_batch_cost_their_own_commands_only() {
+    // More than the tries that other writers may make in vain.
+    let node = node_that_panics(&store(), 1..=9).await;
+    let failed = met_a_defect(&node).await;
+    assert_eq!(failed.len(), 9, "nine commands pay: {failed:?}");
+}
+
+#[tokio::test]
+async fn a_panic_costs_its_own_command_only() {
+    let store = store();
+    // The batch of twenty draws from 1 on, so its fifth command meets salt 5.
+    let node = node_that_panics(&store, 5..=5).await;
+    let failed = met_a_defect(&node).await;
     assert_eq!(failed.len(), 1, "one command pays: {failed:?}");
     let again = node
         .submit(submission(

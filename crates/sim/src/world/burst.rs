@@ -4,7 +4,6 @@
 //! Owns those clients. Their commands are in the history, and the world waits for their answers, as
 //! for all others.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -51,7 +50,6 @@ impl<P: Protocol> World<P> {
     /// A client of this world.
     pub(crate) fn client(&self, number: usize, rng: Stream) -> Client {
         Client {
-            seen: BTreeMap::new(),
             sim: self.sim.clone(),
             clock: SimClock {
                 sim: self.sim.clone(),
