@@ -113,7 +113,7 @@ async fn the_status_of_a_cluster_shows_the_truth_before_during_and_after_a_takeo
         if view["slots_owned"] == 12 && slots(&view, "bob") == 0 {
             break view;
         }
-        assert!(begun.elapsed() < NEWS, "nobody takes his slots: {view}");
+        assert!(begun.elapsed() < PATIENCE, "nobody takes his slots: {view}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     };
     assert!(reasons.contains("\"silent\""), "{reasons:?}");
@@ -159,7 +159,7 @@ async fn without_the_store_a_command_is_unavailable_at_once_and_nobody_is_fenced
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    tokio::time::timeout(NEWS, opened)
+    tokio::time::timeout(PATIENCE, opened)
         .await
         .expect("it goes on without a restart");
     let view = status_of(&cluster, "bob").await;
@@ -169,18 +169,20 @@ async fn without_the_store_a_command_is_unavailable_at_once_and_nobody_is_fenced
     assert!(nodes.iter().all(is_first_run), "{view}");
 }
 
+/// The longest that a takeover, or a recovery, may take.
+const PATIENCE: Duration = Duration::from_secs(25);
 /// Six refusals take no longer.
 const AT_ONCE: Duration = Duration::from_secs(6);
 
-/// The longest that word of a commit may take to another node. Sweeps come later than that.
-const NEWS: Duration = Duration::from_secs(15);
+/// The longest that word of a commit may take to another node. Sweeps and heartbeats come later than that.
+const NEWS: Duration = Duration::from_secs(10);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_published_through_one_node_is_recalled_and_heard_at_all() {
     let cluster = Cluster::start(&NODES).await;
     let mut tails = Vec::new();
     for name in NODES {
-        let query = [("scope", "org/acme"), ("from", "now")];
+        let query = [("scope", "org/acme")];
         tails.push(cluster.admin(name).stream(&query, None).await);
     }
     let begun = std::time::Instant::now();
@@ -189,7 +191,7 @@ async fn what_is_published_through_one_node_is_recalled_and_heard_at_all() {
         let project = format!("org/acme/project/n{number}");
         let content = format!("The build of n{number} needs protoc {}", world::next());
         let entry = json!({
-            "scope": project, "table": "insights", "kind": "fact", "content": content,
+            "scope": project, "content": content,
         });
         cluster.admin(writer).post("/v1/entries", &entry).await.ok();
         for name in NODES {
