@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sillok_bus::{InProcessBus, Message};
-use sillok_core::Error;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
+use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::outbox::OutboxRow;
 use sillok_store::{RangeOptions, Read, Store, Txn, keys};
 
@@ -100,7 +100,15 @@ async fn tell_some<S: Store, P: Protocol>(
     let txn = txn.as_mut().map_err(|error| refusal(error))?;
     for slot in slots {
         let after = told.lock().get(slot).copied().unwrap_or(started_at);
-        let rows = rows_in(txn, *slot, after, PAGE_ROWS).await?;
+        let rows = match rows_in(txn, *slot, after, PAGE_ROWS).await {
+            Ok(rows) => rows,
+            // Something about this slot: the others go on, and it is read again at the next word of it.
+            Err(error) if error.code == ErrorCode::Internal => {
+                tracing::error!(%error, %slot, "the outbox of a slot could not be read");
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
         if rows.len() == PAGE_ROWS {
             unread.push(*slot);
         }

@@ -163,11 +163,13 @@ impl<S: Store, P: Protocol> Router<S, P> {
                     }
                     self.owners_elsewhere.lock().remove(&slot);
                 }
-                // Nobody was given the command: whoever asks has nothing to wait for.
-                Err(Lost::StoreGone(error)) if last.is_none() && silent.is_none() => {
+                // Nobody has carried the command out: whoever asks has nothing to wait for.
+                Err(Lost::StoreGone(error)) if !was_sent && last.is_none() && silent.is_none() => {
                     return Err(error);
                 }
-                Err(Lost::NotYet(error)) if error.code == ErrorCode::Busy => return Err(error),
+                Err(Lost::NotYet(error)) if !was_sent && error.code == ErrorCode::Busy => {
+                    return Err(error);
+                }
                 Err(Lost::StoreGone(error) | Lost::NotYet(error)) => {
                     unavailable += u32::from(unavailable > 0);
                     last = Some(error);

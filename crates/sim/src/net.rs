@@ -16,6 +16,7 @@ use sillok_core::slot::Slot;
 use tokio::sync::oneshot;
 
 use crate::heap::{Due, Place, Shared, Sim};
+use crate::world::place_of;
 
 /// Time of a parcel on its way, in µs, at least and at most.
 const LATENCY_US: (u64, u64) = (100, 1_500);
@@ -428,8 +429,7 @@ impl Peers for SimPeers {
         Box::pin(async move {
             let number = self.names.iter().position(|name| name == node);
             let number = number.ok_or(PeerError::NoResponders)?;
-            let to = Place(u16::try_from(number).expect("a world has few nodes"));
-            let request = Request::Serve(submission);
+            let (to, request) = (place_of(number), Request::Serve(submission));
             match self.sim.call(self.here, to, request, PEER_TIMEOUT_US).await {
                 Some(Reply::Served(forwarded)) => Ok(forwarded),
                 Some(_) => Err(PeerError::NoResponders),
@@ -439,12 +439,10 @@ impl Peers for SimPeers {
     }
 
     fn announce<'a>(&'a self, slots: &'a [Slot]) -> BoxFuture<'a, ()> {
-        let slots: Arc<[Slot]> = slots.into();
-        for number in 0..self.names.len() {
-            let to = Place(u16::try_from(number).expect("a world has few nodes"));
+        let news = Request::News(slots.into());
+        for to in (0..self.names.len()).map(place_of) {
             if to != self.here {
-                let request = Request::News(Arc::clone(&slots));
-                self.sim.tell(self.here, to, request);
+                self.sim.tell(self.here, to, news.clone());
             }
         }
         Box::pin(core::future::ready(()))

@@ -85,6 +85,7 @@ fn reads(secret: &Secret) -> BTreeMap<(&'static str, &'static str), Vec<(Value, 
         })
         .collect();
     recall.push((json!({ "scope": OTHER, "query": secret.text }), Ends::Blind));
+    let forbidden = |asked| vec![(asked, Ends::Forbidden)];
     let promotion = json!({ "scope": secret.task, "verification": secret.verification });
     BTreeMap::from([
         (("get", "/v1/tasks"), with_all()),
@@ -115,18 +116,9 @@ fn reads(secret: &Secret) -> BTreeMap<(&'static str, &'static str), Vec<(Value, 
         (("get", "/v1/events"), by_scope()),
         (("get", "/v1/tail"), with_all()),
         (("get", "/v1/tokens"), with_all()),
-        (
-            ("post", "/v1/audit/verify"),
-            vec![(json!({}), Ends::Forbidden)],
-        ),
+        (("post", "/v1/audit/verify"), forbidden(json!({}))),
         (("get", "/v1/status"), vec![(json!({}), Ends::Blind)]),
-        (
-            ("get", "/v1/cluster"),
-            vec![
-                (json!({}), Ends::Forbidden),
-                (json!({ "slots": "true" }), Ends::Forbidden),
-            ],
-        ),
+        (("get", "/v1/cluster"), forbidden(json!({}))),
     ])
 }
 
