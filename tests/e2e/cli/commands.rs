@@ -256,6 +256,12 @@ fn node(tour: &mut Tour) {
         "archived"
     );
     assert!(tour.json("status", &[])["events"].as_u64() > Some(0));
+    let cluster = tour.json("cluster status", &["--slots"]);
+    assert_eq!(
+        (cluster["alone"].as_bool(), cluster["healthy"].as_bool()),
+        (Some(true), Some(true))
+    );
+    assert_eq!(cluster["slots"].as_array().map(Vec::len), Some(4_096));
     assert_eq!(tour.json("audit verify", &[])["ok"], true);
     assert!(
         tour.json("openapi", &[])["openapi"]
