@@ -3,7 +3,7 @@
 
 mod load;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -79,6 +79,18 @@ async fn status_of(cluster: &Cluster, name: &str) -> Value {
     view
 }
 
+/// The slots of a cluster, by their numbers, as a node lists them.
+async fn slots_by_number(cluster: &Cluster, name: &str) -> BTreeMap<u64, Value> {
+    let query = [("slots", "true")];
+    let view = cluster.admin(name).get("/v1/cluster", &query).await.ok();
+    let listed = view["slots"].as_array().expect("they were asked for");
+    let number = |slot: &Value| slot["slot"].as_u64().expect("each has a number");
+    listed
+        .iter()
+        .map(|slot| (number(slot), slot.clone()))
+        .collect()
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_status_of_a_cluster_shows_the_truth_before_during_and_after_a_takeover() {
     let mut cluster = Cluster::start(&NODES).await;
@@ -102,6 +114,7 @@ async fn the_status_of_a_cluster_shows_the_truth_before_during_and_after_a_takeo
     let owned = |view: &Value| NODES.iter().map(|name| slots(view, name)).sum::<u64>();
     assert_eq!(before["slots_used"], 12);
     assert_eq!((owned(&before), slots(&before, "bob") > 0), (12, true));
+    let listed_before = slots_by_number(&cluster, "ada").await;
     cluster.kill("bob");
     // He is missed before he is fenced.
     let begun = std::time::Instant::now();
@@ -123,32 +136,26 @@ async fn the_status_of_a_cluster_shows_the_truth_before_during_and_after_a_takeo
     assert!(reasons.contains("\"silent\""), "{reasons:?}");
     assert_eq!(after["healthy"], true, "{after}");
     status_of(&cluster, "eve").await;
-    let listed = cluster
-        .admin("eve")
-        .get("/v1/cluster", &[("slots", "true")])
-        .await
-        .ok();
-    let epochs = listed["slots"].as_array().expect("they were asked for");
-    let is_moved = |slot: &&Value| slot["epoch"].as_u64() > Some(1);
-    let moved = epochs.iter().filter(is_moved).count() as u64;
-    assert!(moved >= slots(&before, "bob"), "{listed}");
-    assert!(
-        epochs
-            .iter()
-            .all(|slot| slot["owned"] == true && slot["node"] != "bob")
-    );
+    let listed_after = slots_by_number(&cluster, "eve").await;
+    assert_eq!(listed_after.len(), 12);
+    for (number, slot) in &listed_after {
+        assert!(slot["owned"] == true && slot["node"] != "bob", "{slot}");
+        let former = &listed_before[number];
+        let is_moved = slot["epoch"].as_u64() > former["epoch"].as_u64();
+        assert_eq!(is_moved, former["node"] == "bob", "{former} is {slot} now");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_store_a_command_is_unavailable_at_once_and_nobody_is_fenced() {
-    let mut cluster = Cluster::start(&NODES).await;
+    // Each node knows the token for longer than the test takes, so that it is the router who refuses.
+    let settings = [("SILLOK__SERVER__TOKEN_CHECK_MS", "60000")];
+    let mut cluster = Cluster::start_with(&NODES, &settings).await;
     world::open(&cluster.admin("ada"), &format!("{WORKTREE}/task/t")).await;
     for name in NODES {
-        // Each knows the token for a second.
         cluster.admin(name).get("/v1/cluster", &[]).await.ok();
     }
     cluster.kill_store();
-    let begun = std::time::Instant::now();
     for (number, name) in NODES.iter().enumerate() {
         // One task that somebody owns, and one of a project that nobody has heard of.
         for scope in [
@@ -156,11 +163,12 @@ async fn without_the_store_a_command_is_unavailable_at_once_and_nobody_is_fenced
             format!("org/acme/project/unheard{number}/worktree/w/task/t"),
         ] {
             let body = json!({ "scope": scope, "title": "A task of a test." });
+            let begun = std::time::Instant::now();
             let reply = cluster.admin(name).post("/v1/tasks", &body).await;
             reply.refused(503, "unavailable");
+            assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
         }
     }
-    assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
     // Longer than the fencing time.
     tokio::time::sleep(4 * CALM).await;
     cluster.start_store().await;
@@ -174,6 +182,8 @@ async fn without_the_store_a_command_is_unavailable_at_once_and_nobody_is_fenced
     tokio::time::timeout(PATIENCE, opened)
         .await
         .expect("it goes on without a restart");
+    // Whoever was fenced finds out with its next beats, a second apart.
+    tokio::time::sleep(2 * CALM).await;
     let view = status_of(&cluster, "bob").await;
     let nodes = view["nodes"].as_array().expect("there are nodes");
     let is_first_run = |node: &Value| node["living"] == true && node["incarnation"] == 1;
@@ -183,15 +193,17 @@ async fn without_the_store_a_command_is_unavailable_at_once_and_nobody_is_fenced
 
 /// The longest that a takeover, or a recovery, may take.
 const PATIENCE: Duration = Duration::from_secs(25);
-/// Six refusals take no longer.
-const AT_ONCE: Duration = Duration::from_secs(6);
+/// A refusal takes no longer.
+const AT_ONCE: Duration = Duration::from_secs(2);
 
-/// The longest that word of a commit may take to another node. Sweeps and heartbeats come later than that.
+/// The longest that word of a commit may take to another node.
 const NEWS: Duration = Duration::from_secs(10);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_published_through_one_node_is_recalled_and_heard_at_all() {
-    let cluster = Cluster::start(&NODES).await;
+    // Sweeps come later than the test waits.
+    let settings = [("SILLOK__NODE__SWEEP_EVERY_MS", "3600000")];
+    let cluster = Cluster::start_with(&NODES, &settings).await;
     let mut tails = Vec::new();
     for name in NODES {
         let query = [("scope", "org/acme")];

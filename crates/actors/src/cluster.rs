@@ -23,6 +23,7 @@ use tokio::sync::Notify;
 use crate::claims::{self, Beat, Claim};
 use crate::commit::Shared;
 use crate::errors::refusal;
+use crate::indexer::Unreadable;
 use crate::jobs;
 use crate::metrics::count;
 use crate::protocol::{Protocol, Safeguard};
@@ -363,7 +364,8 @@ pub(crate) async fn take_for_command<S: Store, P: Protocol>(
 /// run of this node still counts.
 ///
 /// # Errors
-/// What the store or the index answered.
+/// What the store or the index answered. Slots of which something cannot be read are not held, and
+/// the error says so once all others are.
 pub(crate) async fn take<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     slots: &[Slot],
@@ -395,12 +397,13 @@ pub(crate) async fn take<S: Store, P: Protocol>(
     for slot in &slots {
         shared.index_feed.mark(*slot);
     }
-    catch_up(shared).await?;
+    let mut unreadable = catch_up(shared, &slots).await?;
     let waiting = if shared.protocol.keeps(Safeguard::ResumesJobs) {
         jobs::of_slots(&shared.store, &slots).await?
     } else {
         Vec::new()
     };
+    taken.retain(|(slot, _)| !unreadable.contains_key(slot));
     for (slot, epoch) in &taken {
         if !shared.ownership.take(*slot, *epoch, run) {
             return Ok(false);
@@ -414,17 +417,24 @@ pub(crate) async fn take<S: Store, P: Protocol>(
             shared.jobs.add(slot, job);
         }
     }
-    Ok(true)
+    match unreadable.pop_first() {
+        Some((_, error)) => Err(error),
+        None => Ok(true),
+    }
 }
 
-/// Waits until the index has all that was published. A node among others waits for a while only: the
-/// slots that it claimed are held once they are looked at again.
-async fn catch_up<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<(), Error> {
+/// Waits until the index has all that was published in some slots. A node among others waits for a
+/// while only: the slots that it claimed are held once they are looked at again. Those that cannot be
+/// read keep it from themselves alone.
+async fn catch_up<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    slots: &BTreeSet<Slot>,
+) -> Result<Unreadable, Error> {
+    let (requests, slots) = (&shared.index_requests, slots.clone());
     if shared.is_alone() {
-        return shared.index_requests.catch_up().await;
+        return requests.catch_up(slots).await;
     }
-    let clock = &*shared.ports.clock;
-    shared.index_requests.catch_up_soon(clock).await
+    requests.catch_up_soon(slots, &*shared.ports.clock).await
 }
 
 /// The refusal of a node whose run is over.

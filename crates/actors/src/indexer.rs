@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use sillok_core::entry::Head;
 use sillok_core::id::EntryId;
-use sillok_core::ports::Clock;
+use sillok_core::ports::IndexDoc;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
@@ -17,7 +17,7 @@ use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::outbox::OutboxRow;
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Read, Store, Txn};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::watch;
 
 use crate::claims;
 use crate::commit::Shared;
@@ -26,6 +26,11 @@ use crate::errors::{engine_refusal, refusal};
 use crate::metrics::count;
 use crate::protocol::{Protocol, Safeguard};
 use crate::relay::rows_in;
+
+mod requests;
+
+pub(crate) use requests::{IndexRequests, Unreadable};
+use requests::{Passed, Request, Requests, Waiting};
 
 /// Outbox rows of one slot that one pass reads.
 const SLOT_ROWS: usize = 512;
@@ -37,67 +42,8 @@ const ROWS_AT_ONCE: usize = 1_024;
 /// Outbox rows without a changed entry after which the cursor is stored all the same.
 const CURSOR_ROWS: usize = 8_192;
 
-/// How long somebody waits for the index who cannot wait for ever, in ms.
-const CATCH_UP_MS_MAX: u64 = 5_000;
-
-/// What the indexer was asked for.
-type Requests = mpsc::UnboundedReceiver<oneshot::Sender<()>>;
-
-/// Ways to ask the indexer for something.
-pub(crate) struct IndexRequests {
-    sender: mpsc::UnboundedSender<oneshot::Sender<()>>,
-    /// Held by the indexer while it runs.
-    receiver: tokio::sync::Mutex<Requests>,
-}
-
-impl Default for IndexRequests {
-    fn default() -> Self {
-        let (sender, receiver) = mpsc::unbounded_channel();
-        Self {
-            sender,
-            receiver: tokio::sync::Mutex::new(receiver),
-        }
-    }
-}
-
-impl IndexRequests {
-    /// Waits until everything that is marked now has been handed to the index.
-    ///
-    /// # Errors
-    /// `unavailable` when the indexer has ended.
-    pub(crate) async fn catch_up(&self) -> Result<(), Error> {
-        let ended = || Error::new(ErrorCode::Unavailable, "the indexer has ended");
-        let (reply, caught_up) = oneshot::channel();
-        self.sender.send(reply).map_err(|_| ended())?;
-        caught_up.await.map_err(|_| ended())
-    }
-
-    /// As [`catch_up`](Self::catch_up), for a while only.
-    ///
-    /// # Errors
-    /// `unavailable` when the indexer has ended, or the index lags behind still.
-    pub(crate) async fn catch_up_soon(&self, clock: &dyn Clock) -> Result<(), Error> {
-        tokio::select! {
-            biased;
-            result = self.catch_up() => result,
-            () = clock.sleep(CATCH_UP_MS_MAX) => {
-                let why = "the index lags behind what was published";
-                Err(Error::new(ErrorCode::Unavailable, why))
-            }
-        }
-    }
-}
-
 /// How far a slot was read: everything up to the stamp is stored or on its way.
 type Cursors = BTreeMap<Slot, Stamp>;
-
-/// What became of the slots of one pass.
-struct Passed {
-    /// Those that were read.
-    read: BTreeSet<Slot>,
-    /// Those of them of which something is left.
-    unread: BTreeSet<Slot>,
-}
 
 /// Follows the outbox from where the index left off.
 pub(crate) struct Indexer<S: Store, P: Protocol> {
@@ -137,7 +83,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         for slot in slots.map_err(|error| refusal(&error))? {
             indexer.shared.index_feed.mark(slot);
         }
-        indexer.drain().await?;
+        indexer.drain(&mut Waiting::default(), || None).await?;
         Ok(indexer)
     }
 
@@ -154,36 +100,26 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
     async fn follow(mut self, requests: &mut Requests, mut stop: watch::Receiver<bool>) {
         let config = self.shared.config.indexer;
         let clock = Arc::clone(&self.shared.ports.clock);
-        let mut waiting: Vec<oneshot::Sender<()>> = Vec::new();
+        let mut waiting = Waiting::default();
         while !*stop.borrow() {
             tokio::select! {
                 biased;
                 // A node that did not start is gone without having said so.
                 changed = stop.changed() => if changed.is_err() { return },
-                Some(request) = requests.recv() => waiting.push(request),
+                Some(request) = requests.recv() => waiting.0.push(request),
                 () = self.shared.index_feed.changed() => {
                     tokio::select! {
                         biased;
-                        Some(request) = requests.recv() => waiting.push(request),
+                        Some(request) = requests.recv() => waiting.0.push(request),
                         () = clock.sleep(config.gather_ms) => {}
                     }
                 }
             }
-            while let Ok(request) = requests.try_recv() {
-                waiting.push(request);
-            }
-            match self.drain().await {
-                Ok(()) => {
-                    for request in waiting.drain(..) {
-                        // Whoever asked may have gone.
-                        let _ = request.send(());
-                    }
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "the index did not take a batch; it is handed over again");
-                    clock.sleep(config.retry_after_ms).await;
-                    self.shared.index_feed.wake();
-                }
+            let drained = self.drain(&mut waiting, || requests.try_recv().ok()).await;
+            if let Err(error) = drained {
+                tracing::warn!(%error, "the index did not take a batch; it is handed over again");
+                clock.sleep(config.retry_after_ms).await;
+                self.shared.index_feed.wake();
             }
             if self.stored_since_optimised >= config.optimise_after_entries {
                 self.optimise().await;
@@ -191,18 +127,30 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         }
     }
 
-    /// Stores everything that is marked now. What is marked meanwhile waits: whoever asked for the index
-    /// to catch up is answered, however much the other nodes go on to tell.
+    /// Stores everything that is marked now. What is marked meanwhile waits for the next time, but for
+    /// the slots that somebody waits for: these come first.
     ///
     /// # Errors
     /// What the index or the store answered; nothing is skipped by it.
-    pub(crate) async fn drain(&mut self) -> Result<(), Error> {
+    async fn drain(
+        &mut self,
+        waiting: &mut Waiting,
+        mut next_request: impl FnMut() -> Option<Request> + Send,
+    ) -> Result<(), Error> {
         let mut left = self.shared.index_feed.take();
-        while !left.is_empty() {
-            match self.pass(&left).await {
-                Ok(Passed { read, unread }) => {
-                    left.retain(|slot| !read.contains(slot));
-                    left.extend(unread);
+        loop {
+            waiting.0.extend(std::iter::from_fn(&mut next_request));
+            let first = waiting.slots();
+            left.extend(&first);
+            if left.is_empty() {
+                waiting.tell(&Passed::default());
+                return Ok(());
+            }
+            match self.pass(&first, &left).await {
+                Ok(passed) => {
+                    left.retain(|slot| !passed.read.contains(slot));
+                    left.extend(&passed.unread);
+                    waiting.tell(&passed);
                 }
                 Err(error) => {
                     left.iter()
@@ -211,7 +159,6 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
                 }
             }
         }
-        Ok(())
     }
 
     async fn optimise(&mut self) {
@@ -223,53 +170,35 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         }
     }
 
-    /// Reads what is new in some of these slots, stores it, and moves the cursors.
+    /// Reads what is new in some of the slots that are `left`, stores it, and moves the cursors.
     ///
     /// The watermark of a node that is alone counts for all slots, so that one pass reads all that are
-    /// marked. That of a node among others counts for nothing, and a part of the slots is read at a time.
-    async fn pass(&mut self, taken: &BTreeSet<Slot>) -> Result<Passed, Error> {
-        let mut txn = self
-            .shared
-            .store
-            .begin()
-            .await
-            .map_err(|error| refusal(&error))?;
+    /// marked, and one that cannot be read keeps it from all. That of a node among others counts for
+    /// nothing: it reads a part of the slots at a time, from those that somebody waits for on.
+    async fn pass(
+        &mut self,
+        first: &BTreeSet<Slot>,
+        left: &BTreeSet<Slot>,
+    ) -> Result<Passed, Error> {
+        let store = self.shared.store.clone();
+        let mut txn = store.begin().await.map_err(|error| refusal(&error))?;
         let is_alone = self.shared.is_alone();
-        let slots: BTreeSet<Slot> = if is_alone {
+        let slots: Vec<Slot> = if is_alone {
             let marked_since = self.shared.index_feed.peek();
-            taken.union(&marked_since).copied().collect()
+            left.union(&marked_since).copied().collect()
         } else {
-            taken.iter().take(SLOTS_AT_ONCE).copied().collect()
+            let others = left.difference(first);
+            first
+                .iter()
+                .chain(others)
+                .take(SLOTS_AT_ONCE)
+                .copied()
+                .collect()
         };
-        let mut rows: Vec<(Stamp, Slot, OutboxRow)> = Vec::new();
-        let (mut read, mut unread) = (BTreeSet::new(), BTreeSet::new());
-        // Beyond the first row that was left unread nothing may be passed over.
-        let mut readable_through: Option<Stamp> = None;
-        for slot in slots {
-            if !is_alone && rows.len() >= ROWS_AT_ONCE {
-                break;
-            }
-            let after = self.cursors.get(&slot).copied().unwrap_or(self.floor);
-            let found = rows_in(&mut txn, slot, after, SLOT_ROWS).await?;
-            read.insert(slot);
-            if found.len() == SLOT_ROWS {
-                let end = found.last().map(|(stamp, _)| *stamp);
-                readable_through = match (readable_through, end) {
-                    (Some(known), Some(end)) => Some(known.min(end)),
-                    (known, end) => known.or(end),
-                };
-                unread.insert(slot);
-            }
-            rows.extend(found.into_iter().map(|(stamp, row)| (stamp, slot, row)));
-        }
-        rows.sort_by_key(|(stamp, ..)| *stamp);
-        if let Some(through) = readable_through {
-            let beyond = rows.iter().filter(|(stamp, ..)| *stamp > through);
-            unread.extend(beyond.map(|(_, slot, _)| *slot));
-            rows.retain(|(stamp, ..)| *stamp <= through);
-        }
+        let mut passed = Passed::default();
+        let rows = self.read(&mut txn, slots, &mut passed).await?;
         let Some(through) = rows.last().map(|(stamp, ..)| *stamp) else {
-            return Ok(Passed { read, unread });
+            return Ok(passed);
         };
         let mut changed: BTreeMap<(Scope, EntryId), Stamp> = BTreeMap::new();
         for (stamp, _, row) in &rows {
@@ -279,7 +208,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         }
         self.rows_since_stored += rows.len();
         if !changed.is_empty() {
-            self.store(&mut txn, changed, through).await?;
+            self.store(&mut txn, changed, through, &mut passed).await?;
             self.rows_since_stored = 0;
         } else if self.rows_since_stored >= CURSOR_ROWS {
             // Logs alone: the cursor is stored now and then, so that a start does not read them all.
@@ -287,9 +216,56 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             self.rows_since_stored = 0;
         }
         for (stamp, slot, _) in rows {
-            self.cursors.insert(slot, stamp);
+            if !passed.unreadable.contains_key(&slot) {
+                self.cursors.insert(slot, stamp);
+            }
         }
-        Ok(Passed { read, unread })
+        Ok(passed)
+    }
+
+    /// The rows of some slots behind their cursors, in the order of their stamps, with none left out
+    /// before the last.
+    async fn read(
+        &self,
+        txn: &mut S::Txn,
+        slots: Vec<Slot>,
+        passed: &mut Passed,
+    ) -> Result<Vec<(Stamp, Slot, OutboxRow)>, Error> {
+        let is_alone = self.shared.is_alone();
+        let mut rows: Vec<(Stamp, Slot, OutboxRow)> = Vec::new();
+        // Beyond the first row that was left unread nothing may be passed over.
+        let mut readable_through: Option<Stamp> = None;
+        for slot in slots {
+            if !is_alone && rows.len() >= ROWS_AT_ONCE {
+                break;
+            }
+            let after = self.cursors.get(&slot).copied().unwrap_or(self.floor);
+            let found = match rows_in(txn, slot, after, SLOT_ROWS).await {
+                Err(error) if !is_alone && error.code == ErrorCode::Internal => {
+                    passed.read.insert(slot);
+                    passed.note_unreadable(slot, error);
+                    continue;
+                }
+                found => found?,
+            };
+            passed.read.insert(slot);
+            if found.len() == SLOT_ROWS {
+                let end = found.last().map(|(stamp, _)| *stamp);
+                readable_through = match (readable_through, end) {
+                    (Some(known), Some(end)) => Some(known.min(end)),
+                    (known, end) => known.or(end),
+                };
+                passed.unread.insert(slot);
+            }
+            rows.extend(found.into_iter().map(|(stamp, row)| (stamp, slot, row)));
+        }
+        rows.sort_by_key(|(stamp, ..)| *stamp);
+        if let Some(through) = readable_through {
+            let beyond = rows.iter().filter(|(stamp, ..)| *stamp > through);
+            passed.unread.extend(beyond.map(|(_, slot, _)| *slot));
+            rows.retain(|(stamp, ..)| *stamp <= through);
+        }
+        Ok(rows)
     }
 
     async fn store(
@@ -297,20 +273,19 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         txn: &mut S::Txn,
         changed: BTreeMap<(Scope, EntryId), Stamp>,
         through: Stamp,
+        passed: &mut Passed,
     ) -> Result<(), Error> {
         let mut docs = Vec::with_capacity(changed.len());
         for ((scope, entry), stamp) in changed {
-            let key = keys::head::key(&ScopeKey::of(&scope), entry);
-            let head = txn
-                .get(&key, Read::Snapshot)
-                .await
-                .map_err(|error| refusal(&error))?;
-            let head: Option<Head> = head
-                .map(|value| keys::head::decode(&key, &value))
-                .transpose()
-                .map_err(|e| refusal(&e))?;
-            if let Some(head) = head {
-                docs.extend(documents::load(txn, &head, stamp).await?);
+            let slot = Slot::of(&scope);
+            if passed.unreadable.contains_key(&slot) {
+                continue;
+            }
+            match current(txn, &scope, entry, stamp).await {
+                Err(error) if !self.shared.is_alone() && error.code == ErrorCode::Internal => {
+                    passed.note_unreadable(slot, error);
+                }
+                found => docs.extend(found?),
             }
         }
         let count_docs = docs.len() as u64;
@@ -328,11 +303,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         Ok(())
     }
 
-    async fn apply(
-        &self,
-        docs: Vec<sillok_core::ports::IndexDoc>,
-        through: Stamp,
-    ) -> Result<(), Error> {
+    async fn apply(&self, docs: Vec<IndexDoc>, through: Stamp) -> Result<(), Error> {
         self.shared
             .ports
             .index
@@ -346,3 +317,25 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         self.cursors.values().copied().max().unwrap_or(self.floor)
     }
 }
+
+/// What the index is to hold of an entry, as the store has it now.
+async fn current(
+    txn: &mut impl Txn,
+    scope: &Scope,
+    entry: EntryId,
+    stamp: Stamp,
+) -> Result<Vec<IndexDoc>, Error> {
+    let key = keys::head::key(&ScopeKey::of(scope), entry);
+    let head = txn.get(&key, Read::Snapshot).await;
+    let Some(value) = head.map_err(|error| refusal(&error))? else {
+        return Ok(Vec::new());
+    };
+    let head: Head = keys::head::decode(&key, &value).map_err(|error| refusal(&error))?;
+    Ok(documents::load(txn, &head, stamp)
+        .await?
+        .into_iter()
+        .collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -31,7 +31,7 @@ impl News {
         self.added.notify_one();
     }
 
-    fn take(&self) -> Vec<Slot> {
+    pub(crate) fn take(&self) -> Vec<Slot> {
         std::mem::take(&mut *self.slots.lock())
             .into_iter()
             .collect()

@@ -52,6 +52,7 @@ pub(crate) async fn run<S: Store, P: Protocol>(
                 others.insert(slot);
                 continue;
             }
+            others.remove(&slot);
             let after = told.lock().get(&slot).copied().unwrap_or(started_at);
             match tell(&shared, &bus, slot, after).await {
                 Ok(last) => {
@@ -60,6 +61,7 @@ pub(crate) async fn run<S: Store, P: Protocol>(
                         shared.news.add(slot);
                     }
                 }
+                Err(error) if error.code == ErrorCode::Internal => note_unreadable(slot, &error),
                 Err(error) => {
                     tracing::warn!(%error, %slot, "the outbox could not be read; it is read again");
                     shared.ports.clock.sleep(RETRY_MS).await;
@@ -102,9 +104,8 @@ async fn tell_some<S: Store, P: Protocol>(
         let after = told.lock().get(slot).copied().unwrap_or(started_at);
         let rows = match rows_in(txn, *slot, after, PAGE_ROWS).await {
             Ok(rows) => rows,
-            // Something about this slot: the others go on, and it is read again at the next word of it.
             Err(error) if error.code == ErrorCode::Internal => {
-                tracing::error!(%error, %slot, "the outbox of a slot could not be read");
+                note_unreadable(*slot, &error);
                 continue;
             }
             Err(error) => return Err(error),
@@ -114,8 +115,17 @@ async fn tell_some<S: Store, P: Protocol>(
         }
         let last = say(shared, bus, *slot, after, rows);
         told.lock().insert(*slot, last);
+        // Taken meanwhile, and written to: nobody else says so to the other nodes.
+        if last > after && shared.ownership.epoch(*slot).is_some() {
+            shared.news.add(*slot);
+        }
     }
     Ok(unread)
+}
+
+/// Something is wrong with one slot: the others go on, and it is read again at the next word of it.
+fn note_unreadable(slot: Slot, error: &Error) {
+    tracing::error!(%error, %slot, "the outbox of a slot could not be read");
 }
 
 /// Tells the bus of a slot's rows after a stamp; gives the last stamp that was told.

@@ -13,7 +13,7 @@ use ractor::{ActorRef, ActorRuntime, ActorStatus};
 use sillok_core::chain::Tip;
 use sillok_core::command::{Answer, Submission};
 use sillok_core::membership::{home, is_owner_living, living};
-use sillok_core::ports::{Forwarded, PeerError};
+use sillok_core::ports::Forwarded;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::{Error, ErrorCode};
@@ -29,6 +29,10 @@ use crate::known_tip::KnownTip;
 use crate::metrics::count;
 use crate::protocol::Protocol;
 use crate::scope_actor::{Msg, Pending, Reply, ScopeActor};
+
+mod tried;
+
+use tried::Tried;
 
 /// Attempts at one command before its caller is told that the outcome is unknown.
 const ATTEMPTS_MAX: u32 = 4;
@@ -133,64 +137,43 @@ impl<S: Store, P: Protocol> Router<S, P> {
         let Some(peers) = self.shared.ports.peers.clone() else {
             return self.here(slot, submission).await;
         };
-        let (mut wait_ms, mut was_sent) = (ROUTE_WAIT_MS, false);
-        let mut silent: Option<String> = None;
-        let (mut unavailable, mut last) = (0, None);
+        let mut wait_ms = ROUTE_WAIT_MS;
+        let mut tried = Tried::default();
         for _ in 0..ROUTES_MAX {
-            match self.locate(slot, silent.as_deref()).await {
+            match self.locate(slot, tried.silent.as_deref()).await {
                 Ok(Place::Here) => match self.here(slot, Arc::clone(&submission)).await {
-                    Err(error) if error.code == ErrorCode::Fenced => last = Some(error),
+                    Err(error) if error.code == ErrorCode::Fenced || tried.is_untold_by(&error) => {
+                        tried.last = Some(error);
+                    }
                     result => return result,
                 },
                 Ok(Place::There(node)) => {
                     count(&self.shared.counters.forwarded, 1);
-                    match peers.forward(&node, Arc::clone(&submission)).await {
-                        Ok(Forwarded::Answered(answer)) => return Ok(answer),
-                        Ok(Forwarded::Refused(error)) if error.code != ErrorCode::Unavailable => {
-                            return Err(error);
-                        }
-                        Ok(Forwarded::Refused(error)) => {
-                            // It may be cut off from the store, and have lost the slot without having
-                            // heard of it: the store says who owns it.
-                            unavailable += 1;
-                            (silent, last) = (Some(node), Some(error));
-                        }
-                        Ok(Forwarded::NotOwner) => silent = None,
-                        Err(error) => {
-                            was_sent |= error == PeerError::Silent;
-                            silent = Some(node);
-                        }
+                    let reply = peers.forward(&node, Arc::clone(&submission)).await;
+                    if let Some(result) = tried.heard(node, reply) {
+                        return result;
                     }
                     self.owners_elsewhere.lock().remove(&slot);
                 }
                 // Nobody has carried the command out: whoever asks has nothing to wait for.
-                Err(Lost::StoreGone(error)) if !was_sent && last.is_none() && silent.is_none() => {
-                    return Err(error);
-                }
-                Err(Lost::NotYet(error)) if !was_sent && error.code == ErrorCode::Busy => {
+                Err(Lost::StoreGone(error)) if tried.is_new() => return Err(error),
+                Err(Lost::NotYet(error))
+                    if error.code == ErrorCode::Busy && !tried.is_untold_by(&error) =>
+                {
                     return Err(error);
                 }
                 Err(Lost::StoreGone(error) | Lost::NotYet(error)) => {
-                    unavailable += u32::from(unavailable > 0);
-                    last = Some(error);
+                    tried.unavailable += u32::from(tried.unavailable > 0);
+                    tried.last = Some(error);
                 }
             }
-            if unavailable > 1 {
+            if tried.unavailable > 1 {
                 break;
             }
             self.shared.ports.clock.sleep(wait_ms).await;
             wait_ms = (wait_ms * 2).min(ROUTE_WAIT_MS_MAX);
         }
-        if was_sent {
-            let why = "a node was given the command and did not answer";
-            return Err(Error::new(ErrorCode::OutcomeUnknown, why));
-        }
-        Err(last.unwrap_or_else(|| {
-            Error::new(
-                ErrorCode::Unavailable,
-                "no node that owns the scope responds",
-            )
-        }))
+        Err(tried.given_up())
     }
 
     /// A slot that is being handed over takes no commands until it has fallen quiet.
@@ -438,3 +421,6 @@ impl<S: Store, P: Protocol> Router<S, P> {
         self.admission.load()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,12 +25,22 @@ pub(crate) struct Cluster {
     nodes: BTreeMap<String, Option<Server>>,
     nats: NatsServer,
     store: Option<Child>,
+    /// Variables of every node beyond those that all clusters have.
+    settings: Vec<(&'static str, &'static str)>,
     folder: TempDir,
 }
 
 impl Cluster {
     /// A cluster of nodes with these names.
     pub(crate) async fn start(names: &[&str]) -> Self {
+        Self::start_with(names, &[]).await
+    }
+
+    /// As [`start`](Self::start), with variables of the environment.
+    pub(crate) async fn start_with(
+        names: &[&str],
+        settings: &[(&'static str, &'static str)],
+    ) -> Self {
         let folder = tempfile::tempdir().expect("there is room for a temporary folder");
         for (name, text) in [("key", KEY), ("token", TOKEN), ("token.key", TOKEN_KEY)] {
             std::fs::write(folder.path().join(name), text).expect("it can be written");
@@ -42,6 +52,7 @@ impl Cluster {
                 .collect(),
             nats: NatsServer::start().await,
             store: None,
+            settings: settings.to_vec(),
             folder,
         };
         cluster.start_store().await;
@@ -95,7 +106,10 @@ impl Cluster {
     pub(crate) fn launch(&self, name: &str) -> Launch {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let data = self.path(&format!("data-{name}"));
-        Launch::node(&data, &self.path("socket"), &self.path("token"))
+        let launch = Launch::node(&data, &self.path("socket"), &self.path("token"));
+        let settings = self.settings.iter();
+        settings
+            .fold(launch, |launch, (name, value)| launch.env(name, value))
             .env("SILLOK__NODE__NAME", name)
             .env("SILLOK__INDEX__ENGINE", "exact")
             .env("SILLOK__NATS__SERVERS", &self.nats.url())

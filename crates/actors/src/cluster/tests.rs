@@ -8,8 +8,10 @@ use sillok_core::principal::PrincipalKind;
 use sillok_store::{MemoryStore, Txn as _, keys};
 
 use super::*;
+use crate::indexer::Indexer;
 use crate::protocol::Correct;
 use crate::tests::harness::{TASK, node, open_task, ports, scope, store, submission};
+use crate::tests::line::{Fate, Line};
 use crate::{Node, NodeConfig};
 
 pub(crate) type On<S> = Arc<Shared<S, Correct>>;
@@ -53,12 +55,12 @@ pub(crate) async fn registered<S: Store>(store: &S, name: &str) -> On<S> {
     shared
 }
 
-async fn row_of(store: &MemoryStore, name: &str) -> NodeRow {
+async fn row_of<S: Store>(store: &S, name: &str) -> NodeRow {
     claims::owners(store).await.unwrap().nodes[name].clone()
 }
 
 /// Another node finds a run silent.
-async fn fence(store: &MemoryStore, name: &str) {
+async fn fence<S: Store>(store: &S, name: &str) {
     let row = row_of(store, name).await;
     let suspect = Suspect {
         node: name.to_owned(),
@@ -79,7 +81,7 @@ async fn until(what: &str, holds: impl Fn() -> bool) {
     panic!("{what} never came");
 }
 
-async fn own(store: &MemoryStore, slot: Slot, node: &str, incarnation: u64) {
+async fn own<S: Store>(store: &S, slot: Slot, node: &str, incarnation: u64) {
     let row = OwnerRow {
         node: node.to_owned(),
         incarnation: Incarnation(incarnation),
@@ -278,26 +280,22 @@ async fn a_slot_is_held_for_certain_under_a_lease_until_somebody_was_offered_it(
     assert!(!here.holds_for_certain(slot, Epoch(4)));
 }
 
-/// A node that does not reach the store. It may lose what it holds while it is asked.
-struct CutOff {
-    store: MemoryStore,
-    is_fenced: bool,
+/// What the node that owns the slot answers to each question, by how many came before.
+type Answers = Box<dyn Fn(usize) -> BoxFuture<'static, Result<Forwarded, PeerError>> + Send + Sync>;
+
+/// The other nodes, all of one kind.
+struct Scripted {
     asked: std::sync::atomic::AtomicUsize,
+    answers: Answers,
 }
 
-impl Peers for CutOff {
+impl Peers for Scripted {
     fn forward<'a>(
         &'a self,
-        node: &'a str,
+        _: &'a str,
         _: Arc<sillok_core::command::Submission>,
     ) -> BoxFuture<'a, Result<Forwarded, PeerError>> {
-        Box::pin(async move {
-            if self.asked.fetch_add(1, Ordering::Relaxed) == 0 && self.is_fenced {
-                fence(&self.store, node).await;
-            }
-            let why = Error::new(ErrorCode::Unavailable, "the store does not answer");
-            Ok(Forwarded::Refused(why))
-        })
+        (self.answers)(self.asked.fetch_add(1, Ordering::Relaxed))
     }
 
     fn announce<'a>(&'a self, _: &'a [Slot]) -> BoxFuture<'a, ()> {
@@ -305,38 +303,129 @@ impl Peers for CutOff {
     }
 }
 
-/// What becomes of a command for a node that does not reach the store, and how often that one is asked.
-async fn given_to_cut_off(is_fenced: bool) -> (Result<Answer, Error>, usize) {
-    let store = store();
-    let _bob = registered(&store, "bob").await;
-    own(&store, Slot::of(&scope(TASK)), "bob", 1).await;
-    let peers = Arc::new(CutOff {
-        store: store.clone(),
-        is_fenced,
+fn refused(code: ErrorCode) -> Result<Forwarded, PeerError> {
+    Ok(Forwarded::Refused(Error::new(code, "as the test has it")))
+}
+
+/// What becomes of a command for a slot that bob owns, and how often he is asked.
+async fn given_to_bob(
+    line: &Line,
+    config: NodeConfig,
+    answers: Answers,
+) -> (Result<Answer, Error>, usize) {
+    let _bob = registered(line, "bob").await;
+    own(line, Slot::of(&scope(TASK)), "bob", 1).await;
+    let peers = Arc::new(Scripted {
         asked: Default::default(),
+        answers,
     });
     let mut ports = ports();
     ports.peers = Some(Arc::clone(&peers) as Arc<dyn Peers>);
     let config = NodeConfig {
         name: "ada".to_owned(),
-        ..NodeConfig::default()
+        ..config
     };
-    let node = Node::start(store.clone(), ports, config).await.unwrap();
+    let node = Node::start(line.clone(), ports, config).await.unwrap();
     let open = submission(0, PrincipalKind::Agent, TASK, open_task());
     let result = node.submit(open).await;
     (result, peers.asked.load(Ordering::Relaxed))
 }
 
+/// Bob answers the same to each question, and another node finds him silent at the first, if he
+/// `is_fenced`.
+fn always(line: &Line, is_fenced: bool, answer: Result<Forwarded, PeerError>) -> Answers {
+    let line = line.clone();
+    Box::new(move |before| {
+        let (line, answer) = (line.clone(), answer.clone());
+        Box::pin(async move {
+            if before == 0 && is_fenced {
+                fence(&line, "bob").await;
+            }
+            answer
+        })
+    })
+}
+
+fn new_line() -> Line {
+    Line::new(&store(), Fate::Arrives)
+}
+
 #[tokio::test]
 async fn a_command_for_a_node_without_a_store_goes_where_its_slot_went() {
-    let (result, asked) = given_to_cut_off(true).await;
+    let line = new_line();
+    let answers = always(&line, true, refused(ErrorCode::Unavailable));
+    let (result, asked) = given_to_bob(&line, NodeConfig::default(), answers).await;
     result.unwrap();
     assert_eq!(asked, 1);
 }
 
 #[tokio::test]
 async fn a_node_without_a_store_that_owns_the_slot_still_has_the_last_word() {
-    let (result, asked) = given_to_cut_off(false).await;
+    let line = new_line();
+    let answers = always(&line, false, refused(ErrorCode::Unavailable));
+    let (result, asked) = given_to_bob(&line, NodeConfig::default(), answers).await;
     assert_eq!(result.unwrap_err().code, ErrorCode::Unavailable);
     assert_eq!(asked, 2);
+}
+
+#[tokio::test]
+async fn once_a_command_was_sent_a_store_that_is_gone_leaves_its_outcome_unknown() {
+    for (first, expected) in [
+        (PeerError::Silent, ErrorCode::OutcomeUnknown),
+        (PeerError::NoResponders, ErrorCode::Unavailable),
+    ] {
+        let line = new_line();
+        let behind = line.clone();
+        let answers: Answers = Box::new(move |before| {
+            let (line, first) = (behind.clone(), first);
+            Box::pin(async move {
+                if before == 0 {
+                    return Err(first);
+                }
+                line.lose_range(sillok_store::KeyRange::all());
+                Ok(Forwarded::NotOwner)
+            })
+        });
+        let (result, asked) = given_to_bob(&line, NodeConfig::default(), answers).await;
+        assert_eq!((result.unwrap_err().code, asked), (expected, 2));
+    }
+}
+
+#[tokio::test]
+async fn who_is_busy_says_nothing_of_a_command_that_another_was_sent() {
+    for (first, expected) in [
+        (PeerError::Silent, ErrorCode::OutcomeUnknown),
+        (PeerError::NoResponders, ErrorCode::Busy),
+    ] {
+        let line = new_line();
+        let answers: Answers = Box::new(move |before| {
+            let answer = match before {
+                0 => Err(first),
+                _ => refused(ErrorCode::Busy),
+            };
+            Box::pin(core::future::ready(answer))
+        });
+        let (result, asked) = given_to_bob(&line, NodeConfig::default(), answers).await;
+        assert_eq!(result.unwrap_err().code, expected);
+        assert!(asked > 1, "{asked}");
+    }
+}
+
+#[tokio::test]
+async fn a_slot_that_cannot_be_read_keeps_nobody_from_the_others() {
+    let line = new_line();
+    let here = registered(&line, "ada").await;
+    let mut all = slots_at("ada", &["ada"]);
+    let (broken, whole) = (all.next().unwrap(), all.next().unwrap());
+    line.break_range(keys::outbox::range_after(broken, Stamp::ZERO));
+    let indexer = Indexer::start(Arc::clone(&here)).await.unwrap();
+    let (_running, stop) = tokio::sync::watch::channel(false);
+    let indexing = tokio::spawn(indexer.run(stop));
+    let error = take(&here, &[broken, whole]).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::Internal);
+    assert_eq!(here.ownership.held(), [whole]);
+    line.repair();
+    assert!(take(&here, &[broken]).await.unwrap());
+    assert_eq!(here.ownership.held(), [broken, whole]);
+    indexing.abort();
 }

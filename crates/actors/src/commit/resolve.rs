@@ -4,6 +4,7 @@
 //! Owns the ABORTED record. The original transaction has the command's row in its conflict set, so
 //! exactly one of the two can commit.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sillok_core::command::{CommandRecord, Submission};
@@ -57,7 +58,10 @@ pub(super) async fn all<S: Store, P: Protocol>(
         }
     }
     if !answered.is_empty() {
-        await_index(shared).await;
+        let scopes = answered
+            .iter()
+            .map(|(pending, _)| &pending.submission.scope);
+        await_index(shared, scopes.map(Slot::of).collect()).await;
     }
     for (pending, answer) in answered {
         let _ = pending.reply.send(Reply::Answered(answer));
@@ -76,16 +80,16 @@ pub(crate) async fn resolve<S: Store, P: Protocol>(
     let found = find_out(shared, submission).await;
     let reply = found.map_err(|error| not_found_out(&error))?;
     if let Reply::Answered(_) = reply {
-        await_index(shared).await;
+        await_index(shared, BTreeSet::from([Slot::of(&submission.scope)])).await;
     }
     Ok(reply)
 }
 
 /// What a command published is in the index before anybody hears of it. Should the index not answer,
 /// the commit stands all the same, and its outbox row is read once the index does.
-async fn await_index<S: Store, P: Protocol>(shared: &Shared<S, P>) {
-    let clock = &*shared.ports.clock;
-    if let Err(error) = shared.index_requests.catch_up_soon(clock).await {
+async fn await_index<S: Store, P: Protocol>(shared: &Shared<S, P>, slots: BTreeSet<Slot>) {
+    let (requests, clock) = (&shared.index_requests, &*shared.ports.clock);
+    if let Err(error) = requests.catch_up_soon(slots, clock).await {
         tracing::warn!(%error, "a commit is acknowledged before the index has what it published");
     }
 }

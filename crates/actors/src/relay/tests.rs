@@ -2,10 +2,13 @@
 
 use futures::FutureExt as _;
 use sillok_bus::in_process::Heard;
+use sillok_core::id::Epoch;
 use sillok_core::principal::PrincipalKind;
 
 use super::*;
+use crate::cluster::tests::registered;
 use crate::tests::harness::{append, in_time, node, open_task, scope, store, submission};
+use crate::tests::line::{Fate, Line};
 
 fn task(project: u64) -> String {
     format!("org/acme/project/p{project}/worktree/main/task/1")
@@ -112,4 +115,54 @@ async fn a_relay_that_met_a_defect_before_it_told_anything_tells_everything() {
         () = run(shared, bus.clone(), Stamp::ZERO, Told::default()) => panic!("a relay goes on"),
     };
     assert!(matches!(heard, Heard::Message(message) if message.slot == Slot::of(&scope(&task(0)))));
+}
+
+/// A store in which two slots have something, and one of them cannot be read: the slots, the broken one
+/// first.
+async fn with_a_broken_slot() -> (Line, [Slot; 2]) {
+    let store = store();
+    let writer = node(&store).await;
+    for project in 0..2 {
+        let given = submission(project, PrincipalKind::Agent, &task(project), open_task());
+        writer.submit(given).await.unwrap();
+    }
+    writer.shutdown().await;
+    let line = Line::new(&store, Fate::Arrives);
+    let slots = [0, 1].map(|project| Slot::of(&scope(&task(project))));
+    line.break_range(keys::outbox::range_after(slots[0], Stamp::ZERO));
+    (line, slots)
+}
+
+#[tokio::test]
+async fn a_slot_that_cannot_be_read_keeps_nobody_from_hearing_of_the_others() {
+    let (line, slots) = with_a_broken_slot().await;
+    let shared = registered(&line, "eve").await;
+    let (bus, told) = (InProcessBus::default(), Told::default());
+    let mut listener = bus.listen();
+    let unread = tell_some(&shared, &bus, &slots, Stamp::ZERO, &told).await;
+    assert!(unread.unwrap().is_empty());
+    let heard = in_time(listener.next()).await;
+    assert!(matches!(heard, Heard::Message(message) if message.slot == slots[1]));
+    assert_eq!(told.lock().keys().collect::<Vec<_>>(), [&slots[1]]);
+    // A store that is out of reach is something else: all is read again.
+    line.lose_range(sillok_store::KeyRange::all());
+    let error = tell_some(&shared, &bus, &slots, Stamp::ZERO, &told).await;
+    assert_eq!(error.unwrap_err().code, ErrorCode::Unavailable);
+}
+
+#[tokio::test]
+async fn the_other_nodes_hear_of_a_slot_that_was_taken_while_it_was_told() {
+    let (line, slots) = with_a_broken_slot().await;
+    let shared = registered(&line, "eve").await;
+    let (bus, told) = (InProcessBus::default(), Told::default());
+    let tell = || tell_some(&shared, &bus, &slots[1..], Stamp::ZERO, &told);
+    tell().await.unwrap();
+    assert!(shared.news.take().is_empty(), "it is another's to tell");
+    told.lock().clear();
+    let run = shared.ownership.incarnation();
+    assert!(shared.ownership.take(slots[1], Epoch(2), run));
+    tell().await.unwrap();
+    assert_eq!(shared.news.take(), [slots[1]]);
+    tell().await.unwrap();
+    assert!(shared.news.take().is_empty(), "nothing is new");
 }

@@ -1,5 +1,6 @@
 //! Actors that come and go: admission, passivation, shutdown.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sillok_core::ErrorCode;
@@ -118,6 +119,6 @@ async fn a_node_that_ends_sends_those_on_who_were_sent_to_it() {
 async fn once_the_node_has_ended_nobody_waits_for_the_index() {
     let node = node_with_task(&store()).await;
     node.shutdown().await;
-    let refused = in_time(node.shared().index_requests.catch_up()).await;
+    let refused = in_time(node.shared().index_requests.catch_up(BTreeSet::new())).await;
     assert_eq!(refused.unwrap_err().code, ErrorCode::Unavailable);
 }

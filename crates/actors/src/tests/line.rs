@@ -52,7 +52,7 @@ pub(crate) struct Line {
     gets_max: Arc<AtomicUsize>,
     age: Arc<AtomicU64>,
     turned_away: Arc<AtomicUsize>,
-    broken: Arc<Mutex<Option<KeyRange>>>,
+    broken: Arc<Mutex<Option<(KeyRange, Error)>>>,
     panics: Arc<AtomicBool>,
 }
 
@@ -134,7 +134,19 @@ impl Line {
 
     /// What lies in a range is not to be read.
     pub(crate) fn break_range(&self, range: KeyRange) {
-        *self.broken.lock() = Some(range);
+        let reason = "it is broken";
+        *self.broken.lock() = Some((range, Error::InvalidKey { reason }));
+    }
+
+    /// What lies in a range is out of reach.
+    pub(crate) fn lose_range(&self, range: KeyRange) {
+        let error = Error::unavailable("reading", io::Error::from(io::ErrorKind::NotConnected));
+        *self.broken.lock() = Some((range, error));
+    }
+
+    /// Everything is to be read again.
+    pub(crate) fn repair(&self) {
+        *self.broken.lock() = None;
     }
 
     /// The next reading of a range meets a defect.
@@ -143,12 +155,10 @@ impl Line {
     }
 
     fn check_read(&self, key: &[u8]) -> Result<(), Error> {
-        let broken = self.broken.lock();
-        if broken.as_ref().is_some_and(|range| range.contains(key)) {
-            let reason = "it is broken";
-            return Err(Error::InvalidKey { reason });
+        match &*self.broken.lock() {
+            Some((range, error)) if range.contains(key) => Err(error.clone()),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Commits that found the line cut.

@@ -1,0 +1,139 @@
+//! Tests of whom the indexer serves first, and what it leaves where something cannot be read.
+
+use sillok_core::principal::PrincipalKind;
+use sillok_core::slot::SLOTS;
+use tokio::sync::oneshot;
+
+use super::*;
+use crate::cluster::tests::{On, registered};
+use crate::protocol::Correct;
+use crate::tests::harness::{node, scope, store, submission};
+use crate::tests::index::put;
+use crate::tests::line::{Fate, Line};
+
+fn project(number: u64) -> String {
+    format!("org/acme/project/p{number}")
+}
+
+fn slot(number: u64) -> Slot {
+    Slot::of(&scope(&project(number)))
+}
+
+/// The indexer of a node that has begun among others, on a line to a store in which two projects have
+/// an entry each. Nothing is marked.
+async fn indexer() -> (Line, On<Line>, Indexer<Line, Correct>) {
+    let store = store();
+    let writer = node(&store).await;
+    for number in 0..2 {
+        let entry = put("the parser is greedy");
+        let given = submission(number, PrincipalKind::Human, &project(number), entry);
+        writer.submit(given).await.unwrap();
+    }
+    writer.shutdown().await;
+    let line = Line::new(&store, Fate::Arrives);
+    let shared = registered(&line, "eve").await;
+    let indexer = Indexer {
+        shared: Arc::clone(&shared),
+        floor: Stamp::ZERO,
+        cursors: Cursors::new(),
+        stored_since_optimised: 0,
+        rows_since_stored: 0,
+    };
+    (line, shared, indexer)
+}
+
+fn request(slots: &[Slot]) -> (Request, oneshot::Receiver<Unreadable>) {
+    let (reply, answer) = oneshot::channel();
+    let request = Request {
+        slots: slots.iter().copied().collect(),
+        unreadable: Unreadable::new(),
+        reply,
+    };
+    (request, answer)
+}
+
+#[tokio::test]
+async fn slots_that_somebody_waits_for_are_read_before_all_others() {
+    let (_line, _shared, mut indexer) = indexer().await;
+    let all: BTreeSet<Slot> = (0..SLOTS).filter_map(Slot::new).collect();
+    let last = all.last().copied().unwrap();
+    let passed = indexer.pass(&BTreeSet::from([last]), &all).await.unwrap();
+    assert!(passed.read.contains(&last));
+    assert!(passed.read.len() <= SLOTS_AT_ONCE && passed.unread.is_empty());
+}
+
+#[tokio::test]
+async fn who_comes_in_the_middle_of_a_round_does_not_wait_for_its_end() {
+    let (_line, shared, mut indexer) = indexer().await;
+    for slot in (0..SLOTS).filter_map(Slot::new) {
+        shared.index_feed.mark(slot);
+    }
+    let last = Slot::new(SLOTS - 1).unwrap();
+    let (asked, mut answer) = request(&[last]);
+    let (mut asked, mut passes, mut answered_at) = (Some(asked), 0, None);
+    let mut waiting = Waiting::default();
+    let next = || {
+        // Asked once before each pass, and once more where there was a request.
+        passes += 1;
+        if answered_at.is_none() && answer.try_recv().is_ok() {
+            answered_at = Some(passes);
+        }
+        asked.take_if(|_| passes == 3)
+    };
+    indexer.drain(&mut waiting, next).await.unwrap();
+    assert_eq!(answered_at, Some(5), "at the next pass");
+    assert!(passes > 16, "there is much else to read");
+}
+
+#[tokio::test]
+async fn who_waits_for_nothing_is_answered_all_the_same() {
+    let (_line, _shared, mut indexer) = indexer().await;
+    let (asked, mut answer) = request(&[]);
+    let mut waiting = Waiting(vec![asked]);
+    indexer.drain(&mut waiting, || None).await.unwrap();
+    assert!(answer.try_recv().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_said_to_whom_it_concerns_and_indexed_once_it_can() {
+    let (broken, whole) = (slot(0), slot(1));
+    let head = keys::head::range_of_scope(&ScopeKey::of(&scope(&project(0))));
+    for range in [keys::outbox::range_after(broken, Stamp::ZERO), head] {
+        let (line, shared, mut indexer) = indexer().await;
+        line.break_range(range);
+        let (one, mut of_broken) = request(&[broken]);
+        let (other, mut of_whole) = request(&[whole]);
+        let mut waiting = Waiting(vec![one, other]);
+        indexer.drain(&mut waiting, || None).await.unwrap();
+        assert!(of_whole.try_recv().unwrap().is_empty());
+        let unreadable = of_broken.try_recv().unwrap();
+        assert_eq!(unreadable.keys().collect::<Vec<_>>(), [&broken]);
+        assert_eq!(shared.counters.snapshot().indexed, 1);
+        line.repair();
+        let (again, mut answer) = request(&[broken]);
+        indexer
+            .drain(&mut Waiting(vec![again]), || None)
+            .await
+            .unwrap();
+        assert!(answer.try_recv().unwrap().is_empty());
+        assert_eq!(shared.counters.snapshot().indexed, 2);
+    }
+}
+
+#[tokio::test]
+async fn a_store_out_of_reach_answers_nobody_and_skips_nothing() {
+    let (line, shared, mut indexer) = indexer().await;
+    line.lose_range(keys::outbox::range_after(slot(0), Stamp::ZERO));
+    let (asked, mut answer) = request(&[slot(0)]);
+    let mut waiting = Waiting(vec![asked]);
+    assert!(indexer.drain(&mut waiting, || None).await.is_err());
+    assert!(answer.try_recv().is_err());
+    assert!(
+        shared.index_feed.peek().contains(&slot(0)),
+        "it is read again"
+    );
+    line.repair();
+    indexer.drain(&mut waiting, || None).await.unwrap();
+    assert!(answer.try_recv().unwrap().is_empty());
+    assert_eq!(shared.counters.snapshot().indexed, 1);
+}

@@ -1,0 +1,69 @@
+//! What is learned of a command while it is routed, and what follows for its caller.
+//!
+//! Owns the difference between "nothing was written" and "it may have been carried out", which nobody
+//! may blur who is asked after a node that fell silent.
+
+use sillok_core::command::Answer;
+use sillok_core::ports::{Forwarded, PeerError};
+use sillok_core::{Error, ErrorCode};
+
+/// What is known of a command that is being routed, from the nodes that were tried.
+#[derive(Default)]
+pub(super) struct Tried {
+    /// A node was given it and did not answer: it may have been carried out.
+    was_sent: bool,
+    /// The node that did not answer, or does not reach the store.
+    pub(super) silent: Option<String>,
+    /// How often a node, or the store behind it, was out of reach.
+    pub(super) unavailable: u32,
+    pub(super) last: Option<Error>,
+}
+
+impl Tried {
+    /// What another node answered, if that is the command's answer.
+    pub(super) fn heard(
+        &mut self,
+        node: String,
+        reply: Result<Forwarded, PeerError>,
+    ) -> Option<Result<Answer, Error>> {
+        match reply {
+            Ok(Forwarded::Answered(answer)) => return Some(Ok(answer)),
+            Ok(Forwarded::Refused(error)) if error.code == ErrorCode::Unavailable => {
+                // It may be cut off from the store, and have lost the slot without having heard of
+                // it: the store says who owns it.
+                self.unavailable += 1;
+                (self.silent, self.last) = (Some(node), Some(error));
+            }
+            Ok(Forwarded::Refused(error)) if self.is_untold_by(&error) => self.last = Some(error),
+            Ok(Forwarded::Refused(error)) => return Some(Err(error)),
+            Ok(Forwarded::NotOwner) => self.silent = None,
+            Err(error) => {
+                self.was_sent |= error == PeerError::Silent;
+                self.silent = Some(node);
+            }
+        }
+        None
+    }
+
+    /// Whether nobody was asked who could know more than the store.
+    pub(super) fn is_new(&self) -> bool {
+        !self.was_sent && self.last.is_none() && self.silent.is_none()
+    }
+
+    /// Whether a refusal leaves open what became of the command. Who is busy has not looked whether
+    /// it was carried out before.
+    pub(super) fn is_untold_by(&self, error: &Error) -> bool {
+        self.was_sent && matches!(error.code, ErrorCode::Busy | ErrorCode::Unavailable)
+    }
+
+    /// What the caller is told when nobody gave an answer.
+    pub(super) fn given_up(self) -> Error {
+        if self.was_sent {
+            let why = "a node was given the command and did not answer";
+            return Error::new(ErrorCode::OutcomeUnknown, why);
+        }
+        let why = "no node that owns the scope responds";
+        let unavailable = || Error::new(ErrorCode::Unavailable, why);
+        self.last.unwrap_or_else(unavailable)
+    }
+}
