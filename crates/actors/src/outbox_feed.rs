@@ -113,6 +113,19 @@ mod tests {
     }
 
     #[test]
+    fn a_follower_is_woken_by_a_mark_and_by_whoever_wakes_it() {
+        use futures::FutureExt as _;
+
+        let feed = OutboxFeed::default();
+        assert!(feed.changed().now_or_never().is_none());
+        feed.mark(slot(7));
+        assert!(feed.changed().now_or_never().is_some());
+        feed.wake();
+        assert!(feed.changed().now_or_never().is_some());
+        assert!(feed.changed().now_or_never().is_none());
+    }
+
+    #[test]
     fn a_commit_that_began_after_the_look_is_seen_by_the_second_look() {
         let feed = OutboxFeed::default();
         assert!(feed.take().is_empty());

@@ -7,7 +7,7 @@ use sillok_store::MemoryStore;
 use super::*;
 use crate::Node;
 use crate::protocol::Correct;
-use crate::tests::harness::{append, store};
+use crate::tests::harness::{append, in_time, store};
 use crate::tests::projects::{Projects, slot};
 use crate::tests::stream::MemoryStream;
 
@@ -324,4 +324,40 @@ async fn a_slot_that_is_held_no_longer_is_not_told() {
     assert!(bench.relay.tell_all().await);
     assert_eq!(bench.stream.messages().len(), 1);
     assert!(!bench.relay.cursors.contains_key(&slot(0)));
+}
+
+#[tokio::test]
+async fn a_slot_with_many_commits_is_told_to_its_end() {
+    let mut bench = Bench::new(1).await;
+    for _ in 0..PAGE_ROWS {
+        bench.projects.give(0, append("line")).await;
+    }
+    bench.tell_all().await;
+    assert_eq!(bench.stream.messages().len(), PAGE_ROWS + 1);
+    assert_eq!(bench.stream.stamps(), bench.committed(1).await);
+}
+
+#[tokio::test]
+async fn a_relay_looks_again_and_again_and_tells_what_was_lost() {
+    let bench = Bench::new(1).await;
+    let committed = bench.committed(1).await;
+    let (shared, stream) = (bench.projects.node.shared(), Arc::clone(&bench.stream));
+    let running = tokio::spawn(run(Arc::clone(shared), Arc::clone(&stream) as _));
+    for _ in 0..3 {
+        let told = async {
+            while stream.stamps() != committed {
+                tokio::task::yield_now().await;
+            }
+        };
+        in_time(told).await;
+        stream.lose(1);
+    }
+    running.abort();
+}
+
+#[test]
+fn what_cannot_be_read_is_the_fault_of_one_slot_and_a_store_out_of_reach_of_none() {
+    let untold = |code| Untold::from(Error::new(code, "as the test has it"));
+    assert!(matches!(untold(ErrorCode::Internal), Untold::Slot(_)));
+    assert!(matches!(untold(ErrorCode::Unavailable), Untold::All(_)));
 }

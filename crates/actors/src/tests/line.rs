@@ -88,6 +88,11 @@ impl Line {
         self.conflicts.store(commits, Ordering::Relaxed);
     }
 
+    /// How many of them are left.
+    pub(crate) fn conflicts(&self) -> usize {
+        self.conflicts.load(Ordering::Relaxed)
+    }
+
     /// A transaction sets at most so many keys from now on.
     pub(crate) fn allow(&self, sets: usize) {
         self.sets_max.store(sets, Ordering::Relaxed);

@@ -126,3 +126,63 @@ async fn a_command_whose_record_does_not_decode_is_given_up_at_once() {
     settle_all(node.shared()).await;
     assert!(node.shared().unresolved.list().is_empty());
 }
+
+/// What comes of finding out about a command that nobody gave, on a line, and for how many ms it waited.
+async fn asked_for(
+    line: &Line,
+    node: &Node<Line>,
+    number: u64,
+) -> (Result<Reply, StoreError>, u64) {
+    let clock = &node.ports().clock;
+    let given = submission(number, PrincipalKind::Agent, TASK, append("line"));
+    let begun_ms = clock.monotonic_ms();
+    let found = in_time(find_out(node.shared(), &given)).await;
+    line.mend();
+    (found, clock.monotonic_ms() - begun_ms)
+}
+
+#[tokio::test]
+async fn a_command_is_asked_for_again_when_another_writer_came_between_but_not_for_ever() {
+    let line = Line::new(&store(), Fate::Arrives);
+    let node = at_rest(&line).await;
+    line.conflict(TRIES_MAX as usize - 1);
+    let (found, waited_ms) = asked_for(&line, &node, 7).await;
+    assert!(matches!(found, Ok(Reply::Abandoned(_))));
+    assert!(waited_ms < BACKOFF_MS, "{waited_ms}");
+    line.conflict(TRIES_MAX as usize + 1);
+    let (found, _) = asked_for(&line, &node, 8).await;
+    assert!(matches!(found, Err(StoreError::Conflict)));
+    assert_eq!(line.conflicts(), 1);
+}
+
+#[tokio::test]
+async fn a_store_out_of_reach_is_asked_for_a_while_and_ever_more_rarely() {
+    let line = Line::new(&store(), Fate::Arrives);
+    let node = at_rest(&line).await;
+    line.cut();
+    let (found, waited_ms) = asked_for(&line, &node, 7).await;
+    assert!(matches!(found, Err(StoreError::Unavailable { .. })));
+    assert_eq!(line.turned_away(), TRIES_MAX as usize);
+    // 20, 40, … 320 ms.
+    let waits_ms = BACKOFF_MS * ((1 << (TRIES_MAX - 1)) - 1);
+    assert!(
+        (waits_ms..waits_ms + BACKOFF_MS).contains(&waited_ms),
+        "{waited_ms}"
+    );
+}
+
+#[test]
+fn a_caller_is_told_what_is_wrong_with_the_store_only_where_asking_again_would_not_help() {
+    let code = |error: StoreError| (not_found_out(&error).code, is_out_of_reach(&error));
+    for error in [StoreError::OutcomeUnknown, StoreError::Closed] {
+        assert_eq!(code(error), (ErrorCode::OutcomeUnknown, true));
+    }
+    for error in [StoreError::Conflict, StoreError::TooOld] {
+        assert_eq!(code(error), (ErrorCode::OutcomeUnknown, false));
+    }
+    let reason = "it is broken";
+    assert_eq!(
+        code(StoreError::InvalidKey { reason }),
+        (ErrorCode::Internal, false)
+    );
+}
