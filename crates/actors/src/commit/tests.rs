@@ -225,6 +225,20 @@ async fn a_record_that_does_not_decode_is_its_own_commands_alone() {
     assert_eq!(places, [2, 3, 4]);
 }
 
+#[tokio::test]
+async fn who_repeats_an_applied_command_that_is_held_back_is_not_told_that_nothing_was_written() {
+    let line = Line::new(&store(), Fate::Arrives);
+    let node = node(&line).await;
+    node.submit(lines(1, 1)).await.unwrap();
+    for (number, expected) in [(1, ErrorCode::OutcomeUnknown), (2, ErrorCode::Internal)] {
+        let given = lines(number, 1);
+        let now_ms = node.ports().clock.monotonic_ms();
+        let held = unresolved::name_of(&given);
+        node.shared().quarantine.add(held, now_ms);
+        assert_eq!(node.submit(given).await.unwrap_err().code, expected);
+    }
+}
+
 fn key(number: u64) -> CommandKey {
     let given = submission(number, PrincipalKind::Agent, TASK, open_task());
     unresolved::name_of(&given)
