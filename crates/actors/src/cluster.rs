@@ -305,22 +305,16 @@ pub(crate) async fn adopt<S: Store, P: Protocol>(shared: &Arc<Shared<S, P>>) -> 
             && is_claimable(owner, node)
             && home(slot, living(&owners.nodes)) == Some(ownership.node())
     };
-    let slots: Vec<Slot> = if shared.is_alone() {
-        (0..SLOTS)
-            .filter_map(Slot::new)
-            .filter(|slot| is_ours_to_take(*slot))
-            .collect()
+    let mut slots: Vec<Slot> = if shared.is_alone() {
+        (0..SLOTS).filter_map(Slot::new).collect()
     } else {
-        owners
-            .slots
-            .keys()
-            .copied()
-            .filter(|slot| is_ours_to_take(*slot))
-            .collect()
+        owners.slots.keys().copied().collect()
     };
+    slots.retain(|slot| is_ours_to_take(*slot));
     if slots.is_empty() {
         return Ok(());
     }
+    // The indexer says which cannot be read: they are looked at again with the next change, or command.
     take(shared, &slots).await.map(drop)
 }
 
@@ -357,19 +351,23 @@ pub(crate) async fn take_for_command<S: Store, P: Protocol>(
             return Ok(false);
         }
     }
-    take(shared, &[slot]).await
+    match take(shared, &[slot]).await? {
+        Some(mut unreadable) => unreadable
+            .pop_first()
+            .map_or(Ok(true), |(_, error)| Err(error)),
+        None => Ok(false),
+    }
 }
 
-/// Takes those of `slots` that have no living owner, with all that belongs to them. Whether the
-/// run of this node still counts.
+/// Takes those of `slots` that have no living owner, with all that belongs to them. Gives those of which
+/// something cannot be read, and which are not held therefore; nothing if this run of the node is over.
 ///
 /// # Errors
-/// What the store or the index answered. Slots of which something cannot be read are not held, and
-/// the error says so once all others are.
+/// What the store or the index answered.
 pub(crate) async fn take<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     slots: &[Slot],
-) -> Result<bool, Error> {
+) -> Result<Option<Unreadable>, Error> {
     let ownership = &shared.ownership;
     let before: Vec<_> = slots.iter().map(|slot| ownership.epoch(*slot)).collect();
     let _one_at_a_time = shared.members.claiming.lock().await;
@@ -380,7 +378,7 @@ pub(crate) async fn take<S: Store, P: Protocol>(
     };
     let slots: Vec<Slot> = slots.iter().zip(before).filter_map(is_to_take).collect();
     if slots.is_empty() {
-        return Ok(true);
+        return Ok(Some(Unreadable::new()));
     }
     let run = shared.ownership.incarnation();
     let mut taken = Vec::with_capacity(slots.len());
@@ -388,39 +386,40 @@ pub(crate) async fn take<S: Store, P: Protocol>(
         let claimed = claims::claim(&shared.store, &shared.ownership, some, shared.protocol).await;
         match claimed.map_err(|error| refusal(&error))? {
             Claim::Taken(claimed) => taken.extend(claimed),
-            Claim::RunOver => return Ok(false),
+            Claim::RunOver => return Ok(None),
         }
     }
     count(&shared.counters.slots_taken, taken.len() as u64);
-    let slots: BTreeSet<Slot> = taken.iter().map(|(slot, _)| *slot).collect();
+    let mut slots: BTreeSet<Slot> = taken.iter().map(|(slot, _)| *slot).collect();
     // Nothing is decided in a slot before the index has all that its former owner published.
     for slot in &slots {
         shared.index_feed.mark(*slot);
     }
-    let mut unreadable = catch_up(shared, &slots).await?;
+    let unreadable = catch_up(shared, &slots).await?;
+    slots.retain(|slot| !unreadable.contains_key(slot));
+    taken.retain(|(slot, _)| slots.contains(slot));
     let waiting = if shared.protocol.keeps(Safeguard::ResumesJobs) {
         jobs::of_slots(&shared.store, &slots).await?
     } else {
         Vec::new()
     };
-    taken.retain(|(slot, _)| !unreadable.contains_key(slot));
     for (slot, epoch) in &taken {
         if !shared.ownership.take(*slot, *epoch, run) {
-            return Ok(false);
+            return Ok(None);
         }
         shared.mark_for_relays(*slot);
     }
     let epochs: BTreeMap<Slot, Epoch> = taken.into_iter().collect();
     for (slot, job) in waiting {
         // What was handed over meanwhile is another's to carry out.
-        if ownership.epoch(slot) == epochs.get(&slot).copied() {
+        if epochs
+            .get(&slot)
+            .is_some_and(|epoch| ownership.epoch(slot) == Some(*epoch))
+        {
             shared.jobs.add(slot, job);
         }
     }
-    match unreadable.pop_first() {
-        Some((_, error)) => Err(error),
-        None => Ok(true),
-    }
+    Ok(Some(unreadable))
 }
 
 /// Waits until the index has all that was published in some slots. A node among others waits for a

@@ -138,18 +138,16 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         mut next_request: impl FnMut() -> Option<Request> + Send,
     ) -> Result<(), Error> {
         let mut left = self.shared.index_feed.take();
-        loop {
+        waiting.0.extend(std::iter::from_fn(&mut next_request));
+        left.extend(waiting.slots());
+        while !left.is_empty() {
             waiting.0.extend(std::iter::from_fn(&mut next_request));
             let first = waiting.slots();
-            left.extend(&first);
-            if left.is_empty() {
-                waiting.tell(&Passed::default());
-                return Ok(());
-            }
             match self.pass(&first, &left).await {
                 Ok(passed) => {
-                    left.retain(|slot| !passed.read.contains(slot));
-                    left.extend(&passed.unread);
+                    let Passed { read, unread, .. } = &passed;
+                    left.retain(|slot| !read.contains(slot) || unread.contains(slot));
+                    left.extend(unread.difference(&first));
                     waiting.tell(&passed);
                 }
                 Err(error) => {
@@ -159,6 +157,12 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
                 }
             }
         }
+        waiting.tell(&Passed::default());
+        if !waiting.0.is_empty() {
+            // They came late, and for much: the next round is theirs.
+            self.shared.index_feed.wake();
+        }
+        Ok(())
     }
 
     async fn optimise(&mut self) {
@@ -223,8 +227,8 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         Ok(passed)
     }
 
-    /// The rows of some slots behind their cursors, in the order of their stamps, with none left out
-    /// before the last.
+    /// The rows of some slots behind their cursors, in the order of their stamps; on a node that is
+    /// alone with none left out before the last.
     async fn read(
         &self,
         txn: &mut S::Txn,
@@ -233,7 +237,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
     ) -> Result<Vec<(Stamp, Slot, OutboxRow)>, Error> {
         let is_alone = self.shared.is_alone();
         let mut rows: Vec<(Stamp, Slot, OutboxRow)> = Vec::new();
-        // Beyond the first row that was left unread nothing may be passed over.
+        // Beyond the first row that was left unread a watermark for all slots may not go.
         let mut readable_through: Option<Stamp> = None;
         for slot in slots {
             if !is_alone && rows.len() >= ROWS_AT_ONCE {
@@ -250,12 +254,10 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             };
             passed.read.insert(slot);
             if found.len() == SLOT_ROWS {
-                let end = found.last().map(|(stamp, _)| *stamp);
-                readable_through = match (readable_through, end) {
-                    (Some(known), Some(end)) => Some(known.min(end)),
-                    (known, end) => known.or(end),
-                };
                 passed.unread.insert(slot);
+                if let Some((end, _)) = found.last().filter(|_| is_alone) {
+                    readable_through = Some(readable_through.map_or(*end, |known| known.min(*end)));
+                }
             }
             rows.extend(found.into_iter().map(|(stamp, row)| (stamp, slot, row)));
         }

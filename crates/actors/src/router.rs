@@ -158,7 +158,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
                 // Nobody has carried the command out: whoever asks has nothing to wait for.
                 Err(Lost::StoreGone(error)) if tried.is_new() => return Err(error),
                 Err(Lost::NotYet(error))
-                    if error.code == ErrorCode::Busy && !tried.is_untold_by(&error) =>
+                    if error.code != ErrorCode::Unavailable && !tried.is_untold_by(&error) =>
                 {
                     return Err(error);
                 }

@@ -1,10 +1,12 @@
 //! Tests of a node's life among others: its beats, what it takes, and what it leaves.
 
 use sillok_core::command::Answer;
-use sillok_core::id::{Epoch, Incarnation};
+use sillok_core::id::{Epoch, Incarnation, VerificationId};
 use sillok_core::membership::OwnerRow;
 use sillok_core::ports::{BoxFuture, Forwarded, PeerError, Peers};
 use sillok_core::principal::PrincipalKind;
+use sillok_core::promotion::Job;
+use sillok_core::time::Timestamp;
 use sillok_store::{MemoryStore, Txn as _, keys};
 
 use super::*;
@@ -108,7 +110,7 @@ async fn a_slot_that_two_want_at_once_is_taken_once() {
     let before = node.metrics().slots_taken;
     let slots = [slot];
     let (one, other) = tokio::join!(take(shared, &slots), take(shared, &slots));
-    assert!(one.unwrap() && other.unwrap());
+    assert!(one.unwrap().is_some() && other.unwrap().is_some());
     assert_eq!(shared.ownership.epoch(slot), Some(epoch));
     assert_eq!(node.metrics().slots_taken - before, 1);
 }
@@ -308,11 +310,7 @@ fn refused(code: ErrorCode) -> Result<Forwarded, PeerError> {
 }
 
 /// What becomes of a command for a slot that bob owns, and how often he is asked.
-async fn given_to_bob(
-    line: &Line,
-    config: NodeConfig,
-    answers: Answers,
-) -> (Result<Answer, Error>, usize) {
+async fn given_to_bob(line: &Line, answers: Answers) -> (Result<Answer, Error>, usize) {
     let _bob = registered(line, "bob").await;
     own(line, Slot::of(&scope(TASK)), "bob", 1).await;
     let peers = Arc::new(Scripted {
@@ -323,7 +321,7 @@ async fn given_to_bob(
     ports.peers = Some(Arc::clone(&peers) as Arc<dyn Peers>);
     let config = NodeConfig {
         name: "ada".to_owned(),
-        ..config
+        ..NodeConfig::default()
     };
     let node = Node::start(line.clone(), ports, config).await.unwrap();
     let open = submission(0, PrincipalKind::Agent, TASK, open_task());
@@ -354,7 +352,7 @@ fn new_line() -> Line {
 async fn a_command_for_a_node_without_a_store_goes_where_its_slot_went() {
     let line = new_line();
     let answers = always(&line, true, refused(ErrorCode::Unavailable));
-    let (result, asked) = given_to_bob(&line, NodeConfig::default(), answers).await;
+    let (result, asked) = given_to_bob(&line, answers).await;
     result.unwrap();
     assert_eq!(asked, 1);
 }
@@ -363,7 +361,7 @@ async fn a_command_for_a_node_without_a_store_goes_where_its_slot_went() {
 async fn a_node_without_a_store_that_owns_the_slot_still_has_the_last_word() {
     let line = new_line();
     let answers = always(&line, false, refused(ErrorCode::Unavailable));
-    let (result, asked) = given_to_bob(&line, NodeConfig::default(), answers).await;
+    let (result, asked) = given_to_bob(&line, answers).await;
     assert_eq!(result.unwrap_err().code, ErrorCode::Unavailable);
     assert_eq!(asked, 2);
 }
@@ -386,28 +384,29 @@ async fn once_a_command_was_sent_a_store_that_is_gone_leaves_its_outcome_unknown
                 Ok(Forwarded::NotOwner)
             })
         });
-        let (result, asked) = given_to_bob(&line, NodeConfig::default(), answers).await;
+        let (result, asked) = given_to_bob(&line, answers).await;
         assert_eq!((result.unwrap_err().code, asked), (expected, 2));
     }
 }
 
 #[tokio::test]
-async fn who_is_busy_says_nothing_of_a_command_that_another_was_sent() {
-    for (first, expected) in [
-        (PeerError::Silent, ErrorCode::OutcomeUnknown),
-        (PeerError::NoResponders, ErrorCode::Busy),
-    ] {
-        let line = new_line();
-        let answers: Answers = Box::new(move |before| {
-            let answer = match before {
-                0 => Err(first),
-                _ => refused(ErrorCode::Busy),
-            };
-            Box::pin(core::future::ready(answer))
-        });
-        let (result, asked) = given_to_bob(&line, NodeConfig::default(), answers).await;
-        assert_eq!(result.unwrap_err().code, expected);
-        assert!(asked > 1, "{asked}");
+async fn who_is_busy_or_cannot_take_the_slot_says_nothing_of_a_command_that_another_was_sent() {
+    for then in [ErrorCode::Busy, ErrorCode::Internal] {
+        for (first, expected) in [
+            (PeerError::Silent, ErrorCode::OutcomeUnknown),
+            (PeerError::NoResponders, then),
+        ] {
+            let answers: Answers = Box::new(move |before| {
+                let answer = match before {
+                    0 => Err(first),
+                    _ => refused(then),
+                };
+                Box::pin(core::future::ready(answer))
+            });
+            let (result, asked) = given_to_bob(&new_line(), answers).await;
+            assert_eq!(result.unwrap_err().code, expected);
+            assert!(asked > 1, "{asked}");
+        }
     }
 }
 
@@ -418,14 +417,30 @@ async fn a_slot_that_cannot_be_read_keeps_nobody_from_the_others() {
     let mut all = slots_at("ada", &["ada"]);
     let (broken, whole) = (all.next().unwrap(), all.next().unwrap());
     line.break_range(keys::outbox::range_after(broken, Stamp::ZERO));
+    let waits = Job {
+        source: scope(TASK),
+        verification: VerificationId::from_bytes([7; 16]),
+        created_at: Timestamp::EPOCH,
+    };
+    let mut txn = line.begin().await.unwrap();
+    let key = keys::job::key(broken, waits.verification);
+    txn.set(key, keys::job::encode(&waits));
+    txn.commit().await.unwrap();
     let indexer = Indexer::start(Arc::clone(&here)).await.unwrap();
     let (_running, stop) = tokio::sync::watch::channel(false);
     let indexing = tokio::spawn(indexer.run(stop));
-    let error = take(&here, &[broken, whole]).await.unwrap_err();
-    assert_eq!(error.code, ErrorCode::Internal);
+    let unreadable = take(&here, &[broken, whole]).await.unwrap().unwrap();
+    assert_eq!(unreadable.keys().collect::<Vec<_>>(), [&broken]);
     assert_eq!(here.ownership.held(), [whole]);
+    let error = take_for_command(&here, broken).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::Internal);
+    assert!(
+        here.jobs.list().is_empty(),
+        "whoever holds it does what waits"
+    );
     line.repair();
-    assert!(take(&here, &[broken]).await.unwrap());
+    assert!(take_for_command(&here, broken).await.unwrap());
+    assert_eq!(here.jobs.list().len(), 1);
     assert_eq!(here.ownership.held(), [broken, whole]);
     indexing.abort();
 }

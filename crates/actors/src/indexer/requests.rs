@@ -91,10 +91,11 @@ pub(super) struct Passed {
 }
 
 impl Passed {
-    /// Notes that something about one slot is wrong: the others go on, and it is read again at the
-    /// next word of it.
+    /// Notes that something about one slot is wrong: the others go on, and it is read again, all of it,
+    /// at the next word of it.
     pub(super) fn note_unreadable(&mut self, slot: Slot, error: Error) {
         tracing::error!(%error, %slot, "what a slot published could not be indexed");
+        self.unread.remove(&slot);
         self.unreadable.insert(slot, error);
     }
 }
@@ -113,8 +114,9 @@ impl Waiting {
             .collect()
     }
 
-    /// Answers those who have all that they waited for.
+    /// Answers those who have all that they waited for, and forgets those who wait no more.
     pub(super) fn tell(&mut self, passed: &Passed) {
+        self.0.retain(|request| !request.reply.is_closed());
         for request in std::mem::take(&mut self.0) {
             self.0.extend(request.after(passed));
         }

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use super::*;
 use crate::cluster::tests::{On, registered};
 use crate::protocol::Correct;
-use crate::tests::harness::{node, scope, store, submission};
+use crate::tests::harness::{append, node, open_task, scope, store, submission};
 use crate::tests::index::put;
 use crate::tests::line::{Fate, Line};
 
@@ -22,13 +22,34 @@ fn slot(number: u64) -> Slot {
 /// The indexer of a node that has begun among others, on a line to a store in which two projects have
 /// an entry each. Nothing is marked.
 async fn indexer() -> (Line, On<Line>, Indexer<Line, Correct>) {
+    indexer_behind(0).await
+}
+
+/// As [`indexer`], and the first project has so many lines besides, all older than the second's entry.
+async fn indexer_behind(lines: u64) -> (Line, On<Line>, Indexer<Line, Correct>) {
     let store = store();
     let writer = node(&store).await;
-    for number in 0..2 {
-        let entry = put("the parser is greedy");
-        let given = submission(number, PrincipalKind::Human, &project(number), entry);
-        writer.submit(given).await.unwrap();
+    let give = |number, kind, scope: String, command| {
+        let given = submission(number, kind, &scope, command);
+        let writer = &writer;
+        async move { writer.submit(given).await.unwrap() }
+    };
+    let entry = || put("the parser is greedy");
+    give(0, PrincipalKind::Human, project(0), entry()).await;
+    let task = format!("{}/worktree/main/task/1", project(0));
+    if lines > 0 {
+        give(1, PrincipalKind::Agent, task.clone(), open_task()).await;
     }
+    for number in 0..lines {
+        give(
+            2 + number,
+            PrincipalKind::Agent,
+            task.clone(),
+            append("line"),
+        )
+        .await;
+    }
+    give(1, PrincipalKind::Human, project(1), entry()).await;
     writer.shutdown().await;
     let line = Line::new(&store, Fate::Arrives);
     let shared = registered(&line, "eve").await;
@@ -136,4 +157,51 @@ async fn a_store_out_of_reach_answers_nobody_and_skips_nothing() {
     indexer.drain(&mut waiting, || None).await.unwrap();
     assert!(answer.try_recv().unwrap().is_empty());
     assert_eq!(shared.counters.snapshot().indexed, 1);
+}
+
+#[tokio::test]
+async fn a_slot_that_is_far_behind_holds_up_nobody_who_waits_for_another() {
+    let (_line, _shared, mut indexer) = indexer_behind(SLOT_ROWS as u64).await;
+    let (first, left) = (
+        BTreeSet::from([slot(1)]),
+        BTreeSet::from([slot(0), slot(1)]),
+    );
+    let passed = indexer.pass(&first, &left).await.unwrap();
+    assert_eq!(passed.read, left);
+    assert_eq!(passed.unread, BTreeSet::from([slot(0)]));
+}
+
+#[tokio::test]
+async fn a_slot_that_is_far_behind_and_cannot_be_indexed_ends_no_round_in_vain() {
+    let (line, shared, mut indexer) = indexer_behind(SLOT_ROWS as u64).await;
+    line.break_range(keys::head::range_of_scope(&ScopeKey::of(&scope(&project(
+        0,
+    )))));
+    let (one, mut of_broken) = request(&[slot(0)]);
+    let (other, mut of_whole) = request(&[slot(1)]);
+    let mut waiting = Waiting(vec![one, other]);
+    indexer.drain(&mut waiting, || None).await.unwrap();
+    assert!(of_whole.try_recv().unwrap().is_empty());
+    assert!(of_broken.try_recv().unwrap().contains_key(&slot(0)));
+    line.repair();
+    let (again, mut answer) = request(&[slot(0)]);
+    let mut waiting = Waiting(vec![again]);
+    indexer.drain(&mut waiting, || None).await.unwrap();
+    assert!(answer.try_recv().unwrap().is_empty());
+    assert_eq!(shared.counters.snapshot().indexed, 2);
+}
+
+#[tokio::test]
+async fn however_many_ask_a_round_ends() {
+    let (_line, shared, mut indexer) = indexer().await;
+    shared.index_feed.mark(slot(0));
+    let mut asked = 0;
+    let next = || {
+        asked += 1;
+        // One at each look, and none that is pulled out at the same look.
+        (asked % 2 == 1).then(|| request(&[slot(1)]).0)
+    };
+    let mut waiting = Waiting::default();
+    indexer.drain(&mut waiting, next).await.unwrap();
+    assert!(asked < 10, "{asked}");
 }

@@ -50,10 +50,12 @@ impl Tried {
         !self.was_sent && self.last.is_none() && self.silent.is_none()
     }
 
-    /// Whether a refusal leaves open what became of the command. Who is busy has not looked whether
-    /// it was carried out before.
+    /// Whether a refusal leaves open what became of the command. Who is busy, or cannot take the slot
+    /// over, has not looked whether it was carried out before.
     pub(super) fn is_untold_by(&self, error: &Error) -> bool {
-        self.was_sent && matches!(error.code, ErrorCode::Busy | ErrorCode::Unavailable)
+        let code = error.code;
+        let has_not_looked = [ErrorCode::Busy, ErrorCode::Unavailable, ErrorCode::Internal];
+        self.was_sent && has_not_looked.contains(&code)
     }
 
     /// What the caller is told when nobody gave an answer.
