@@ -22,7 +22,7 @@ use tokio::sync::Notify;
 
 use crate::claims::{self, Beat, Claim};
 use crate::commit::Shared;
-use crate::errors::refusal;
+use crate::errors::{claim_refusal, refusal};
 use crate::indexer::Unreadable;
 use crate::jobs;
 use crate::metrics::count;
@@ -384,12 +384,11 @@ pub(crate) async fn take<S: Store, P: Protocol>(
     let mut taken = Vec::with_capacity(slots.len());
     for some in slots.chunks(CLAIMED_AT_ONCE) {
         let claimed = claims::claim(&shared.store, &shared.ownership, some, shared.protocol).await;
-        match claimed.map_err(|error| refusal(&error))? {
+        match claimed.map_err(|error| claim_refusal(&error))? {
             Claim::Taken(claimed) => taken.extend(claimed),
             Claim::RunOver => return Ok(None),
         }
     }
-    count(&shared.counters.slots_taken, taken.len() as u64);
     let mut slots: BTreeSet<Slot> = taken.iter().map(|(slot, _)| *slot).collect();
     // Nothing is decided in a slot before the index has all that its former owner published.
     for slot in &slots {
@@ -398,6 +397,7 @@ pub(crate) async fn take<S: Store, P: Protocol>(
     let unreadable = catch_up(shared, &slots).await?;
     slots.retain(|slot| !unreadable.contains_key(slot));
     taken.retain(|(slot, _)| slots.contains(slot));
+    count(&shared.counters.slots_taken, taken.len() as u64);
     let waiting = if shared.protocol.keeps(Safeguard::ResumesJobs) {
         jobs::of_slots(&shared.store, &slots).await?
     } else {

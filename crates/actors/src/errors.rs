@@ -30,6 +30,16 @@ pub(crate) fn refusal(error: &StoreError) -> Error {
     Error::new(code, error.to_string())
 }
 
+/// The refusal of whoever waits for a slot that could not be claimed. Whether a claim of which nobody
+/// heard went through is seen when the slot is looked at again.
+pub(crate) fn claim_refusal(error: &StoreError) -> Error {
+    let mut refused = refusal(error);
+    if refused.code == ErrorCode::OutcomeUnknown {
+        refused.code = ErrorCode::Unavailable;
+    }
+    refused
+}
+
 /// The refusal that a caller gets for the error of an engine.
 pub(crate) fn engine_refusal(error: &PortError) -> Error {
     let code = match error {

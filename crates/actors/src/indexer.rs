@@ -140,15 +140,19 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         let mut left = self.shared.index_feed.take();
         waiting.0.extend(std::iter::from_fn(&mut next_request));
         left.extend(waiting.slots());
+        let mut behind = BTreeSet::new();
         while !left.is_empty() {
             waiting.0.extend(std::iter::from_fn(&mut next_request));
-            let first = waiting.slots();
+            let mut first: Vec<Slot> = waiting.slots().into_iter().collect();
+            // One that is far behind takes its turn behind those that may be soon done with.
+            first.sort_by_key(|slot| behind.contains(slot));
             match self.pass(&first, &left).await {
                 Ok(passed) => {
-                    let Passed { read, unread, .. } = &passed;
-                    left.retain(|slot| !read.contains(slot) || unread.contains(slot));
-                    left.extend(unread.difference(&first));
                     waiting.tell(&passed);
+                    let Passed { read, unread, .. } = passed;
+                    left.retain(|slot| !read.contains(slot) || unread.contains(slot));
+                    left.extend(unread.iter().filter(|slot| !first.contains(*slot)));
+                    behind = unread;
                 }
                 Err(error) => {
                     left.iter()
@@ -179,11 +183,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
     /// The watermark of a node that is alone counts for all slots, so that one pass reads all that are
     /// marked, and one that cannot be read keeps it from all. That of a node among others counts for
     /// nothing: it reads a part of the slots at a time, from those that somebody waits for on.
-    async fn pass(
-        &mut self,
-        first: &BTreeSet<Slot>,
-        left: &BTreeSet<Slot>,
-    ) -> Result<Passed, Error> {
+    async fn pass(&mut self, first: &[Slot], left: &BTreeSet<Slot>) -> Result<Passed, Error> {
         let store = self.shared.store.clone();
         let mut txn = store.begin().await.map_err(|error| refusal(&error))?;
         let is_alone = self.shared.is_alone();
@@ -191,10 +191,10 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             let marked_since = self.shared.index_feed.peek();
             left.union(&marked_since).copied().collect()
         } else {
-            let others = left.difference(first);
+            let waited_for: BTreeSet<Slot> = first.iter().copied().collect();
             first
                 .iter()
-                .chain(others)
+                .chain(left.difference(&waited_for))
                 .take(SLOTS_AT_ONCE)
                 .copied()
                 .collect()

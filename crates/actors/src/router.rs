@@ -158,7 +158,8 @@ impl<S: Store, P: Protocol> Router<S, P> {
                 // Nobody has carried the command out: whoever asks has nothing to wait for.
                 Err(Lost::StoreGone(error)) if tried.is_new() => return Err(error),
                 Err(Lost::NotYet(error))
-                    if error.code != ErrorCode::Unavailable && !tried.is_untold_by(&error) =>
+                    if matches!(error.code, ErrorCode::Busy | ErrorCode::Internal)
+                        && !tried.is_untold_by(&error) =>
                 {
                     return Err(error);
                 }

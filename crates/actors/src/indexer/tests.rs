@@ -1,5 +1,6 @@
 //! Tests of whom the indexer serves first, and what it leaves where something cannot be read.
 
+use futures::FutureExt as _;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::slot::SLOTS;
 use tokio::sync::oneshot;
@@ -22,11 +23,11 @@ fn slot(number: u64) -> Slot {
 /// The indexer of a node that has begun among others, on a line to a store in which two projects have
 /// an entry each. Nothing is marked.
 async fn indexer() -> (Line, On<Line>, Indexer<Line, Correct>) {
-    indexer_behind(0).await
+    indexer_behind(&[]).await
 }
 
-/// As [`indexer`], and the first project has so many lines besides, all older than the second's entry.
-async fn indexer_behind(lines: u64) -> (Line, On<Line>, Indexer<Line, Correct>) {
+/// As [`indexer`], and each of some projects has so many lines, all older than the second's entry.
+async fn indexer_behind(lines: &[(u64, usize)]) -> (Line, On<Line>, Indexer<Line, Correct>) {
     let store = store();
     let writer = node(&store).await;
     let give = |number, kind, scope: String, command| {
@@ -36,18 +37,18 @@ async fn indexer_behind(lines: u64) -> (Line, On<Line>, Indexer<Line, Correct>) 
     };
     let entry = || put("the parser is greedy");
     give(0, PrincipalKind::Human, project(0), entry()).await;
-    let task = format!("{}/worktree/main/task/1", project(0));
-    if lines > 0 {
+    for (of, lines) in lines {
+        let task = format!("{}/worktree/main/task/1", project(*of));
         give(1, PrincipalKind::Agent, task.clone(), open_task()).await;
-    }
-    for number in 0..lines {
-        give(
-            2 + number,
-            PrincipalKind::Agent,
-            task.clone(),
-            append("line"),
-        )
-        .await;
+        for number in 0..*lines as u64 {
+            give(
+                2 + number,
+                PrincipalKind::Agent,
+                task.clone(),
+                append("line"),
+            )
+            .await;
+        }
     }
     give(1, PrincipalKind::Human, project(1), entry()).await;
     writer.shutdown().await;
@@ -78,7 +79,7 @@ async fn slots_that_somebody_waits_for_are_read_before_all_others() {
     let (_line, _shared, mut indexer) = indexer().await;
     let all: BTreeSet<Slot> = (0..SLOTS).filter_map(Slot::new).collect();
     let last = all.last().copied().unwrap();
-    let passed = indexer.pass(&BTreeSet::from([last]), &all).await.unwrap();
+    let passed = indexer.pass(&[last], &all).await.unwrap();
     assert!(passed.read.contains(&last));
     assert!(passed.read.len() <= SLOTS_AT_ONCE && passed.unread.is_empty());
 }
@@ -161,19 +162,16 @@ async fn a_store_out_of_reach_answers_nobody_and_skips_nothing() {
 
 #[tokio::test]
 async fn a_slot_that_is_far_behind_holds_up_nobody_who_waits_for_another() {
-    let (_line, _shared, mut indexer) = indexer_behind(SLOT_ROWS as u64).await;
-    let (first, left) = (
-        BTreeSet::from([slot(1)]),
-        BTreeSet::from([slot(0), slot(1)]),
-    );
-    let passed = indexer.pass(&first, &left).await.unwrap();
+    let (_line, _shared, mut indexer) = indexer_behind(&[(0, SLOT_ROWS)]).await;
+    let left = BTreeSet::from([slot(0), slot(1)]);
+    let passed = indexer.pass(&[slot(1)], &left).await.unwrap();
     assert_eq!(passed.read, left);
     assert_eq!(passed.unread, BTreeSet::from([slot(0)]));
 }
 
 #[tokio::test]
 async fn a_slot_that_is_far_behind_and_cannot_be_indexed_ends_no_round_in_vain() {
-    let (line, shared, mut indexer) = indexer_behind(SLOT_ROWS as u64).await;
+    let (line, shared, mut indexer) = indexer_behind(&[(0, SLOT_ROWS)]).await;
     line.break_range(keys::head::range_of_scope(&ScopeKey::of(&scope(&project(
         0,
     )))));
@@ -195,13 +193,62 @@ async fn a_slot_that_is_far_behind_and_cannot_be_indexed_ends_no_round_in_vain()
 async fn however_many_ask_a_round_ends() {
     let (_line, shared, mut indexer) = indexer().await;
     shared.index_feed.mark(slot(0));
-    let mut asked = 0;
+    let (mut asked, mut answers) = (0, Vec::new());
     let next = || {
         asked += 1;
-        // One at each look, and none that is pulled out at the same look.
-        (asked % 2 == 1).then(|| request(&[slot(1)]).0)
+        assert!(asked < 10, "the round goes on and on");
+        // One at each look.
+        (asked % 2 == 1).then(|| {
+            let (asked, answer) = request(&[slot(1)]);
+            answers.push(answer);
+            asked
+        })
     };
     let mut waiting = Waiting::default();
     indexer.drain(&mut waiting, next).await.unwrap();
-    assert!(asked < 10, "{asked}");
+    let is_answered = |answer: &mut oneshot::Receiver<Unreadable>| answer.try_recv().is_ok();
+    assert!(answers.iter_mut().all(is_answered));
+}
+
+#[tokio::test]
+async fn who_came_too_late_for_a_round_is_served_in_the_next_which_begins_at_once() {
+    let (_line, shared, mut indexer) = indexer_behind(&[(0, SLOT_ROWS)]).await;
+    shared.index_feed.mark(slot(1));
+    shared.index_feed.changed().await;
+    let (late, mut answer) = request(&[slot(0)]);
+    let (mut late, mut looks) = (Some(late), 0);
+    let next = || {
+        looks += 1;
+        late.take_if(|_| looks == 2)
+    };
+    let mut waiting = Waiting::default();
+    indexer.drain(&mut waiting, next).await.unwrap();
+    assert!(answer.try_recv().is_err(), "there is more to read");
+    assert!(shared.index_feed.changed().now_or_never().is_some());
+    indexer.drain(&mut waiting, || None).await.unwrap();
+    assert!(answer.try_recv().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn those_that_are_far_behind_take_their_turn_behind_one_that_is_not() {
+    // The second project's slot comes last of the three.
+    let mut lower = (2..).filter(|number| slot(*number) < slot(1));
+    let far = [lower.next().unwrap(), lower.next().unwrap()];
+    let lines = far.map(|number| (number, 2 * SLOT_ROWS));
+    let (_line, _shared, mut indexer) = indexer_behind(&lines).await;
+    let (of_both, mut answer_of_both) = request(&far.map(slot));
+    let (of_one, mut answer) = request(&[slot(1)]);
+    let (mut looks, mut answered_at) = (0, None);
+    let next = || {
+        looks += 1;
+        if answered_at.is_none() && answer.try_recv().is_ok() {
+            answered_at = Some(looks);
+        }
+        None
+    };
+    let mut waiting = Waiting(vec![of_both, of_one]);
+    indexer.drain(&mut waiting, next).await.unwrap();
+    // A look at the start, one before each pass; the first pass is full with the two.
+    assert_eq!(answered_at, Some(4), "at the second pass");
+    assert!(answer_of_both.try_recv().unwrap().is_empty());
 }

@@ -3,14 +3,17 @@
 use sillok_core::id::Epoch;
 use sillok_core::ports::{BoxFuture, PeerError, Peers};
 use sillok_core::principal::PrincipalKind;
-use sillok_store::MemoryStore;
+use sillok_core::stamp::Stamp;
+use sillok_store::{MemoryStore, Txn as _, keys};
 
 use super::*;
 use crate::NodeConfig;
+use crate::indexer::Indexer;
 use crate::protocol::Correct;
 use crate::tests::harness::{TASK, open_task, ports, scope, store, submission};
+use crate::tests::line::{Fate, Line};
 
-/// The other nodes: whoever is asked lets the slot go, as far as this node knows.
+/// The other nodes: whoever is asked lets the slot go, as far as this node knows, if it knows anything.
 struct Leaving {
     answer: PeerError,
     here: Mutex<Option<Arc<Shared<MemoryStore, Correct>>>>,
@@ -22,14 +25,70 @@ impl Peers for Leaving {
         _: &'a str,
         _: Arc<Submission>,
     ) -> BoxFuture<'a, Result<Forwarded, PeerError>> {
-        let here = self.here.lock();
-        let ownership = &here.as_ref().unwrap().ownership;
-        ownership.take(Slot::of(&scope(TASK)), Epoch(1), ownership.incarnation());
+        if let Some(here) = &*self.here.lock() {
+            let ownership = &here.ownership;
+            ownership.take(Slot::of(&scope(TASK)), Epoch(1), ownership.incarnation());
+        }
         Box::pin(core::future::ready(Err(self.answer)))
     }
 
     fn announce<'a>(&'a self, _: &'a [Slot]) -> BoxFuture<'a, ()> {
         Box::pin(core::future::ready(()))
+    }
+}
+
+/// A node among others on a line, with its indexer, that believes the task at another's.
+async fn among_others(line: &Line, answer: PeerError) -> Router<Line, Correct> {
+    let mut ports = ports();
+    let here = Mutex::default();
+    ports.peers = Some(Arc::new(Leaving { answer, here }));
+    let config = NodeConfig {
+        name: "ada".to_owned(),
+        ..NodeConfig::default()
+    };
+    let shared = Arc::new(Shared::new(line.clone(), ports, config, Correct));
+    cluster::register(&shared).await.unwrap();
+    let indexer = Indexer::start(Arc::clone(&shared)).await.unwrap();
+    tokio::spawn(async move {
+        let (_never, stop) = tokio::sync::watch::channel(false);
+        indexer.run(stop).await;
+    });
+    let router = Router::new(shared);
+    router.expect_at(Slot::of(&scope(TASK)), "bob");
+    router
+}
+
+fn open() -> Submission {
+    submission(0, PrincipalKind::Agent, TASK, open_task())
+}
+
+#[tokio::test]
+async fn a_claim_that_nobody_heard_of_costs_the_command_nothing() {
+    let line = Line::new(&store(), Fate::CommitsUnheard);
+    let router = among_others(&line, PeerError::NoResponders).await;
+    // Of the next commits the first is the one that is not heard of.
+    for number in 1..=10_u8 {
+        let mut txn = line.begin().await.unwrap();
+        txn.set(vec![b'x', number], "other");
+        txn.commit().await.unwrap();
+    }
+    router.submit(open()).await.unwrap();
+    assert_eq!(line.hit(), 1);
+}
+
+#[tokio::test]
+async fn a_slot_that_cannot_be_read_is_said_at_once_unless_a_node_was_sent_the_command() {
+    for (answer, expected) in [
+        (PeerError::Silent, ErrorCode::OutcomeUnknown),
+        (PeerError::NoResponders, ErrorCode::Internal),
+    ] {
+        let line = Line::new(&store(), Fate::Arrives);
+        let router = among_others(&line, answer).await;
+        let slot = Slot::of(&scope(TASK));
+        line.break_range(keys::outbox::range_after(slot, Stamp::ZERO));
+        let refused = router.submit(open()).await.unwrap_err();
+        assert_eq!(refused.code, expected);
+        assert_eq!(router.shared.ownership.epoch(slot), None);
     }
 }
 
@@ -52,8 +111,7 @@ async fn turned_away_after(answer: PeerError) -> ErrorCode {
     let router = Router::new(Arc::clone(&shared));
     router.expect_at(Slot::of(&scope(TASK)), "bob");
     let _all_there_is = router.admission.admit(&Arc::default(), 1).unwrap();
-    let open = submission(0, PrincipalKind::Agent, TASK, open_task());
-    let refused = router.submit(open).await.unwrap_err();
+    let refused = router.submit(open()).await.unwrap_err();
     // Each holds the other.
     *peers.here.lock() = None;
     refused.code
