@@ -140,19 +140,21 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         let mut left = self.shared.index_feed.take();
         waiting.0.extend(std::iter::from_fn(&mut next_request));
         left.extend(waiting.slots());
-        let mut behind = BTreeSet::new();
+        let mut turns: BTreeMap<Slot, u32> = BTreeMap::new();
         while !left.is_empty() {
             waiting.0.extend(std::iter::from_fn(&mut next_request));
             let mut first: Vec<Slot> = waiting.slots().into_iter().collect();
-            // One that is far behind takes its turn behind those that may be soon done with.
-            first.sort_by_key(|slot| behind.contains(slot));
+            // Those that are far behind take turns, behind those that may be soon done with.
+            first.sort_by_key(|slot| turns.get(slot).copied());
             match self.pass(&first, &left).await {
                 Ok(passed) => {
                     waiting.tell(&passed);
                     let Passed { read, unread, .. } = passed;
                     left.retain(|slot| !read.contains(slot) || unread.contains(slot));
                     left.extend(unread.iter().filter(|slot| !first.contains(*slot)));
-                    behind = unread;
+                    for slot in unread {
+                        *turns.entry(slot).or_default() += 1;
+                    }
                 }
                 Err(error) => {
                     left.iter()

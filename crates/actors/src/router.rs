@@ -163,10 +163,11 @@ impl<S: Store, P: Protocol> Router<S, P> {
                 {
                     return Err(error);
                 }
-                Err(Lost::StoreGone(error) | Lost::NotYet(error)) => {
+                Err(Lost::StoreGone(error)) => {
                     tried.unavailable += u32::from(tried.unavailable > 0);
                     tried.last = Some(error);
                 }
+                Err(Lost::NotYet(error)) => tried.last = Some(error),
             }
             if tried.unavailable > 1 {
                 break;

@@ -231,12 +231,13 @@ async fn who_came_too_late_for_a_round_is_served_in_the_next_which_begins_at_onc
 
 #[tokio::test]
 async fn those_that_are_far_behind_take_their_turn_behind_one_that_is_not() {
-    // The second project's slot comes last of the three.
-    let mut lower = (2..).filter(|number| slot(*number) < slot(1));
-    let far = [lower.next().unwrap(), lower.next().unwrap()];
-    let lines = far.map(|number| (number, 2 * SLOT_ROWS));
+    // The second project's slot comes last of all.
+    let lower = (2..).filter(|number| slot(*number) < slot(1));
+    let far: Vec<u64> = lower.take(4).collect();
+    let lines: Vec<_> = far.iter().map(|number| (*number, 2 * SLOT_ROWS)).collect();
     let (_line, _shared, mut indexer) = indexer_behind(&lines).await;
-    let (of_both, mut answer_of_both) = request(&far.map(slot));
+    let far: Vec<Slot> = far.into_iter().map(slot).collect();
+    let (of_far, mut answer_of_far) = request(&far);
     let (of_one, mut answer) = request(&[slot(1)]);
     let (mut looks, mut answered_at) = (0, None);
     let next = || {
@@ -246,9 +247,9 @@ async fn those_that_are_far_behind_take_their_turn_behind_one_that_is_not() {
         }
         None
     };
-    let mut waiting = Waiting(vec![of_both, of_one]);
+    let mut waiting = Waiting(vec![of_far, of_one]);
     indexer.drain(&mut waiting, next).await.unwrap();
-    // A look at the start, one before each pass; the first pass is full with the two.
-    assert_eq!(answered_at, Some(4), "at the second pass");
-    assert!(answer_of_both.try_recv().unwrap().is_empty());
+    // A look at the start, one before each pass; the first two passes are full with two each.
+    assert_eq!(answered_at, Some(5), "at the third pass");
+    assert!(answer_of_far.try_recv().unwrap().is_empty());
 }

@@ -13,6 +13,9 @@ use crate::protocol::Correct;
 use crate::tests::harness::{TASK, open_task, ports, scope, store, submission};
 use crate::tests::line::{Fate, Line};
 
+/// As the indexer has it.
+const INDEX_MS_MAX: u64 = 5_000;
+
 /// The other nodes: whoever is asked lets the slot go, as far as this node knows, if it knows anything.
 struct Leaving {
     answer: PeerError,
@@ -62,18 +65,33 @@ fn open() -> Submission {
     submission(0, PrincipalKind::Agent, TASK, open_task())
 }
 
-#[tokio::test]
-async fn a_claim_that_nobody_heard_of_costs_the_command_nothing() {
-    let line = Line::new(&store(), Fate::CommitsUnheard);
-    let router = among_others(&line, PeerError::NoResponders).await;
-    // Of the next commits the first is the one that is not heard of.
+/// Of the next commits on a line to come, the first is one that nobody hears of.
+async fn until_one_is_unheard(line: &Line) {
     for number in 1..=10_u8 {
         let mut txn = line.begin().await.unwrap();
         txn.set(vec![b'x', number], "other");
         txn.commit().await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn a_claim_that_nobody_heard_of_costs_the_command_nothing() {
+    let line = Line::new(&store(), Fate::CommitsUnheard);
+    let router = among_others(&line, PeerError::NoResponders).await;
+    until_one_is_unheard(&line).await;
     router.submit(open()).await.unwrap();
     assert_eq!(line.hit(), 1);
+    // Who handed a command over is told that nothing was written, and gives it again.
+    let line = Line::new(&store(), Fate::CommitsUnheard);
+    let router = among_others(&line, PeerError::NoResponders).await;
+    until_one_is_unheard(&line).await;
+    let reply = router.serve(Arc::new(open())).await;
+    let Forwarded::Refused(refused) = reply else {
+        panic!("the claim is not heard of: {reply:?}");
+    };
+    assert_eq!((refused.code, line.hit()), (ErrorCode::Unavailable, 1));
+    let reply = router.serve(Arc::new(open())).await;
+    assert!(matches!(reply, Forwarded::Answered(_)), "{reply:?}");
 }
 
 #[tokio::test]
@@ -86,9 +104,14 @@ async fn a_slot_that_cannot_be_read_is_said_at_once_unless_a_node_was_sent_the_c
         let router = among_others(&line, answer).await;
         let slot = Slot::of(&scope(TASK));
         line.break_range(keys::outbox::range_after(slot, Stamp::ZERO));
+        let clock = Arc::clone(&router.shared.ports.clock);
+        let begun_ms = clock.monotonic_ms();
         let refused = router.submit(open()).await.unwrap_err();
         assert_eq!(refused.code, expected);
         assert_eq!(router.shared.ownership.epoch(slot), None);
+        // Each look at the slot moves this clock by the longest time that the index may take.
+        let looks = (clock.monotonic_ms() - begun_ms) / INDEX_MS_MAX;
+        assert_eq!(looks == 1, expected == ErrorCode::Internal, "{looks}");
     }
 }
 
