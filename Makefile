@@ -37,8 +37,8 @@ endef
 # One thing after the other: cargo uses all cores by itself, and the output stays readable.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build setup-check build run test test-rust test-doc sim planted bench crash mutants \
-	tidy fmt fmt-check lint deny doc clean-data
+.PHONY: help setup setup-build setup-check build run test test-rust test-doc sim sim-speed planted bench crash \
+	mutants tidy fmt fmt-check lint deny doc clean-data
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
@@ -76,6 +76,11 @@ sim: setup-check ## the seed bank, seeds 0..1000, and 200 fresh seeds
 	$(call stage,seeds 0..1000,$(SIM) --seeds 0..1000)
 	@first=$(FRESH); printf '== fresh seeds, again by make sim FRESH=%s\n' "$$first" >&2; \
 		$(SIM) --seeds "$$first..$$(( first + 200 ))"
+
+sim-speed: JOBS = 1
+sim-speed: setup-check ## default worlds an hour on one core; fails under 10,000; for a machine that does nothing else
+	$(call stage,build sillok-sim,cargo build --locked --quiet --workspace --bin sillok-sim)
+	$(call stage,speed,$(SIM) --seeds 0..150 --default-worlds-min 10000)
 
 planted: setup-check ## plant each known bug and see it caught, brought about again and made smaller
 	$(call stage,build sillok-sim,cargo build --locked --quiet --workspace --bin sillok-sim)

@@ -411,6 +411,24 @@ async fn who_is_busy_or_cannot_take_the_slot_says_nothing_of_a_command_that_anot
 }
 
 #[tokio::test]
+async fn a_refusal_of_who_has_looked_is_the_answer_whoever_was_sent_the_command_before() {
+    for first in [PeerError::Silent, PeerError::NoResponders] {
+        let answers: Answers = Box::new(move |before| {
+            let answer = match before {
+                0 => Err(first),
+                _ => refused(ErrorCode::InvalidState),
+            };
+            Box::pin(core::future::ready(answer))
+        });
+        let (result, asked) = given_to_bob(&new_line(), answers).await;
+        assert_eq!(
+            (result.unwrap_err().code, asked),
+            (ErrorCode::InvalidState, 2)
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_slot_that_cannot_be_read_keeps_nobody_from_the_others() {
     let line = new_line();
     let here = registered(&line, "ada").await;
