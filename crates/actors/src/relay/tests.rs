@@ -166,3 +166,52 @@ async fn the_other_nodes_hear_of_a_slot_that_was_taken_while_it_was_told() {
     tell().await.unwrap();
     assert!(shared.news.take().is_empty(), "nothing is new");
 }
+
+#[tokio::test]
+async fn a_relay_says_what_is_new_here_once_and_reads_again_only_where_that_may_help() {
+    let (line, slots) = with_a_broken_slot().await;
+    let shared = registered(&line, "eve").await;
+    let incarnation = shared.ownership.incarnation();
+    for slot in slots {
+        assert!(shared.ownership.take(slot, Epoch(2), incarnation));
+    }
+    let (bus, told) = (InProcessBus::default(), Told::default());
+    let running = tokio::spawn(run(
+        Arc::clone(&shared),
+        bus,
+        Stamp::ZERO,
+        Arc::clone(&told),
+    ));
+    let until_told = async |slot: Slot| {
+        while !told.lock().contains_key(&slot) {
+            tokio::task::yield_now().await;
+        }
+    };
+    let at_rest = async || {
+        for _ in 0..1_000 {
+            tokio::task::yield_now().await;
+        }
+    };
+    in_time(until_told(slots[1])).await;
+    assert_eq!(
+        shared.news.take(),
+        [slots[1]],
+        "the other one cannot be read"
+    );
+    shared.bus_feed.mark(slots[1]);
+    at_rest().await;
+    assert!(shared.news.take().is_empty(), "nothing is new");
+    assert!(
+        shared.bus_feed.peek().is_empty(),
+        "reading again does not help"
+    );
+    // Once the store is only out of reach, it is read until it answers.
+    line.lose_range(sillok_store::KeyRange::all());
+    shared.bus_feed.mark(slots[0]);
+    at_rest().await;
+    assert!(!told.lock().contains_key(&slots[0]));
+    line.repair();
+    in_time(until_told(slots[0])).await;
+    assert_eq!(shared.news.take(), [slots[0]]);
+    running.abort();
+}
