@@ -61,6 +61,17 @@ async fn everything_acknowledged_is_there_after_reopening_and_stamps_go_on_risin
 }
 
 #[tokio::test]
+async fn more_than_a_group_holds_are_all_committed_without_another_one_coming() {
+    const AT_ONCE: usize = 3 * crate::limits::GROUP_TXNS_MAX;
+    let directory = TempDir::new().unwrap();
+    let store = FjallStore::open(&config(&directory)).unwrap();
+    let all = (0..AT_ONCE).map(|number| write(&store, number.to_string(), vec![1]));
+    let committed = futures::future::join_all(all).await;
+    let stamps: std::collections::BTreeSet<_> = committed.iter().map(|one| one.stamp).collect();
+    assert_eq!(stamps.len(), AT_ONCE);
+}
+
+#[tokio::test]
 async fn a_second_opener_is_refused_until_the_first_is_gone() {
     let directory = TempDir::new().unwrap();
     let store = FjallStore::open(&config(&directory)).unwrap();
