@@ -197,7 +197,7 @@ async fn without_the_store_a_command_is_unavailable_at_once_and_nobody_is_fenced
 /// The longest that a takeover, or a recovery, may take.
 const PATIENCE: Duration = Duration::from_secs(25);
 /// A refusal takes no longer.
-const AT_ONCE: Duration = Duration::from_secs(4);
+const AT_ONCE: Duration = Duration::from_secs(2);
 
 /// The longest that word of a commit may take to another node.
 const NEWS: Duration = Duration::from_secs(10);

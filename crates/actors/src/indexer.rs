@@ -29,6 +29,8 @@ use crate::relay::rows_in;
 
 mod requests;
 
+#[cfg(test)]
+pub(crate) use requests::CATCH_UP_MS_MAX;
 pub(crate) use requests::{IndexRequests, Unreadable};
 use requests::{Passed, Request, Requests, Waiting};
 

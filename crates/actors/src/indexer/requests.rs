@@ -8,7 +8,7 @@ use sillok_core::{Error, ErrorCode};
 use tokio::sync::{mpsc, oneshot};
 
 /// How long somebody waits for the index who cannot wait for ever, in ms.
-const CATCH_UP_MS_MAX: u64 = 5_000;
+pub(crate) const CATCH_UP_MS_MAX: u64 = 5_000;
 
 /// Slots that could not be indexed, because something that lies there cannot be read.
 pub(crate) type Unreadable = BTreeMap<Slot, Error>;

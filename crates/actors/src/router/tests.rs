@@ -8,13 +8,10 @@ use sillok_store::{MemoryStore, Txn as _, keys};
 
 use super::*;
 use crate::NodeConfig;
-use crate::indexer::Indexer;
+use crate::indexer::{CATCH_UP_MS_MAX, Indexer};
 use crate::protocol::Correct;
 use crate::tests::harness::{TASK, open_task, ports, scope, store, submission};
 use crate::tests::line::{Fate, Line};
-
-/// As the indexer has it.
-const INDEX_MS_MAX: u64 = 5_000;
 
 /// The other nodes: whoever is asked lets the slot go, as far as this node knows, if it knows anything.
 struct Leaving {
@@ -110,7 +107,7 @@ async fn a_slot_that_cannot_be_read_is_said_at_once_unless_a_node_was_sent_the_c
         assert_eq!(refused.code, expected);
         assert_eq!(router.shared.ownership.epoch(slot), None);
         // Each look at the slot moves this clock by the longest time that the index may take.
-        let looks = (clock.monotonic_ms() - begun_ms) / INDEX_MS_MAX;
+        let looks = (clock.monotonic_ms() - begun_ms) / CATCH_UP_MS_MAX;
         assert_eq!(looks == 1, expected == ErrorCode::Internal, "{looks}");
     }
 }
