@@ -99,7 +99,7 @@ impl Lease {
         match step {
             Step::Register(node, heard) => state.register(node, heard, variant),
             Step::Beat(node, heard) => state.beat(node, heard, variant),
-            Step::Fence(node) => state.fence(node, variant),
+            Step::Fence(node) => state.fence(node, self.faults - state.faults_left, variant),
             Step::Claim(node) => state.begin_claim(node, variant),
             Step::HandOver(node) => state.begin_hand_over(node),
             Step::Commit(node) => state.begin_commit(node, variant),

@@ -307,7 +307,11 @@ impl State {
 
     /// Fencing conflicts on the row that it changes, so it is one step here: later than its reads it
     /// could only happen if that row had not changed.
-    pub(crate) fn fence(&mut self, node: usize, variant: Variant) {
+    ///
+    /// Two faults together may silence who beats, unknown to the watcher: outages that begin behind its
+    /// beats and end before them, or one that it is paused through. That costs a fence and nothing else;
+    /// one fault must not.
+    pub(crate) fn fence(&mut self, node: usize, faults: u8, variant: Variant) {
         let suspect = self.processes[node].suspect.take();
         let suspect = suspect.expect("whoever fences suspects somebody");
         let victim = NAMES.iter().position(|name| *name == suspect.node);
@@ -317,7 +321,7 @@ impl State {
             row.incarnation == suspect.incarnation && row.beat == suspect.beat && !row.fenced
         });
         let Some(row) = silent else { return };
-        if self.processes[victim].beats_as(row.incarnation) {
+        if faults < 2 && self.processes[victim].beats_as(row.incarnation) {
             self.note(Wrong::FencedWhileBeating);
         }
         let fenced = Row {

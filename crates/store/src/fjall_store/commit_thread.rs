@@ -263,3 +263,33 @@ impl Drop for PanicGuard {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the end of a thread that panicked, or did not, is taken for fatal, and its inbox closed.
+    fn ends_fatally(panics: bool) -> (Option<String>, bool) {
+        let inbox: Arc<Inbox> = Arc::default();
+        let heard: Arc<Mutex<Option<String>>> = Arc::default();
+        let hearing = Arc::clone(&heard);
+        let guard = PanicGuard {
+            inbox: Arc::clone(&inbox),
+            on_fatal: Arc::new(move |reason: &str| *hearing.lock() = Some(reason.to_owned())),
+        };
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+            let _guard = guard;
+            assert!(!panics, "the planted defect");
+        }));
+        assert_eq!(ended.is_err(), panics);
+        let reason = heard.lock().take();
+        (reason, inbox.is_closed())
+    }
+
+    #[test]
+    fn a_panic_of_the_thread_is_fatal_and_closes_the_store() {
+        let reason = Some("the commit thread panicked".to_owned());
+        assert_eq!(ends_fatally(true), (reason, true));
+        assert_eq!(ends_fatally(false), (None, false));
+    }
+}
