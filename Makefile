@@ -77,10 +77,11 @@ sim: setup-check ## the seed bank, seeds 0..1000, and 200 fresh seeds
 	@first=$(FRESH); printf '== fresh seeds, again by make sim FRESH=%s\n' "$$first" >&2; \
 		$(SIM) --seeds "$$first..$$(( first + 200 ))"
 
-sim-speed: JOBS = 1
+# Built as users build it for their own CI (docs/simulation.md).
 sim-speed: setup-check ## default worlds an hour on one core; fails under 10,000; for a machine that does nothing else
-	$(call stage,build sillok-sim,cargo build --locked --quiet --workspace --bin sillok-sim)
-	$(call stage,speed,$(SIM) --seeds 0..150 --default-worlds-min 10000)
+	$(call stage,build sillok-sim for speed,cargo build --locked --quiet --release -p sillok-sim)
+	$(call stage,speed,$(CARGO_TARGET_DIR)/release/sillok-sim run --seeds 0..150 --jobs 1 --default-worlds-min 10000 \
+		--out $(CARGO_TARGET_DIR)/sim)
 
 planted: setup-check ## plant each known bug and see it caught, brought about again and made smaller
 	$(call stage,build sillok-sim,cargo build --locked --quiet --workspace --bin sillok-sim)

@@ -300,4 +300,19 @@ mod tests {
         assert!(unresolved.holds(|| key(COMMANDS_MAX + 8), &At(ALL_MS + 2)));
         assert!(!unresolved.holds(|| key(3), &At(ALL_MS + 2)));
     }
+
+    #[test]
+    fn that_all_which_are_remembered_are_settled_says_nothing_of_those_that_were_too_many() {
+        let unresolved = Unresolved::default();
+        for number in 0..=COMMANDS_MAX {
+            unresolved.add(doubtful(number, Attempt::FIRST), 0);
+        }
+        for number in 0..COMMANDS_MAX {
+            unresolved.settled(&key(number), Attempt::FIRST);
+        }
+        assert!(unresolved.list().is_empty());
+        assert!(unresolved.holds(|| key(COMMANDS_MAX), &At(ALL_MS - 1)));
+        assert!(unresolved.was_full(ALL_MS));
+        assert!(!unresolved.holds(|| key(COMMANDS_MAX), &At(ALL_MS)));
+    }
 }

@@ -144,6 +144,36 @@ async fn a_large_record_comes_back_whole() {
     assert!(report.first.is_none(), "{report:?}");
 }
 
+/// A scope in which nothing was written has no row yet that could have changed while its chunks were.
+#[tokio::test]
+async fn large_content_may_be_the_first_that_a_scope_holds() {
+    let store = store();
+    let node = node(&store).await;
+    let (worktree, _) = TASK
+        .split_once("/task/")
+        .expect("a task lies in a worktree");
+    let text = "line\n".repeat(200_000);
+    let event = Command::Append {
+        records: vec![NewRecord {
+            kind: RecordKind::MemoryEvent {
+                event_type: "import".into(),
+            },
+            content: text.clone(),
+            metadata: Default::default(),
+            time: None,
+        }],
+    };
+    let answer = node
+        .submit(submission(0, PrincipalKind::Agent, worktree, event))
+        .await;
+    let id = RecordId {
+        scope: scope(worktree),
+        seq: Seq::new(first_seq(&answer)),
+    };
+    let stored = node.reader().record(&id).await.unwrap().unwrap();
+    assert!(stored.content == text && id.seq.get() == 1, "{}", id.seq);
+}
+
 /// The largest record there may be takes transactions of two mebibytes each, 31 chunks.
 #[tokio::test]
 async fn the_chunks_of_large_content_are_written_a_few_at_a_time() {
