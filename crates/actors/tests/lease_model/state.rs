@@ -309,8 +309,8 @@ impl State {
     /// could only happen if that row had not changed.
     ///
     /// Two faults together may silence who beats, unknown to the watcher: outages that begin behind its
-    /// beats and end before them, or one that it is paused through. That costs a fence and nothing else;
-    /// one fault must not.
+    /// beats and end before them, or one that it is paused through. Whoever is silent for so
+    /// long is fenced. One fault must not do that.
     pub(crate) fn fence(&mut self, node: usize, faults: u8, variant: Variant) {
         let suspect = self.processes[node].suspect.take();
         let suspect = suspect.expect("whoever fences suspects somebody");
