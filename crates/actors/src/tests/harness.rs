@@ -136,11 +136,15 @@ pub(crate) fn open_task() -> Command {
 }
 
 pub(crate) fn append(text: &str) -> Command {
+    let level = LogLevel::Info;
+    append_as(RecordKind::Log { level }, text)
+}
+
+/// An append of one record of this kind.
+pub(crate) fn append_as(kind: RecordKind, text: &str) -> Command {
     Command::Append {
         records: vec![NewRecord {
-            kind: RecordKind::Log {
-                level: LogLevel::Info,
-            },
+            kind,
             content: text.into(),
             metadata: Metadata::default(),
             time: None,

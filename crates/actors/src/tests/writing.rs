@@ -8,13 +8,13 @@ use sillok_core::entry::{Binding, Link, LinkKind, Table};
 use sillok_core::id::{RecordId, Seq};
 use sillok_core::limits::RECORD_BYTES_MAX;
 use sillok_core::principal::PrincipalKind;
-use sillok_core::staging::{LogLevel, NewRecord, RecordKind};
+use sillok_core::staging::RecordKind;
 use sillok_core::task::TaskStatus;
 use sillok_core::verification::{NewVerification, Outcome, VerificationSource};
 
 use super::harness::{
-    PROJECT, TASK, append, first_seq, node, node_with_task, open_task, ports, scope, store,
-    submission,
+    PROJECT, TASK, append, append_as, first_seq, node, node_with_task, open_task, ports, scope,
+    store, submission,
 };
 use super::line::{Fate, Line};
 use super::world::{World, entry};
@@ -119,18 +119,8 @@ async fn a_large_record_comes_back_whole() {
     let store = store();
     let node = node_with_task(&store).await;
     let text = "한글 line\n".repeat(200_000);
-    let large = Command::Append {
-        records: vec![NewRecord {
-            kind: RecordKind::Log {
-                level: LogLevel::Info,
-            },
-            content: text.clone(),
-            metadata: Default::default(),
-            time: None,
-        }],
-    };
     let answer = node
-        .submit(submission(1, PrincipalKind::Agent, TASK, large))
+        .submit(submission(1, PrincipalKind::Agent, TASK, append(&text)))
         .await;
     let id = RecordId {
         scope: scope(TASK),
@@ -153,16 +143,10 @@ async fn large_content_may_be_the_first_that_a_scope_holds() {
         .split_once("/task/")
         .expect("a task lies in a worktree");
     let text = "line\n".repeat(200_000);
-    let event = Command::Append {
-        records: vec![NewRecord {
-            kind: RecordKind::MemoryEvent {
-                event_type: "import".into(),
-            },
-            content: text.clone(),
-            metadata: Default::default(),
-            time: None,
-        }],
+    let kind = RecordKind::MemoryEvent {
+        event_type: "import".into(),
     };
+    let event = append_as(kind, &text);
     let answer = node
         .submit(submission(0, PrincipalKind::Agent, worktree, event))
         .await;
