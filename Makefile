@@ -24,9 +24,12 @@ MUTANTS_ARGS ?=
 # The binary, for the tests that start real processes.
 SILLOK_BIN ?= $(CARGO_TARGET_DIR)/debug/sillok
 
+# All packages but the one that is linked with FoundationDB's client, which few machines have.
+HERE = --workspace --exclude sillok-store-fdb
+
 export CARGO_TARGET_DIR TOOLS SILLOK_BIN
 # Debian keeps nats-server, which tests start, where only root looks.
-export PATH := $(TOOLS)/bin:$(PATH):/usr/sbin
+export PATH := $(TOOLS)/bin:$(TOOLS)/python/bin:$(PATH):/usr/sbin
 
 # $(call stage,NAME,COMMAND): runs COMMAND and prints the seconds it took.
 define stage
@@ -38,7 +41,7 @@ endef
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-build setup-check build run test test-rust test-doc sim sim-speed planted bench crash \
-	mutants tidy fmt fmt-check lint deny doc clean-data
+	mutants k8s-check tidy fmt fmt-check lint lint-fdb test-fdb deny doc clean-data
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
@@ -58,20 +61,20 @@ build: setup-build ## build the sillok binary
 run: build ## build, then show five agents at work: sillok demo
 	@$(SILLOK_BIN) demo $(DEMO_ARGS)
 
-test: setup fmt-check tidy lint deny build test-doc test-rust sim ## all that CI runs
+test: setup fmt-check tidy lint lint-fdb deny k8s-check build test-doc test-rust test-fdb sim ## all that CI runs
 
 test-rust: setup-check build ## unit, property and end-to-end tests
-	$(call stage,build nodes for tests,cargo build --locked --quiet --workspace --bin sillok-test-node --bin sillok-test-store)
-	$(call stage,nextest,cargo nextest run --locked --workspace --profile ci)
+	$(call stage,build nodes for tests,cargo build --locked --quiet $(HERE) --bin sillok-test-node --bin sillok-test-store)
+	$(call stage,nextest,cargo nextest run --locked $(HERE) --profile ci)
 
 test-doc: ## examples in docstrings
-	$(call stage,doc tests,cargo test --locked --quiet --workspace --doc)
+	$(call stage,doc tests,cargo test --locked --quiet $(HERE) --doc)
 
 # What fails is written to target/sim of the cache, as replay files.
 SIM = $(CARGO_TARGET_DIR)/debug/sillok-sim run --jobs $(JOBS) --out $(CARGO_TARGET_DIR)/sim
 
 sim: setup-check ## the seed bank, seeds 0..1000, and 200 fresh seeds
-	$(call stage,build sillok-sim,cargo build --locked --quiet --workspace --bin sillok-sim)
+	$(call stage,build sillok-sim,cargo build --locked --quiet $(HERE) --bin sillok-sim)
 	$(call stage,seed bank,$(SIM) --bank crates/sim/seeds)
 	$(call stage,seeds 0..1000,$(SIM) --seeds 0..1000)
 	@first=$(FRESH); printf '== fresh seeds, again by make sim FRESH=%s\n' "$$first" >&2; \
@@ -84,7 +87,7 @@ sim-speed: setup-check ## default worlds an hour on one core; fails under 10,000
 		--out $(CARGO_TARGET_DIR)/sim)
 
 planted: setup-check ## plant each known bug and see it caught, brought about again and made smaller
-	$(call stage,build sillok-sim,cargo build --locked --quiet --workspace --bin sillok-sim)
+	$(call stage,build sillok-sim,cargo build --locked --quiet $(HERE) --bin sillok-sim)
 	$(call stage,planted bugs,$(CARGO_TARGET_DIR)/debug/sillok-sim planted --jobs $(JOBS) --check \
 		--out $(CARGO_TARGET_DIR)/planted)
 
@@ -99,6 +102,11 @@ mutants: setup-check ## mutate the protocol; fails when more than 5 % survive; t
 	@.ci/setup mutants
 	$(call stage,mutants,CACHE='$(CACHE)' .ci/mutants $(MUTANTS_ARGS))
 
+k8s-check: setup-check ## render the Kubernetes overlays and hold them against schemas and rules
+	@.ci/setup k8s
+	$(call stage,build sillok-k8s-check,cargo build --locked --quiet -p sillok-k8s-check)
+	$(call stage,k8s,.ci/k8s-check $(CARGO_TARGET_DIR)/debug/sillok-k8s-check)
+
 tidy: ## opening docstrings, lengths, arrows between crates, banned words
 	$(call stage,tidy,cargo run --locked --quiet -p sillok-tidy)
 
@@ -109,13 +117,30 @@ fmt-check: setup-check
 	$(call stage,rustfmt,cargo fmt --all --check)
 
 lint: setup ## clippy with the determinism lists; warnings are errors
-	$(call stage,clippy,cargo clippy --locked --workspace --all-targets -- -D warnings)
+	$(call stage,clippy,cargo clippy --locked $(HERE) --all-targets -- -D warnings)
 
 deny: setup-check ## licences, banned crates, sources
 	$(call stage,deny,cargo fetch --locked --quiet && cargo deny --offline check bans licenses sources)
 
+# As far as that goes without the client library. On its own, since what it is built with would have much
+# of everything else built twice.
+lint-fdb: setup
+	@.ci/setup fdb
+	$(call stage,clippy with FoundationDB,\
+		cargo clippy --locked -p sillok-store-fdb -p sillok-cli --features sillok-cli/fdb --all-targets -- -D warnings)
+
+ifdef FDB_CLUSTER_FILE
+test-fdb: setup-check ## the store over FoundationDB, on the cluster that FDB_CLUSTER_FILE names
+	@.ci/setup fdb
+	$(call stage,tests on FoundationDB,LD_LIBRARY_PATH="$$FDB_CLIENT_LIB_PATH:$$LD_LIBRARY_PATH" \
+		cargo nextest run --locked --profile ci -p sillok-store-fdb)
+else
+test-fdb:
+	@echo '== tests on FoundationDB: skipped, since FDB_CLUSTER_FILE names no cluster' >&2
+endif
+
 doc: setup-build ## API documentation; a broken link is an error
-	$(call stage,doc,RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps)
+	$(call stage,doc,RUSTDOCFLAGS='-D warnings' cargo doc --locked $(HERE) --no-deps)
 
 clean-data: ## remove the default data directory: all that was remembered
 	@case '$(SILLOK_DATA)' in ''|/|'$(HOME)'|'$(HOME)/') echo 'SILLOK_DATA names no data directory' >&2; exit 2;; esac

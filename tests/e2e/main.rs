@@ -24,7 +24,10 @@ mod durability;
 #[cfg(test)]
 mod import;
 #[cfg(test)]
+mod manifests;
+#[cfg(test)]
 mod nats;
+#[cfg(test)]
 mod news;
 #[cfg(test)]
 mod permissions;

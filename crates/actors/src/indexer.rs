@@ -28,11 +28,13 @@ use crate::protocol::{Protocol, Safeguard};
 use crate::relay::rows_in;
 
 mod requests;
+mod turns;
 
 #[cfg(test)]
 pub(crate) use requests::CATCH_UP_MS_MAX;
 pub(crate) use requests::{IndexRequests, Unreadable};
 use requests::{Passed, Request, Requests, Waiting};
+use turns::Turns;
 
 /// Outbox rows of one slot that one pass reads.
 const SLOT_ROWS: usize = 512;
@@ -142,21 +144,19 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         let mut left = self.shared.index_feed.take();
         waiting.0.extend(std::iter::from_fn(&mut next_request));
         left.extend(waiting.slots());
-        let mut turns: BTreeMap<Slot, u32> = BTreeMap::new();
+        let mut turns = Turns::default();
         while !left.is_empty() {
             waiting.0.extend(std::iter::from_fn(&mut next_request));
-            let mut first: Vec<Slot> = waiting.slots().into_iter().collect();
-            // Those that are far behind take turns, behind those that may be soon done with.
-            first.sort_by_key(|slot| turns.get(slot).copied());
-            match self.pass(&first, &left).await {
+            let waited_for = waiting.slots();
+            let mut order = turns.in_order(&waited_for);
+            order.extend(turns.in_order(left.difference(&waited_for)));
+            match self.pass(order).await {
                 Ok(passed) => {
                     waiting.tell(&passed);
                     let Passed { read, unread, .. } = passed;
+                    turns.passed(&read, &unread);
                     left.retain(|slot| !read.contains(slot) || unread.contains(slot));
-                    left.extend(unread.iter().filter(|slot| !first.contains(*slot)));
-                    for slot in unread {
-                        *turns.entry(slot).or_default() += 1;
-                    }
+                    left.extend(unread.difference(&waited_for));
                 }
                 Err(error) => {
                     left.iter()
@@ -182,26 +182,21 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         }
     }
 
-    /// Reads what is new in some of the slots that are `left`, stores it, and moves the cursors.
+    /// Reads what is new in some slots, in this order, stores it, and moves the cursors.
     ///
     /// The watermark of a node that is alone counts for all slots, so that one pass reads all that are
     /// marked, and one that cannot be read keeps it from all. That of a node among others counts for
-    /// nothing: it reads a part of the slots at a time, from those that somebody waits for on.
-    async fn pass(&mut self, first: &[Slot], left: &BTreeSet<Slot>) -> Result<Passed, Error> {
+    /// nothing: it reads the first of the slots only.
+    async fn pass(&mut self, order: Vec<Slot>) -> Result<Passed, Error> {
         let store = self.shared.store.clone();
         let mut txn = store.begin().await.map_err(|error| refusal(&error))?;
         let is_alone = self.shared.is_alone();
         let slots: Vec<Slot> = if is_alone {
             let marked_since = self.shared.index_feed.peek();
-            left.union(&marked_since).copied().collect()
+            let slots: BTreeSet<Slot> = order.into_iter().chain(marked_since).collect();
+            slots.into_iter().collect()
         } else {
-            let waited_for: BTreeSet<Slot> = first.iter().copied().collect();
-            first
-                .iter()
-                .chain(left.difference(&waited_for))
-                .take(SLOTS_AT_ONCE)
-                .copied()
-                .collect()
+            order.into_iter().take(SLOTS_AT_ONCE).collect()
         };
         let mut passed = Passed::default();
         let rows = self.read(&mut txn, slots, &mut passed).await?;

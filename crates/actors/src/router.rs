@@ -46,6 +46,9 @@ const ROUTE_WAIT_MS_MAX: u64 = 1_000;
 /// Routes that are tried for one command: more time than it takes to find a dead owner silent.
 const ROUTES_MAX: u32 = 14;
 
+/// The longest that routes are tried for one command, in ms: one of them may wait for the index.
+const ROUTE_MS_MAX: u64 = 15_000;
+
 /// Where a slot is served.
 enum Place {
     Here,
@@ -137,6 +140,8 @@ impl<S: Store, P: Protocol> Router<S, P> {
         let Some(peers) = self.shared.ports.peers.clone() else {
             return self.here(slot, submission).await;
         };
+        let clock = &self.shared.ports.clock;
+        let begun_ms = clock.monotonic_ms();
         let mut wait_ms = ROUTE_WAIT_MS;
         let mut tried = Tried::default();
         for _ in 0..ROUTES_MAX {
@@ -169,10 +174,11 @@ impl<S: Store, P: Protocol> Router<S, P> {
                 }
                 Err(Lost::NotYet(error)) => tried.last = Some(error),
             }
-            if tried.unavailable > 1 {
+            let tried_ms = clock.monotonic_ms().saturating_sub(begun_ms);
+            if tried.unavailable > 1 || tried_ms >= ROUTE_MS_MAX {
                 break;
             }
-            self.shared.ports.clock.sleep(wait_ms).await;
+            clock.sleep(wait_ms).await;
             wait_ms = (wait_ms * 2).min(ROUTE_WAIT_MS_MAX);
         }
         Err(tried.given_up())

@@ -27,6 +27,7 @@ fn main() -> ExitCode {
     let done = runtime.block_on(commands::run(args));
     // What still runs belongs to a command that has ended: nobody waits for it.
     runtime.shutdown_background();
+    sillok_server::stop_network();
     match done {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever read the output has seen enough, as with `sillok log list | head`.

@@ -26,9 +26,10 @@ use sillok_vectors_lance::{LanceConfig, LanceIndex};
 
 use crate::Error;
 use crate::cognifying::Aside;
-use crate::config::{Config, IndexEngine, StoreConfig};
+use crate::config::{Config, IndexEngine, StoreConfig, StoreEngine};
 use crate::data_directory::{DataDirectory, Lock};
 use crate::engine::Engine;
+use crate::foundationdb;
 use crate::system::{SystemClock, rng_factory};
 
 /// The exit status of a process whose journal failed.
@@ -53,14 +54,22 @@ pub struct OpenData {
     _lock: Option<Lock>,
 }
 
-/// Opens the data directory that a configuration names, and makes it first where there is none.
-/// Opening takes time when the index is large; it runs on threads that may wait.
+/// Opens the data directory that a configuration names, and makes it first where there is none; and
+/// the store, wherever that lies. Opening takes time when the index is large; it runs on threads that
+/// may wait.
 ///
 /// # Errors
 /// [`Error::Locked`] at once when another process has it, [`Error::NewerFormat`] without a change,
 /// and what else stands in the way.
 pub async fn open_data_dir(config: &Config) -> Result<OpenData, Error> {
-    open_aside(config, None).await
+    match config.store.engine {
+        StoreEngine::Embedded => open_aside(config, None).await,
+        StoreEngine::FoundationDb => {
+            config.check_shared()?;
+            let store = foundationdb::open(&config.foundationdb, layout()).await?;
+            open_shared(config, store).await
+        }
+    }
 }
 
 /// As [`open_data_dir`], for a node that shares its store with others: the directory holds nothing that
@@ -103,18 +112,22 @@ fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
     })
 }
 
-fn open_store(directory: &DataDirectory, config: &StoreConfig) -> Result<FjallStore, Error> {
-    let layout = Layout {
+/// What a store is created with.
+fn layout() -> Layout {
+    Layout {
         generation_at_creation: 1,
         slot_count: u32::from(SLOTS),
         slot_hash: SLOT_HASH.to_owned(),
-    };
+    }
+}
+
+fn open_store(directory: &DataDirectory, config: &StoreConfig) -> Result<FjallStore, Error> {
     let fjall = FjallConfig {
         memtable_bytes_max: config.memtable_bytes_max,
         journal_bytes_max: config.journal_bytes_max,
         cache_bytes: config.cache_bytes,
         worker_threads: config.worker_threads,
-        ..FjallConfig::new(directory.store(), layout, Arc::new(end_process))
+        ..FjallConfig::new(directory.store(), layout(), Arc::new(end_process))
     };
     let path = directory.path().to_owned();
     FjallStore::open(&fjall).map_err(|error| match error {

@@ -29,6 +29,8 @@ pub struct Config {
     pub node: NodeSection,
     /// `[store]`
     pub store: StoreConfig,
+    /// `[foundationdb]`
+    pub foundationdb: FoundationDbConfig,
     /// `[index]`
     pub index: IndexConfig,
     /// `[admission]`
@@ -153,10 +155,23 @@ impl Default for NodeSection {
     }
 }
 
+/// Which engine holds the records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoreEngine {
+    /// In the data directory, for one process.
+    Embedded,
+    /// A FoundationDB cluster, which the nodes share.
+    #[serde(rename = "foundationdb")]
+    FoundationDb,
+}
+
 /// `[store]`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreConfig {
+    /// Which engine holds the records. All that follows here is of the embedded one.
+    pub engine: StoreEngine,
     /// Bytes of the table in memory at which it is written out.
     pub memtable_bytes_max: u64,
     /// Bytes of all journals at which tables are written out to drop the oldest.
@@ -170,11 +185,35 @@ pub struct StoreConfig {
 impl Default for StoreConfig {
     fn default() -> Self {
         Self {
+            engine: StoreEngine::Embedded,
             memtable_bytes_max: 16 << 20,
             journal_bytes_max: 128 << 20,
             cache_bytes: 64 << 20,
             // A second one spins beside the first and takes from the commands' time.
             worker_threads: 1,
+        }
+    }
+}
+
+/// `[foundationdb]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FoundationDbConfig {
+    /// The file that names the cluster's coordinators.
+    pub cluster_file: PathBuf,
+    /// Whose keys these are: several installations may share a cluster, each under its own name.
+    pub installation: String,
+    /// How long a transaction may wait for the cluster, all its reads and its commit together, in ms.
+    pub timeout_ms: u32,
+}
+
+impl Default for FoundationDbConfig {
+    fn default() -> Self {
+        Self {
+            cluster_file: PathBuf::from("/etc/foundationdb/fdb.cluster"),
+            installation: "sillok".to_owned(),
+            // The cluster itself lets no transaction live longer.
+            timeout_ms: 5_000,
         }
     }
 }
@@ -296,6 +335,11 @@ impl Config {
         self.node_config().check()?;
         self.server.check()?;
         self.store.check()?;
+        within(
+            "foundationdb.timeout_ms",
+            self.foundationdb.timeout_ms,
+            100..=60_000,
+        )?;
         self.nats.check()?;
         within(
             "node.passivate_after_ms",

@@ -38,6 +38,24 @@ pub enum Error {
         #[source]
         source: sillok_store::Error,
     },
+    /// The FoundationDB cluster does not answer.
+    #[error("the FoundationDB cluster of {} does not answer", cluster_file.display())]
+    Cluster {
+        /// The file that names the cluster.
+        cluster_file: PathBuf,
+        /// Why.
+        #[source]
+        source: sillok_store::Error,
+    },
+    /// What is stored on the FoundationDB cluster is not for this build.
+    #[error("the installation {installation} on the FoundationDB cluster cannot be opened")]
+    Installation {
+        /// The name of the installation.
+        installation: String,
+        /// Why.
+        #[source]
+        source: sillok_store::Error,
+    },
     /// The index cannot be opened.
     #[error("the index in {} cannot be opened; it can be removed, and is then built again", path.display())]
     Index {

@@ -10,6 +10,7 @@ pub mod config;
 pub mod data_directory;
 pub mod engine;
 pub mod error;
+mod foundationdb;
 pub mod http;
 pub mod logging;
 pub mod secrets;
@@ -23,5 +24,6 @@ pub use composition::{OpenData, ensure_administrator, open_data_dir, open_shared
 pub use config::{Config, Layers, Loaded, Origin};
 pub use engine::Engine;
 pub use error::Error;
+pub use foundationdb::stop_network;
 pub use http::openapi;
 pub use serve::{Server, serve};

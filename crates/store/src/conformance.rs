@@ -53,6 +53,7 @@ macro_rules! conformance_suite {
             stamps_of_commits_rise,
             limits_are_refused_and_write_nothing,
             bounds_themselves_are_accepted,
+            a_transaction_as_large_as_allowed_commits,
             keys_of_the_engine_are_refused,
             read_only_transactions_always_commit,
             a_dropped_transaction_writes_nothing,

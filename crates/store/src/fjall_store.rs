@@ -38,8 +38,7 @@ use crate::committer::{Base, Committer, Request};
 use crate::{Committed, Error, KeyRange, Store};
 use acknowledged::Acknowledged;
 use commit_thread::{CommitThread, Inbox};
-pub use config::{FjallConfig, Layout, OnFatal};
-pub use header::FORMAT_VERSION;
+pub use config::{FjallConfig, OnFatal};
 use header::Header;
 
 const LOCK_FILE: &str = "LOCK";

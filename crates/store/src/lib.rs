@@ -10,6 +10,7 @@ pub mod conformance;
 pub mod erased;
 pub mod error;
 pub mod fjall_store;
+pub mod header;
 pub mod key_range;
 pub mod keys;
 pub mod limits;
@@ -22,7 +23,8 @@ pub mod write_set;
 
 pub use erased::{AnyStore, AnyTxn};
 pub use error::Error;
-pub use fjall_store::{FjallConfig, FjallStore, Layout};
+pub use fjall_store::{FjallConfig, FjallStore};
+pub use header::Layout;
 pub use key_range::KeyRange;
 pub use memory::{MemoryConfig, MemoryStore};
 pub use sillok_core::stamp::Stamp;

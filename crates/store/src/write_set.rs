@@ -9,6 +9,7 @@ use bytes::Bytes;
 
 use crate::limits::{
     KEY_BYTES_MAX, RESERVED_FIRST_BYTE, STAMPED_KEYS_MAX, TXN_BYTES_MAX, VALUE_BYTES_MAX,
+    read_cost, write_cost,
 };
 use crate::range_set::RangeSet;
 use crate::{Error, KeyRange, Stamp};
@@ -30,7 +31,15 @@ pub struct WriteSet {
     keys: BTreeMap<Bytes, Write>,
     cleared: RangeSet,
     stamped: Vec<(Bytes, Bytes)>,
+    bounds: Bounds,
+}
+
+/// What a transaction holds so far, held against the bounds, and the first write that was refused.
+#[derive(Debug, Clone, Default)]
+pub struct Bounds {
     bytes: usize,
+    cost: usize,
+    stamped: usize,
     refused: Option<Error>,
 }
 
@@ -41,20 +50,20 @@ pub struct ReadSet {
     pub keys: Vec<Bytes>,
     /// Ranges read, or declared by `conflict_on`.
     pub ranges: Vec<KeyRange>,
-    bytes: usize,
+    cost: usize,
 }
 
 impl ReadSet {
     /// Adds a key.
     pub fn add_key(&mut self, key: &[u8]) {
-        self.bytes += key.len();
+        self.cost += read_cost(key.len());
         self.keys.push(Bytes::copy_from_slice(key));
     }
 
     /// Adds a range; an empty one has no effect.
     pub fn add_range(&mut self, range: KeyRange) {
         if !range.is_empty() {
-            self.bytes += range.begin.len() + range.end.len();
+            self.cost += read_cost(range.begin.len().max(range.end.len()));
             self.ranges.push(range);
         }
     }
@@ -69,14 +78,14 @@ impl ReadSet {
 impl WriteSet {
     /// Writes `value` at `key`.
     pub fn set(&mut self, key: Bytes, value: Bytes) {
-        if self.admit(&key, value.len()) {
+        if self.bounds.admit(&key, value.len()) {
             self.keys.insert(key, Write::Set(value));
         }
     }
 
     /// Removes `key`.
     pub fn clear(&mut self, key: Bytes) {
-        if self.admit(&key, 0) {
+        if self.bounds.admit(&key, 0) {
             self.keys.insert(key, Write::Clear);
         }
     }
@@ -84,19 +93,9 @@ impl WriteSet {
     /// Removes every key of `range`, those written before in this transaction included.
     pub fn clear_range(&mut self, range: &KeyRange) {
         let range = range.clamped();
-        if range.is_empty() {
+        if !self.bounds.admit_range(&range) {
             return;
         }
-        let longest = range.begin.len().max(range.end.len());
-        if longest > KEY_BYTES_MAX {
-            self.refuse(Error::TooLarge {
-                what: "key",
-                limit: KEY_BYTES_MAX,
-                got: longest,
-            });
-            return;
-        }
-        self.bytes += range.begin.len() + range.end.len();
         let inside: Vec<Bytes> = self
             .keys
             .range::<Bytes, _>(&range.begin..&range.end)
@@ -110,7 +109,7 @@ impl WriteSet {
 
     /// Adds `delta` to the number at `key`.
     pub fn add(&mut self, key: Bytes, delta: i64) {
-        if !self.admit(&key, size_of::<i64>()) {
+        if !self.bounds.admit(&key, size_of::<i64>()) {
             return;
         }
         let write = match self.keys.get(&key) {
@@ -125,28 +124,7 @@ impl WriteSet {
 
     /// Writes `value` at `prefix` followed by the stamp of the commit.
     pub fn set_stamped(&mut self, prefix: Bytes, value: Bytes) {
-        let key_bytes = prefix.len() + Stamp::LEN;
-        if prefix.first() == Some(&RESERVED_FIRST_BYTE) || prefix.is_empty() {
-            self.refuse(Error::InvalidKey {
-                reason: "a stamped key needs a prefix of its own",
-            });
-        } else if key_bytes > KEY_BYTES_MAX {
-            self.refuse(Error::TooLarge {
-                what: "key",
-                limit: KEY_BYTES_MAX,
-                got: key_bytes,
-            });
-        } else if value.len() > VALUE_BYTES_MAX {
-            self.refuse_value(value.len());
-        } else if self.stamped.len() == STAMPED_KEYS_MAX {
-            let got = self.stamped.len() + 1;
-            self.refuse(Error::TooLarge {
-                what: "stamped keys",
-                limit: STAMPED_KEYS_MAX,
-                got,
-            });
-        } else {
-            self.bytes += key_bytes + value.len();
+        if self.bounds.admit_stamped(&prefix, value.len()) {
             self.stamped.push((prefix, value));
         }
     }
@@ -194,7 +172,7 @@ impl WriteSet {
     /// Bytes of keys and values that were handed in, overwritten ones included.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.bounds.bytes
     }
 
     /// The first write that was refused, or a transaction that is too large with its reads.
@@ -202,44 +180,110 @@ impl WriteSet {
     /// # Errors
     /// `TooLarge` or `InvalidKey`.
     pub fn check(&self, reads: &ReadSet) -> Result<(), Error> {
+        self.bounds.check_with(reads.cost)
+    }
+}
+
+impl Bounds {
+    /// Counts a write, unless it is refused.
+    pub fn admit(&mut self, key: &[u8], value_bytes: usize) -> bool {
+        match check_key(key).and_then(|()| check_value(value_bytes)) {
+            Ok(()) => self.count_write(key.len(), value_bytes),
+            Err(error) => self.refuse(error),
+        }
+    }
+
+    /// Counts the removal of a range, unless it is refused; an empty one is none.
+    pub fn admit_range(&mut self, range: &KeyRange) -> bool {
+        if range.is_empty() {
+            return false;
+        }
+        let longest = range.begin.len().max(range.end.len());
+        match check_key_bytes(longest) {
+            Ok(()) => self.count_write(longest, 0),
+            Err(error) => self.refuse(error),
+        }
+    }
+
+    /// Counts a write at a stamped key with this prefix, unless it is refused.
+    pub fn admit_stamped(&mut self, prefix: &[u8], value_bytes: usize) -> bool {
+        let key_bytes = prefix.len() + Stamp::LEN;
+        let checked = if prefix.first() == Some(&RESERVED_FIRST_BYTE) || prefix.is_empty() {
+            Err(Error::InvalidKey {
+                reason: "a stamped key needs a prefix of its own",
+            })
+        } else if self.stamped == STAMPED_KEYS_MAX {
+            Err(Error::TooLarge {
+                what: "stamped keys",
+                limit: STAMPED_KEYS_MAX,
+                got: self.stamped + 1,
+            })
+        } else {
+            check_key_bytes(key_bytes).and_then(|()| check_value(value_bytes))
+        };
+        match checked {
+            Ok(()) => {
+                self.stamped += 1;
+                self.count_write(key_bytes, value_bytes)
+            }
+            Err(error) => self.refuse(error),
+        }
+    }
+
+    /// Counts a read that takes part in conflict detection, of a key or of a range whose longer end has
+    /// so many bytes.
+    pub fn count_read(&mut self, key_bytes: usize) {
+        self.cost += read_cost(key_bytes);
+    }
+
+    /// Refuses the transaction for what an engine found. Always false: nothing is to be written.
+    pub fn refuse(&mut self, error: Error) -> bool {
+        self.refused.get_or_insert(error);
+        false
+    }
+
+    /// Cost of the transaction so far, in bytes.
+    #[must_use]
+    pub fn cost(&self) -> usize {
+        self.cost
+    }
+
+    /// The first write that was refused, or a transaction that is too large.
+    ///
+    /// # Errors
+    /// `TooLarge` or `InvalidKey`.
+    pub fn check(&self) -> Result<(), Error> {
+        self.check_with(0)
+    }
+
+    fn check_with(&self, reads_cost: usize) -> Result<(), Error> {
         if let Some(refused) = &self.refused {
             return Err(refused.clone());
         }
-        let got = self.bytes + reads.bytes;
-        if got > TXN_BYTES_MAX {
-            return Err(Error::TooLarge {
-                what: "transaction",
-                limit: TXN_BYTES_MAX,
-                got,
-            });
-        }
-        Ok(())
+        let got = self.cost + reads_cost;
+        check_bound("transaction", got, TXN_BYTES_MAX)
     }
 
-    fn admit(&mut self, key: &[u8], value_bytes: usize) -> bool {
-        if let Err(error) = check_key(key) {
-            self.refuse(error);
-            return false;
-        }
-        if value_bytes > VALUE_BYTES_MAX {
-            self.refuse_value(value_bytes);
-            return false;
-        }
-        self.bytes += key.len() + value_bytes;
+    fn count_write(&mut self, key_bytes: usize, value_bytes: usize) -> bool {
+        self.bytes += key_bytes + value_bytes;
+        self.cost += write_cost(key_bytes, value_bytes);
         true
     }
+}
 
-    fn refuse_value(&mut self, got: usize) {
-        self.refuse(Error::TooLarge {
-            what: "value",
-            limit: VALUE_BYTES_MAX,
-            got,
-        });
+fn check_bound(what: &'static str, got: usize, limit: usize) -> Result<(), Error> {
+    if got > limit {
+        return Err(Error::TooLarge { what, limit, got });
     }
+    Ok(())
+}
 
-    fn refuse(&mut self, error: Error) {
-        self.refused.get_or_insert(error);
-    }
+fn check_key_bytes(got: usize) -> Result<(), Error> {
+    check_bound("key", got, KEY_BYTES_MAX)
+}
+
+fn check_value(got: usize) -> Result<(), Error> {
+    check_bound("value", got, VALUE_BYTES_MAX)
 }
 
 /// Whether a caller may read or write `key`.
@@ -254,12 +298,7 @@ pub fn check_key(key: &[u8]) -> Result<(), Error> {
         Some(&RESERVED_FIRST_BYTE) => Err(Error::InvalidKey {
             reason: "keys from 0xFF on belong to the engine",
         }),
-        Some(_) if key.len() > KEY_BYTES_MAX => Err(Error::TooLarge {
-            what: "key",
-            limit: KEY_BYTES_MAX,
-            got: key.len(),
-        }),
-        Some(_) => Ok(()),
+        Some(_) => check_key_bytes(key.len()),
     }
 }
 

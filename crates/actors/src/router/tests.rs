@@ -110,7 +110,9 @@ async fn a_slot_that_cannot_be_read_is_said_at_once_unless_a_node_was_sent_the_c
         let looks = (clock.monotonic_ms() - begun_ms) / CATCH_UP_MS_MAX;
         let is_tried_again = answer == PeerError::Silent;
         assert_eq!(looks > 1, is_tried_again, "{looks}");
-        assert!(looks >= 1, "the slot is looked at");
+        // However often it is looked at, the caller is answered in time.
+        let looks_max = ROUTE_MS_MAX / CATCH_UP_MS_MAX + 1;
+        assert!((1..=looks_max).contains(&looks), "{looks}");
     }
 }
 

@@ -47,7 +47,7 @@ impl Tried {
 
     /// Whether nobody was asked who could know more than the store.
     pub(super) fn is_new(&self) -> bool {
-        !self.was_sent && self.last.is_none() && self.silent.is_none()
+        !self.was_sent && self.silent.is_none()
     }
 
     /// Whether a refusal leaves open what became of the command. Who is busy, or cannot take the slot

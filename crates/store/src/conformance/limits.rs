@@ -1,7 +1,9 @@
 //! Cases about bounds, stamps and transactions that write nothing.
 
 use super::{begin, commit, get, put, read, text};
-use crate::limits::{KEY_BYTES_MAX, STAMPED_KEYS_MAX, TXN_BYTES_MAX, VALUE_BYTES_MAX};
+use crate::limits::{
+    KEY_BYTES_MAX, STAMPED_KEYS_MAX, TXN_BYTES_MAX, VALUE_BYTES_MAX, read_cost, write_cost,
+};
 use crate::{Error, KeyRange, RangeOptions, Read, Stamp, Store, Txn};
 
 /// Each bound, passed by one, refuses the whole transaction and names itself.
@@ -68,6 +70,61 @@ pub async fn bounds_themselves_are_accepted<S: Store>(store: &S) {
         .expect("a valid key can be read");
     assert_eq!(stored.as_deref(), Some(value.as_slice()));
     assert_eq!(get(&mut check, "empty value").await, text(""));
+}
+
+/// How a transaction is filled in [`a_transaction_as_large_as_allowed_commits`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Fill {
+    Sets,
+    Removals,
+    Ranges,
+    Stamped,
+    Reads,
+}
+
+/// However it is filled, a transaction that is admitted commits, and one more write or read is refused.
+pub async fn a_transaction_as_large_as_allowed_commits<S: Store>(store: &S) {
+    const PREFIX_BYTES: usize = 30;
+    let key = |number: usize| format!("{number:0>PREFIX_BYTES$}");
+    for fill in [
+        Fill::Sets,
+        Fill::Removals,
+        Fill::Ranges,
+        Fill::Stamped,
+        Fill::Reads,
+    ] {
+        let cost = match fill {
+            Fill::Sets => write_cost(PREFIX_BYTES, 8),
+            Fill::Removals | Fill::Ranges => write_cost(PREFIX_BYTES, 0),
+            Fill::Stamped => write_cost(PREFIX_BYTES + Stamp::LEN, 8),
+            Fill::Reads => read_cost(PREFIX_BYTES),
+        };
+        let count = (TXN_BYTES_MAX - write_cost(1, 1)) / cost;
+        for (count, is_admitted) in [(count, true), (count + 1, false)] {
+            let mut txn = begin(store).await;
+            txn.set("x", "v");
+            for number in 0..count {
+                let (begin, end) = (key(2 * number), key(2 * number + 1));
+                match fill {
+                    Fill::Sets => txn.set(begin, vec![0; 8]),
+                    Fill::Removals => txn.clear(begin),
+                    Fill::Ranges => txn.clear_range(&KeyRange::new(begin, end)),
+                    Fill::Stamped => txn.set_stamped(begin, vec![0; 8]),
+                    Fill::Reads => txn.conflict_on(&KeyRange::new(begin, end)),
+                }
+            }
+            let answer = txn.commit().await;
+            let is_too_large = matches!(answer, Err(Error::TooLarge { .. }));
+            assert!(
+                if is_admitted {
+                    answer.is_ok()
+                } else {
+                    is_too_large
+                },
+                "{fill:?} {count}: {answer:?}"
+            );
+        }
+    }
 }
 
 /// The empty key and those from 0xFF on are no keys of callers, and ranges do not show them.

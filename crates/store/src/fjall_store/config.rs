@@ -6,21 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::committer::CommitterConfig;
+use crate::header::Layout;
 
 /// Called once with the reason when the engine cannot go on: an I/O error at commit. The process
 /// has to end in it; should it return, the store answers `Closed` and acknowledges nothing more.
 pub type OnFatal = Arc<dyn Fn(&str) + Send + Sync>;
-
-/// Properties that are written at creation and can never change afterwards.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Layout {
-    /// Generation of the stamps of a store that is created; an existing store keeps its own.
-    pub generation_at_creation: u32,
-    /// Number of slots that scopes are spread over.
-    pub slot_count: u32,
-    /// Name of the function that spreads them.
-    pub slot_hash: String,
-}
 
 /// Configuration of a [`super::FjallStore`].
 #[derive(Clone)]

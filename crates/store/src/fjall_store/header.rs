@@ -11,22 +11,14 @@ use std::path::Path;
 use ::fjall::{Database, Keyspace, PersistMode};
 use bytes::Bytes;
 
-use super::config::Layout;
 use crate::Error;
-
-/// The format that this build writes, and the newest that it reads.
-pub const FORMAT_VERSION: u32 = 1;
+use crate::header::{self, FORMAT_VERSION, Layout, check_format, corrupt};
 
 const FORMAT_FILE: &str = "FORMAT";
 const FORMAT_FILE_PREFIX: &str = "sillok store format ";
 
-// Behind every key of callers, who may not use the first byte 0xFF.
-const FORMAT_KEY: &[u8] = b"\xffformat";
-const GENERATION_KEY: &[u8] = b"\xffgeneration";
 pub(super) const COUNTER_KEY: &[u8] = b"\xffcounter";
 pub(super) const LINK_KEY: &[u8] = b"\xfflink";
-const SLOT_COUNT_KEY: &[u8] = b"\xffslot_count";
-const SLOT_HASH_KEY: &[u8] = b"\xffslot_hash";
 
 /// What a store says about itself when it is opened.
 pub(super) struct Header {
@@ -91,16 +83,6 @@ pub(super) fn check_format_file(path: &Path) -> Result<(), Error> {
     })?)
 }
 
-fn check_format(found: u32) -> Result<(), Error> {
-    if found > FORMAT_VERSION {
-        return Err(Error::NewerFormat {
-            found,
-            supported: FORMAT_VERSION,
-        });
-    }
-    Ok(())
-}
-
 fn create_format_file(path: &Path) -> Result<(), Error> {
     if path.join(super::DATABASE_FOLDER).exists() {
         return Err(Error::Corrupt {
@@ -128,25 +110,16 @@ impl Header {
         keyspace: &Keyspace,
         layout: &Layout,
     ) -> Result<Self, Error> {
-        let Some(format) = read(keyspace, FORMAT_KEY)? else {
+        let Some(generation) = header::check(layout, |key| read(keyspace, key))? else {
             if keyspace.first_key_value().is_some() {
-                return Err(corrupt(
-                    FORMAT_KEY,
-                    "the record is missing, but there are others",
-                ));
+                return Err(header::missing());
             }
             return Self::create(database, keyspace, layout);
         };
-        check_format(number(FORMAT_KEY, &format)?)?;
-        let slot_count: u32 = number(SLOT_COUNT_KEY, &required(keyspace, SLOT_COUNT_KEY)?)?;
-        check_layout("slot count", &slot_count, &layout.slot_count)?;
-        let slot_hash = required(keyspace, SLOT_HASH_KEY)?;
-        let slot_hash = String::from_utf8_lossy(&slot_hash).into_owned();
-        check_layout("slot hash", &slot_hash, &layout.slot_hash)?;
         let counter = required(keyspace, COUNTER_KEY)?;
         let counter = counter.as_ref().try_into().map(u64::from_be_bytes);
         Ok(Self {
-            generation: number(GENERATION_KEY, &required(keyspace, GENERATION_KEY)?)?,
+            generation,
             counter: counter.map_err(|_| corrupt(COUNTER_KEY, "not 8 bytes"))?,
         })
     }
@@ -168,24 +141,19 @@ impl Header {
     }
 
     fn create(database: &Database, keyspace: &Keyspace, layout: &Layout) -> Result<Self, Error> {
-        let header = Self {
+        let created = Self {
             generation: layout.generation_at_creation,
             counter: 0,
         };
         let mut batch = database.batch().durability(Some(PersistMode::SyncAll));
-        for (key, value) in [
-            (FORMAT_KEY, FORMAT_VERSION.to_be_bytes().to_vec()),
-            (GENERATION_KEY, header.generation.to_be_bytes().to_vec()),
-            (COUNTER_KEY, header.counter.to_be_bytes().to_vec()),
-            (SLOT_COUNT_KEY, layout.slot_count.to_be_bytes().to_vec()),
-            (SLOT_HASH_KEY, layout.slot_hash.clone().into_bytes()),
-        ] {
+        for (key, value) in header::rows(layout) {
             batch.insert(keyspace, key, value);
         }
+        batch.insert(keyspace, COUNTER_KEY, created.counter.to_be_bytes());
         batch
             .commit()
             .map_err(|error| Error::unavailable("writing the first record", error))?;
-        Ok(header)
+        Ok(created)
     }
 }
 
@@ -198,36 +166,4 @@ fn read(keyspace: &Keyspace, key: &[u8]) -> Result<Option<Bytes>, Error> {
 
 fn required(keyspace: &Keyspace, key: &'static [u8]) -> Result<Bytes, Error> {
     read(keyspace, key)?.ok_or_else(|| corrupt(key, "the record is missing"))
-}
-
-fn number(key: &'static [u8], value: &[u8]) -> Result<u32, Error> {
-    value
-        .try_into()
-        .map(u32::from_be_bytes)
-        .map_err(|_| corrupt(key, "not 4 bytes"))
-}
-
-fn check_layout<T: PartialEq + ToString>(
-    what: &'static str,
-    stored: &T,
-    configured: &T,
-) -> Result<(), Error> {
-    if stored == configured {
-        return Ok(());
-    }
-    let (stored, configured) = (stored.to_string(), configured.to_string());
-    Err(Error::LayoutMismatch {
-        what,
-        stored,
-        configured,
-    })
-}
-
-fn corrupt(key: &[u8], reason: &str) -> Error {
-    let name = String::from_utf8_lossy(&key[1..]).into_owned();
-    Error::Corrupt {
-        family: "store header",
-        key: name,
-        reason: reason.to_owned(),
-    }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tempfile::TempDir;
 
 use super::*;
-use crate::{Read, Txn};
+use crate::{Layout, Read, Txn};
 
 fn layout() -> Layout {
     Layout {
@@ -140,7 +140,7 @@ async fn a_newer_format_inside_the_database_is_refused_too() {
         .get(b"\xffformat")
         .unwrap()
         .expect("the first record has the format");
-    assert_eq!(format.as_ref(), FORMAT_VERSION.to_be_bytes());
+    assert_eq!(format.as_ref(), crate::header::FORMAT_VERSION.to_be_bytes());
     keyspace.insert(b"\xffformat", 9u32.to_be_bytes()).unwrap();
     drop((database, keyspace));
     let refused = FjallStore::open(&config(&directory));

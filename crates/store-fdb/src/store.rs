@@ -1,0 +1,80 @@
+//! Opening an installation, and beginning transactions on it.
+
+use std::sync::Arc;
+
+use foundationdb::Database;
+use foundationdb::options::DatabaseOption;
+use sillok_store::{Error, Store};
+
+use crate::{FdbConfig, FdbTxn, error, header, network, stamps};
+
+/// A store over FoundationDB. A clone is another handle on the same one.
+#[derive(Clone)]
+pub struct FdbStore(Arc<Shared>);
+
+/// What all transactions of a store need.
+pub(crate) struct Shared {
+    database: Database,
+    /// What every key of the installation begins with.
+    pub(crate) prefix: Vec<u8>,
+    /// What every stamp of the store begins with.
+    pub(crate) generation: u16,
+    /// The generation as stamps show it.
+    stamps_generation: u32,
+}
+
+impl Shared {
+    /// A transaction that has not begun to read.
+    pub(crate) fn transaction(&self) -> Result<foundationdb::Transaction, Error> {
+        let failed = |error| error::of_read("beginning a transaction", error);
+        self.database.create_trx().map_err(failed)
+    }
+
+    /// A key of the installation as the cluster has it.
+    pub(crate) fn key(&self, key: &[u8]) -> Vec<u8> {
+        [self.prefix.as_slice(), key].concat()
+    }
+}
+
+impl FdbStore {
+    /// Opens an installation, and makes it first where there is none.
+    ///
+    /// # Errors
+    /// `Unavailable` when the cluster does not answer in time, `NewerFormat`, `LayoutMismatch`, `Corrupt`.
+    pub async fn open(config: &FdbConfig) -> Result<Self, Error> {
+        network::start()?;
+        let failed = |error| Error::unavailable("opening the cluster", error);
+        let path = config.cluster_file.to_string_lossy();
+        let database = Database::from_path(&path).map_err(failed)?;
+        // Left to itself the library waits for ever for a cluster that does not answer.
+        let timeout_ms = i32::try_from(config.timeout_ms).unwrap_or(i32::MAX);
+        for option in [
+            DatabaseOption::TransactionTimeout(timeout_ms),
+            DatabaseOption::TransactionRetryLimit(0),
+        ] {
+            database.set_option(option).map_err(failed)?;
+        }
+        let mut shared = Shared {
+            database,
+            prefix: config.installation.prefix(),
+            generation: 0,
+            stamps_generation: 0,
+        };
+        let (generation, version) = header::load_or_create(&shared, &config.layout).await?;
+        shared.generation = generation;
+        shared.stamps_generation = stamps::through(generation, version).generation;
+        Ok(Self(Arc::new(shared)))
+    }
+}
+
+impl Store for FdbStore {
+    type Txn = FdbTxn;
+
+    async fn begin(&self) -> Result<FdbTxn, Error> {
+        FdbTxn::begin(Arc::clone(&self.0)).await
+    }
+
+    fn generation(&self) -> u32 {
+        self.0.stamps_generation
+    }
+}

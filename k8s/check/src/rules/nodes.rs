@@ -1,0 +1,136 @@
+//! What holds for nodes that come and go, and for what runs at night.
+
+use super::Found;
+use crate::Manifests;
+use crate::manifest::{CronJob, DisruptionBudget, Mount, Workload};
+
+/// The time that a node needs at its end to hand its slots over, in s, beside open connections: a part of
+/// them takes two at most.
+const HANDOVER_S: u64 = 20;
+/// Where the configuration lies in its config map.
+const CONFIG_FILE: &str = "sillok.toml";
+
+/// What there are several pods of.
+fn several(manifests: &Manifests) -> impl Iterator<Item = Workload> {
+    let workloads = manifests.workloads().into_iter();
+    workloads.filter(|workload| workload.replicas > 1)
+}
+
+pub(super) fn disruption(manifests: &Manifests, found: &mut Found) {
+    let budgets = manifests.specs::<DisruptionBudget>("PodDisruptionBudget");
+    for workload in several(manifests) {
+        let covers =
+            |(_, budget): &(String, DisruptionBudget)| budget.selector.selects(&workload.labels);
+        if !budgets.iter().any(covers) {
+            let what = "all of its pods may be evicted at once";
+            found.push((workload.name, what.to_owned()));
+        }
+    }
+}
+
+pub(super) fn spread(manifests: &Manifests, found: &mut Found) {
+    for workload in several(manifests) {
+        let mut constraints = workload.pod.topology_spread_constraints.iter();
+        let is_spread = constraints.any(|spread| {
+            spread.topology_key == "kubernetes.io/hostname"
+                && spread.label_selector.selects(&workload.labels)
+        });
+        if !is_spread {
+            let what = "all of its pods may run on one machine";
+            found.push((workload.name, what.to_owned()));
+        }
+    }
+}
+
+pub(super) fn grace(manifests: &Manifests, found: &mut Found) {
+    for workload in manifests
+        .workloads()
+        .into_iter()
+        .filter(|workload| workload.is_served)
+    {
+        let pod = &workload.pod;
+        let waits = pod
+            .containers
+            .iter()
+            .map(|container| container.lifecycle.pre_stop.sleep.seconds);
+        let waits_s = waits.max().unwrap_or(0);
+        if waits_s == 0 {
+            let what = "ends while requests are still sent to it";
+            found.push((workload.name.clone(), what.to_owned()));
+        }
+        let shutdown_ms = pod
+            .volumes
+            .iter()
+            .filter_map(|volume| volume.config_map.as_ref())
+            .find_map(|map| shutdown_ms(manifests, &map.name))
+            .unwrap_or(0);
+        let needed_s = waits_s + shutdown_ms.div_ceil(1_000) + HANDOVER_S;
+        let given_s = pod.termination_grace_period_seconds.unwrap_or(30);
+        if given_s < needed_s {
+            let what = format!("is killed after {given_s} s, and may need {needed_s}");
+            found.push((workload.name.clone(), what));
+        }
+    }
+}
+
+/// How long open connections may take, as the configuration says.
+fn shutdown_ms(manifests: &Manifests, config_map: &str) -> Option<u64> {
+    let files = manifests.config_map(config_map);
+    let config: toml::Table = files.get(CONFIG_FILE)?.parse().ok()?;
+    let shutdown_ms = config.get("server")?.get("shutdown_ms_max")?.as_integer()?;
+    u64::try_from(shutdown_ms).ok()
+}
+
+/// The data directory of a node is a volume of its own, which outlives its pod.
+pub(super) fn own_data(manifests: &Manifests, found: &mut Found) {
+    for workload in manifests
+        .workloads()
+        .into_iter()
+        .filter(|workload| workload.is_served)
+    {
+        let mut mounts = workload
+            .pod
+            .containers
+            .iter()
+            .flat_map(|container| &container.volume_mounts);
+        let is_data = |mount: &Mount| {
+            mount.mount_path == "/var/lib/sillok" && workload.claims.contains(&mount.name)
+        };
+        if !mounts.any(is_data) {
+            let what = "its data are gone with its pod";
+            found.push((workload.name.clone(), what.to_owned()));
+        }
+    }
+}
+
+pub(super) fn cron(manifests: &Manifests, found: &mut Found) {
+    for (name, cron) in manifests.specs::<CronJob>("CronJob") {
+        let job = &cron.job_template.spec;
+        for (is_wrong, what) in [
+            (
+                cron.time_zone.is_none(),
+                "nobody says in which time zone it runs",
+            ),
+            (
+                cron.concurrency_policy.as_deref() != Some("Forbid"),
+                "may run while the last one still does",
+            ),
+            (
+                cron.starting_deadline_seconds.is_none(),
+                "is not started any more after it was missed a hundred times",
+            ),
+            (
+                job.pod_failure_policy.is_none(),
+                "is tried again whatever it answered",
+            ),
+            (
+                job.template.spec.restart_policy.as_deref() != Some("Never"),
+                "is restarted in place, where no policy for failures counts",
+            ),
+        ] {
+            if is_wrong {
+                found.push((format!("CronJob/{name}"), what.to_owned()));
+            }
+        }
+    }
+}
