@@ -27,6 +27,9 @@ SILLOK_BIN ?= $(CARGO_TARGET_DIR)/debug/sillok
 # All packages but the one that is linked with FoundationDB's client, which few machines have.
 HERE = --workspace --exclude sillok-store-fdb
 
+# Where FoundationDB's client library lies elsewhere than the linker looks, FDB_CLIENT_LIB_PATH says where.
+WITH_FDB = LD_LIBRARY_PATH="$$FDB_CLIENT_LIB_PATH:$$LD_LIBRARY_PATH"
+
 export CARGO_TARGET_DIR TOOLS SILLOK_BIN
 # Debian keeps nats-server, which tests start, where only root looks.
 export PATH := $(TOOLS)/bin:$(TOOLS)/python/bin:$(PATH):/usr/sbin
@@ -130,10 +133,16 @@ lint-fdb: setup
 		cargo clippy --locked -p sillok-store-fdb -p sillok-cli --features sillok-cli/fdb --all-targets -- -D warnings)
 
 ifdef FDB_CLUSTER_FILE
-test-fdb: setup-check ## the store over FoundationDB, on the cluster that FDB_CLUSTER_FILE names
+# The binary with FoundationDB has a folder of its own: in the other one it would replace the one without.
+FDB_BIN = $(CARGO_TARGET_DIR)/fdb/debug/sillok
+
+test-fdb: setup-check ## the store on the cluster of FDB_CLUSTER_FILE, and nodes on a fdbserver of their own
 	@.ci/setup fdb
-	$(call stage,tests on FoundationDB,LD_LIBRARY_PATH="$$FDB_CLIENT_LIB_PATH:$$LD_LIBRARY_PATH" \
-		cargo nextest run --locked --profile ci -p sillok-store-fdb)
+	$(call stage,store on FoundationDB,$(WITH_FDB) cargo nextest run --locked --profile ci -p sillok-store-fdb)
+	$(call stage,build with FoundationDB,$(WITH_FDB) \
+		cargo build --locked -p sillok-cli --features fdb --bin sillok --target-dir $(CARGO_TARGET_DIR)/fdb)
+	$(call stage,nodes on FoundationDB,$(WITH_FDB) SILLOK_FDB_BIN=$(FDB_BIN) \
+		cargo nextest run --locked $(HERE) --profile ci -E 'package(sillok-tests) & test(cluster)')
 else
 test-fdb:
 	@echo '== tests on FoundationDB: skipped, since FDB_CLUSTER_FILE names no cluster' >&2

@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Cluster, Launch, PROJECT, WORKTREE, world};
+use crate::harness::{Chance, Cluster, Launch, PROJECT, WORKTREE, world};
 use load::Load;
 
 /// The nodes.
 const NODES: [&str; 3] = ["ada", "bob", "eve"];
+/// Kills of nodes unless `SILLOK_CLUSTER_KILLS` says otherwise; after so many the store is killed too.
+const KILLS: usize = 4;
 /// How long the load goes on before something happens, and after it.
 const CALM: Duration = Duration::from_millis(1_500);
 
@@ -260,6 +262,35 @@ async fn a_kill_of_each_node_in_turn_loses_nothing_and_repeats_nothing() {
     }
     tokio::time::sleep(CALM).await;
     let load = load.stop().await;
+    check(&cluster, load, "ada").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kills_of_any_node_and_of_the_store_in_mid_load_lose_nothing() {
+    let kills = std::env::var("SILLOK_CLUSTER_KILLS");
+    let kills = kills.map_or(KILLS, |kills| kills.parse().expect("a number of kills"));
+    let mut cluster = Cluster::start(&NODES).await;
+    let load = Load::start(&cluster, &NODES).await;
+    let mut chance = Chance::of_test("kills");
+    for number in 1..=kills {
+        let name = *chance.pick(&NODES);
+        // Before, during and after the others find it silent.
+        let mut moment = || tokio::time::sleep(Duration::from_millis(chance.next() % 4_000));
+        moment().await;
+        cluster.kill(name);
+        if number % KILLS == 0 {
+            moment().await;
+            cluster.kill_store();
+            moment().await;
+            cluster.start_store().await;
+        }
+        moment().await;
+        cluster.start_node(name).await;
+        load.moved(&cluster, name);
+    }
+    tokio::time::sleep(CALM).await;
+    let load = load.stop().await;
+    println!("{kills} kills, {} acknowledged", load.acknowledged());
     check(&cluster, load, "ada").await;
 }
 

@@ -10,11 +10,12 @@ use sillok_core::principal::PrincipalKind;
 use tokio::task::JoinSet;
 
 use crate::harness::samples::put;
-use crate::harness::{Client, WORKTREE, World, phrase};
+use crate::harness::{Client, Cluster, WORKTREE, World, phrase};
 
 const CLIENTS: usize = 50;
-/// Successes after which nobody tries again.
+/// Successes after which nobody tries again: on one node, and on several.
 const SUCCESSES: usize = 1_000;
+const SUCCESSES_OF_A_CLUSTER: usize = 200;
 /// Conflicts after which a client has lost too often: it would go on for ever.
 const CONFLICTS_MAX: usize = 100_000;
 
@@ -28,15 +29,64 @@ struct Came {
     conflicts: usize,
 }
 
+/// Who competes, and who looks at what became of it.
+struct Field {
+    /// The agents of all clients, each through one of the nodes.
+    agents: Vec<Client>,
+    admin: Client,
+    successes: usize,
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn contention_for_one_line_leaves_one_head_and_a_line_without_forks() {
     let world = World::start().await;
-    let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;
-    let first = put(&agent, WORKTREE, &phrase()).await;
-    let all = compete(&agent, &first, supersede_once).await;
+    one_line(&Field::of(&world).await).await;
+    audited(&world);
+}
 
-    let admin = world.admin();
-    let line = pages(&admin, &first, "line", "line_next", "line_after").await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn contention_for_one_entry_leaves_a_gapless_chain_of_versions() {
+    let world = World::start().await;
+    one_entry(&Field::of(&world).await).await;
+    audited(&world);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn contention_through_all_nodes_of_a_cluster_leaves_one_line_and_a_gapless_chain() {
+    let cluster = Cluster::start(&["ada", "bob", "eve"]).await;
+    let field = Field::of_cluster(&cluster).await;
+    one_line(&field).await;
+    one_entry(&field).await;
+    let verdict = cluster.sillok("bob", "audit verify --json").json();
+    assert_eq!(verdict["ok"], true, "{verdict}");
+}
+
+impl Field {
+    async fn of(world: &World) -> Self {
+        Self {
+            agents: vec![world.principal(PrincipalKind::Agent, WORKTREE).await],
+            admin: world.admin(),
+            successes: SUCCESSES,
+        }
+    }
+
+    async fn of_cluster(cluster: &Cluster) -> Self {
+        let body = json!({ "scope": WORKTREE, "kind": "agent", "id": "a", "lifetime_s": 3_600 });
+        let admin = cluster.admin("ada");
+        let minted = admin.post("/v1/tokens", &body).await.ok();
+        let through = |name: &&str| cluster.admin(name).with_token(minted["token"].as_str());
+        Self {
+            agents: ["ada", "bob", "eve"].iter().map(through).collect(),
+            admin,
+            successes: SUCCESSES_OF_A_CLUSTER,
+        }
+    }
+}
+
+async fn one_line(field: &Field) {
+    let first = put(&field.agents[0], WORKTREE, &phrase()).await;
+    let all = compete(field, &first, supersede_once).await;
+    let line = pages(&field.admin, &first, "line", "line_next", "line_after").await;
     let ids: Vec<&str> = line.iter().map(|head| text(&head["id"])).collect();
     assert_eq!(ids[0], first);
     assert_eq!(
@@ -78,25 +128,13 @@ async fn contention_for_one_line_leaves_one_head_and_a_line_without_forks() {
         all.told.iter().all(|id| ids.contains(&id.as_str())),
         "a conflict named a stranger"
     );
-    audited(&world);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn contention_for_one_entry_leaves_a_gapless_chain_of_versions() {
-    let world = World::start().await;
-    let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;
-    let entry = put(&agent, WORKTREE, &phrase()).await;
-    let all = compete(&agent, &entry, amend_once).await;
-
-    let admin = world.admin();
-    let versions = pages(
-        &admin,
-        &entry,
-        "versions",
-        "versions_next",
-        "versions_after",
-    )
-    .await;
+async fn one_entry(field: &Field) {
+    let entry = put(&field.agents[0], WORKTREE, &phrase()).await;
+    let all = compete(field, &entry, amend_once).await;
+    let admin = &field.admin;
+    let versions = pages(admin, &entry, "versions", "versions_next", "versions_after").await;
     let numbers: Vec<u64> = versions
         .iter()
         .map(|version| version["number"].as_u64().unwrap())
@@ -127,7 +165,6 @@ async fn contention_for_one_entry_leaves_a_gapless_chain_of_versions() {
         all.told.iter().all(|number| stored.contains_key(number)),
         "a conflict named no version"
     );
-    audited(&world);
 }
 
 /// What a client believes to be current: an entry in a version.
@@ -138,22 +175,24 @@ struct Belief {
 }
 
 /// Lets all clients try until there were enough successes: what they came to, together.
-async fn compete<F, A>(client: &Client, entry: &str, once: F) -> Came
+async fn compete<F, A>(field: &Field, entry: &str, once: F) -> Came
 where
     F: Fn(Client, Belief, String) -> A + Copy + Send + 'static,
     A: Future<Output = Tried> + Send,
 {
     let successes = Arc::new(AtomicUsize::new(0));
     let mut clients = JoinSet::new();
-    for _ in 0..CLIENTS {
-        let (client, successes) = (client.clone(), Arc::clone(&successes));
+    let wanted = field.successes;
+    for number in 0..CLIENTS {
+        let client = field.agents[number % field.agents.len()].clone();
+        let successes = Arc::clone(&successes);
         let mut belief = Belief {
             entry: entry.to_owned(),
             version: 1,
         };
         clients.spawn(async move {
             let mut came = Came::default();
-            while successes.load(Ordering::SeqCst) < SUCCESSES {
+            while successes.load(Ordering::SeqCst) < wanted {
                 let content = phrase();
                 match once(client.clone(), belief.clone(), content.clone()).await {
                     Tried::Won { name, now } => {
@@ -188,7 +227,7 @@ where
         "two clients were told that they won the same"
     );
     assert!(
-        all.won.len() >= SUCCESSES && all.conflicts > 0,
+        all.won.len() >= wanted && all.conflicts > 0,
         "nobody was in anybody's way"
     );
     all

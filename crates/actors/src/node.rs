@@ -17,6 +17,7 @@ use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
 use sillok_store::Store;
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -142,7 +143,10 @@ impl<S: Store, P: Protocol> Node<S, P> {
         let mut tasks = Vec::new();
         let with = || (Arc::clone(&shared), Arc::clone(&router));
         if !shared.is_alone() {
-            tasks.push(kept_up(with(), |(shared, _)| cluster::beat(shared)));
+            let beats = &shared.ports.beats.clone().unwrap_or_else(Handle::current);
+            tasks.push(kept_up_on(beats, with(), |(shared, _)| {
+                cluster::beat(shared)
+            }));
             tasks.push(kept_up(with(), |(shared, _)| cluster::fence_silent(shared)));
             tasks.push(kept_up(with(), |(shared, router)| {
                 cluster::look_after(shared, router)
@@ -401,7 +405,19 @@ fn kept_up<S: Store, P: Protocol, F>(
 where
     F: Future<Output = ()> + Send,
 {
-    tokio::spawn(async move {
+    kept_up_on(&Handle::current(), parts, make)
+}
+
+/// As [`kept_up`], on threads of a runtime's own.
+fn kept_up_on<S: Store, P: Protocol, F>(
+    runtime: &Handle,
+    parts: Parts<S, P>,
+    make: impl Fn(Parts<S, P>) -> F + Send + Sync + 'static,
+) -> JoinHandle<()>
+where
+    F: Future<Output = ()> + Send,
+{
+    runtime.spawn(async move {
         let again = || make((Arc::clone(&parts.0), Arc::clone(&parts.1)));
         while AssertUnwindSafe(again()).catch_unwind().await.is_err() {
             note_panic(&parts.0).await;

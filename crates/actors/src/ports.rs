@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use sillok_bus::EventStream;
 use sillok_core::ports::{Clock, Cognifier, Embedder, Peers, Rng, VectorIndex};
+use tokio::runtime::Handle;
 
 /// Makes a generator of its own for each actor, so that none waits for another.
 pub type RngFactory = Arc<dyn Fn() -> Box<dyn Rng> + Send + Sync>;
@@ -25,4 +26,7 @@ pub struct Ports {
     pub peers: Option<Arc<dyn Peers>>,
     /// The stream that all nodes reach; none where only this process listens.
     pub stream: Option<Arc<dyn EventStream>>,
+    /// Where the node beats: on threads that do nothing else, so that no load makes it look dead. None:
+    /// beside everything else.
+    pub beats: Option<Handle>,
 }

@@ -13,6 +13,7 @@ use sillok_core::ports::{IndexDoc, PortError, VectorIndex};
 use sillok_core::stamp::Stamp;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, Family, ScopeKey};
+use sillok_store::limits::write_cost;
 use sillok_store::{Error as StoreError, KeyRange, RangeOptions, Read, Store, Txn};
 
 use crate::audit::elsewhere::{is_explained, is_token_explained};
@@ -25,8 +26,8 @@ use crate::documents;
 use crate::row_stream::RowStream;
 use crate::rows::{self, Place, Row};
 
-/// Bytes of rows that are written in one transaction.
-const TXN_BYTES: usize = 1 << 20;
+/// What the rows of one transaction cost, in bytes as the store counts them.
+const TXN_COST: usize = 1 << 20;
 /// Documents that are handed to the index at once.
 const DOCS_AT_ONCE: usize = 1_024;
 
@@ -328,7 +329,7 @@ async fn write_wrong<S: Store>(
 struct Writer<'a, S: Store> {
     store: &'a S,
     txn: S::Txn,
-    bytes: usize,
+    cost: usize,
 }
 
 impl<'a, S: Store> Writer<'a, S> {
@@ -336,25 +337,26 @@ impl<'a, S: Store> Writer<'a, S> {
         Ok(Self {
             store,
             txn: store.begin().await?,
-            bytes: 0,
+            cost: 0,
         })
     }
 
     /// Writes a row. Whether that filled a transaction: older snapshots may then be out of reach.
     async fn write(&mut self, row: Row) -> Result<bool, Stop> {
-        self.bytes += row.key.len() + row.value.as_ref().map_or(0, Vec::len);
+        let value_bytes = row.value.as_ref().map_or(0, Vec::len);
+        self.cost += write_cost(row.key.len(), value_bytes);
         rows::write(&mut self.txn, row);
-        let full = self.bytes >= TXN_BYTES;
+        let full = self.cost >= TXN_COST;
         if full {
             let next = self.store.begin().await?;
             core::mem::replace(&mut self.txn, next).commit().await?;
-            self.bytes = 0;
+            self.cost = 0;
         }
         Ok(full)
     }
 
     async fn finish(self) -> Result<(), Stop> {
-        if self.bytes > 0 {
+        if self.cost > 0 {
             self.txn.commit().await?;
         }
         Ok(())

@@ -5,6 +5,7 @@
 use std::fmt;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 use miette::Diagnostic;
@@ -17,17 +18,29 @@ use sillok_cli::failure::Failure;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// How long threads that wait for something, such as input, are waited for at the end.
+const SHUTDOWN_MAX: Duration = Duration::from_millis(100);
+
+/// Whichever way the process ends, a store's network ends after everything else.
+struct StopNetwork;
+
+impl Drop for StopNetwork {
+    fn drop(&mut self) {
+        sillok_server::stop_network();
+    }
+}
+
 fn main() -> ExitCode {
     let args = Args::parse();
     let json = args.global.json;
+    let _network = StopNetwork;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .expect("the operating system gives threads");
     let done = runtime.block_on(commands::run(args));
-    // What still runs belongs to a command that has ended: nobody waits for it.
-    runtime.shutdown_background();
-    sillok_server::stop_network();
+    // What still runs belongs to a command that has ended: nobody waits long for it.
+    runtime.shutdown_timeout(SHUTDOWN_MAX);
     match done {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever read the output has seen enough, as with `sillok log list | head`.

@@ -25,6 +25,7 @@ use sillok_store::{
 use sillok_vectors_lance::{LanceConfig, LanceIndex};
 
 use crate::Error;
+use crate::beats::BeatThread;
 use crate::cognifying::Aside;
 use crate::config::{Config, IndexEngine, StoreConfig, StoreEngine};
 use crate::data_directory::{DataDirectory, Lock};
@@ -52,6 +53,8 @@ pub struct OpenData {
     pub ports: Ports,
     /// Held where the store itself keeps no other process out of the directory.
     _lock: Option<Lock>,
+    /// Where the node beats, if it is one among others.
+    _beats: Option<BeatThread>,
 }
 
 /// Opens the data directory that a configuration names, and makes it first where there is none; and
@@ -94,6 +97,8 @@ fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
         None => (Engine::Own(open_store(&directory, &config.store)?), None),
         Some(store) => (Engine::Shared(store), Some(directory.lock()?)),
     };
+    let beats = lock.as_ref().map(|_| BeatThread::start()).transpose();
+    let beats = beats.map_err(Error::Threads)?;
     let embedder: Arc<dyn Embedder> = Arc::new(HashEmbedder);
     let ports = Ports {
         clock: Arc::new(SystemClock),
@@ -103,12 +108,14 @@ fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
         cognifier: Arc::new(Aside(RuleCognifier)),
         peers: None,
         stream: None,
+        beats: beats.as_ref().map(BeatThread::handle),
     };
     Ok(OpenData {
         directory,
         store,
         ports,
         _lock: lock,
+        _beats: beats,
     })
 }
 

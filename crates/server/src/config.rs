@@ -17,6 +17,8 @@ use sillok_core::config::{DedupConfig, RecallConfig, RetentionConfig, RulesConfi
 use sillok_core::limits::{PAGE_ROWS_MAX, RECORD_BYTES_MAX};
 use sillok_core::membership::BeatConfig;
 
+use crate::foundationdb;
+
 pub use layers::{Error, Layer, Layers, Loaded, Origin};
 
 /// The configuration of a server.
@@ -203,8 +205,8 @@ pub struct FoundationDbConfig {
     pub cluster_file: PathBuf,
     /// Whose keys these are: several installations may share a cluster, each under its own name.
     pub installation: String,
-    /// How long a transaction may wait for the cluster, all its reads and its commit together, in ms.
-    pub timeout_ms: u32,
+    /// How long the cluster may take to begin a transaction, in ms: after that the store is out of reach.
+    pub begin_timeout_ms: u32,
 }
 
 impl Default for FoundationDbConfig {
@@ -212,8 +214,7 @@ impl Default for FoundationDbConfig {
         Self {
             cluster_file: PathBuf::from("/etc/foundationdb/fdb.cluster"),
             installation: "sillok".to_owned(),
-            // The cluster itself lets no transaction live longer.
-            timeout_ms: 5_000,
+            begin_timeout_ms: 1_000,
         }
     }
 }
@@ -336,10 +337,13 @@ impl Config {
         self.server.check()?;
         self.store.check()?;
         within(
-            "foundationdb.timeout_ms",
-            self.foundationdb.timeout_ms,
+            "foundationdb.begin_timeout_ms",
+            self.foundationdb.begin_timeout_ms,
             100..=60_000,
         )?;
+        if self.store.engine == StoreEngine::FoundationDb {
+            foundationdb::check(&self.foundationdb)?;
+        }
         self.nats.check()?;
         within(
             "node.passivate_after_ms",

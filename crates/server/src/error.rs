@@ -38,6 +38,9 @@ pub enum Error {
         #[source]
         source: sillok_store::Error,
     },
+    /// The operating system gives no thread.
+    #[error("no thread can be started")]
+    Threads(#[source] std::io::Error),
     /// The FoundationDB cluster does not answer.
     #[error("the FoundationDB cluster of {} does not answer", cluster_file.display())]
     Cluster {
@@ -46,6 +49,15 @@ pub enum Error {
         /// Why.
         #[source]
         source: sillok_store::Error,
+    },
+    /// The cluster file names no cluster, or the client library is not the one that is wanted.
+    #[error("FoundationDB cannot be used with the cluster file {}", cluster_file.display())]
+    ClusterFile {
+        /// The file that should name the cluster.
+        cluster_file: PathBuf,
+        /// Why.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// What is stored on the FoundationDB cluster is not for this build.
     #[error("the installation {installation} on the FoundationDB cluster cannot be opened")]

@@ -2,47 +2,83 @@
 //!
 //! Owns how the configuration becomes the engine's, and what a binary without it answers.
 
-use sillok_core::{Error as CoreError, ErrorCode};
-use sillok_store::{AnyStore, Layout};
-
-use crate::Error;
-use crate::config::FoundationDbConfig;
+#[cfg(feature = "fdb")]
+pub(crate) use with::{check, open};
+#[cfg(not(feature = "fdb"))]
+pub(crate) use without::{check, open};
 
 #[cfg(feature = "fdb")]
-pub(crate) async fn open(config: &FoundationDbConfig, layout: Layout) -> Result<AnyStore, Error> {
-    use sillok_store_fdb::{FdbConfig, FdbStore, NotAName};
+mod with {
+    use sillok_core::{Error as CoreError, ErrorCode};
+    use sillok_store::{AnyStore, Error as StoreError, Layout};
+    use sillok_store_fdb::{FdbConfig, FdbStore, Installation, OpenError};
 
-    let refused = |error: NotAName| {
-        let why = format!("configuration foundationdb.installation: {error}");
-        CoreError::new(ErrorCode::InvalidArgument, why)
-    };
-    let engine = FdbConfig {
-        cluster_file: config.cluster_file.clone(),
-        installation: config.installation.parse().map_err(refused)?,
-        layout,
-        timeout_ms: config.timeout_ms,
-    };
-    let store = FdbStore::open(&engine)
-        .await
-        .map_err(|source| match source {
-            sillok_store::Error::Unavailable { .. } => Error::Cluster {
-                cluster_file: config.cluster_file.clone(),
+    use crate::Error;
+    use crate::config::FoundationDbConfig;
+
+    fn installation(config: &FoundationDbConfig) -> Result<Installation, CoreError> {
+        let parsed = config.installation.parse();
+        parsed.map_err(|error| {
+            let why = format!("configuration foundationdb.installation: {error}");
+            CoreError::new(ErrorCode::InvalidArgument, why)
+        })
+    }
+
+    pub(crate) fn check(config: &FoundationDbConfig) -> Result<(), CoreError> {
+        installation(config).map(drop)
+    }
+
+    pub(crate) async fn open(
+        config: &FoundationDbConfig,
+        layout: Layout,
+    ) -> Result<AnyStore, Error> {
+        let engine = FdbConfig {
+            cluster_file: config.cluster_file.clone(),
+            installation: installation(config)?,
+            layout,
+            begin_timeout_ms: config.begin_timeout_ms,
+        };
+        let cluster_file = config.cluster_file.clone();
+        let store = FdbStore::open(&engine).await.map_err(|error| match error {
+            OpenError::Store(source @ StoreError::Unavailable { .. }) => Error::Cluster {
+                cluster_file,
                 source,
             },
-            source => Error::Installation {
+            OpenError::Store(source) => Error::Installation {
                 installation: config.installation.clone(),
                 source,
             },
+            source @ (OpenError::ClusterFile(_) | OpenError::Library(_)) => Error::ClusterFile {
+                cluster_file,
+                source: source.into(),
+            },
         })?;
-    Ok(AnyStore::new(store))
+        Ok(AnyStore::new(store))
+    }
 }
 
 #[cfg(not(feature = "fdb"))]
-#[expect(clippy::unused_async, reason = "the same call as with the feature")]
-pub(crate) async fn open(_: &FoundationDbConfig, _: Layout) -> Result<AnyStore, Error> {
-    let why = "configuration store.engine: this binary was built without FoundationDB, which takes \
-               the cargo feature `fdb`";
-    Err(CoreError::new(ErrorCode::InvalidArgument, why).into())
+mod without {
+    use sillok_core::{Error as CoreError, ErrorCode};
+    use sillok_store::{AnyStore, Layout};
+
+    use crate::Error;
+    use crate::config::FoundationDbConfig;
+
+    fn refused() -> CoreError {
+        let why = "configuration store.engine: this binary was built without FoundationDB, which takes \
+                   the cargo feature `fdb`";
+        CoreError::new(ErrorCode::InvalidArgument, why)
+    }
+
+    pub(crate) fn check(_: &FoundationDbConfig) -> Result<(), CoreError> {
+        Err(refused())
+    }
+
+    #[expect(clippy::unused_async, reason = "the same call as with the feature")]
+    pub(crate) async fn open(_: &FoundationDbConfig, _: Layout) -> Result<AnyStore, Error> {
+        Err(refused().into())
+    }
 }
 
 /// To be called before a process ends that opened a store, when nothing runs any more: the client

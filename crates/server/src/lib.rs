@@ -4,6 +4,7 @@
 //! together. It must not know a rule: whatever decides lives in `sillok-core`.
 
 pub mod api;
+mod beats;
 pub mod cognifying;
 pub mod composition;
 pub mod config;

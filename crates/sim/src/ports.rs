@@ -50,6 +50,8 @@ pub(crate) fn ports(
             sim: sim.clone(),
             place,
         })),
+        // There is one thread, which the seed steps.
+        beats: None,
     }
 }
 

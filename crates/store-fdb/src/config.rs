@@ -8,6 +8,10 @@ use std::str::FromStr;
 use sillok_store::header::Layout;
 use sillok_store::limits::INSTALLATION_BYTES_MAX;
 
+/// How long a transaction may take after its begin, its reads and its commit together, in ms of wall time.
+/// FoundationDB answers one that is older than five seconds with `TooOld`; less than that would have it end
+/// as a time-out, which says nothing about what became of it.
+pub const LIFETIME_MS: u32 = 7_000;
 /// What begins the keys of every installation.
 const PREFIX: &str = "sillok/";
 /// What ends the prefix of one: no name holds it, so that no prefix begins another one.
@@ -22,8 +26,9 @@ pub struct FdbConfig {
     pub installation: Installation,
     /// What is written at creation and checked at each opening. The generation has 16 bits.
     pub layout: Layout,
-    /// How long a transaction may wait for the cluster, all its reads and its commit together, in ms.
-    pub timeout_ms: u32,
+    /// How long the cluster may take to begin a transaction, in ms. Once it has begun, it may take
+    /// [`LIFETIME_MS`] more.
+    pub begin_timeout_ms: u32,
 }
 
 /// The name of an installation: several may share a cluster, each under its own name.

@@ -6,13 +6,41 @@ use foundationdb::FdbError;
 use sillok_store::Error;
 use sillok_store::limits::TXN_BYTES_MAX;
 
+/// Why an installation was not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The cluster file is missing, cannot be read or written, or says something else.
+    #[error("it names no cluster")]
+    ClusterFile(#[source] FdbError),
+    /// The client library that was found is too old for the API that this was built with.
+    #[error("the client library libfdb_c is older than 7.3")]
+    Library(#[source] FdbError),
+    /// What the cluster answered.
+    #[error(transparent)]
+    Store(#[from] Error),
+}
+
 // From FoundationDB's `error_definitions.h`.
+/// A file that is not found, cannot be read or written, is none where one is looked for, or is too large.
+const FILES: [i32; 5] = [1511, 1513, 1514, 1515, 1516];
+const CONNECTION_STRING_INVALID: i32 = 2104;
+const API_VERSION_NOT_SUPPORTED: i32 = 2203;
 const TRANSACTION_TOO_OLD: i32 = 1007;
 const NOT_COMMITTED: i32 = 1020;
 const COMMIT_UNKNOWN_RESULT: i32 = 1021;
 const TRANSACTION_TOO_LARGE: i32 = 2101;
 /// Errors of the client itself: what was asked for was never sent.
 const CLIENT_ERRORS: std::ops::Range<i32> = 2000..2300;
+
+/// What a failed start of the library, or opening of the cluster, is.
+pub(crate) fn of_open(error: FdbError) -> OpenError {
+    match error.code() {
+        API_VERSION_NOT_SUPPORTED => OpenError::Library(error),
+        CONNECTION_STRING_INVALID => OpenError::ClusterFile(error),
+        code if FILES.contains(&code) => OpenError::ClusterFile(error),
+        _ => Error::unavailable("opening the cluster", error).into(),
+    }
+}
 
 /// What a failed begin or read is.
 pub(crate) fn of_read(doing: &'static str, error: FdbError) -> Error {
@@ -76,6 +104,18 @@ mod tests {
             let refused = committing(code);
             assert!(matches!(refused, Error::Unavailable { .. }), "{code}");
         }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_machine_is_no_outage() {
+        let opening = |code| of_open(FdbError::from_code(code));
+        for code in FILES.into_iter().chain([CONNECTION_STRING_INVALID]) {
+            assert!(matches!(opening(code), OpenError::ClusterFile(_)), "{code}");
+        }
+        let library = opening(API_VERSION_NOT_SUPPORTED);
+        assert!(matches!(library, OpenError::Library(_)));
+        let store = opening(TIMED_OUT);
+        assert!(matches!(store, OpenError::Store(Error::Unavailable { .. })));
     }
 
     #[test]

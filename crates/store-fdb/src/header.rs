@@ -36,6 +36,7 @@ async fn load_or_create_once(store: &Shared, layout: &Layout) -> Result<(u16, u6
     let txn = store.transaction()?;
     let failed = |error| error::of_read("reading the header", error);
     let version = txn.get_read_version().await.map_err(failed)?.unsigned_abs();
+    store.give_time(&txn)?;
     let own = KeyRange::prefix(&store.key(&[RESERVED_FIRST_BYTE]));
     let own = RangeOption::from((own.begin.to_vec(), own.end.to_vec()));
     let found = txn.get_range(&own, 1, false).await.map_err(failed)?;

@@ -15,7 +15,8 @@ mod stamps;
 mod store;
 mod txn;
 
-pub use config::{FdbConfig, Installation, NotAName};
+pub use config::{FdbConfig, Installation, LIFETIME_MS, NotAName};
+pub use error::OpenError;
 pub use network::stop_network;
 pub use store::FdbStore;
 pub use txn::FdbTxn;

@@ -8,6 +8,8 @@ use foundationdb::api::{FdbApiBuilder, NetworkAutoStop};
 use parking_lot::Mutex;
 use sillok_store::Error;
 
+use crate::{OpenError, error};
+
 enum Network {
     NotStarted,
     Runs(NetworkAutoStop),
@@ -19,32 +21,30 @@ static NETWORK: Mutex<Network> = Mutex::new(Network::NotStarted);
 /// Starts the thread, unless it runs.
 ///
 /// # Errors
-/// `Unavailable` when the library is of another version, or when the thread was stopped: it cannot be
-/// started again.
+/// `Library` when the library does not know this API, `Unavailable` when the thread was stopped: it cannot
+/// be started again.
 #[expect(
     unsafe_code,
     reason = "the library leaves it to its caller to stop the thread before the process ends"
 )]
-pub(crate) fn start() -> Result<(), Error> {
+pub(crate) fn start() -> Result<(), OpenError> {
     let mut network = NETWORK.lock();
     match *network {
         Network::Runs(_) => return Ok(()),
         Network::Over => {
             let why = "the network thread was stopped, and a process has only one";
-            return Err(Error::unavailable(
-                "starting FoundationDB",
-                io::Error::other(why),
-            ));
+            let stopped = Error::unavailable("starting FoundationDB", io::Error::other(why));
+            return Err(stopped.into());
         }
         Network::NotStarted => {}
     }
     // Whatever comes of it, it is not tried again: the library would panic.
     *network = Network::Over;
-    let failed = |error| Error::unavailable("starting FoundationDB", error);
-    let builder = FdbApiBuilder::default().build().map_err(failed)?;
+    let builder = FdbApiBuilder::default().build();
+    let builder = builder.map_err(error::of_open)?;
     // SAFETY: it is kept in a static, from where `stop_network` takes it, which whoever ends the process
     // calls before (see there).
-    let running = unsafe { builder.boot() }.map_err(failed)?;
+    let running = unsafe { builder.boot() }.map_err(error::of_open)?;
     *network = Network::Runs(running);
     Ok(())
 }

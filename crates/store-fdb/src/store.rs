@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use foundationdb::Database;
-use foundationdb::options::DatabaseOption;
+use foundationdb::options::{DatabaseOption, TransactionOption};
+use foundationdb::{Database, Transaction};
 use sillok_store::{Error, Store};
 
-use crate::{FdbConfig, FdbTxn, error, header, network, stamps};
+use crate::config::LIFETIME_MS;
+use crate::{FdbConfig, FdbTxn, OpenError, error, header, network, stamps};
 
 /// A store over FoundationDB. A clone is another handle on the same one.
 #[derive(Clone)]
@@ -15,6 +16,8 @@ pub struct FdbStore(Arc<Shared>);
 /// What all transactions of a store need.
 pub(crate) struct Shared {
     database: Database,
+    /// How long a transaction may take in all, in ms from its creation.
+    timeout_ms: i32,
     /// What every key of the installation begins with.
     pub(crate) prefix: Vec<u8>,
     /// What every stamp of the store begins with.
@@ -25,9 +28,16 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// A transaction that has not begun to read.
-    pub(crate) fn transaction(&self) -> Result<foundationdb::Transaction, Error> {
+    pub(crate) fn transaction(&self) -> Result<Transaction, Error> {
         let failed = |error| error::of_read("beginning a transaction", error);
         self.database.create_trx().map_err(failed)
+    }
+
+    /// Gives a transaction that has begun the time that it may take.
+    pub(crate) fn give_time(&self, txn: &Transaction) -> Result<(), Error> {
+        let timeout = TransactionOption::Timeout(self.timeout_ms);
+        let failed = |error| error::of_read("beginning a transaction", error);
+        txn.set_option(timeout).map_err(failed)
     }
 
     /// A key of the installation as the cluster has it.
@@ -40,22 +50,23 @@ impl FdbStore {
     /// Opens an installation, and makes it first where there is none.
     ///
     /// # Errors
-    /// `Unavailable` when the cluster does not answer in time, `NewerFormat`, `LayoutMismatch`, `Corrupt`.
-    pub async fn open(config: &FdbConfig) -> Result<Self, Error> {
+    /// What is wrong with the client library or the cluster file; of the store `Unavailable` when the
+    /// cluster does not answer in time, `NewerFormat`, `LayoutMismatch`, `Corrupt`.
+    pub async fn open(config: &FdbConfig) -> Result<Self, OpenError> {
         network::start()?;
-        let failed = |error| Error::unavailable("opening the cluster", error);
         let path = config.cluster_file.to_string_lossy();
-        let database = Database::from_path(&path).map_err(failed)?;
+        let database = Database::from_path(&path).map_err(error::of_open)?;
+        let ms = |ms: u32| i32::try_from(ms).unwrap_or(i32::MAX);
         // Left to itself the library waits for ever for a cluster that does not answer.
-        let timeout_ms = i32::try_from(config.timeout_ms).unwrap_or(i32::MAX);
         for option in [
-            DatabaseOption::TransactionTimeout(timeout_ms),
+            DatabaseOption::TransactionTimeout(ms(config.begin_timeout_ms)),
             DatabaseOption::TransactionRetryLimit(0),
         ] {
-            database.set_option(option).map_err(failed)?;
+            database.set_option(option).map_err(error::of_open)?;
         }
         let mut shared = Shared {
             database,
+            timeout_ms: ms(config.begin_timeout_ms.saturating_add(LIFETIME_MS)),
             prefix: config.installation.prefix(),
             generation: 0,
             stamps_generation: 0,

@@ -32,6 +32,7 @@ impl FdbTxn {
         let txn = store.transaction()?;
         let version = txn.get_read_version().await;
         let version = version.map_err(|error| error::of_read("beginning a transaction", error))?;
+        store.give_time(&txn)?;
         Ok(Self {
             store,
             txn,
@@ -102,11 +103,12 @@ impl Txn for FdbTxn {
         if range.is_empty() || options.limit == 0 {
             return Ok(Vec::new());
         }
+        let pairs = self.read(&range, options).await?;
         if options.read == Read::Conflict {
-            self.bounds
-                .count_read(range.begin.len().max(range.end.len()));
+            let looked_at = options.looked_at(&range, &pairs);
+            self.bounds.count_read(looked_at.longest_end());
         }
-        self.read(&range, options).await
+        Ok(pairs)
     }
 
     fn set(&mut self, key: impl Into<Bytes>, value: impl Into<Bytes>) {
@@ -157,8 +159,7 @@ impl Txn for FdbTxn {
         if range.is_empty() {
             return;
         }
-        self.bounds
-            .count_read(range.begin.len().max(range.end.len()));
+        self.bounds.count_read(range.longest_end());
         let (begin, end) = (self.store.key(&range.begin), self.store.key(&range.end));
         let added = self
             .txn

@@ -5,10 +5,10 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sillok_store::{Error, Layout, Read, Store as _, Txn as _};
-use sillok_store_fdb::{FdbConfig, FdbStore, Installation, stop_network};
+use sillok_store_fdb::{FdbConfig, FdbStore, Installation, OpenError, stop_network};
 
 fn cluster_file() -> PathBuf {
     let named = std::env::var_os("FDB_CLUSTER_FILE");
@@ -38,7 +38,7 @@ fn config(installation: &Installation) -> FdbConfig {
         cluster_file: cluster_file(),
         installation: installation.clone(),
         layout: layout(),
-        timeout_ms: 5_000,
+        begin_timeout_ms: 5_000,
     }
 }
 
@@ -97,7 +97,10 @@ fn another_layout_is_refused() {
         other.layout.slot_count = 1_024;
         let refused = FdbStore::open(&other).await.err();
         assert!(
-            matches!(refused, Some(Error::LayoutMismatch { .. })),
+            matches!(
+                refused,
+                Some(OpenError::Store(Error::LayoutMismatch { .. }))
+            ),
             "{refused:?}"
         );
     });
@@ -115,6 +118,41 @@ fn nodes_that_create_an_installation_at_once_agree() {
 }
 
 #[test]
+fn what_is_older_than_five_seconds_is_too_old_and_not_an_unknown_outcome() {
+    run(async {
+        let store = FdbStore::open(&config(&unused())).await.unwrap();
+        let (mut reads, mut commits) = (store.begin().await.unwrap(), store.begin().await.unwrap());
+        commits.get(b"key", Read::Conflict).await.unwrap();
+        commits.set("key", "value");
+        tokio::time::sleep(Duration::from_millis(5_500)).await;
+        let read = reads.get(b"key", Read::Snapshot).await;
+        assert!(matches!(read, Err(Error::TooOld)), "{read:?}");
+        let committed = commits.commit().await;
+        assert!(matches!(committed, Err(Error::TooOld)), "{committed:?}");
+    });
+}
+
+#[test]
+fn a_file_that_names_no_cluster_is_no_outage() {
+    run(async {
+        let folder = std::env::temp_dir().join(format!("sillok-fdb-file-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let broken = folder.join("broken.cluster");
+        std::fs::write(&broken, "no cluster").unwrap();
+        for file in [folder.join("missing.cluster"), broken] {
+            let mut config = config(&unused());
+            config.cluster_file = file;
+            let refused = FdbStore::open(&config).await.err();
+            assert!(
+                matches!(refused, Some(OpenError::ClusterFile(_))),
+                "{refused:?}"
+            );
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    });
+}
+
+#[test]
 fn a_cluster_that_does_not_answer_is_unavailable_after_the_time_out() {
     run(async {
         let folder = std::env::temp_dir().join(format!("sillok-fdb-{}", std::process::id()));
@@ -124,10 +162,10 @@ fn a_cluster_that_does_not_answer_is_unavailable_after_the_time_out() {
         std::fs::write(&nowhere, "nobody:nobody@127.0.0.1:9").unwrap();
         let mut config = config(&unused());
         config.cluster_file = nowhere;
-        config.timeout_ms = 500;
+        config.begin_timeout_ms = 500;
         let refused = FdbStore::open(&config).await.err();
         assert!(
-            matches!(refused, Some(Error::Unavailable { .. })),
+            matches!(refused, Some(OpenError::Store(Error::Unavailable { .. }))),
             "{refused:?}"
         );
         std::fs::remove_dir_all(&folder).unwrap();

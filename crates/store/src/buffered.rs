@@ -11,7 +11,6 @@ use std::iter::{Peekable, Rev};
 use bytes::Bytes;
 
 use crate::committer::Request;
-use crate::key_range::successor;
 use crate::write_set::{ReadSet, Write, WriteSet, check_key, sum};
 use crate::{Committed, Error, KeyRange, RangeOptions, Read, Stamp, Txn};
 
@@ -73,6 +72,9 @@ impl<E: Engine> BufferedTxn<E> {
 
     fn get_now(&mut self, key: &[u8], read: Read) -> Result<Option<Bytes>, Error> {
         check_key(key)?;
+        if read == Read::Conflict {
+            self.reads.count(key.len());
+        }
         let delta = match self.writes.lookup(key) {
             // The committed value plays no part, so another's write to it is no conflict.
             Some(Write::Set(value)) => return Ok(Some(value.clone())),
@@ -117,24 +119,9 @@ impl<E: Engine> BufferedTxn<E> {
             .collect::<Result<Vec<_>, _>>()
         })?;
         if options.read == Read::Conflict {
-            self.reads.add_range(looked_at(&range, options, &pairs));
+            self.reads.add_range(options.looked_at(&range, &pairs));
         }
         Ok(pairs)
-    }
-}
-
-/// The part of `range` whose content decided `pairs`.
-fn looked_at(range: &KeyRange, options: RangeOptions, pairs: &[(Bytes, Bytes)]) -> KeyRange {
-    match pairs.last() {
-        Some((last, _)) if pairs.len() == options.limit && options.reverse => KeyRange {
-            begin: last.clone(),
-            end: range.end.clone(),
-        },
-        Some((last, _)) if pairs.len() == options.limit => KeyRange {
-            begin: range.begin.clone(),
-            end: successor(last),
-        },
-        _ => range.clone(),
     }
 }
 
@@ -238,7 +225,12 @@ impl<E: Engine> Txn for BufferedTxn<E> {
     }
 
     fn conflict_on(&mut self, range: &KeyRange) {
-        self.reads.add_range(range.clamped());
+        let range = range.clamped();
+        debug_assert!(
+            range.is_empty() || !self.writes.touches(&range),
+            "a conflict is declared before the range is written to"
+        );
+        self.reads.add_range(range);
     }
 
     async fn commit(self) -> Result<Committed, Error> {

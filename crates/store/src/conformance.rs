@@ -41,6 +41,7 @@ macro_rules! conformance_suite {
             clearing_a_range_conflicts_with_reads_in_it,
             a_limited_range_conflicts_only_where_it_looked,
             a_declared_conflict_counts_like_a_read,
+            a_declared_conflict_holds_though_the_key_is_written_after_it,
             absent_keys_that_were_read_conflict,
             stamped_keys_conflict_with_ranges,
             write_skew_is_refused,

@@ -72,6 +72,12 @@ impl KeyRange {
         self.begin.as_ref() <= key && key < self.end.as_ref()
     }
 
+    /// Bytes of the longer one of both ends.
+    #[must_use]
+    pub fn longest_end(&self) -> usize {
+        self.begin.len().max(self.end.len())
+    }
+
     /// The part of the range that callers may use: nothing at or past the engines' own keys.
     #[must_use]
     pub fn clamped(&self) -> Self {

@@ -23,14 +23,22 @@ pub const RESERVED_FIRST_BYTE: u8 = 0xFF;
 
 /// What FoundationDB counts at most besides keys and values, for a write and for a read: the records of
 /// its mutations and conflict ranges, and the prefix of the installation in each of their keys.
-const WRITE_OVERHEAD: usize = 128 + 4 * INSTALLATION_BYTES_MAX;
+const WRITE_OVERHEAD: usize = 128 + 6 * INSTALLATION_BYTES_MAX;
 const READ_OVERHEAD: usize = 64 + 2 * INSTALLATION_BYTES_MAX;
 
 /// What a write counts in [`TXN_BYTES_MAX`]. FoundationDB counts a key in the mutation, twice where it
-/// is removed, and twice in the conflict range of the write. For a range, the longer one of its ends.
+/// is removed, twice in the conflict range of the write, and twice more where that cuts the range of a
+/// read in two. For a range, the longer one of its ends.
 #[must_use]
 pub const fn write_cost(key_bytes: usize, value_bytes: usize) -> usize {
-    4 * key_bytes + value_bytes + WRITE_OVERHEAD
+    6 * key_bytes + value_bytes + WRITE_OVERHEAD
+}
+
+/// As [`write_cost`], for a key that gets a stamp, the stamp included: until it has one, FoundationDB
+/// counts the range of all that it may become besides.
+#[must_use]
+pub const fn stamped_cost(key_bytes: usize, value_bytes: usize) -> usize {
+    2 * write_cost(key_bytes, value_bytes)
 }
 
 /// What a read counts in [`TXN_BYTES_MAX`]: the two ends of a conflict range. For a range, the longer

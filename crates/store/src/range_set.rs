@@ -31,6 +31,15 @@ impl RangeSet {
             .is_some_and(|(_, end)| key < end.as_ref())
     }
 
+    /// Whether a key of `range`, which is not empty, is in the set.
+    #[must_use]
+    pub fn intersects(&self, range: &KeyRange) -> bool {
+        self.end_by_begin
+            .range::<Bytes, _>(..&range.end)
+            .next_back()
+            .is_some_and(|(_, end)| range.begin < *end)
+    }
+
     /// Adds every key of `range`.
     pub fn insert(&mut self, range: &KeyRange) {
         if range.is_empty() {

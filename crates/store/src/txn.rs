@@ -6,6 +6,7 @@ use std::future::Future;
 
 use bytes::Bytes;
 
+use crate::key_range::successor;
 use crate::{Error, KeyRange, Stamp};
 
 /// Ordered bytes with serializable transactions. A clone is another handle on the same store.
@@ -68,7 +69,9 @@ pub trait Txn: Send {
     /// calls of this transaction from 0.
     fn set_stamped(&mut self, prefix: impl Into<Bytes>, value: impl Into<Bytes>);
 
-    /// Makes the commit conflict with other writes into `range`, as if it had been read.
+    /// Makes the commit conflict with other writes into `range`, as if it had been read. To be called
+    /// before the transaction itself writes into it: FoundationDB leaves out what a transaction has
+    /// written, as it does with reads.
     fn conflict_on(&mut self, range: &KeyRange);
 
     /// Commits. Once it answers `Ok`, the writes are durable and every later `begin` sees them. A
@@ -119,6 +122,22 @@ impl RangeOptions {
             limit,
             reverse: true,
             read,
+        }
+    }
+
+    /// The part of `range` whose content decided that a read gave `pairs`.
+    #[must_use]
+    pub fn looked_at(&self, range: &KeyRange, pairs: &[(Bytes, Bytes)]) -> KeyRange {
+        match pairs.last() {
+            Some((last, _)) if pairs.len() == self.limit && self.reverse => KeyRange {
+                begin: last.clone(),
+                end: range.end.clone(),
+            },
+            Some((last, _)) if pairs.len() == self.limit => KeyRange {
+                begin: range.begin.clone(),
+                end: successor(last),
+            },
+            _ => range.clone(),
         }
     }
 }

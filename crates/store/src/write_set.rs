@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use crate::limits::{
     KEY_BYTES_MAX, RESERVED_FIRST_BYTE, STAMPED_KEYS_MAX, TXN_BYTES_MAX, VALUE_BYTES_MAX,
-    read_cost, write_cost,
+    read_cost, stamped_cost, write_cost,
 };
 use crate::range_set::RangeSet;
 use crate::{Error, KeyRange, Stamp};
@@ -54,18 +54,23 @@ pub struct ReadSet {
 }
 
 impl ReadSet {
-    /// Adds a key.
+    /// Adds a key, which is counted apart.
     pub fn add_key(&mut self, key: &[u8]) {
-        self.cost += read_cost(key.len());
         self.keys.push(Bytes::copy_from_slice(key));
     }
 
     /// Adds a range; an empty one has no effect.
     pub fn add_range(&mut self, range: KeyRange) {
         if !range.is_empty() {
-            self.cost += read_cost(range.begin.len().max(range.end.len()));
+            self.count(range.longest_end());
             self.ranges.push(range);
         }
+    }
+
+    /// Counts a read of a key. One that the transaction's own write answers counts too: it conflicts with
+    /// nothing, but an engine that leaves conflicts to a cluster cannot tell.
+    pub fn count(&mut self, key_bytes: usize) {
+        self.cost += read_cost(key_bytes);
     }
 
     /// Whether nothing was read in conflict.
@@ -139,6 +144,13 @@ impl WriteSet {
         }
     }
 
+    /// Whether a key of a range that is not empty was written, removed with others, or added to.
+    #[must_use]
+    pub fn touches(&self, range: &KeyRange) -> bool {
+        let mut keys = self.keys.range::<Bytes, _>(&range.begin..&range.end);
+        keys.next().is_some() || self.cleared.intersects(range)
+    }
+
     /// Keys with a write of their own, in key order.
     #[must_use]
     pub fn keys(&self) -> &BTreeMap<Bytes, Write> {
@@ -188,7 +200,10 @@ impl Bounds {
     /// Counts a write, unless it is refused.
     pub fn admit(&mut self, key: &[u8], value_bytes: usize) -> bool {
         match check_key(key).and_then(|()| check_value(value_bytes)) {
-            Ok(()) => self.count_write(key.len(), value_bytes),
+            Ok(()) => {
+                let cost = write_cost(key.len(), value_bytes);
+                self.count_write(key.len() + value_bytes, cost)
+            }
             Err(error) => self.refuse(error),
         }
     }
@@ -198,9 +213,9 @@ impl Bounds {
         if range.is_empty() {
             return false;
         }
-        let longest = range.begin.len().max(range.end.len());
+        let longest = range.longest_end();
         match check_key_bytes(longest) {
-            Ok(()) => self.count_write(longest, 0),
+            Ok(()) => self.count_write(longest, write_cost(longest, 0)),
             Err(error) => self.refuse(error),
         }
     }
@@ -224,7 +239,8 @@ impl Bounds {
         match checked {
             Ok(()) => {
                 self.stamped += 1;
-                self.count_write(key_bytes, value_bytes)
+                let cost = stamped_cost(key_bytes, value_bytes);
+                self.count_write(key_bytes + value_bytes, cost)
             }
             Err(error) => self.refuse(error),
         }
@@ -264,9 +280,9 @@ impl Bounds {
         check_bound("transaction", got, TXN_BYTES_MAX)
     }
 
-    fn count_write(&mut self, key_bytes: usize, value_bytes: usize) -> bool {
-        self.bytes += key_bytes + value_bytes;
-        self.cost += write_cost(key_bytes, value_bytes);
+    fn count_write(&mut self, bytes: usize, cost: usize) -> bool {
+        self.bytes += bytes;
+        self.cost += cost;
         true
     }
 }

@@ -68,6 +68,11 @@ impl Load {
         }
     }
 
+    /// How many commands were acknowledged.
+    pub(super) fn acknowledged(&self) -> usize {
+        self.acked.len()
+    }
+
     /// Every command that was acknowledged is stored once, and nothing else is.
     pub(super) async fn check(&self, client: &Client) {
         let scopes: BTreeSet<&String> = self.acked.iter().map(|acked| &acked.scope).collect();

@@ -42,6 +42,12 @@ pub(crate) fn path() -> PathBuf {
     path
 }
 
+/// A binary that was built with FoundationDB, where the caller names one: then clusters run on it, each on a
+/// server of its own.
+pub(crate) fn with_foundationdb() -> Option<PathBuf> {
+    std::env::var_os("SILLOK_FDB_BIN").map(PathBuf::from)
+}
+
 /// A command on the binary whose environment holds nothing of the caller's configuration. `home`
 /// stands for the user's home.
 pub(crate) fn command(home: &Path) -> Command {

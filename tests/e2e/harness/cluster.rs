@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use sillok_foundationdb_server::FoundationDb;
 use sillok_nats_server::NatsServer;
 use tempfile::TempDir;
 
@@ -24,10 +25,18 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct Cluster {
     nodes: BTreeMap<String, Option<Server>>,
     nats: NatsServer,
-    store: Option<Child>,
+    store: Store,
     /// Variables of every node beyond those that all clusters have.
     settings: Vec<(&'static str, &'static str)>,
     folder: TempDir,
+}
+
+/// What the nodes share.
+enum Store {
+    /// The embedded store, served at a socket by a process that is there unless it was killed.
+    Socket(Option<Child>),
+    /// A real FoundationDB, of which each test has its own, and the binary that was built with it.
+    FoundationDb(FoundationDb, PathBuf),
 }
 
 impl Cluster {
@@ -45,17 +54,20 @@ impl Cluster {
         for (name, text) in [("key", KEY), ("token", TOKEN), ("token.key", TOKEN_KEY)] {
             std::fs::write(folder.path().join(name), text).expect("it can be written");
         }
+        let store = match binary::with_foundationdb() {
+            Some(binary) => Store::FoundationDb(FoundationDb::start(), binary),
+            None => Store::Socket(Some(serve_store(folder.path()).await)),
+        };
         let mut cluster = Self {
             nodes: names
                 .iter()
                 .map(|name| ((*name).to_owned(), None))
                 .collect(),
             nats: NatsServer::start().await,
-            store: None,
+            store,
             settings: settings.to_vec(),
             folder,
         };
-        cluster.start_store().await;
         for name in names {
             cluster.start_node(name).await;
         }
@@ -66,27 +78,23 @@ impl Cluster {
         self.folder.path().join(name)
     }
 
-    /// Starts the store that all nodes share.
+    /// Starts the store that all nodes share again.
     pub(crate) async fn start_store(&mut self) {
-        assert!(self.store.is_none(), "it is served already");
-        let socket = self.path("socket");
-        let child = Command::new(binary::of_tests("sillok-test-store"))
-            .arg(self.path("store"))
-            .arg(&socket)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .spawn();
-        self.store = Some(child.expect("the store can be started"));
-        let started = Instant::now();
-        while std::os::unix::net::UnixStream::connect(&socket).is_err() {
-            assert!(started.elapsed() < PATIENCE, "nobody serves the store");
-            tokio::time::sleep(Duration::from_millis(5)).await;
+        match &mut self.store {
+            Store::FoundationDb(server, _) => server.resume(),
+            Store::Socket(served) => {
+                assert!(served.is_none(), "it is served already");
+                *served = Some(serve_store(self.folder.path()).await);
+            }
         }
     }
 
     /// Kills the store's process: what it acknowledged lies on the disk.
     pub(crate) fn kill_store(&mut self) {
-        end(self.store.take().expect("it is served"));
+        match &mut self.store {
+            Store::FoundationDb(server, _) => server.kill(),
+            Store::Socket(served) => end(served.take().expect("it is served")),
+        }
     }
 
     /// The nats-server.
@@ -106,7 +114,14 @@ impl Cluster {
     pub(crate) fn launch(&self, name: &str) -> Launch {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let data = self.path(&format!("data-{name}"));
-        let launch = Launch::node(&data, &self.path("socket"), &self.path("token"));
+        let token = self.path("token");
+        let launch = match &self.store {
+            Store::Socket(_) => Launch::node(&data, &socket(self.folder.path()), &token),
+            Store::FoundationDb(server, binary) => {
+                let named_by = server.cluster_file();
+                Launch::node_on_foundationdb(binary, &data, &named_by, &token)
+            }
+        };
         let settings = self.settings.iter();
         settings
             .fold(launch, |launch, (name, value)| launch.env(name, value))
@@ -169,10 +184,35 @@ impl Drop for Cluster {
     fn drop(&mut self) {
         // Nodes first: a node without its store would only wait.
         self.nodes.clear();
-        if let Some(store) = self.store.take() {
-            end(store);
+        if let Store::Socket(served) = &mut self.store
+            && let Some(served) = served.take()
+        {
+            end(served);
         }
     }
+}
+
+/// Where the store of a folder is served.
+fn socket(folder: &Path) -> PathBuf {
+    folder.join("socket")
+}
+
+/// Starts the process that serves the embedded store of a folder.
+async fn serve_store(folder: &Path) -> Child {
+    let socket = socket(folder);
+    let child = Command::new(binary::of_tests("sillok-test-store"))
+        .arg(folder.join("store"))
+        .arg(&socket)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn();
+    let child = child.expect("the store can be started");
+    let started = Instant::now();
+    while std::os::unix::net::UnixStream::connect(&socket).is_err() {
+        assert!(started.elapsed() < PATIENCE, "nobody serves the store");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    child
 }
 
 fn end(mut child: Child) {

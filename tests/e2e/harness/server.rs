@@ -64,6 +64,27 @@ impl Launch {
         let node = Command::new(binary::of_tests("sillok-test-node"));
         let mut command = binary::isolated(node, &beside(data, "home"));
         command.arg(socket);
+        Self::among_others(command, data, token)
+    }
+
+    /// As [`node`](Self::node), on the FoundationDB that a file names, by a binary that was built with it.
+    pub(crate) fn node_on_foundationdb(
+        binary: &Path,
+        data: &Path,
+        cluster_file: &Path,
+        token: &Path,
+    ) -> Self {
+        let mut command = binary::isolated(Command::new(binary), &beside(data, "home"));
+        command.arg("serve");
+        Self::among_others(command, data, token)
+            .env("SILLOK__STORE__ENGINE", "foundationdb")
+            .env(
+                "SILLOK__FOUNDATIONDB__CLUSTER_FILE",
+                &cluster_file.to_string_lossy(),
+            )
+    }
+
+    fn among_others(command: Command, data: &Path, token: &Path) -> Self {
         let launch = Self {
             command,
             data: data.to_owned(),

@@ -14,7 +14,7 @@ use crate::indexer::Indexer;
 use crate::protocol::Correct;
 use crate::tests::harness::{TASK, node, open_task, ports, scope, store, submission};
 use crate::tests::line::{Fate, Line};
-use crate::{Node, NodeConfig};
+use crate::{Node, NodeConfig, Ports};
 
 pub(crate) type On<S> = Arc<Shared<S, Correct>>;
 pub(crate) type Here = On<MemoryStore>;
@@ -167,6 +167,30 @@ async fn a_node_that_ends_begins_no_further_run() {
     begin_again(&shared).await;
     let row = row_of(&store, "ada").await;
     assert_eq!((row.incarnation, row.fenced), (Incarnation(2), true));
+}
+
+#[tokio::test]
+async fn a_node_beats_though_nothing_else_of_it_gets_to_run() {
+    let beats = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .build()
+        .unwrap();
+    let ports = Ports {
+        peers: Some(Arc::new(Nobody)),
+        beats: Some(beats.handle().clone()),
+        ..ports()
+    };
+    let node = Node::start(store(), ports, NodeConfig::default());
+    let node = node.await.unwrap();
+    let before = node.metrics().beats;
+    // This is the only thread of everything else, and it is not given back.
+    let is_beating = (0..1 << 24).any(|_| {
+        std::thread::yield_now();
+        node.metrics().beats > before + 3
+    });
+    assert!(is_beating);
+    node.shutdown().await;
+    beats.shutdown_background();
 }
 
 #[tokio::test]

@@ -295,13 +295,14 @@ fn write<P: Protocol>(
     first: Seq,
     decided: &Decided,
 ) {
-    for (seq, event) in &decided.events {
-        rows::write_event(txn, place, *seq, event);
-    }
+    // Before anything is written: see `Txn::conflict_on`.
     if protocol.keeps(Safeguard::ConflictsOnHeads) {
         for head in decided.heads() {
             txn.conflict_on(&KeyRange::key(&keys::head::key(&place.key, head.id)));
         }
+    }
+    for (seq, event) in &decided.events {
+        rows::write_event(txn, place, *seq, event);
     }
     if protocol.keeps(Safeguard::MarksWithProducts) {
         for change in &decided.changes {

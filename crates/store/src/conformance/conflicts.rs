@@ -160,6 +160,16 @@ pub async fn a_declared_conflict_counts_like_a_read<S: Store>(store: &S) {
     }
 }
 
+/// `conflict_on` a key, then a blind write to it.
+pub async fn a_declared_conflict_holds_though_the_key_is_written_after_it<S: Store>(store: &S) {
+    let mut txn = begin(store).await;
+    txn.conflict_on(&KeyRange::key(b"a"));
+    txn.set("a", "mine");
+    put(store, &[("a", "other")]).await;
+    assert_conflict(txn).await;
+    assert_eq!(read(store, "a").await, text("other"));
+}
+
 /// That a key is absent is something that was read.
 pub async fn absent_keys_that_were_read_conflict<S: Store>(store: &S) {
     let mut txn = begin(store).await;

@@ -2,7 +2,8 @@
 
 use super::{begin, commit, get, put, read, text};
 use crate::limits::{
-    KEY_BYTES_MAX, STAMPED_KEYS_MAX, TXN_BYTES_MAX, VALUE_BYTES_MAX, read_cost, write_cost,
+    KEY_BYTES_MAX, STAMPED_KEYS_MAX, TXN_BYTES_MAX, VALUE_BYTES_MAX, read_cost, stamped_cost,
+    write_cost,
 };
 use crate::{Error, KeyRange, RangeOptions, Read, Stamp, Store, Txn};
 
@@ -96,7 +97,7 @@ pub async fn a_transaction_as_large_as_allowed_commits<S: Store>(store: &S) {
         let cost = match fill {
             Fill::Sets => write_cost(PREFIX_BYTES, 8),
             Fill::Removals | Fill::Ranges => write_cost(PREFIX_BYTES, 0),
-            Fill::Stamped => write_cost(PREFIX_BYTES + Stamp::LEN, 8),
+            Fill::Stamped => stamped_cost(PREFIX_BYTES + Stamp::LEN, 8),
             Fill::Reads => read_cost(PREFIX_BYTES),
         };
         let count = (TXN_BYTES_MAX - write_cost(1, 1)) / cost;
