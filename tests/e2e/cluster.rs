@@ -311,6 +311,50 @@ async fn a_drain_hands_everything_over_and_nobody_who_retries_sees_an_error() {
     check(&cluster, load, "eve").await;
 }
 
+/// How many slots a node owns, and whether it counts as cut off, as another one sees it.
+async fn slots_and_reach(cluster: &Cluster, through: &str, of: &str) -> (u64, bool) {
+    let view = cluster.admin(through).get("/v1/cluster", &[]).await.ok();
+    let nodes = view["nodes"].as_array().expect("there are nodes");
+    let node = nodes.iter().find(|node| node["name"] == of);
+    let slots = node.expect("it registered")["slots"].as_u64();
+    let reasons = view["reasons"].as_array().expect("there are some");
+    let is_off = reasons
+        .iter()
+        .any(|one| one["reason"] == "off_bus" && one["node"] == of);
+    (slots.expect("they are counted"), is_off)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_is_cut_from_nats_gives_its_slots_up_and_gets_them_back() {
+    let cluster = Cluster::start(&NODES).await;
+    let load = Load::start(&cluster, &NODES).await;
+    tokio::time::sleep(CALM).await;
+    let before = slots_and_reach(&cluster, "ada", "bob").await;
+    assert!(before.0 > 0 && !before.1, "{before:?}");
+    for is_cut in [true, false] {
+        if is_cut {
+            cluster.way("bob").cut();
+        } else {
+            cluster.way("bob").mend();
+        }
+        let expected = if is_cut { (0, true) } else { before };
+        let begun = std::time::Instant::now();
+        loop {
+            let now = slots_and_reach(&cluster, "ada", "bob").await;
+            if now == expected {
+                break;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{now:?} is not {expected:?}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let reply = cluster.admin("bob").get("/readyz", &[]).await;
+        assert_eq!(reply.status, if is_cut { 503 } else { 200 });
+        tokio::time::sleep(CALM).await;
+    }
+    let load = load.stop().await;
+    check(&cluster, load, "bob").await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writes_go_on_over_the_loss_of_nats_and_of_the_store() {
     let mut cluster = Cluster::start(&NODES).await;

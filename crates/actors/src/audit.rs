@@ -1,7 +1,7 @@
 //! Audit: does everything that is stored follow from the events, and do the events hold together?
 //!
-//! Owns the order in which a store is gone through and the report. Every scope is read in one
-//! snapshot, so a node may go on writing meanwhile. Memory is that of the largest scope's heads,
+//! Owns the order in which a store is gone through and the report. Every scope is read as it was at one
+//! moment, so a node may go on writing meanwhile. Memory is that of the largest scope's heads,
 //! and a few bytes for each scope and token. It changes nothing.
 
 use core::fmt;
@@ -17,6 +17,7 @@ use sillok_store::keys::{self, Family, ScopeKey};
 use sillok_store::{RangeOptions, Read, Store, Txn};
 
 use crate::errors::refusal;
+use crate::long_reads::LongReads;
 use crate::rows::Place;
 
 mod commands;
@@ -132,10 +133,11 @@ pub(crate) struct Seen {
 /// the events lead to.
 ///
 /// # Errors
-/// What the store answers. A difference is no error: it is in the report.
+/// What the store answers; `busy` when a scope that takes the store longer to read than it keeps one moment
+/// is written to all the while. A difference is no error: it is in the report.
 pub async fn verify<S: Store>(store: &S, progress: OnProgress<'_>) -> Result<AuditReport, Error> {
     let mut report = AuditReport::default();
-    match go_through(store, progress, &mut report).await {
+    match go_through(&LongReads::of(store), progress, &mut report).await {
         Ok(()) => {}
         Err(Stop::Found(difference)) => report.first = Some(*difference),
         Err(Stop::Failed(error)) => return Err(error),
@@ -144,7 +146,7 @@ pub async fn verify<S: Store>(store: &S, progress: OnProgress<'_>) -> Result<Aud
 }
 
 async fn go_through<S: Store>(
-    store: &S,
+    store: &LongReads<S>,
     progress: OnProgress<'_>,
     report: &mut AuditReport,
 ) -> Result<(), Stop> {

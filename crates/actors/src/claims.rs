@@ -97,11 +97,15 @@ pub(crate) async fn register<S: Store>(
     .await
 }
 
-/// Says that this run lives, and sees who else does.
+/// Says that this run lives and whether it reaches the bus, and sees who else does.
 ///
 /// # Errors
 /// What the store answered. The beat then counts as missed, whatever became of it.
-pub(crate) async fn beat<S: Store>(store: &S, ownership: &Ownership) -> Result<Beat, StoreError> {
+pub(crate) async fn beat<S: Store>(
+    store: &S,
+    ownership: &Ownership,
+    reaches_bus: bool,
+) -> Result<Beat, StoreError> {
     let mut txn = store.begin().await?;
     let me = ownership.node();
     let row = node_row(&mut txn, me, Read::Conflict).await?;
@@ -114,6 +118,7 @@ pub(crate) async fn beat<S: Store>(store: &S, ownership: &Ownership) -> Result<B
     let nodes = all_nodes(&mut txn).await?;
     let next = NodeRow {
         beat: row.beat + 1,
+        reaches_bus,
         ..row
     };
     txn.set(keys::node::key(me), keys::node::encode(&next));

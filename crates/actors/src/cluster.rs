@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use sillok_core::id::{Epoch, Incarnation};
+use sillok_core::membership::reach::{Reach, homes};
 use sillok_core::membership::{
     BeatConfig, NodeRow, Nodes, OwnerRow, Suspect, Watcher, home, is_claimable, living,
 };
@@ -63,6 +64,8 @@ pub(crate) struct Members {
     /// One claim at a time: two for one slot would only meet one another.
     claiming: tokio::sync::Mutex<()>,
     replaced: AtomicBool,
+    /// Whether the others reach the bus and this node does not.
+    cut_off: AtomicBool,
     /// Whether this node ends, so that no further run of it may begin.
     ends: AtomicBool,
 }
@@ -73,10 +76,20 @@ impl Members {
         self.replaced.load(Ordering::Acquire)
     }
 
+    /// Whether the others reach the bus and this node does not.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.cut_off.load(Ordering::Acquire)
+    }
+
     fn saw(&self, nodes: Nodes, suspects: Vec<Suspect>) {
-        let of_interest = |nodes: &Nodes| -> Vec<(String, u64, bool)> {
-            let part =
-                |(name, row): (&String, &NodeRow)| (name.clone(), row.incarnation.0, row.fenced);
+        let of_interest = |nodes: &Nodes| -> Vec<(String, NodeRow)> {
+            let part = |(name, row): (&String, &NodeRow)| {
+                let row = NodeRow {
+                    beat: 0,
+                    ..row.clone()
+                };
+                (name.clone(), row)
+            };
             nodes.iter().map(part).collect()
         };
         let mut known = self.nodes.lock();
@@ -124,6 +137,26 @@ impl Members {
             .collect()
     }
 
+    /// The nodes that slots belong on, as this one sees it: those that reach the bus. A node that does not
+    /// gives nothing up before it knows that the others do.
+    pub(crate) fn homes<'a>(&self, me: &str, nodes: &'a Nodes) -> Vec<&'a str> {
+        let homes = homes(nodes);
+        if homes.contains(&me) || self.is_cut_off() {
+            homes
+        } else {
+            living(nodes).collect()
+        }
+    }
+
+    /// Notes whether the node is cut off; true when that is new.
+    fn note_cut_off(&self, is_cut_off: bool) -> bool {
+        let is_new = self.cut_off.swap(is_cut_off, Ordering::AcqRel) != is_cut_off;
+        if is_new {
+            self.changed.notify_one();
+        }
+        is_new && is_cut_off
+    }
+
     /// Whether the node's run ends, so that others may take its slots at once.
     pub(crate) fn ends(&self) -> bool {
         self.ends.load(Ordering::Acquire)
@@ -151,17 +184,26 @@ pub(crate) async fn beat<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
     } else {
         whatever_its_own_beats(config)
     };
-    let mut watcher = Watcher::default();
+    let (mut watcher, mut reach) = (Watcher::default(), Reach::default());
     loop {
         shared.ports.clock.sleep(config.every_ms).await;
         let started_ms = shared.ports.clock.monotonic_ms();
-        match claims::beat(&shared.store, &shared.ownership).await {
+        let peers = shared.ports.peers.as_ref();
+        let reaches = reach.before_beat(peers.is_none_or(|peers| peers.is_connected()), started_ms);
+        match claims::beat(&shared.store, &shared.ownership, reaches).await {
             Ok(Beat::Committed(nodes)) => {
                 count(&shared.counters.beats, 1);
                 shared.ownership.beat_committed(started_ms);
                 let me = shared.ownership.node();
                 let suspects = watcher.after_beat(me, started_ms, &nodes, &judged);
                 shared.members.hear(me, &nodes, started_ms);
+                let is_cut_off = reach.after_beat(me, reaches, &nodes);
+                if shared.members.note_cut_off(is_cut_off) {
+                    count(&shared.counters.cut_offs, 1);
+                    tracing::warn!(
+                        "others reach the bus and this node does not: its slots go to them"
+                    );
+                }
                 shared.members.saw(nodes, suspects);
             }
             Ok(Beat::Fenced) if shared.members.ends() => return,
@@ -295,6 +337,7 @@ pub(crate) async fn adopt<S: Store, P: Protocol>(shared: &Arc<Shared<S, P>>) -> 
         .await
         .map_err(|error| refusal(&error))?;
     let ownership = &shared.ownership;
+    let homes = shared.members.homes(ownership.node(), &owners.nodes);
     let is_ours_to_take = |slot: Slot| {
         let owner = owners.slots.get(&slot);
         if let Some(row) = owner.filter(|row| ownership.is_ours(row)) {
@@ -303,7 +346,7 @@ pub(crate) async fn adopt<S: Store, P: Protocol>(shared: &Arc<Shared<S, P>>) -> 
         let node = owner.and_then(|row| owners.nodes.get(&row.node));
         !is_left_to_others(shared, owner, node)
             && is_claimable(owner, node)
-            && home(slot, living(&owners.nodes)) == Some(ownership.node())
+            && home(slot, homes.iter().copied()) == Some(ownership.node())
     };
     let mut slots: Vec<Slot> = if shared.is_alone() {
         (0..SLOTS).filter_map(Slot::new).collect()

@@ -29,6 +29,7 @@ mod errors;
 mod facts;
 pub mod follow;
 mod known_tip;
+mod long_reads;
 mod news;
 mod outbox_feed;
 mod router;

@@ -36,6 +36,7 @@ pub struct Counters {
     pub(crate) missed_beats: AtomicU64,
     pub(crate) fences: AtomicU64,
     pub(crate) fenced_runs: AtomicU64,
+    pub(crate) cut_offs: AtomicU64,
     refusals: Mutex<BTreeMap<(ErrorCode, String), u64>>,
 }
 
@@ -92,6 +93,8 @@ pub struct NodeMetrics {
     pub fences: u64,
     /// Runs of this node that others fenced.
     pub fenced_runs: u64,
+    /// Times that this node did not reach the bus while others did, and gave its slots up.
+    pub cut_offs: u64,
     /// Refusals by code and rule; the rule is empty where none is named.
     pub refusals: BTreeMap<(ErrorCode, String), u64>,
     /// Scope actors that are there.
@@ -140,6 +143,7 @@ impl Counters {
             missed_beats: read(&self.missed_beats),
             fences: read(&self.fences),
             fenced_runs: read(&self.fenced_runs),
+            cut_offs: read(&self.cut_offs),
             refusals: self.refusals.lock().clone(),
             ..NodeMetrics::default()
         }

@@ -233,6 +233,12 @@ impl<S: Store, P: Protocol> Node<S, P> {
         self.inner.shared.members.is_replaced()
     }
 
+    /// Whether this node does not reach the bus while others do, so that they have its slots.
+    #[must_use]
+    pub fn is_cut_off(&self) -> bool {
+        self.inner.shared.members.is_cut_off()
+    }
+
     /// Where a promotion stands, waiting at most `wait_ms` for its end.
     ///
     /// # Errors

@@ -23,6 +23,7 @@ use crate::audit::scope::{
 };
 use crate::audit::{OnProgress, Progress, Seen, Stop};
 use crate::documents;
+use crate::long_reads::LongReads;
 use crate::row_stream::RowStream;
 use crate::rows::{self, Place, Row};
 
@@ -59,7 +60,7 @@ pub async fn rebuild<S: Store>(
     progress: OnProgress<'_>,
 ) -> Result<RebuildReport, Error> {
     let result = Rebuild {
-        store,
+        store: &LongReads::of(store),
         report: RebuildReport::default(),
         seen: Seen::default(),
         progress,

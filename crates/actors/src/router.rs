@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use ractor::{ActorRef, ActorRuntime, ActorStatus};
 use sillok_core::chain::Tip;
 use sillok_core::command::{Answer, Submission};
-use sillok_core::membership::{home, is_owner_living, living};
+use sillok_core::membership::{home, is_owner_living};
 use sillok_core::ports::Forwarded;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
@@ -216,7 +216,8 @@ impl<S: Store, P: Protocol> Router<S, P> {
                 Some(node)
             }
             None => {
-                let reachable = living(&nodes).filter(|node| Some(*node) != silent);
+                let homes = self.shared.members.homes(ownership.node(), &nodes);
+                let reachable = homes.into_iter().filter(|node| Some(*node) != silent);
                 let target = home(slot, reachable).filter(|node| *node != ownership.node());
                 target.map(str::to_owned)
             }

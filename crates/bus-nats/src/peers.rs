@@ -85,7 +85,7 @@ impl NatsPeers {
     /// Tells where something was committed, if there is anybody to tell it to.
     async fn tell(&self, slots: &[Slot]) {
         // What is told while nobody is there would wait, and be told long after.
-        if self.client.connection_state() != Connection::Connected {
+        if !self.is_connected() {
             return;
         }
         let news = News {
@@ -106,7 +106,7 @@ impl NatsPeers {
     /// could be carried out.
     async fn ask(&self, node: &str, submission: Arc<Submission>) -> Result<Forwarded, PeerError> {
         let subject = commands_to(node).ok_or(PeerError::NoResponders)?;
-        if self.client.connection_state() != Connection::Connected {
+        if !self.is_connected() {
             return Err(PeerError::NoResponders);
         }
         let until = Instant::now() + self.wait;
@@ -219,6 +219,10 @@ impl NatsPeers {
 }
 
 impl Peers for NatsPeers {
+    fn is_connected(&self) -> bool {
+        self.client.connection_state() == Connection::Connected
+    }
+
     fn forward<'a>(
         &'a self,
         node: &'a str,

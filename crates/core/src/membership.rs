@@ -14,6 +14,7 @@ use crate::id::{Epoch, Incarnation};
 use crate::slot::Slot;
 
 pub mod health;
+pub mod reach;
 
 /// What a node says of itself, and what others say of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +25,7 @@ pub struct NodeRow {
     pub beat: u64,
     /// Whether another node declared this run dead.
     pub fenced: bool,
-    /// Whether it reaches the bus.
+    /// Whether it reaches the bus, so that others can hand commands over to it.
     pub reaches_bus: bool,
 }
 

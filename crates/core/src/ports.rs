@@ -62,6 +62,9 @@ pub trait Peers: Send + Sync + 'static {
         submission: Arc<Submission>,
     ) -> BoxFuture<'a, Result<Forwarded, PeerError>>;
 
+    /// Whether the way to them is open, as far as this node can tell.
+    fn is_connected(&self) -> bool;
+
     /// Tells all other nodes that something was committed in these slots. Nobody says whether it was
     /// heard.
     fn announce<'a>(&'a self, slots: &'a [Slot]) -> BoxFuture<'a, ()>;

@@ -99,6 +99,7 @@ pub const EXPECTED: [&str; 86] = [
     "no answer, since the reply was dropped",
     "no answer, since the request was dropped",
     "no answer, though nothing was lost",
+    "node cut off from the bus gave its slots up",
     "node drained",
     "node fenced",
     "panic in a command",

@@ -421,6 +421,14 @@ pub(crate) struct SimPeers {
 }
 
 impl Peers for SimPeers {
+    fn is_connected(&self) -> bool {
+        // The stream stands for the servers of the bus.
+        let net = &self.sim.lock().net;
+        let ways = [(self.here, Place::STREAM), (Place::STREAM, self.here)];
+        ways.iter()
+            .all(|(from, to)| net.cutter(*from, *to).is_none())
+    }
+
     fn forward<'a>(
         &'a self,
         node: &'a str,

@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use sillok_foundationdb_server::FoundationDb;
-use sillok_nats_server::NatsServer;
+use sillok_nats_server::{NatsServer, Way};
 use tempfile::TempDir;
 
 use super::binary::{self, Invocation, Ran};
@@ -25,6 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct Cluster {
     nodes: BTreeMap<String, Option<Server>>,
     nats: NatsServer,
+    /// The way of each node to NATS.
+    ways: BTreeMap<String, Way>,
     store: Store,
     /// Variables of every node beyond those that all clusters have.
     settings: Vec<(&'static str, &'static str)>,
@@ -58,12 +60,18 @@ impl Cluster {
             Some(binary) => Store::FoundationDb(FoundationDb::start(), binary),
             None => Store::Socket(Some(serve_store(folder.path()).await)),
         };
+        let nats = NatsServer::start().await;
+        let mut ways = BTreeMap::new();
+        for name in names {
+            ways.insert((*name).to_owned(), nats.way().await);
+        }
         let mut cluster = Self {
             nodes: names
                 .iter()
                 .map(|name| ((*name).to_owned(), None))
                 .collect(),
-            nats: NatsServer::start().await,
+            nats,
+            ways,
             store,
             settings: settings.to_vec(),
             folder,
@@ -102,6 +110,11 @@ impl Cluster {
         &mut self.nats
     }
 
+    /// The way of a node to NATS.
+    pub(crate) fn way(&self, name: &str) -> &Way {
+        &self.ways[name]
+    }
+
     /// Starts a node, on the data directory that it had.
     pub(crate) async fn start_node(&mut self, name: &str) {
         let launch = self.launch(name);
@@ -115,6 +128,10 @@ impl Cluster {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let data = self.path(&format!("data-{name}"));
         let token = self.path("token");
+        let nats = self
+            .ways
+            .get(name)
+            .map_or_else(|| self.nats.url(), Way::url);
         let launch = match &self.store {
             Store::Socket(_) => Launch::node(&data, &socket(self.folder.path()), &token),
             Store::FoundationDb(server, binary) => {
@@ -127,7 +144,7 @@ impl Cluster {
             .fold(launch, |launch, (name, value)| launch.env(name, value))
             .env("SILLOK__NODE__NAME", name)
             .env("SILLOK__INDEX__ENGINE", "exact")
-            .env("SILLOK__NATS__SERVERS", &self.nats.url())
+            .env("SILLOK__NATS__SERVERS", &nats)
             .env("SILLOK__NATS__KEY_FILE", &text(&self.path("key")))
             .env(
                 "SILLOK__SERVER__TOKEN_KEY_FILE",

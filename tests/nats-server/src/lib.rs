@@ -1,6 +1,10 @@
-//! For tests: a nats-server of a test's own, on a free port of 127.0.0.1.
+//! For tests: a nats-server of a test's own, on a free port of 127.0.0.1, and ways to it that can be cut.
 //!
 //! Owns its process and its data: both end with it.
+
+mod way;
+
+pub use way::Way;
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -87,6 +91,11 @@ impl NatsServer {
         for held in std::fs::read_dir(self.data.path()).expect("it is there") {
             std::fs::remove_dir_all(held.expect("it is there").path()).expect("it is ours");
         }
+    }
+
+    /// A way of its own to the server, also when that is started again.
+    pub async fn way(&self) -> Way {
+        Way::to(self.port).await
     }
 
     /// Where it listens.

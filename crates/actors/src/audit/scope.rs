@@ -7,6 +7,8 @@ use bytes::Bytes;
 use sillok_core::command::CommandRecord;
 use sillok_core::id::Seq;
 use sillok_core::invariants::{Invariant, RowDifference, view_is_fold};
+use sillok_core::token::TokenHash;
+use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, Family, ScopeKey};
 use sillok_store::{KeyRange, RangeOptions, Read, Store, Txn};
 
@@ -16,6 +18,7 @@ use super::texts::check_texts;
 use super::{
     AuditReport, Difference, OnProgress, PROGRESS_EVENTS, Progress, Seen, Stop, last_event, name_of,
 };
+use crate::long_reads::LongReads;
 use crate::row_stream::RowStream;
 use crate::rows::Place;
 
@@ -31,57 +34,85 @@ pub(crate) const VIEW: [Family; 5] = [
     Family::Verification,
 ];
 
+/// How often a scope is read until nobody wrote to it meanwhile, where the store keeps no moment for as long
+/// as that takes.
+const READINGS_MAX: usize = 3;
+
 /// Audits the scope behind the last one. Whether there was one; at the end, checks that nothing is
 /// left behind the last scope.
 pub(super) async fn next<S: Store>(
-    store: &S,
+    store: &LongReads<S>,
     seen: &mut Seen,
     report: &mut AuditReport,
     progress: OnProgress<'_>,
 ) -> Result<bool, Stop> {
-    let mut txn = store.begin().await?;
-    let range = keys::scope::range_after(seen.last.as_ref());
-    let row = txn
+    for _ in 0..READINGS_MAX {
+        let mut txn = store.begin().await?;
+        let row = behind(&mut txn, seen.last.as_ref()).await?;
+        let mut checked = report.clone();
+        let found = check(&mut txn, seen, &mut checked, row.as_ref(), progress).await;
+        // All of a scope changes together with its row, and no scope goes away: the first and the last
+        // look make one moment of what lies between them.
+        if !txn.is_of_one_moment() && behind(&mut txn, seen.last.as_ref()).await? != row {
+            continue;
+        }
+        let audited = found?;
+        *report = checked;
+        let is_there = audited.is_some();
+        if let Some((scope, minted)) = audited {
+            seen.minted.extend(minted);
+            seen.last = Some(scope);
+        }
+        return Ok(is_there);
+    }
+    let why = "a scope is written to faster than the store lets it be read at one moment";
+    Err(Stop::Failed(Error::new(ErrorCode::Busy, why)))
+}
+
+/// The row of the scope behind another one.
+async fn behind(
+    txn: &mut impl Txn,
+    last: Option<&ScopeKey>,
+) -> Result<Option<(Bytes, Bytes)>, Stop> {
+    let range = keys::scope::range_after(last);
+    let mut rows = txn
         .range(&range, RangeOptions::first(1, Read::Snapshot))
-        .await?
-        .pop();
-    let Some((key, value)) = row else {
-        nothing_between(
-            &mut txn,
-            SOURCES.into_iter().chain(VIEW),
-            seen.last.as_ref(),
-            None,
-        )
         .await?;
-        return Ok(false);
+    Ok(rows.pop())
+}
+
+/// Audits one scope, or what lies behind the last one: its key and the tokens that it made.
+async fn check(
+    txn: &mut impl Txn,
+    seen: &Seen,
+    report: &mut AuditReport,
+    row: Option<&(Bytes, Bytes)>,
+    progress: OnProgress<'_>,
+) -> Result<Option<(ScopeKey, Vec<TokenHash>)>, Stop> {
+    let families = || SOURCES.into_iter().chain(VIEW);
+    let Some((key, value)) = row else {
+        nothing_between(txn, families(), seen.last.as_ref(), None).await?;
+        return Ok(None);
     };
-    let scope = match keys::scope::parse(&key) {
+    let scope = match keys::scope::parse(key) {
         Ok(parsed) => parsed.scope,
-        Err(error) => return Err(unnamed(Family::Scope, &key, reason(error))),
+        Err(error) => return Err(unnamed(Family::Scope, key, reason(error))),
     };
-    nothing_between(
-        &mut txn,
-        SOURCES.into_iter().chain(VIEW),
-        seen.last.as_ref(),
-        Some(&scope),
-    )
-    .await?;
-    let place = place_of(&mut txn, &scope, &key, &value).await?;
+    nothing_between(txn, families(), seen.last.as_ref(), Some(&scope)).await?;
+    let place = place_of(txn, &scope, key, value).await?;
     let mut done = Progress {
         scopes: report.scopes,
         events: report.events,
         entries: 0,
     };
-    let mut fold = fold_events(&mut txn, &place, &value, &mut done, progress).await?;
+    let mut fold = fold_events(txn, &place, value, &mut done, progress).await?;
     report.events = done.events;
-    check_owner(&mut txn, &place, &fold).await?;
-    report.rows += check_view(&mut txn, &place, &fold).await?;
-    report.commands += check_commands(&mut txn, &place, &mut fold).await?;
-    check_texts(&mut txn, &place, &fold, report).await?;
-    seen.minted.extend(fold.minted);
-    seen.last = Some(scope);
+    check_owner(txn, &place, &fold).await?;
+    report.rows += check_view(txn, &place, &fold).await?;
+    report.commands += check_commands(txn, &place, &mut fold).await?;
+    check_texts(txn, &place, &fold, report).await?;
     report.scopes += 1;
-    Ok(true)
+    Ok(Some((scope, fold.minted)))
 }
 
 /// The part of a family between two scopes' own parts.

@@ -67,7 +67,7 @@ async fn a_beat_raises_its_number_and_sees_the_others() {
     let store = store();
     let (a, _b) = (started(&store, "a").await, started(&store, "b").await);
     for number in 0..3 {
-        let Beat::Committed(seen) = beat(&store, &a).await.unwrap() else {
+        let Beat::Committed(seen) = beat(&store, &a, true).await.unwrap() else {
             panic!("the run counts");
         };
         assert_eq!(seen["a"].beat, number, "as it was before");
@@ -81,9 +81,9 @@ async fn a_beat_learns_that_its_run_is_over() {
     let store = store();
     let a = started(&store, "a").await;
     assert!(fence(&store, &suspect(&store, "a").await).await.unwrap());
-    assert_eq!(beat(&store, &a).await.unwrap(), Beat::Fenced);
+    assert_eq!(beat(&store, &a, true).await.unwrap(), Beat::Fenced);
     let _again = started(&store, "a").await;
-    assert_eq!(beat(&store, &a).await.unwrap(), Beat::Replaced);
+    assert_eq!(beat(&store, &a, true).await.unwrap(), Beat::Replaced);
     assert_eq!(nodes(&store).await["a"].beat, 0, "nothing was written");
 }
 
@@ -92,7 +92,7 @@ async fn only_the_run_that_is_silent_is_fenced() {
     let store = store();
     let a = started(&store, "a").await;
     let before = suspect(&store, "a").await;
-    beat(&store, &a).await.unwrap();
+    beat(&store, &a, true).await.unwrap();
     assert!(!fence(&store, &before).await.unwrap(), "it has beaten");
     let other_run = Suspect {
         incarnation: Incarnation(7),
@@ -114,7 +114,7 @@ async fn a_fence_meets_the_beat_that_comes_at_the_same_time() {
     let silent = suspect(&store, "a").await;
     let mut txn = store.begin().await.unwrap();
     let row = node_row(&mut txn, "a", Read::Conflict).await.unwrap();
-    beat(&store, &a).await.unwrap();
+    beat(&store, &a, true).await.unwrap();
     let fenced = NodeRow {
         fenced: true,
         ..row.unwrap()

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 
 use sillok_core::Error;
 use sillok_core::id::Epoch;
+use sillok_core::membership::reach::homes;
 use sillok_core::membership::{home, living};
 use sillok_core::slot::Slot;
 use sillok_store::Store;
@@ -38,8 +39,9 @@ pub(super) async fn some<S: Store, P: Protocol>(
     if !living(&nodes).any(|name| name == me) {
         return Ok(());
     }
+    let homes = shared.members.homes(me, &nodes);
     let elsewhere = |slot: Slot| {
-        let target = home(slot, living(&nodes))?;
+        let target = home(slot, homes.iter().copied())?;
         (target != me).then(|| (slot, target.to_owned()))
     };
     let held = shared.ownership.held().into_iter();
@@ -126,7 +128,8 @@ pub(crate) async fn leave<S: Store, P: Protocol>(
 ) {
     let nodes = shared.members.nodes.lock().clone();
     let me = shared.ownership.node();
-    let others: Vec<&str> = living(&nodes).filter(|name| *name != me).collect();
+    let mut others = homes(&nodes);
+    others.retain(|name| *name != me);
     shared.members.ends.store(true, Ordering::Release);
     for slot in shared.ownership.held() {
         let Some(target) = home(slot, others.iter().copied()) else {

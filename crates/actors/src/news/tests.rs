@@ -51,6 +51,10 @@ struct Wired {
 }
 
 impl Peers for Wired {
+    fn is_connected(&self) -> bool {
+        true
+    }
+
     fn forward<'a>(
         &'a self,
         node: &'a str,

@@ -20,6 +20,10 @@ struct Leaving {
 }
 
 impl Peers for Leaving {
+    fn is_connected(&self) -> bool {
+        true
+    }
+
     fn forward<'a>(
         &'a self,
         _: &'a str,

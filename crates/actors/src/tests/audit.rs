@@ -10,12 +10,14 @@ use sillok_core::id::{Attempt, EntryId, Seq, VerificationId};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::{Level, Scope};
 use sillok_core::task::TaskStatus;
+use sillok_store::MemoryStore;
 use sillok_store::keys::outbox::OutboxRow;
 use sillok_store::keys::{self, Family, ScopeKey};
 use tokio::runtime::Runtime;
 
-use super::harness::{PROJECT, TASK, command_id, ports, principal, scope};
-use super::world::{ORG, Pairs, World, store_of, without_idle_slots};
+use super::harness::{PROJECT, TASK, append, command_id, ports, principal, scope};
+use super::line::{Fate, Line};
+use super::world::{ORG, OTHER_TASK, Pairs, World, store_of, without_idle_slots};
 use crate::audit::{self, AuditReport, Difference};
 use crate::rebuild::rebuild;
 use crate::rows::Place;
@@ -46,6 +48,60 @@ fn difference_of(pairs: &Pairs) -> Difference {
     audit_of(pairs)
         .first
         .expect("the audit finds what was changed")
+}
+
+/// A line whose transactions live for one read of a range, and the moments that they begin at.
+fn short_lived(moments: impl IntoIterator<Item = MemoryStore>) -> Line {
+    let line = Line::new(&RUNTIME.block_on(store_of(&WORLD)), Fate::Arrives);
+    line.live_for_ranges(1);
+    line.go_through(moments);
+    line
+}
+
+/// The world, and the same a command later.
+static LATER: LazyLock<[Pairs; 2]> = LazyLock::new(|| {
+    RUNTIME.block_on(async {
+        let mut world = World::new().await;
+        let before = world.pairs().await;
+        let line = append("one more line");
+        world.give(PrincipalKind::Agent, OTHER_TASK, line).await;
+        let after = world.pairs().await;
+        world.node.shutdown().await;
+        [before, after].map(|pairs| without_idle_slots(&pairs))
+    })
+});
+
+#[test]
+fn what_outlives_a_moment_of_the_store_is_audited_and_rebuilt_all_the_same() {
+    let line = short_lived([]);
+    RUNTIME.block_on(async {
+        let report = audit::verify(&line, &|_| {}).await.unwrap();
+        assert_eq!(report, audit_of(&WORLD));
+        assert!(line.hit() > 0, "the transactions were too old");
+        let index = ports().index;
+        let rebuilt = rebuild(&line, index.as_ref(), &|_| {}).await.unwrap();
+        assert_eq!((rebuilt.rows_written, rebuilt.rows_removed), (0, 0));
+    });
+}
+
+#[test]
+fn a_scope_that_is_written_to_while_it_is_read_is_read_again() {
+    let [before, after] = &*LATER;
+    let (before, after) =
+        RUNTIME.block_on(async { (store_of(before).await, store_of(after).await) });
+    let of_after = RUNTIME.block_on(audit::verify(&after, &|_| {})).unwrap();
+    assert!(of_after.is_ok());
+    // Nothing can be said of moments that are mixed all the while.
+    let changing = (0..10_000).map(|number| [&before, &after][number % 2].clone());
+    let busy = RUNTIME.block_on(audit::verify(&short_lived(changing), &|_| {}));
+    assert_eq!(busy.unwrap_err().code, ErrorCode::Busy);
+    for moments in 1..200 {
+        let earlier = std::iter::repeat_n(before.clone(), moments);
+        let later = std::iter::repeat_n(after.clone(), 10_000);
+        let line = short_lived(earlier.chain(later));
+        let report = RUNTIME.block_on(audit::verify(&line, &|_| {})).unwrap();
+        assert!(report.is_ok(), "{moments}: {report:?}");
+    }
 }
 
 /// The world, changed.

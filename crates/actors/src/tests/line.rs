@@ -1,6 +1,7 @@
 //! The memory engine behind a line that has faults: answers that are dropped, commits that linger,
 //! one that comes late.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -50,6 +51,8 @@ pub(crate) struct Line {
     conflicts: Arc<AtomicUsize>,
     sets_max: Arc<AtomicUsize>,
     gets_max: Arc<AtomicUsize>,
+    ranges_max: Arc<AtomicUsize>,
+    later: Arc<Mutex<VecDeque<MemoryStore>>>,
     age: Arc<AtomicU64>,
     turned_away: Arc<AtomicUsize>,
     broken: Arc<Mutex<Option<(KeyRange, Error)>>>,
@@ -60,6 +63,7 @@ pub(crate) struct LineTxn {
     txn: <MemoryStore as Store>::Txn,
     sets: usize,
     gets: usize,
+    ranges: usize,
     born: u64,
     line: Line,
 }
@@ -76,6 +80,8 @@ impl Line {
             conflicts: Arc::default(),
             sets_max: Arc::new(AtomicUsize::new(usize::MAX)),
             gets_max: Arc::new(AtomicUsize::new(usize::MAX)),
+            ranges_max: Arc::new(AtomicUsize::new(usize::MAX)),
+            later: Arc::default(),
             age: Arc::default(),
             turned_away: Arc::default(),
             broken: Arc::default(),
@@ -101,6 +107,16 @@ impl Line {
     /// A transaction lives for so many reads of a key from now on.
     pub(crate) fn live(&self, gets: usize) {
         self.gets_max.store(gets, Ordering::Relaxed);
+    }
+
+    /// A transaction lives for so many reads of a range from now on.
+    pub(crate) fn live_for_ranges(&self, ranges: usize) {
+        self.ranges_max.store(ranges, Ordering::Relaxed);
+    }
+
+    /// The next transactions see these stores, one after the other, and those behind them the line's own.
+    pub(crate) fn go_through(&self, moments: impl IntoIterator<Item = MemoryStore>) {
+        *self.later.lock() = moments.into_iter().collect();
     }
 
     /// All transactions that have begun are too old from now on.
@@ -222,10 +238,13 @@ impl Store for Line {
     type Txn = LineTxn;
 
     async fn begin(&self) -> Result<LineTxn, Error> {
+        let moment = self.later.lock().pop_front();
+        let store = moment.unwrap_or_else(|| self.store.clone());
         Ok(LineTxn {
-            txn: self.store.begin().await?,
+            txn: store.begin().await?,
             sets: 0,
             gets: 0,
+            ranges: 0,
             born: self.age.load(Ordering::Relaxed),
             line: self.clone(),
         })
@@ -255,6 +274,11 @@ impl Txn for LineTxn {
     ) -> Result<Vec<(Bytes, Bytes)>, Error> {
         let panics = self.line.panics.swap(false, Ordering::Relaxed);
         assert!(!panics, "the planted defect");
+        self.ranges += 1;
+        if self.ranges > self.line.ranges_max.load(Ordering::Relaxed) {
+            self.line.hit.fetch_add(1, Ordering::Relaxed);
+            return Err(Error::TooOld);
+        }
         self.line.check_read(&range.begin)?;
         self.txn.range(range, options).await
     }

@@ -43,6 +43,11 @@ pub enum Reason {
         /// For how long, in ms.
         silent_ms: u64,
     },
+    /// A node that counts as living says that it does not reach the bus.
+    OffBus {
+        /// Its name.
+        node: String,
+    },
     /// Slots belong to a run that is over. The next command for one finds it a new owner.
     OwnerGone {
         /// The node whose run it was.
@@ -64,6 +69,7 @@ impl fmt::Display for Reason {
             Self::Silent { node, silent_ms } => {
                 write!(f, "node {node} has been silent for {silent_ms} ms")
             }
+            Self::OffBus { node } => write!(f, "node {node} does not reach the bus"),
             Self::OwnerGone { node, slots } => {
                 write!(
                     f,
@@ -94,6 +100,11 @@ pub fn reasons(sight: &Sight<'_>, config: &BeatConfig) -> Vec<Reason> {
             found.push(Reason::Silent {
                 node: node.to_owned(),
                 silent_ms: *silent_ms,
+            });
+        }
+        if !sight.nodes[node].reaches_bus {
+            found.push(Reason::OffBus {
+                node: node.to_owned(),
             });
         }
     }
@@ -206,6 +217,25 @@ mod tests {
         assert_eq!(said[1], "2 slots belong to a run of node b that is over");
         let fenced = judged(true, &[("b", 2)], &[], &[]);
         assert!(matches!(&fenced[..], [Reason::OwnerGone { slots: 1, .. }]));
+    }
+
+    #[test]
+    fn a_living_node_without_the_bus_is_named() {
+        let off = |fenced| NodeRow {
+            reaches_bus: false,
+            ..node(1, fenced)
+        };
+        let nodes = Nodes::from([("a".to_owned(), off(false)), ("b".to_owned(), off(true))]);
+        let sight = Sight {
+            nodes: &nodes,
+            owners: &BTreeMap::new(),
+            silent_ms: &BTreeMap::new(),
+            untold: &BTreeMap::new(),
+        };
+        let found = reasons(&sight, &BeatConfig::default());
+        let node = "a".to_owned();
+        assert_eq!(found, [Reason::OffBus { node }]);
+        assert_eq!(found[0].to_string(), "node a does not reach the bus");
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub struct ClusterView {
 /// Something that is wrong.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ReasonView {
-    /// What, for programs: `nobody_lives`, `silent`, `owner_gone` or `untold`.
+    /// What, for programs: `nobody_lives`, `silent`, `off_bus`, `owner_gone` or `untold`.
     pub reason: String,
     /// The node that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,6 +134,7 @@ impl ReasonView {
         let (name, node) = match reason {
             Reason::NobodyLives => ("nobody_lives", None),
             Reason::Silent { node, .. } => ("silent", Some(node)),
+            Reason::OffBus { node } => ("off_bus", Some(node)),
             Reason::OwnerGone { node, .. } => ("owner_gone", Some(node)),
             Reason::Untold { .. } => ("untold", None),
         };

@@ -193,6 +193,11 @@ fn show_slots(text: &mut Text, node: &NodeMetrics) {
         "Beats that did not.",
     );
     text.counter(
+        "cut_offs_total",
+        node.cut_offs,
+        "Times that this node gave its slots up, cut off from the bus.",
+    );
+    text.counter(
         "fences_total",
         node.fences,
         "Silent nodes that this one fenced.",

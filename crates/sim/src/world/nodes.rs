@@ -159,6 +159,10 @@ impl<P: Protocol> World<P> {
             ("panic outlived", metrics.panics),
             ("loss of the stream noticed", metrics.streams_lost),
             ("read answered from memory", metrics.reads_from_memory),
+            (
+                "node cut off from the bus gave its slots up",
+                metrics.cut_offs,
+            ),
         ];
         let effects = &mut self.sim.lock().effects;
         for (effect, count) in seen {

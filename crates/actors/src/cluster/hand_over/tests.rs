@@ -76,6 +76,25 @@ async fn what_belongs_elsewhere_is_handed_over_some_at_a_time_and_in_turn() {
 }
 
 #[tokio::test]
+async fn a_node_that_is_cut_off_from_the_bus_gives_its_slots_to_those_that_reach_it() {
+    let slot = slots_at("ada", &["ada", "bob"]).next().unwrap();
+    let (here, router) = holding(&[slot], &["bob"]).await;
+    let mut nodes = here.members.nodes.lock().clone();
+    nodes.get_mut("ada").unwrap().reaches_bus = false;
+    here.members.saw(nodes, Vec::new());
+    some(&here, &router, &mut None).await.unwrap();
+    assert_eq!(
+        owner(&here, slot).await,
+        "ada",
+        "the bus may be gone for all"
+    );
+    assert!(here.members.note_cut_off(true) && !here.members.note_cut_off(true));
+    some(&here, &router, &mut None).await.unwrap();
+    assert_eq!(owner(&here, slot).await, "bob");
+    assert!(!here.members.note_cut_off(false));
+}
+
+#[tokio::test]
 async fn nothing_is_handed_over_by_a_run_that_is_over_or_before_the_others_are_known() {
     let slot = slots_at("bob", &["ada", "bob"]).next().unwrap();
     let (here, router) = holding(&[slot], &["bob"]).await;

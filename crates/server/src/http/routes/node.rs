@@ -128,13 +128,18 @@ pub(super) async fn live() -> &'static str {
     "ok\n"
 }
 
-/// Tell whether requests are taken: the store answers, and the server is not about to stop.
+/// Tell whether requests are taken: the store answers, the server is not about to stop, and it reaches the
+/// other nodes, or none of them does.
 #[utoipa::path(get, path = "/readyz", tag = "node", operation_id = "ready",
     responses((status = 200, description = "It is ready.", body = String, content_type = "text/plain")),
     extensions(("x-sillok-access" = json!(["public"]))))]
 pub(super) async fn ready(State(app): State<App>) -> Result<&'static str, Refusal> {
     if app.is_stopping() {
         return Err(Error::new(ErrorCode::Unavailable, "the server stops").into());
+    }
+    if app.node().is_cut_off() {
+        let why = "this node does not reach the others, which have its slots";
+        return Err(Error::new(ErrorCode::Unavailable, why).into());
     }
     match app.store().begin().await {
         Ok(_) => Ok("ok\n"),
