@@ -343,6 +343,8 @@ async fn run<S: Store>(store: &S, program: Vec<(usize, Step)>) -> Pairs {
                 )
                 .await;
             }
+            // It is declared before anything is written.
+            Step::ConflictOn { .. } if !txn.writes.is_empty() => {}
             Step::ConflictOn { begin, end } => {
                 txn.txn.conflict_on(&range(begin, end));
                 txn.declared.push(range(begin, end));

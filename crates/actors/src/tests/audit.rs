@@ -58,25 +58,30 @@ fn short_lived(moments: impl IntoIterator<Item = MemoryStore>) -> Line {
     line
 }
 
-/// The world, and the same a command later.
-static LATER: LazyLock<[Pairs; 2]> = LazyLock::new(|| {
-    RUNTIME.block_on(async {
-        let mut world = World::new().await;
-        let before = world.pairs().await;
-        let line = append("one more line");
+/// Moments between which somebody writes.
+const MOMENTS: usize = 40;
+
+/// The world, command after command.
+async fn moments() -> Vec<MemoryStore> {
+    let mut world = World::new().await;
+    let mut moments = Vec::new();
+    for number in 0..MOMENTS {
+        let line = append(&format!("line {number}"));
         world.give(PrincipalKind::Agent, OTHER_TASK, line).await;
-        let after = world.pairs().await;
-        world.node.shutdown().await;
-        [before, after].map(|pairs| without_idle_slots(&pairs))
-    })
-});
+        let pairs = without_idle_slots(&world.pairs().await);
+        moments.push(store_of(&pairs).await);
+    }
+    world.node.shutdown().await;
+    moments
+}
 
 #[test]
 fn what_outlives_a_moment_of_the_store_is_audited_and_rebuilt_all_the_same() {
+    let expected = audit_of(&WORLD);
     let line = short_lived([]);
     RUNTIME.block_on(async {
         let report = audit::verify(&line, &|_| {}).await.unwrap();
-        assert_eq!(report, audit_of(&WORLD));
+        assert_eq!(report, expected);
         assert!(line.hit() > 0, "the transactions were too old");
         let index = ports().index;
         let rebuilt = rebuild(&line, index.as_ref(), &|_| {}).await.unwrap();
@@ -86,21 +91,23 @@ fn what_outlives_a_moment_of_the_store_is_audited_and_rebuilt_all_the_same() {
 
 #[test]
 fn a_scope_that_is_written_to_while_it_is_read_is_read_again() {
-    let [before, after] = &*LATER;
-    let (before, after) =
-        RUNTIME.block_on(async { (store_of(before).await, store_of(after).await) });
-    let of_after = RUNTIME.block_on(audit::verify(&after, &|_| {})).unwrap();
-    assert!(of_after.is_ok());
-    // Nothing can be said of moments that are mixed all the while.
-    let changing = (0..10_000).map(|number| [&before, &after][number % 2].clone());
-    let busy = RUNTIME.block_on(audit::verify(&short_lived(changing), &|_| {}));
-    assert_eq!(busy.unwrap_err().code, ErrorCode::Busy);
-    for moments in 1..200 {
-        let earlier = std::iter::repeat_n(before.clone(), moments);
-        let later = std::iter::repeat_n(after.clone(), 10_000);
-        let line = short_lived(earlier.chain(later));
-        let report = RUNTIME.block_on(audit::verify(&line, &|_| {})).unwrap();
-        assert!(report.is_ok(), "{moments}: {report:?}");
+    let moments = RUNTIME.block_on(moments());
+    let audit = |line: &Line| RUNTIME.block_on(audit::verify(line, &|_| {}));
+    // It is written to between any two reads, for longer than anybody tries.
+    let slowly = moments
+        .iter()
+        .flat_map(|moment| std::iter::repeat_n(moment.clone(), 7));
+    assert_eq!(
+        audit(&short_lived(slowly)).unwrap_err().code,
+        ErrorCode::Busy
+    );
+    // It is written to once, wherever the audit is.
+    let (first, last) = (&moments[0], moments.last().unwrap());
+    for number in 0..150 {
+        let earlier = std::iter::repeat_n(first.clone(), number);
+        let line = short_lived(earlier.chain(std::iter::repeat_n(last.clone(), 1_000)));
+        let report = audit(&line).unwrap();
+        assert!(report.is_ok(), "{number}: {report:?}");
     }
 }
 
