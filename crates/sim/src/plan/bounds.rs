@@ -11,7 +11,7 @@ use crate::plan::Plan;
 use crate::suite::Suite;
 
 /// Nodes of a world.
-const NODES: RangeInclusive<u16> = 2..=7;
+const NODES: RangeInclusive<u16> = 2..=64;
 /// How long faults may go on, in ms.
 const FAULTS_MS: RangeInclusive<u64> = 1..=600_000;
 /// Faults of a world, at most.
@@ -228,9 +228,9 @@ mod tests {
         });
         assert_eq!(with_disk, "profile.nodes: 3 is not from 1 to 1");
         let few = refused(|plan| plan.profile.nodes = 1);
-        assert_eq!(few, "profile.nodes: 1 is not from 2 to 7");
+        assert_eq!(few, "profile.nodes: 1 is not from 2 to 64");
         let many = refused(|plan| plan.profile.nodes = 99);
-        assert_eq!(many, "profile.nodes: 99 is not from 2 to 7");
+        assert_eq!(many, "profile.nodes: 99 is not from 2 to 64");
     }
 
     #[test]
