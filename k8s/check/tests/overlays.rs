@@ -13,7 +13,8 @@ fn folder(name: &str) -> PathBuf {
 
 /// Every overlay and every example.
 fn all() -> Vec<PathBuf> {
-    let found = ["overlays", "examples"].map(|name| overlays(&folder(name)).unwrap());
+    let found =
+        ["overlays", "examples"].map(|name| overlays(&folder(name)).expect("the folder is there"));
     let found = found.concat();
     assert!(found.len() >= 3, "{found:?}");
     found
@@ -384,8 +385,8 @@ const IN_EACH: [(&str, &str, &str); 7] = [
 
 /// Production with the workers of the example: everything that there is a rule for.
 fn right() -> Texts {
-    let prod = Texts::of(&folder("overlays/prod")).unwrap();
-    let example = Texts::of(&folder("examples/event-worker")).unwrap();
+    let prod = Texts::of(&folder("overlays/prod")).expect("production renders");
+    let example = Texts::of(&folder("examples/event-worker")).expect("the example renders");
     assert!(prod.nats_values.is_some());
     Texts {
         nats_values: prod.nats_values,
