@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use serde_json::Value;
 use sillok_k8s_check::manifest::{Container, Workload};
 use sillok_k8s_check::{Manifests, overlays, render};
 
@@ -52,8 +53,7 @@ fn the_configuration_of_every_node_is_one_that_the_binary_takes() {
                 invocation = invocation.env(&variable.name, value);
             }
         }
-        let shown = invocation.run();
-        shown.ended(0);
+        let shown = invocation.run().json();
         for variable in &container.env {
             let Some((value, name)) = variable
                 .value
@@ -63,11 +63,22 @@ fn the_configuration_of_every_node_is_one_that_the_binary_takes() {
                 continue;
             };
             let key = name.to_lowercase().replace("__", ".");
-            let said = shown.stdout.contains(value.as_str());
-            assert!(said, "{key} is not {value}: {}", shown.stdout);
+            assert!(
+                is_value(&shown[&key], value),
+                "{key} is not {value}: {shown}"
+            );
         }
     });
     assert!(nodes >= 2, "{nodes}");
+}
+
+/// Whether a value of the configuration is what a variable of the environment says, as text.
+fn is_value(shown: &Value, said: &str) -> bool {
+    match shown {
+        Value::String(text) => text == said,
+        Value::Null => false,
+        other => serde_json::from_str::<Value>(said).is_ok_and(|said| said == *other),
+    }
 }
 
 #[test]

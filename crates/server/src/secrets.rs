@@ -107,6 +107,31 @@ mod tests {
     }
 
     #[test]
+    fn the_commands_of_the_documents_make_secrets_of_the_form() {
+        let document = include_str!("../../../docs/operate.md");
+        let made = |command: &str| {
+            let numbers = document.match_indices(command).map(|(at, _)| {
+                let rest = &document[at + command.len()..];
+                let digits = rest.split(|c: char| !c.is_ascii_digit()).next();
+                digits.unwrap().parse::<usize>().unwrap()
+            });
+            numbers.collect::<Vec<usize>>()
+        };
+        let tokens = made("slk_$(openssl rand -hex ");
+        assert!(!tokens.is_empty());
+        for bytes in tokens {
+            // So many bytes are written as twice as many digits.
+            let token = format!("slk_{}", "0a".repeat(bytes));
+            assert!(has_form(&token), "{token}");
+        }
+        let keys = made("key=\"$(openssl rand -hex ");
+        assert!(keys.len() >= 2, "{keys:?}");
+        for bytes in keys {
+            assert!(TokenKey::from_bytes(&vec![0; bytes]).is_some(), "{bytes}");
+        }
+    }
+
+    #[test]
     fn only_the_exact_form_is_a_secret() {
         assert!(has_form(&new_secret()));
         let upper = new_secret().to_ascii_uppercase();

@@ -1,4 +1,4 @@
-//! `sillok-k8s-check DIR`: renders each overlay in a folder and says what is wrong with it.
+//! `sillok-k8s-check DIR…`: renders each overlay in some folders and says what is wrong with it.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -21,17 +21,22 @@ fn main() -> ExitCode {
 
 /// Whether nothing was found.
 fn run(out: &mut impl std::io::Write) -> Result<bool, Box<dyn std::error::Error>> {
-    let folder = std::env::args()
-        .nth(1)
-        .ok_or("a folder of overlays is wanted")?;
+    let folders: Vec<String> = std::env::args().skip(1).collect();
     let mut is_clean = true;
-    for overlay in overlays(Path::new(&folder))? {
-        let findings = check(&render(&overlay)?);
-        is_clean &= findings.is_empty();
-        writeln!(out, "{}: {} findings", overlay.display(), findings.len())?;
-        for finding in findings {
-            writeln!(out, "  {finding}")?;
+    let mut looked_at = 0;
+    for folder in folders {
+        for overlay in overlays(Path::new(&folder))? {
+            let findings = check(&render(&overlay)?);
+            looked_at += 1;
+            is_clean &= findings.is_empty();
+            writeln!(out, "{}: {} findings", overlay.display(), findings.len())?;
+            for finding in findings {
+                writeln!(out, "  {finding}")?;
+            }
         }
+    }
+    if looked_at == 0 {
+        return Err("folders with overlays are wanted".into());
     }
     Ok(is_clean)
 }

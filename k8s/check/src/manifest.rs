@@ -8,6 +8,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::foreign::NatsValues;
+
 /// Why a text is no manifest.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
@@ -27,6 +29,8 @@ pub type Labels = BTreeMap<String, String>;
 pub struct Manifests {
     /// In the order in which they were rendered.
     pub objects: Vec<Object>,
+    /// What is said to NATS' chart, if anything is.
+    pub nats: Option<NatsValues>,
 }
 
 /// One object.
@@ -66,7 +70,10 @@ impl Manifests {
                 body,
             });
         }
-        Ok(Self { objects })
+        Ok(Self {
+            objects,
+            nats: None,
+        })
     }
 
     /// Names and specs of all objects of a kind. One that does not have the form that the rules know is
@@ -80,7 +87,15 @@ impl Manifests {
         of_kind.filter_map(spec).collect()
     }
 
-    /// Whatever runs pods.
+    /// As [`Self::specs`], for kinds that have no spec, such as a `Role`.
+    pub fn bodies<T: DeserializeOwned>(&self, kind: &str) -> Vec<(String, T)> {
+        let of_kind = self.objects.iter().filter(|object| object.kind == kind);
+        let body =
+            |object: &Object| Some((object.name.clone(), T::deserialize(&object.body).ok()?));
+        of_kind.filter_map(body).collect()
+    }
+
+    /// Whatever runs pods, by Kubernetes itself.
     #[must_use]
     pub fn workloads(&self) -> Vec<Workload> {
         let sets = ["StatefulSet", "Deployment"].into_iter().flat_map(|kind| {
@@ -88,7 +103,7 @@ impl Manifests {
             sets.map(move |(name, set)| Workload {
                 name: format!("{kind}/{name}"),
                 replicas: set.replicas.unwrap_or(1),
-                is_served: true,
+                is_served: set.template.spec.opens_ports(),
                 claims: set
                     .volume_claim_templates
                     .into_iter()
@@ -139,7 +154,7 @@ pub struct Workload {
     pub name: String,
     /// How many pods there are.
     pub replicas: u32,
-    /// Whether its pods answer requests.
+    /// Whether its pods answer requests: whoever opens no port asks only.
     pub is_served: bool,
     /// Names of the volumes that each pod has of its own.
     pub claims: Vec<String>,
@@ -162,9 +177,9 @@ pub enum PortRef {
 macro_rules! parts {
     ($($(#[$attribute:meta])* $name:ident { $($field:ident: $type:ty,)* })*) => {$(
         $(#[$attribute])*
-        #[derive(Debug, Clone, Default, Deserialize)]
+        #[derive(Debug, Clone, Default, ::serde::Deserialize)]
         #[serde(rename_all = "camelCase", default)]
-        #[allow(missing_docs, reason = "Kubernetes' own names")]
+        #[allow(missing_docs, unreachable_pub, reason = "Kubernetes' own names, wherever they are read")]
         pub struct $name { $(pub $field: $type,)* }
     )*};
 }
@@ -249,6 +264,15 @@ pub struct Seccomp {
     /// Such as `RuntimeDefault`.
     #[serde(rename = "type")]
     pub kind: String,
+}
+
+pub(crate) use parts;
+
+impl PodSpec {
+    fn opens_ports(&self) -> bool {
+        let mut containers = self.containers.iter();
+        containers.any(|container| !container.ports.is_empty())
+    }
 }
 
 impl Selector {

@@ -1,8 +1,11 @@
 //! The rules: each looks at all manifests of an overlay, and says what is wrong with which object.
 
+mod alerts;
+mod foundationdb;
 mod network;
-mod nodes;
+pub mod nodes;
 mod pods;
+mod scaling;
 
 use std::fmt;
 
@@ -46,6 +49,11 @@ pub const RULES: &[(&str, Rule)] = &[
     ("policies-select", network::policies_select),
     ("services-select", network::services_select),
     ("labels-of-others", network::labels_of_others),
+    ("named-namespaces", network::named_namespaces),
+    ("policy-ports", network::policy_ports),
+    ("monitor-rights", foundationdb::monitor_rights),
+    ("scaling", scaling::scaling),
+    ("alerts", alerts::alerts),
     ("disruption", nodes::disruption),
     ("spread", nodes::spread),
     ("grace", nodes::grace),

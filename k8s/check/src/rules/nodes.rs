@@ -4,9 +4,11 @@ use super::Found;
 use crate::Manifests;
 use crate::manifest::{CronJob, DisruptionBudget, Mount, Workload};
 
-/// The time that a node needs at its end to hand its slots over, in s, beside open connections: a part of
-/// them takes two at most.
-const HANDOVER_S: u64 = 20;
+/// How long a node waits at its end for commands that are under way, in s, once connections have ended.
+pub const DRAIN_S: u64 = 30;
+/// What it has for handing its slots over then, in s. One takes two at most, and mostly none, since nothing is
+/// under way any more; what is left is taken by others.
+const HANDOVER_S: u64 = 60;
 /// Where the configuration lies in its config map.
 const CONFIG_FILE: &str = "sillok.toml";
 
@@ -64,7 +66,7 @@ pub(super) fn grace(manifests: &Manifests, found: &mut Found) {
             .filter_map(|volume| volume.config_map.as_ref())
             .find_map(|map| shutdown_ms(manifests, &map.name))
             .unwrap_or(0);
-        let needed_s = waits_s + shutdown_ms.div_ceil(1_000) + HANDOVER_S;
+        let needed_s = waits_s + shutdown_ms.div_ceil(1_000) + DRAIN_S + HANDOVER_S;
         let given_s = pod.termination_grace_period_seconds.unwrap_or(30);
         if given_s < needed_s {
             let what = format!("is killed after {given_s} s, and may need {needed_s}");

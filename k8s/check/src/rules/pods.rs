@@ -7,12 +7,15 @@ use crate::Manifests;
 use crate::manifest::{Container, Workload};
 
 /// What is made beside the manifests: by the operator who installs, or by another operator's program.
-const MADE_ELSEWHERE: [(&str, &str); 2] =
-    [("Secret", "sillok"), ("ConfigMap", "sillok-fdb-config")];
+const MADE_ELSEWHERE: [(&str, &str); 3] = [
+    ("Secret", "sillok"),
+    ("Secret", "event-worker"),
+    ("ConfigMap", "sillok-fdb-config"),
+];
 
-/// Each container of each pod.
-fn containers(manifests: &Manifests, mut look: impl FnMut(&Workload, &Container)) {
-    for workload in manifests.workloads() {
+/// Each container of some pods.
+fn containers(workloads: Vec<Workload>, mut look: impl FnMut(&Workload, &Container)) {
+    for workload in workloads {
         let pod = &workload.pod;
         for container in pod.containers.iter().chain(&pod.init_containers) {
             look(&workload, container);
@@ -25,7 +28,7 @@ fn name(workload: &Workload, container: &Container) -> String {
 }
 
 pub(super) fn non_root(manifests: &Manifests, found: &mut Found) {
-    containers(manifests, |workload, container| {
+    containers(manifests.pods(), |workload, container| {
         let of_pod = workload.pod.security_context.run_as_non_root;
         if container.security_context.run_as_non_root.or(of_pod) != Some(true) {
             found.push((name(workload, container), "may run as root".to_owned()));
@@ -34,7 +37,7 @@ pub(super) fn non_root(manifests: &Manifests, found: &mut Found) {
 }
 
 pub(super) fn read_only_root(manifests: &Manifests, found: &mut Found) {
-    containers(manifests, |workload, container| {
+    containers(manifests.pods(), |workload, container| {
         if container.security_context.read_only_root_filesystem != Some(true) {
             found.push((
                 name(workload, container),
@@ -45,7 +48,7 @@ pub(super) fn read_only_root(manifests: &Manifests, found: &mut Found) {
 }
 
 pub(super) fn no_privileges(manifests: &Manifests, found: &mut Found) {
-    containers(manifests, |workload, container| {
+    containers(manifests.pods(), |workload, container| {
         let security = &container.security_context;
         let profile = security.seccomp_profile.as_ref();
         let profile = profile.or(workload.pod.security_context.seccomp_profile.as_ref());
@@ -76,7 +79,7 @@ pub(super) fn no_privileges(manifests: &Manifests, found: &mut Found) {
 }
 
 pub(super) fn resources(manifests: &Manifests, found: &mut Found) {
-    containers(manifests, |workload, container| {
+    containers(manifests.pods(), |workload, container| {
         let resources = &container.resources;
         for (given, what) in [
             (
@@ -100,7 +103,7 @@ pub(super) fn resources(manifests: &Manifests, found: &mut Found) {
 }
 
 pub(super) fn probes(manifests: &Manifests, found: &mut Found) {
-    containers(manifests, |workload, container| {
+    containers(manifests.workloads(), |workload, container| {
         if !workload.is_served {
             return;
         }
@@ -120,7 +123,7 @@ pub(super) fn probes(manifests: &Manifests, found: &mut Found) {
 }
 
 pub(super) fn pinned_image(manifests: &Manifests, found: &mut Found) {
-    containers(manifests, |workload, container| {
+    containers(manifests.workloads(), |workload, container| {
         let image = &container.image;
         let tag = image
             .rsplit('/')
@@ -146,7 +149,7 @@ pub(super) fn no_api_token(manifests: &Manifests, found: &mut Found) {
 }
 
 pub(super) fn mounts(manifests: &Manifests, found: &mut Found) {
-    containers(manifests, |workload, container| {
+    containers(manifests.workloads(), |workload, container| {
         let volumes = workload.pod.volumes.iter().map(|volume| &volume.name);
         let known: BTreeSet<&String> = volumes.chain(&workload.claims).collect();
         for mount in &container.volume_mounts {

@@ -1,0 +1,48 @@
+//! What wakes somebody. That every metric exists is a test with a running node (`tests/e2e/manifests.rs`).
+
+use super::Found;
+use crate::Manifests;
+use crate::manifest::{Labels, parts};
+
+parts! {
+    PrometheusRule { groups: Vec<Group>, }
+    Group { rules: Vec<Alert>, }
+    Alert { alert: Option<String>, expr: String, labels: Labels, annotations: Labels, }
+}
+
+pub(super) fn alerts(manifests: &Manifests, found: &mut Found) {
+    let rules = manifests.specs::<PrometheusRule>("PrometheusRule");
+    let groups = rules.into_iter().flat_map(|(_, rule)| rule.groups);
+    for alert in groups.flat_map(|group| group.rules) {
+        let name = alert.alert.as_deref().unwrap_or("a rule without a name");
+        let mut say = |what: String| found.push((format!("PrometheusRule {name}"), what));
+        if !alert.labels.contains_key("severity") {
+            say("nobody knows how urgent it is".to_owned());
+        }
+        for text in ["summary", "description"] {
+            if !alert.annotations.contains_key(text) {
+                say(format!("has no {text}"));
+            }
+        }
+        for counter in counters_as_they_stand(&alert.expr) {
+            say(format!("takes {counter} since its start, and never ends"));
+        }
+        let asks = |what: &str| alert.expr.contains(what);
+        if asks("sillok_missed_beats_total") && !asks("increase(sillok_beats_total[2m]) == 0") {
+            say("wakes somebody for one late beat of a store that answers".to_owned());
+        }
+    }
+}
+
+/// Counters that an expression compares as they stand, without asking how fast they grow.
+fn counters_as_they_stand(expr: &str) -> Vec<&str> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let starts = expr.match_indices("sillok_").map(|(at, _)| at);
+    let counters = starts.filter_map(|at| {
+        let (before, rest) = expr.split_at(at);
+        let name = rest.split(|c| !is_name(c)).next()?;
+        let grows = before.ends_with("rate(") || before.ends_with("increase(");
+        (name.ends_with("_total") && !grows).then_some(name)
+    });
+    counters.collect()
+}
