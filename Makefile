@@ -28,7 +28,7 @@ SILLOK_BIN ?= $(CARGO_TARGET_DIR)/debug/sillok
 HERE = --workspace --exclude sillok-store-fdb
 
 # Where FoundationDB's client library lies elsewhere than the linker looks, FDB_CLIENT_LIB_PATH says where.
-WITH_FDB = LD_LIBRARY_PATH="$$FDB_CLIENT_LIB_PATH:$$LD_LIBRARY_PATH"
+WITH_FDB = LIBRARY_PATH="$$FDB_CLIENT_LIB_PATH:$$LIBRARY_PATH" LD_LIBRARY_PATH="$$FDB_CLIENT_LIB_PATH:$$LD_LIBRARY_PATH"
 
 export CARGO_TARGET_DIR TOOLS SILLOK_BIN
 # Debian keeps nats-server, which tests start, where only root looks.

@@ -64,6 +64,9 @@ impl FdbStore {
         ] {
             database.set_option(option).map_err(error::of_open)?;
         }
+        // The library looks at the file when it is asked for something first.
+        let first = database.create_trx().map_err(error::of_open)?;
+        first.get_read_version().await.map_err(error::of_open)?;
         let mut shared = Shared {
             database,
             timeout_ms: ms(config.begin_timeout_ms.saturating_add(LIFETIME_MS)),

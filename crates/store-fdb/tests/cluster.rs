@@ -125,8 +125,9 @@ fn what_is_older_than_five_seconds_is_too_old_and_not_an_unknown_outcome() {
         commits.get(b"key", Read::Conflict).await.unwrap();
         commits.set("key", "value");
         tokio::time::sleep(Duration::from_millis(5_500)).await;
+        // Reads may be answered for a little longer.
         let read = reads.get(b"key", Read::Snapshot).await;
-        assert!(matches!(read, Err(Error::TooOld)), "{read:?}");
+        assert!(matches!(read, Ok(None) | Err(Error::TooOld)), "{read:?}");
         let committed = commits.commit().await;
         assert!(matches!(committed, Err(Error::TooOld)), "{committed:?}");
     });
