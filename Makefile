@@ -133,16 +133,18 @@ lint-fdb: setup
 		cargo clippy --locked -p sillok-store-fdb -p sillok-cli --features sillok-cli/fdb --all-targets -- -D warnings)
 
 ifdef FDB_CLUSTER_FILE
-# The binary with FoundationDB has a folder of its own: in the other one it would replace the one without.
-FDB_BIN = $(CARGO_TARGET_DIR)/fdb/debug/sillok
+# The binary with FoundationDB is put aside, since cargo knows but one place for both.
+FDB_BIN = $(CARGO_TARGET_DIR)/debug/sillok-fdb
 
 test-fdb: setup-check ## the store on the cluster of FDB_CLUSTER_FILE, and nodes on a fdbserver of their own
 	@.ci/setup fdb
 	$(call stage,store on FoundationDB,$(WITH_FDB) cargo nextest run --locked --profile ci -p sillok-store-fdb)
 	$(call stage,build with FoundationDB,$(WITH_FDB) \
-		cargo build --locked -p sillok-cli --features fdb --bin sillok --target-dir $(CARGO_TARGET_DIR)/fdb)
+		cargo build --locked -p sillok-cli --features fdb --bin sillok && mv $(SILLOK_BIN) $(FDB_BIN))
+	@$(MAKE) --no-print-directory build
+	$(call stage,build nodes for tests,cargo build --locked --quiet $(HERE) --bin sillok-test-node --bin sillok-test-store)
 	$(call stage,nodes on FoundationDB,$(WITH_FDB) SILLOK_FDB_BIN=$(FDB_BIN) \
-		cargo nextest run --locked $(HERE) --profile ci -E 'package(sillok-tests) & test(cluster)')
+		cargo nextest run --locked $(HERE) --profile ci -E 'package(sillok-tests) & test(/cluster/)')
 else
 test-fdb:
 	@echo '== tests on FoundationDB: skipped, since FDB_CLUSTER_FILE names no cluster' >&2

@@ -1,4 +1,5 @@
-//! The README: every line of its shell blocks runs, in order, on a machine that knows nothing yet.
+//! The tours of the documents: every line of their shell blocks runs, in order, on a machine that knows nothing
+//! yet.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,8 +9,10 @@ use crate::harness::{Invocation, binary};
 
 /// The longest that the tour may take: it says five minutes, for a person.
 const PATIENCE: Duration = Duration::from_mins(3);
-/// Lines of the tour that begin with the binary's name, at least.
+/// Lines of a tour that run the binary, at least.
 const LINES_MIN: usize = 10;
+/// The heading of the section that has the tour of a cluster.
+const CLUSTER_TOUR: &str = "A cluster on one machine\n";
 
 /// The lines of the blocks of a document that are marked as shell.
 fn shell_lines(document: &str) -> Vec<String> {
@@ -33,18 +36,13 @@ fn document(name: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-#[test]
-fn every_line_of_the_readmes_tour_runs() {
-    let lines = shell_lines(&document("README.md"));
-    let commands = lines
-        .iter()
-        .filter(|line| line.starts_with("sillok "))
-        .count();
+/// Runs the lines of a tour with this binary: what they said, each behind the line itself.
+fn run(lines: &[String], binary: &Path) -> String {
+    let commands = lines.iter().filter(|line| line.contains("sillok ")).count();
     assert!(
         commands >= LINES_MIN,
-        "README.md has no tour: {commands} lines begin with sillok"
+        "there is no tour: {commands} lines run sillok"
     );
-
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().join("home");
     let log = folder.path().join("tour.log");
@@ -55,11 +53,12 @@ fn every_line_of_the_readmes_tour_runs() {
         lines.join("\n"),
         log = log.display()
     );
-    let binary = binary::path();
-    let folders = [binary.parent().expect("it lies in a folder").to_owned()];
+    // Under its own name, whatever that of the file is.
+    let bin = folder.path().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink(binary, bin.join("sillok")).unwrap();
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let path =
-        std::env::join_paths(folders.into_iter().chain(std::env::split_paths(&path))).unwrap();
+    let path = std::env::join_paths([bin].into_iter().chain(std::env::split_paths(&path))).unwrap();
     let mut bash = Command::new("bash");
     bash.arg("-c").arg(&script);
     let ran = Invocation::of(bash, &home)
@@ -75,6 +74,34 @@ fn every_line_of_the_readmes_tour_runs() {
         "a line of the tour failed:\n{said}\n{}",
         ran.stderr
     );
+    said
+}
+
+/// On a FoundationDB and a NATS that it starts by itself, at the ports that it names.
+#[test]
+fn every_line_of_the_clusters_tour_runs() {
+    let Some(binary) = binary::with_foundationdb() else {
+        println!("skipped: SILLOK_FDB_BIN names no binary with FoundationDB");
+        return;
+    };
+    let document = document("docs/operate.md");
+    let section = document
+        .split("\n## ")
+        .find(|section| section.starts_with(CLUSTER_TOUR));
+    let said = run(&shell_lines(section.expect("it is there")), &binary);
+    let verdict = said_by(&said, "sillok audit verify").unwrap_or_default();
+    assert!(verdict.contains("holds"), "{verdict}\n{said}");
+    // Somebody saw that the node was gone, and in the end nobody missed it.
+    assert!(
+        said.contains("node-3 has been silent") || said.contains("\"healthy\":false"),
+        "{said}"
+    );
+}
+
+#[test]
+fn every_line_of_the_readmes_tour_runs() {
+    let lines = shell_lines(&document("README.md"));
+    let said = run(&lines, &binary::path());
     for line in lines.iter().filter(|line| line.starts_with("sillok ")) {
         let command: Vec<&str> = line.split_whitespace().take(2).collect();
         let command = command.join(" ");
