@@ -28,9 +28,11 @@ use crate::protocol::{Protocol, Safeguard};
 use crate::router::Router;
 
 mod hand_over;
+mod repair;
 mod take;
 
 pub(crate) use hand_over::{leave, let_go};
+pub(crate) use repair::fence;
 use take::Taking;
 pub(crate) use take::{take, take_for_command};
 
