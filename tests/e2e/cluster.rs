@@ -152,6 +152,68 @@ async fn the_status_of_a_cluster_shows_the_truth_before_during_and_after_a_takeo
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_an_operator_fences_begins_another_run_and_nothing_is_lost() {
+    let cluster = Cluster::start(&NODES).await;
+    let tasks: Vec<String> = (0..12)
+        .map(|number| format!("org/acme/project/p{number}/worktree/w/task/t"))
+        .collect();
+    for (number, task) in tasks.iter().enumerate() {
+        world::open(&cluster.admin(NODES[number % 3]), task).await;
+    }
+    let order = cluster.sillok("ada", "cluster fence bob --json").json();
+    assert_eq!(
+        (&order["node"], &order["incarnation"]),
+        (&json!("bob"), &json!(1))
+    );
+    assert_eq!(order["by"]["kind"], "human");
+    let begun = std::time::Instant::now();
+    let after = loop {
+        let view = cluster.admin("eve").get("/v1/cluster", &[]).await.ok();
+        let nodes = view["nodes"].as_array().expect("there are nodes");
+        let bob = nodes.iter().find(|node| node["name"] == "bob");
+        let bob = bob.expect("he registered").clone();
+        assert_eq!(bob["fence"], order, "who ended his run");
+        if bob["living"] == true && bob["incarnation"] == 2 && view["slots_owned"] == 12 {
+            break view;
+        }
+        assert!(begun.elapsed() < PATIENCE, "he does not begin anew: {view}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    assert_eq!(after["healthy"], true, "{after}");
+    for (number, task) in tasks.iter().enumerate() {
+        world::log(&cluster.admin(NODES[number % 3]), task, "it goes on").await;
+    }
+    let fence =
+        |asked: Value| async { cluster.admin("bob").post("/v1/cluster/fence", &asked).await };
+    // The same order again ends no further run.
+    let again = fence(json!({ "node": "bob", "incarnation": 1 })).await.ok();
+    assert_eq!(again, order);
+    fence(json!({ "node": "bob", "incarnation": 7 }))
+        .await
+        .refused(409, "invalid_state");
+    fence(json!({ "node": "zoe", "incarnation": 1 }))
+        .await
+        .refused(404, "not_found");
+    fence(json!({ "node": "" , "incarnation": 1 }))
+        .await
+        .refused(404, "not_found");
+    tokio::time::sleep(2 * CALM).await;
+    let view = status_of(&cluster, "ada").await;
+    let nodes = view["nodes"].as_array().expect("there are nodes");
+    assert!(
+        nodes
+            .iter()
+            .any(|node| node["name"] == "bob" && node["incarnation"] == 2)
+    );
+    let verdict = cluster
+        .admin("ada")
+        .post("/v1/audit/verify", &json!({}))
+        .await
+        .ok();
+    assert_eq!(verdict["ok"], true, "{verdict}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_store_a_command_is_unavailable_at_once_and_nobody_is_fenced() {
     // Each node knows the token for longer than the test takes, so that it is the router who refuses.
     let settings = [("SILLOK__SERVER__TOKEN_CHECK_MS", "60000")];

@@ -7,8 +7,11 @@ use std::collections::BTreeMap;
 use std::future::Future;
 
 use bytes::Bytes;
+use sillok_core::Error;
 use sillok_core::id::{Epoch, Incarnation};
-use sillok_core::membership::{NodeRow, Nodes, OwnerRow, Suspect, is_claimable};
+use sillok_core::membership::{
+    FenceOrder, NodeRow, Nodes, OwnerRow, Suspect, check_fence_order, is_claimable,
+};
 use sillok_core::slot::{SLOTS, Slot};
 use sillok_core::stamp::Stamp;
 use sillok_store::keys::{self, Family};
@@ -36,7 +39,7 @@ pub(crate) enum Claim {
 pub(crate) enum Beat {
     /// It committed, and saw these nodes.
     Committed(Nodes),
-    /// Another node fenced this run.
+    /// Another node fenced this run, or an operator has ordered its end.
     Fenced,
     /// Another process runs under this node's name.
     Replaced,
@@ -112,7 +115,9 @@ pub(crate) async fn beat<S: Store>(
     let Some(row) = row.filter(|row| row.incarnation == ownership.incarnation()) else {
         return Ok(Beat::Replaced);
     };
-    if row.fenced {
+    // In conflict: no beat commits behind the order.
+    let is_ordered = fence_order(&mut txn, me, row.incarnation).await?.is_some();
+    if row.fenced || is_ordered {
         return Ok(Beat::Fenced);
     }
     let nodes = all_nodes(&mut txn).await?;
@@ -144,6 +149,63 @@ pub(crate) async fn fence<S: Store>(store: &S, suspect: &Suspect) -> Result<bool
     txn.set(keys::node::key(&suspect.node), keys::node::encode(&fenced));
     txn.commit().await?;
     Ok(true)
+}
+
+/// Writes an operator's order that a run of a node ends: no beat of it commits any more. Whoever orders
+/// what was ordered before is told of the first order.
+///
+/// The run is not over by that: the node may answer from memory for the rest of its lease. It is once the
+/// node has found out, or the others have found it silent for longer than a lease lasts.
+///
+/// # Errors
+/// What the store answered; inside, the refusal.
+pub(crate) async fn order_fence<S: Store, P: Protocol>(
+    store: &S,
+    node: &str,
+    run: Incarnation,
+    order: &FenceOrder,
+    protocol: P,
+) -> Result<Result<FenceOrder, Error>, StoreError> {
+    retried(|| async {
+        let mut txn = store.begin().await?;
+        // Whatever name somebody asks for: only that of a node is part of a key.
+        let row = all_nodes(&mut txn).await?.remove(node);
+        if row.is_some()
+            && let Some(first) = fence_order(&mut txn, node, run).await?
+        {
+            return Ok(Ok(first));
+        }
+        if let Err(refused) = check_fence_order(node, run, row.as_ref()) {
+            return Ok(Err(refused));
+        }
+        txn.set(keys::fence::key(node, run), keys::fence::encode(order));
+        if !protocol.keeps(Safeguard::FencesBeyondLease)
+            && let Some(row) = node_row(&mut txn, node, Read::Conflict).await?
+        {
+            // Planted bug: the run is over at once, whatever it answers under its lease.
+            let over = NodeRow {
+                fenced: true,
+                ..row
+            };
+            txn.set(keys::node::key(node), keys::node::encode(&over));
+        }
+        txn.commit().await?;
+        Ok(Ok(order.clone()))
+    })
+    .await
+}
+
+/// The order for a run of a node, if one was given.
+pub(crate) async fn fence_order(
+    txn: &mut impl Txn,
+    node: &str,
+    run: Incarnation,
+) -> Result<Option<FenceOrder>, StoreError> {
+    let key = keys::fence::key(node, run);
+    let value = txn.get(&key, Read::Conflict).await?;
+    value
+        .map(|value| keys::fence::decode(&key, &value))
+        .transpose()
 }
 
 /// Planted bug: removes the row of a fenced run, as garbage.

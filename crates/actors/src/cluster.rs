@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
-use sillok_core::id::{Epoch, Incarnation};
+use sillok_core::id::Incarnation;
 use sillok_core::membership::reach::{Reach, homes};
 use sillok_core::membership::{
     BeatConfig, NodeRow, Nodes, OwnerRow, Suspect, Watcher, home, is_claimable, living,
@@ -21,26 +21,26 @@ use sillok_core::{Error, ErrorCode};
 use sillok_store::{Error as StoreError, Store};
 use tokio::sync::Notify;
 
-use crate::claims::{self, Beat, Claim};
+use crate::claims::{self, Beat};
 use crate::commit::Shared;
-use crate::errors::{claim_refusal, refusal};
-use crate::indexer::Unreadable;
-use crate::jobs;
+use crate::errors::refusal;
 use crate::metrics::count;
 use crate::protocol::{Protocol, Safeguard};
 use crate::router::Router;
 
 mod hand_over;
+mod repair;
+mod take;
 
 pub(crate) use hand_over::{leave, let_go};
+pub(crate) use repair::fence;
+use take::Taking;
+pub(crate) use take::{take, take_for_command};
 
 /// How often a node looks for slots without an owner when nothing tells it to, in ms.
 const LOOK_EVERY_MS: u64 = 5_000;
 /// The wait before the store is asked again, in ms.
 const RETRY_MS: u64 = 200;
-/// Slots that one transaction takes: its reads must end well before the store's limit for a
-/// transaction.
-const CLAIMED_AT_ONCE: usize = 512;
 
 /// A beat of another node.
 #[derive(Debug)]
@@ -61,8 +61,7 @@ pub(crate) struct Members {
     /// Nodes that this one fenced.
     fenced_here: Mutex<BTreeSet<String>>,
     changed: Notify,
-    /// One claim at a time: two for one slot would only meet one another.
-    claiming: tokio::sync::Mutex<()>,
+    taking: Taking,
     replaced: AtomicBool,
     /// Whether the others reach the bus and this node does not.
     cut_off: AtomicBool,
@@ -302,8 +301,10 @@ async fn round<S: Store, P: Protocol>(
     router: &Router<S, P>,
     handed_over: &mut Option<Slot>,
 ) -> Result<(), Error> {
-    adopt(shared).await?;
-    hand_over::some(shared, router, handed_over).await
+    // A slot that cannot be taken yet keeps none here that belongs elsewhere.
+    let adopted = adopt(shared).await;
+    hand_over::some(shared, router, handed_over).await?;
+    adopted
 }
 
 async fn fence_suspects<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<(), Error> {
@@ -331,7 +332,7 @@ async fn fence_suspects<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<
 /// Takes every slot that has no living owner and belongs on this node.
 ///
 /// # Errors
-/// What the store or the index answered. What was taken by then is held.
+/// What the store answered, or `unavailable` where the index lags behind. What was ready by then is held.
 pub(crate) async fn adopt<S: Store, P: Protocol>(shared: &Arc<Shared<S, P>>) -> Result<(), Error> {
     let owners = claims::owners(&shared.store)
         .await
@@ -357,8 +358,13 @@ pub(crate) async fn adopt<S: Store, P: Protocol>(shared: &Arc<Shared<S, P>>) -> 
     if slots.is_empty() {
         return Ok(());
     }
+    let left = take(shared, &slots).await?.unwrap_or_default();
     // The indexer says which cannot be read: they are looked at again with the next change, or command.
-    take(shared, &slots).await.map(drop)
+    let mut reasons = left.into_values();
+    match reasons.find(|error| error.code == ErrorCode::Unavailable) {
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
 }
 
 /// Planted bug: what a node had whose run is over is taken only by whoever fenced it, or by its own next
@@ -375,108 +381,6 @@ fn is_left_to_others<S: Store, P: Protocol>(
         return false;
     };
     is_claimable(Some(owner), node) && !shared.members.fenced_here.lock().contains(&owner.node)
-}
-
-/// As [`take`], for the one slot that a command is for.
-///
-/// # Errors
-/// As [`take`].
-pub(crate) async fn take_for_command<S: Store, P: Protocol>(
-    shared: &Arc<Shared<S, P>>,
-    slot: Slot,
-) -> Result<bool, Error> {
-    if !shared.protocol.keeps(Safeguard::AdoptsOrphans) {
-        let (owner, nodes) = claims::owner_of(&shared.store, slot)
-            .await
-            .map_err(|error| refusal(&error))?;
-        let node = owner.as_ref().and_then(|owner| nodes.get(&owner.node));
-        if is_left_to_others(shared, owner.as_ref(), node) {
-            return Ok(false);
-        }
-    }
-    match take(shared, &[slot]).await? {
-        Some(mut unreadable) => unreadable
-            .pop_first()
-            .map_or(Ok(true), |(_, error)| Err(error)),
-        None => Ok(false),
-    }
-}
-
-/// Takes those of `slots` that have no living owner, with all that belongs to them. Gives those of which
-/// something cannot be read, and which are not held therefore; nothing if this run of the node is over.
-///
-/// # Errors
-/// What the store or the index answered.
-pub(crate) async fn take<S: Store, P: Protocol>(
-    shared: &Arc<Shared<S, P>>,
-    slots: &[Slot],
-) -> Result<Option<Unreadable>, Error> {
-    let ownership = &shared.ownership;
-    let before: Vec<_> = slots.iter().map(|slot| ownership.epoch(*slot)).collect();
-    let _one_at_a_time = shared.members.claiming.lock().await;
-    // Whoever had the lock before may have taken the same slots.
-    let is_to_take = |(slot, before): (&Slot, _)| {
-        let now = ownership.epoch(*slot);
-        (now.is_none() || now == before).then_some(*slot)
-    };
-    let slots: Vec<Slot> = slots.iter().zip(before).filter_map(is_to_take).collect();
-    if slots.is_empty() {
-        return Ok(Some(Unreadable::new()));
-    }
-    let run = shared.ownership.incarnation();
-    let mut taken = Vec::with_capacity(slots.len());
-    for some in slots.chunks(CLAIMED_AT_ONCE) {
-        let claimed = claims::claim(&shared.store, &shared.ownership, some, shared.protocol).await;
-        match claimed.map_err(|error| claim_refusal(&error))? {
-            Claim::Taken(claimed) => taken.extend(claimed),
-            Claim::RunOver => return Ok(None),
-        }
-    }
-    let mut slots: BTreeSet<Slot> = taken.iter().map(|(slot, _)| *slot).collect();
-    // Nothing is decided in a slot before the index has all that its former owner published.
-    for slot in &slots {
-        shared.index_feed.mark(*slot);
-    }
-    let unreadable = catch_up(shared, &slots).await?;
-    slots.retain(|slot| !unreadable.contains_key(slot));
-    taken.retain(|(slot, _)| slots.contains(slot));
-    count(&shared.counters.slots_taken, taken.len() as u64);
-    let waiting = if shared.protocol.keeps(Safeguard::ResumesJobs) {
-        jobs::of_slots(&shared.store, &slots).await?
-    } else {
-        Vec::new()
-    };
-    for (slot, epoch) in &taken {
-        if !shared.ownership.take(*slot, *epoch, run) {
-            return Ok(None);
-        }
-        shared.mark_for_relays(*slot);
-    }
-    let epochs: BTreeMap<Slot, Epoch> = taken.into_iter().collect();
-    for (slot, job) in waiting {
-        // What was handed over meanwhile is another's to carry out.
-        if epochs
-            .get(&slot)
-            .is_some_and(|epoch| ownership.epoch(slot) == Some(*epoch))
-        {
-            shared.jobs.add(slot, job);
-        }
-    }
-    Ok(Some(unreadable))
-}
-
-/// Waits until the index has all that was published in some slots. A node among others waits for a
-/// while only: the slots that it claimed are held once they are looked at again. Those that cannot be
-/// read keep it from themselves alone.
-async fn catch_up<S: Store, P: Protocol>(
-    shared: &Shared<S, P>,
-    slots: &BTreeSet<Slot>,
-) -> Result<Unreadable, Error> {
-    let (requests, slots) = (&shared.index_requests, slots.clone());
-    if shared.is_alone() {
-        return requests.catch_up(slots).await;
-    }
-    requests.catch_up_soon(slots, &*shared.ports.clock).await
 }
 
 /// The refusal of a node whose run is over.

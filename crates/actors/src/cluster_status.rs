@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use sillok_core::Error;
 use sillok_core::id::{Epoch, Incarnation};
 use sillok_core::membership::health::{Reason, Sight, UNTOLD_MAX, reasons};
-use sillok_core::membership::{OwnerRow, is_owner_living};
+use sillok_core::membership::{FenceOrder, Nodes, OwnerRow, is_owner_living};
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
 use sillok_store::{Error as StoreError, RangeOptions, Read, Store, Txn, keys};
@@ -51,6 +51,8 @@ pub struct NodeStatus {
     /// How long ago a new beat of it was seen, in ms. None of the node that is asked, or before two of its
     /// own beats.
     pub silent_ms: Option<u64>,
+    /// The operator's order that ended, or will end, its newest run or the one before it, with the run.
+    pub fence: Option<(Incarnation, FenceOrder)>,
 }
 
 /// A slot.
@@ -89,6 +91,9 @@ pub(crate) async fn of<S: Store, P: Protocol>(
             Some(counted.map_err(|error| refusal(&error))?)
         }
     };
+    let mut fences = fences(&shared.store, &nodes)
+        .await
+        .map_err(|error| refusal(&error))?;
     let now_ms = shared.ports.clock.monotonic_ms();
     let silent_ms = shared.members.silent_ms(now_ms);
     let none = BTreeMap::new();
@@ -108,6 +113,7 @@ pub(crate) async fn of<S: Store, P: Protocol>(
             is_living: !row.fenced,
             slots: own.filter(|owner| is_owned(owner)).count() as u64,
             silent_ms: silent_ms.get(name).copied(),
+            fence: fences.remove(name),
         }
     });
     let shown = slots.iter().map(|(slot, owner)| SlotStatus {
@@ -127,6 +133,25 @@ pub(crate) async fn of<S: Store, P: Protocol>(
         slots: shown.collect(),
         reasons,
     })
+}
+
+/// The orders for the newest run of each node, or for the one before it.
+async fn fences<S: Store>(
+    store: &S,
+    nodes: &Nodes,
+) -> Result<BTreeMap<String, (Incarnation, FenceOrder)>, StoreError> {
+    let mut fences = BTreeMap::new();
+    let mut txn = store.begin().await?;
+    for (name, row) in nodes {
+        let newest = row.incarnation.0;
+        for run in [newest, newest.saturating_sub(1)].map(Incarnation) {
+            if let Some(order) = claims::fence_order(&mut txn, name, run).await? {
+                fences.insert(name.clone(), (run, order));
+                break;
+            }
+        }
+    }
+    Ok(fences)
 }
 
 /// Outbox rows of each slot behind what its relay told the stream.

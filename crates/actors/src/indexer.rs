@@ -32,7 +32,7 @@ mod turns;
 
 #[cfg(test)]
 pub(crate) use requests::CATCH_UP_MS_MAX;
-pub(crate) use requests::{IndexRequests, Unreadable};
+pub(crate) use requests::IndexRequests;
 use requests::{Passed, Request, Requests, Waiting};
 use turns::Turns;
 
@@ -339,4 +339,4 @@ async fn current(
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

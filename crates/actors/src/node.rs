@@ -11,8 +11,10 @@ use parking_lot::Mutex;
 use sillok_bus::InProcessBus;
 use sillok_core::Error;
 use sillok_core::command::{Answer, Submission};
-use sillok_core::id::{Seq, VerificationId};
+use sillok_core::id::{Incarnation, Seq, VerificationId};
+use sillok_core::membership::FenceOrder;
 use sillok_core::ports::Forwarded;
+use sillok_core::principal::Actor;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
@@ -320,6 +322,22 @@ impl<S: Store, P: Protocol> Node<S, P> {
     /// What the store answers.
     pub async fn cluster(&self) -> Result<ClusterStatus, Error> {
         cluster_status::of(&self.inner.shared).await
+    }
+
+    /// Orders the end of a run of a node, this one or another, which it may still be beating in: its slots
+    /// are others' once it has found out, or was found silent. Whoever orders it again is told of the
+    /// first order.
+    ///
+    /// # Errors
+    /// `not_found` for a node that never registered; `invalid_state` where this node has the store to
+    /// itself, or the run is not the node's current one, or is over; and what the store answers.
+    pub async fn fence(
+        &self,
+        node: &str,
+        run: Incarnation,
+        by: Actor,
+    ) -> Result<FenceOrder, Error> {
+        cluster::fence(&self.inner.shared, node, run, by).await
     }
 
     /// Reads committed state.

@@ -54,6 +54,8 @@ pub enum Safeguard {
     ResumesJobs,
     /// Reads are answered from memory only while nobody can have taken the slot.
     ReadsUnderLease,
+    /// What an operator fences is over only once it answers nothing from memory any more.
+    FencesBeyondLease,
 }
 
 /// Which safeguards apply.

@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorCode};
 use crate::id::{Epoch, Incarnation};
+use crate::principal::Actor;
 use crate::slot::Slot;
+use crate::time::Timestamp;
 
 pub mod health;
 pub mod reach;
@@ -40,6 +42,16 @@ pub struct OwnerRow {
     pub epoch: Epoch,
 }
 
+/// An operator's order that a run of a node ends. No beat of the run commits once it is given: the node
+/// finds out and begins another run, or the others find it silent. It is kept for good.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FenceOrder {
+    /// Who gave it.
+    pub by: Actor,
+    /// When, on the wall clock of the node that was asked.
+    pub at: Timestamp,
+}
+
 /// All nodes that ever registered, by name.
 pub type Nodes = BTreeMap<String, NodeRow>;
 
@@ -55,6 +67,28 @@ pub fn living(nodes: &Nodes) -> impl DoubleEndedIterator<Item = &str> + Clone {
 #[must_use]
 pub fn is_owner_living(owner: &OwnerRow, node: Option<&NodeRow>) -> bool {
     node.is_some_and(|row| row.incarnation == owner.incarnation && !row.fenced)
+}
+
+/// Checks that an operator may order the end of a run. It is named by its number, so that an order that
+/// comes late or twice does not end the run after it.
+///
+/// # Errors
+/// `not_found` where no such node ever registered, `invalid_state` where that run is not the node's
+/// current one, or is over.
+pub fn check_fence_order(node: &str, run: Incarnation, row: Option<&NodeRow>) -> Result<(), Error> {
+    let Some(row) = row else {
+        let why = format!("no node {node} ever registered");
+        return Err(Error::new(ErrorCode::NotFound, why));
+    };
+    if row.incarnation != run {
+        let why = format!("node {node} is in run {}, not {}", row.incarnation.0, run.0);
+        return Err(Error::new(ErrorCode::InvalidState, why));
+    }
+    if row.fenced {
+        let why = format!("run {} of node {node} is over", run.0);
+        return Err(Error::new(ErrorCode::InvalidState, why));
+    }
+    Ok(())
 }
 
 /// Whether anybody may take a slot: it has no owner, or its owner's run is over. Nobody takes a slot

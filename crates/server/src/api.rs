@@ -22,7 +22,9 @@ mod token;
 mod verification;
 
 pub use citation::Citation;
-pub use cluster::{ClusterNode, ClusterQuery, ClusterSlot, ClusterView, ReasonView};
+pub use cluster::{
+    ClusterNode, ClusterQuery, ClusterSlot, ClusterView, FenceNode, FenceView, ReasonView,
+};
 pub use cursor::Cursor;
 pub use entry::{
     Actor, AmendEntry, Binding, CausalEdge, Claim, Disposition, EntryHead, EntryQuery, EntryView,

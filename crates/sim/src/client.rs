@@ -10,6 +10,7 @@ use sillok_core::id::{Attempt, CommandId, EntryId, VerificationId};
 use sillok_core::ports::Clock as _;
 use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use sillok_core::scope::Scope;
+use sillok_core::slot::Slot;
 use sillok_core::time::Timestamp;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::ScopeKey;
@@ -247,6 +248,44 @@ impl Client {
                 seq,
             });
         }
+    }
+
+    /// As [`read_tip`](Self::read_tip), once and at one node only, which may not answer.
+    pub async fn read_tip_at(&self, node: u16, scope: &Scope) {
+        let (place, invoked_us) = (Place(node), self.sim.lock().now_us);
+        let seen = self.sim.lock().monitor.last_by(place, &ScopeKey::of(scope));
+        let request = Request::Tip(scope.clone(), seen);
+        let reply = self
+            .sim
+            .call(Place::CLIENTS, place, request, READ_TIMEOUT_US);
+        if let Some(Reply::Tip(Ok(seq))) = reply.await {
+            self.recorder.read(TipRead {
+                agent: self.number,
+                scope: scope.clone(),
+                invoked_us,
+                answered_us: self.sim.lock().now_us,
+                seq,
+            });
+        }
+    }
+
+    /// The node that owns a scope, by its number; none if nobody ever did.
+    #[must_use]
+    pub fn owner_of(&self, scope: &Scope) -> Option<u16> {
+        let shared = self.sim.lock();
+        let owner = shared.monitor.owners.get(&Slot::of(scope))?;
+        (0..self.nodes).find(|node| shared.monitor.name_of(Place(*node)) == owner.node)
+    }
+
+    /// Has any node order the end of the run that a node is in, given by its number. It may not answer.
+    pub async fn fence(&mut self, node: u16) {
+        let asked = self.rng.index(usize::from(self.nodes));
+        let place = Place(u16::try_from(asked).expect("a world has few nodes"));
+        let name = self.sim.lock().monitor.name_of(Place(node));
+        let request = Request::Fence(name, self.principal(PrincipalKind::Human, "*").actor);
+        self.sim
+            .call(Place::CLIENTS, place, request, READ_TIMEOUT_US)
+            .await;
     }
 
     /// Waits until a promotion is finished, or for so long.

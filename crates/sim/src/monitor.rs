@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use sillok_core::id::Seq;
+use sillok_core::id::{Incarnation, Seq};
 use sillok_core::invariants::{Invariant, Violation, owner_follows};
 use sillok_core::membership::{BeatConfig, NodeRow, Nodes, OwnerRow};
 use sillok_core::slot::Slot;
@@ -44,6 +44,8 @@ pub(crate) struct Monitor {
     beats: BTreeMap<String, VecDeque<u64>>,
     /// The highest number that a run of each node ever had.
     runs: BTreeMap<String, u64>,
+    /// Runs whose end an operator has ordered.
+    pub(crate) ordered: BTreeSet<(String, Incarnation)>,
     last: Option<Stamp>,
     /// The last event of each scope that each node wrote.
     wrote: BTreeMap<(Place, ScopeKey), Seq>,
@@ -169,16 +171,27 @@ impl Monitor {
             }
         }
         for (name, row) in &writes.nodes {
-            self.node_changed(moment, &writer, name, row);
+            // Whoever fences in one go with the order listens to nobody: what reads miss tells of it.
+            let by_order = writes.fences.contains(&(name.clone(), row.incarnation));
+            self.node_changed(moment, &writer, name, row, by_order);
         }
+        self.ordered.extend(writes.fences.iter().cloned());
         for name in &writes.forgotten {
             self.nodes.remove(name);
         }
     }
 
-    fn node_changed(&mut self, moment: Moment, writer: &str, name: &str, row: &NodeRow) {
+    fn node_changed(
+        &mut self,
+        moment: Moment,
+        writer: &str,
+        name: &str,
+        row: &NodeRow,
+        by_order: bool,
+    ) {
         let before = self.nodes.insert(name.to_owned(), row.clone());
         self.judge_run(name, row, before.as_ref());
+        self.judge_order(name, row, before.as_ref());
         let newly_fenced = row.fenced && before.as_ref().is_some_and(|before| !before.fenced);
         if !row.fenced && name == writer {
             let silent_us = self.saw_beat(name, moment.now_us);
@@ -186,7 +199,7 @@ impl Monitor {
                 self.sight_node(row, before, silent_us);
             }
         }
-        if newly_fenced && name != writer {
+        if newly_fenced && !by_order && name != writer {
             self.judge_fence(name, writer);
             self.sight_fence(moment);
             self.fenced.push((name.to_owned(), moment.place));
@@ -226,6 +239,26 @@ impl Monitor {
             );
             self.note(Invariant::Fenced, what);
         }
+    }
+
+    /// A run beats no more once an operator has ordered its end, and ends.
+    fn judge_order(&mut self, name: &str, row: &NodeRow, before: Option<&NodeRow>) {
+        let is_ordered = |run| self.ordered.contains(&(name.to_owned(), run));
+        if !row.fenced && is_ordered(row.incarnation) {
+            let what = format!("{name} beats in run {} that is to end", row.incarnation.0);
+            return self.note(Invariant::Fenced, what);
+        }
+        let Some(before) = before.filter(|before| is_ordered(before.incarnation)) else {
+            return;
+        };
+        if before.fenced {
+            return;
+        }
+        self.effects.saw(if row.fenced {
+            "run that an operator ended found silent"
+        } else {
+            "run that an operator ended found out"
+        });
     }
 
     /// A new run has a number that no earlier run of the node had: what is still on its way from an

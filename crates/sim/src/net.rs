@@ -11,6 +11,7 @@ use sillok_core::Error;
 use sillok_core::command::{Answer, Submission};
 use sillok_core::id::{EntryId, Seq, VerificationId};
 use sillok_core::ports::{BoxFuture, Forwarded, PeerError, Peers};
+use sillok_core::principal::Actor;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use tokio::sync::oneshot;
@@ -42,6 +43,8 @@ pub(crate) enum Request {
     Head(EntryId),
     /// That the node hands over what it has and ends its run.
     Drain,
+    /// That the run ends that a node of this name is in, as this person wants.
+    Fence(String, Actor),
     /// Word of commits in these slots, which nobody answers.
     News(Arc<[Slot]>),
 }
@@ -55,6 +58,8 @@ pub(crate) enum Reply {
     Promotion(Result<bool, Error>),
     Head(Result<Option<(u64, EntryId)>, Error>),
     Drained,
+    /// The run ends, or that was refused.
+    Fenced,
     /// Nobody listens there.
     NoResponders,
 }
@@ -92,6 +97,7 @@ impl fmt::Display for Parcel {
             Request::Promotion(task, id) => write!(f, "promotion {id} of {task}")?,
             Request::Head(entry) => write!(f, "head of {entry}")?,
             Request::Drain => write!(f, "drain")?,
+            Request::Fence(node, _) => write!(f, "fence of {node}")?,
             Request::News(slots) => write!(f, "news of {} slots", slots.len())?,
         }
         if self.from == Place::CLIENTS {

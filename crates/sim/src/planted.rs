@@ -100,6 +100,10 @@ pub const BUGS: &[Bug] = &[
         Safeguard::RespectsLivingOwners,
     ),
     bug("stale cached read after lapse", Safeguard::ReadsUnderLease),
+    bug(
+        "operator's fence that waits out no lease",
+        Safeguard::FencesBeyondLease,
+    ),
     bug("fencing during a store outage", Safeguard::CountsOwnBeats),
     bug(
         "slot orphaned when the watcher dies",

@@ -8,6 +8,7 @@ use sillok_actors::Node;
 use sillok_actors::protocol::Protocol;
 use sillok_core::Error;
 use sillok_core::id::Seq;
+use sillok_core::principal::Actor;
 use sillok_core::scope::Scope;
 
 use crate::net::{Reply, Request};
@@ -39,6 +40,11 @@ pub(crate) async fn serve<P: Protocol>(
             node.shutdown().await;
             Reply::Drained
         }
+        Request::Fence(name, by) => {
+            // It did not, if the store did not answer, or the run is over.
+            let _ = fence(node, &name, by).await;
+            Reply::Fenced
+        }
         Request::Head(id) => {
             let view = node.reader().entry(id).await;
             Reply::Head(match view {
@@ -54,6 +60,16 @@ pub(crate) async fn serve<P: Protocol>(
             })
         }
     })
+}
+
+/// Ends the run that a node is in, as an operator does: the status names it.
+async fn fence<P: Protocol>(node: &Node<SimStore, P>, name: &str, by: Actor) -> Result<(), Error> {
+    let status = node.cluster().await?;
+    let found = status.nodes.iter().find(|shown| shown.name == name);
+    if let Some(found) = found {
+        node.fence(name, found.incarnation, by).await?;
+    }
+    Ok(())
 }
 
 /// Reads a scope's events behind what was seen, to their end: the last one.

@@ -15,6 +15,7 @@ use crate::agent::{Agent, Commons};
 use crate::rng::Stream;
 use crate::violation::Violation;
 use crate::workload::drains::Drains;
+use crate::workload::fences::Fences;
 use crate::workload::forger::Forger;
 use crate::workload::late::LateRetries;
 use crate::workload::material::PROJECTS;
@@ -126,6 +127,7 @@ impl Suite {
             .workload(LateRetries)
             .workload(Reads)
             .workload(Drains)
+            .workload(Fences)
             .workload(Forger)
             .check(LateRetries)
             .check(Forger)

@@ -5,6 +5,7 @@
 //! knowing what it means. It must not know which workloads there are; that is the suite's.
 
 pub mod drains;
+pub mod fences;
 pub mod forger;
 pub mod late;
 pub mod material;

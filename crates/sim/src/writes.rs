@@ -8,7 +8,7 @@ use std::fmt;
 use bytes::Bytes;
 use sillok_core::command::CommandRecord;
 use sillok_core::event::EventKind;
-use sillok_core::id::{Epoch, Seq};
+use sillok_core::id::{Epoch, Incarnation, Seq};
 use sillok_core::membership::{NodeRow, OwnerRow};
 use sillok_core::slot::Slot;
 use sillok_core::time::Timestamp;
@@ -24,6 +24,8 @@ pub(crate) struct Writes {
     pub(crate) nodes: Vec<(String, NodeRow)>,
     /// Nodes whose rows are removed.
     pub(crate) forgotten: Vec<String>,
+    /// Runs whose end an operator orders.
+    pub(crate) fences: Vec<(String, Incarnation)>,
     /// Slots whose outboxes are told of events.
     pub(crate) slots: Vec<Slot>,
     /// The epoch and the time of each event.
@@ -62,6 +64,10 @@ impl Writes {
                 let row = keys::node::decode(key, value).expect("the node wrote it");
                 let node = keys::node::parse(key).expect("the node wrote it").node;
                 self.nodes.push((node, row));
+            }
+            Some(Family::Fence) => {
+                let order = keys::fence::parse(key).expect("the node wrote it");
+                self.fences.push((order.node, order.run));
             }
             Some(Family::Event) => {
                 let event = keys::event::decode(key, value).expect("the node wrote it");
@@ -141,6 +147,9 @@ impl fmt::Display for Writes {
         }
         for (slot, row) in &self.owners {
             write!(f, "slot {slot} to {} epoch {:?}; ", row.node, row.epoch)?;
+        }
+        for (name, run) in &self.fences {
+            write!(f, "run {} of {name} is to end; ", run.0)?;
         }
         for (name, row) in &self.nodes {
             let fenced = if row.fenced { "fenced" } else { "beats" };

@@ -9,6 +9,7 @@ pub mod by_hash;
 pub mod chunk;
 pub mod command;
 pub mod event;
+pub mod fence;
 pub mod head;
 pub mod job;
 pub mod location;
@@ -79,6 +80,8 @@ families! {
     Node = b'n', node, "node";
     /// Which node owns a slot.
     Owner = b'o', owner, "owner";
+    /// Operators' orders that a run of a node ends.
+    Fence = b'f', fence, "fence";
     /// Where the chain of a scope ends.
     Scope = b'q', scope, "scope";
     /// The events of a scope.

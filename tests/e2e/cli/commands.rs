@@ -262,6 +262,11 @@ fn node(tour: &mut Tour) {
         (Some(true), Some(true))
     );
     assert_eq!(cluster["slots"].as_array().map(Vec::len), Some(4_096));
+    let name = text(&cluster["node"]);
+    tour.tried.insert("cluster fence");
+    let alone = tour.world.run(&["cluster", "fence", "--json", &name]);
+    alone.ended(1);
+    assert!(alone.stderr.contains("to itself"), "{alone:#?}");
     assert_eq!(tour.json("audit verify", &[])["ok"], true);
     assert!(
         tour.json("openapi", &[])["openapi"]

@@ -119,6 +119,10 @@ fn reads(secret: &Secret) -> BTreeMap<(&'static str, &'static str), Vec<(Value, 
         (("post", "/v1/audit/verify"), forbidden(json!({}))),
         (("get", "/v1/status"), vec![(json!({}), Ends::Blind)]),
         (("get", "/v1/cluster"), forbidden(json!({}))),
+        (
+            ("post", "/v1/cluster/fence"),
+            forbidden(json!({ "node": "local", "incarnation": 1 })),
+        ),
     ])
 }
 
@@ -141,7 +145,9 @@ async fn a_token_of_one_project_reads_nothing_of_another() {
     let cases = reads(&secret);
     for ((method, path), rules) in routes(&world).await {
         let is_read = method == "get"
-            || rules.iter().any(|rule| rule == "read")
+            || rules
+                .iter()
+                .any(|rule| rule == "read" || rule == "everything")
             || STEERS.contains(&path.as_str());
         if rules.contains(&"public".to_owned()) || !is_read {
             continue;

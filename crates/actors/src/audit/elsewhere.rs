@@ -34,6 +34,7 @@ pub(super) async fn check<S: Store>(
         Family::Job,
         Family::Mark,
         Family::Node,
+        Family::Fence,
         Family::Owner,
         Family::Relay,
     ] {

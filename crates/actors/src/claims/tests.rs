@@ -1,5 +1,8 @@
 //! Tests of each claim transaction on its own, two nodes over one store.
 
+use sillok_core::ErrorCode;
+use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
+use sillok_core::time::Timestamp;
 use sillok_store::{MemoryConfig, MemoryStore};
 
 use super::*;
@@ -223,4 +226,78 @@ async fn a_claim_is_tried_again_only_when_nothing_came_of_it() {
     assert!(count == TRIES_MAX && matches!(result, Err(StoreError::TooOld)));
     let (count, result) = tries(1, StoreError::OutcomeUnknown).await;
     assert!(count == 1 && matches!(result, Err(StoreError::OutcomeUnknown)));
+}
+
+fn order(by: &str, at_ms: u64) -> FenceOrder {
+    FenceOrder {
+        by: Actor {
+            kind: PrincipalKind::Human,
+            id: PrincipalId::parse(by).unwrap(),
+        },
+        at: Timestamp::from_ms(at_ms),
+    }
+}
+
+#[tokio::test]
+async fn no_beat_commits_once_an_operator_has_ordered_the_end_of_its_run() {
+    let store = store();
+    let (a, b) = (started(&store, "a").await, started(&store, "b").await);
+    assert_eq!(taken(&store, &a, &[1]).await, [(1, 1)]);
+    let run = a.incarnation();
+    let given = order_fence(&store, "a", run, &order("kim", 7), Correct).await;
+    assert_eq!(given.unwrap().unwrap(), order("kim", 7));
+    // It may answer from memory still: nobody takes its slots before it is found silent.
+    assert!(!nodes(&store).await["a"].fenced);
+    assert_eq!(taken(&store, &b, &[1]).await, []);
+    assert_eq!(beat(&store, &a, true).await.unwrap(), Beat::Fenced);
+    assert_eq!(nodes(&store).await["a"].beat, 0, "nothing was written");
+    assert!(fence(&store, &suspect(&store, "a").await).await.unwrap());
+    assert_eq!(taken(&store, &b, &[1]).await, [(1, 2)]);
+    // The next run beats.
+    let again = started(&store, "a").await;
+    assert!(matches!(
+        beat(&store, &again, true).await.unwrap(),
+        Beat::Committed(_)
+    ));
+}
+
+#[tokio::test]
+async fn an_order_that_comes_twice_is_the_first_and_ends_no_further_run() {
+    let store = store();
+    let run = started(&store, "a").await.incarnation();
+    let give = async |run, order: &FenceOrder| {
+        order_fence(&store, "a", run, order, Correct).await.unwrap()
+    };
+    assert_eq!(give(run, &order("kim", 7)).await, Ok(order("kim", 7)));
+    assert_eq!(give(run, &order("lee", 9)).await, Ok(order("kim", 7)));
+    let next = started(&store, "a").await;
+    assert_eq!(give(run, &order("lee", 9)).await, Ok(order("kim", 7)));
+    assert!(matches!(
+        beat(&store, &next, true).await.unwrap(),
+        Beat::Committed(_)
+    ));
+    let late = give(Incarnation(run.0 + 5), &order("lee", 9)).await;
+    assert_eq!(late.unwrap_err().code, ErrorCode::InvalidState);
+    for unknown in ["", "z"] {
+        let refused = order_fence(&store, unknown, run, &order("kim", 7), Correct).await;
+        assert_eq!(refused.unwrap().unwrap_err().code, ErrorCode::NotFound);
+    }
+}
+
+#[tokio::test]
+async fn an_order_meets_the_beat_that_comes_at_the_same_time() {
+    let store = store();
+    let a = started(&store, "a").await;
+    let mut txn = store.begin().await.unwrap();
+    let run = a.incarnation();
+    assert_eq!(fence_order(&mut txn, "a", run).await.unwrap(), None);
+    let row = node_row(&mut txn, "a", Read::Conflict).await.unwrap();
+    let next = NodeRow {
+        beat: 1,
+        ..row.unwrap()
+    };
+    txn.set(keys::node::key("a"), keys::node::encode(&next));
+    let given = order_fence(&store, "a", run, &order("kim", 7), Correct).await;
+    given.unwrap().unwrap();
+    assert!(matches!(txn.commit().await, Err(StoreError::Conflict)));
 }

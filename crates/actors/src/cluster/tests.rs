@@ -1,18 +1,15 @@
 //! Tests of a node's life among others: its beats, what it takes, and what it leaves.
 
 use sillok_core::command::Answer;
-use sillok_core::id::{Epoch, Incarnation, VerificationId};
+use sillok_core::id::{Epoch, Incarnation};
 use sillok_core::membership::OwnerRow;
 use sillok_core::ports::{BoxFuture, Forwarded, PeerError, Peers};
 use sillok_core::principal::PrincipalKind;
-use sillok_core::promotion::Job;
-use sillok_core::time::Timestamp;
 use sillok_store::{MemoryStore, Txn as _, keys};
 
 use super::*;
-use crate::indexer::Indexer;
 use crate::protocol::Correct;
-use crate::tests::harness::{TASK, node, open_task, ports, scope, store, submission};
+use crate::tests::harness::{TASK, open_task, ports, scope, store, submission};
 use crate::tests::line::{Fate, Line};
 use crate::{Node, NodeConfig, Ports};
 
@@ -77,7 +74,7 @@ async fn fence<S: Store>(store: &S, name: &str) {
 }
 
 /// Lets a task go on until something holds.
-async fn until(what: &str, holds: impl Fn() -> bool) {
+pub(crate) async fn until(what: &str, holds: impl Fn() -> bool) {
     for _ in 0..TURNS {
         if holds() {
             return;
@@ -102,21 +99,6 @@ async fn own<S: Store>(store: &S, slot: Slot, node: &str, incarnation: u64) {
 pub(crate) fn slots_at<'a>(name: &'a str, nodes: &'a [&'a str]) -> impl Iterator<Item = Slot> + 'a {
     let all = (0..SLOTS).filter_map(Slot::new);
     all.filter(move |slot| home(*slot, nodes.iter().copied()) == Some(name))
-}
-
-#[tokio::test]
-async fn a_slot_that_two_want_at_once_is_taken_once() {
-    let node = node(&store()).await;
-    let (shared, slot) = (node.shared(), Slot::of(&scope(TASK)));
-    let epoch = shared.ownership.epoch(slot).unwrap();
-    // It has forgotten what it holds.
-    shared.ownership.begin_run(shared.ownership.incarnation());
-    let before = node.metrics().slots_taken;
-    let slots = [slot];
-    let (one, other) = tokio::join!(take(shared, &slots), take(shared, &slots));
-    assert!(one.unwrap().is_some() && other.unwrap().is_some());
-    assert_eq!(shared.ownership.epoch(slot), Some(epoch));
-    assert_eq!(node.metrics().slots_taken - before, 1);
 }
 
 #[tokio::test]
@@ -458,39 +440,4 @@ async fn a_refusal_of_who_has_looked_is_the_answer_whoever_was_sent_the_command_
             (ErrorCode::InvalidState, 2)
         );
     }
-}
-
-#[tokio::test]
-async fn a_slot_that_cannot_be_read_keeps_nobody_from_the_others() {
-    let line = new_line();
-    let here = registered(&line, "ada").await;
-    let mut all = slots_at("ada", &["ada"]);
-    let (broken, whole) = (all.next().unwrap(), all.next().unwrap());
-    line.break_range(keys::outbox::range_after(broken, Stamp::ZERO));
-    let waits = Job {
-        source: scope(TASK),
-        verification: VerificationId::from_bytes([7; 16]),
-        created_at: Timestamp::EPOCH,
-    };
-    let mut txn = line.begin().await.unwrap();
-    let key = keys::job::key(broken, waits.verification);
-    txn.set(key, keys::job::encode(&waits));
-    txn.commit().await.unwrap();
-    let indexer = Indexer::start(Arc::clone(&here)).await.unwrap();
-    let (_running, stop) = tokio::sync::watch::channel(false);
-    let indexing = tokio::spawn(indexer.run(stop));
-    let unreadable = take(&here, &[broken, whole]).await.unwrap().unwrap();
-    assert_eq!(unreadable.keys().collect::<Vec<_>>(), [&broken]);
-    assert_eq!(here.ownership.held(), [whole]);
-    let error = take_for_command(&here, broken).await.unwrap_err();
-    assert_eq!(error.code, ErrorCode::Internal);
-    assert!(
-        here.jobs.list().is_empty(),
-        "whoever holds it does what waits"
-    );
-    line.repair();
-    assert!(take_for_command(&here, broken).await.unwrap());
-    assert_eq!(here.jobs.list().len(), 1);
-    assert_eq!(here.ownership.held(), [broken, whole]);
-    indexing.abort();
 }

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sillok_core::ports::Clock;
+use sillok_core::ports::{BoxFuture, Clock};
 use sillok_core::slot::Slot;
 use sillok_core::{Error, ErrorCode};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 /// How long somebody waits for the index who cannot wait for ever, in ms.
 pub(crate) const CATCH_UP_MS_MAX: u64 = 5_000;
@@ -13,12 +13,15 @@ pub(crate) const CATCH_UP_MS_MAX: u64 = 5_000;
 /// Slots that could not be indexed, because something that lies there cannot be read.
 pub(crate) type Unreadable = BTreeMap<Slot, Error>;
 
+/// Slots of which the index has all that was published when they were asked for, and such as cannot be
+/// read.
+pub(crate) type CaughtUp = (BTreeSet<Slot>, Unreadable);
+
 /// Somebody waits until the index has all that was published in some slots.
 pub(super) struct Request {
     /// Those that were not read to their end since.
     pub(super) slots: BTreeSet<Slot>,
-    pub(super) unreadable: Unreadable,
-    pub(super) reply: oneshot::Sender<Unreadable>,
+    pub(super) reply: mpsc::UnboundedSender<CaughtUp>,
 }
 
 /// What the indexer was asked for.
@@ -42,24 +45,30 @@ impl Default for IndexRequests {
 }
 
 impl IndexRequests {
-    /// Waits until everything that was published in some slots has been handed to the index, which
-    /// reads these first; gives those that could not be read.
+    /// Asks that everything that was published in some slots be handed to the index, which reads these
+    /// first. Under a clock for a while only.
     ///
     /// # Errors
     /// `unavailable` when the indexer has ended.
-    pub(crate) async fn catch_up(&self, slots: BTreeSet<Slot>) -> Result<Unreadable, Error> {
-        let ended = || Error::new(ErrorCode::Unavailable, "the indexer has ended");
-        let (reply, caught_up) = oneshot::channel();
-        let request = Request {
-            slots,
-            unreadable: Unreadable::new(),
-            reply,
-        };
-        self.sender.send(request).map_err(|_| ended())?;
-        caught_up.await.map_err(|_| ended())
+    pub(crate) fn follow(
+        &self,
+        slots: BTreeSet<Slot>,
+        clock: Option<&dyn Clock>,
+    ) -> Result<CatchingUp, Error> {
+        let (reply, caught_up) = mpsc::unbounded_channel();
+        let left = slots.clone();
+        let asked = self.sender.send(Request { slots, reply });
+        asked.map_err(|_| ended())?;
+        let late = clock.map(|clock| clock.sleep(CATCH_UP_MS_MAX));
+        Ok(CatchingUp {
+            left,
+            caught_up,
+            late,
+        })
     }
 
-    /// As [`catch_up`](Self::catch_up), for a while only.
+    /// Waits for a while until the index has everything that was published in some slots and that can be
+    /// read.
     ///
     /// # Errors
     /// `unavailable` when the indexer has ended, or the index lags behind still.
@@ -67,16 +76,57 @@ impl IndexRequests {
         &self,
         slots: BTreeSet<Slot>,
         clock: &dyn Clock,
-    ) -> Result<Unreadable, Error> {
-        tokio::select! {
-            biased;
-            result = self.catch_up(slots) => result,
-            () = clock.sleep(CATCH_UP_MS_MAX) => {
-                let why = "the index lags behind what was published";
-                Err(Error::new(ErrorCode::Unavailable, why))
-            }
-        }
+    ) -> Result<(), Error> {
+        let mut catching_up = self.follow(slots, Some(clock))?;
+        while catching_up.next().await?.is_some() {}
+        Ok(())
     }
+}
+
+/// The index on its way to what was published in some slots.
+pub(crate) struct CatchingUp {
+    left: BTreeSet<Slot>,
+    caught_up: mpsc::UnboundedReceiver<CaughtUp>,
+    /// Nobody waits beyond its end.
+    late: Option<BoxFuture<'static, ()>>,
+}
+
+impl CatchingUp {
+    /// The next of the slots, some at a time; nothing once there were all.
+    ///
+    /// # Errors
+    /// `unavailable` when the indexer has ended, or the index lags behind still.
+    pub(crate) async fn next(&mut self) -> Result<Option<CaughtUp>, Error> {
+        if self.left.is_empty() {
+            return Ok(None);
+        }
+        let late = async {
+            match &mut self.late {
+                Some(late) => late.await,
+                None => core::future::pending().await,
+            }
+        };
+        let (ready, unreadable) = tokio::select! {
+            biased;
+            caught_up = self.caught_up.recv() => caught_up.ok_or_else(ended)?,
+            () = late => {
+                let why = "the index lags behind what was published";
+                return Err(Error::new(ErrorCode::Unavailable, why));
+            }
+        };
+        let is_left = |slot: &Slot| !ready.contains(slot) && !unreadable.contains_key(slot);
+        self.left.retain(is_left);
+        Ok(Some((ready, unreadable)))
+    }
+
+    /// The slots that were not among those that came.
+    pub(crate) const fn left(&self) -> &BTreeSet<Slot> {
+        &self.left
+    }
+}
+
+fn ended() -> Error {
+    Error::new(ErrorCode::Unavailable, "the indexer has ended")
 }
 
 /// What became of the slots of one pass.
@@ -114,35 +164,34 @@ impl Waiting {
             .collect()
     }
 
-    /// Answers those who have all that they waited for, and forgets those who wait no more.
+    /// Tells each what the pass did for it, and forgets those who have all or wait no more.
     pub(super) fn tell(&mut self, passed: &Passed) {
-        self.0.retain(|request| !request.reply.is_closed());
-        for request in std::mem::take(&mut self.0) {
-            self.0.extend(request.after(passed));
-        }
+        self.0.retain_mut(|request| request.is_left_after(passed));
     }
 }
 
 impl Request {
-    /// What is left of it after a pass.
-    fn after(mut self, passed: &Passed) -> Option<Self> {
+    /// Whether something of it is left after a pass.
+    fn is_left_after(&mut self, passed: &Passed) -> bool {
         let Passed {
             read,
             unread,
             unreadable,
         } = passed;
+        let (mut ready, mut broken) = (BTreeSet::new(), Unreadable::new());
         for slot in read.difference(unread) {
-            if self.slots.remove(slot)
-                && let Some(error) = unreadable.get(slot)
-            {
-                self.unreadable.insert(*slot, error.clone());
+            if !self.slots.remove(slot) {
+                continue;
+            }
+            match unreadable.get(slot) {
+                Some(error) => drop(broken.insert(*slot, error.clone())),
+                None => drop(ready.insert(*slot)),
             }
         }
-        if !self.slots.is_empty() {
-            return Some(self);
+        if !ready.is_empty() || !broken.is_empty() {
+            // Whoever asked may have gone.
+            let _ = self.reply.send((ready, broken));
         }
-        // Whoever asked may have gone.
-        let _ = self.reply.send(self.unreadable);
-        None
+        !self.slots.is_empty() && !self.reply.is_closed()
     }
 }

@@ -3,8 +3,9 @@
 use futures::FutureExt as _;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::slot::SLOTS;
-use tokio::sync::oneshot;
+use tokio::sync::mpsc;
 
+use super::requests::{CaughtUp, Unreadable};
 use super::*;
 use crate::cluster::tests::{On, registered};
 use crate::protocol::Correct;
@@ -64,14 +65,49 @@ async fn indexer_behind(lines: &[(u64, usize)]) -> (Line, On<Line>, Indexer<Line
     (line, shared, indexer)
 }
 
-fn request(slots: &[Slot]) -> (Request, oneshot::Receiver<Unreadable>) {
-    let (reply, answer) = oneshot::channel();
-    let request = Request {
-        slots: slots.iter().copied().collect(),
-        unreadable: Unreadable::new(),
-        reply,
-    };
-    (request, answer)
+/// The indexer, where a test says what the index has.
+#[derive(Default)]
+pub(crate) struct ByHand(Waiting);
+
+impl ByHand {
+    /// A pass over these slots, for whoever has asked by now: how many those were.
+    pub(crate) async fn read(&mut self, requests: &IndexRequests, slots: &[Slot]) -> usize {
+        let mut asked = requests.receiver.lock().await;
+        while let Ok(request) = asked.try_recv() {
+            self.0.0.push(request);
+        }
+        let waiting = self.0.0.len();
+        self.0.tell(&Passed {
+            read: slots.iter().copied().collect(),
+            ..Passed::default()
+        });
+        waiting
+    }
+}
+
+/// Where somebody hears how far the index is.
+type Answers = mpsc::UnboundedReceiver<CaughtUp>;
+
+fn request(slots: &[Slot]) -> (Request, Answers) {
+    let (reply, answers) = mpsc::unbounded_channel();
+    let slots = slots.iter().copied().collect();
+    (Request { slots, reply }, answers)
+}
+
+/// What somebody was told who is told no more.
+fn told(answers: &mut Answers) -> CaughtUp {
+    let (mut ready, mut unreadable) = CaughtUp::default();
+    while let Ok((more, broken)) = answers.try_recv() {
+        ready.extend(more);
+        unreadable.extend(broken);
+    }
+    assert!(answers.is_closed(), "there is more to come");
+    (ready, unreadable)
+}
+
+/// These are ready, and nothing that cannot be read was among them.
+fn ready(slots: &[Slot]) -> CaughtUp {
+    (slots.iter().copied().collect(), Unreadable::new())
 }
 
 #[tokio::test]
@@ -113,7 +149,19 @@ async fn who_waits_for_nothing_is_answered_all_the_same() {
     let (asked, mut answer) = request(&[]);
     let mut waiting = Waiting(vec![asked]);
     indexer.drain(&mut waiting, || None).await.unwrap();
-    assert!(answer.try_recv().unwrap().is_empty());
+    assert_eq!(told(&mut answer), ready(&[]));
+}
+
+#[tokio::test]
+async fn who_waits_for_several_is_told_of_each_as_soon_as_the_index_has_it() {
+    let (_line, _shared, mut indexer) = indexer_behind(&[(0, SLOT_ROWS)]).await;
+    let (asked, mut answer) = request(&[slot(0), slot(1)]);
+    let mut waiting = Waiting(vec![asked]);
+    let passed = indexer.pass(vec![slot(1), slot(0)]).await.unwrap();
+    waiting.tell(&passed);
+    assert_eq!(answer.try_recv().unwrap(), ready(&[slot(1)]));
+    indexer.drain(&mut waiting, || None).await.unwrap();
+    assert_eq!(told(&mut answer), ready(&[slot(0)]));
 }
 
 #[tokio::test]
@@ -127,8 +175,9 @@ async fn what_cannot_be_read_is_said_to_whom_it_concerns_and_indexed_once_it_can
         let (other, mut of_whole) = request(&[whole]);
         let mut waiting = Waiting(vec![one, other]);
         indexer.drain(&mut waiting, || None).await.unwrap();
-        assert!(of_whole.try_recv().unwrap().is_empty());
-        let unreadable = of_broken.try_recv().unwrap();
+        assert_eq!(told(&mut of_whole), ready(&[whole]));
+        let (none, unreadable) = told(&mut of_broken);
+        assert!(none.is_empty());
         assert_eq!(unreadable.keys().collect::<Vec<_>>(), [&broken]);
         assert_eq!(shared.counters.snapshot().indexed, 1);
         line.repair();
@@ -137,7 +186,7 @@ async fn what_cannot_be_read_is_said_to_whom_it_concerns_and_indexed_once_it_can
             .drain(&mut Waiting(vec![again]), || None)
             .await
             .unwrap();
-        assert!(answer.try_recv().unwrap().is_empty());
+        assert_eq!(told(&mut answer), ready(&[broken]));
         assert_eq!(shared.counters.snapshot().indexed, 2);
     }
 }
@@ -156,7 +205,7 @@ async fn a_store_out_of_reach_answers_nobody_and_skips_nothing() {
     );
     line.repair();
     indexer.drain(&mut waiting, || None).await.unwrap();
-    assert!(answer.try_recv().unwrap().is_empty());
+    assert_eq!(told(&mut answer), ready(&[slot(0)]));
     assert_eq!(shared.counters.snapshot().indexed, 1);
 }
 
@@ -178,13 +227,13 @@ async fn a_slot_that_is_far_behind_and_cannot_be_indexed_ends_no_round_in_vain()
     let (other, mut of_whole) = request(&[slot(1)]);
     let mut waiting = Waiting(vec![one, other]);
     indexer.drain(&mut waiting, || None).await.unwrap();
-    assert!(of_whole.try_recv().unwrap().is_empty());
-    assert!(of_broken.try_recv().unwrap().contains_key(&slot(0)));
+    assert_eq!(told(&mut of_whole), ready(&[slot(1)]));
+    assert!(told(&mut of_broken).1.contains_key(&slot(0)));
     line.repair();
     let (again, mut answer) = request(&[slot(0)]);
     let mut waiting = Waiting(vec![again]);
     indexer.drain(&mut waiting, || None).await.unwrap();
-    assert!(answer.try_recv().unwrap().is_empty());
+    assert_eq!(told(&mut answer), ready(&[slot(0)]));
     assert_eq!(shared.counters.snapshot().indexed, 2);
 }
 
@@ -205,7 +254,7 @@ async fn however_many_ask_a_round_ends() {
     };
     let mut waiting = Waiting::default();
     indexer.drain(&mut waiting, next).await.unwrap();
-    let is_answered = |answer: &mut oneshot::Receiver<Unreadable>| answer.try_recv().is_ok();
+    let is_answered = |answer: &mut Answers| answer.try_recv().is_ok();
     assert!(answers.iter_mut().all(is_answered));
 }
 
@@ -225,7 +274,7 @@ async fn who_came_too_late_for_a_round_is_served_in_the_next_which_begins_at_onc
     assert!(answer.try_recv().is_err(), "there is more to read");
     assert!(shared.index_feed.changed().now_or_never().is_some());
     indexer.drain(&mut waiting, || None).await.unwrap();
-    assert!(answer.try_recv().unwrap().is_empty());
+    assert_eq!(told(&mut answer), ready(&[slot(0)]));
 }
 
 #[tokio::test]
@@ -250,5 +299,5 @@ async fn those_that_are_far_behind_take_their_turn_behind_one_that_is_not() {
     indexer.drain(&mut waiting, next).await.unwrap();
     // A look at the start, one before each pass; the first two passes are full with two each.
     assert_eq!(answered_at, Some(5), "at the third pass");
-    assert!(answer_of_far.try_recv().unwrap().is_empty());
+    assert_eq!(told(&mut answer_of_far), ready(&far));
 }

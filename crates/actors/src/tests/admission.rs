@@ -6,9 +6,10 @@ use std::sync::Arc;
 use sillok_core::ErrorCode;
 use sillok_core::ports::Forwarded;
 use sillok_core::principal::PrincipalKind;
+use sillok_core::slot::Slot;
 
 use super::harness::{
-    TASK, append, first_seq, in_time, node, node_with_task, ports, store, submission,
+    TASK, append, first_seq, in_time, node, node_with_task, ports, scope, store, submission,
 };
 use crate::config::AdmissionConfig;
 use crate::{Node, NodeConfig};
@@ -119,6 +120,12 @@ async fn a_node_that_ends_sends_those_on_who_were_sent_to_it() {
 async fn once_the_node_has_ended_nobody_waits_for_the_index() {
     let node = node_with_task(&store()).await;
     node.shutdown().await;
-    let refused = in_time(node.shared().index_requests.catch_up(BTreeSet::new())).await;
-    assert_eq!(refused.unwrap_err().code, ErrorCode::Unavailable);
+    let shared = node.shared();
+    let slots = BTreeSet::from([Slot::of(&scope(TASK))]);
+    let caught_up = shared
+        .index_requests
+        .catch_up_soon(slots, &*shared.ports.clock);
+    let refused = in_time(caught_up).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Unavailable);
+    assert!(refused.message.contains("has ended"), "{refused}");
 }

@@ -49,6 +49,14 @@ pub enum ClusterCommand {
         #[arg(long)]
         slots: bool,
     },
+    /// End the run of a node that is held for bad, though it may still beat
+    Fence {
+        /// The node's name
+        node: String,
+        /// The run that is to end; without it, the one that the node is in
+        #[arg(long)]
+        run: Option<u64>,
+    },
 }
 
 /// `audit`

@@ -9,10 +9,10 @@ use sillok_core::scope::Scope;
 use sillok_server::api::{
     AmendEntry, AppendLogs, AppendSnapshot, Appended, ArchiveTask, AuditAnswer, AuditRequest,
     ClearStuck, CloseTask, ClusterQuery, ClusterView, EntryQuery, EntryView, EntryWritten,
-    EventView, History, ListQuery, MarkStuck, MintToken, OpenTask, Page, Promotion, PromotionQuery,
-    PromotionState, PutEntry, RecallAnswer, RecallRequest, RecordQuery, RecordVerification,
-    RecordView, RetryPromotion, RevokeToken, ScopeQuery, StatusView, Supersede, Superseded,
-    TaskChanged, TaskView, TokenMinted, TokenRevoked, TokenView, VerificationRecorded,
+    EventView, FenceNode, FenceView, History, ListQuery, MarkStuck, MintToken, OpenTask, Page,
+    Promotion, PromotionQuery, PromotionState, PutEntry, RecallAnswer, RecallRequest, RecordQuery,
+    RecordVerification, RecordView, RetryPromotion, RevokeToken, ScopeQuery, StatusView, Supersede,
+    Superseded, TaskChanged, TaskView, TokenMinted, TokenRevoked, TokenView, VerificationRecorded,
 };
 
 use super::Client;
@@ -222,6 +222,14 @@ impl Client {
     /// [`Failure`]
     pub async fn cluster(&self, query: &ClusterQuery) -> Result<ClusterView, Failure> {
         self.get("/v1/cluster", query).await
+    }
+
+    /// Ends the run of a node.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn fence_node(&self, fence: &FenceNode) -> Result<FenceView, Failure> {
+        self.ask("/v1/cluster/fence", fence).await
     }
 
     /// The OpenAPI document.

@@ -1,10 +1,10 @@
 //! `cluster`
 
-use sillok_server::api::{ClusterNode, ClusterQuery, ClusterSlot, ClusterView};
+use sillok_server::api::{ClusterNode, ClusterQuery, ClusterSlot, ClusterView, FenceNode};
 
 use crate::args::ClusterCommand;
 use crate::failure::Failure;
-use crate::output::{Style, table};
+use crate::output::{Style, table, time};
 use crate::session::Session;
 
 /// Carries out `cluster`.
@@ -12,9 +12,34 @@ use crate::session::Session;
 /// # Errors
 /// [`Failure`]
 pub async fn run(session: &Session, command: ClusterCommand) -> Result<(), Failure> {
-    let ClusterCommand::Status { slots } = command;
-    let view = session.client.cluster(&ClusterQuery { slots }).await?;
-    session.output.show(&view, |style| describe(style, &view))
+    match command {
+        ClusterCommand::Status { slots } => {
+            let view = session.client.cluster(&ClusterQuery { slots }).await?;
+            session.output.show(&view, |style| describe(style, &view))
+        }
+        ClusterCommand::Fence { node, run } => fence(session, node, run).await,
+    }
+}
+
+async fn fence(session: &Session, node: String, run: Option<u64>) -> Result<(), Failure> {
+    let incarnation = match run {
+        Some(run) => run,
+        None => {
+            let view = session.client.cluster(&ClusterQuery::default()).await?;
+            let found = view.nodes.iter().find(|known| known.name == node);
+            // The server says so of a node that it does not know.
+            found.map_or(0, |known| known.incarnation)
+        }
+    };
+    let given = session.client.fence_node(&FenceNode { node, incarnation });
+    let order = given.await?;
+    session.output.show(&order, |_| {
+        let (node, run) = (&order.node, order.incarnation);
+        format!(
+            "run {run} of node {node} takes no more beats: the node begins another run, or the others \
+             take its slots once it was silent for longer than a lease"
+        )
+    })
 }
 
 fn describe(style: Style, view: &ClusterView) -> String {
@@ -56,11 +81,26 @@ fn summary(style: Style, view: &ClusterView) -> String {
             "  the stream is yet to be told of {untold} commits"
         ));
     }
+    let fences = view.nodes.iter().filter_map(|node| node.fence.as_ref());
+    lines.extend(fences.map(|fence| {
+        let at = time(fence.at);
+        let by = format!("{}:{}", fence.by.kind, fence.by.id);
+        let (run, node) = (fence.incarnation, &fence.node);
+        format!("  run {run} of node {node} was ended by {by} at {at}")
+    }));
     lines.join("\n")
 }
 
 fn node(node: &ClusterNode) -> Vec<String> {
-    let state = if node.living { "living" } else { "over" };
+    let is_ending = node
+        .fence
+        .as_ref()
+        .is_some_and(|fence| fence.incarnation == node.incarnation);
+    let state = match (node.living, is_ending) {
+        (true, false) => "living",
+        (true, true) => "ending",
+        (false, _) => "over",
+    };
     let silent = node.silent_ms.filter(|_| node.living);
     vec![
         node.name.clone(),
@@ -86,7 +126,9 @@ fn slot(slot: &ClusterSlot) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use sillok_server::api::ReasonView;
+    use sillok_core::principal::PrincipalKind;
+    use sillok_core::time::Timestamp;
+    use sillok_server::api::{Actor, FenceView, ReasonView};
 
     use super::*;
 
@@ -98,7 +140,18 @@ mod tests {
             living,
             slots: 7,
             silent_ms,
+            fence: None,
         };
+        let mut eve = of("eve", true, Some(310));
+        eve.fence = Some(FenceView {
+            node: "eve".to_owned(),
+            incarnation: 4,
+            by: Actor {
+                kind: PrincipalKind::Human,
+                id: "kim".to_owned(),
+            },
+            at: Timestamp::EPOCH,
+        });
         let view = ClusterView {
             node: "ada".to_owned(),
             alone: false,
@@ -108,11 +161,7 @@ mod tests {
                 node: Some("bob".to_owned()),
                 message: "7 slots belong to a run of node bob that is over".to_owned(),
             }],
-            nodes: vec![
-                of("ada", true, None),
-                of("bob", false, Some(9_000)),
-                of("eve", true, Some(310)),
-            ],
+            nodes: vec![of("ada", true, None), of("bob", false, Some(9_000)), eve],
             slots_used: 21,
             slots_owned: 14,
             untold: Some(3),
@@ -135,5 +184,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("nobody's"));
+        assert!(text.contains("run 4 of node eve was ended by human:kim at"));
+        assert!(text.contains("ending"), "{text}");
     }
 }

@@ -232,3 +232,26 @@ fn slots_spread_evenly() {
         );
     }
 }
+
+#[test]
+fn a_fence_is_ordered_for_the_current_run_of_a_known_node_until_it_is_over() {
+    let row = |fenced| NodeRow {
+        incarnation: Incarnation(3),
+        beat: 9,
+        fenced,
+        reaches_bus: true,
+    };
+    let check = |run, row: Option<&NodeRow>| {
+        let checked = check_fence_order("bob", Incarnation(run), row);
+        checked.map_err(|error| error.code)
+    };
+    assert_eq!(check(3, Some(&row(false))), Ok(()));
+    assert_eq!(check(3, Some(&row(true))), Err(ErrorCode::InvalidState));
+    for other in [2, 4] {
+        assert_eq!(
+            check(other, Some(&row(false))),
+            Err(ErrorCode::InvalidState)
+        );
+    }
+    assert_eq!(check(3, None), Err(ErrorCode::NotFound));
+}

@@ -2,8 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 use sillok_actors::cluster_status::ClusterStatus;
+use sillok_core::id::Incarnation;
+use sillok_core::membership::FenceOrder;
 use sillok_core::membership::health::Reason;
+use sillok_core::time::Timestamp;
 use utoipa::{IntoParams, ToSchema};
+
+use super::{Actor, schema};
 
 /// What is asked of a cluster.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, IntoParams)]
@@ -66,6 +71,46 @@ pub struct ClusterNode {
     /// How long ago the node that is asked saw a new beat of it, in ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_ms: Option<u64>,
+    /// The operator's order by which its newest run ends, or the one before it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fence: Option<FenceView>,
+}
+
+/// Ends the run of a node.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FenceNode {
+    /// The node's name.
+    pub node: String,
+    /// The run that is to end: a request that comes late or twice does not end the one after it.
+    pub incarnation: u64,
+}
+
+/// An operator's order that a run of a node ends.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct FenceView {
+    /// The node's name.
+    pub node: String,
+    /// The run.
+    pub incarnation: u64,
+    /// Who gave it.
+    pub by: Actor,
+    /// When.
+    #[schema(value_type = schema::Timestamp)]
+    pub at: Timestamp,
+}
+
+impl FenceView {
+    /// The wire form of an order.
+    #[must_use]
+    pub fn of(node: &str, run: Incarnation, order: FenceOrder) -> Self {
+        Self {
+            node: node.to_owned(),
+            incarnation: run.0,
+            by: order.by.into(),
+            at: order.at,
+        }
+    }
 }
 
 /// A slot of a cluster.
@@ -100,6 +145,9 @@ impl ClusterView {
         let untold = slots.iter().map(|slot| slot.untold).sum();
         let owned = slots.iter().filter(|slot| slot.is_owned).count();
         let shown = nodes.into_iter().map(|node| ClusterNode {
+            fence: node
+                .fence
+                .map(|(run, order)| FenceView::of(&node.name, run, order)),
             name: node.name,
             incarnation: node.incarnation.0,
             living: node.is_living,

@@ -66,6 +66,7 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(node::audit))
         .routes(routes!(node::status))
         .routes(routes!(node::cluster))
+        .routes(routes!(node::fence))
         .routes(routes!(node::document))
 }
 

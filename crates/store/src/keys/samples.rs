@@ -15,7 +15,7 @@ use sillok_core::fingerprint::ContentHash;
 use sillok_core::id::{
     Attempt, CommandId, EntryId, Epoch, Incarnation, RecordId, Seq, TokenId, VerificationId,
 };
-use sillok_core::membership::{NodeRow, OwnerRow};
+use sillok_core::membership::{FenceOrder, NodeRow, OwnerRow};
 use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
 use sillok_core::promotion::{Disposition, Job, Product, PublishReport};
 use sillok_core::scope::{Scope, ScopePrefix};
@@ -199,6 +199,13 @@ impl Parts {
             beat: self.number,
             fenced: self.flag,
             reaches_bus: !self.flag,
+        }
+    }
+
+    pub(super) fn fence(&self) -> FenceOrder {
+        FenceOrder {
+            by: self.actor(),
+            at: self.time(),
         }
     }
 

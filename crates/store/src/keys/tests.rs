@@ -6,6 +6,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use proptest::prelude::*;
+use sillok_core::id::Incarnation;
 use sillok_core::slot::SLOTS;
 
 use super::samples::{Parts, golden, parts};
@@ -152,6 +153,10 @@ family_tests! {
         key: keys::owner::key(p.slot()),
         parsed: keys::owner::Key { slot: p.slot() },
         value: p.owner();
+    fence, Fence, p,
+        key: keys::fence::key(&p.name, Incarnation(p.number)),
+        parsed: keys::fence::Key { node: p.name.clone(), run: Incarnation(p.number) },
+        value: p.fence();
     scope, Scope, p,
         key: keys::scope::key(&p.scope_key()),
         parsed: keys::scope::Key { scope: p.scope_key() },

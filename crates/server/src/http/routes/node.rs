@@ -8,12 +8,14 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use sillok_actors::audit::{self, Difference};
 use sillok_core::error::{Error, ErrorCode};
+use sillok_core::id::Incarnation;
 use sillok_core::scope::ScopePrefix;
 use sillok_store::Store as _;
 
 use super::authorize_under;
 use crate::api::{
-    AuditAnswer, AuditDifference, AuditRequest, ClusterQuery, ClusterView, JobView, StatusView,
+    AuditAnswer, AuditDifference, AuditRequest, ClusterQuery, ClusterView, FenceNode, FenceView,
+    JobView, StatusView,
 };
 use crate::http::command::Reply;
 use crate::http::extract::{Ask, Caller, Read};
@@ -118,6 +120,21 @@ pub(super) async fn cluster(
     authorize_under(&read.session.principal, &ScopePrefix::All)?;
     let status = app.node().cluster().await?;
     Ok(Json(ClusterView::of(status, read.query.slots)))
+}
+
+/// End the run of a node that is held for bad, though it may still beat. It begins another one as soon as
+/// it finds out; where it does not, others take its slots once it was silent for longer than a lease. Who
+/// ended it is kept, and shown with the cluster. Only for a token that covers everything.
+#[utoipa::path(post, path = "/v1/cluster/fence", tag = "node", operation_id = "fence_node",
+    request_body = FenceNode,
+    responses((status = 200, description = "The order; the first one where there were two.", body = FenceView)),
+    extensions(("x-sillok-access" = json!(["everything"]))))]
+pub(super) async fn fence(State(app): State<App>, ask: Ask<FenceNode>) -> Reply<FenceView> {
+    let principal = &ask.session.principal;
+    authorize_under(principal, &ScopePrefix::All)?;
+    let (node, run) = (&ask.body.node, Incarnation(ask.body.incarnation));
+    let order = app.node().fence(node, run, principal.actor.clone()).await?;
+    Ok(Json(FenceView::of(node, run, order)))
 }
 
 /// Tell that the process lives.

@@ -1,0 +1,243 @@
+//! Taking slots: the claim, the wait for the index, and the holding of what is ready.
+//!
+//! Owns that nothing is held before it is ready, and that a slot which is not holds up no other. Who may
+//! take what is core's rule, and the row is [`crate::claims`]'s. It must not know why a slot is wanted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use sillok_core::Error;
+use sillok_core::id::{Epoch, Incarnation};
+use sillok_core::slot::Slot;
+use sillok_store::Store;
+use tokio::sync::watch;
+
+use super::is_left_to_others;
+use crate::claims::{self, Claim};
+use crate::commit::Shared;
+use crate::errors::{claim_refusal, refusal};
+use crate::jobs;
+use crate::metrics::count;
+use crate::protocol::{Protocol, Safeguard};
+
+/// Slots that one transaction takes: its reads must end well before the store's limit for a
+/// transaction.
+const CLAIMED_AT_ONCE: usize = 512;
+
+/// Slots that were claimed and are not held, each with what it is that keeps it.
+pub(crate) type Left = BTreeMap<Slot, Error>;
+
+/// The slots that are being taken. Whoever wants one of them too waits for who was first.
+#[derive(Debug, Default)]
+pub(crate) struct Taking(Mutex<BTreeMap<Slot, watch::Receiver<Step>>>);
+
+/// How far the taking of one slot has come.
+#[derive(Clone, Debug)]
+enum Step {
+    UnderWay,
+    /// It is held, or has a living owner.
+    Done,
+    Left(Error),
+    RunOver,
+}
+
+/// The slots that somebody takes. Should it end before they are done, whoever waits takes them.
+struct Turn<'a> {
+    of: &'a Taking,
+    slots: BTreeMap<Slot, watch::Sender<Step>>,
+}
+
+impl Taking {
+    /// Those of `slots` that nobody takes yet, and for the others where to hear of them.
+    fn begin(&self, slots: &BTreeSet<Slot>) -> (Turn<'_>, Vec<(Slot, watch::Receiver<Step>)>) {
+        let mut turn = Turn {
+            of: self,
+            slots: BTreeMap::new(),
+        };
+        let mut others = Vec::new();
+        let mut all = self.0.lock();
+        for slot in slots {
+            if let Some(other) = all.get(slot) {
+                others.push((*slot, other.clone()));
+                continue;
+            }
+            let (sender, receiver) = watch::channel(Step::UnderWay);
+            all.insert(*slot, receiver);
+            turn.slots.insert(*slot, sender);
+        }
+        (turn, others)
+    }
+}
+
+impl Turn<'_> {
+    fn end(&mut self, slot: Slot, step: Step) {
+        if let Some(sender) = self.slots.remove(&slot) {
+            self.of.0.lock().remove(&slot);
+            sender.send_replace(step);
+        }
+    }
+
+    fn end_all(&mut self, step: &Step) {
+        let slots: Vec<Slot> = self.slots.keys().copied().collect();
+        for slot in slots {
+            self.end(slot, step.clone());
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut all = self.of.0.lock();
+        self.slots.keys().for_each(|slot| drop(all.remove(slot)));
+    }
+}
+
+/// As [`take`], for the one slot that a command is for.
+///
+/// # Errors
+/// As [`take`], and what keeps the slot.
+pub(crate) async fn take_for_command<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    slot: Slot,
+) -> Result<bool, Error> {
+    if !shared.protocol.keeps(Safeguard::AdoptsOrphans) {
+        let (owner, nodes) = claims::owner_of(&shared.store, slot)
+            .await
+            .map_err(|error| refusal(&error))?;
+        let node = owner.as_ref().and_then(|owner| nodes.get(&owner.node));
+        if is_left_to_others(shared, owner.as_ref(), node) {
+            return Ok(false);
+        }
+    }
+    match take(shared, &[slot]).await? {
+        Some(mut left) => left.pop_first().map_or(Ok(true), |(_, error)| Err(error)),
+        None => Ok(false),
+    }
+}
+
+/// Takes those of `slots` that have no living owner, with all that belongs to them: each is held as soon
+/// as it is ready. Gives those that are not, and are looked at again; nothing if this run of the node is
+/// over.
+///
+/// # Errors
+/// What the store answered. What was ready by then is held.
+pub(crate) async fn take<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    slots: &[Slot],
+) -> Result<Option<Left>, Error> {
+    let mut left = Left::new();
+    let mut wanted: BTreeSet<Slot> = slots.iter().copied().collect();
+    while !wanted.is_empty() {
+        let (mut turn, others) = shared.members.taking.begin(&wanted);
+        wanted.clear();
+        let taken = in_turn(shared, &mut turn, &mut left).await;
+        match &taken {
+            Ok(true) => turn.end_all(&Step::Done),
+            Ok(false) => turn.end_all(&Step::RunOver),
+            Err(error) => turn.end_all(&Step::Left(error.clone())),
+        }
+        if !taken? {
+            return Ok(None);
+        }
+        for (slot, mut other) in others {
+            let ended = other.wait_for(|step| !matches!(step, Step::UnderWay));
+            match ended.await.as_deref() {
+                Ok(Step::UnderWay | Step::Done) => {}
+                Ok(Step::Left(error)) => drop(left.insert(slot, error.clone())),
+                Ok(Step::RunOver) => return Ok(None),
+                Err(_gone) => drop(wanted.insert(slot)),
+            }
+        }
+    }
+    Ok(Some(left))
+}
+
+/// Whether this run of the node goes on.
+async fn in_turn<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    turn: &mut Turn<'_>,
+    left: &mut Left,
+) -> Result<bool, Error> {
+    let slots: Vec<Slot> = turn.slots.keys().copied().collect();
+    let run = shared.ownership.incarnation();
+    let mut claimed = BTreeMap::new();
+    for some in slots.chunks(CLAIMED_AT_ONCE) {
+        let claim = claims::claim(&shared.store, &shared.ownership, some, shared.protocol).await;
+        match claim.map_err(|error| claim_refusal(&error))? {
+            Claim::Taken(taken) => claimed.extend(taken),
+            Claim::RunOver => return Ok(false),
+        }
+    }
+    let others = slots.into_iter().filter(|slot| !claimed.contains_key(slot));
+    others.for_each(|slot| turn.end(slot, Step::Done));
+    if claimed.is_empty() {
+        return Ok(true);
+    }
+    // Nothing is decided in a slot before the index has all that its former owner published. What it
+    // published stands in the outbox now, since the claim has ended its writing there.
+    for slot in claimed.keys() {
+        shared.index_feed.mark(*slot);
+    }
+    let clock = (!shared.is_alone()).then_some(&*shared.ports.clock);
+    let slots = claimed.keys().copied().collect();
+    let mut catching_up = shared.index_requests.follow(slots, clock)?;
+    let why = loop {
+        let (ready, unreadable) = match catching_up.next().await {
+            Ok(Some(caught_up)) => caught_up,
+            Ok(None) => return Ok(true),
+            Err(error) => break error,
+        };
+        for (slot, error) in unreadable {
+            turn.end(slot, Step::Left(error.clone()));
+            left.insert(slot, error);
+        }
+        let ready: BTreeMap<Slot, Epoch> = ready
+            .into_iter()
+            .map(|slot| (slot, claimed[&slot]))
+            .collect();
+        if !hold(shared, &ready, run).await? {
+            return Ok(false);
+        }
+        ready.keys().for_each(|slot| turn.end(*slot, Step::Done));
+    };
+    for slot in catching_up.left() {
+        turn.end(*slot, Step::Left(why.clone()));
+        left.insert(*slot, why.clone());
+    }
+    Ok(true)
+}
+
+/// Holds slots that the index has caught up with, and resumes what waits in them. Whether the run that
+/// claimed them is the current one.
+async fn hold<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    ready: &BTreeMap<Slot, Epoch>,
+    run: Incarnation,
+) -> Result<bool, Error> {
+    let ownership = &shared.ownership;
+    let waiting = if shared.protocol.keeps(Safeguard::ResumesJobs) && !ready.is_empty() {
+        jobs::of_slots(&shared.store, &ready.keys().copied().collect()).await?
+    } else {
+        Vec::new()
+    };
+    for (slot, epoch) in ready {
+        let before = ownership.epoch(*slot);
+        if !ownership.take(*slot, *epoch, run) {
+            return Ok(false);
+        }
+        let is_new = before != Some(*epoch) && ownership.epoch(*slot) == Some(*epoch);
+        count(&shared.counters.slots_taken, is_new.into());
+        shared.mark_for_relays(*slot);
+    }
+    for (slot, job) in waiting {
+        // What was handed over meanwhile is another's to carry out.
+        if ownership.epoch(slot) == ready.get(&slot).copied() {
+            shared.jobs.add(slot, job);
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! Tests of how slots are taken: what is ready is held, and nothing else.
+
+use sillok_core::ErrorCode;
+use sillok_core::id::VerificationId;
+use sillok_core::promotion::Job;
+use sillok_core::stamp::Stamp;
+use sillok_core::time::Timestamp;
+use sillok_store::{Txn as _, keys};
+
+use super::*;
+use crate::cluster::register;
+use crate::cluster::tests::{On, registered, slots_at, until};
+use crate::indexer::Indexer;
+use crate::indexer::tests::ByHand;
+use crate::tests::harness::{TASK, node, scope, store};
+use crate::tests::line::{Fate, Line};
+
+/// A node among others, and slots that belong on it.
+async fn here<const COUNT: usize>() -> (Line, On<Line>, [Slot; COUNT]) {
+    let line = Line::new(&store(), Fate::Arrives);
+    let here = registered(&line, "ada").await;
+    let mut slots = slots_at("ada", &["ada"]);
+    let slots = core::array::from_fn(|_| slots.next().unwrap());
+    (line, here, slots)
+}
+
+/// Lets every other task come as far as it can without the index.
+async fn rest() {
+    for _ in 0..8 {
+        tokio::task::yield_now().await;
+    }
+}
+
+fn takes(here: &On<Line>, slots: &[Slot]) -> tokio::task::JoinHandle<Result<Option<Left>, Error>> {
+    let (here, slots) = (Arc::clone(here), slots.to_vec());
+    tokio::spawn(async move { take(&here, &slots).await })
+}
+
+#[tokio::test]
+async fn a_slot_that_two_want_at_once_is_taken_once() {
+    let node = node(&store()).await;
+    let (shared, slot) = (node.shared(), Slot::of(&scope(TASK)));
+    let epoch = shared.ownership.epoch(slot).unwrap();
+    // It has forgotten what it holds.
+    shared.ownership.begin_run(shared.ownership.incarnation());
+    let before = node.metrics().slots_taken;
+    let slots = [slot];
+    let (one, other) = tokio::join!(take(shared, &slots), take(shared, &slots));
+    assert!(one.unwrap().is_some() && other.unwrap().is_some());
+    assert_eq!(shared.ownership.epoch(slot), Some(epoch));
+    assert_eq!(node.metrics().slots_taken - before, 1);
+}
+
+#[tokio::test]
+async fn a_slot_whose_index_lags_holds_up_no_other() {
+    let (line, here, [lags, ready, other]) = here().await;
+    let mut index = ByHand::default();
+    let taking = takes(&here, &[lags, ready]);
+    rest().await;
+    index.read(&here.index_requests, &[ready]).await;
+    until("what is ready", || here.ownership.held() == [ready]).await;
+    let for_command = takes(&here, &[other]);
+    rest().await;
+    index.read(&here.index_requests, &[other]).await;
+    until("the other", || for_command.is_finished()).await;
+    assert_eq!(for_command.await.unwrap().unwrap(), Some(Left::new()));
+    assert!(!taking.is_finished(), "it waits for the index still");
+    let left = taking.await.unwrap().unwrap().unwrap();
+    assert_eq!(left.keys().collect::<Vec<_>>(), [&lags]);
+    assert_eq!(left[&lags].code, ErrorCode::Unavailable);
+    assert_eq!(here.ownership.held().len(), 2);
+    let owners = claims::owners(&line).await.unwrap().slots;
+    assert_eq!(owners[&lags].node, "ada", "it is looked at again");
+    let again = takes(&here, &[lags]);
+    rest().await;
+    index.read(&here.index_requests, &[lags]).await;
+    assert_eq!(again.await.unwrap().unwrap(), Some(Left::new()));
+    assert!(here.ownership.held().contains(&lags));
+}
+
+#[tokio::test]
+async fn who_wants_a_slot_that_is_being_taken_waits_until_it_is_ready() {
+    let (_line, here, [slot]) = here().await;
+    let mut index = ByHand::default();
+    let first = takes(&here, &[slot]);
+    rest().await;
+    let second = takes(&here, &[slot]);
+    rest().await;
+    assert_eq!(index.read(&here.index_requests, &[]).await, 1, "one asks");
+    assert!(!first.is_finished() && !second.is_finished());
+    assert!(here.ownership.held().is_empty());
+    index.read(&here.index_requests, &[slot]).await;
+    assert_eq!(second.await.unwrap().unwrap(), Some(Left::new()));
+    assert_eq!(here.ownership.held(), [slot]);
+    assert_eq!(first.await.unwrap().unwrap(), Some(Left::new()));
+}
+
+#[tokio::test]
+async fn a_slot_that_nobody_takes_any_more_is_taken_by_who_waits() {
+    let (_line, here, [slot]) = here().await;
+    let mut index = ByHand::default();
+    let first = takes(&here, &[slot]);
+    rest().await;
+    let second = takes(&here, &[slot]);
+    rest().await;
+    first.abort();
+    rest().await;
+    assert!(!second.is_finished());
+    index.read(&here.index_requests, &[slot]).await;
+    assert_eq!(second.await.unwrap().unwrap(), Some(Left::new()));
+    assert_eq!(here.ownership.held(), [slot]);
+}
+
+#[tokio::test]
+async fn what_keeps_a_slot_is_told_to_all_who_wait_for_it() {
+    let (line, here, [slot]) = here().await;
+    let mut index = ByHand::default();
+    line.lose_range(keys::job::range_all());
+    let first = takes(&here, &[slot]);
+    rest().await;
+    let second = takes(&here, &[slot]);
+    rest().await;
+    index.read(&here.index_requests, &[slot]).await;
+    let failed = first.await.unwrap().unwrap_err();
+    assert_eq!(failed.code, ErrorCode::Unavailable);
+    assert_eq!(second.await.unwrap().unwrap().unwrap()[&slot], failed);
+    assert!(
+        here.ownership.held().is_empty(),
+        "its promotions are unread"
+    );
+    line.repair();
+    let again = takes(&here, &[slot]);
+    rest().await;
+    index.read(&here.index_requests, &[slot]).await;
+    assert_eq!(again.await.unwrap().unwrap(), Some(Left::new()));
+    assert_eq!(here.ownership.held(), [slot]);
+}
+
+#[tokio::test]
+async fn what_a_run_has_claimed_is_not_held_by_the_next() {
+    let (_line, here, [slot]) = here().await;
+    let mut index = ByHand::default();
+    let (first, second) = (takes(&here, &[slot]), takes(&here, &[slot]));
+    rest().await;
+    register(&here).await.unwrap();
+    index.read(&here.index_requests, &[slot]).await;
+    assert_eq!(first.await.unwrap().unwrap(), None);
+    assert_eq!(second.await.unwrap().unwrap(), None);
+    assert!(here.ownership.held().is_empty());
+}
+
+#[tokio::test]
+async fn a_slot_that_cannot_be_read_keeps_nobody_from_the_others() {
+    let (line, here, [broken, whole]) = here().await;
+    line.break_range(keys::outbox::range_after(broken, Stamp::ZERO));
+    let waits = Job {
+        source: scope(TASK),
+        verification: VerificationId::from_bytes([7; 16]),
+        created_at: Timestamp::EPOCH,
+    };
+    let mut txn = line.begin().await.unwrap();
+    let key = keys::job::key(broken, waits.verification);
+    txn.set(key, keys::job::encode(&waits));
+    txn.commit().await.unwrap();
+    let indexer = Indexer::start(Arc::clone(&here)).await.unwrap();
+    let (_running, stop) = watch::channel(false);
+    let indexing = tokio::spawn(indexer.run(stop));
+    let unreadable = take(&here, &[broken, whole]).await.unwrap().unwrap();
+    assert_eq!(unreadable.keys().collect::<Vec<_>>(), [&broken]);
+    assert_eq!(here.ownership.held(), [whole]);
+    let error = take_for_command(&here, broken).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::Internal);
+    assert!(
+        here.jobs.list().is_empty(),
+        "whoever holds it does what waits"
+    );
+    line.repair();
+    assert!(take_for_command(&here, broken).await.unwrap());
+    assert_eq!(here.jobs.list().len(), 1);
+    assert_eq!(here.ownership.held(), [broken, whole]);
+    indexing.abort();
+}
