@@ -324,20 +324,13 @@ impl<S: Store, P: Protocol> Node<S, P> {
         cluster_status::of(&self.inner.shared).await
     }
 
-    /// Orders the end of a run of a node, this one or another, which it may still be beating in: its slots
-    /// are others' once it has found out, or was found silent. Whoever orders it again is told of the
-    /// first order.
+    /// Orders the end of a run of a node, this one or another, which it may still be beating in. Whoever
+    /// orders it again is told of the first order.
     ///
     /// # Errors
-    /// `not_found` for a node that never registered; `invalid_state` where this node has the store to
-    /// itself, or the run is not the node's current one, or is over; and what the store answers.
-    pub async fn fence(
-        &self,
-        node: &str,
-        run: Incarnation,
-        by: Actor,
-    ) -> Result<FenceOrder, Error> {
-        cluster::fence(&self.inner.shared, node, run, by).await
+    /// `not_found`, `invalid_state` where the run is over, or there are no others; what the store answers.
+    pub async fn fence(&self, of: &str, run: Incarnation, by: Actor) -> Result<FenceOrder, Error> {
+        cluster::fence(&self.inner.shared, of, run, by).await
     }
 
     /// Reads committed state.

@@ -7,17 +7,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use sillok_core::Error;
-use sillok_core::command::{Answer, Submission};
-use sillok_core::id::{EntryId, Seq, VerificationId};
+use sillok_core::command::Submission;
 use sillok_core::ports::{BoxFuture, Forwarded, PeerError, Peers};
-use sillok_core::principal::Actor;
-use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use tokio::sync::oneshot;
 
 use crate::heap::{Due, Place, Shared, Sim};
 use crate::world::place_of;
+
+mod request;
+
+pub(crate) use request::{Reply, Request};
 
 /// Time of a parcel on its way, in µs, at least and at most.
 const LATENCY_US: (u64, u64) = (100, 1_500);
@@ -27,52 +27,6 @@ const HELD_US: (u64, u64) = (5_000, 250_000);
 const PEER_TIMEOUT_US: u64 = 3_000_000;
 /// How long a client waits for a node, in µs.
 pub(crate) const CLIENT_TIMEOUT_US: u64 = 12_000_000;
-
-/// What is asked of a node.
-#[derive(Clone, Debug)]
-pub(crate) enum Request {
-    /// A client's command.
-    Submit(Arc<Submission>),
-    /// A command that another node hands over.
-    Serve(Arc<Submission>),
-    /// Where a scope's chain ends, of which so much was seen.
-    Tip(Scope, Seq),
-    /// Whether a promotion is finished.
-    Promotion(Scope, VerificationId),
-    /// An entry's active version, and the entry that heads its line.
-    Head(EntryId),
-    /// That the node hands over what it has and ends its run.
-    Drain,
-    /// That the run ends that a node of this name is in, as this person wants.
-    Fence(String, Actor),
-    /// Word of commits in these slots, which nobody answers.
-    News(Arc<[Slot]>),
-}
-
-/// What a node answers.
-#[derive(Clone, Debug)]
-pub(crate) enum Reply {
-    Submitted(Result<Answer, Error>),
-    Served(Forwarded),
-    Tip(Result<Seq, Error>),
-    Promotion(Result<bool, Error>),
-    Head(Result<Option<(u64, EntryId)>, Error>),
-    Drained,
-    /// The run ends, or that was refused.
-    Fenced,
-    /// Nobody listens there.
-    NoResponders,
-}
-
-impl Reply {
-    /// Whether it says that a command was carried out, now or before.
-    const fn says_done(&self) -> bool {
-        matches!(
-            self,
-            Self::Submitted(Ok(_)) | Self::Served(Forwarded::Answered(_))
-        )
-    }
-}
 
 /// A request on its way.
 #[derive(Clone, Debug)]

@@ -1,0 +1,59 @@
+//! What is asked of a node, and what it answers.
+//!
+//! Owns the two forms. It must not know how they travel, nor how a node comes to its answer.
+
+use std::sync::Arc;
+
+use sillok_core::Error;
+use sillok_core::command::{Answer, Submission};
+use sillok_core::id::{EntryId, Seq, VerificationId};
+use sillok_core::ports::Forwarded;
+use sillok_core::principal::Actor;
+use sillok_core::scope::Scope;
+use sillok_core::slot::Slot;
+
+/// What is asked of a node.
+#[derive(Clone, Debug)]
+pub(crate) enum Request {
+    /// A client's command.
+    Submit(Arc<Submission>),
+    /// A command that another node hands over.
+    Serve(Arc<Submission>),
+    /// Where a scope's chain ends, of which so much was seen.
+    Tip(Scope, Seq),
+    /// Whether a promotion is finished.
+    Promotion(Scope, VerificationId),
+    /// An entry's active version, and the entry that heads its line.
+    Head(EntryId),
+    /// That the node hands over what it has and ends its run.
+    Drain,
+    /// That the run ends that a node of this name is in, as this person wants.
+    Fence(String, Actor),
+    /// Word of commits in these slots, which nobody answers.
+    News(Arc<[Slot]>),
+}
+
+/// What a node answers.
+#[derive(Clone, Debug)]
+pub(crate) enum Reply {
+    Submitted(Result<Answer, Error>),
+    Served(Forwarded),
+    Tip(Result<Seq, Error>),
+    Promotion(Result<bool, Error>),
+    Head(Result<Option<(u64, EntryId)>, Error>),
+    Drained,
+    /// The run ends, or that was refused.
+    Fenced,
+    /// Nobody listens there.
+    NoResponders,
+}
+
+impl Reply {
+    /// Whether it says that a command was carried out, now or before.
+    pub(super) const fn says_done(&self) -> bool {
+        matches!(
+            self,
+            Self::Submitted(Ok(_)) | Self::Served(Forwarded::Answered(_))
+        )
+    }
+}
