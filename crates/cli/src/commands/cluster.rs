@@ -31,8 +31,8 @@ async fn fence(session: &Session, node: String, run: Option<u64>) -> Result<(), 
             found.map_or(0, |known| known.incarnation)
         }
     };
-    let given = session.client.fence_node(&FenceNode { node, incarnation });
-    let order = given.await?;
+    let asked = FenceNode { node, incarnation };
+    let order = session.client.fence_node(&asked).await?;
     session.output.show(&order, |_| {
         let (node, run) = (&order.node, order.incarnation);
         format!(
