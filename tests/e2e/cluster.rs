@@ -183,8 +183,7 @@ async fn a_node_that_an_operator_fences_begins_another_run_and_nothing_is_lost()
     for (number, task) in tasks.iter().enumerate() {
         world::log(&cluster.admin(NODES[number % 3]), task, "it goes on").await;
     }
-    let fence =
-        |asked: Value| async { cluster.admin("bob").post("/v1/cluster/fence", &asked).await };
+    let fence = async |asked: Value| cluster.admin("bob").post("/v1/cluster/fence", &asked).await;
     // The same order again ends no further run.
     let again = fence(json!({ "node": "bob", "incarnation": 1 })).await.ok();
     assert_eq!(again, order);

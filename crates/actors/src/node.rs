@@ -2,11 +2,8 @@
 //!
 //! Owns starting and stopping, in the right order. It must not know which engines fill the ports.
 
-use std::future::Future;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use futures::FutureExt as _;
 use parking_lot::Mutex;
 use sillok_bus::InProcessBus;
 use sillok_core::Error;
@@ -39,13 +36,14 @@ use crate::relay;
 use crate::router::Router;
 use crate::stream_relay;
 
+mod tasks;
+
+use tasks::{keep_indexing, kept_up, kept_up_on, put_away_idle};
+
 /// How often the end of what is in flight is looked for at shutdown, in ms.
 const DRAIN_POLL_MS: u64 = 5;
 /// How long shutdown waits for what is in flight, in ms.
 const DRAIN_MS_MAX: u64 = 30_000;
-
-/// The wait before a task that panicked goes on, in ms.
-const AGAIN_MS: u64 = 1_000;
 
 /// Who holds what the actors share once they have ended: the node and its router.
 const SHARED_BY_NODE: usize = 2;
@@ -407,87 +405,5 @@ impl<S: Store, P: Protocol> Node<S, P> {
         {
             clock.sleep(DRAIN_POLL_MS).await;
         }
-    }
-}
-
-/// What the tasks of a node work with.
-type Parts<S, P> = (Arc<Shared<S, P>>, Arc<Router<S, P>>);
-
-/// Runs a task of the node, and runs it anew should it panic: a defect that one input brings out
-/// must not end the work on all others.
-fn kept_up<S: Store, P: Protocol, F>(
-    parts: Parts<S, P>,
-    make: impl Fn(Parts<S, P>) -> F + Send + Sync + 'static,
-) -> JoinHandle<()>
-where
-    F: Future<Output = ()> + Send,
-{
-    kept_up_on(&Handle::current(), parts, make)
-}
-
-/// As [`kept_up`], on threads of a runtime's own.
-fn kept_up_on<S: Store, P: Protocol, F>(
-    runtime: &Handle,
-    parts: Parts<S, P>,
-    make: impl Fn(Parts<S, P>) -> F + Send + Sync + 'static,
-) -> JoinHandle<()>
-where
-    F: Future<Output = ()> + Send,
-{
-    runtime.spawn(async move {
-        let again = || make((Arc::clone(&parts.0), Arc::clone(&parts.1)));
-        while AssertUnwindSafe(again()).catch_unwind().await.is_err() {
-            note_panic(&parts.0).await;
-        }
-    })
-}
-
-/// As [`kept_up`], for the indexer, which begins anew by reading the index's watermark.
-async fn keep_indexing<S: Store, P: Protocol>(
-    shared: Arc<Shared<S, P>>,
-    indexer: Indexer<S, P>,
-    stopped: watch::Receiver<bool>,
-) {
-    let mut next = Some(indexer);
-    loop {
-        let (first, stop) = (next.take(), stopped.clone());
-        let run = async {
-            let indexer = match first {
-                Some(indexer) => indexer,
-                None => Indexer::start(Arc::clone(&shared)).await?,
-            };
-            indexer.run(stop).await;
-            Ok::<(), Error>(())
-        };
-        match AssertUnwindSafe(run).catch_unwind().await {
-            Ok(Ok(())) => return,
-            Ok(Err(error)) => {
-                tracing::warn!(%error, "the index did not answer; it is asked again");
-                let wait_ms = shared.config.indexer.retry_after_ms;
-                shared.ports.clock.sleep(wait_ms).await;
-            }
-            Err(_panic) => note_panic(&shared).await,
-        }
-        if *stopped.borrow() {
-            // What is not stored is read from the outbox at the next start.
-            return;
-        }
-    }
-}
-
-async fn note_panic<S: Store, P: Protocol>(shared: &Shared<S, P>) {
-    count(&shared.counters.panics, 1);
-    tracing::error!("a task of the node met a defect; it goes on anew");
-    shared.ports.clock.sleep(AGAIN_MS).await;
-}
-
-async fn put_away_idle<S: Store, P: Protocol>(
-    shared: Arc<Shared<S, P>>,
-    router: Arc<Router<S, P>>,
-) {
-    let idle_ms = shared.config.passivate_after_ms;
-    loop {
-        shared.ports.clock.sleep((idle_ms / 4).max(1)).await;
-        router.passivate(idle_ms);
     }
 }

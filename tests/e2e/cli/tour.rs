@@ -10,7 +10,7 @@ use crate::harness::{Invocation, binary};
 /// The longest that the tour may take: it says five minutes, for a person.
 const PATIENCE: Duration = Duration::from_mins(3);
 /// Lines of a tour that run the binary, at least.
-const LINES_MIN: usize = 10;
+const LINES_MIN: usize = 8;
 /// The heading of the section that has the tour of a cluster.
 const CLUSTER_TOUR: &str = "A cluster on one machine\n";
 
@@ -90,12 +90,9 @@ fn every_line_of_the_clusters_tour_runs() {
         .find(|section| section.starts_with(CLUSTER_TOUR));
     let said = run(&shell_lines(section.expect("it is there")), &binary);
     let verdict = said_by(&said, "sillok audit verify").unwrap_or_default();
-    assert!(verdict.contains("holds"), "{verdict}\n{said}");
-    // Somebody saw that the node was gone, and in the end nobody missed it.
-    assert!(
-        said.contains("node-3 has been silent") || said.contains("\"healthy\":false"),
-        "{said}"
-    );
+    assert!(verdict.contains("no difference"), "{verdict}\n{said}");
+    let is_missed = said.contains("node node-3 has been silent");
+    assert!(is_missed, "nobody saw that the node was gone:\n{said}");
 }
 
 #[test]
