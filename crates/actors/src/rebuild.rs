@@ -23,10 +23,9 @@ use crate::audit::scope::{
 use crate::audit::{OnProgress, Progress, Seen, Stop};
 use crate::documents;
 use crate::row_stream::RowStream;
+use crate::row_writer::RowWriter;
 use crate::rows::{self, Place, Row};
 
-/// Bytes of rows that are written in one transaction.
-const TXN_BYTES: usize = 1 << 20;
 /// Documents that are handed to the index at once.
 const DOCS_AT_ONCE: usize = 1_024;
 
@@ -57,21 +56,35 @@ pub async fn rebuild<S: Store>(
     index: &dyn VectorIndex,
     progress: OnProgress<'_>,
 ) -> Result<RebuildReport, Error> {
-    let result = Rebuild {
-        store,
-        report: RebuildReport::default(),
-        seen: Seen::default(),
-        progress,
-    }
-    .run(index)
-    .await;
-    result.map_err(|stop| match stop {
+    let mut rebuild = Rebuild::of(store, progress);
+    let filled = match rebuild.view().await {
+        Ok(()) => rebuild.fill(index).await,
+        Err(stop) => Err(stop),
+    };
+    filled.map(|()| rebuild.report).map_err(refused)
+}
+
+/// Writes the view anew from the events, and leaves the index alone.
+///
+/// # Errors
+/// As [`rebuild`].
+pub async fn rebuild_view<S: Store>(
+    store: &S,
+    progress: OnProgress<'_>,
+) -> Result<RebuildReport, Error> {
+    let mut rebuild = Rebuild::of(store, progress);
+    let written = rebuild.view().await;
+    written.map(|()| rebuild.report).map_err(refused)
+}
+
+fn refused(stop: Stop) -> Error {
+    match stop {
         Stop::Failed(error) => error,
         Stop::Found(difference) => Error::new(
             ErrorCode::Internal,
             format!("nothing is rebuilt from events that do not hold: {difference}"),
         ),
-    })
+    }
 }
 
 struct Rebuild<'a, S> {
@@ -81,14 +94,21 @@ struct Rebuild<'a, S> {
     progress: OnProgress<'a>,
 }
 
-impl<S: Store> Rebuild<'_, S> {
-    async fn run(mut self, index: &dyn VectorIndex) -> Result<RebuildReport, Stop> {
+impl<'a, S: Store> Rebuild<'a, S> {
+    fn of(store: &'a S, progress: OnProgress<'a>) -> Self {
+        Self {
+            store,
+            report: RebuildReport::default(),
+            seen: Seen::default(),
+            progress,
+        }
+    }
+
+    async fn view(&mut self) -> Result<(), Stop> {
         while self.check_scope().await? {}
         self.seen = Seen::default();
         while self.write_scope().await? {}
-        self.remove_unexplained().await?;
-        self.fill(index).await?;
-        Ok(self.report)
+        self.remove_unexplained().await
     }
 
     /// The row of the scope behind the last one, if there is one.
@@ -132,7 +152,7 @@ impl<S: Store> Rebuild<'_, S> {
         let mut txn = self.store.begin().await?;
         let next = self.next_scope(&mut txn).await?;
         let here = next.as_ref().map(|(place, _)| place.key);
-        let mut writer = Writer::new(self.store).await?;
+        let mut writer = RowWriter::new(self.store).await?;
         self.report.rows_removed +=
             remove_between(&mut txn, &mut writer, self.seen.last, here).await?;
         if let Some((place, value)) = &next {
@@ -163,7 +183,7 @@ impl<S: Store> Rebuild<'_, S> {
     /// Removes rows that are not kept by scope and that no event leads to.
     async fn remove_unexplained(&mut self) -> Result<(), Stop> {
         let mut txn = self.store.begin().await?;
-        let mut writer = Writer::new(self.store).await?;
+        let mut writer = RowWriter::new(self.store).await?;
         for family in [Family::Location, Family::Job, Family::Mark, Family::Token] {
             let mut stream = RowStream::new(family.range());
             while let Some((key, value)) = stream.next(&mut txn).await? {
@@ -181,7 +201,7 @@ impl<S: Store> Rebuild<'_, S> {
                 }
             }
         }
-        writer.finish().await
+        Ok(writer.finish().await?)
     }
 
     async fn explains(
@@ -266,7 +286,7 @@ fn unavailable(error: PortError) -> Stop {
 /// Removes rows of the view that lie between two scopes. How many.
 async fn remove_between<S: Store>(
     txn: &mut S::Txn,
-    writer: &mut Writer<'_, S>,
+    writer: &mut RowWriter<'_, S>,
     after: Option<ScopeKey>,
     before: Option<ScopeKey>,
 ) -> Result<u64, Stop> {
@@ -292,7 +312,7 @@ async fn remove_between<S: Store>(
 
 /// Folds a scope once more and writes those rows that are wrong, each with its final value.
 async fn write_wrong<S: Store>(
-    writer: &mut Writer<'_, S>,
+    writer: &mut RowWriter<'_, S>,
     place: &Place,
     fold: &Fold,
     mut wrong: BTreeMap<Vec<u8>, Seq>,
@@ -322,41 +342,4 @@ async fn write_wrong<S: Store>(
         "every row that an event leads to was written"
     );
     Ok(())
-}
-
-/// Writes rows in transactions of bounded size.
-struct Writer<'a, S: Store> {
-    store: &'a S,
-    txn: S::Txn,
-    bytes: usize,
-}
-
-impl<'a, S: Store> Writer<'a, S> {
-    async fn new(store: &'a S) -> Result<Self, Stop> {
-        Ok(Self {
-            store,
-            txn: store.begin().await?,
-            bytes: 0,
-        })
-    }
-
-    /// Writes a row. Whether that filled a transaction: older snapshots may then be out of reach.
-    async fn write(&mut self, row: Row) -> Result<bool, Stop> {
-        self.bytes += row.key.len() + row.value.as_ref().map_or(0, Vec::len);
-        rows::write(&mut self.txn, row);
-        let full = self.bytes >= TXN_BYTES;
-        if full {
-            let next = self.store.begin().await?;
-            core::mem::replace(&mut self.txn, next).commit().await?;
-            self.bytes = 0;
-        }
-        Ok(full)
-    }
-
-    async fn finish(self) -> Result<(), Stop> {
-        if self.bytes > 0 {
-            self.txn.commit().await?;
-        }
-        Ok(())
-    }
 }
