@@ -119,6 +119,7 @@ fn reads(secret: &Secret) -> BTreeMap<(&'static str, &'static str), Vec<(Value, 
         (("post", "/v1/audit/verify"), forbidden(json!({}))),
         (("get", "/v1/status"), vec![(json!({}), Ends::Blind)]),
         (("get", "/v1/cluster"), forbidden(json!({}))),
+        (("get", "/v1/backup"), forbidden(json!({}))),
     ])
 }
 
