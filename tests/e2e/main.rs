@@ -8,6 +8,8 @@
 mod harness;
 
 #[cfg(test)]
+mod backup;
+#[cfg(test)]
 mod cli;
 #[cfg(test)]
 mod cluster;

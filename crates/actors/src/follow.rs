@@ -50,6 +50,8 @@ pub struct FollowMetrics {
     pub repeats: u64,
     /// Runs that the stream lacked and the store had.
     pub from_store: u64,
+    /// Messages that tell of another history of the store: from before a restore.
+    pub of_other_history: u64,
     /// Times that the stream was read anew.
     pub restarts: u64,
     /// Times that the stream had let age what was not read yet.
@@ -116,6 +118,10 @@ impl<S: Store> EventFollower<S> {
     async fn hear(&mut self, page: &Page, into: &mut Vec<Told>) -> Result<(), Error> {
         for numbered in &page.messages {
             let message = &numbered.message;
+            if message.stamp.generation != self.store.generation() {
+                self.metrics.of_other_history += 1;
+                continue;
+            }
             match self.follower.judge(message) {
                 Judged::Repeat => self.metrics.repeats += 1,
                 Judged::Next => {

@@ -6,6 +6,7 @@
 
 mod admission;
 pub mod audit;
+pub mod backup;
 pub mod config;
 mod indexer;
 pub mod jobs;
@@ -17,6 +18,7 @@ pub mod protocol;
 pub mod reads;
 pub mod rebuild;
 mod relay;
+pub mod restore;
 pub mod rows;
 mod scope_actor;
 
@@ -34,6 +36,7 @@ mod news;
 mod outbox_feed;
 mod router;
 mod row_stream;
+mod row_writer;
 mod stream_relay;
 
 pub use config::NodeConfig;

@@ -13,7 +13,6 @@ use sillok_core::ports::{IndexDoc, PortError, VectorIndex};
 use sillok_core::stamp::Stamp;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, Family, ScopeKey};
-use sillok_store::limits::write_cost;
 use sillok_store::{Error as StoreError, KeyRange, RangeOptions, Read, Store, Txn};
 
 use crate::audit::elsewhere::{is_explained, is_token_explained};
@@ -25,10 +24,9 @@ use crate::audit::{OnProgress, Progress, Seen, Stop};
 use crate::documents;
 use crate::long_reads::LongReads;
 use crate::row_stream::RowStream;
+use crate::row_writer::RowWriter;
 use crate::rows::{self, Place, Row};
 
-/// What the rows of one transaction cost, in bytes as the store counts them.
-const TXN_COST: usize = 1 << 20;
 /// Documents that are handed to the index at once.
 const DOCS_AT_ONCE: usize = 1_024;
 
@@ -59,21 +57,37 @@ pub async fn rebuild<S: Store>(
     index: &dyn VectorIndex,
     progress: OnProgress<'_>,
 ) -> Result<RebuildReport, Error> {
-    let result = Rebuild {
-        store: &LongReads::of(store),
-        report: RebuildReport::default(),
-        seen: Seen::default(),
-        progress,
-    }
-    .run(index)
-    .await;
-    result.map_err(|stop| match stop {
+    let store = LongReads::of(store);
+    let mut rebuild = Rebuild::of(&store, progress);
+    let filled = match rebuild.view().await {
+        Ok(()) => rebuild.fill(index).await,
+        Err(stop) => Err(stop),
+    };
+    filled.map(|()| rebuild.report).map_err(refused)
+}
+
+/// Writes the view anew from the events, and leaves the index alone.
+///
+/// # Errors
+/// As [`rebuild`].
+pub async fn rebuild_view<S: Store>(
+    store: &S,
+    progress: OnProgress<'_>,
+) -> Result<RebuildReport, Error> {
+    let store = LongReads::of(store);
+    let mut rebuild = Rebuild::of(&store, progress);
+    let written = rebuild.view().await;
+    written.map(|()| rebuild.report).map_err(refused)
+}
+
+fn refused(stop: Stop) -> Error {
+    match stop {
         Stop::Failed(error) => error,
         Stop::Found(difference) => Error::new(
             ErrorCode::Internal,
             format!("nothing is rebuilt from events that do not hold: {difference}"),
         ),
-    })
+    }
 }
 
 struct Rebuild<'a, S> {
@@ -83,14 +97,21 @@ struct Rebuild<'a, S> {
     progress: OnProgress<'a>,
 }
 
-impl<S: Store> Rebuild<'_, S> {
-    async fn run(mut self, index: &dyn VectorIndex) -> Result<RebuildReport, Stop> {
+impl<'a, S: Store> Rebuild<'a, S> {
+    fn of(store: &'a S, progress: OnProgress<'a>) -> Self {
+        Self {
+            store,
+            report: RebuildReport::default(),
+            seen: Seen::default(),
+            progress,
+        }
+    }
+
+    async fn view(&mut self) -> Result<(), Stop> {
         while self.check_scope().await? {}
         self.seen = Seen::default();
         while self.write_scope().await? {}
-        self.remove_unexplained().await?;
-        self.fill(index).await?;
-        Ok(self.report)
+        self.remove_unexplained().await
     }
 
     /// The row of the scope behind the last one, if there is one.
@@ -134,7 +155,7 @@ impl<S: Store> Rebuild<'_, S> {
         let mut txn = self.store.begin().await?;
         let next = self.next_scope(&mut txn).await?;
         let here = next.as_ref().map(|(place, _)| place.key);
-        let mut writer = Writer::new(self.store).await?;
+        let mut writer = RowWriter::new(self.store).await?;
         self.report.rows_removed +=
             remove_between(&mut txn, &mut writer, self.seen.last, here).await?;
         if let Some((place, value)) = &next {
@@ -165,7 +186,7 @@ impl<S: Store> Rebuild<'_, S> {
     /// Removes rows that are not kept by scope and that no event leads to.
     async fn remove_unexplained(&mut self) -> Result<(), Stop> {
         let mut txn = self.store.begin().await?;
-        let mut writer = Writer::new(self.store).await?;
+        let mut writer = RowWriter::new(self.store).await?;
         for family in [Family::Location, Family::Job, Family::Mark, Family::Token] {
             let mut stream = RowStream::new(family.range());
             while let Some((key, value)) = stream.next(&mut txn).await? {
@@ -183,7 +204,7 @@ impl<S: Store> Rebuild<'_, S> {
                 }
             }
         }
-        writer.finish().await
+        Ok(writer.finish().await?)
     }
 
     async fn explains(
@@ -268,7 +289,7 @@ fn unavailable(error: PortError) -> Stop {
 /// Removes rows of the view that lie between two scopes. How many.
 async fn remove_between<S: Store>(
     txn: &mut S::Txn,
-    writer: &mut Writer<'_, S>,
+    writer: &mut RowWriter<'_, S>,
     after: Option<ScopeKey>,
     before: Option<ScopeKey>,
 ) -> Result<u64, Stop> {
@@ -294,7 +315,7 @@ async fn remove_between<S: Store>(
 
 /// Folds a scope once more and writes those rows that are wrong, each with its final value.
 async fn write_wrong<S: Store>(
-    writer: &mut Writer<'_, S>,
+    writer: &mut RowWriter<'_, S>,
     place: &Place,
     fold: &Fold,
     mut wrong: BTreeMap<Vec<u8>, Seq>,
@@ -324,42 +345,4 @@ async fn write_wrong<S: Store>(
         "every row that an event leads to was written"
     );
     Ok(())
-}
-
-/// Writes rows in transactions of bounded size.
-struct Writer<'a, S: Store> {
-    store: &'a S,
-    txn: S::Txn,
-    cost: usize,
-}
-
-impl<'a, S: Store> Writer<'a, S> {
-    async fn new(store: &'a S) -> Result<Self, Stop> {
-        Ok(Self {
-            store,
-            txn: store.begin().await?,
-            cost: 0,
-        })
-    }
-
-    /// Writes a row. Whether that filled a transaction: older snapshots may then be out of reach.
-    async fn write(&mut self, row: Row) -> Result<bool, Stop> {
-        let value_bytes = row.value.as_ref().map_or(0, Vec::len);
-        self.cost += write_cost(row.key.len(), value_bytes);
-        rows::write(&mut self.txn, row);
-        let full = self.cost >= TXN_COST;
-        if full {
-            let next = self.store.begin().await?;
-            core::mem::replace(&mut self.txn, next).commit().await?;
-            self.cost = 0;
-        }
-        Ok(full)
-    }
-
-    async fn finish(self) -> Result<(), Stop> {
-        if self.cost > 0 {
-            self.txn.commit().await?;
-        }
-        Ok(())
-    }
 }

@@ -328,7 +328,12 @@ impl<S: Store, P: Protocol> Relay<S, P> {
 
     /// Where to go on in a slot, from what the stream holds and what it was told before.
     async fn find(&mut self, slot: Slot, epoch: Epoch) -> Result<Cursor, Untold> {
-        let end = self.stream.end_of(slot).await?;
+        let mut end = self.stream.end_of(slot).await?;
+        // What was told before the store was restored is no part of what it tells now.
+        let generation = self.shared.store.generation();
+        end.last = end
+            .last
+            .filter(|last| last.message.stamp.generation == generation);
         let row = self.row(slot).await?;
         let resumes = Safeguard::ResumesWhereStreamEnds;
         let stamp = if self.shared.protocol.keeps(resumes) {

@@ -11,6 +11,7 @@ pub(crate) mod line;
 pub(crate) mod projects;
 mod protocol;
 mod reading;
+mod restore;
 pub(crate) mod stream;
 pub(crate) mod world;
 mod writing;

@@ -18,7 +18,7 @@ mod verify;
 
 pub use entry::{Cite, EntryAmend, EntryCommand, EntryPut, Grounds, Recall, Supersede};
 pub use log::{LogAdd, LogCommand, LogImport, LogList, SnapshotAdd, SnapshotCommand};
-pub use run::{Assume, AuditCommand, ClusterCommand, ConfigCommand, Demo, Serve};
+pub use run::{Assume, AuditCommand, Backup, ClusterCommand, ConfigCommand, Demo, Restore, Serve};
 pub use task::{TaskCommand, TaskList, TaskOpen};
 pub use token::{TokenCommand, TokenMint};
 pub use verify::{Verify, VerifyCommand, VerifyRecord, VerifyRetry};
@@ -140,6 +140,10 @@ pub enum Command {
     /// Prove that nothing recorded was changed
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// Write all that is stored into one file, while the server serves
+    Backup(Backup),
+    /// Make a data directory from a backup, as of its end or an earlier moment
+    Restore(Restore),
     /// Make the view and the vector tables anew from the events (no server may be running)
     Rebuild,
     /// Say how the server is doing

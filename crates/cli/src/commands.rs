@@ -13,6 +13,7 @@ use crate::output::{Output, print};
 use crate::session::{Need, Session};
 
 pub mod audit;
+pub mod backup;
 pub mod citation;
 pub mod cluster;
 pub mod configuration;
@@ -40,6 +41,8 @@ pub async fn run(args: Args) -> Result<(), Failure> {
         Command::Audit(AuditCommand::Verify { offline: true }) => {
             audit::offline(&global, output).await
         }
+        Command::Backup(args) if args.offline => backup::offline(&global, output, &args).await,
+        Command::Restore(args) => backup::restore(&global, output, &args).await,
         Command::Config(ConfigCommand::Show { origin }) => {
             configuration::show(&global, output, origin)
         }
@@ -65,6 +68,7 @@ fn need(command: &Command) -> Need {
         | Command::Show { .. }
         | Command::History { .. }
         | Command::Audit(_)
+        | Command::Backup(_)
         | Command::Log(LogCommand::Show { .. } | LogCommand::List(_))
         | Command::Task(TaskCommand::Show { .. } | TaskCommand::List(_))
         | Command::Token(TokenCommand::List { .. }) => Need::Read,
@@ -89,11 +93,13 @@ async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
         Command::History { entry } => entry::history(session, entry).await,
         Command::Tail { within, cursor } => tail::run(session, &within, cursor).await,
         Command::Audit(_) => audit::online(session).await,
+        Command::Backup(args) => backup::online(session, &args).await,
         Command::Status => serve::status(session).await,
         Command::Cluster(command) => cluster::run(session, command).await,
         Command::Serve(_)
         | Command::Demo(_)
         | Command::Rebuild
+        | Command::Restore(_)
         | Command::Config(_)
         | Command::Completions { .. }
         | Command::Openapi => unreachable!("these speak to no server that was started before"),

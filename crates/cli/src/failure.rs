@@ -206,8 +206,22 @@ const fn exit_status_of_server(error: &sillok_server::Error) -> u8 {
         | E::File { .. }
         | E::Listen { .. }
         | E::Nats(_) => EXIT_CONFIG,
+        E::NotEmpty { .. } => EXIT_CONFIG,
+        E::Restore { source, .. } => exit_status_of_restore(source),
         E::Store { .. } | E::Index { .. } => EXIT_VERDICT,
         E::Node(error) => exit_status_of(error.code),
+    }
+}
+
+/// The exit status when a backup is not restored.
+const fn exit_status_of_restore(error: &sillok_server::restore::Error) -> u8 {
+    use sillok_server::restore::Error as E;
+    match error {
+        E::Backup(error) if error.is_newer() => EXIT_CONFIG,
+        E::Store(_) | E::NoGeneration(_) => EXIT_CONFIG,
+        E::NoSuchEvent { .. } | E::NothingByThen => EXIT_USAGE,
+        E::Backup(_) | E::Content(_) | E::Changed | E::Unsound(_) => EXIT_VERDICT,
+        E::Core(error) => exit_status_of(error.code),
     }
 }
 
@@ -234,6 +248,7 @@ pub const fn exit_status_of(code: ErrorCode) -> u8 {
         | C::Conflict
         | C::CommandReused
         | C::Expired
+        | C::HistoryChanged
         | C::QuotaExceeded
         | C::Internal => EXIT_VERDICT,
     }

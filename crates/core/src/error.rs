@@ -83,6 +83,8 @@ codes! {
     OutcomeUnknown = "outcome_unknown", "Send the same command again with the same command id.";
     /// A defect of Sillok. Nothing was written.
     Internal = "internal", "Report it; nothing was written.";
+    /// The cursor is of another history: the store was restored from a backup since it was given out.
+    HistoryChanged = "history_changed", "Forget what was read so far, and read again from the start.";
 }
 
 impl ErrorCode {
@@ -173,6 +175,16 @@ impl Error {
             details: Some(Box::new(details)),
             ..Self::new(ErrorCode::Conflict, message)
         }
+    }
+
+    /// A cursor of generation `given` does not count in a store of generation `current`.
+    #[must_use]
+    pub fn history_changed(given: u32, current: u32) -> Self {
+        let message = format!(
+            "the cursor is of generation {given} of the store, which is of generation {current}: it was \
+             restored from a backup in between"
+        );
+        Self::new(ErrorCode::HistoryChanged, message)
     }
 
     /// A refusal for now.

@@ -3,6 +3,7 @@
 //! Owns opening a data directory and filling the ports. It must not know HTTP.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use sillok_actors::audit::is_operators;
@@ -14,10 +15,11 @@ use sillok_bus_nats::{Client, Handler, NatsPeers, NatsStream};
 use sillok_core::id::TokenId;
 use sillok_core::limits::TOKEN_LIFETIME_MS_MAX;
 use sillok_core::ports::{Clock, Embedder, VectorIndex};
-use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
+use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use sillok_core::scope::ScopePrefix;
 use sillok_core::slot::{SLOT_HASH, SLOTS};
 use sillok_core::token::{Token, hash_secret};
+use sillok_store::fjall_store::OnFatal;
 use sillok_store::{
     AnyStore, Error as StoreError, FjallConfig, FjallStore, Layout, RangeOptions, Read, Store as _,
     Txn, keys,
@@ -120,7 +122,7 @@ fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
 }
 
 /// What a store is created with.
-fn layout() -> Layout {
+pub(crate) fn layout() -> Layout {
     Layout {
         generation_at_creation: 1,
         slot_count: u32::from(SLOTS),
@@ -128,14 +130,24 @@ fn layout() -> Layout {
     }
 }
 
-fn open_store(directory: &DataDirectory, config: &StoreConfig) -> Result<FjallStore, Error> {
-    let fjall = FjallConfig {
+/// How the embedded store at a path is opened.
+pub(crate) fn embedded(
+    path: PathBuf,
+    layout: Layout,
+    config: &StoreConfig,
+    on_fatal: OnFatal,
+) -> FjallConfig {
+    FjallConfig {
         memtable_bytes_max: config.memtable_bytes_max,
         journal_bytes_max: config.journal_bytes_max,
         cache_bytes: config.cache_bytes,
         worker_threads: config.worker_threads,
-        ..FjallConfig::new(directory.store(), layout(), Arc::new(end_process))
-    };
+        ..FjallConfig::new(path, layout, on_fatal)
+    }
+}
+
+fn open_store(directory: &DataDirectory, config: &StoreConfig) -> Result<FjallStore, Error> {
+    let fjall = embedded(directory.store(), layout(), config, Arc::new(end_process));
     let path = directory.path().to_owned();
     FjallStore::open(&fjall).map_err(|error| match error {
         StoreError::Locked { .. } => Error::Locked { path },
@@ -239,6 +251,17 @@ impl Connection {
     }
 }
 
+/// Whoever owns the disk: the administrator.
+pub(crate) fn operator() -> Principal {
+    Principal {
+        actor: Actor {
+            kind: PrincipalKind::Human,
+            id: PrincipalId::parse("admin").expect("a literal of the right form"),
+        },
+        prefix: ScopePrefix::All,
+    }
+}
+
 /// Makes sure that the administrator's token counts, and that no earlier one does: whoever owns the
 /// disk replaces it by removing its file.
 ///
@@ -300,13 +323,11 @@ async fn write_administrator(
         }
     }
     if !is_there {
+        let Principal { actor, prefix } = operator();
         let token = Token {
             id: TokenId::of_hash(&hash),
-            actor: Actor {
-                kind: PrincipalKind::Human,
-                id: PrincipalId::parse("admin").expect("a literal of the right form"),
-            },
-            prefix: ScopePrefix::All,
+            actor,
+            prefix,
             expires: now.plus_ms(TOKEN_LIFETIME_MS_MAX),
             minted_by: Actor::system(),
             minted_at: now,

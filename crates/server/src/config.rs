@@ -89,6 +89,8 @@ pub struct ServerConfig {
     pub tail_heartbeat_ms: u64,
     /// Events that a tail reads at once.
     pub tail_page_rows: usize,
+    /// How long whoever is sent a backup may take nothing of it, in ms: it keeps old versions of rows.
+    pub backup_stall_ms_max: u64,
     /// How long open connections may take to end at shutdown, in ms.
     pub shutdown_ms_max: u64,
 }
@@ -112,6 +114,7 @@ impl Default for ServerConfig {
             tails_per_principal_max: 64,
             tail_heartbeat_ms: 15_000,
             tail_page_rows: 256,
+            backup_stall_ms_max: 60_000,
             shutdown_ms_max: 10_000,
         }
     }
@@ -369,6 +372,11 @@ impl ServerConfig {
             "server.promotion_wait_ms_max",
             self.promotion_wait_ms_max,
             0..=600_000,
+        )?;
+        within(
+            "server.backup_stall_ms_max",
+            self.backup_stall_ms_max,
+            10..=3_600_000,
         )?;
         within("server.shutdown_ms_max", self.shutdown_ms_max, 0..=600_000)
     }

@@ -64,6 +64,18 @@ impl DataDirectory {
         self.path.join("store")
     }
 
+    /// Where a store is made ready before it is the directory's own.
+    #[must_use]
+    pub fn store_being_restored(&self) -> PathBuf {
+        self.path.join("store.restoring")
+    }
+
+    /// The file that [`lock`](Self::lock) holds.
+    #[must_use]
+    pub fn lock_file(&self) -> PathBuf {
+        self.path.join("node.lock")
+    }
+
     /// The index's directory.
     #[must_use]
     pub fn vectors(&self) -> PathBuf {
@@ -90,7 +102,7 @@ impl DataDirectory {
     /// # Errors
     /// [`Error::Locked`] or [`Error::File`].
     pub fn lock(&self) -> Result<Lock, Error> {
-        let path = self.path.join("node.lock");
+        let path = self.lock_file();
         let file = OpenOptions::new()
             .write(true)
             .create(true)

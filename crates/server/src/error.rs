@@ -96,6 +96,24 @@ pub enum Error {
         /// What it should hold.
         expected: &'static str,
     },
+    /// Something lies where a backup was to be restored to.
+    #[error(
+        "{} is not empty: a backup is restored into a directory of its own; nothing was changed",
+        path.display()
+    )]
+    NotEmpty {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A backup was not restored.
+    #[error("the backup {} is not restored; nothing of it was kept", path.display())]
+    Restore {
+        /// The backup.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: sillok_actors::restore::Error,
+    },
     /// The node does not start, or a task of the operator failed.
     #[error(transparent)]
     Node(#[from] sillok_core::Error),

@@ -26,6 +26,7 @@ use sillok_actors::Node;
 use sillok_actors::reads::Reader;
 use sillok_core::error::{Error, ErrorCode};
 use sillok_core::ports::Clock;
+use sillok_store::Store as _;
 use tokio::sync::watch;
 use tower_http::catch_panic::CatchPanicLayer;
 
@@ -60,6 +61,8 @@ struct Inner {
     bodies_bytes: AtomicUsize,
     /// Held while an audit goes through the store.
     audit: tokio::sync::Mutex<()>,
+    /// Held while a backup is read from the store.
+    backup: Arc<tokio::sync::Mutex<()>>,
     stopping: watch::Receiver<bool>,
     started_ms: u64,
 }
@@ -87,6 +90,7 @@ impl App {
             tails: Tails::default(),
             bodies_bytes: AtomicUsize::new(0),
             audit: tokio::sync::Mutex::new(()),
+            backup: Arc::default(),
             stopping,
         };
         Self {
@@ -100,6 +104,11 @@ impl App {
 
     fn store(&self) -> &Engine {
         &self.inner.store
+    }
+
+    /// The generation of the store: cursors of another one are void.
+    fn generation(&self) -> u32 {
+        self.inner.store.generation()
     }
 
     fn reader(&self) -> &Reader<Engine> {

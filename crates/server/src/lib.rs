@@ -14,12 +14,13 @@ pub mod error;
 mod foundationdb;
 pub mod http;
 pub mod logging;
+pub mod restoring;
 pub mod secrets;
 pub mod serve;
 pub mod system;
 
 // What the command line does to a data directory that no server has.
-pub use sillok_actors::{audit, rebuild};
+pub use sillok_actors::{audit, backup, rebuild, restore};
 
 pub use composition::{OpenData, ensure_administrator, open_data_dir, open_shared, start_node};
 pub use config::{Config, Layers, Loaded, Origin};

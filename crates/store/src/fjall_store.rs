@@ -106,7 +106,7 @@ impl FjallStore {
             .max_memtable_size(config.memtable_bytes_max)
             .with_kv_separation(Some(apart));
         let keyspace = database.keyspace(KEYSPACE, || options).map_err(engine)?;
-        let header = Header::load_or_create(&database, &keyspace, &config.layout)?;
+        let header = Header::load_or_create(&database, &keyspace, config)?;
         header.check_holds(journaled.max(acknowledged))?;
         let acknowledged = Acknowledged::open(&config.path, header.counter)?;
         let moment = Moment::take(&database, &keyspace, header.counter);

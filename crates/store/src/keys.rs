@@ -114,7 +114,44 @@ families! {
     Verification = b'y', verification, "verification";
 }
 
+/// What a backup does with the rows of a family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InBackup {
+    /// It holds them: they are the truth, or say what a retry or an old run may do.
+    Held,
+    /// It leaves them out: they follow from the events, and a restore folds them anew. What no event
+    /// made, the operator's tokens, is made anew by the next start.
+    Folded,
+    /// It leaves them out: they speak of something outside the store, which knows nothing of a restore.
+    LeftOut,
+}
+
 impl Family {
+    /// What a backup does with the family's rows.
+    #[must_use]
+    pub const fn in_backup(self) -> InBackup {
+        match self {
+            Self::Event
+            | Self::Command
+            | Self::Chunk
+            | Self::Scope
+            | Self::Outbox
+            | Self::Owner
+            | Self::Node
+            | Self::Fence => InBackup::Held,
+            Self::Head
+            | Self::Version
+            | Self::Mark
+            | Self::Job
+            | Self::Token
+            | Self::Task
+            | Self::ByHash
+            | Self::Location
+            | Self::Verification => InBackup::Folded,
+            Self::Relay => InBackup::LeftOut,
+        }
+    }
+
     /// The first byte of the family's keys.
     #[must_use]
     pub const fn letter(self) -> u8 {

@@ -4,6 +4,7 @@
 //! Owns the `Store` and `Txn` traits, optimistic concurrency, the committer, the engines and the
 //! key families. Must not know what a command, a permission or an actor is.
 
+pub mod backup;
 pub mod buffered;
 pub mod committer;
 pub mod conformance;

@@ -18,6 +18,8 @@ use crate::{Committed, Error, KeyRange, Store};
 pub struct MemoryConfig {
     /// Generation of the store's stamps.
     pub generation: u32,
+    /// The commit that the store's first one follows.
+    pub counter: u64,
     /// Groups and the window of remembered writes; views older than the window are `TooOld`.
     pub committer: CommitterConfig,
 }
@@ -26,6 +28,7 @@ impl Default for MemoryConfig {
     fn default() -> Self {
         Self {
             generation: 1,
+            counter: 0,
             committer: CommitterConfig::default(),
         }
     }
@@ -48,9 +51,9 @@ impl MemoryStore {
     /// An empty store.
     #[must_use]
     pub fn new(config: MemoryConfig) -> Self {
-        let committer = Committer::new(config.committer, config.generation, 0);
+        let committer = Committer::new(config.committer, config.generation, config.counter);
         let state = State {
-            pairs: Versions::default(),
+            pairs: Versions::empty_at(config.counter),
             committer,
         };
         Self {

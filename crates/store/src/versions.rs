@@ -19,6 +19,16 @@ pub struct Versions {
 }
 
 impl Versions {
+    /// No keys, as of commit `counter`.
+    #[must_use]
+    pub fn empty_at(counter: u64) -> Self {
+        Self {
+            last: counter,
+            floor: counter,
+            ..Self::default()
+        }
+    }
+
     /// The counter of the newest commit.
     #[must_use]
     pub const fn last(&self) -> u64 {

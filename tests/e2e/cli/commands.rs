@@ -268,6 +268,12 @@ fn node(tour: &mut Tour) {
     alone.ended(1);
     assert!(alone.stderr.contains("to itself"), "{alone:#?}");
     assert_eq!(tour.json("audit verify", &[])["ok"], true);
+    let file = tour.world.folder().join("a.backup");
+    let file = file.to_str().unwrap();
+    let events = tour.json("backup", &[file])["events"].as_u64();
+    let elsewhere = tour.world.folder().join("restored");
+    let words = [file, "--data", elsewhere.to_str().unwrap()];
+    assert_eq!(tour.json("restore", &words)["events"].as_u64(), events);
     assert!(
         tour.json("openapi", &[])["openapi"]
             .as_str()

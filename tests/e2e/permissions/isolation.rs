@@ -123,6 +123,7 @@ fn reads(secret: &Secret) -> BTreeMap<(&'static str, &'static str), Vec<(Value, 
             ("post", "/v1/cluster/fence"),
             forbidden(json!({ "node": "local", "incarnation": 1 })),
         ),
+        (("get", "/v1/backup"), forbidden(json!({}))),
     ])
 }
 

@@ -31,7 +31,7 @@ pub(super) async fn check<S: Store>(store: &S, report: &mut AuditReport) -> Resu
         let at = |seq: Seq, what: &str| {
             Stop::at(&place, seq, Family::Outbox, &key, what).of(Invariant::Heard)
         };
-        if parsed.slot != place.slot || parsed.stamp.generation > store.generation() {
+        if parsed.slot != place.slot || parsed.stamp.generation != store.generation() {
             return Err(at(
                 row.first,
                 "the row stands in another slot or generation",

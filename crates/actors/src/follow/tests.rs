@@ -241,3 +241,27 @@ async fn what_aged_is_heard_a_bounded_number_at_a_time() {
     assert!(bench.heard_all(0).await && bench.heard_all(1).await);
     assert_eq!(bench.follower.metrics().aged_out, 1);
 }
+
+#[tokio::test]
+async fn what_was_told_before_a_restore_is_not_heard() {
+    let mut bench = Bench::new(1).await;
+    let (stamp, row) = bench.rows(0).await.remove(0);
+    for generation in [stamp.generation - 1, stamp.generation + 1] {
+        bench.stream.tell_again(Message {
+            slot: slot(0),
+            stamp: Stamp {
+                generation,
+                counter: 1_000,
+                index: 0,
+            },
+            previous: Stamp::ZERO,
+            scope: row.scope.clone(),
+            first: row.first,
+            last: Seq::new(1_000),
+        });
+    }
+    bench.tell(0).await;
+    bench.poll().await;
+    assert!(bench.heard_all(0).await, "and nothing else");
+    assert_eq!(bench.follower.metrics().of_other_history, 2);
+}

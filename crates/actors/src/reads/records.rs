@@ -85,7 +85,8 @@ impl<S: Store> Reader<S> {
     /// asked for, even none, and still not be the last.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large` for the limit, and what the store answers.
+    /// `invalid_argument` or `too_large` for the limit, `history_changed` for a position behind the last one,
+    /// and what the store answers.
     pub async fn records(
         &self,
         scope: &Scope,
@@ -109,6 +110,9 @@ impl<S: Store> Reader<S> {
                 .await
                 .map_err(|error| refusal(&error))?
             else {
+                if page.next.is_none() {
+                    check_position(&mut txn, scope, after).await?;
+                }
                 return Ok(Page { next: None, ..page });
             };
             let event = EventView::decode(&key, &value)?;
@@ -125,7 +129,8 @@ impl<S: Store> Reader<S> {
     /// The events of a scope behind a position, in order.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large` for the limit, and what the store answers.
+    /// `invalid_argument` or `too_large` for the limit, `history_changed` for a position behind the last one,
+    /// and what the store answers.
     pub async fn events(
         &self,
         scope: &Scope,
@@ -146,6 +151,9 @@ impl<S: Store> Reader<S> {
                 .await
                 .map_err(|error| refusal(&error))?
             else {
+                if page.next.is_none() {
+                    check_position(&mut txn, scope, after).await?;
+                }
                 return Ok(Page { next: None, ..page });
             };
             let event = EventView::decode(&key, &value)?;
@@ -155,6 +163,26 @@ impl<S: Store> Reader<S> {
         }
         Ok(page)
     }
+}
+
+/// Refuses a position behind the end of a scope, which only another history can have had: who waits there
+/// would miss what comes before it.
+async fn check_position(txn: &mut impl Txn, scope: &Scope, after: Seq) -> Result<(), Error> {
+    if after == Seq::ZERO {
+        return Ok(());
+    }
+    let key = keys::scope::key(&ScopeKey::of(scope));
+    let row = rows::read(txn, &key, keys::scope::decode).await;
+    let row = row.map_err(|error| refusal(&error))?;
+    let last = row.map_or(Seq::ZERO, |row| row.tip.seq);
+    if after <= last {
+        return Ok(());
+    }
+    let why = format!(
+        "{scope} ends with event {last}: that it had an event {after} was before the store was restored \
+         from a backup"
+    );
+    Err(Error::new(ErrorCode::HistoryChanged, why))
 }
 
 /// The record that an event staged, with its whole text.

@@ -38,6 +38,17 @@ impl TailCursor {
     };
 
     const BYTES: usize = Stamp::LEN + size_of::<u32>();
+
+    /// Refuses a cursor of another history: what lay before it there is not what lies before it here.
+    ///
+    /// # Errors
+    /// `history_changed`
+    pub fn check_generation(self, generation: u32) -> Result<(), Error> {
+        if self == Self::START || self.stamp.generation == generation {
+            return Ok(());
+        }
+        Err(Error::history_changed(self.stamp.generation, generation))
+    }
 }
 
 impl fmt::Display for TailCursor {
@@ -99,7 +110,8 @@ impl<S: Store> Reader<S> {
     /// cursor. Events of one scope come in their own order. Nothing is skipped or repeated.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large` for the limit, and what the store answers.
+    /// `history_changed` for a cursor from before a restore, `invalid_argument` or `too_large` for the
+    /// limit, and what the store answers.
     pub async fn tail(
         &self,
         under: &ScopePrefix,
@@ -107,6 +119,7 @@ impl<S: Store> Reader<S> {
         limit: usize,
     ) -> Result<TailPage, Error> {
         let rows_max = page_rows(limit)?;
+        after.check_generation(self.store.generation())?;
         let mut txn = self.snapshot().await?;
         let mut merge = Merge::open(&mut txn, under, after).await?;
         let mut page = TailPage {

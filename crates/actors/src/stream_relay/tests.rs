@@ -361,3 +361,30 @@ fn what_cannot_be_read_is_the_fault_of_one_slot_and_a_store_out_of_reach_of_none
     assert!(matches!(untold(ErrorCode::Internal), Untold::Slot(_)));
     assert!(matches!(untold(ErrorCode::Unavailable), Untold::All(_)));
 }
+
+#[tokio::test]
+async fn a_slot_that_ends_with_another_history_is_told_from_its_beginning() {
+    let mut bench = Bench::new(1).await;
+    let store = &bench.projects.node.shared().store;
+    let rows = rows_after(store, slot(0), Stamp::ZERO, 10).await.unwrap();
+    let (stamp, row) = rows[0].clone();
+    for generation in [stamp.generation - 1, stamp.generation + 1] {
+        let other = Stamp {
+            generation,
+            counter: 1_000,
+            index: 0,
+        };
+        bench.stream.tell_again(Message {
+            slot: slot(0),
+            stamp: other,
+            previous: Stamp::ZERO,
+            scope: row.scope.clone(),
+            first: row.first,
+            last: row.last,
+        });
+        bench.relay = relay(&bench.projects.node, &bench.stream);
+        bench.tell(0).await;
+        let told = bench.stream.stamps();
+        assert!(told.is_superset(&bench.committed(1).await), "{told:?}");
+    }
+}

@@ -16,7 +16,7 @@ use sillok_core::ports::{BoxFuture, Clock, Rng};
 use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use sillok_core::scope::Scope;
 use sillok_core::staging::{LogLevel, NewRecord, RecordKind};
-use sillok_core::time::Timestamp;
+use sillok_core::time::{DAY_MS, Timestamp};
 use sillok_store::{MemoryConfig, MemoryStore};
 
 use crate::{Node, NodeConfig, Ports};
@@ -91,6 +91,18 @@ pub(crate) fn store() -> MemoryStore {
 
 pub(crate) async fn node(store: &MemoryStore) -> Node<MemoryStore> {
     Node::start(store.clone(), ports(), NodeConfig::default())
+        .await
+        .unwrap()
+}
+
+/// A node whose clock goes on a day later, for a store on which another node ran before.
+pub(crate) async fn later_node(store: &MemoryStore) -> Node<MemoryStore> {
+    let clock = CountingClock(AtomicU64::new(16 * DAY_MS));
+    let ports = Ports {
+        clock: Arc::new(clock),
+        ..ports()
+    };
+    Node::start(store.clone(), ports, NodeConfig::default())
         .await
         .unwrap()
 }

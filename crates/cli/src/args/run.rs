@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use sillok_core::id::RecordId;
+use sillok_core::time::Timestamp;
 
 /// `serve`
 #[derive(Debug, Args)]
@@ -68,6 +70,44 @@ pub enum AuditCommand {
         #[arg(long)]
         offline: bool,
     },
+}
+
+/// `backup`
+#[derive(Clone, Debug, Args)]
+pub struct Backup {
+    /// The file to write
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Replace the file if it is there
+    #[arg(long)]
+    pub force: bool,
+    /// Open the data directory itself (no server may be running)
+    #[arg(long)]
+    pub offline: bool,
+}
+
+/// `restore`
+#[derive(Clone, Debug, Args)]
+pub struct Restore {
+    /// The backup; the directory that --data names must be empty or not there
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Leave out the first commit with an event after this time, and all behind it
+    #[arg(long, value_name = "TIME", value_parser = parse_time, conflicts_with = "to_event")]
+    pub to_time: Option<Timestamp>,
+    /// Leave out all behind the commit that holds this event: SCOPE#SEQ
+    #[arg(long, value_name = "SCOPE#SEQ")]
+    pub to_event: Option<RecordId>,
+}
+
+/// A point in time, as RFC 3339 has it.
+fn parse_time(text: &str) -> Result<Timestamp, String> {
+    let time: jiff::Timestamp = text
+        .parse()
+        .map_err(|_| "a time such as 2026-11-22T10:00:00Z is expected".to_owned())?;
+    let ms = u64::try_from(time.as_millisecond());
+    ms.map(Timestamp::from_ms)
+        .map_err(|_| "the time lies before 1970".to_owned())
 }
 
 /// `config`

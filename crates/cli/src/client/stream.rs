@@ -58,6 +58,34 @@ impl Client {
         }
     }
 
+    /// Calls `each` for every piece of a backup. What came before a failure is no backup.
+    ///
+    /// # Errors
+    /// [`Failure`] of the server, or of `each`.
+    pub async fn backup(
+        &self,
+        mut each: impl FnMut(&[u8]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let response = self
+            .request(Method::GET, "/v1/backup")
+            .send()
+            .await
+            .map_err(|source| unreachable(&self.base, source))?;
+        let status = response.status();
+        if !status.is_success() {
+            let bytes = response
+                .bytes()
+                .await
+                .map_err(|source| unreachable(&self.base, source))?;
+            return Err(self.refusal(status, &bytes));
+        }
+        let mut body = response.bytes_stream();
+        while let Some(bytes) = body.next().await {
+            each(&bytes.map_err(|source| unreachable(&self.base, source))?)?;
+        }
+        Ok(())
+    }
+
     async fn tail_once(
         &self,
         scope: &Scope,

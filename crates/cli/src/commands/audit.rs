@@ -76,12 +76,12 @@ pub async fn rebuild(global: &Global, output: Output) -> Result<(), Failure> {
     })
 }
 
-fn advance(spinner: &ProgressBar, progress: Progress) {
+pub(super) fn advance(spinner: &ProgressBar, progress: Progress) {
     spinner.set_position(progress.events);
 }
 
 /// The configuration for a data directory that is there.
-fn configuration(global: &Global, flags: &[(&str, String)]) -> Result<Config, Failure> {
+pub(super) fn configuration(global: &Global, flags: &[(&str, String)]) -> Result<Config, Failure> {
     let data = DataDirectory::resolve(global)?;
     if !data.holds_data() {
         return Err(Failure::Config(format!(

@@ -4,11 +4,11 @@ use std::io::{BufRead, Read};
 
 use serde_json::json;
 use serde_json::value::to_raw_value;
-use sillok_core::id::{RecordId, Seq};
+use sillok_core::id::RecordId;
 use sillok_core::scope::Scope;
 use sillok_core::staging::Trigger;
 use sillok_server::api::{
-    AppendLogs, AppendSnapshot, Appended, Cursor, ListQuery, LogRecord, RecordSort, RecordView,
+    AppendLogs, AppendSnapshot, Appended, ListQuery, LogRecord, RecordSort, RecordView,
 };
 
 use crate::args::{LogAdd, LogCommand, LogImport, LogList, SnapshotCommand};
@@ -155,7 +155,7 @@ async fn list(session: &Session, list: &LogList) -> Result<(), Failure> {
     let scope = session.scope(&list.within)?;
     let query = ListQuery {
         scope: scope.to_string(),
-        after: (list.after > 0).then(|| Cursor::Seq(Seq::new(list.after)).encode()),
+        after: (list.after > 0).then(|| list.after.to_string()),
         limit: Some(list.paging.limit),
     };
     let page = session.client.records(&query).await?;

@@ -1,10 +1,14 @@
 //! Cursors: where a listing or a tail goes on, as opaque text.
 //!
-//! Owns the form. A cursor of one sort of listing is refused by another.
+//! Owns the form. A cursor of one sort of listing is refused by another, and one from before a restore by
+//! the restored store.
 
 use sillok_core::error::{Error, ErrorCode};
 use sillok_core::id::{EntryId, Seq};
 use sillok_core::scope::Scope;
+
+/// The generation of a store that was never restored, whose cursors do not name it.
+const FIRST_GENERATION: u32 = 1;
 
 /// A place in a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,23 +22,34 @@ pub enum Cursor {
 }
 
 impl Cursor {
-    /// The text that is handed out.
+    /// The text that a store of this generation hands out.
     #[must_use]
-    pub fn encode(&self) -> String {
-        match self {
+    pub fn encode(&self, generation: u32) -> String {
+        let place = match self {
             Self::Seq(seq) => format!("q{:x}", seq.get()),
             Self::Scope(scope) => format!("p{}", hex::encode(scope.as_str())),
             Self::Entry(entry) => format!("e{entry}"),
+        };
+        match generation {
+            FIRST_GENERATION => place,
+            _ => format!("{place}.{generation:x}"),
         }
     }
 
     /// Reads a cursor over positions, or a position as it stands in an event; none stands for the start.
     ///
     /// # Errors
-    /// `invalid_argument`.
-    pub fn seq(text: Option<&str>) -> Result<Seq, Error> {
+    /// `invalid_argument`, `history_changed`.
+    pub fn seq(text: Option<&str>, generation: u32) -> Result<Seq, Error> {
         let Some(text) = text else {
             return Ok(Seq::ZERO);
+        };
+        // A plain position names an event, whichever history that has.
+        let is_position = text.bytes().all(|byte| byte.is_ascii_digit());
+        let text = if is_position {
+            text
+        } else {
+            place_of(text, generation)?
         };
         let number = match text.strip_prefix('q') {
             Some(digits) => u64::from_str_radix(digits, 16),
@@ -46,10 +61,10 @@ impl Cursor {
     /// Reads a cursor over scopes; none stands for the start.
     ///
     /// # Errors
-    /// `invalid_argument`.
-    pub fn scope(text: Option<&str>) -> Result<Option<Scope>, Error> {
+    /// `invalid_argument`, `history_changed`.
+    pub fn scope(text: Option<&str>, generation: u32) -> Result<Option<Scope>, Error> {
         let Some(text) = text else { return Ok(None) };
-        let bytes = text
+        let bytes = place_of(text, generation)?
             .strip_prefix('p')
             .and_then(|digits| hex::decode(digits).ok())
             .ok_or_else(foreign)?;
@@ -60,11 +75,31 @@ impl Cursor {
     /// Reads a cursor over the entries of a line; none stands for the start.
     ///
     /// # Errors
-    /// `invalid_argument`.
-    pub fn entry(text: Option<&str>) -> Result<Option<EntryId>, Error> {
+    /// `invalid_argument`, `history_changed`.
+    pub fn entry(text: Option<&str>, generation: u32) -> Result<Option<EntryId>, Error> {
         let Some(text) = text else { return Ok(None) };
-        let id = text.strip_prefix('e').ok_or_else(foreign)?;
+        let place = place_of(text, generation)?;
+        let id = place.strip_prefix('e').ok_or_else(foreign)?;
         id.parse().map(Some).map_err(|_: Error| foreign())
+    }
+}
+
+/// The place that a cursor names, if it is of this generation.
+fn place_of(text: &str, generation: u32) -> Result<&str, Error> {
+    if !text.starts_with(['q', 'p', 'e']) {
+        return Err(foreign());
+    }
+    let (place, given) = match text.split_once('.') {
+        Some((place, given)) => (
+            place,
+            u32::from_str_radix(given, 16).map_err(|_| foreign())?,
+        ),
+        None => (text, FIRST_GENERATION),
+    };
+    if given == generation {
+        Ok(place)
+    } else {
+        Err(Error::history_changed(given, generation))
     }
 }
 
@@ -81,34 +116,56 @@ mod tests {
 
     #[test]
     fn a_cursor_is_read_back_by_its_own_listing_only() {
-        let seq = Cursor::Seq(Seq::new(700)).encode();
-        let scope = Scope::parse("org/a/project/b").unwrap();
-        let path = Cursor::Scope(scope.clone()).encode();
-        let entry = EntryId::from_bytes([9; 16]);
-        let line = Cursor::Entry(entry).encode();
-        assert_eq!(Cursor::seq(Some(&seq)).unwrap(), Seq::new(700));
-        assert_eq!(Cursor::scope(Some(&path)).unwrap(), Some(scope));
-        assert_eq!(Cursor::entry(Some(&line)).unwrap(), Some(entry));
-        assert_eq!(Cursor::seq(Some("700")).unwrap(), Seq::new(700));
-        for foreign in [
-            &path,
-            &line,
-            &String::new(),
-            &"é".to_owned(),
-            &"-7".to_owned(),
-        ] {
+        for generation in [1, 7, u32::MAX] {
+            let seq = Cursor::Seq(Seq::new(700)).encode(generation);
+            let scope = Scope::parse("org/a.b/project/b").unwrap();
+            let path = Cursor::Scope(scope.clone()).encode(generation);
+            let entry = EntryId::from_bytes([9; 16]);
+            let line = Cursor::Entry(entry).encode(generation);
+            let read = |text: &str| Cursor::seq(Some(text), generation);
+            assert_eq!(read(&seq).unwrap(), Seq::new(700));
+            assert_eq!(Cursor::scope(Some(&path), generation).unwrap(), Some(scope));
+            assert_eq!(Cursor::entry(Some(&line), generation).unwrap(), Some(entry));
+            assert_eq!(read("700").unwrap(), Seq::new(700));
+            for foreign in [path.as_str(), &line, "", "\u{e9}", "-7", "q7.", "q7.1.1"] {
+                assert!(read(foreign).is_err(), "{foreign}");
+            }
+            for wrong in [&path, &line] {
+                assert_eq!(read(wrong).unwrap_err().code, ErrorCode::InvalidArgument);
+            }
+            assert!(Cursor::scope(Some(&seq), generation).is_err());
+            assert!(Cursor::entry(Some(&seq), generation).is_err());
+        }
+    }
+
+    #[test]
+    fn a_cursor_from_before_a_restore_is_refused_by_name() {
+        let scope = Scope::parse("org/a").unwrap();
+        for (given, current) in [(1, 5), (5, 1), (5, 6)] {
+            let code = |refused: Error| refused.code;
+            let seq = Cursor::Seq(Seq::new(7)).encode(given);
+            let path = Cursor::Scope(scope.clone()).encode(given);
+            let line = Cursor::Entry(EntryId::from_bytes([9; 16])).encode(given);
+            let changed = Err(ErrorCode::HistoryChanged);
             assert_eq!(
-                Cursor::seq(Some(foreign)).unwrap_err().code,
-                ErrorCode::InvalidArgument
+                Cursor::seq(Some(&seq), current).map_err(code),
+                changed.map(|()| Seq::ZERO)
+            );
+            assert_eq!(
+                Cursor::scope(Some(&path), current).map_err(code),
+                changed.map(|()| None)
+            );
+            assert_eq!(
+                Cursor::entry(Some(&line), current).map_err(code),
+                changed.map(|()| None)
             );
         }
-        assert!(Cursor::scope(Some(&seq)).is_err() && Cursor::entry(Some(&seq)).is_err());
     }
 
     #[test]
     fn no_cursor_is_the_start() {
-        assert_eq!(Cursor::seq(None).unwrap(), Seq::ZERO);
-        assert_eq!(Cursor::scope(None).unwrap(), None);
-        assert_eq!(Cursor::entry(None).unwrap(), None);
+        assert_eq!(Cursor::seq(None, 3).unwrap(), Seq::ZERO);
+        assert_eq!(Cursor::scope(None, 3).unwrap(), None);
+        assert_eq!(Cursor::entry(None, 3).unwrap(), None);
     }
 }

@@ -75,7 +75,7 @@ pub const fn status_of(code: ErrorCode) -> StatusCode {
         ErrorCode::Forbidden => StatusCode::FORBIDDEN,
         ErrorCode::NotFound => StatusCode::NOT_FOUND,
         ErrorCode::Conflict | ErrorCode::InvalidState => StatusCode::CONFLICT,
-        ErrorCode::Expired => StatusCode::GONE,
+        ErrorCode::Expired | ErrorCode::HistoryChanged => StatusCode::GONE,
         ErrorCode::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         ErrorCode::InvalidPromotion
         | ErrorCode::InvalidSupersession

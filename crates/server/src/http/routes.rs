@@ -3,6 +3,7 @@
 //! Owns the list. Handlers lie in one file for each family, and hold nothing but the way from a
 //! request to a command or a read, and back.
 
+mod backup;
 mod entries;
 mod events;
 mod node;
@@ -64,6 +65,7 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(tokens::mint, tokens::list))
         .routes(routes!(tokens::revoke))
         .routes(routes!(node::audit))
+        .routes(routes!(backup::backup))
         .routes(routes!(node::status))
         .routes(routes!(node::cluster))
         .routes(routes!(node::fence))

@@ -2,6 +2,7 @@
 //! the router without a socket.
 
 mod access;
+mod backups;
 mod bodies;
 mod requests;
 mod streams;

@@ -19,6 +19,9 @@ pub struct FjallConfig {
     pub path: PathBuf,
     /// What is written at creation and checked at each opening.
     pub layout: Layout,
+    /// The commit that the first one of a store follows that is created: 0, or the last one of the backup
+    /// that it is restored from. An existing store keeps its own count.
+    pub counter_at_creation: u64,
     /// Bytes of the table in memory at which it is sealed and written out.
     pub memtable_bytes_max: u64,
     /// Sealed tables in memory at which commits wait for one to be written out, at least 1.
@@ -47,6 +50,7 @@ impl FjallConfig {
         Self {
             path: path.into(),
             layout,
+            counter_at_creation: 0,
             memtable_bytes_max: 16 << 20,
             sealed_memtables_max: 3,
             journal_bytes_max: 2 * Self::JOURNAL_BYTES_MIN,

@@ -11,8 +11,9 @@ use std::path::Path;
 use ::fjall::{Database, Keyspace, PersistMode};
 use bytes::Bytes;
 
+use super::FjallConfig;
 use crate::Error;
-use crate::header::{self, FORMAT_VERSION, Layout, check_format, corrupt};
+use crate::header::{self, FORMAT_VERSION, check_format, corrupt};
 
 const FORMAT_FILE: &str = "FORMAT";
 const FORMAT_FILE_PREFIX: &str = "sillok store format ";
@@ -108,13 +109,14 @@ impl Header {
     pub(super) fn load_or_create(
         database: &Database,
         keyspace: &Keyspace,
-        layout: &Layout,
+        config: &FjallConfig,
     ) -> Result<Self, Error> {
-        let Some(generation) = header::check(layout, |key| read(keyspace, key))? else {
+        let found = header::check(&config.layout, |key| read(keyspace, key))?;
+        let Some(generation) = found else {
             if keyspace.first_key_value().is_some() {
                 return Err(header::missing());
             }
-            return Self::create(database, keyspace, layout);
+            return Self::create(database, keyspace, config);
         };
         let counter = required(keyspace, COUNTER_KEY)?;
         let counter = counter.as_ref().try_into().map(u64::from_be_bytes);
@@ -140,10 +142,15 @@ impl Header {
         }
     }
 
-    fn create(database: &Database, keyspace: &Keyspace, layout: &Layout) -> Result<Self, Error> {
+    fn create(
+        database: &Database,
+        keyspace: &Keyspace,
+        config: &FjallConfig,
+    ) -> Result<Self, Error> {
+        let layout = &config.layout;
         let created = Self {
             generation: layout.generation_at_creation,
-            counter: 0,
+            counter: config.counter_at_creation,
         };
         let mut batch = database.batch().durability(Some(PersistMode::SyncAll));
         for (key, value) in header::rows(layout) {

@@ -5,7 +5,7 @@ use axum::extract::State;
 use sillok_core::command::{Command, Replacement};
 use sillok_core::entry::Head;
 use sillok_core::error::Error;
-use sillok_core::id::{CommandId, EntryId};
+use sillok_core::id::{CommandId, EntryId, Seq};
 
 use super::not_found;
 use crate::api::{
@@ -136,8 +136,9 @@ pub(super) async fn show(State(app): State<App>, read: Read<EntryQuery>) -> Repl
     extensions(("x-sillok-access" = json!(["sees_entries"]))))]
 pub(super) async fn history(State(app): State<App>, read: Read<HistoryQuery>) -> Reply<History> {
     let id: EntryId = read.query.id.parse()?;
-    let line_after = Cursor::entry(read.query.line_after.as_deref())?;
-    let versions_after = Cursor::seq(read.query.versions_after.as_deref())?;
+    let generation = app.generation();
+    let line_after = Cursor::entry(read.query.line_after.as_deref(), generation)?;
+    let versions_after = Cursor::seq(read.query.versions_after.as_deref(), generation)?;
     let scope = app.reader().entry_scope(id).await?;
     if !scope.is_some_and(|scope| read.session.principal.prefix.sees_entries_of(&scope)) {
         return Err(not_found("such entry").into());
@@ -152,11 +153,11 @@ pub(super) async fn history(State(app): State<App>, read: Read<HistoryQuery>) ->
     };
     Ok(Json(History {
         line: line.items.into_iter().map(Into::into).collect(),
-        line_next: line.next.map(|id| Cursor::Entry(id).encode()),
+        line_next: line.next.map(|id| Cursor::Entry(id).encode(generation)),
         versions: versions.items.into_iter().map(Into::into).collect(),
         versions_next: versions
             .next
-            .map(|number| Cursor::Seq(sillok_core::id::Seq::new(number)).encode()),
+            .map(|number| Cursor::Seq(Seq::new(number)).encode(generation)),
     }))
 }
 

@@ -22,7 +22,7 @@ use crate::http::{App, Refusal, tail};
 pub(super) async fn list(State(app): State<App>, read: Read<ListQuery>) -> Reply<Page<EventView>> {
     let scope = Scope::parse(&read.query.scope)?;
     authorize_read(&read.session.principal, &scope)?;
-    let after = Cursor::seq(read.query.after.as_deref())?;
+    let after = Cursor::seq(read.query.after.as_deref(), app.generation())?;
     let page = app
         .node()
         .events(&scope, after, read.query.limit.unwrap_or(PAGE_ROWS))
@@ -34,7 +34,9 @@ pub(super) async fn list(State(app): State<App>, read: Read<ListQuery>) -> Reply
         .collect();
     Ok(Json(Page {
         items,
-        next: page.next.map(|seq| Cursor::Seq(seq).encode()),
+        next: page
+            .next
+            .map(|seq| Cursor::Seq(seq).encode(app.generation())),
     }))
 }
 
@@ -62,5 +64,6 @@ pub(super) async fn tail(
         None => read.query.cursor.as_deref(),
     };
     let cursor = cursor.map_or(Ok(TailCursor::START), str::parse)?;
+    cursor.check_generation(app.generation())?;
     Ok(tail::open(app, read.session, under, cursor)?.into_response())
 }

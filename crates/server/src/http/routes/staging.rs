@@ -66,7 +66,7 @@ pub(super) async fn append_memory_event(
 pub(super) async fn list(State(app): State<App>, read: Read<ListQuery>) -> Reply<Page<RecordView>> {
     let scope = Scope::parse(&read.query.scope)?;
     authorize_read(&read.session.principal, &scope)?;
-    let after = Cursor::seq(read.query.after.as_deref())?;
+    let after = Cursor::seq(read.query.after.as_deref(), app.generation())?;
     let page = app
         .node()
         .records(&scope, after, read.query.limit.unwrap_or(PAGE_ROWS))
@@ -74,7 +74,9 @@ pub(super) async fn list(State(app): State<App>, read: Read<ListQuery>) -> Reply
     let items = page.items.into_iter().map(RecordView::from).collect();
     Ok(Json(Page {
         items,
-        next: page.next.map(|seq| Cursor::Seq(seq).encode()),
+        next: page
+            .next
+            .map(|seq| Cursor::Seq(seq).encode(app.generation())),
     }))
 }
 

@@ -102,7 +102,7 @@ pub(super) async fn show(State(app): State<App>, read: Read<ScopeQuery>) -> Repl
 pub(super) async fn list(State(app): State<App>, read: Read<ListQuery>) -> Reply<Page<TaskView>> {
     let under: ScopePrefix = read.query.scope.parse()?;
     authorize_under(&read.session.principal, &under)?;
-    let after = Cursor::scope(read.query.after.as_deref())?;
+    let after = Cursor::scope(read.query.after.as_deref(), app.generation())?;
     let page = app
         .reader()
         .tasks(&under, after, read.query.limit.unwrap_or(PAGE_ROWS))
@@ -114,6 +114,8 @@ pub(super) async fn list(State(app): State<App>, read: Read<ListQuery>) -> Reply
         .collect();
     Ok(Json(Page {
         items,
-        next: page.next.map(|scope| Cursor::Scope(scope).encode()),
+        next: page
+            .next
+            .map(|scope| Cursor::Scope(scope).encode(app.generation())),
     }))
 }
