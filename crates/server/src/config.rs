@@ -3,6 +3,7 @@
 //! Owns names and defaults of what the server itself needs, and gathers the sections of the other
 //! crates. How values are found is [`layers`]'. It must not know how anything is used.
 
+mod foundationdb;
 pub mod layers;
 
 use std::fmt::Display;
@@ -17,8 +18,7 @@ use sillok_core::config::{DedupConfig, RecallConfig, RetentionConfig, RulesConfi
 use sillok_core::limits::{PAGE_ROWS_MAX, RECORD_BYTES_MAX};
 use sillok_core::membership::BeatConfig;
 
-use crate::foundationdb;
-
+pub use foundationdb::FoundationDbConfig;
 pub use layers::{Error, Layer, Layers, Loaded, Origin};
 
 /// The configuration of a server.
@@ -200,28 +200,6 @@ impl Default for StoreConfig {
     }
 }
 
-/// `[foundationdb]`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct FoundationDbConfig {
-    /// The file that names the cluster's coordinators.
-    pub cluster_file: PathBuf,
-    /// Whose keys these are: several installations may share a cluster, each under its own name.
-    pub installation: String,
-    /// How long the cluster may take to begin a transaction, in ms: after that the store is out of reach.
-    pub begin_timeout_ms: u32,
-}
-
-impl Default for FoundationDbConfig {
-    fn default() -> Self {
-        Self {
-            cluster_file: PathBuf::from("/etc/foundationdb/fdb.cluster"),
-            installation: "sillok".to_owned(),
-            begin_timeout_ms: 1_000,
-        }
-    }
-}
-
 /// Which engine answers searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -339,13 +317,9 @@ impl Config {
         self.node_config().check()?;
         self.server.check()?;
         self.store.check()?;
-        within(
-            "foundationdb.begin_timeout_ms",
-            self.foundationdb.begin_timeout_ms,
-            100..=60_000,
-        )?;
+        self.foundationdb.check()?;
         if self.store.engine == StoreEngine::FoundationDb {
-            foundationdb::check(&self.foundationdb)?;
+            crate::foundationdb::check(&self.foundationdb)?;
         }
         self.nats.check()?;
         within(
