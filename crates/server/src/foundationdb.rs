@@ -75,7 +75,6 @@ mod without {
         Err(refused())
     }
 
-    #[expect(clippy::unused_async, reason = "the same call as with the feature")]
     pub(crate) async fn open(_: &FoundationDbConfig, _: Layout) -> Result<AnyStore, Error> {
         Err(refused().into())
     }
