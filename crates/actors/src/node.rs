@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sillok_bus::InProcessBus;
-use sillok_core::Error;
 use sillok_core::command::{Answer, Submission};
 use sillok_core::id::{Incarnation, Seq, VerificationId};
 use sillok_core::membership::FenceOrder;
@@ -15,6 +14,7 @@ use sillok_core::principal::Actor;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
+use sillok_core::{Error, ErrorCode};
 use sillok_store::Store;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -152,10 +152,17 @@ impl<S: Store, P: Protocol> Node<S, P> {
                 cluster::look_after(shared, router)
             }));
         }
-        if let Err(error) = cluster::adopt(&shared).await {
-            // Whoever starts the node again begins another run: nothing of this one may go on.
-            tasks.iter().for_each(JoinHandle::abort);
-            return Err(error);
+        match cluster::adopt(&shared).await {
+            Ok(()) => {}
+            // What is not ready yet is looked at again, and held then.
+            Err(error) if !shared.is_alone() && error.code == ErrorCode::Unavailable => {
+                tracing::warn!(%error, "some slots are held later");
+            }
+            Err(error) => {
+                // Whoever starts the node again begins another run: nothing of this one may go on.
+                tasks.iter().for_each(JoinHandle::abort);
+                return Err(error);
+            }
         }
         if !shared.is_alone() {
             tasks.push(kept_up(with(), |(shared, _)| news::announce(shared)));

@@ -132,7 +132,7 @@ pub async fn restore<S: Store>(
     );
     let loaded = load::load(store, file, survey, progress).await?;
     rebuild_view(store, progress).await?;
-    let tokens_revoked = tokens::revoke(store, loaded.last_event, means).await?;
+    let tokens_revoked = tokens::revoke(store, means).await?;
     let audit = audit::verify(store, progress).await?;
     if let Some(difference) = audit.first {
         return Err(Error::Unsound(Box::new(difference)));

@@ -26,6 +26,7 @@ const FILES: [i32; 5] = [1511, 1513, 1514, 1515, 1516];
 const CONNECTION_STRING_INVALID: i32 = 2104;
 const API_VERSION_NOT_SUPPORTED: i32 = 2203;
 const TRANSACTION_TOO_OLD: i32 = 1007;
+const TIMED_OUT: i32 = 1031;
 const NOT_COMMITTED: i32 = 1020;
 const COMMIT_UNKNOWN_RESULT: i32 = 1021;
 const TRANSACTION_TOO_LARGE: i32 = 2101;
@@ -42,10 +43,16 @@ pub(crate) fn of_open(error: FdbError) -> OpenError {
     }
 }
 
-/// What a failed begin or read is.
+/// What a failed begin is.
+pub(crate) fn of_begin(error: FdbError) -> Error {
+    Error::unavailable("beginning a transaction", error)
+}
+
+/// What a failed read is. The time of a transaction ends after the window of the cluster: it is too old, or the
+/// next begin says that nobody answers.
 pub(crate) fn of_read(doing: &'static str, error: FdbError) -> Error {
     match error.code() {
-        TRANSACTION_TOO_OLD => Error::TooOld,
+        TRANSACTION_TOO_OLD | TIMED_OUT => Error::TooOld,
         _ => Error::unavailable(doing, error),
     }
 }
@@ -72,7 +79,6 @@ pub(crate) fn of_commit(error: FdbError, txn_bytes: usize) -> Error {
 mod tests {
     use super::*;
 
-    const TIMED_OUT: i32 = 1031;
     const CLUSTER_VERSION_CHANGED: i32 = 1039;
     const CANCELLED: i32 = 1025;
     const PROXY_MEMORY_LIMIT: i32 = 1042;
@@ -122,6 +128,12 @@ mod tests {
     fn a_read_that_came_too_late_is_no_outage() {
         let reading = |code| of_read("reading", FdbError::from_code(code));
         assert!(matches!(reading(TRANSACTION_TOO_OLD), Error::TooOld));
-        assert!(matches!(reading(TIMED_OUT), Error::Unavailable { .. }));
+        assert!(matches!(reading(TIMED_OUT), Error::TooOld));
+        assert!(matches!(
+            reading(PROXY_MEMORY_LIMIT),
+            Error::Unavailable { .. }
+        ));
+        let beginning = of_begin(FdbError::from_code(TIMED_OUT));
+        assert!(matches!(beginning, Error::Unavailable { .. }));
     }
 }

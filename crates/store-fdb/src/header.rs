@@ -35,7 +35,8 @@ pub(crate) async fn load_or_create(store: &Shared, layout: &Layout) -> Result<(u
 async fn load_or_create_once(store: &Shared, layout: &Layout) -> Result<(u16, u64), Error> {
     let txn = store.transaction()?;
     let failed = |error| error::of_read("reading the header", error);
-    let version = txn.get_read_version().await.map_err(failed)?.unsigned_abs();
+    let version = txn.get_read_version().await;
+    let version = version.map_err(error::of_begin)?.unsigned_abs();
     store.give_time(&txn)?;
     let own = KeyRange::prefix(&store.key(&[RESERVED_FIRST_BYTE]));
     let own = RangeOption::from((own.begin.to_vec(), own.end.to_vec()));

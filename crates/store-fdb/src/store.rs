@@ -29,15 +29,13 @@ pub(crate) struct Shared {
 impl Shared {
     /// A transaction that has not begun to read.
     pub(crate) fn transaction(&self) -> Result<Transaction, Error> {
-        let failed = |error| error::of_read("beginning a transaction", error);
-        self.database.create_trx().map_err(failed)
+        self.database.create_trx().map_err(error::of_begin)
     }
 
     /// Gives a transaction that has begun the time that it may take.
     pub(crate) fn give_time(&self, txn: &Transaction) -> Result<(), Error> {
         let timeout = TransactionOption::Timeout(self.timeout_ms);
-        let failed = |error| error::of_read("beginning a transaction", error);
-        txn.set_option(timeout).map_err(failed)
+        txn.set_option(timeout).map_err(error::of_begin)
     }
 
     /// A key of the installation as the cluster has it.

@@ -31,7 +31,7 @@ impl FdbTxn {
     pub(crate) async fn begin(store: Arc<Shared>) -> Result<Self, Error> {
         let txn = store.transaction()?;
         let version = txn.get_read_version().await;
-        let version = version.map_err(|error| error::of_read("beginning a transaction", error))?;
+        let version = version.map_err(error::of_begin)?;
         store.give_time(&txn)?;
         Ok(Self {
             store,

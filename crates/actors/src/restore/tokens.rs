@@ -12,7 +12,6 @@ use sillok_core::facts::Facts;
 use sillok_core::id::{Attempt, CommandId, Epoch};
 use sillok_core::scope::{Scope, ScopePrefix};
 use sillok_core::state::{Stamped, State};
-use sillok_core::time::Timestamp;
 use sillok_core::token::{Token, TokenHash};
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, Family};
@@ -28,14 +27,9 @@ const TOKENS_AT_ONCE: usize = 64;
 
 /// Revokes every token that may still count, by an event of its scope. How many.
 ///
-/// Whether one has expired is judged by the last event, and not by the clock of whoever restores: that may
-/// go ahead.
-pub(super) async fn revoke<S: Store>(
-    store: &S,
-    last_event: Option<Timestamp>,
-    mut means: Means<'_>,
-) -> Result<u64, Error> {
-    let live = live_tokens(store, last_event.unwrap_or(Timestamp::EPOCH)).await?;
+/// Also those that have expired by some clock: clocks may go ahead.
+pub(super) async fn revoke<S: Store>(store: &S, mut means: Means<'_>) -> Result<u64, Error> {
+    let live = live_tokens(store).await?;
     let mut revoked = 0;
     for (scope, tokens) in live {
         let place = Place::of(&scope);
@@ -49,7 +43,6 @@ pub(super) async fn revoke<S: Store>(
 
 async fn live_tokens<S: Store>(
     store: &S,
-    now: Timestamp,
 ) -> Result<BTreeMap<Scope, Vec<(TokenHash, Token)>>, Error> {
     let mut live: BTreeMap<Scope, Vec<(TokenHash, Token)>> = BTreeMap::new();
     let mut txn = store.begin().await.map_err(|error| refusal(&error))?;
@@ -59,7 +52,7 @@ async fn live_tokens<S: Store>(
             .map_err(|error| refusal(&error))?
             .hash;
         let token = keys::token::decode(&key, &value).map_err(|error| refusal(&error))?;
-        if token.principal_at(now).is_none() {
+        if token.revoked_at.is_some() {
             continue;
         }
         if let ScopePrefix::Scope(scope) = token.prefix.clone() {

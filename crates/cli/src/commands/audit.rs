@@ -60,6 +60,11 @@ pub async fn offline(global: &Global, output: Output) -> Result<(), Failure> {
 pub async fn rebuild(global: &Global, output: Output) -> Result<(), Failure> {
     let config = configuration(global, &[])?;
     let data = Box::pin(open_data_dir(&config)).await?;
+    if data.store.is_shared() {
+        let why =
+            "the store is a FoundationDB cluster, to which other nodes may write at this moment";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     let spinner = progress::spinner("events read");
     let shown = spinner.clone();
     let index = data.ports.index.as_ref();
