@@ -11,7 +11,7 @@ use sillok_core::Error;
 use sillok_core::id::{Epoch, Incarnation};
 use sillok_core::slot::Slot;
 use sillok_store::Store;
-use tokio::sync::watch;
+use tokio::sync::oneshot;
 
 use super::is_left_to_others;
 use crate::claims::{self, Claim};
@@ -28,14 +28,14 @@ const CLAIMED_AT_ONCE: usize = 512;
 /// Slots that were claimed and are not held, each with what it is that keeps it.
 pub(crate) type Left = BTreeMap<Slot, Error>;
 
-/// The slots that are being taken. Whoever wants one of them too waits for who was first.
+/// The slots that are being taken, and whoever wants one of them too, in the order in which they came: they
+/// wait for who was first. (A `watch` would wake them in an order that it draws.)
 #[derive(Debug, Default)]
-pub(crate) struct Taking(Mutex<BTreeMap<Slot, watch::Receiver<Step>>>);
+pub(crate) struct Taking(Mutex<BTreeMap<Slot, Vec<oneshot::Sender<Step>>>>);
 
-/// How far the taking of one slot has come.
+/// How the taking of one slot ended.
 #[derive(Clone, Debug)]
 enum Step {
-    UnderWay,
     /// It is held, or has a living owner.
     Done,
     Left(Error),
@@ -45,26 +45,27 @@ enum Step {
 /// The slots that somebody takes. Should it end before they are done, whoever waits takes them.
 struct Turn<'a> {
     of: &'a Taking,
-    slots: BTreeMap<Slot, watch::Sender<Step>>,
+    slots: BTreeSet<Slot>,
 }
 
 impl Taking {
     /// Those of `slots` that nobody takes yet, and for the others where to hear of them.
-    fn begin(&self, slots: &BTreeSet<Slot>) -> (Turn<'_>, Vec<(Slot, watch::Receiver<Step>)>) {
+    fn begin(&self, slots: &BTreeSet<Slot>) -> (Turn<'_>, Vec<(Slot, oneshot::Receiver<Step>)>) {
         let mut turn = Turn {
             of: self,
-            slots: BTreeMap::new(),
+            slots: BTreeSet::new(),
         };
         let mut others = Vec::new();
         let mut all = self.0.lock();
         for slot in slots {
-            if let Some(other) = all.get(slot) {
-                others.push((*slot, other.clone()));
+            if let Some(waiting) = all.get_mut(slot) {
+                let (sender, receiver) = oneshot::channel();
+                waiting.push(sender);
+                others.push((*slot, receiver));
                 continue;
             }
-            let (sender, receiver) = watch::channel(Step::UnderWay);
-            all.insert(*slot, receiver);
-            turn.slots.insert(*slot, sender);
+            all.insert(*slot, Vec::new());
+            turn.slots.insert(*slot);
         }
         (turn, others)
     }
@@ -72,15 +73,18 @@ impl Taking {
 
 impl Turn<'_> {
     fn end(&mut self, slot: Slot, step: Step) {
-        if let Some(sender) = self.slots.remove(&slot) {
-            self.of.0.lock().remove(&slot);
-            sender.send_replace(step);
+        if !self.slots.remove(&slot) {
+            return;
+        }
+        let waiting = self.of.0.lock().remove(&slot);
+        for sender in waiting.into_iter().flatten() {
+            // Whoever is gone wants it no more.
+            let _ = sender.send(step.clone());
         }
     }
 
     fn end_all(&mut self, step: &Step) {
-        let slots: Vec<Slot> = self.slots.keys().copied().collect();
-        for slot in slots {
+        for slot in self.slots.clone() {
             self.end(slot, step.clone());
         }
     }
@@ -89,7 +93,7 @@ impl Turn<'_> {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let mut all = self.of.0.lock();
-        self.slots.keys().for_each(|slot| drop(all.remove(slot)));
+        self.slots.iter().for_each(|slot| drop(all.remove(slot)));
     }
 }
 
@@ -140,11 +144,10 @@ pub(crate) async fn take<S: Store, P: Protocol>(
         if !taken? {
             return Ok(None);
         }
-        for (slot, mut other) in others {
-            let ended = other.wait_for(|step| !matches!(step, Step::UnderWay));
-            match ended.await.as_deref() {
-                Ok(Step::UnderWay | Step::Done) => {}
-                Ok(Step::Left(error)) => drop(left.insert(slot, error.clone())),
+        for (slot, other) in others {
+            match other.await {
+                Ok(Step::Done) => {}
+                Ok(Step::Left(error)) => drop(left.insert(slot, error)),
                 Ok(Step::RunOver) => return Ok(None),
                 Err(_gone) => drop(wanted.insert(slot)),
             }
@@ -159,7 +162,7 @@ async fn in_turn<S: Store, P: Protocol>(
     turn: &mut Turn<'_>,
     left: &mut Left,
 ) -> Result<bool, Error> {
-    let slots: Vec<Slot> = turn.slots.keys().copied().collect();
+    let slots: Vec<Slot> = turn.slots.iter().copied().collect();
     let run = shared.ownership.incarnation();
     let mut claimed = BTreeMap::new();
     for some in slots.chunks(CLAIMED_AT_ONCE) {

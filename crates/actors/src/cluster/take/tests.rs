@@ -163,7 +163,7 @@ async fn a_slot_that_cannot_be_read_keeps_nobody_from_the_others() {
     txn.set(key, keys::job::encode(&waits));
     txn.commit().await.unwrap();
     let indexer = Indexer::start(Arc::clone(&here)).await.unwrap();
-    let (_running, stop) = watch::channel(false);
+    let (_running, stop) = tokio::sync::watch::channel(false);
     let indexing = tokio::spawn(indexer.run(stop));
     let unreadable = take(&here, &[broken, whole]).await.unwrap().unwrap();
     assert_eq!(unreadable.keys().collect::<Vec<_>>(), [&broken]);
