@@ -124,9 +124,9 @@ fn what_cannot_be_done_is_refused_with_its_name() {
     }
     let bank = folder.to_str().unwrap();
     refused(&["run", "--bank", bank], why);
-    far.plan.profile.nodes = 40;
+    far.plan.profile.nodes = 400;
     std::fs::write(&path, far.write()).unwrap();
-    let why = "small.json: profile.nodes: 40 is not from 2 to 7";
+    let why = "small.json: profile.nodes: 400 is not from 2 to 64";
     refused(&["run", "--profile", file], why);
 }
 
