@@ -22,13 +22,13 @@ use crate::audit::{self, AuditReport, Difference};
 use crate::rebuild::rebuild;
 use crate::rows::Place;
 
-static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+pub(super) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap()
 });
 
-static WORLD: LazyLock<Pairs> = LazyLock::new(|| {
+pub(super) static WORLD: LazyLock<Pairs> = LazyLock::new(|| {
     RUNTIME.block_on(async {
         let world = World::new().await;
         world.node.shutdown().await;

@@ -16,30 +16,16 @@ use sillok_core::time::Timestamp;
 use sillok_core::token::hash_secret;
 use sillok_store::keys::{self, Family, InBackup, ScopeKey};
 use sillok_store::{MemoryConfig, MemoryStore, Store as _, Txn as _, backup};
-use tokio::runtime::Runtime;
 
+use super::audit::{RUNTIME, WORLD};
 use super::harness::{
     CountingRng, PROJECT, TASK, append, later_node, open_task, scope, submission,
 };
-use super::world::{ORG, Pairs, World, pairs_of, store_of, without_idle_slots};
+use super::world::{ORG, Pairs, World, pairs_of, store_of};
 use crate::audit;
 use crate::backup::Backup;
 use crate::reads::TailCursor;
 use crate::restore::{Error, Means, RestoreReport, Until, next_generation, restore, survey};
-
-static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
-    tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap()
-});
-
-static WORLD: LazyLock<Pairs> = LazyLock::new(|| {
-    RUNTIME.block_on(async {
-        let world = World::new().await;
-        world.node.shutdown().await;
-        without_idle_slots(&world.pairs().await)
-    })
-});
 
 static BACKUP: LazyLock<Vec<u8>> = LazyLock::new(|| RUNTIME.block_on(backup_of(&WORLD)));
 

@@ -3,7 +3,7 @@
 //! Owns the reading of the event stream. It must not know what the events tell.
 
 use futures::StreamExt;
-use reqwest::Method;
+use reqwest::{Method, RequestBuilder, Response};
 use sillok_core::scope::Scope;
 use sillok_server::api::{TailItem, TailQuery};
 
@@ -66,24 +66,25 @@ impl Client {
         &self,
         mut each: impl FnMut(&[u8]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let response = self
-            .request(Method::GET, "/v1/backup")
-            .send()
-            .await
-            .map_err(|source| unreachable(&self.base, source))?;
-        let status = response.status();
-        if !status.is_success() {
-            let bytes = response
-                .bytes()
-                .await
-                .map_err(|source| unreachable(&self.base, source))?;
-            return Err(self.refusal(status, &bytes));
-        }
+        let request = self.request(Method::GET, "/v1/backup");
+        let response = self.opened(request).await?;
         let mut body = response.bytes_stream();
         while let Some(bytes) = body.next().await {
             each(&bytes.map_err(|source| unreachable(&self.base, source))?)?;
         }
         Ok(())
+    }
+
+    /// The answer to a request, its body still to be read, unless it is a refusal.
+    async fn opened(&self, request: RequestBuilder) -> Result<Response, Failure> {
+        let lost = |source| unreachable(&self.base, source);
+        let response = request.send().await.map_err(lost)?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let bytes = response.bytes().await.map_err(lost)?;
+        Err(self.refusal(status, &bytes))
     }
 
     async fn tail_once(
@@ -97,18 +98,8 @@ impl Client {
             cursor: progress.cursor.clone(),
         };
         let request = self.request(Method::GET, "/v1/tail").query(&query);
-        let response = request
-            .send()
-            .await
-            .map_err(|source| unreachable(&self.base, source))?;
+        let response = self.opened(request).await?;
         let status = response.status();
-        if !status.is_success() {
-            let bytes = response
-                .bytes()
-                .await
-                .map_err(|source| unreachable(&self.base, source))?;
-            return Err(self.refusal(status, &bytes));
-        }
         // The connection is good, unless all that comes over it is a refusal.
         let before = std::mem::take(&mut progress.failures);
         let mut is_first = true;
