@@ -138,7 +138,7 @@ async fn a_backup_under_load_holds_all_that_was_acknowledged_and_nothing_later()
     assert_eq!(audited(&world, &data)["ok"], true);
 
     let server = Server::start(&data).await;
-    let admin = server.admin();
+    let admin = Client::admin_of(&server);
     for (task, text) in &before {
         let found = texts(&admin, task).await;
         assert!(found.contains(text), "{task} lacks {text}");
@@ -189,7 +189,7 @@ async fn tokens_and_cursors_from_before_are_void_and_say_so() {
     let restored = ran.json();
     assert_eq!(restored["tokens_revoked"], 1);
     let server = Server::start(&data).await;
-    let fresh = server.admin();
+    let fresh = Client::admin_of(&server);
 
     for old in [&agent, &admin] {
         let refused = Client::new(server.base(), Some(old.token()));
@@ -267,7 +267,7 @@ async fn a_restore_to_an_event_or_a_time_takes_back_what_came_later() {
         assert_eq!(done["events"], all);
         assert_eq!(audited(&world, &data)["ok"], true);
         let server = Server::start(&data).await;
-        let restored = server.admin();
+        let restored = Client::admin_of(&server);
         assert_eq!(texts(&restored, &task).await, ["kept"]);
         let status = restored.get("/v1/task", &[("scope", &task)]).await.ok();
         assert_eq!(status["status"], "open", "it was done only later");
@@ -324,7 +324,7 @@ async fn a_restored_store_is_backed_up_and_restored_again_also_offline() {
     let (first, ran) = restore(&world, &offline, "first", &[]);
     let one = ran.json();
     let server = Server::start(&first).await;
-    log(&server.admin(), &task, "second life").await;
+    log(&Client::admin_of(&server), &task, "second life").await;
     server.stop();
     let again = world.folder().join("again.backup");
     let words = [
@@ -341,7 +341,7 @@ async fn a_restored_store_is_backed_up_and_restored_again_also_offline() {
     assert_eq!(audited(&world, &second)["ok"], true);
     let server = Server::start(&second).await;
     assert_eq!(
-        texts(&server.admin(), &task).await,
+        texts(&Client::admin_of(&server), &task).await,
         ["first life", "second life"]
     );
     server.stop();

@@ -7,7 +7,6 @@ pub(crate) mod cluster;
 pub(crate) mod http;
 pub(crate) mod recorded;
 pub(crate) mod samples;
-pub(crate) mod server;
 pub(crate) mod world;
 
 pub(crate) use binary::{Invocation, Ran};
@@ -15,5 +14,5 @@ pub(crate) use chance::{Chance, phrase};
 pub(crate) use cluster::Cluster;
 pub(crate) use http::{Client, Reply, command_id};
 pub(crate) use recorded::write_runs;
-pub(crate) use server::{Launch, Server};
+pub(crate) use sillok_test_cluster::{Launch, Server};
 pub(crate) use world::{ORG, PROJECT, WORKTREE, World};

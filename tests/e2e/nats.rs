@@ -123,7 +123,7 @@ impl Bed {
 fn with_nats(launch: Launch, config: &NatsConfig) -> Launch {
     launch
         .env("SILLOK__NATS__SERVERS", &config.servers)
-        .env("SILLOK__NATS__KEY_FILE", &config.key_file.to_string_lossy())
+        .env("SILLOK__NATS__KEY_FILE", &config.key_file)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

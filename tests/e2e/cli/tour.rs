@@ -80,7 +80,7 @@ fn run(lines: &[String], binary: &Path) -> String {
 /// On a FoundationDB and a NATS that it starts by itself, at the ports that it names.
 #[test]
 fn every_line_of_the_clusters_tour_runs() {
-    let Some(binary) = binary::with_foundationdb() else {
+    let Some(binary) = sillok_test_cluster::binary::with_foundationdb() else {
         println!("skipped: SILLOK_FDB_BIN names no binary with FoundationDB");
         return;
     };

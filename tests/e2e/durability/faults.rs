@@ -186,7 +186,7 @@ async fn a_journal_that_may_not_grow_ends_the_process_and_loses_nothing_acknowle
     let mut chance = Chance::of_test("journal");
     // Without the signal that a limit sends, the write itself fails, as on a full quota.
     let server = Launch::after("trap '' XFSZ", &data).start().await;
-    open_tasks(&server.admin()).await;
+    open_tasks(&Client::admin_of(&server)).await;
     let limit = format!("--fsize={}", 3 << 20);
     let pid = server.pid().to_string();
     let limited = Command::new("prlimit")
@@ -197,11 +197,11 @@ async fn a_journal_that_may_not_grow_ends_the_process_and_loses_nothing_acknowle
         limited.success(),
         "the limit of one's own process can be lowered"
     );
-    let sent = fill(&server.admin(), &mut chance).await;
+    let sent = fill(&Client::admin_of(&server), &mut chance).await;
     ended(server, &["File too large", "os error 27"]);
 
     let server = Server::start(&data).await;
-    check(&server.admin(), sent).await;
+    check(&Client::admin_of(&server), sent).await;
     server.stop();
 }
 
@@ -247,12 +247,12 @@ async fn a_full_disk_ends_the_process_and_loses_nothing_acknowledged() {
     };
     let mut chance = Chance::of_test("full disk");
     let server = Server::start(&data).await;
-    open_tasks(&server.admin()).await;
-    let sent = fill(&server.admin(), &mut chance).await;
+    open_tasks(&Client::admin_of(&server)).await;
+    let sent = fill(&Client::admin_of(&server), &mut chance).await;
     ended(server, &["No space left", "os error 28"]);
 
     mount.enlarge();
     let server = Server::start(&data).await;
-    check(&server.admin(), sent).await;
+    check(&Client::admin_of(&server), sent).await;
     server.stop();
 }

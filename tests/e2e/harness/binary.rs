@@ -1,70 +1,24 @@
-//! The `sillok` binary: where it lies, and running it to its end within a bounded time.
+//! The `sillok` binary: running it to its end within a bounded time.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
+use sillok_test_cluster::binary::{isolated, wait};
+
+pub(crate) use sillok_test_cluster::binary::sillok as path;
 
 /// The longest that a command may take, unless a test says otherwise.
 const PATIENCE: Duration = Duration::from_mins(1);
-
-/// Where what was built beside this test lies.
-fn folder() -> PathBuf {
-    let test = std::env::current_exe().expect("a test knows its own executable");
-    let folder = test.parent().and_then(Path::parent);
-    folder.expect("target/debug/deps/TEST").to_owned()
-}
-
-/// A binary that only tests use.
-pub(crate) fn of_tests(name: &str) -> PathBuf {
-    let path = folder().join(name);
-    assert!(
-        path.is_file(),
-        "there is no binary at {}: run `cargo build --workspace --bin {name}`",
-        path.display()
-    );
-    path
-}
-
-/// The binary: `SILLOK_BIN`, which make sets, else the one that was built beside this test.
-pub(crate) fn path() -> PathBuf {
-    let beside = || folder().join("sillok");
-    let path = std::env::var_os("SILLOK_BIN").map_or_else(beside, PathBuf::from);
-    assert!(
-        path.is_file(),
-        "there is no binary at {}: run `cargo build -p sillok-cli --bin sillok`, or set SILLOK_BIN",
-        path.display()
-    );
-    path
-}
-
-/// A binary that was built with FoundationDB, where the caller names one: then clusters run on it, each on a
-/// server of its own.
-pub(crate) fn with_foundationdb() -> Option<PathBuf> {
-    std::env::var_os("SILLOK_FDB_BIN").map(PathBuf::from)
-}
 
 /// A command on the binary whose environment holds nothing of the caller's configuration. `home`
 /// stands for the user's home.
 pub(crate) fn command(home: &Path) -> Command {
     isolated(Command::new(path()), home)
-}
-
-/// Takes the caller's configuration out of a command's environment.
-pub(crate) fn isolated(mut command: Command, home: &Path) -> Command {
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("SILLOK_") || text.starts_with("XDG_") || text.starts_with("GIT_") {
-            command.env_remove(&name);
-        }
-    }
-    std::fs::create_dir_all(home).expect("the test's home can be made");
-    command.env("HOME", home).env("NO_COLOR", "1");
-    command
 }
 
 /// A command line of the binary.
@@ -202,20 +156,6 @@ impl Ran {
     #[track_caller]
     pub(crate) fn ended(&self, status: i32) {
         assert_eq!(self.status, Some(status), "another exit status: {self:#?}");
-    }
-}
-
-/// Waits for a process; none when it does not end in time.
-pub(crate) fn wait(child: &mut Child, patience: Duration) -> Option<std::process::ExitStatus> {
-    let started = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().expect("a child can be waited for") {
-            return Some(status);
-        }
-        if started.elapsed() > patience {
-            return None;
-        }
-        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

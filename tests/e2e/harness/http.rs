@@ -7,6 +7,7 @@ use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::Value;
 use sillok_core::id::CommandId;
 use sillok_core::time::Timestamp;
+use sillok_test_cluster::Server;
 
 /// The longest that one request may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -46,6 +47,11 @@ impl Client {
             base: base.to_owned(),
             token: token.map(str::to_owned),
         }
+    }
+
+    /// Of a server, with the administrator's token.
+    pub(crate) fn admin_of(server: &Server) -> Self {
+        Self::new(server.base(), Some(&server.token()))
     }
 
     /// The same client with another token.

@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use sillok_core::principal::PrincipalKind;
 use sillok_power_loss::Power;
 use sillok_power_loss::loss::Lost;
+use sillok_test_cluster::{Launch, Server};
 use tempfile::TempDir;
 
 use super::binary::{Invocation, Ran};
 use super::chance::Chance;
 use super::http::Client;
-use super::server::{Launch, Server};
 
 /// The organisation.
 pub(crate) const ORG: &str = "org/acme";
@@ -106,7 +106,7 @@ impl World {
 
     /// A client with the administrator's token.
     pub(crate) fn admin(&self) -> Client {
-        self.server().admin()
+        Client::admin_of(self.server())
     }
 
     /// Stops the server in order.
@@ -143,7 +143,7 @@ impl World {
     pub(crate) fn launch(&self) -> Launch {
         let launch = Launch::new(&self.data());
         match &self.power {
-            Some(power) => launch.on(power),
+            Some(power) => on(power, launch),
             None => launch,
         }
     }
@@ -201,6 +201,16 @@ impl World {
         let id = verify(&self.admin(), &scope, PROJECT).await;
         json!({ "task": scope, "id": id })
     }
+}
+
+/// On a disk that can lose its power, with tables so small that many are written out.
+fn on(power: &Power, launch: Launch) -> Launch {
+    let shim = sillok_power_loss::library().expect("the shim lies beside this test");
+    let environment = power.environment().into_iter();
+    environment
+        .fold(launch, |launch, (name, value)| launch.env(name, value))
+        .env("LD_PRELOAD", shim)
+        .env("SILLOK__STORE__MEMTABLE_BYTES_MAX", "1048576")
 }
 
 /// Opens a task.

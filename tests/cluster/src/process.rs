@@ -1,28 +1,33 @@
-//! A real `sillok serve` process.
+//! A real server process: `sillok serve`, or a node on the shared store.
+//!
+//! Owns how it is started, found, asked to stop and killed. What it is asked over HTTP is its caller's
+//! matter, but for whether it takes requests.
 
+use std::ffi::OsStr;
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use sillok_power_loss::Power;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
-use super::binary;
-use super::http::Client;
+use crate::binary;
 
 /// The longest that a server may take to start, or to stop.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How a server is to be started.
-pub(crate) struct Launch {
+pub struct Launch {
     command: Command,
     data: PathBuf,
     token: PathBuf,
 }
 
 /// A running server. It is killed when it is dropped.
-pub(crate) struct Server {
+pub struct Server {
     child: Child,
     base: String,
     data: PathBuf,
@@ -32,18 +37,26 @@ pub(crate) struct Server {
 
 impl Launch {
     /// On this data directory, at any free port.
-    pub(crate) fn new(data: &Path) -> Self {
-        Self::by(Command::new(binary::path()), data)
+    ///
+    /// # Panics
+    /// If the binary is not there.
+    #[must_use]
+    pub fn new(data: &Path) -> Self {
+        Self::by(Command::new(binary::sillok()), data)
     }
 
     /// By a shell that first runs `script`. The server takes the shell's place.
-    pub(crate) fn after(script: &str, data: &Path) -> Self {
+    ///
+    /// # Panics
+    /// If the binary is not there.
+    #[must_use]
+    pub fn after(script: &str, data: &Path) -> Self {
         let mut shell = Command::new("sh");
         shell
             .arg("-c")
             .arg(format!("{script}; exec \"$@\""))
             .arg("sh")
-            .arg(binary::path());
+            .arg(binary::sillok());
         Self::by(shell, data)
     }
 
@@ -60,7 +73,11 @@ impl Launch {
     }
 
     /// As a node of a cluster on the store at `socket`, whose administrator's token lies in a file.
-    pub(crate) fn node(data: &Path, socket: &Path, token: &Path) -> Self {
+    ///
+    /// # Panics
+    /// If the binary is not there.
+    #[must_use]
+    pub fn node(data: &Path, socket: &Path, token: &Path) -> Self {
         let node = Command::new(binary::of_tests("sillok-test-node"));
         let mut command = binary::isolated(node, &beside(data, "home"));
         command.arg(socket);
@@ -68,7 +85,8 @@ impl Launch {
     }
 
     /// As [`node`](Self::node), on the FoundationDB that a file names, by a binary that was built with it.
-    pub(crate) fn node_on_foundationdb(
+    #[must_use]
+    pub fn node_on_foundationdb(
         binary: &Path,
         data: &Path,
         cluster_file: &Path,
@@ -78,10 +96,7 @@ impl Launch {
         command.arg("serve");
         Self::among_others(command, data, token)
             .env("SILLOK__STORE__ENGINE", "foundationdb")
-            .env(
-                "SILLOK__FOUNDATIONDB__CLUSTER_FILE",
-                &cluster_file.to_string_lossy(),
-            )
+            .env("SILLOK__FOUNDATIONDB__CLUSTER_FILE", cluster_file)
     }
 
     fn among_others(command: Command, data: &Path, token: &Path) -> Self {
@@ -92,31 +107,29 @@ impl Launch {
         };
         launch
             .env("SILLOK__SERVER__ADDRESS", "127.0.0.1:0")
-            .env("SILLOK__SERVER__DATA", &data.to_string_lossy())
-            .env("SILLOK__SERVER__ADMIN_TOKEN_FILE", &token.to_string_lossy())
+            .env("SILLOK__SERVER__DATA", data)
+            .env("SILLOK__SERVER__ADMIN_TOKEN_FILE", token)
     }
 
     /// On another data directory.
-    pub(crate) fn at(mut self, data: &Path) -> Self {
+    #[must_use]
+    pub fn at(mut self, data: &Path) -> Self {
         data.clone_into(&mut self.data);
-        self.env("SILLOK__SERVER__DATA", &data.to_string_lossy())
+        self.env("SILLOK__SERVER__DATA", data)
     }
 
-    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+    /// With a variable of the environment.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self
     }
 
-    /// On a disk that can lose its power, with tables so small that many are written out.
-    pub(crate) fn on(mut self, power: &Power) -> Self {
-        let shim = sillok_power_loss::library().expect("the shim lies beside this test");
-        self.command.env("LD_PRELOAD", shim);
-        self.command.envs(power.environment());
-        self.env("SILLOK__STORE__MEMTABLE_BYTES_MAX", "1048576")
-    }
-
     /// Starts it and waits until it takes requests.
-    pub(crate) async fn start(self) -> Server {
+    ///
+    /// # Panics
+    /// If it ends, or does not take any in time.
+    pub async fn start(self) -> Server {
         let mut server = self.spawn();
         let started = Instant::now();
         loop {
@@ -136,7 +149,11 @@ impl Launch {
     }
 
     /// Starts it and waits for its end: the status, and what it said.
-    pub(crate) fn start_in_vain(self, patience: Duration) -> (ExitStatus, String) {
+    ///
+    /// # Panics
+    /// If it goes on.
+    #[must_use]
+    pub fn start_in_vain(self, patience: Duration) -> (ExitStatus, String) {
         let mut server = self.spawn();
         let ended = server.ends_within(patience);
         let status = ended.unwrap_or_else(|| panic!("it goes on: {}", server.said()));
@@ -144,7 +161,10 @@ impl Launch {
     }
 
     /// Starts it and kills it after a moment, whatever it is doing.
-    pub(crate) async fn start_for(self, moment: Duration) {
+    ///
+    /// # Panics
+    /// If it cannot be started.
+    pub async fn start_for(self, moment: Duration) {
         let server = self.spawn();
         tokio::time::sleep(moment).await;
         server.kill();
@@ -168,7 +188,7 @@ impl Launch {
 
 impl Server {
     /// Starts one on this data directory.
-    pub(crate) async fn start(data: &Path) -> Self {
+    pub async fn start(data: &Path) -> Self {
         Launch::new(data).start().await
     }
 
@@ -189,46 +209,70 @@ impl Server {
     }
 
     async fn is_ready(&self) -> bool {
-        let reply = reqwest::get(format!("{}/readyz", self.base)).await;
-        reply.is_ok_and(|reply| reply.status().is_success())
+        let asked = tokio::time::timeout(PATIENCE, status_of(self.address(), "/readyz"));
+        asked
+            .await
+            .is_ok_and(|status| matches!(status, Ok(200..=299)))
     }
 
-    /// A client with the administrator's token.
-    pub(crate) fn admin(&self) -> Client {
+    /// The administrator's token.
+    ///
+    /// # Panics
+    /// If its file is gone.
+    #[must_use]
+    pub fn token(&self) -> String {
         let token = std::fs::read_to_string(&self.token);
         let token = token.expect("the first start makes an administrator's token");
-        Client::new(&self.base, Some(token.trim()))
+        token.trim().to_owned()
     }
 
     /// The base of its URLs.
-    pub(crate) fn base(&self) -> &str {
+    #[must_use]
+    pub fn base(&self) -> &str {
         &self.base
     }
 
+    /// Where it listens: host and port.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        self.base.trim_start_matches("http://")
+    }
+
     /// Its process.
-    pub(crate) fn pid(&self) -> u32 {
+    #[must_use]
+    pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// What it has said so far.
-    pub(crate) fn said(&self) -> String {
+    #[must_use]
+    pub fn said(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
     /// SIGKILL, and waits until the process is gone.
-    pub(crate) fn kill(mut self) {
+    ///
+    /// # Panics
+    /// If the system does not do it.
+    pub fn kill(mut self) {
         self.child.kill().expect("a running server can be killed");
         self.child.wait().expect("a killed process ends");
     }
 
     /// Asks it to stop, and checks that it does so in order.
-    pub(crate) fn stop(self) {
+    ///
+    /// # Panics
+    /// If it does not.
+    pub fn stop(self) {
         self.signal("INT");
         self.stopped();
     }
 
     /// Checks that a server that was asked to stop does so in order.
-    pub(crate) fn stopped(mut self) {
+    ///
+    /// # Panics
+    /// If it does not.
+    pub fn stopped(mut self) {
         let status = self.ends_within(PATIENCE);
         let status = status.unwrap_or_else(|| panic!("it does not stop: {}", self.said()));
         assert!(
@@ -243,7 +287,10 @@ impl Server {
     }
 
     /// Sends a signal by name.
-    pub(crate) fn signal(&self, name: &str) {
+    ///
+    /// # Panics
+    /// If the process is gone.
+    pub fn signal(&self, name: &str) {
         let sent = Command::new("kill")
             .arg(format!("-{name}"))
             .arg(self.pid().to_string())
@@ -256,7 +303,7 @@ impl Server {
     }
 
     /// Waits for its end; none when it goes on.
-    pub(crate) fn ends_within(&mut self, patience: Duration) -> Option<ExitStatus> {
+    pub fn ends_within(&mut self, patience: Duration) -> Option<ExitStatus> {
         binary::wait(&mut self.child, patience)
     }
 }
@@ -278,4 +325,19 @@ fn beside(data: &Path, name: &str) -> PathBuf {
         .expect("a data directory lies in a folder of the test");
     let stem = data.file_name().expect("it has a name").to_string_lossy();
     parent.join(format!("{stem}.{name}"))
+}
+
+/// The status that a server answers with.
+async fn status_of(address: &str, path: &str) -> io::Result<u16> {
+    let mut stream = TcpStream::connect(address).await?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await?;
+    let text = String::from_utf8_lossy(&answer);
+    let status = text
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok());
+    status.ok_or_else(|| io::Error::other("it answered no HTTP"))
 }
