@@ -94,7 +94,8 @@ planted: setup-check ## plant each known bug and see it caught, brought about ag
 	$(call stage,planted bugs,$(CARGO_TARGET_DIR)/debug/sillok-sim planted --jobs $(JOBS) --check \
 		--out $(CARGO_TARGET_DIR)/planted)
 
-bench: build ## benchmarks as a table; fails under a floor
+bench: setup-check build ## benchmarks as a table; fails under a floor
+	$(call stage,build nodes for tests,cargo build --locked --quiet $(HERE) --bin sillok-test-node --bin sillok-test-store)
 	@cargo run --locked --quiet -p sillok-bench -- $(BENCH_ARGS)
 
 crash: setup-check build ## kill a server in mid-load CYCLES times, and take its power POWER_LOSSES times

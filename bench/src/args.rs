@@ -50,11 +50,13 @@ pub(crate) enum Item {
     Scopes,
     /// Recall and publishing over a large published store
     Recall,
+    /// Three nodes: routing, delivery, takeover, drain, tails
+    Cluster,
 }
 
 impl Item {
     /// All items, in the order in which they run.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Disk,
         Self::Store,
         Self::Actors,
@@ -63,6 +65,7 @@ impl Item {
         Self::Memory,
         Self::Scopes,
         Self::Recall,
+        Self::Cluster,
     ];
 
     /// What it measures, for whoever watches.
@@ -76,6 +79,7 @@ impl Item {
             Self::Memory => "memory after many records",
             Self::Scopes => "many scopes",
             Self::Recall => "recall over a large published store",
+            Self::Cluster => "three nodes, and one that many listen to",
         }
     }
 }

@@ -3,13 +3,14 @@
 //!
 //! Each client has a connection that it keeps, a task of its own, and one call under way.
 
-mod client;
+pub(crate) mod client;
 mod server;
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use futures::future::join_all;
+use sillok_core::scope::Scope;
 use tokio::runtime::Builder;
 
 use self::client::{Connection, Request};
@@ -42,7 +43,12 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
         for clients in [5, scale.wide] {
             let folder = folder()?;
             let server = ServerProcess::start(folder.path())?;
-            let measured = load(&server, &texts, clients, records, scale.window)?;
+            let lane = |number| Lane {
+                address: server.address().to_owned(),
+                scope: task(number),
+            };
+            let lanes = (0..clients).map(lane).collect();
+            let measured = load(lanes, server.token(), &texts, records, scale.window)?;
             let row = Row::rate(
                 format!("HTTP: {clients} clients, {records} records a call"),
                 &measured,
@@ -79,25 +85,38 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
     Ok(())
 }
 
-/// All clients share one thread, so that they take no more of the cores than they must.
-fn load(
-    server: &ServerProcess,
+/// A client of a load: whom it asks, and the task that it opens and appends to.
+pub(crate) struct Lane {
+    /// Host and port.
+    pub(crate) address: String,
+    /// The task.
+    pub(crate) scope: Scope,
+}
+
+/// What clients that each append so many records a call get done. They share one thread, so that they take
+/// no more of the cores than they must.
+///
+/// # Errors
+/// What a server answered.
+pub(crate) fn load(
+    lanes: Vec<Lane>,
+    token: &str,
     texts: &Arc<Texts>,
-    clients: usize,
     records: usize,
     window: Window,
 ) -> Result<Measured, Error> {
-    let gauge = Arc::new(Gauge::new(clients));
+    let gauge = Arc::new(Gauge::new(lanes.len()));
     let driver = {
         let (gauge, texts) = (Arc::clone(&gauge), Arc::clone(texts));
-        let (address, token) = (server.address().to_owned(), server.token().to_owned());
+        let token = token.to_owned();
         let runtime = Builder::new_current_thread().enable_all().build()?;
         std::thread::spawn(move || {
-            runtime.block_on(join_all((0..clients).map(async |lane| {
-                if let Err(error) = call_on(&gauge, &address, &token, &texts, lane, records).await {
+            let clients = lanes.iter().enumerate().map(async |(number, lane)| {
+                if let Err(error) = call_on(&gauge, number, lane, &token, &texts, records).await {
                     gauge.fail(error);
                 }
-            })));
+            });
+            runtime.block_on(join_all(clients));
         })
     };
     let measured = gauge.measure(window);
@@ -108,14 +127,14 @@ fn load(
 
 async fn call_on(
     gauge: &Gauge,
-    address: &str,
+    number: usize,
+    lane: &Lane,
     token: &str,
     texts: &Texts,
-    lane: usize,
     records: usize,
 ) -> Result<(), Error> {
+    let Lane { address, scope } = lane;
     let mut connection = Connection::open(address).await?;
-    let scope = task(lane);
     let body =
         format!(r#"{{"scope":"{scope}","title":"Measure","description":"Append records."}}"#);
     connection
@@ -128,7 +147,7 @@ async fn call_on(
     };
     let mut requests: Vec<Request> = (0..calls)
         .map(|call| {
-            let first = (lane * calls + call) * records;
+            let first = (number * calls + call) * records;
             let body = append(scope.as_str(), texts, first, records);
             Request::post("/v1/logs", address, token, &body)
         })
@@ -137,14 +156,14 @@ async fn call_on(
     while gauge.is_on() {
         let sent = Instant::now();
         connection.call(&mut requests[next % calls]).await?;
-        gauge.acknowledged(lane, sent, records as u64);
+        gauge.acknowledged(number, sent, records as u64);
         next += 1;
     }
     Ok(())
 }
 
-/// The body of a call; the load's texts need no escapes in JSON.
-fn append(scope: &str, texts: &Texts, first: usize, records: usize) -> String {
+/// The body of an appending call; the load's texts need no escapes in JSON.
+pub(crate) fn append(scope: &str, texts: &Texts, first: usize, records: usize) -> String {
     let mut body = String::with_capacity(records * (RECORD_BYTES + 40) + scope.len() + 40);
     body.push_str(r#"{"scope":""#);
     body.push_str(scope);

@@ -5,6 +5,7 @@
 //! in the README.
 
 mod args;
+mod cluster;
 mod corpus;
 mod disk;
 mod engines;
@@ -72,6 +73,7 @@ fn run(args: &Args) -> Result<ExitCode, Error> {
             Item::Memory => memory::measure(&scale, &mut report)?,
             Item::Scopes => scopes::measure(&scale, &mut report)?,
             Item::Recall => recall::measure(&scale, &mut report)?,
+            Item::Cluster => cluster::measure(&scale, &mut report)?,
         }
     }
     report.compare();

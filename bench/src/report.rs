@@ -20,6 +20,20 @@ pub(crate) enum Key {
     SqliteContending,
     /// SQLite behind a queue.
     SqliteQueued,
+    /// Writes of many clients to one node.
+    OneNode,
+    /// Writes of many clients to three nodes, each to the owner.
+    Owner,
+    /// Writes of many clients to three nodes, each to one that is not the owner.
+    Routed,
+    /// How long a write of few clients to the owner takes in the middle, in microseconds.
+    OwnerP50,
+    /// The same of one that is routed.
+    RoutedP50,
+    /// How long a write of few clients to the owner takes at the end, in microseconds.
+    OwnerP99,
+    /// The same of one that is routed.
+    RoutedP99,
 }
 
 /// What a figure is held against.
@@ -31,20 +45,49 @@ pub(crate) enum Floor {
     AtMost(f64),
 }
 
-/// Shares that a row must reach of another one.
-const COMPARISONS: [(Key, f64, Key, &str); 3] = [
-    (Key::Actors, 0.5, Key::Store, "actors over the store alone"),
+/// What is shown as a share of something else, and which share it must reach.
+const COMPARISONS: [(Key, Option<f64>, Key, &str); 7] = [
     (
         Key::Actors,
-        4.0,
+        Some(0.5),
+        Key::Store,
+        "actors over the store alone",
+    ),
+    (
+        Key::Actors,
+        Some(4.0),
         Key::SqliteContending,
         "actors over SQLite, contending",
     ),
     (
         Key::Actors,
-        0.8,
+        Some(0.8),
         Key::SqliteQueued,
         "actors over SQLite, queued",
+    ),
+    (
+        Key::Owner,
+        None,
+        Key::OneNode,
+        "three nodes over one, the owner asked",
+    ),
+    (
+        Key::Routed,
+        None,
+        Key::Owner,
+        "routed writes over local ones",
+    ),
+    (
+        Key::RoutedP50,
+        None,
+        Key::OwnerP50,
+        "p50 of a routed write over that of a local one",
+    ),
+    (
+        Key::RoutedP99,
+        None,
+        Key::OwnerP99,
+        "p99 of a routed write over that of a local one",
     ),
 ];
 
@@ -137,15 +180,24 @@ impl Report {
 
     /// Adds a line that others are compared with.
     pub(crate) fn add_keyed(&mut self, key: Key, row: Row) {
-        self.keyed.push((key, row.figure));
+        self.note(key, row.figure);
         self.add(row);
+    }
+
+    /// Notes a figure that has no line of its own, to compare others with.
+    pub(crate) fn note(&mut self, key: Key, figure: f64) {
+        self.keyed.push((key, figure));
     }
 
     /// Adds the comparisons between lines that were measured in this run.
     pub(crate) fn compare(&mut self) {
         for (ours, share, theirs, what) in COMPARISONS {
             if let (Some(ours), Some(theirs)) = (self.figure(ours), self.figure(theirs)) {
-                self.add(Row::new(what, ours / theirs, "times").with_floor(Floor::AtLeast(share)));
+                let row = Row::new(what, ours / theirs, "times");
+                self.add(match share {
+                    Some(share) => row.with_floor(Floor::AtLeast(share)),
+                    None => row,
+                });
             }
         }
     }
@@ -276,6 +328,16 @@ mod tests {
         report.add_keyed(Key::Store, Row::new("store", 100.0, "records/s"));
         report.compare();
         assert!(!report.holds(), "40 is less than half of 100");
+    }
+
+    #[test]
+    fn a_comparison_without_a_share_is_shown_and_misses_nothing() {
+        let mut report = Report::new(true);
+        report.note(Key::RoutedP50, 30.0);
+        report.note(Key::OwnerP50, 10.0);
+        report.compare();
+        assert!(report.holds());
+        assert_eq!(report.document()["rows"][0]["figure"], 3.0);
     }
 
     #[test]

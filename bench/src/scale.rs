@@ -32,6 +32,25 @@ pub(crate) struct Scale {
     pub(crate) recalls: u32,
     /// Publishes that are timed.
     pub(crate) publishes: u32,
+    /// What nodes among others are measured with.
+    pub(crate) cluster: ClusterScale,
+}
+
+/// Counts of the item with several nodes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClusterScale {
+    /// Projects that somebody writes to while nodes come and go.
+    pub(crate) writers: usize,
+    /// Projects beside them, whose slots are handed over too.
+    pub(crate) idle: usize,
+    /// Nodes that are killed, and then drained, one after the other.
+    pub(crate) rounds: usize,
+    /// Writes to each project whose events are waited for.
+    pub(crate) events: usize,
+    /// Tails on one node.
+    pub(crate) tails: u64,
+    /// Events that all of them hear.
+    pub(crate) tail_events: usize,
 }
 
 impl Scale {
@@ -48,6 +67,14 @@ impl Scale {
         entries: 100_000,
         recalls: 2_000,
         publishes: 100,
+        cluster: ClusterScale {
+            writers: 48,
+            idle: 300,
+            rounds: 3,
+            events: 400,
+            tails: 10_000,
+            tail_events: 20,
+        },
     };
 
     /// A few seconds in all.
@@ -63,5 +90,13 @@ impl Scale {
         entries: 1_500,
         recalls: 40,
         publishes: 5,
+        cluster: ClusterScale {
+            writers: 12,
+            idle: 12,
+            rounds: 1,
+            events: 10,
+            tails: 200,
+            tail_events: 3,
+        },
     };
 }

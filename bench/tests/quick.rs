@@ -83,6 +83,32 @@ fn a_server_process_takes_single_and_large_calls() {
     }
 }
 
+/// Needs the nodes of tests and nats-server, which `make test` sees to before any test.
+#[test]
+fn nodes_of_a_cluster_are_routed_through_listened_to_killed_and_drained() {
+    let rows = rows_of(&["cluster"]);
+    let of_three = |who: &str| figure(&rows, &format!("cluster: three nodes, {who} asked, 8 "));
+    let ratio = of_three("another one") / of_three("the owner");
+    assert!((figure(&rows, "routed writes over local ones") - ratio).abs() < 1e-9);
+    for what in [
+        "cluster: one node, 5 ",
+        "three nodes over one",
+        "p50 of a routed write",
+        "p99 of a routed write",
+        "cluster: an event at a tail",
+        "cluster: an event at a follower",
+        "cluster: drain of a node with",
+        "cluster: drain, until the process",
+        "cluster: drain, the longest stall",
+        "tails: 200 on one node, memory of each",
+        "tails: 200 on one node, p99",
+    ] {
+        assert!(figure(&rows, what) > 0.0, "{what}: {rows:?}");
+    }
+    // Nobody takes a slot from a node before it was silent for a while.
+    assert!(figure(&rows, "cluster: after a kill") > 1.0);
+}
+
 #[test]
 fn an_item_that_cannot_be_measured_ends_with_status_2_and_says_why() {
     let output = Command::new(env!("CARGO_BIN_EXE_sillok-bench"))

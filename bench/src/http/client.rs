@@ -2,6 +2,9 @@
 //!
 //! It knows answers with a `Content-Length`, and no others.
 
+use std::ops::Range;
+
+use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -13,15 +16,25 @@ const ANSWER_BYTES_MAX: usize = 1 << 20;
 /// Characters of a command id as text.
 const ID_CHARS: usize = 36;
 
-/// A request, ready to be sent again and again, each time as another command.
+/// A request, ready to be sent again and again.
 pub(crate) struct Request {
     bytes: Vec<u8>,
-    /// Where the command id stands.
-    id_at: usize,
+    /// Where the id of a command stands.
+    id_at: Option<usize>,
 }
 
 impl Request {
-    /// A call of a write route.
+    /// A call of a read route.
+    pub(crate) fn get(path: &str, host: &str, token: &str) -> Self {
+        let bytes =
+            format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n");
+        Self {
+            bytes: bytes.into_bytes(),
+            id_at: None,
+        }
+    }
+
+    /// A call of a write route. It is no command yet.
     pub(crate) fn post(path: &str, host: &str, token: &str, body: &str) -> Self {
         let mut bytes = format!(
             "POST {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\
@@ -33,14 +46,18 @@ impl Request {
         bytes.resize(id_at + ID_CHARS, b'0');
         bytes.extend_from_slice(b"\r\n\r\n");
         bytes.extend_from_slice(body.as_bytes());
-        Self { bytes, id_at }
+        Self {
+            bytes,
+            id_at: Some(id_at),
+        }
     }
 
-    fn as_new_command(&mut self) -> &[u8] {
+    /// Makes a write another command than it was.
+    pub(crate) fn renew(&mut self) {
+        let Some(id_at) = self.id_at else { return };
         let id = command_id().to_string();
         assert_eq!(id.len(), ID_CHARS, "an id is a UUID with hyphens");
-        self.bytes[self.id_at..self.id_at + ID_CHARS].copy_from_slice(id.as_bytes());
-        &self.bytes
+        self.bytes[id_at..id_at + ID_CHARS].copy_from_slice(id.as_bytes());
     }
 }
 
@@ -69,11 +86,20 @@ impl Connection {
     /// # Errors
     /// [`Error::Wrong`] for any answer but a success.
     pub(crate) async fn call(&mut self, request: &mut Request) -> Result<(), Error> {
-        self.stream.write_all(request.as_new_command()).await?;
+        request.renew();
+        self.send(request).await?.check()
+    }
+
+    /// Sends the request as it is and waits for its answer.
+    ///
+    /// # Errors
+    /// If none came. What was asked may have been done, and the connection is of no more use.
+    pub(crate) async fn send(&mut self, request: &Request) -> Result<Answer<'_>, Error> {
+        self.stream.write_all(&request.bytes).await?;
         self.buffer.clear();
-        loop {
-            if let Some(answer) = Answer::parse(&self.buffer)? {
-                return answer.check();
+        let (status, body) = loop {
+            if let Some(whole) = parse(&self.buffer)? {
+                break whole;
             }
             if self.buffer.len() > ANSWER_BYTES_MAX {
                 return Err(Error::Wrong("an answer has no end".to_owned()));
@@ -83,48 +109,72 @@ impl Connection {
                     "the server closed a connection in an answer".to_owned(),
                 ));
             }
-        }
+        };
+        Ok(Answer {
+            status,
+            body: &self.buffer[body],
+        })
     }
 }
 
 /// An answer that is here as a whole.
-struct Answer<'a> {
-    status: u16,
+#[derive(Debug)]
+pub(crate) struct Answer<'a> {
+    /// The HTTP status.
+    pub(crate) status: u16,
     body: &'a [u8],
 }
 
-impl<'a> Answer<'a> {
-    /// The answer at the beginning of `bytes`; none while some of it is missing.
-    fn parse(bytes: &'a [u8]) -> Result<Option<Self>, Error> {
-        let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else {
-            return Ok(None);
-        };
-        let wrong = || Error::Wrong("not an HTTP answer".to_owned());
-        let head = std::str::from_utf8(&bytes[..end]).map_err(|_| wrong())?;
-        let mut lines = head.split("\r\n");
-        let status = lines.next().and_then(|line| line.strip_prefix("HTTP/1.1 "));
-        let status = status
-            .and_then(|rest| rest.get(..3)?.parse().ok())
-            .ok_or_else(wrong)?;
-        let length = lines.find_map(|line| {
-            let (name, value) = line.split_once(':')?;
-            name.eq_ignore_ascii_case("content-length")
-                .then(|| value.trim().parse::<usize>())
-        });
-        let length = length.ok_or_else(wrong)?.map_err(|_| wrong())?;
-        let body = bytes.get(end + 4..end + 4 + length);
-        Ok(body.map(|body| Self { status, body }))
-    }
+/// Status and body of the answer at the beginning of `bytes`; none while some of it is missing.
+fn parse(bytes: &[u8]) -> Result<Option<(u16, Range<usize>)>, Error> {
+    let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else {
+        return Ok(None);
+    };
+    let wrong = || Error::Wrong("not an HTTP answer".to_owned());
+    let head = std::str::from_utf8(&bytes[..end]).map_err(|_| wrong())?;
+    let mut lines = head.split("\r\n");
+    let status = lines.next().and_then(|line| line.strip_prefix("HTTP/1.1 "));
+    let status = status
+        .and_then(|rest| rest.get(..3)?.parse().ok())
+        .ok_or_else(wrong)?;
+    let length = lines.find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length")
+            .then(|| value.trim().parse::<usize>())
+    });
+    let length = length.ok_or_else(wrong)?.map_err(|_| wrong())?;
+    let body = end + 4..end + 4 + length;
+    Ok((body.end <= bytes.len()).then_some((status, body)))
+}
 
-    fn check(&self) -> Result<(), Error> {
+impl Answer<'_> {
+    /// Refuses any answer but a success.
+    ///
+    /// # Errors
+    /// [`Error::Wrong`], with what the server said.
+    pub(crate) fn check(&self) -> Result<(), Error> {
         if (200..300).contains(&self.status) {
             return Ok(());
         }
-        let body = String::from_utf8_lossy(self.body);
         Err(Error::Wrong(format!(
-            "the server answered {}: {body}",
-            self.status
+            "the server answered {}: {}",
+            self.status,
+            self.text()
         )))
+    }
+
+    /// The body of a success.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check), and if it is not JSON.
+    pub(crate) fn json(&self) -> Result<Value, Error> {
+        self.check()?;
+        Ok(serde_json::from_slice(self.body)?)
+    }
+
+    /// The body as text.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(self.body).into_owned()
     }
 }
 
@@ -137,13 +187,14 @@ mod tests {
         let bytes = b"HTTP/1.1 200 OK\r\nContent-length: 5\r\nx: y\r\n\r\nhello";
         for cut in 0..bytes.len() {
             assert!(
-                Answer::parse(&bytes[..cut]).unwrap().is_none(),
+                parse(&bytes[..cut]).unwrap().is_none(),
                 "{cut} bytes are not all of it"
             );
         }
-        let answer = Answer::parse(bytes).unwrap().unwrap();
-        assert_eq!((answer.status, answer.body), (200, b"hello".as_slice()));
-        assert!(answer.check().is_ok());
+        let (status, body) = parse(bytes).unwrap().unwrap();
+        let body = &bytes[body];
+        assert_eq!((status, body), (200, b"hello".as_slice()));
+        assert!(Answer { status, body }.check().is_ok());
     }
 
     #[test]
@@ -159,14 +210,16 @@ mod tests {
                 .to_string()
                 .contains("503: busy")
         );
-        assert!(Answer::parse(b"HTTP/1.1 200 OK\r\n\r\n").is_err());
+        assert!(parse(b"HTTP/1.1 200 OK\r\n\r\n").is_err());
     }
 
     #[test]
     fn each_sending_is_another_command() {
         let mut request = Request::post("/v1/logs", "host", "token", "{}");
-        let first = request.as_new_command().to_vec();
-        let second = request.as_new_command();
+        request.renew();
+        let first = request.bytes.clone();
+        request.renew();
+        let second = request.bytes;
         assert_eq!(first.len(), second.len());
         assert_ne!(first, second);
         assert!(second.ends_with(b"\r\n\r\n{}"));

@@ -1,0 +1,197 @@
+//! Writers that go on while nodes come and go: each gives a command, under one id, to one node after the
+//! other until it is answered, as a client that retries does.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use sillok_core::scope::Scope;
+use tokio::task::JoinSet;
+
+use super::bed::Bed;
+use crate::error::Error;
+use crate::http::append;
+use crate::http::client::{Connection, Request};
+use crate::workload::Texts;
+
+/// The wait between two commands of a writer: a steady load that the nodes keep up with.
+const PACE: Duration = Duration::from_millis(50);
+/// The wait before a command is given again.
+const AGAIN: Duration = Duration::from_millis(10);
+/// The longest that one command may take until some node answers it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A command that was acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Acked {
+    /// Whose it was.
+    pub(super) writer: usize,
+    /// When it was given first.
+    pub(super) begun: Instant,
+    /// When it was given to the node that acknowledged it.
+    pub(super) given: Instant,
+    /// When it was acknowledged.
+    pub(super) at: Instant,
+    /// How often it was given.
+    pub(super) times: u32,
+}
+
+/// What the writers share.
+#[derive(Default)]
+struct Shared {
+    /// Where each node is asked.
+    nodes: Mutex<BTreeMap<String, String>>,
+    acked: Mutex<Vec<Acked>>,
+    stop: AtomicBool,
+}
+
+/// Writers at work.
+pub(super) struct Writers {
+    shared: Arc<Shared>,
+    tasks: JoinSet<Result<(), Error>>,
+}
+
+impl Writers {
+    /// Sets a writer to work on each of these open tasks, through all of these nodes in turn.
+    pub(super) fn start(bed: &Bed, names: &[&str], scopes: &[Scope]) -> Self {
+        let shared = Arc::new(Shared::default());
+        let texts = Texts::new();
+        let mut writers = Self {
+            shared,
+            tasks: JoinSet::new(),
+        };
+        for name in names {
+            writers.joins(name, bed.address(name));
+        }
+        for (number, scope) in scopes.iter().enumerate() {
+            let body = append(scope.as_str(), &texts, number, 1);
+            let writer = Writer {
+                shared: Arc::clone(&writers.shared),
+                number,
+                turn: number,
+                // Every node takes it for a request to itself, whichever host it names.
+                request: Request::post("/v1/logs", "node", bed.token(), &body),
+                connections: BTreeMap::new(),
+            };
+            writers.tasks.spawn(writer.go_on());
+        }
+        writers
+    }
+
+    /// A node is asked from now on.
+    pub(super) fn joins(&self, name: &str, address: &str) {
+        let mut nodes = self.shared.nodes();
+        nodes.insert(name.to_owned(), address.to_owned());
+    }
+
+    /// A node is asked no longer, as a load balancer learns before a drain.
+    pub(super) fn leaves(&self, name: &str) {
+        self.shared.nodes().remove(name);
+    }
+
+    /// All that was acknowledged so far and not taken before.
+    ///
+    /// # Errors
+    /// If a writer got an answer that no retry mends.
+    pub(super) fn take(&mut self) -> Result<Vec<Acked>, Error> {
+        if let Some(ended) = self.tasks.try_join_next() {
+            ended.map_err(|panic| Error::Wrong(panic.to_string()))??;
+        }
+        Ok(std::mem::take(&mut *self.shared.acked()))
+    }
+
+    /// Ends the load: each writer sees its last command through.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
+    pub(super) async fn stop(mut self) -> Result<(), Error> {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        while let Some(ended) = self.tasks.join_next().await {
+            ended.map_err(|panic| Error::Wrong(panic.to_string()))??;
+        }
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn nodes(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn acked(&self) -> MutexGuard<'_, Vec<Acked>> {
+        self.acked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Writer {
+    shared: Arc<Shared>,
+    number: usize,
+    turn: usize,
+    request: Request,
+    /// By address: a node that was started again has another one.
+    connections: BTreeMap<String, Connection>,
+}
+
+impl Writer {
+    async fn go_on(mut self) -> Result<(), Error> {
+        while !self.shared.stop.load(Ordering::Relaxed) {
+            self.request.renew();
+            let acked = tokio::time::timeout(PATIENCE, self.see_through()).await;
+            let late = |_| Error::Wrong("a command is answered by nobody".to_owned());
+            let acked = acked.map_err(late)??;
+            self.shared.acked().push(acked);
+            tokio::time::sleep(PACE).await;
+        }
+        Ok(())
+    }
+
+    async fn see_through(&mut self) -> Result<Acked, Error> {
+        let begun = Instant::now();
+        let mut times = 0;
+        loop {
+            times += 1;
+            let given = Instant::now();
+            let address = self.next_node();
+            if self.give(&address).await? {
+                return Ok(Acked {
+                    writer: self.number,
+                    begun,
+                    given,
+                    at: Instant::now(),
+                    times,
+                });
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+
+    fn next_node(&mut self) -> String {
+        self.turn += 1;
+        let nodes = self.shared.nodes();
+        let node = nodes.values().nth(self.turn % nodes.len());
+        node.expect("some node is always there").clone()
+    }
+
+    /// Whether a node carried the command out. What passes by itself is no error: a node that is gone or
+    /// ends, is busy, or does not know.
+    async fn give(&mut self, address: &str) -> Result<bool, Error> {
+        let kept = self.connections.remove(address);
+        let mut connection = match kept {
+            Some(connection) => connection,
+            None => match Connection::open(address).await {
+                Ok(connection) => connection,
+                Err(_gone) => return Ok(false),
+            },
+        };
+        let Ok(answer) = connection.send(&self.request).await else {
+            return Ok(false);
+        };
+        let is_acked = !matches!(answer.status, 429 | 503 | 504);
+        if is_acked {
+            answer.check()?;
+        }
+        self.connections.insert(address.to_owned(), connection);
+        Ok(is_acked)
+    }
+}
