@@ -32,7 +32,7 @@ mod hand_over;
 mod repair;
 mod take;
 
-pub(crate) use hand_over::{leave, let_go};
+pub(crate) use hand_over::{drain, leave, let_go};
 pub(crate) use repair::fence;
 use take::Taking;
 pub(crate) use take::{take, take_for_command};
@@ -137,9 +137,13 @@ impl Members {
     }
 
     /// The nodes that slots belong on, as this one sees it: those that reach the bus. A node that does not
-    /// gives nothing up before it knows that the others do.
+    /// gives nothing up before it knows that the others do; one that ends is no home any more.
     pub(crate) fn homes<'a>(&self, me: &str, nodes: &'a Nodes) -> Vec<&'a str> {
-        let homes = homes(nodes);
+        let mut homes = homes(nodes);
+        if self.ends() {
+            homes.retain(|name| *name != me);
+            return homes;
+        }
         if homes.contains(&me) || self.is_cut_off() {
             homes
         } else {
@@ -301,6 +305,9 @@ async fn round<S: Store, P: Protocol>(
     router: &Router<S, P>,
     handed_over: &mut Option<Slot>,
 ) -> Result<(), Error> {
+    if shared.members.ends() {
+        return Ok(());
+    }
     // A slot that cannot be taken yet keeps none here that belongs elsewhere.
     let adopted = adopt(shared).await;
     hand_over::some(shared, router, handed_over).await?;

@@ -32,6 +32,7 @@ pub struct Counters {
     pub(crate) sweeps: AtomicU64,
     pub(crate) slots_taken: AtomicU64,
     pub(crate) slots_handed_over: AtomicU64,
+    pub(crate) handover_waits: AtomicU64,
     pub(crate) beats: AtomicU64,
     pub(crate) missed_beats: AtomicU64,
     pub(crate) fences: AtomicU64,
@@ -85,6 +86,8 @@ pub struct NodeMetrics {
     pub slots_taken: u64,
     /// Slots that were handed over to another node.
     pub slots_handed_over: u64,
+    /// Times that a command was not taken since its slot was on its way to another node. It is tried again.
+    pub handover_waits: u64,
     /// Beats that committed.
     pub beats: u64,
     /// Beats that did not, as far as is known.
@@ -139,6 +142,7 @@ impl Counters {
             sweeps: read(&self.sweeps),
             slots_taken: read(&self.slots_taken),
             slots_handed_over: read(&self.slots_handed_over),
+            handover_waits: read(&self.handover_waits),
             beats: read(&self.beats),
             missed_beats: read(&self.missed_beats),
             fences: read(&self.fences),

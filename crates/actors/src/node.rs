@@ -380,18 +380,21 @@ impl<S: Store, P: Protocol> Node<S, P> {
         self.inner.shared.counters.refused(error);
     }
 
-    /// Stops: turns new commands away, finishes what is in flight, stores what the index lacks.
-    /// What is not finished in time is in the store all the same, and goes on at the next start.
+    /// Stops: hands what it holds to others, turns new commands away, finishes what is in flight, stores what
+    /// the index lacks. What is not finished in time is in the store all the same, and goes on at the next start.
     pub async fn shutdown(&self) {
         let inner = &self.inner;
         let clock = &inner.shared.ports.clock;
-        inner.router.close();
         let deadline_ms = clock.monotonic_ms() + DRAIN_MS_MAX;
+        if !inner.shared.is_alone() {
+            cluster::drain(&inner.shared, &inner.router).await;
+        }
+        inner.router.close();
         while inner.router.load().0 > 0 && clock.monotonic_ms() < deadline_ms {
             clock.sleep(DRAIN_POLL_MS).await;
         }
         if !inner.shared.is_alone() {
-            cluster::leave(&inner.shared, &inner.router).await;
+            cluster::leave(&inner.shared).await;
         }
         let tasks = std::mem::take(&mut *inner.tasks.lock());
         for task in tasks {

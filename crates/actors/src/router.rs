@@ -40,11 +40,11 @@ const ATTEMPTS_MAX: u32 = 4;
 const SHARDS: usize = 64;
 
 /// The wait before a command is routed again, in ms; it doubles with each.
-const ROUTE_WAIT_MS: u64 = 50;
+const ROUTE_WAIT_MS: u64 = 10;
 /// The longest of these waits, in ms.
 const ROUTE_WAIT_MS_MAX: u64 = 1_000;
 /// Routes that are tried for one command: more time than it takes to find a dead owner silent.
-const ROUTES_MAX: u32 = 14;
+const ROUTES_MAX: u32 = 17;
 
 /// The longest that routes are tried for one command, in ms: one of them may wait for the index.
 const ROUTE_MS_MAX: u64 = 15_000;
@@ -145,7 +145,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
         let mut wait_ms = ROUTE_WAIT_MS;
         let mut tried = Tried::default();
         for _ in 0..ROUTES_MAX {
-            match self.locate(slot, tried.silent.as_deref()).await {
+            match self.locate(slot, tried.passed_over()).await {
                 Ok(Place::Here) => match self.here(slot, Arc::clone(&submission)).await {
                     Err(error) if error.code == ErrorCode::Fenced || tried.is_untold_by(&error) => {
                         tried.last = Some(error);
@@ -184,20 +184,16 @@ impl<S: Store, P: Protocol> Router<S, P> {
         Err(tried.given_up())
     }
 
-    /// A slot that is being handed over takes no commands until it has fallen quiet.
-    fn check_stays(&self, slot: Slot) -> Result<(), Error> {
-        if self.shared.ownership.is_leaving(slot) {
-            let why = "the scope is being handed to another node";
-            return Err(self.admission.busy(why));
-        }
-        Ok(())
-    }
-
     /// Where a slot is served. A slot without a living owner is taken, if it belongs here or the
-    /// node that it belongs on was `silent`.
-    async fn locate(&self, slot: Slot, silent: Option<&str>) -> Result<Place, Lost> {
+    /// node that it belongs on is to be `passed_over`. One that is being handed over takes no commands
+    /// until it has fallen quiet and is another's, which is soon.
+    async fn locate(&self, slot: Slot, passed_over: Option<&str>) -> Result<Place, Lost> {
         let ownership = &self.shared.ownership;
-        self.check_stays(slot)?;
+        if ownership.is_leaving(slot) {
+            count(&self.shared.counters.handover_waits, 1);
+            let why = "the scope is being handed to another node";
+            return Err(Error::new(ErrorCode::Unavailable, why).into());
+        }
         if ownership.epoch(slot).is_some() {
             return Ok(Place::Here);
         }
@@ -217,7 +213,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
             }
             None => {
                 let homes = self.shared.members.homes(ownership.node(), &nodes);
-                let reachable = homes.into_iter().filter(|node| Some(*node) != silent);
+                let reachable = homes.into_iter().filter(|node| Some(*node) != passed_over);
                 let target = home(slot, reachable).filter(|node| *node != ownership.node());
                 target.map(str::to_owned)
             }
@@ -232,7 +228,10 @@ impl<S: Store, P: Protocol> Router<S, P> {
     /// Whether this node owns a slot, or could take it because nobody living does.
     async fn owns_or_takes(&self, slot: Slot) -> Result<bool, Error> {
         let ownership = &self.shared.ownership;
-        self.check_stays(slot)?;
+        if ownership.is_leaving(slot) {
+            count(&self.shared.counters.handover_waits, 1);
+            return Ok(false);
+        }
         if ownership.epoch(slot).is_some() {
             return Ok(true);
         }

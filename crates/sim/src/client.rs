@@ -55,7 +55,6 @@ fn is_passing(code: ErrorCode) -> bool {
 fn seen_by(error: &Error) -> Option<&'static str> {
     match &*error.message {
         "the scope has too much under way" => Some("mailbox full"),
-        "the scope is being handed to another node" => Some("turned away during a handover"),
         "other writers came between too often" => Some("turned away after too many conflicts"),
         "the node's clock is far behind the scope's last event" => {
             Some("refused because of a clock")

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use futures::{StreamExt as _, stream};
 use sillok_core::Error;
 use sillok_core::id::Epoch;
 use sillok_core::membership::reach::homes;
@@ -22,6 +23,8 @@ use crate::router::Router;
 
 /// Slots that are handed over in one round.
 const HANDED_OVER_MAX: usize = 16;
+/// Slots that a node which ends hands over at once.
+const DRAINED_AT_ONCE: usize = 32;
 /// How often the end of what is in flight in a slot is looked for, in ms.
 const LEAVING_POLL_MS: u64 = 5;
 /// How long a slot that is to be handed over takes no commands before it stays after all, in ms.
@@ -121,24 +124,32 @@ pub(crate) fn let_go<S: Store, P: Protocol>(shared: &Shared<S, P>, slot: Slot, e
     }
 }
 
-/// Hands everything over and ends the run, so that nobody has to wait until it is found silent.
-pub(crate) async fn leave<S: Store, P: Protocol>(
+/// Hands everything over, while the node still serves what it holds: a scope waits for no slot but its
+/// own. From here on the node takes no slot.
+pub(crate) async fn drain<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
 ) {
+    shared.members.ends.store(true, Ordering::Release);
     let nodes = shared.members.nodes.lock().clone();
     let me = shared.ownership.node();
     let mut others = homes(&nodes);
     others.retain(|name| *name != me);
-    shared.members.ends.store(true, Ordering::Release);
-    for slot in shared.ownership.held() {
-        let Some(target) = home(slot, others.iter().copied()) else {
-            break;
-        };
-        if let Err(error) = one(shared, router, slot, target).await {
-            tracing::warn!(%error, %slot, "a slot was not handed over; it is taken once this run has ended");
-        }
-    }
+    let held = shared.ownership.held().into_iter();
+    let targets = held.filter_map(|slot| Some((slot, home(slot, others.iter().copied())?)));
+    let handing_over = stream::iter(targets).for_each_concurrent(
+        DRAINED_AT_ONCE,
+        async |(slot, target)| {
+            if let Err(error) = one(shared, router, slot, target).await {
+                tracing::warn!(%error, %slot, "a slot was not handed over; it is taken once this run has ended");
+            }
+        },
+    );
+    handing_over.await;
+}
+
+/// Ends the run, so that nobody has to wait until it is found silent: what it holds still is taken then.
+pub(crate) async fn leave<S: Store, P: Protocol>(shared: &Shared<S, P>) {
     if let Err(error) = claims::leave(&shared.store, &shared.ownership).await {
         tracing::warn!(%error, "the end of the run is not written; the others will find it silent");
     }

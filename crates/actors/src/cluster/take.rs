@@ -97,7 +97,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// As [`take`], for the one slot that a command is for.
+/// As [`take`], for the one slot that a command is for. A node that ends takes none.
 ///
 /// # Errors
 /// As [`take`], and what keeps the slot.
@@ -105,6 +105,9 @@ pub(crate) async fn take_for_command<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     slot: Slot,
 ) -> Result<bool, Error> {
+    if shared.members.ends() {
+        return Ok(false);
+    }
     if !shared.protocol.keeps(Safeguard::AdoptsOrphans) {
         let (owner, nodes) = claims::owner_of(&shared.store, slot)
             .await

@@ -13,7 +13,9 @@ pub(super) struct Tried {
     /// A node was given it and did not answer: it may have been carried out.
     was_sent: bool,
     /// The node that did not answer, or does not reach the store.
-    pub(super) silent: Option<String>,
+    silent: Option<String>,
+    /// The node that said last that the slot is not its own.
+    declined: Option<String>,
     /// How often a node, or the store behind it, was out of reach.
     pub(super) unavailable: u32,
     pub(super) last: Option<Error>,
@@ -26,6 +28,7 @@ impl Tried {
         node: String,
         reply: Result<Forwarded, PeerError>,
     ) -> Option<Result<Answer, Error>> {
+        self.declined = None;
         match reply {
             Ok(Forwarded::Answered(answer)) => return Some(Ok(answer)),
             Ok(Forwarded::Refused(error)) if error.code == ErrorCode::Unavailable => {
@@ -36,13 +39,18 @@ impl Tried {
             }
             Ok(Forwarded::Refused(error)) if self.is_untold_by(&error) => self.last = Some(error),
             Ok(Forwarded::Refused(error)) => return Some(Err(error)),
-            Ok(Forwarded::NotOwner) => self.silent = None,
+            Ok(Forwarded::NotOwner) => (self.silent, self.declined) = (None, Some(node)),
             Err(error) => {
                 self.was_sent |= error == PeerError::Silent;
                 self.silent = Some(node);
             }
         }
         None
+    }
+
+    /// The node that is not asked for a slot without an owner, though it belongs there.
+    pub(super) fn passed_over(&self) -> Option<&str> {
+        self.silent.as_deref().or(self.declined.as_deref())
     }
 
     /// Whether nobody was asked who could know more than the store.

@@ -186,6 +186,11 @@ fn show_slots(text: &mut Text, node: &NodeMetrics) {
         node.slots_handed_over,
         "Slots handed over to another node.",
     );
+    text.counter(
+        "handover_waits_total",
+        node.handover_waits,
+        "Commands that waited for a slot on its way to another node, once for each look.",
+    );
     text.counter("beats_total", node.beats, "Beats that committed.");
     text.counter(
         "missed_beats_total",

@@ -159,6 +159,7 @@ impl<P: Protocol> World<P> {
             ("panic outlived", metrics.panics),
             ("loss of the stream noticed", metrics.streams_lost),
             ("read answered from memory", metrics.reads_from_memory),
+            ("command waited for a handover", metrics.handover_waits),
             (
                 "node cut off from the bus gave its slots up",
                 metrics.cut_offs,

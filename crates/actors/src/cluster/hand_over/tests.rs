@@ -1,6 +1,7 @@
 //! Tests of handing slots over: which, how many at a time, and what waits for what.
 
 use sillok_core::id::Incarnation;
+use sillok_core::ports::Forwarded;
 use sillok_core::principal::PrincipalKind;
 use sillok_store::MemoryStore;
 
@@ -170,11 +171,12 @@ async fn what_was_taken_anew_meanwhile_is_not_handed_over_unmarked() {
 async fn a_node_that_leaves_hands_all_over_and_ends_its_run() {
     let slots: Vec<Slot> = slots_at("bob", &["bob"]).take(3).collect();
     let (here, router) = holding(&slots, &["bob"]).await;
-    leave(&here, &router).await;
+    drain(&here, &router).await;
     for slot in slots {
         assert_eq!(owner(&here, slot).await, "bob");
     }
     assert!(here.members.ends());
+    leave(&here).await;
     let nodes = claims::owners(&here.store).await.unwrap().nodes;
     assert!(nodes["ada"].fenced && !nodes["bob"].fenced);
     assert_eq!(nodes["ada"].incarnation, Incarnation(1));
@@ -194,4 +196,41 @@ async fn a_slot_waits_for_what_is_under_way() {
     // Had it gone before, the command would have found it gone.
     assert_eq!(here.counters.snapshot().commands, 1);
     under_way.await.unwrap();
+}
+
+#[tokio::test]
+async fn while_a_node_ends_a_scope_waits_for_no_slot_but_its_own() {
+    let (busy, calm) = (Slot::of(&scope(TASK)), slots_at("bob", &["bob"]).next());
+    let calm = calm.filter(|calm| *calm != busy).unwrap();
+    let (here, router) = holding(&[busy, calm], &["bob"]).await;
+    let under_way = router.submit(submission(0, PrincipalKind::Agent, TASK, open_task()));
+    futures::pin_mut!(under_way);
+    assert!(futures::poll!(under_way.as_mut()).is_pending());
+    let draining = drain(&here, &router);
+    futures::pin_mut!(draining);
+    assert!(futures::poll!(draining.as_mut()).is_pending());
+    // The calm one is gone or on its way although the busy one is not; whoever comes now is told to look
+    // for the new owner, and is not turned away.
+    assert!(here.ownership.is_leaving(busy));
+    assert!(here.ownership.is_leaving(calm) || here.ownership.epoch(calm).is_none());
+    let late = Arc::new(submission(1, PrincipalKind::Agent, TASK, open_task()));
+    assert_eq!(router.serve(late).await, Forwarded::NotOwner);
+    assert_eq!(here.counters.snapshot().handover_waits, 1);
+    draining.await;
+    under_way.await.unwrap();
+    assert_eq!(owner(&here, busy).await, "bob");
+    assert_eq!(owner(&here, calm).await, "bob");
+}
+
+#[tokio::test]
+async fn a_node_that_ends_takes_no_slot() {
+    let slot = Slot::of(&scope(TASK));
+    let (here, router) = holding(&[], &["bob"]).await;
+    drain(&here, &router).await;
+    let given = Arc::new(submission(0, PrincipalKind::Agent, TASK, open_task()));
+    assert_eq!(router.serve(given).await, Forwarded::NotOwner);
+    super::super::adopt(&here).await.unwrap();
+    assert!(here.ownership.held().is_empty());
+    let owners = claims::owners(&here.store).await.unwrap();
+    assert!(!owners.slots.contains_key(&slot));
 }
