@@ -18,6 +18,7 @@ use sillok_core::{Error, ErrorCode};
 use sillok_store::Store;
 
 use crate::cluster::Members;
+use crate::commit_turns::CommitTurns;
 use crate::config::NodeConfig;
 use crate::indexer::IndexRequests;
 use crate::jobs::JobQueue;
@@ -56,6 +57,7 @@ pub(crate) struct Shared<S: Store, P: Protocol> {
     pub(crate) ports: Ports,
     pub(crate) config: NodeConfig,
     pub(crate) counters: Counters,
+    pub(crate) commit_turns: Arc<CommitTurns>,
     pub(crate) ownership: Ownership,
     pub(crate) bus_feed: OutboxFeed,
     pub(crate) stream_feed: OutboxFeed,
@@ -72,11 +74,13 @@ pub(crate) struct Shared<S: Store, P: Protocol> {
 impl<S: Store, P: Protocol> Shared<S, P> {
     pub(crate) fn new(store: S, ports: Ports, config: NodeConfig, protocol: P) -> Self {
         let ownership = Ownership::new(&config.name);
+        let commit_turns = CommitTurns::new(config.admission.commits_at_once);
         Self {
             store,
             ports,
             config,
             counters: Counters::default(),
+            commit_turns,
             ownership,
             bus_feed: OutboxFeed::default(),
             stream_feed: OutboxFeed::default(),

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use sillok_core::config::RulesConfig;
 use sillok_core::limits::{NODE_QUEUE_BYTES_MAX, NODE_QUEUE_MAX, SCOPE_QUEUE_MAX};
 use sillok_core::membership::BeatConfig;
+use sillok_core::quota::QuotasConfig;
 use sillok_core::{Error, ErrorCode};
 
 /// A node's configuration.
@@ -18,6 +19,8 @@ pub struct NodeConfig {
     pub rules: RulesConfig,
     /// How much may wait.
     pub admission: AdmissionConfig,
+    /// How much organisations may write.
+    pub quotas: QuotasConfig,
     /// An actor that was idle for so long is put away, in ms.
     pub passivate_after_ms: u64,
     /// How the index is kept up.
@@ -36,6 +39,7 @@ impl Default for NodeConfig {
             name: "local".to_owned(),
             rules: RulesConfig::default(),
             admission: AdmissionConfig::default(),
+            quotas: QuotasConfig::default(),
             passivate_after_ms: 60_000,
             indexer: IndexerConfig::default(),
             jobs: JobsConfig::default(),
@@ -55,6 +59,8 @@ pub struct AdmissionConfig {
     pub node_commands: usize,
     /// Bytes of commands that may wait in the node.
     pub node_bytes: usize,
+    /// Batches that are on their way to the store at once. Where more wait, organisations take turns.
+    pub commits_at_once: usize,
     /// What a caller that is turned away is told to wait, in ms.
     pub retry_after_ms: u64,
 }
@@ -65,6 +71,7 @@ impl Default for AdmissionConfig {
             scope_commands: SCOPE_QUEUE_MAX,
             node_commands: NODE_QUEUE_MAX,
             node_bytes: NODE_QUEUE_BYTES_MAX / 4,
+            commits_at_once: 256,
             retry_after_ms: 100,
         }
     }
@@ -154,6 +161,7 @@ impl NodeConfig {
     pub fn check(&self) -> Result<(), Error> {
         self.rules.check()?;
         self.beat.check()?;
+        self.quotas.check()?;
         let bounds = [
             (
                 "admission.scope_commands",
@@ -169,6 +177,11 @@ impl NodeConfig {
                 "admission.node_bytes",
                 self.admission.node_bytes,
                 NODE_QUEUE_BYTES_MAX,
+            ),
+            (
+                "admission.commits_at_once",
+                self.admission.commits_at_once,
+                1 << 16,
             ),
             ("index.batch_entries", self.indexer.batch_entries, 1 << 16),
             ("jobs.workers", self.jobs.workers, 64),

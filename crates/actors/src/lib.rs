@@ -26,6 +26,7 @@ mod claims;
 mod cluster;
 pub mod cluster_status;
 mod commit;
+mod commit_turns;
 mod documents;
 mod errors;
 mod facts;

@@ -33,6 +33,7 @@ pub struct Counters {
     pub(crate) slots_taken: AtomicU64,
     pub(crate) slots_handed_over: AtomicU64,
     pub(crate) handover_waits: AtomicU64,
+    pub(crate) turns_waited_for: AtomicU64,
     pub(crate) beats: AtomicU64,
     pub(crate) missed_beats: AtomicU64,
     pub(crate) fences: AtomicU64,
@@ -88,6 +89,8 @@ pub struct NodeMetrics {
     pub slots_handed_over: u64,
     /// Times that a command was not taken since its slot was on its way to another node. It is tried again.
     pub handover_waits: u64,
+    /// Batches that waited for others on their way to the store.
+    pub turns_waited_for: u64,
     /// Beats that committed.
     pub beats: u64,
     /// Beats that did not, as far as is known.
@@ -143,6 +146,7 @@ impl Counters {
             slots_taken: read(&self.slots_taken),
             slots_handed_over: read(&self.slots_handed_over),
             handover_waits: read(&self.handover_waits),
+            turns_waited_for: read(&self.turns_waited_for),
             beats: read(&self.beats),
             missed_beats: read(&self.missed_beats),
             fences: read(&self.fences),

@@ -14,13 +14,14 @@ use sillok_core::chain::Tip;
 use sillok_core::command::{Answer, Submission};
 use sillok_core::membership::{home, is_owner_living};
 use sillok_core::ports::Forwarded;
+use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::Store;
 use tokio::sync::oneshot;
 
-use crate::admission::Admission;
+use crate::admission::{Admission, Wanted};
 use crate::claims;
 use crate::cluster;
 use crate::commit::{Shared, resolve};
@@ -89,7 +90,8 @@ pub(crate) struct Router<S: Store, P: Protocol> {
 
 impl<S: Store, P: Protocol> Router<S, P> {
     pub(crate) fn new(shared: Arc<Shared<S, P>>) -> Self {
-        let admission = Admission::new(shared.config.admission);
+        let config = &shared.config;
+        let admission = Admission::new(config.admission, config.quotas.clone());
         let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
         Self {
             shared,
@@ -292,8 +294,15 @@ impl<S: Store, P: Protocol> Router<S, P> {
         }
         let mut table = self.shard(slot).lock();
         let entry = self.entry(&mut table, &submission.scope)?;
-        let permit = self.admission.admit(&entry.depth, bytes)?;
-        entry.used_ms = self.shared.ports.clock.monotonic_ms();
+        let now_ms = self.shared.ports.clock.monotonic_ms();
+        let wanted = Wanted {
+            scope: &submission.scope,
+            bytes,
+            is_metered: submission.principal.actor.kind != PrincipalKind::System,
+            now_ms,
+        };
+        let permit = self.admission.admit(&entry.depth, wanted)?;
+        entry.used_ms = now_ms;
         let (reply, receiver) = oneshot::channel();
         let pending = Pending {
             submission,

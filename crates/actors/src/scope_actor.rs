@@ -18,7 +18,9 @@ use tokio::sync::oneshot;
 
 use crate::admission::Permit;
 use crate::commit::{self, Shared};
+use crate::commit_turns::{Asked, Turn};
 use crate::known_tip::KnownTip;
+use crate::metrics::count;
 use crate::protocol::Protocol;
 
 /// How a command ended.
@@ -65,6 +67,8 @@ impl Carried {
 pub(crate) enum Msg {
     /// A command.
     Submit(Pending),
+    /// The scope may commit a batch.
+    Turn(Turn),
     /// The batch in flight has ended; none when its task was lost.
     Ended(Option<Box<Carried>>),
 }
@@ -80,6 +84,7 @@ pub(crate) struct ScopeActor<S: Store, P: Protocol> {
 pub(crate) struct Mailbox {
     queue: VecDeque<Pending>,
     carried: Option<Box<Carried>>,
+    /// Whether a batch is in flight, or has been promised a turn.
     in_flight: bool,
 }
 
@@ -88,18 +93,35 @@ impl<S: Store, P: Protocol> ScopeActor<S, P> {
         Self { shared, scope, tip }
     }
 
-    /// Starts the next batch, unless one is in flight or nothing waits.
+    /// Asks for a turn for the next batch, unless one is in flight or nothing waits.
     fn pump(&self, myself: &ActorRef<Msg>, mailbox: &mut Mailbox) {
         if mailbox.in_flight || mailbox.queue.is_empty() {
             return;
         }
+        mailbox.in_flight = true;
+        match self.shared.commit_turns.ask(self.scope.org()) {
+            Asked::Now(turn) => self.start(turn, myself, mailbox),
+            Asked::Later(turn) => {
+                count(&self.shared.counters.turns_waited_for, 1);
+                let myself = myself.clone();
+                tokio::spawn(async move {
+                    if let Ok(turn) = turn.await {
+                        // An actor that is gone wants none: it goes to the next.
+                        let _ = myself.send_message(Msg::Turn(turn));
+                    }
+                });
+            }
+        }
+    }
+
+    /// Starts the next batch, which holds what came while it waited.
+    fn start(&self, turn: Turn, myself: &ActorRef<Msg>, mailbox: &mut Mailbox) {
         let batch = take_batch(&mut mailbox.queue);
         assert!(
             !batch.is_empty() && batch.len() <= BATCH_COMMANDS_MAX,
             "a batch is bounded"
         );
         let state = mailbox.carried.take().and_then(|carried| carried.state);
-        mailbox.in_flight = true;
         let shared = Arc::clone(&self.shared);
         let (scope, tip) = (self.scope.clone(), Arc::clone(&self.tip));
         let ending = Ending {
@@ -109,6 +131,7 @@ impl<S: Store, P: Protocol> ScopeActor<S, P> {
         // A task of its own: killing the actor must not drop a commit in the middle.
         tokio::spawn(async move {
             let carried = commit::run(&shared, &scope, &tip, state, batch).await;
+            drop(turn);
             ending.with(carried);
         });
     }
@@ -176,6 +199,10 @@ impl<S: Store, P: Protocol> Actor for ScopeActor<S, P> {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             Msg::Submit(pending) => mailbox.queue.push_back(pending),
+            Msg::Turn(turn) => {
+                assert!(mailbox.in_flight, "only who asked has a turn");
+                self.start(turn, &myself, mailbox);
+            }
             Msg::Ended(carried) => {
                 assert!(mailbox.in_flight, "only a batch in flight can end");
                 mailbox.in_flight = false;
@@ -195,22 +222,29 @@ impl<S: Store, P: Protocol> Actor for ScopeActor<S, P> {
 #[cfg(test)]
 mod tests {
     use sillok_core::principal::PrincipalKind;
+    use sillok_core::quota::QuotasConfig;
 
     use super::*;
-    use crate::admission::Admission;
+    use crate::admission::{Admission, Wanted};
     use crate::config::AdmissionConfig;
     use crate::tests::harness::{TASK, append, submission};
 
     /// The sizes of the batches that commands of these sizes make.
     fn batches(sizes: &[usize]) -> Vec<Vec<usize>> {
-        let admission = Admission::new(AdmissionConfig::default());
+        let admission = Admission::new(AdmissionConfig::default(), QuotasConfig::default());
         let depth = Arc::default();
         let line = Arc::new(submission(0, PrincipalKind::Agent, TASK, append("line")));
+        let wanted = Wanted {
+            scope: &line.scope,
+            bytes: 1,
+            is_metered: true,
+            now_ms: 0,
+        };
         let pending = |bytes: &usize| Pending {
             submission: Arc::clone(&line),
             bytes: *bytes,
             reply: oneshot::channel().0,
-            _permit: admission.admit(&depth, 1).unwrap(),
+            _permit: admission.admit(&depth, wanted).unwrap(),
         };
         let mut queue: VecDeque<Pending> = sizes.iter().map(pending).collect();
         let mut batches = Vec::new();

@@ -230,7 +230,7 @@ const fn exit_status_of_restore(error: &sillok_server::restore::Error) -> u8 {
 pub const fn exit_status_of(code: ErrorCode) -> u8 {
     use ErrorCode as C;
     match code {
-        C::Busy | C::Unavailable | C::OutcomeUnknown | C::Fenced => EXIT_RETRY,
+        C::Busy | C::QuotaExceeded | C::Unavailable | C::OutcomeUnknown | C::Fenced => EXIT_RETRY,
         C::InvalidScope
         | C::InvalidId
         | C::InvalidArgument
@@ -249,7 +249,6 @@ pub const fn exit_status_of(code: ErrorCode) -> u8 {
         | C::CommandReused
         | C::Expired
         | C::HistoryChanged
-        | C::QuotaExceeded
         | C::Internal => EXIT_VERDICT,
     }
 }

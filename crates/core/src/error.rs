@@ -94,7 +94,11 @@ impl ErrorCode {
     pub const fn is_passing(self) -> bool {
         matches!(
             self,
-            Self::Busy | Self::Unavailable | Self::OutcomeUnknown | Self::Fenced
+            Self::Busy
+                | Self::QuotaExceeded
+                | Self::Unavailable
+                | Self::OutcomeUnknown
+                | Self::Fenced
         )
     }
 }
@@ -134,7 +138,7 @@ pub struct Details {
     pub rule: Option<String>,
     /// The current version, for `conflict`.
     pub current: Option<Current>,
-    /// After how many milliseconds to try again, for `busy`.
+    /// After how many milliseconds to try again, for `busy` and `quota_exceeded`.
     pub retry_after_ms: Option<u64>,
     /// The name of the limit and its value, for `too_large`.
     pub limit: Option<(String, u64)>,
@@ -190,13 +194,23 @@ impl Error {
     /// A refusal for now.
     #[must_use]
     pub fn busy(message: impl Into<String>, retry_after_ms: u64) -> Self {
+        Self::later(ErrorCode::Busy, message, retry_after_ms)
+    }
+
+    /// A refusal of what goes over an organisation's quota now.
+    #[must_use]
+    pub fn quota_exceeded(message: impl Into<String>, retry_after_ms: u64) -> Self {
+        Self::later(ErrorCode::QuotaExceeded, message, retry_after_ms)
+    }
+
+    fn later(code: ErrorCode, message: impl Into<String>, retry_after_ms: u64) -> Self {
         let details = Details {
             retry_after_ms: Some(retry_after_ms),
             ..Details::default()
         };
         Self {
             details: Some(Box::new(details)),
-            ..Self::new(ErrorCode::Busy, message)
+            ..Self::new(code, message)
         }
     }
 

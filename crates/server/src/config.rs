@@ -17,6 +17,7 @@ use sillok_bus_nats::NatsConfig;
 use sillok_core::config::{DedupConfig, RecallConfig, RetentionConfig, RulesConfig, TrustConfig};
 use sillok_core::limits::{PAGE_ROWS_MAX, RECORD_BYTES_MAX};
 use sillok_core::membership::BeatConfig;
+use sillok_core::quota::QuotasConfig;
 
 pub use foundationdb::FoundationDbConfig;
 pub use layers::{Error, Layer, Layers, Loaded, Origin};
@@ -37,6 +38,8 @@ pub struct Config {
     pub index: IndexConfig,
     /// `[admission]`
     pub admission: AdmissionConfig,
+    /// `[quotas]`
+    pub quotas: QuotasConfig,
     /// `[jobs]`
     pub jobs: JobsConfig,
     /// `[trust]`
@@ -267,6 +270,7 @@ impl Config {
             name: self.node.name.clone(),
             rules: self.rules(),
             admission: self.admission,
+            quotas: self.quotas.clone(),
             passivate_after_ms: self.node.passivate_after_ms,
             indexer: IndexerConfig {
                 batch_entries: self.index.batch_entries,

@@ -53,6 +53,9 @@ fn is_passing(code: ErrorCode) -> bool {
 
 /// What a refusal for now shows, by the words of it where several share a code.
 fn seen_by(error: &Error) -> Option<&'static str> {
+    if error.code == ErrorCode::QuotaExceeded {
+        return Some("quota used up");
+    }
     match &*error.message {
         "the scope has too much under way" => Some("mailbox full"),
         "other writers came between too often" => Some("turned away after too many conflicts"),

@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 89] = [
+pub const EXPECTED: [&str; 91] = [
     "actor killed with a command in flight",
     "answer came after its caller had given up",
     "answer heard at a later try",
@@ -58,6 +58,7 @@ pub const EXPECTED: [&str; 89] = [
     "append where the stream does not end",
     "attempt barred whose outcome was unknown",
     "batch decided again",
+    "batch waited for its turn",
     "beat missed",
     "cognifier failed",
     "command waited for a handover",
@@ -106,6 +107,7 @@ pub const EXPECTED: [&str; 89] = [
     "panic in a command",
     "panic outlived",
     "promotion failed and tried again",
+    "quota used up",
     "read answered from memory",
     "record stored in chunks",
     "refused after the outcome was unknown",

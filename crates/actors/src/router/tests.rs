@@ -141,7 +141,7 @@ async fn a_store_out_of_reach_is_said_at_once_unless_a_node_was_asked_before() {
 
 /// What a caller hears of a command that comes here, where there is no room, after another node was
 /// asked.
-async fn turned_away_after(answer: PeerError) -> ErrorCode {
+async fn turned_away_after(answer: PeerError, by: ErrorCode) -> ErrorCode {
     let peers = Arc::new(Leaving {
         answer,
         here: Mutex::default(),
@@ -152,12 +152,23 @@ async fn turned_away_after(answer: PeerError) -> ErrorCode {
         name: "ada".to_owned(),
         ..NodeConfig::default()
     };
-    config.admission.node_bytes = 1;
+    if by == ErrorCode::Busy {
+        config.admission.node_bytes = 1;
+    } else {
+        config.quotas.writes_per_s = 1;
+        config.quotas.burst_ms = 1;
+    }
     let shared = Arc::new(Shared::new(store(), ports, config, Correct));
     *peers.here.lock() = Some(Arc::clone(&shared));
     let router = Router::new(Arc::clone(&shared));
     router.expect_at(Slot::of(&scope(TASK)), "bob");
-    let _all_there_is = router.admission.admit(&Arc::default(), 1).unwrap();
+    let wanted = Wanted {
+        scope: &scope(TASK),
+        bytes: 1,
+        is_metered: true,
+        now_ms: shared.ports.clock.monotonic_ms(),
+    };
+    let _all_there_is = router.admission.admit(&Arc::default(), wanted).unwrap();
     let refused = router.submit(open()).await.unwrap_err();
     // Each holds the other.
     *peers.here.lock() = None;
@@ -166,8 +177,10 @@ async fn turned_away_after(answer: PeerError) -> ErrorCode {
 
 #[tokio::test]
 async fn a_node_without_room_says_nothing_of_a_command_that_another_was_sent() {
-    let silent = turned_away_after(PeerError::Silent).await;
-    assert_eq!(silent, ErrorCode::OutcomeUnknown);
-    let nobody = turned_away_after(PeerError::NoResponders).await;
-    assert_eq!(nobody, ErrorCode::Busy);
+    for by in [ErrorCode::Busy, ErrorCode::QuotaExceeded] {
+        let silent = turned_away_after(PeerError::Silent, by).await;
+        assert_eq!(silent, ErrorCode::OutcomeUnknown);
+        let nobody = turned_away_after(PeerError::NoResponders, by).await;
+        assert_eq!(nobody, by);
+    }
 }

@@ -58,11 +58,16 @@ impl Tried {
         !self.was_sent && self.silent.is_none()
     }
 
-    /// Whether a refusal leaves open what became of the command. Who is busy, or cannot take the slot
-    /// over, has not looked whether it was carried out before.
+    /// Whether a refusal leaves open what became of the command. Who is busy, has a quota that is used up,
+    /// or cannot take the slot over, has not looked whether it was carried out before.
     pub(super) fn is_untold_by(&self, error: &Error) -> bool {
         let code = error.code;
-        let has_not_looked = [ErrorCode::Busy, ErrorCode::Unavailable, ErrorCode::Internal];
+        let has_not_looked = [
+            ErrorCode::Busy,
+            ErrorCode::QuotaExceeded,
+            ErrorCode::Unavailable,
+            ErrorCode::Internal,
+        ];
         self.was_sent && has_not_looked.contains(&code)
     }
 

@@ -217,6 +217,8 @@ impl Merged {
             Value::Integer(_) => text.parse().ok().map(Value::Integer),
             Value::Float(_) => text.parse().ok().map(Value::Float),
             Value::Boolean(_) => text.parse().ok().map(Value::Boolean),
+            // As TOML writes a table on one line.
+            Value::Table(_) => text.parse().ok().filter(Value::is_table),
             _ => None,
         };
         self.lay(
@@ -425,6 +427,28 @@ mod tests {
             flags("server.body_bytes_max", "10"),
             Err(Error::Invalid { .. })
         ));
+    }
+
+    #[test]
+    fn quotas_of_organisations_come_from_a_file_or_as_one_line() {
+        let quota = |loaded: &Loaded, org| loaded.config.quotas.of(org).writes_per_s;
+        let (_folder, path) =
+            file("[quotas]\nwrites_per_s = 5\n[quotas.orgs.acme]\nwrites_per_s = 50\n");
+        let mut layers = Layers {
+            file: Some(path),
+            ..Layers::default()
+        };
+        let loaded = layers.load().unwrap();
+        assert_eq!((quota(&loaded, "acme"), quota(&loaded, "other")), (50, 5));
+        layers.environment = pairs(&[("SILLOK__QUOTAS__ORGS", "{acme = {writes_per_s = 60}}")]);
+        let loaded = layers.load().unwrap();
+        assert_eq!((quota(&loaded, "acme"), quota(&loaded, "other")), (60, 5));
+        for wrong in ["acme", "{acme = {writes = 1}}", "{acme = 5}"] {
+            layers.environment = pairs(&[("SILLOK__QUOTAS__ORGS", wrong)]);
+            let refused = layers.load().unwrap_err();
+            let is_known = matches!(refused, Error::WrongType { .. } | Error::Invalid { .. });
+            assert!(is_known, "{wrong}: {refused}");
+        }
     }
 
     #[test]

@@ -191,6 +191,11 @@ fn show_slots(text: &mut Text, node: &NodeMetrics) {
         node.handover_waits,
         "Commands that waited for a slot on its way to another node, once for each look.",
     );
+    text.counter(
+        "commit_turns_waited_total",
+        node.turns_waited_for,
+        "Batches that waited for others on their way to the store.",
+    );
     text.counter("beats_total", node.beats, "Beats that committed.");
     text.counter(
         "missed_beats_total",

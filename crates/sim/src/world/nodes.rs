@@ -19,6 +19,10 @@ use crate::store::SimStore;
 
 /// The wait before a node that did not start is started again, in ms.
 const START_AGAIN_MS: u64 = 300;
+/// What an organisation may write on a node in a second, and for how many ms of that at once: little enough
+/// that some clients are turned away.
+const QUOTA_PER_S: u32 = 60;
+const QUOTA_BURST_MS: u64 = 300;
 /// For how long a watcher is down that a fault crashes right after it has fenced, in µs.
 const WATCHER_DOWN_US: u64 = 6_000_000;
 
@@ -92,6 +96,9 @@ impl<P: Protocol> World<P> {
             ..NodeConfig::default()
         };
         config.admission.scope_commands = 16;
+        config.admission.commits_at_once = 2;
+        config.quotas.writes_per_s = QUOTA_PER_S;
+        config.quotas.burst_ms = QUOTA_BURST_MS;
         let cell = Cell::default();
         node.cell = Arc::clone(&cell);
         let runtime = Runtime::new();
@@ -160,6 +167,7 @@ impl<P: Protocol> World<P> {
             ("loss of the stream noticed", metrics.streams_lost),
             ("read answered from memory", metrics.reads_from_memory),
             ("command waited for a handover", metrics.handover_waits),
+            ("batch waited for its turn", metrics.turns_waited_for),
             (
                 "node cut off from the bus gave its slots up",
                 metrics.cut_offs,

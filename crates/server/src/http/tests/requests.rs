@@ -358,6 +358,31 @@ async fn a_principal_over_its_rate_is_busy() {
 }
 
 #[tokio::test]
+async fn an_organisation_over_its_quota_is_told_when_to_come_back() {
+    let server = Server::with(|config| {
+        config.quotas.writes_per_s = 1;
+        config.quotas.burst_ms = 1;
+    })
+    .await;
+    let open = |task: &str| {
+        let body = json!({"scope": format!("{TASK}-{task}"), "title": "t", "description": "d"});
+        server.post::<Value>(&server.admin, "/v1/tasks", body)
+    };
+    open("first").await.unwrap();
+    let refused = open("second").await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::QuotaExceeded);
+    assert!(
+        refused
+            .retry_after_ms
+            .is_some_and(|ms| ms > 0 && ms <= 1_000)
+    );
+    // Nothing of it was written, and reading goes on.
+    let path = format!("/v1/task?scope={TASK}-second");
+    let missing = server.get::<Value>(&server.admin, &path).await.unwrap_err();
+    assert_eq!(missing.code, ErrorCode::NotFound);
+}
+
+#[tokio::test]
 async fn a_panic_costs_its_own_request_only_and_tells_nothing() {
     async fn broken() -> &'static str {
         panic!("secret detail")
