@@ -181,7 +181,7 @@ async fn tampering_with_one_byte_of_a_key_is_found() {
         let mut rows = bench.vault.rows(*family).await;
         // Of these, no event says which must be there; see the test of removed rows.
         match family {
-            Family::Node | Family::Fence | Family::Relay => continue,
+            Family::Node | Family::Fence | Family::Quarantine | Family::Relay => continue,
             Family::Owner => {
                 let slot = Slot::of(&Scope::parse(PROJECT).expect("a scope"));
                 rows.retain(|(key, _)| *key == keys::owner::key(slot));
@@ -224,7 +224,7 @@ async fn tampering_by_removing_a_row_is_found_and_named() {
         let mut rows = bench.vault.rows(*family).await;
         match family {
             // No event says that they must be there: without them a server begins anew.
-            Family::Node | Family::Fence | Family::Relay => continue,
+            Family::Node | Family::Fence | Family::Quarantine | Family::Relay => continue,
             // A slot without events needs no owner.
             Family::Owner => {
                 let slot = Slot::of(&Scope::parse(PROJECT).expect("a scope"));

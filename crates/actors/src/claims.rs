@@ -20,6 +20,10 @@ use sillok_store::{Error as StoreError, RangeOptions, Read, Store, Txn};
 use crate::ownership::Ownership;
 use crate::protocol::{Protocol, Safeguard};
 
+mod quarantine;
+
+pub(crate) use quarantine::{all_quarantines, order_quarantine, quarantines};
+
 /// Tries at a transaction that meets another writer.
 const TRIES_MAX: usize = 8;
 /// Nodes that a cluster may ever have registered.

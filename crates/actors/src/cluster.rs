@@ -33,7 +33,7 @@ mod repair;
 mod take;
 
 pub(crate) use hand_over::{drain, leave, let_go};
-pub(crate) use repair::fence;
+pub(crate) use repair::{fence, quarantine};
 use take::Taking;
 pub(crate) use take::{take, take_for_command};
 

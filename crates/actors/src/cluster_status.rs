@@ -9,6 +9,7 @@ use sillok_core::Error;
 use sillok_core::id::{Epoch, Incarnation};
 use sillok_core::membership::health::{Reason, Sight, UNTOLD_MAX, reasons};
 use sillok_core::membership::{FenceOrder, Nodes, OwnerRow, is_owner_living};
+use sillok_core::quarantine::QuarantineOrder;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
 use sillok_store::{Error as StoreError, RangeOptions, Read, Store, Txn, keys};
@@ -33,6 +34,8 @@ pub struct ClusterStatus {
     pub nodes: Vec<NodeStatus>,
     /// All slots that were ever owned, in order.
     pub slots: Vec<SlotStatus>,
+    /// What is quarantined, by scope.
+    pub quarantines: Vec<QuarantineOrder>,
     /// What is wrong; nothing if all is well.
     pub reasons: Vec<Reason>,
 }
@@ -94,6 +97,9 @@ pub(crate) async fn of<S: Store, P: Protocol>(
     let mut fences = fences(&shared.store, &nodes)
         .await
         .map_err(|error| refusal(&error))?;
+    let quarantines = claims::all_quarantines(&shared.store)
+        .await
+        .map_err(|error| refusal(&error))?;
     let now_ms = shared.ports.clock.monotonic_ms();
     let silent_ms = shared.members.silent_ms(now_ms);
     let none = BTreeMap::new();
@@ -131,6 +137,7 @@ pub(crate) async fn of<S: Store, P: Protocol>(
         is_alone: shared.is_alone(),
         nodes: nodes.collect(),
         slots: shown.collect(),
+        quarantines: quarantines.iter().cloned().collect(),
         reasons,
     })
 }

@@ -29,6 +29,7 @@ use crate::outbox_feed::OutboxFeed;
 use crate::ownership::Ownership;
 use crate::ports::Ports;
 use crate::protocol::{Protocol, Safeguard};
+use crate::quarantines::HeldQuarantines;
 use crate::scope_actor::{Carried, Pending, Reply};
 
 mod batch;
@@ -67,6 +68,7 @@ pub(crate) struct Shared<S: Store, P: Protocol> {
     pub(crate) members: Members,
     pub(crate) jobs: JobQueue,
     pub(crate) quarantine: Quarantine,
+    pub(crate) held_quarantines: HeldQuarantines,
     pub(crate) unresolved: Unresolved,
     pub(crate) protocol: P,
 }
@@ -90,6 +92,7 @@ impl<S: Store, P: Protocol> Shared<S, P> {
             members: Members::default(),
             jobs: JobQueue::default(),
             quarantine: Quarantine::default(),
+            held_quarantines: HeldQuarantines::default(),
             unresolved: Unresolved::default(),
             protocol,
         }

@@ -35,6 +35,7 @@ mod known_tip;
 mod long_reads;
 mod news;
 mod outbox_feed;
+mod quarantines;
 mod router;
 mod row_stream;
 mod row_writer;

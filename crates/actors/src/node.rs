@@ -11,6 +11,7 @@ use sillok_core::id::{Incarnation, Seq, VerificationId};
 use sillok_core::membership::FenceOrder;
 use sillok_core::ports::Forwarded;
 use sillok_core::principal::Actor;
+use sillok_core::quarantine::QuarantineOrder;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
@@ -336,6 +337,22 @@ impl<S: Store, P: Protocol> Node<S, P> {
     /// `not_found`, `invalid_state` where the run is over, or there are no others; what the store answers.
     pub async fn fence(&self, of: &str, run: Incarnation, by: Actor) -> Result<FenceOrder, Error> {
         cluster::fence(&self.inner.shared, of, run, by).await
+    }
+
+    /// Orders that nothing is written to a scope, and what lies inside it, for a reason; or, without one,
+    /// that anything may be written again. What is under way may still be written before the order; nothing
+    /// is behind it. An organisation's order covers its own scope only, since its projects lie elsewhere.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a bad reason, `invalid_state` where there is nothing to lift; what the store
+    /// answers.
+    pub async fn quarantine(
+        &self,
+        scope: Scope,
+        reason: Option<String>,
+        by: Actor,
+    ) -> Result<QuarantineOrder, Error> {
+        cluster::quarantine(&self.inner.shared, scope, reason, by).await
     }
 
     /// Reads committed state.

@@ -56,6 +56,8 @@ pub enum Safeguard {
     ReadsUnderLease,
     /// What an operator fences is over only once it answers nothing from memory any more.
     FencesBeyondLease,
+    /// Whoever owns the slot of a scope hears of its quarantine before it writes there again.
+    TellsOwnerOfQuarantine,
 }
 
 /// Which safeguards apply.

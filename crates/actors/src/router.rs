@@ -31,6 +31,7 @@ use crate::metrics::count;
 use crate::protocol::Protocol;
 use crate::scope_actor::{Msg, Pending, Reply, ScopeActor};
 
+mod alone;
 mod tried;
 
 use tried::Tried;
@@ -140,7 +141,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
     async fn route(&self, submission: Arc<Submission>) -> Result<Answer, Error> {
         let slot = Slot::of(&submission.scope);
         let Some(peers) = self.shared.ports.peers.clone() else {
-            return self.here(slot, submission).await;
+            return self.alone(slot, submission).await;
         };
         let clock = &self.shared.ports.clock;
         let begun_ms = clock.monotonic_ms();

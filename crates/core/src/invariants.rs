@@ -364,7 +364,9 @@ pub fn owner_follows(
     let what = || format!("epoch {} of a slot follows epoch {epoch}", after.epoch);
     ensure(after.epoch.0 == epoch + 1, Invariant::Fenced, what)?;
     let Some(before) = before else { return Ok(()) };
-    let is_own = before.node == writer;
+    // An operator's order has the owner take the slot again: nobody else has it.
+    let stays = (&before.node, before.incarnation) == (&after.node, after.incarnation);
+    let is_own = stays || before.node == writer;
     let what = || format!("{writer} took a slot from {}, which is alive", before.node);
     ensure(
         is_own || is_claimable(Some(before), node),

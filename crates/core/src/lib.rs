@@ -27,6 +27,7 @@ pub mod ports;
 pub mod principal;
 pub mod promotion;
 pub mod provenance;
+pub mod quarantine;
 pub mod quota;
 pub mod recall;
 pub mod scope;

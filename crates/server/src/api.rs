@@ -23,7 +23,8 @@ mod verification;
 
 pub use citation::Citation;
 pub use cluster::{
-    ClusterNode, ClusterQuery, ClusterSlot, ClusterView, FenceNode, FenceView, ReasonView,
+    ClusterNode, ClusterQuery, ClusterSlot, ClusterView, FenceNode, FenceView, QuarantineScope,
+    QuarantineView, ReasonView,
 };
 pub use cursor::Cursor;
 pub use entry::{

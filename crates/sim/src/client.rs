@@ -290,6 +290,25 @@ impl Client {
             .await;
     }
 
+    /// Has any node order that nothing is written to a scope, for a reason, or anything again. Whether it is
+    /// known that the order is in force.
+    pub async fn quarantine(&mut self, scope: &Scope, reason: Option<&str>) -> bool {
+        let asked = self.rng.index(usize::from(self.nodes));
+        let place = Place(u16::try_from(asked).expect("a world has few nodes"));
+        let by = self.principal(PrincipalKind::Human, "*").actor;
+        let request = Request::Quarantine(scope.clone(), reason.map(str::to_owned), by);
+        let reply = self
+            .sim
+            .call(Place::CLIENTS, place, request, READ_TIMEOUT_US)
+            .await;
+        match reply {
+            Some(Reply::Quarantined(Ok(()))) => true,
+            // There is nothing to lift.
+            Some(Reply::Quarantined(Err(error))) => error.code == ErrorCode::InvalidState,
+            _ => false,
+        }
+    }
+
     /// Waits until a promotion is finished, or for so long.
     pub async fn promoted(&mut self, task: &Scope, id: VerificationId, tries: u32) -> bool {
         for _ in 0..tries {

@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 91] = [
+pub const EXPECTED: [&str; 92] = [
     "actor killed with a command in flight",
     "answer came after its caller had given up",
     "answer heard at a later try",
@@ -142,4 +142,5 @@ pub const EXPECTED: [&str; 91] = [
     "word to or from the stream cut off with its node",
     "word to or from the stream dropped",
     "word to the stream lost",
+    "write refused under a quarantine",
 ];

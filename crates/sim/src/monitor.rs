@@ -58,6 +58,8 @@ pub(crate) struct Monitor {
     fenced: Vec<(String, Place)>,
     /// Nodes that a fault has crashed, until they are started again.
     pub(crate) down: BTreeSet<String>,
+    /// Scopes to which nothing may be written.
+    quarantined: BTreeSet<ScopeKey>,
     /// Nodes whose watcher died right after it had fenced them, by their names, with the watcher's.
     pub(crate) left_by_watcher: BTreeMap<String, String>,
     first: Option<Violation>,
@@ -137,6 +139,10 @@ impl Monitor {
         }
         self.last = Some(stamp);
         for (scope, seq) in &writes.positions {
+            if self.quarantined.contains(scope) {
+                let what = format!("{writer} wrote event {seq} of a scope behind its quarantine");
+                self.note(Invariant::Fenced, what);
+            }
             self.wrote.insert((moment.place, *scope), *seq);
         }
         self.sight_commit(moment, writes);
@@ -176,6 +182,13 @@ impl Monitor {
             self.node_changed(moment, &writer, name, row, by_order);
         }
         self.ordered.extend(writes.fences.iter().cloned());
+        for order in &writes.quarantines {
+            let scope = ScopeKey::of(&order.scope);
+            match order.reason {
+                Some(_) => self.quarantined.insert(scope),
+                None => self.quarantined.remove(&scope),
+            };
+        }
         for name in &writes.forgotten {
             self.nodes.remove(name);
         }

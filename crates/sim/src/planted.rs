@@ -104,6 +104,10 @@ pub const BUGS: &[Bug] = &[
         "operator's fence that waits out no lease",
         Safeguard::FencesBeyondLease,
     ),
+    bug(
+        "quarantine that the owner does not hear of",
+        Safeguard::TellsOwnerOfQuarantine,
+    ),
     bug("fencing during a store outage", Safeguard::CountsOwnBeats),
     bug(
         "slot orphaned when the watcher dies",

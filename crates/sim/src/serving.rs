@@ -45,6 +45,10 @@ pub(crate) async fn serve<P: Protocol>(
             let _ = fence(node, &name, by).await;
             Reply::Fenced
         }
+        Request::Quarantine(scope, reason, by) => {
+            let order = node.quarantine(scope, reason, by).await;
+            Reply::Quarantined(order.map(drop))
+        }
         Request::Head(id) => {
             let view = node.reader().entry(id).await;
             Reply::Head(match view {

@@ -20,6 +20,7 @@ use crate::workload::forger::Forger;
 use crate::workload::late::LateRetries;
 use crate::workload::material::PROJECTS;
 use crate::workload::publishing::Publishing;
+use crate::workload::quarantines::Quarantines;
 use crate::workload::reads::Reads;
 use crate::workload::refusals::Refusals;
 use crate::workload::replacing::Replacing;
@@ -128,6 +129,7 @@ impl Suite {
             .workload(Reads)
             .workload(Drains)
             .workload(Fences)
+            .workload(Quarantines)
             .workload(Forger)
             .check(LateRetries)
             .check(Forger)

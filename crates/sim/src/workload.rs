@@ -10,6 +10,7 @@ pub mod forger;
 pub mod late;
 pub mod material;
 pub mod publishing;
+pub mod quarantines;
 pub mod reads;
 pub mod refusals;
 pub mod replacing;

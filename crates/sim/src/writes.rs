@@ -10,6 +10,7 @@ use sillok_core::command::CommandRecord;
 use sillok_core::event::EventKind;
 use sillok_core::id::{Epoch, Incarnation, Seq};
 use sillok_core::membership::{NodeRow, OwnerRow};
+use sillok_core::quarantine::QuarantineOrder;
 use sillok_core::slot::Slot;
 use sillok_core::time::Timestamp;
 use sillok_store::KeyRange;
@@ -26,6 +27,8 @@ pub(crate) struct Writes {
     pub(crate) forgotten: Vec<String>,
     /// Runs whose end an operator orders.
     pub(crate) fences: Vec<(String, Incarnation)>,
+    /// Operators' orders about what may be written.
+    pub(crate) quarantines: Vec<QuarantineOrder>,
     /// Slots whose outboxes are told of events.
     pub(crate) slots: Vec<Slot>,
     /// The epoch and the time of each event.
@@ -68,6 +71,10 @@ impl Writes {
             Some(Family::Fence) => {
                 let order = keys::fence::parse(key).expect("the node wrote it");
                 self.fences.push((order.node, order.run));
+            }
+            Some(Family::Quarantine) => {
+                let order = keys::quarantine::decode(key, value).expect("the node wrote it");
+                self.quarantines.push(order);
             }
             Some(Family::Event) => {
                 let event = keys::event::decode(key, value).expect("the node wrote it");
@@ -150,6 +157,9 @@ impl fmt::Display for Writes {
         }
         for (name, run) in &self.fences {
             write!(f, "run {} of {name} is to end; ", run.0)?;
+        }
+        for order in &self.quarantines {
+            write!(f, "quarantine of {}: {:?}; ", order.scope, order.reason)?;
         }
         for (name, row) in &self.nodes {
             let fenced = if row.fenced { "fenced" } else { "beats" };

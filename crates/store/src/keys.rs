@@ -17,6 +17,7 @@ pub mod mark;
 pub mod node;
 pub mod outbox;
 pub mod owner;
+pub mod quarantine;
 pub mod relay;
 pub mod scope;
 pub mod task;
@@ -82,6 +83,8 @@ families! {
     Owner = b'o', owner, "owner";
     /// Operators' orders that a run of a node ends.
     Fence = b'f', fence, "fence";
+    /// Operators' orders that nothing is written to a scope.
+    Quarantine = b'z', quarantine, "quarantine";
     /// Where the chain of a scope ends.
     Scope = b'q', scope, "scope";
     /// The events of a scope.
@@ -138,7 +141,8 @@ impl Family {
             | Self::Outbox
             | Self::Owner
             | Self::Node
-            | Self::Fence => InBackup::Held,
+            | Self::Fence
+            | Self::Quarantine => InBackup::Held,
             Self::Head
             | Self::Version
             | Self::Mark

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::harness::{Invocation, PROJECT, Ran, WORKTREE, World, phrase, write_runs};
 
@@ -239,6 +239,30 @@ fn tokens(tour: &mut Tour) {
     );
 }
 
+/// `other` is a task in the project.
+fn quarantine(tour: &mut Tour, other: &str) {
+    let order = [PROJECT, "--reason", "its disk is bad"];
+    let ordered = tour.json("cluster quarantine", &order);
+    assert_eq!(ordered["reason"], "its disk is bad");
+    let shown = tour.json("cluster status", &[]);
+    assert_eq!(shown["quarantines"], json!([ordered]));
+    let open = [
+        "task",
+        "open",
+        "--json",
+        other,
+        "--title",
+        "t",
+        "--description",
+        "d",
+    ];
+    let refused = tour.world.run(&open);
+    refused.ended(1);
+    assert!(refused.stderr.contains("its disk is bad"), "{refused:#?}");
+    let lifted = tour.json("cluster quarantine", &[PROJECT, "--lift"]);
+    assert_eq!(lifted["reason"], Value::Null);
+}
+
 fn node(tour: &mut Tour) {
     let other = format!("{WORKTREE}/task/other");
     tour.json("task open", &[&other, "--title", "to be closed"]);
@@ -267,6 +291,7 @@ fn node(tour: &mut Tour) {
     let alone = tour.world.run(&["cluster", "fence", "--json", &name]);
     alone.ended(1);
     assert!(alone.stderr.contains("to itself"), "{alone:#?}");
+    quarantine(tour, &other);
     assert_eq!(tour.json("audit verify", &[])["ok"], true);
     let file = tour.world.folder().join("a.backup");
     let file = file.to_str().unwrap();

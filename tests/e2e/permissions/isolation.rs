@@ -63,6 +63,8 @@ fn reads(secret: &Secret) -> BTreeMap<(&'static str, &'static str), Vec<(Value, 
             .map(|scope| (json!({ "scope": scope }), Ends::Forbidden))
             .collect()
     };
+    let fence = json!({ "node": "local", "incarnation": 1 });
+    let quarantine = json!({ "scope": PROJECT, "reason": "none" });
     let with_all = || {
         let mut cases = by_scope();
         cases.push((json!({ "scope": "*" }), Ends::Forbidden));
@@ -119,10 +121,8 @@ fn reads(secret: &Secret) -> BTreeMap<(&'static str, &'static str), Vec<(Value, 
         (("post", "/v1/audit/verify"), forbidden(json!({}))),
         (("get", "/v1/status"), vec![(json!({}), Ends::Blind)]),
         (("get", "/v1/cluster"), forbidden(json!({}))),
-        (
-            ("post", "/v1/cluster/fence"),
-            forbidden(json!({ "node": "local", "incarnation": 1 })),
-        ),
+        (("post", "/v1/cluster/fence"), forbidden(fence)),
+        (("post", "/v1/cluster/quarantine"), forbidden(quarantine)),
         (("get", "/v1/backup"), forbidden(json!({}))),
     ])
 }

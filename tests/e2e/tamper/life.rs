@@ -63,6 +63,10 @@ impl Life {
             .post("/v1/tokens/revoke", &json!({ "id": revoked["id"] }))
             .await
             .ok();
+        for reason in [json!(phrase()), json!(null)] {
+            let order = json!({ "scope": PROJECT, "reason": reason });
+            admin.post("/v1/cluster/quarantine", &order).await.ok();
+        }
         life.write_entries(world).await;
         life.verify(world).await;
         life

@@ -35,6 +35,7 @@ pub(super) async fn check<S: Store>(
         Family::Mark,
         Family::Node,
         Family::Fence,
+        Family::Quarantine,
         Family::Owner,
         Family::Relay,
     ] {
@@ -74,6 +75,11 @@ pub(crate) async fn is_explained(
                 parsed.slot == Slot::of(&job.source) && parsed.verification == job.verification;
             let known = verification(txn, &ScopeKey::of(&job.source), job.verification).await?;
             Ok(fits && known.is_some())
+        }
+        Family::Quarantine => {
+            let slot = keys::quarantine::parse(key)?.slot;
+            let order = keys::quarantine::decode(key, value)?;
+            Ok(slot == Slot::of(&order.scope))
         }
         Family::Mark => {
             let (parsed, report) = (keys::mark::parse(key)?, keys::mark::decode(key, value)?);

@@ -214,8 +214,8 @@ async fn in_turn<S: Store, P: Protocol>(
     Ok(true)
 }
 
-/// Holds slots that the index has caught up with, and resumes what waits in them. Whether the run that
-/// claimed them is the current one.
+/// Holds slots that the index has caught up with, knows what is quarantined there, and resumes what waits
+/// in them. Whether the run that claimed them is the current one.
 async fn hold<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     ready: &BTreeMap<Slot, Epoch>,
@@ -227,7 +227,11 @@ async fn hold<S: Store, P: Protocol>(
     } else {
         Vec::new()
     };
+    let slots = ready.keys().copied();
+    let quarantines = claims::quarantines(&shared.store, slots).await;
+    let mut quarantines = quarantines.map_err(|error| refusal(&error))?;
     for (slot, epoch) in ready {
+        shared.held_quarantines.set(*slot, quarantines.remove(slot));
         let before = ownership.epoch(*slot);
         if !ownership.take(*slot, *epoch, run) {
             return Ok(false);

@@ -190,6 +190,10 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
         }
         self.decided.seen.push((key.clone(), record));
         self.earlier.insert(name, (index, digest));
+        if let Err(error) = self.shared.held_quarantines.check(&submission.scope) {
+            self.bar(submission, key, digest);
+            return Ok(Outcome::Refused(error));
+        }
         let applied = match self.facts(submission, gathered).await? {
             Ok(facts) => self.apply(submission, &facts),
             Err(error) => {

@@ -234,10 +234,10 @@ proptest! {
 
 #[test]
 fn every_deleted_row_is_missed() {
-    // Nothing determines who runs or how far a stream was told; the rest is chunks that nobody
-    // named, commands that were given up and the operator's own token.
+    // Nothing determines who runs, what an operator ordered, or how far a stream was told; the rest is
+    // chunks that nobody named, commands that were given up and the operator's own token.
     let beside = |key: &[u8], value: &[u8]| match Family::of(key).unwrap() {
-        Family::Node | Family::Fence | Family::Relay => true,
+        Family::Node | Family::Fence | Family::Quarantine | Family::Relay => true,
         Family::Chunk => value.ends_with(&keys::chunk::encode(b"lost")[1..]),
         Family::Command => {
             matches!(

@@ -96,6 +96,10 @@ impl World {
             commands: 0,
         };
         world.tasks().await;
+        for reason in [Some("its disk is bad".to_owned()), None] {
+            let ordered = world.node.quarantine(scope(TASK), reason, Actor::system());
+            ordered.await.unwrap();
+        }
         world.entries().await;
         world.tokens().await;
         world.beside_events().await;

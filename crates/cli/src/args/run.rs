@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use sillok_core::id::RecordId;
 use sillok_core::time::Timestamp;
 
@@ -58,6 +58,18 @@ pub enum ClusterCommand {
         /// The run that is to end; without it, the one that the node is in
         #[arg(long)]
         run: Option<u64>,
+    },
+    /// Have nothing be written to a scope, and what lies inside it, until that is lifted
+    #[command(group = ArgGroup::new("order").required(true))]
+    Quarantine {
+        /// The scope
+        scope: String,
+        /// Why, in one line: whoever wants to write there is told
+        #[arg(long, group = "order")]
+        reason: Option<String>,
+        /// Lift the quarantine
+        #[arg(long, group = "order")]
+        lift: bool,
     },
 }
 

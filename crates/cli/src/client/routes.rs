@@ -10,9 +10,10 @@ use sillok_server::api::{
     AmendEntry, AppendLogs, AppendSnapshot, Appended, ArchiveTask, AuditAnswer, AuditRequest,
     ClearStuck, CloseTask, ClusterQuery, ClusterView, EntryQuery, EntryView, EntryWritten,
     EventView, FenceNode, FenceView, History, ListQuery, MarkStuck, MintToken, OpenTask, Page,
-    Promotion, PromotionQuery, PromotionState, PutEntry, RecallAnswer, RecallRequest, RecordQuery,
-    RecordVerification, RecordView, RetryPromotion, RevokeToken, ScopeQuery, StatusView, Supersede,
-    Superseded, TaskChanged, TaskView, TokenMinted, TokenRevoked, TokenView, VerificationRecorded,
+    Promotion, PromotionQuery, PromotionState, PutEntry, QuarantineScope, QuarantineView,
+    RecallAnswer, RecallRequest, RecordQuery, RecordVerification, RecordView, RetryPromotion,
+    RevokeToken, ScopeQuery, StatusView, Supersede, Superseded, TaskChanged, TaskView, TokenMinted,
+    TokenRevoked, TokenView, VerificationRecorded,
 };
 
 use super::Client;
@@ -230,6 +231,17 @@ impl Client {
     /// [`Failure`]
     pub async fn fence_node(&self, fence: &FenceNode) -> Result<FenceView, Failure> {
         self.ask("/v1/cluster/fence", fence).await
+    }
+
+    /// Quarantines a scope, or lifts its quarantine.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn quarantine_scope(
+        &self,
+        order: &QuarantineScope,
+    ) -> Result<QuarantineView, Failure> {
+        self.ask("/v1/cluster/quarantine", order).await
     }
 
     /// The OpenAPI document.

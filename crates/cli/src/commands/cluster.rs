@@ -1,6 +1,8 @@
 //! `cluster`
 
-use sillok_server::api::{ClusterNode, ClusterQuery, ClusterSlot, ClusterView, FenceNode};
+use sillok_server::api::{
+    ClusterNode, ClusterQuery, ClusterSlot, ClusterView, FenceNode, QuarantineScope, QuarantineView,
+};
 
 use crate::args::ClusterCommand;
 use crate::failure::Failure;
@@ -18,6 +20,9 @@ pub async fn run(session: &Session, command: ClusterCommand) -> Result<(), Failu
             session.output.show(&view, |style| describe(style, &view))
         }
         ClusterCommand::Fence { node, run } => fence(session, node, run).await,
+        ClusterCommand::Quarantine { scope, reason, .. } => {
+            quarantine(session, QuarantineScope { scope, reason }).await
+        }
     }
 }
 
@@ -40,6 +45,23 @@ async fn fence(session: &Session, node: String, run: Option<u64>) -> Result<(), 
              take its slots once it was silent for longer than a lease"
         )
     })
+}
+
+async fn quarantine(session: &Session, asked: QuarantineScope) -> Result<(), Failure> {
+    let order = session.client.quarantine_scope(&asked).await?;
+    session.output.show(&order, |_| match &order.reason {
+        Some(_) => format!("nothing is written any more: {}", quarantined(&order)),
+        None => format!("{} may be written to again", order.scope),
+    })
+}
+
+fn quarantined(order: &QuarantineView) -> String {
+    let reason = order.reason.as_deref().unwrap_or_default();
+    let (by, at) = (&order.by, time(order.at));
+    format!(
+        "{} is quarantined by {}:{} since {at}: {reason}",
+        order.scope, by.kind, by.id
+    )
 }
 
 fn describe(style: Style, view: &ClusterView) -> String {
@@ -88,6 +110,8 @@ fn summary(style: Style, view: &ClusterView) -> String {
         let (run, node) = (fence.incarnation, &fence.node);
         format!("  run {run} of node {node} was ended by {by} at {at}")
     }));
+    let orders = view.quarantines.iter();
+    lines.extend(orders.map(|order| format!("  {}", quarantined(order))));
     lines.join("\n")
 }
 

@@ -5,6 +5,8 @@ use sillok_actors::cluster_status::ClusterStatus;
 use sillok_core::id::Incarnation;
 use sillok_core::membership::FenceOrder;
 use sillok_core::membership::health::Reason;
+use sillok_core::quarantine::QuarantineOrder;
+use sillok_core::scope::Scope;
 use sillok_core::time::Timestamp;
 use utoipa::{IntoParams, ToSchema};
 
@@ -40,9 +42,57 @@ pub struct ClusterView {
     /// no such stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untold: Option<u64>,
+    /// What is quarantined, by scope.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quarantines: Vec<QuarantineView>,
     /// The slots, if they were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slots: Option<Vec<ClusterSlot>>,
+}
+
+/// Has nothing be written to a scope, and what lies inside it, or anything again.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QuarantineScope {
+    /// The scope.
+    #[schema(value_type = schema::Scope)]
+    pub scope: String,
+    /// Why, in one line of at most 1,000 bytes. Without one the quarantine is lifted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// An operator's order about what may be written to a scope.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct QuarantineView {
+    /// The scope.
+    #[schema(value_type = schema::Scope)]
+    pub scope: Scope,
+    /// Why nothing may be written; absent where the order lifts the one before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Who gave it.
+    pub by: Actor,
+    /// When.
+    #[schema(value_type = schema::Timestamp)]
+    pub at: Timestamp,
+}
+
+impl From<QuarantineOrder> for QuarantineView {
+    fn from(order: QuarantineOrder) -> Self {
+        let QuarantineOrder {
+            scope,
+            reason,
+            by,
+            at,
+        } = order;
+        Self {
+            scope,
+            reason,
+            by: by.into(),
+            at,
+        }
+    }
 }
 
 /// Something that is wrong.
@@ -140,6 +190,7 @@ impl ClusterView {
             is_alone,
             nodes,
             slots,
+            quarantines,
             reasons,
         } = status;
         let untold = slots.iter().map(|slot| slot.untold).sum();
@@ -172,6 +223,7 @@ impl ClusterView {
             slots_used,
             slots_owned: owned as u64,
             untold,
+            quarantines: quarantines.into_iter().map(Into::into).collect(),
             slots: with_slots.then(|| of_slots.collect()),
         }
     }

@@ -69,6 +69,7 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(node::status))
         .routes(routes!(node::cluster))
         .routes(routes!(node::fence))
+        .routes(routes!(node::quarantine))
         .routes(routes!(node::document))
 }
 

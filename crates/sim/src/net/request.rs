@@ -29,6 +29,8 @@ pub(crate) enum Request {
     Drain,
     /// That the run ends that a node of this name is in, as this person wants.
     Fence(String, Actor),
+    /// That nothing is written to a scope, for a reason, or anything again, as this person wants.
+    Quarantine(Scope, Option<String>, Actor),
     /// Word of commits in these slots, which nobody answers.
     News(Arc<[Slot]>),
 }
@@ -44,6 +46,7 @@ pub(crate) enum Reply {
     Drained,
     /// The run ends, or that was refused.
     Fenced,
+    Quarantined(Result<(), Error>),
     /// Nobody listens there.
     NoResponders,
 }

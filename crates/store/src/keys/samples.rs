@@ -18,6 +18,7 @@ use sillok_core::id::{
 use sillok_core::membership::{FenceOrder, NodeRow, OwnerRow};
 use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
 use sillok_core::promotion::{Disposition, Job, Product, PublishReport};
+use sillok_core::quarantine::QuarantineOrder;
 use sillok_core::scope::{Scope, ScopePrefix};
 use sillok_core::slot::{SLOTS, Slot};
 use sillok_core::stamp::Stamp;
@@ -204,6 +205,15 @@ impl Parts {
 
     pub(super) fn fence(&self) -> FenceOrder {
         FenceOrder {
+            by: self.actor(),
+            at: self.time(),
+        }
+    }
+
+    pub(super) fn quarantine(&self) -> QuarantineOrder {
+        QuarantineOrder {
+            scope: self.scope(),
+            reason: self.flag.then(|| self.text.clone()),
             by: self.actor(),
             at: self.time(),
         }

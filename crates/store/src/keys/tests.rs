@@ -157,6 +157,10 @@ family_tests! {
         key: keys::fence::key(&p.name, Incarnation(p.number)),
         parsed: keys::fence::Key { node: p.name.clone(), run: Incarnation(p.number) },
         value: p.fence();
+    quarantine, Quarantine, p,
+        key: keys::quarantine::key(p.slot(), p.number),
+        parsed: keys::quarantine::Key { slot: p.slot(), number: p.number },
+        value: p.quarantine();
     scope, Scope, p,
         key: keys::scope::key(&p.scope_key()),
         parsed: keys::scope::Key { scope: p.scope_key() },
@@ -233,8 +237,8 @@ fn letters_are_fixed_and_unique() {
         .iter()
         .map(|family| char::from(family.letter()))
         .collect();
-    assert_eq!(letters, "nofqehvcmjbxrtkdiy");
-    assert_eq!(Family::of(b"z"), None);
+    assert_eq!(letters, "nofzqehvcmjbxrtkdiy");
+    assert_eq!(Family::of(b"?"), None);
     assert_eq!(Family::of(b""), None);
 }
 
@@ -255,7 +259,13 @@ fn every_family_has_a_golden_file_and_no_other_is_left() {
 
 #[test]
 fn a_slot_behind_the_last_is_corrupt() {
-    for family in [Family::Owner, Family::Job, Family::Outbox, Family::Relay] {
+    for family in [
+        Family::Owner,
+        Family::Quarantine,
+        Family::Job,
+        Family::Outbox,
+        Family::Relay,
+    ] {
         let mut key = vec![family.letter()];
         key.extend_from_slice(&SLOTS.to_be_bytes());
         key.extend_from_slice(&[1; 20]);

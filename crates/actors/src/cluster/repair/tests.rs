@@ -1,13 +1,21 @@
 //! Tests of what an operator's order does to a node that runs.
 
-use sillok_core::id::Epoch;
-use sillok_core::slot::Slot;
+use sillok_core::command::Answer;
+use sillok_core::id::{Epoch, Seq};
+use sillok_core::principal::PrincipalKind;
+use sillok_core::time::Timestamp;
+use sillok_store::MemoryStore;
 
 use super::*;
+use crate::Node;
+use crate::audit;
 use crate::cluster::beat;
 use crate::cluster::tests::{registered, until};
 use crate::cluster_status;
-use crate::tests::harness::{node, store};
+use crate::protocol::{Correct, Safeguard, Without};
+use crate::tests::harness::{
+    PROJECT, TASK, append, later_node, node, node_with_task, scope, store, submission,
+};
 
 #[tokio::test]
 async fn a_run_whose_end_is_ordered_gives_everything_up_and_another_one_begins() {
@@ -56,4 +64,67 @@ async fn a_node_that_has_its_store_to_itself_is_not_fenced() {
         (status.nodes[0].fence.clone(), status.reasons),
         (None, vec![])
     );
+}
+
+/// Gives a line of the task to a node.
+async fn line(node: &Node<MemoryStore>, number: u64) -> Result<Answer, Error> {
+    let line = submission(number, PrincipalKind::Agent, TASK, append("line"));
+    node.submit(line).await
+}
+
+#[tokio::test]
+async fn nothing_is_written_to_what_is_quarantined_until_that_is_lifted() {
+    let store = store();
+    let node = node_with_task(&store).await;
+    line(&node, 1).await.unwrap();
+    let order = |reason: Option<&str>| {
+        let (scope, reason) = (scope(PROJECT), reason.map(str::to_owned));
+        node.quarantine(scope, reason, Actor::system())
+    };
+    let first = order(Some("its disk is bad")).await.unwrap();
+    assert_eq!(order(Some("again")).await.unwrap(), first);
+    let refused = line(&node, 2).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::InvalidState);
+    assert!(refused.message.contains("its disk is bad"), "{refused}");
+    // What was applied before is answered as before, and read.
+    let repeated = line(&node, 1).await.unwrap();
+    assert_eq!(node.cluster().await.unwrap().quarantines, [first]);
+    let page = node.events(&scope(TASK), Seq::new(0), 10).await.unwrap();
+    assert_eq!(page.items.len() as u64, repeated.seq.get());
+    node.shutdown().await;
+    // Another run knows of it too.
+    let node = later_node(&store).await;
+    line(&node, 3).await.unwrap_err();
+    let lift = || node.quarantine(scope(PROJECT), None, Actor::system());
+    lift().await.unwrap();
+    assert_eq!(lift().await.unwrap_err().code, ErrorCode::InvalidState);
+    line(&node, 3).await.unwrap();
+    assert!(node.cluster().await.unwrap().quarantines.is_empty());
+    assert!(audit::verify(&store, &|_| ()).await.unwrap().is_ok());
+    node.shutdown().await;
+}
+
+#[tokio::test]
+async fn an_owner_commits_nothing_behind_an_order_that_another_node_wrote() {
+    let store = store();
+    let node = node_with_task(&store).await;
+    let order = |reason: Option<&str>| QuarantineOrder {
+        scope: scope(TASK),
+        reason: reason.map(str::to_owned),
+        by: Actor::system(),
+        at: Timestamp::from_ms(1),
+    };
+    let given = claims::order_quarantine(&store, &order(Some("bad")), Correct).await;
+    given.unwrap().unwrap();
+    let refused = line(&node, 1).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::InvalidState);
+    let lifted = claims::order_quarantine(&store, &order(None), Correct).await;
+    lifted.unwrap().unwrap();
+    line(&node, 2).await.unwrap();
+    // Without the change of the epoch the owner would not hear of it.
+    let deaf = Without(Some(Safeguard::TellsOwnerOfQuarantine));
+    let given = claims::order_quarantine(&store, &order(Some("bad")), deaf).await;
+    given.unwrap().unwrap();
+    line(&node, 3).await.unwrap();
+    node.shutdown().await;
 }

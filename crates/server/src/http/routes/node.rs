@@ -9,13 +9,13 @@ use axum::response::IntoResponse;
 use sillok_actors::audit::{self, Difference};
 use sillok_core::error::{Error, ErrorCode};
 use sillok_core::id::Incarnation;
-use sillok_core::scope::ScopePrefix;
+use sillok_core::scope::{Scope, ScopePrefix};
 use sillok_store::Store as _;
 
 use super::authorize_under;
 use crate::api::{
     AuditAnswer, AuditDifference, AuditRequest, ClusterQuery, ClusterView, FenceNode, FenceView,
-    JobView, StatusView,
+    JobView, QuarantineScope, QuarantineView, StatusView,
 };
 use crate::http::command::Reply;
 use crate::http::extract::{Ask, Caller, Read};
@@ -135,6 +135,26 @@ pub(super) async fn fence(State(app): State<App>, ask: Ask<FenceNode>) -> Reply<
     let (node, run) = (&ask.body.node, Incarnation(ask.body.incarnation));
     let order = app.node().fence(node, run, principal.actor.clone()).await?;
     Ok(Json(FenceView::of(node, run, order)))
+}
+
+/// Have nothing be written to a scope, and what lies inside it, for a reason, or anything again: without one
+/// the quarantine is lifted. What is there is read as before. All orders are kept. Only for a token that
+/// covers everything.
+#[utoipa::path(post, path = "/v1/cluster/quarantine", tag = "node", operation_id = "quarantine_scope",
+    request_body = QuarantineScope,
+    responses((status = 200, description = "The order; the first one where there were two.", body = QuarantineView)),
+    extensions(("x-sillok-access" = json!(["everything"]))))]
+pub(super) async fn quarantine(
+    State(app): State<App>,
+    ask: Ask<QuarantineScope>,
+) -> Reply<QuarantineView> {
+    let principal = &ask.session.principal;
+    authorize_under(principal, &ScopePrefix::All)?;
+    let by = principal.actor.clone();
+    let QuarantineScope { scope, reason } = ask.body;
+    let scope = Scope::parse(&scope)?;
+    let order = app.node().quarantine(scope, reason, by).await?;
+    Ok(Json(order.into()))
 }
 
 /// Tell that the process lives.
