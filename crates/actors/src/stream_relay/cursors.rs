@@ -49,7 +49,7 @@ pub(crate) async fn kept(
     let told = row_at(txn, &keys::relay::key(slot, name), Read::Snapshot).await?;
     let void = void_at(txn, slot, channel).await?;
     let told = match told {
-        None if channel == Channel::Log && void.is_none() => start_of_log(txn, slot).await?,
+        None if channel == Channel::Log => start_of_log(txn, slot).await?,
         told => told,
     };
     Ok(Kept { told, void })

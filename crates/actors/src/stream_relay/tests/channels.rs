@@ -3,7 +3,7 @@
 use sillok_core::command::Command;
 use sillok_store::keys::relay::RelayRow;
 
-use super::super::cursors::{self, kept};
+use super::super::cursors::{self, Kept, kept};
 use super::*;
 use crate::tests::stream::MemoryStream;
 
@@ -118,10 +118,17 @@ impl Pair {
         txn.commit().await.unwrap();
     }
 
-    async fn told_through(&self, project: usize, channel: Channel) -> Stamp {
+    async fn kept(&self, project: usize, channel: Channel) -> Kept {
         let mut txn = self.projects.node.shared().store.begin().await.unwrap();
-        let kept = kept(&mut txn, slot(project), channel).await.unwrap();
-        kept.told_through()
+        kept(&mut txn, slot(project), channel).await.unwrap()
+    }
+
+    async fn kept_of_log(&self, project: usize) -> Kept {
+        self.kept(project, Channel::Log).await
+    }
+
+    async fn told_through(&self, project: usize, channel: Channel) -> Stamp {
+        self.kept(project, channel).await.told_through()
     }
 }
 
@@ -197,6 +204,54 @@ async fn what_an_older_version_told_with_the_events_is_not_told_on_the_log() {
             "{order:?}"
         );
     }
+}
+
+/// What it told last is a record: it is not told again as what may have aged.
+#[tokio::test]
+async fn a_log_that_only_an_older_version_told_begins_behind_the_last_record() {
+    let mut pair = Pair::new(1).await;
+    pair.commit(0, 4).await;
+    pair.told_by_an_older_version(0).await;
+    let last = pair.rows(0, Some(Channel::Log)).await.pop().unwrap().0;
+    assert_eq!(pair.rows(0, None).await.pop().unwrap().0, last);
+    pair.tell(EVENTS).await;
+    let start = RelayRow {
+        created: 0,
+        stamp: last,
+        seq: 0,
+    };
+    assert_eq!(pair.kept_of_log(0).await.told, Some(start.clone()));
+    for is_lost in [false, true] {
+        if is_lost {
+            pair.streams[LOG].create_anew();
+        }
+        pair.begin_again();
+        pair.tell(LOG).await;
+        assert_eq!(pair.streams[LOG].messages(), []);
+    }
+    assert_eq!(pair.kept_of_log(0).await.told, Some(start));
+    pair.commit(0, 1).await;
+    pair.tell(LOG).await;
+    let told = pair.streams[LOG].messages();
+    assert_eq!((told.len(), told[0].previous), (1, last));
+    assert!(pair.kept_of_log(0).await.told.unwrap().seq > 0);
+}
+
+#[tokio::test]
+async fn a_log_begins_there_too_while_the_relay_of_the_events_has_not_said_so() {
+    let mut pair = Pair::new(1).await;
+    pair.commit(0, 4).await;
+    pair.told_by_an_older_version(0).await;
+    pair.projects.open_another(0).await;
+    for _ in 0..2 {
+        pair.tell(LOG).await;
+        assert!(pair.kept_of_log(0).await.void.is_some(), "one row was read");
+        assert_eq!(pair.streams[LOG].messages(), []);
+        pair.begin_again();
+    }
+    pair.commit(0, 1).await;
+    pair.tell_both().await;
+    assert_eq!(pair.streams[LOG].messages().len(), 1);
 }
 
 /// It tells log records with the events; the log has them too, or whoever follows it alone would miss
