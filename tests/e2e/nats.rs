@@ -1,11 +1,14 @@
-//! Events over a real nats-server: heard if and only if committed, whatever becomes of the server.
+//! Events and log records over a real nats-server: heard if and only if committed, whatever becomes of
+//! the server.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use serde_json::json;
 use sillok_bus::follower::{Judged, Look};
 use sillok_bus::{EventStream as _, Follower};
 use sillok_bus_nats::{NatsConfig, NatsStream, cluster_key, connect};
+use sillok_core::channel::Channel;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_nats_server::NatsServer;
@@ -22,25 +25,71 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Somebody who hears what a server says over NATS.
 struct Listener {
+    lanes: [Lane; 2],
+    /// The events that were heard of on either stream, by scope and number.
+    heard: BTreeMap<(String, u64), Channel>,
+}
+
+/// One of the streams, as far as it was followed.
+struct Lane {
+    channel: Channel,
     stream: NatsStream,
     follower: Follower,
-    /// The events that were heard of, by scope and number.
-    heard: BTreeSet<(String, u64)>,
 }
 
 impl Listener {
     async fn new(config: &NatsConfig) -> Self {
         let client = connect(config, "listener").await.expect("it can be used");
         let key = cluster_key(config).await.expect("it is a key");
-        Self {
-            stream: NatsStream::new(client, config, key),
+        let lane = |channel| Lane {
+            channel,
+            stream: NatsStream::new(client.clone(), config, key.clone(), channel),
             follower: Follower::default(),
-            heard: BTreeSet::new(),
+        };
+        Self {
+            lanes: Channel::ALL.map(lane),
+            heard: BTreeMap::new(),
         }
     }
 
-    /// Hears what there is. A stream that was made anew leaves gaps, which the store would fill.
+    fn stream(&self, channel: Channel) -> &NatsStream {
+        let mut lanes = self.lanes.iter();
+        let lane = lanes.find(|lane| lane.channel == channel);
+        &lane.expect("each channel has one").stream
+    }
+
+    /// Hears what there is on both streams.
     async fn poll(&mut self) {
+        for lane in &mut self.lanes {
+            lane.poll(&mut self.heard).await;
+        }
+    }
+
+    /// The numbers of a scope's events that were heard of, on either stream or on one.
+    fn of(&self, scope: &str, channel: Option<Channel>) -> BTreeSet<u64> {
+        let heard = self.heard.iter();
+        heard
+            .filter(|((of, _), on)| of == scope && channel.is_none_or(|channel| channel == **on))
+            .map(|((_, seq), _)| *seq)
+            .collect()
+    }
+
+    /// Listens until an event was heard of.
+    async fn hears(&mut self, scope: &str, seq: u64) {
+        let listening = async {
+            while !self.heard.contains_key(&(scope.to_owned(), seq)) {
+                self.poll().await;
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        };
+        let heard = tokio::time::timeout(PATIENCE, listening).await;
+        heard.unwrap_or_else(|_| panic!("{scope} {seq} was never heard of"));
+    }
+}
+
+impl Lane {
+    /// Hears what there is. A stream that was made anew leaves gaps, which the store would fill.
+    async fn poll(&mut self, heard: &mut BTreeMap<(String, u64), Channel>) {
         let Ok(page) = self.stream.page(self.follower.from(), 64).await else {
             return;
         };
@@ -54,25 +103,14 @@ impl Listener {
                 Judged::Next | Judged::Gap(_) => {
                     self.follower.hear(message.slot, message.stamp);
                     for seq in message.first.get()..=message.last.get() {
-                        let is_new = self.heard.insert((message.scope.to_string(), seq));
-                        assert!(is_new, "heard twice: {} {seq}", message.scope);
+                        let at = (message.scope.to_string(), seq);
+                        let before = heard.insert(at, self.channel);
+                        assert!(before.is_none(), "heard twice: {} {seq}", message.scope);
                     }
                 }
             }
         }
         self.follower.read(&page);
-    }
-
-    /// Listens until an event was heard of.
-    async fn hears(&mut self, scope: &str, seq: u64) {
-        let listening = async {
-            while !self.heard.contains(&(scope.to_owned(), seq)) {
-                self.poll().await;
-                tokio::time::sleep(LOOK_EVERY).await;
-            }
-        };
-        let heard = tokio::time::timeout(PATIENCE, listening).await;
-        heard.unwrap_or_else(|_| panic!("{scope} {seq} was never heard of"));
     }
 }
 
@@ -141,14 +179,11 @@ async fn writes_go_on_while_nats_is_down_and_are_heard_of_in_order_once() {
     }
     bed.nats.resume().await;
     bed.listener.hears(&task, last).await;
-    let of_task: BTreeSet<u64> = bed
-        .listener
-        .heard
-        .iter()
-        .filter(|(scope, _)| *scope == task)
-        .map(|(_, seq)| *seq)
-        .collect();
-    assert_eq!(of_task, (1..=last).collect(), "all of it, and nothing else");
+    let of_task = |channel| bed.listener.of(&task, channel);
+    assert_eq!(of_task(None), (1..=last).collect(), "all of it, once");
+    // That the task was opened is no log record.
+    assert_eq!(of_task(Some(Channel::Events)), [1].into());
+    assert_eq!(of_task(Some(Channel::Log)), (2..=last).collect());
     assert!(bed.metric("sillok_streamed_total").await >= 20.0);
 }
 
@@ -160,13 +195,21 @@ async fn a_stream_that_lost_everything_is_filled_again() {
     bed.listener.hears(&task, told).await;
     bed.nats.wipe();
     let while_gone = bed.append(&task, "while it was gone").await;
+    let stuck = json!({ "scope": task, "reason": "the stream is gone" });
+    bed.world.admin().post("/v1/tasks/stuck", &stuck).await.ok();
     bed.nats.resume().await;
     bed.listener.hears(&task, while_gone).await;
+    bed.listener.hears(&task, while_gone + 1).await;
     let after = bed.append(&task, "after").await;
     bed.listener.hears(&task, after).await;
+    let heard = bed.listener.of(&task, None);
+    assert_eq!(heard, (1..=after).collect(), "all of it, once");
     let slot = Slot::of(&Scope::parse(&task).expect("a scope"));
-    let end = bed.listener.stream.end_of(slot).await.expect("it answers");
-    assert_eq!(end.last.expect("it was told").message.last.get(), after);
+    for (channel, last) in [(Channel::Events, after - 1), (Channel::Log, after)] {
+        let end = bed.listener.stream(channel).end_of(slot).await;
+        let end = end.expect("it answers").last.expect("it was told");
+        assert_eq!(end.message.last.get(), last, "{channel:?}");
+    }
 }
 
 #[tokio::test]

@@ -6,18 +6,19 @@
 use std::collections::BTreeMap;
 
 use sillok_core::Error;
+use sillok_core::channel::Channel;
 use sillok_core::id::{Epoch, Incarnation};
 use sillok_core::membership::health::{Reason, Sight, UNTOLD_MAX, reasons};
 use sillok_core::membership::{FenceOrder, Nodes, OwnerRow, is_owner_living};
 use sillok_core::quarantine::QuarantineOrder;
 use sillok_core::slot::Slot;
-use sillok_core::stamp::Stamp;
 use sillok_store::{Error as StoreError, RangeOptions, Read, Store, Txn, keys};
 
 use crate::claims::{self, Owners};
 use crate::commit::Shared;
 use crate::errors::refusal;
 use crate::protocol::Protocol;
+use crate::stream_relay::cursors::kept;
 
 /// Slots that one transaction looks at: its reads must end well before the store's limit for a
 /// transaction.
@@ -71,8 +72,8 @@ pub struct SlotStatus {
     pub epoch: Epoch,
     /// Whether that run is the node's current one, and counts as living.
     pub is_owned: bool,
-    /// Commits that the stream of all nodes was not told of, counted up to [`UNTOLD_MAX`]. None where
-    /// there is no such stream.
+    /// Commits that a stream of all nodes was not told of, counted up to [`UNTOLD_MAX`]. None where
+    /// there are no such streams. It is exact within two seconds of the last commit.
     pub untold: Option<u64>,
 }
 
@@ -86,13 +87,12 @@ pub(crate) async fn of<S: Store, P: Protocol>(
     let Owners { nodes, slots } = claims::owners(&shared.store)
         .await
         .map_err(|error| refusal(&error))?;
-    let untold = match &shared.ports.stream {
-        None => None,
-        Some(stream) => {
-            let all: Vec<Slot> = slots.keys().copied().collect();
-            let counted = count_untold(&shared.store, stream.name(), &all).await;
-            Some(counted.map_err(|error| refusal(&error))?)
-        }
+    let untold = if shared.ports.streams.is_some() {
+        let all: Vec<Slot> = slots.keys().copied().collect();
+        let counted = count_untold(&shared.store, &all).await;
+        Some(counted.map_err(|error| refusal(&error))?)
+    } else {
+        None
     };
     let mut fences = fences(&shared.store, &nodes)
         .await
@@ -161,10 +161,10 @@ async fn fences<S: Store>(
     Ok(fences)
 }
 
-/// Outbox rows of each slot behind what its relay told the stream.
+/// Outbox rows of each slot behind what its relays told the streams or passed over: those of the stream
+/// that is further behind.
 async fn count_untold<S: Store>(
     store: &S,
-    stream: &str,
     slots: &[Slot],
 ) -> Result<BTreeMap<Slot, u64>, StoreError> {
     let limit = usize::try_from(UNTOLD_MAX).expect("a small number");
@@ -172,15 +172,14 @@ async fn count_untold<S: Store>(
     for some in slots.chunks(SLOTS_AT_ONCE) {
         let mut txn = store.begin().await?;
         for slot in some {
-            let key = keys::relay::key(*slot, stream);
-            let row = txn.get(&key, Read::Snapshot).await?;
-            let row = row
-                .map(|value| keys::relay::decode(&key, &value))
-                .transpose()?;
-            let told = row.map_or(Stamp::ZERO, |row| row.stamp);
-            let behind = keys::outbox::range_after(*slot, told);
-            let rows = txn.range(&behind, RangeOptions::first(limit, Read::Snapshot));
-            untold.insert(*slot, rows.await?.len() as u64);
+            let mut most = 0;
+            for channel in Channel::ALL {
+                let told = kept(&mut txn, *slot, channel).await?.told_through();
+                let behind = keys::outbox::range_after(*slot, told);
+                let rows = txn.range(&behind, RangeOptions::first(limit, Read::Snapshot));
+                most = most.max(rows.await?.len() as u64);
+            }
+            untold.insert(*slot, most);
         }
     }
     Ok(untold)

@@ -17,6 +17,7 @@ use sillok_core::state::State;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::Store;
 
+use crate::channels::FreshRuns;
 use crate::cluster::Members;
 use crate::commit_turns::CommitTurns;
 use crate::config::NodeConfig;
@@ -25,7 +26,7 @@ use crate::jobs::JobQueue;
 use crate::known_tip::KnownTip;
 use crate::metrics::{Counters, count};
 use crate::news::News;
-use crate::outbox_feed::OutboxFeed;
+use crate::outbox_feed::{OutboxFeed, StreamFeeds};
 use crate::ownership::Ownership;
 use crate::ports::Ports;
 use crate::protocol::{Protocol, Safeguard};
@@ -61,7 +62,8 @@ pub(crate) struct Shared<S: Store, P: Protocol> {
     pub(crate) commit_turns: Arc<CommitTurns>,
     pub(crate) ownership: Ownership,
     pub(crate) bus_feed: OutboxFeed,
-    pub(crate) stream_feed: OutboxFeed,
+    pub(crate) stream_feeds: StreamFeeds,
+    pub(crate) fresh_runs: FreshRuns,
     pub(crate) index_feed: OutboxFeed,
     pub(crate) index_requests: IndexRequests,
     pub(crate) news: News,
@@ -85,7 +87,8 @@ impl<S: Store, P: Protocol> Shared<S, P> {
             commit_turns,
             ownership,
             bus_feed: OutboxFeed::default(),
-            stream_feed: OutboxFeed::default(),
+            stream_feeds: StreamFeeds::default(),
+            fresh_runs: FreshRuns::default(),
             index_feed: OutboxFeed::default(),
             index_requests: IndexRequests::default(),
             news: News::default(),
@@ -107,8 +110,8 @@ impl<S: Store, P: Protocol> Shared<S, P> {
     /// Has the relays look at a slot's outbox.
     pub(crate) fn mark_for_relays(&self, slot: Slot) {
         self.bus_feed.mark(slot);
-        if self.ports.stream.is_some() {
-            self.stream_feed.mark(slot);
+        if self.ports.streams.is_some() {
+            self.stream_feeds.mark(slot);
         }
     }
 

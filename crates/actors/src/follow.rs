@@ -1,13 +1,14 @@
 //! Following events: everything that was committed, slot by slot, in order, each run of events once.
 //!
-//! Owns the reading of a stream and of the store for what the stream lacks. What is heard is what was
-//! committed, whatever the stream repeats, mixes up or forgets.
+//! Owns the reading of the streams and of the store for what they lack. What is heard is what was
+//! committed, whatever a stream repeats, mixes up or forgets.
 
 use std::sync::Arc;
 
 use sillok_bus::follower::{Judged, Look};
 use sillok_bus::stream::Page;
-use sillok_bus::{EventStream, Follower};
+use sillok_bus::{EventStream, Follower, Streams};
+use sillok_core::channel::Channel;
 use sillok_core::id::Seq;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
@@ -17,6 +18,7 @@ use sillok_store::keys::outbox::OutboxRow;
 use sillok_store::keys::{self, Family};
 use sillok_store::{KeyRange, RangeOptions, Read, Store, Txn};
 
+use crate::channels::channel_of;
 use crate::errors::refusal;
 use crate::relay::rows_after;
 
@@ -31,6 +33,8 @@ const POLL_ROWS_MAX: usize = 4_096;
 /// A run of events that was committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
+    /// The stream that tells of it.
+    pub channel: Channel,
     /// The slot.
     pub slot: Slot,
     /// The commit.
@@ -58,41 +62,76 @@ pub struct FollowMetrics {
     pub aged_out: u64,
 }
 
-/// Follows all slots.
+/// Follows all slots, over all streams.
 pub struct EventFollower<S: Store> {
+    lanes: [Lane<S>; 2],
+}
+
+/// Follows one stream.
+struct Lane<S: Store> {
     store: S,
+    channel: Channel,
     stream: Arc<dyn EventStream>,
     follower: Follower,
     /// What is left of all slots' rows, while the stream lacks what was not heard.
     rest: Option<KeyRange>,
+    /// Rows that were read from the store.
+    rows: usize,
     metrics: FollowMetrics,
 }
 
 impl<S: Store> EventFollower<S> {
     /// A follower that has heard nothing yet.
     #[must_use]
-    pub fn new(store: S, stream: Arc<dyn EventStream>) -> Self {
+    pub fn new(store: S, streams: &Streams) -> Self {
         Self {
-            store,
-            stream,
-            follower: Follower::default(),
-            rest: None,
-            metrics: FollowMetrics::default(),
+            lanes: Channel::ALL.map(|channel| Lane {
+                store: store.clone(),
+                channel,
+                stream: Arc::clone(streams.of(channel)),
+                follower: Follower::default(),
+                rest: None,
+                rows: 0,
+                metrics: FollowMetrics::default(),
+            }),
         }
     }
 
     /// How it came by what it heard.
     #[must_use]
-    pub const fn metrics(&self) -> FollowMetrics {
-        self.metrics
+    pub fn metrics(&self) -> FollowMetrics {
+        let [events, log] = &self.lanes;
+        events.metrics.with(log.metrics)
     }
 
-    /// Asks once for what is new: the runs of events that were not heard yet, each slot's in order, up
-    /// to some thousands; none when there are none now. What was heard before an error stays in `into`.
+    /// Asks each stream once for what is new: the runs of events that were not heard yet, those of a slot
+    /// and a stream in order, up to some thousands; none when there are none now. What was heard before an
+    /// error stays in `into`.
     ///
     /// # Errors
-    /// `unavailable` when the stream or the store did not answer: to be asked again.
+    /// `unavailable` when a stream or the store did not answer: to be asked again.
     pub async fn poll(&mut self, into: &mut Vec<Told>) -> Result<(), Error> {
+        let [events, log] = &mut self.lanes;
+        let polled = events.poll(into).await;
+        // What one stream does not say keeps nobody from hearing the other.
+        log.poll(into).await.and(polled)
+    }
+}
+
+impl FollowMetrics {
+    const fn with(self, other: Self) -> Self {
+        Self {
+            repeats: self.repeats + other.repeats,
+            from_store: self.from_store + other.from_store,
+            of_other_history: self.of_other_history + other.of_other_history,
+            restarts: self.restarts + other.restarts,
+            aged_out: self.aged_out + other.aged_out,
+        }
+    }
+}
+
+impl<S: Store> Lane<S> {
+    async fn poll(&mut self, into: &mut Vec<Told>) -> Result<(), Error> {
         let page = self.stream.page(self.follower.from(), PAGE).await;
         let page = page.map_err(|error| Error::new(ErrorCode::Unavailable, error.to_string()))?;
         match self.follower.look(&page) {
@@ -127,6 +166,7 @@ impl<S: Store> EventFollower<S> {
                 Judged::Next => {
                     self.follower.hear(message.slot, message.stamp);
                     into.push(Told {
+                        channel: self.channel,
                         slot: message.slot,
                         stamp: message.stamp,
                         scope: message.scope.clone(),
@@ -157,9 +197,11 @@ impl<S: Store> EventFollower<S> {
                 if stamp > through {
                     return Ok(());
                 }
-                self.metrics.from_store += 1;
+                self.rows += 1;
+                let told = self.if_ours(slot, stamp, row).await?;
+                self.metrics.from_store += u64::from(told.is_some());
                 self.follower.hear(slot, stamp);
-                into.push(told(slot, stamp, row));
+                into.extend(told);
             }
             if is_last {
                 return Ok(());
@@ -171,10 +213,10 @@ impl<S: Store> EventFollower<S> {
     /// was committed before this poll.
     async fn read_all(&mut self, into: &mut Vec<Told>) -> Result<bool, Error> {
         let all = Family::Outbox.range();
-        let enough = into.len() + POLL_ROWS_MAX;
+        let enough = self.rows + POLL_ROWS_MAX;
         let mut is_whole = self.rest.is_none();
         let mut rest = self.rest.clone().unwrap_or_else(|| all.clone());
-        while into.len() < enough {
+        while self.rows < enough {
             match self.read_some(rest, into).await? {
                 Some(more) => rest = more,
                 None if is_whole => {
@@ -214,25 +256,36 @@ impl<S: Store> EventFollower<S> {
                 break;
             }
             let row = keys::outbox::decode(key, value).map_err(|error| refusal(&error))?;
-            self.metrics.from_store += 1;
+            self.rows += 1;
+            let told = self.if_ours(at.slot, at.stamp, row).await?;
+            self.metrics.from_store += u64::from(told.is_some());
             self.follower.hear(at.slot, at.stamp);
             behind = Some((at.slot, at.stamp));
-            into.push(told(at.slot, at.stamp, row));
+            into.extend(told);
         }
         Ok(behind.filter(|_| !is_last).map(|(slot, stamp)| KeyRange {
             begin: keys::outbox::range_after(slot, stamp).begin,
             ..range
         }))
     }
-}
 
-fn told(slot: Slot, stamp: Stamp, row: OutboxRow) -> Told {
-    Told {
-        slot,
-        stamp,
-        scope: row.scope,
-        first: row.first,
-        last: row.last,
+    /// What a row tells of, if it belongs to this stream.
+    async fn if_ours(
+        &self,
+        slot: Slot,
+        stamp: Stamp,
+        row: OutboxRow,
+    ) -> Result<Option<Told>, Error> {
+        let channel = channel_of(&self.store, &row).await;
+        let channel = channel.map_err(|error| refusal(&error))?;
+        Ok((channel == self.channel).then_some(Told {
+            channel,
+            slot,
+            stamp,
+            scope: row.scope,
+            first: row.first,
+            last: row.last,
+        }))
     }
 }
 

@@ -22,6 +22,7 @@ pub mod restore;
 pub mod rows;
 mod scope_actor;
 
+mod channels;
 mod claims;
 mod cluster;
 pub mod cluster_status;

@@ -63,9 +63,9 @@ pub struct NodeMetrics {
     pub passivations: u64,
     /// Runs of events that were told to the bus.
     pub relayed: u64,
-    /// Runs of events that were told to the stream that all nodes reach.
+    /// Runs of events that were told to the streams that all nodes reach.
     pub streamed: u64,
-    /// Times that this stream had lost what it had acknowledged.
+    /// Times that a stream had lost what it had acknowledged.
     pub streams_lost: u64,
     /// Entries that were stored in the index.
     pub indexed: u64,

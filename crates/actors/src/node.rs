@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sillok_bus::InProcessBus;
+use sillok_core::channel::Channel;
 use sillok_core::command::{Answer, Submission};
 use sillok_core::id::{Incarnation, Seq, VerificationId};
 use sillok_core::membership::FenceOrder;
@@ -173,10 +174,13 @@ impl<S: Store, P: Protocol> Node<S, P> {
         tasks.push(kept_up(with(), move |(shared, _)| {
             relay::run(shared, listeners.clone(), registered_at, Arc::clone(&told))
         }));
-        if let Some(stream) = shared.ports.stream.clone() {
-            tasks.push(kept_up(with(), move |(shared, _)| {
-                stream_relay::run(shared, Arc::clone(&stream))
-            }));
+        if let Some(streams) = shared.ports.streams.clone() {
+            for channel in Channel::ALL {
+                let stream = Arc::clone(streams.of(channel));
+                tasks.push(kept_up(with(), move |(shared, _)| {
+                    stream_relay::run(shared, channel, Arc::clone(&stream))
+                }));
+            }
         }
         tasks.push(kept_up(with(), |(shared, router)| {
             put_away_idle(shared, router)

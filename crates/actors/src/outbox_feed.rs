@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use sillok_core::channel::Channel;
 use sillok_core::slot::Slot;
 use tokio::sync::Notify;
 
@@ -73,6 +74,35 @@ impl OutboxFeed {
     /// The slots that may have been written since: to be read as well, from the same snapshot.
     pub(crate) fn peek(&self) -> BTreeSet<Slot> {
         self.marks.lock().keys().copied().collect()
+    }
+}
+
+/// The marks of the relays to the streams, one for each channel.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StreamFeeds {
+    events: OutboxFeed,
+    log: OutboxFeed,
+}
+
+impl StreamFeeds {
+    /// As [`OutboxFeed::begin`], for all of them.
+    pub(crate) fn begin(&self, slot: Slot) -> [InFlight; 2] {
+        Channel::ALL.map(|channel| self.of(channel).begin(slot))
+    }
+
+    /// As [`OutboxFeed::mark`], for all of them.
+    pub(crate) fn mark(&self, slot: Slot) {
+        for channel in Channel::ALL {
+            self.of(channel).mark(slot);
+        }
+    }
+
+    /// The marks of one channel's relay.
+    pub(crate) const fn of(&self, channel: Channel) -> &OutboxFeed {
+        match channel {
+            Channel::Events => &self.events,
+            Channel::Log => &self.log,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sillok_bus::EventStream;
+use sillok_bus::Streams;
 use sillok_core::ports::{Clock, Cognifier, Embedder, Peers, Rng, VectorIndex};
 use tokio::runtime::Handle;
 
@@ -24,8 +24,8 @@ pub struct Ports {
     pub cognifier: Arc<dyn Cognifier>,
     /// The other nodes; none on a node that has the store to itself.
     pub peers: Option<Arc<dyn Peers>>,
-    /// The stream that all nodes reach; none where only this process listens.
-    pub stream: Option<Arc<dyn EventStream>>,
+    /// The streams that all nodes reach; none where only this process listens.
+    pub streams: Option<Streams>,
     /// Where the node beats: on threads that do nothing else, so that no load makes it look dead. None:
     /// beside everything else.
     pub beats: Option<Handle>,

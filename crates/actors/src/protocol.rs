@@ -29,6 +29,8 @@ pub enum Safeguard {
     TellsWithEvents,
     /// A relay goes on behind what the stream holds, and not behind what is newest in the outbox.
     ResumesWhereStreamEnds,
+    /// The same of the relay of log records.
+    ResumesWhereLogEnds,
     /// The numbers of commits go on rising when the process starts again. Kept by the engines: only a
     /// simulated disk asks for it.
     StampsRise,

@@ -1,6 +1,7 @@
-//! The relay to a stream that all nodes reach: each slot's outbox, in order, by the slot's owner.
+//! The relay to a stream that all nodes reach: what belongs to its channel of each slot's outbox, in
+//! order, by the slot's owner.
 //!
-//! Owns the cursor row of each slot and what follows when a stream forgets. The outbox is the truth:
+//! Owns the cursor of each slot and what follows when a stream forgets. The outbox is the truth:
 //! whatever the stream lost is told again, and of what it merely let age at most the last message of
 //! a slot. A relay whose slot has gone elsewhere does no harm: it can only append what is committed,
 //! behind what is there.
@@ -11,18 +12,27 @@ use std::sync::Arc;
 use futures::future::join_all;
 use sillok_bus::stream::{Numbered, SlotEnd, StreamError, StreamState};
 use sillok_bus::{EventStream, Message};
+use sillok_core::channel::Channel;
 use sillok_core::id::Epoch;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
 use sillok_core::{Error, ErrorCode};
-use sillok_store::keys::relay::RelayRow;
-use sillok_store::{Error as StoreError, KeyRange, RangeOptions, Read, Store, Txn, keys};
+use sillok_store::keys::outbox::OutboxRow;
+use sillok_store::keys::relay::{ReadRow, RelayRow};
+use sillok_store::{Error as StoreError, Read, Store, Txn, keys};
 
+use crate::channels::channel_of;
 use crate::commit::Shared;
 use crate::errors::refusal;
 use crate::metrics::count;
-use crate::protocol::{Protocol, Safeguard};
+use crate::outbox_feed::OutboxFeed;
+use crate::protocol::Protocol;
 use crate::relay::rows_after;
+
+pub(crate) mod cursors;
+mod resume;
+
+use cursors::passed;
 
 /// Rows of one slot that are read at once.
 const PAGE_ROWS: usize = 128;
@@ -30,6 +40,11 @@ const PAGE_ROWS: usize = 128;
 const RETRY_MS: u64 = 200;
 /// How often it is looked whether the stream still holds what it acknowledged, in ms.
 const LOOK_EVERY_MS: u64 = 2_000;
+
+/// Rows of other channels in one slot after which it is written down that they were read.
+const SKIPPED_MAX: usize = 64;
+/// Slots of which that is written down at once.
+const KEPT_AT_ONCE: usize = 256;
 
 /// Slots whose ends are asked for at once.
 const ASKED_AT_ONCE: usize = 32;
@@ -41,6 +56,29 @@ struct Cursor {
     created: u64,
     seq: u64,
     stamp: Stamp,
+    /// How far the outbox was read: behind `stamp` it holds nothing for this stream up to there.
+    read: Stamp,
+    /// Where the outbox is known to hold nothing for this stream.
+    void: Option<ReadRow>,
+    /// Rows that were read since it was written down how far.
+    skipped: usize,
+}
+
+impl Cursor {
+    /// Passes over what is known to hold nothing. Whether there was any.
+    fn pass(&mut self) -> bool {
+        let before = self.read;
+        self.read = self.void.map_or(before, |void| passed(before, void));
+        self.read > before
+    }
+
+    /// What is known by now to hold nothing.
+    const fn now_void(&self) -> ReadRow {
+        ReadRow {
+            told: self.stamp,
+            read: self.read,
+        }
+    }
 }
 
 /// A message that the stream was seen to hold.
@@ -101,6 +139,7 @@ impl From<StoreError> for Untold {
 
 struct Relay<S: Store, P: Protocol> {
     shared: Arc<Shared<S, P>>,
+    channel: Channel,
     stream: Arc<dyn EventStream>,
     cursors: BTreeMap<Slot, Cursor>,
     /// What was acknowledged, or found in the stream, since it was last looked.
@@ -112,34 +151,38 @@ struct Relay<S: Store, P: Protocol> {
     newest_ms: u64,
 }
 
-/// Tells the stream of every commit in the slots that this node owns, until the node ends.
+/// Tells a channel's stream of every commit in the slots that this node owns, until the node ends.
 pub(crate) async fn run<S: Store, P: Protocol>(
     shared: Arc<Shared<S, P>>,
+    channel: Channel,
     stream: Arc<dyn EventStream>,
 ) {
     let mut relay = Relay {
         shared: Arc::clone(&shared),
+        channel,
         stream,
         cursors: BTreeMap::new(),
         unseen: BTreeMap::new(),
         newest: None,
         newest_ms: 0,
     };
+    let feed = shared.stream_feeds.of(channel);
     // Whatever an earlier start of this task knew is lost, should it have met a defect.
     for slot in shared.ownership.held() {
-        shared.stream_feed.mark(slot);
+        feed.mark(slot);
     }
     let clock = Arc::clone(&shared.ports.clock);
     let mut looked_ms = clock.monotonic_ms();
     loop {
         tokio::select! {
             biased;
-            () = shared.stream_feed.changed() => {}
+            () = feed.changed() => {}
             () = clock.sleep(LOOK_EVERY_MS) => {}
         }
         if clock.monotonic_ms() >= looked_ms + LOOK_EVERY_MS {
             looked_ms = clock.monotonic_ms();
             relay.look().await;
+            relay.keep_reads().await;
         }
         if !relay.tell_all().await {
             clock.sleep(RETRY_MS).await;
@@ -148,6 +191,11 @@ pub(crate) async fn run<S: Store, P: Protocol>(
 }
 
 impl<S: Store, P: Protocol> Relay<S, P> {
+    /// The slots that may hold what was not told.
+    fn feed(&self) -> &OutboxFeed {
+        self.shared.stream_feeds.of(self.channel)
+    }
+
     /// Looks whether the stream still holds what it acknowledged. What it lost is told again.
     ///
     /// Whatever was acknowledged since the last look is looked for slot by slot, and of all that was
@@ -244,34 +292,39 @@ impl<S: Store, P: Protocol> Relay<S, P> {
     /// or was lost and others have aged since; nobody can tell.
     fn forgot(&mut self, may_have_aged: bool) {
         if !may_have_aged {
-            tracing::warn!("the stream lost what it had acknowledged; it is told again");
+            let stream = self.stream.name();
+            tracing::warn!(
+                stream,
+                "the stream lost what it had acknowledged; it is told again"
+            );
             count(&self.shared.counters.streams_lost, 1);
         }
         self.cursors.clear();
         for slot in self.shared.ownership.held() {
-            self.shared.stream_feed.mark(slot);
+            self.feed().mark(slot);
         }
     }
 
     /// What was acknowledged of a slot is not there any more: it is told again.
     fn lost(&mut self, slot: Slot) {
-        tracing::warn!(%slot, "the stream lost what it had acknowledged of a slot; it is told again");
+        let stream = self.stream.name();
+        tracing::warn!(stream, %slot, "the stream lost what it had acknowledged of a slot; it is told again");
         count(&self.shared.counters.streams_lost, 1);
         self.cursors.remove(&slot);
-        self.shared.stream_feed.mark(slot);
+        self.feed().mark(slot);
     }
 
     /// Tells what is marked. Whether all of it was told; the rest is marked again.
     async fn tell_all(&mut self) -> bool {
         let mut is_told = true;
-        let mut slots = self.shared.stream_feed.take().into_iter();
+        let mut slots = self.feed().take().into_iter();
         while let Some(slot) = slots.next() {
             let Err(untold) = self.tell(slot).await else {
                 continue;
             };
             // Whatever happened to it: where it ends is asked for anew.
             self.cursors.remove(&slot);
-            self.shared.stream_feed.mark(slot);
+            self.feed().mark(slot);
             is_told = false;
             match untold {
                 Untold::Slot(error) => {
@@ -279,9 +332,7 @@ impl<S: Store, P: Protocol> Relay<S, P> {
                 }
                 Untold::All(error) => {
                     tracing::warn!(%error, "the stream was not told of commits; it is told again");
-                    slots
-                        .by_ref()
-                        .for_each(|left| self.shared.stream_feed.mark(left));
+                    slots.by_ref().for_each(|left| self.feed().mark(left));
                 }
             }
         }
@@ -300,8 +351,16 @@ impl<S: Store, P: Protocol> Relay<S, P> {
             None => self.find(slot, epoch).await?,
         };
         loop {
-            let rows = rows_after(&self.shared.store, slot, cursor.stamp, PAGE_ROWS).await?;
+            let before = cursor.stamp;
+            cursor.pass();
+            let mut is_last = true;
+            let rows = rows_after(&self.shared.store, slot, cursor.read, PAGE_ROWS).await?;
             for (stamp, row) in &rows {
+                cursor.read = *stamp;
+                if !self.is_ours(*stamp, row).await? {
+                    cursor.skipped += 1;
+                    continue;
+                }
                 let message = Message {
                     slot,
                     stamp: *stamp,
@@ -314,108 +373,32 @@ impl<S: Store, P: Protocol> Relay<S, P> {
                 cursor.stamp = *stamp;
                 self.unseen.insert(slot, *stamp);
                 count(&self.shared.counters.streamed, 1);
+                if cursor.pass() {
+                    is_last = false;
+                    break;
+                }
+            }
+            if cursor.stamp > before || cursor.skipped > SKIPPED_MAX {
+                if !self.keep(slot, &cursor).await? {
+                    self.cursors.remove(&slot);
+                    return Ok(());
+                }
+                cursor.skipped = 0;
             }
             self.cursors.insert(slot, cursor);
-            if !rows.is_empty() && !self.keep(slot, &cursor).await? {
-                self.cursors.remove(&slot);
-                return Ok(());
-            }
-            if rows.len() < PAGE_ROWS {
+            if is_last && rows.len() < PAGE_ROWS {
                 return Ok(());
             }
         }
     }
 
-    /// Where to go on in a slot, from what the stream holds and what it was told before.
-    async fn find(&mut self, slot: Slot, epoch: Epoch) -> Result<Cursor, Untold> {
-        let mut end = self.stream.end_of(slot).await?;
-        // What was told before the store was restored is no part of what it tells now.
-        let generation = self.shared.store.generation();
-        end.last = end
-            .last
-            .filter(|last| last.message.stamp.generation == generation);
-        let row = self.row(slot).await?;
-        let resumes = Safeguard::ResumesWhereStreamEnds;
-        let stamp = if self.shared.protocol.keeps(resumes) {
-            self.told(slot, &end, row.as_ref()).await?
-        } else {
-            self.before(slot, None).await?
+    /// Whether a row is told on this channel.
+    async fn is_ours(&self, stamp: Stamp, row: &OutboxRow) -> Result<bool, Untold> {
+        let channel = match self.shared.fresh_runs.of(stamp) {
+            Some(channel) => channel,
+            None => channel_of(&self.shared.store, row).await?,
         };
-        if let Some(last) = &end.last {
-            self.unseen.insert(slot, last.message.stamp);
-        }
-        Ok(Cursor {
-            epoch,
-            created: end.stream.created,
-            seq: end.seq,
-            stamp,
-        })
-    }
-
-    /// The last row of a slot that needs not be told.
-    async fn told(
-        &self,
-        slot: Slot,
-        end: &SlotEnd,
-        row: Option<&RelayRow>,
-    ) -> Result<Stamp, Untold> {
-        let last = end.last.as_ref().map(|last| last.message.stamp);
-        let Some(row) = row else {
-            return Ok(last.unwrap_or(Stamp::ZERO));
-        };
-        if let Some(last) = last.filter(|last| *last >= row.stamp) {
-            return Ok(last);
-        }
-        let is_same = row.created == end.stream.created;
-        if is_same && row.seq < end.seq && self.is_held(slot, row).await? {
-            // Somebody else wrote behind it: what is no message, or one that was told long ago.
-            return Ok(row.stamp);
-        }
-        match last {
-            // What lay behind it was lost.
-            Some(last) if is_same && row.seq >= end.stream.first => Ok(last),
-            // What was told last has aged, or was lost: it is told again, since nobody can tell which
-            // for certain. One message is enough: whoever has not heard what lay before it sees the
-            // gap.
-            _ => self.before(slot, Some(row.stamp)).await,
-        }
-    }
-
-    /// Whether the stream still holds what a slot was told last.
-    async fn is_held(&self, slot: Slot, row: &RelayRow) -> Result<bool, Untold> {
-        let page = self.stream.page(row.seq, 1).await?;
-        let is_it = |held: &Numbered| {
-            let (message, seq) = (&held.message, held.seq);
-            (seq, message.slot, message.stamp) == (row.seq, slot, row.stamp)
-        };
-        Ok(page.stream.created == row.created && page.messages.iter().any(is_it))
-    }
-
-    /// The last row of a slot's outbox before a stamp, or of all.
-    async fn before(&self, slot: Slot, stamp: Option<Stamp>) -> Result<Stamp, Untold> {
-        let mut range = keys::outbox::range_of_slot(slot);
-        if let Some(stamp) = stamp {
-            range = KeyRange {
-                end: keys::outbox::key(slot, stamp).into(),
-                ..range
-            };
-        }
-        let mut txn = self.shared.store.begin().await?;
-        let rows = txn
-            .range(&range, RangeOptions::last(1, Read::Snapshot))
-            .await?;
-        match rows.first() {
-            Some((key, _)) => Ok(keys::outbox::parse(key)?.stamp),
-            None => Ok(Stamp::ZERO),
-        }
-    }
-
-    async fn row(&self, slot: Slot) -> Result<Option<RelayRow>, Untold> {
-        let key = keys::relay::key(slot, self.stream.name());
-        let mut txn = self.shared.store.begin().await?;
-        let value = txn.get(&key, Read::Snapshot).await?;
-        let row = value.map(|value| keys::relay::decode(&key, &value));
-        Ok(row.transpose()?)
+        Ok(channel == self.channel)
     }
 
     /// Keeps how far a slot was told, if it is still this run's: whether it is.
@@ -433,10 +416,40 @@ impl<S: Store, P: Protocol> Relay<S, P> {
             stamp: cursor.stamp,
             seq: cursor.seq,
         };
-        let key = keys::relay::key(slot, self.stream.name());
-        txn.set(key, keys::relay::encode(&row));
+        // A slot whose log never was told holds no row that says so.
+        if cursor.seq > 0 {
+            cursors::write_told(&mut txn, slot, self.channel, &row);
+        }
+        cursors::write_void(&mut txn, slot, self.channel, cursor.now_void());
         txn.commit().await?;
         Ok(true)
+    }
+
+    /// Writes down how far the outbox was read of slots that hold nothing for this stream, so that nobody
+    /// reads it again, and that it is seen that the stream lacks nothing.
+    async fn keep_reads(&mut self) {
+        let skipped = self.cursors.iter().filter(|(_, cursor)| cursor.skipped > 0);
+        let skipped = skipped.map(|(slot, cursor)| (*slot, cursor.now_void()));
+        let voids: Vec<(Slot, ReadRow)> = skipped.collect();
+        for some in voids.chunks(KEPT_AT_ONCE) {
+            if let Err(error) = self.keep_some(some).await {
+                tracing::debug!(%error, "what was read is not written down; it is later");
+                return;
+            }
+            for (slot, _) in some {
+                if let Some(cursor) = self.cursors.get_mut(slot) {
+                    cursor.skipped = 0;
+                }
+            }
+        }
+    }
+
+    async fn keep_some(&self, voids: &[(Slot, ReadRow)]) -> Result<(), StoreError> {
+        let mut txn = self.shared.store.begin().await?;
+        for (slot, void) in voids {
+            cursors::write_void(&mut txn, *slot, self.channel, *void);
+        }
+        txn.commit().await.map(drop)
     }
 }
 

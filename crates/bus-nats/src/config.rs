@@ -8,9 +8,6 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use sillok_core::{Error, ErrorCode};
 
-/// The name of the stream of events.
-pub const STREAM: &str = "EVT";
-
 /// `[nats]`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -33,13 +30,16 @@ pub struct NatsConfig {
     pub cert_key_file: PathBuf,
     /// Whether a connection without TLS is refused.
     pub tls_required: bool,
-    /// How many servers hold the stream: 1, 3 or 5, and no more than there are.
+    /// How many servers hold the streams: 1, 3 or 5, and no more than there are.
     pub stream_replicas: usize,
-    /// Messages older than this age out, in s. Nothing is lost with them: the store has it all.
+    /// Messages of the stream of events that are older than this age out, in s. Nothing is lost with
+    /// them: the store has it all.
     pub stream_max_age_s: u64,
+    /// The same of the stream of log records, which are many more.
+    pub log_max_age_s: u64,
     /// How long a message that comes again is recognised, in s.
     pub stream_duplicate_window_s: u64,
-    /// How long is waited for an answer of the stream, in ms.
+    /// How long is waited for an answer of a stream, in ms.
     pub stream_timeout_ms: u64,
     /// How long a node waits for another one, in ms.
     pub peer_timeout_ms: u32,
@@ -60,6 +60,7 @@ impl Default for NatsConfig {
             tls_required: false,
             stream_replicas: 1,
             stream_max_age_s: 7 * 24 * 60 * 60,
+            log_max_age_s: 24 * 60 * 60,
             stream_duplicate_window_s: 120,
             stream_timeout_ms: 2_000,
             peer_timeout_ms: 3_000,
@@ -110,6 +111,12 @@ impl NatsConfig {
         if !(1..=self.stream_max_age_s).contains(&self.stream_duplicate_window_s) {
             return refuse("nats.stream_duplicate_window_s: it is from 1 to stream_max_age_s");
         }
+        let log_min_s = self.stream_duplicate_window_s.max(60);
+        if !(log_min_s..=315_360_000).contains(&self.log_max_age_s) {
+            let why = "nats.log_max_age_s: it is from 60 to 315360000, and no less than \
+                       stream_duplicate_window_s";
+            return refuse(why);
+        }
         if !(100..=60_000).contains(&self.stream_timeout_ms) {
             return refuse("nats.stream_timeout_ms: it is from 100 to 60000");
         }
@@ -133,7 +140,7 @@ mod tests {
     fn defaults_are_in_range_and_a_bad_value_is_named() {
         NatsConfig::default().check().unwrap();
         assert!(!NatsConfig::default().is_used());
-        let spoiled: [(&str, Spoil); 10] = [
+        let spoiled: [(&str, Spoil); 12] = [
             ("nats.key_file", |config| config.servers = "nats://a".into()),
             ("nats.nkey_seed_file", |config| {
                 config.credentials_file = "a".into();
@@ -147,6 +154,10 @@ mod tests {
             }),
             ("nats.stream_duplicate_window_s", |config| {
                 config.stream_duplicate_window_s = 0;
+            }),
+            ("nats.log_max_age_s", |config| config.log_max_age_s = 59),
+            ("nats.log_max_age_s", |config| {
+                config.log_max_age_s = config.stream_duplicate_window_s - 1;
             }),
             ("nats.stream_timeout_ms", |config| {
                 config.stream_timeout_ms = 99

@@ -1,4 +1,4 @@
-//! The stream of events in JetStream.
+//! The streams of events and of log records in JetStream.
 //!
 //! Owns the mapping of [`EventStream`] to subjects, headers and requests. Readers ask by number, so that
 //! where they are is known to them alone: a server that loses its memory of a consumer loses nothing.
@@ -24,16 +24,18 @@ use sillok_bus::stream::{
 use sillok_bus::subject;
 use sillok_bus::wire::{ClusterKey, open_message, seal_message};
 use sillok_bus::{EventStream, Message};
+use sillok_core::channel::Channel;
 use sillok_core::slot::Slot;
 
-use crate::config::{NatsConfig, STREAM};
+use crate::config::NatsConfig;
 
 /// Messages that are asked for at once.
 const ASKED_AT_ONCE: usize = 32;
 
-/// The stream of events, as one node reaches it.
+/// A channel's stream, as one node reaches it.
 #[derive(Clone, Debug)]
 pub struct NatsStream {
+    channel: Channel,
     client: Client,
     context: Context,
     config: Config,
@@ -51,18 +53,20 @@ enum Place {
 }
 
 impl NatsStream {
-    /// The stream of a cluster. Nothing is asked yet: it is made when it is first used and is not there.
+    /// A channel's stream of a cluster. Nothing is asked yet: it is made when it is first used and is not
+    /// there.
     #[must_use]
-    pub fn new(client: Client, config: &NatsConfig, key: ClusterKey) -> Self {
+    pub fn new(client: Client, config: &NatsConfig, key: ClusterKey, channel: Channel) -> Self {
         let timeout = Duration::from_millis(config.stream_timeout_ms);
         let context = ContextBuilder::new()
             .timeout(timeout)
             .ack_timeout(timeout)
             .build(client.clone());
         Self {
+            channel,
             client,
             context,
-            config: stream_config(config),
+            config: stream_config(config, channel),
             key,
             is_configured: Arc::default(),
         }
@@ -155,13 +159,13 @@ impl NatsStream {
         name: Option<String>,
     ) -> Result<PublishAck, StreamError> {
         let mut publish = PublishMessage::build()
-            .payload(seal_message(&self.key, message).into())
+            .payload(seal_message(&self.key, self.channel, message).into())
             .expected_stream(&self.config.name)
             .expected_last_subject_sequence(expected);
         if let Some(name) = name {
             publish = publish.message_id(name);
         }
-        let subject = subject::events_of(message.slot);
+        let subject = subject::of_slot(self.channel, message.slot);
         let told = match self.context.send_publish(subject, publish).await {
             Ok(answer) => answer.await,
             Err(error) => Err(error),
@@ -242,21 +246,25 @@ impl NatsStream {
         first: u64,
     ) -> Result<u64, StreamError> {
         let ask = stream.raw_message_builder().sequence(first);
-        let held = ask.next_by_subject(subject::EVENTS_OF_ALL).send().await;
+        let held = ask
+            .next_by_subject(subject::of_all(self.channel))
+            .send()
+            .await;
         let next = found(held)?.map_or(u64::MAX, |held| held.sequence);
         Ok((next - 1).clamp(first, state.last.max(first)))
     }
 
     /// The message, if a node wrote it, and where it belongs.
     fn open(&self, held: &StreamMessage) -> Option<Numbered> {
-        let message = match open_message(&self.key, &held.payload) {
+        let message = match open_message(&self.key, self.channel, &held.payload) {
             Ok(message) => message,
             Err(error) => {
                 tracing::debug!(%error, seq = held.sequence, "no message of this cluster");
                 return None;
             }
         };
-        let is_in_place = subject::events_of(message.slot) == held.subject.as_str();
+        let subject = subject::of_slot(self.channel, message.slot);
+        let is_in_place = subject == held.subject.as_str();
         is_in_place.then(|| Numbered {
             seq: held.sequence,
             stored_ns: nanos(held.time),
@@ -288,7 +296,8 @@ impl EventStream for NatsStream {
         Box::pin(async move {
             let (stream, state) = self.look().await?;
             let ask = stream.raw_message_builder();
-            let held = ask.last_by_subject(subject::events_of(slot)).send().await;
+            let ask = ask.last_by_subject(subject::of_slot(self.channel, slot));
+            let held = ask.send().await;
             let held = found(held)?;
             let seq = held.as_ref().map_or(0, |held| held.sequence);
             let last = held.and_then(|held| self.open(&held));
@@ -359,16 +368,20 @@ fn state_of(info: &Info) -> StreamState {
     }
 }
 
-fn stream_config(config: &NatsConfig) -> Config {
+fn stream_config(config: &NatsConfig, channel: Channel) -> Config {
+    let (holds, max_age_s) = match channel {
+        Channel::Events => ("what changed in Sillok", config.stream_max_age_s),
+        Channel::Log => ("what was staged in Sillok", config.log_max_age_s),
+    };
     Config {
-        name: STREAM.to_owned(),
-        description: Some("what Sillok committed; the store has it all".to_owned()),
-        subjects: vec![subject::EVENTS_OF_ALL.to_owned()],
+        name: subject::stream_of(channel).to_owned(),
+        description: Some(format!("{holds}; the store has it all")),
+        subjects: vec![subject::of_all(channel).to_owned()],
         retention: RetentionPolicy::Limits,
         discard: DiscardPolicy::Old,
         storage: StorageType::File,
         num_replicas: config.stream_replicas,
-        max_age: Duration::from_secs(config.stream_max_age_s),
+        max_age: Duration::from_secs(max_age_s),
         duplicate_window: Duration::from_secs(config.stream_duplicate_window_s),
         max_messages: -1,
         max_bytes: -1,

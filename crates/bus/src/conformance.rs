@@ -18,6 +18,8 @@ use crate::stream::{BoxFuture, EventStream, PLACES_PER_MESSAGE, Page, StreamErro
 pub trait Bed: Send + Sync {
     /// The stream.
     fn stream(&self) -> Arc<dyn EventStream>;
+    /// The stream of the other channel, beside it.
+    fn beside(&self) -> Arc<dyn EventStream>;
     /// Creates the stream anew, empty.
     fn recreate(&self) -> BoxFuture<'_, ()>;
     /// Lets all but the newest `keep` messages age.
@@ -46,6 +48,7 @@ macro_rules! stream_conformance_suite {
             what_was_told_first_is_told_again_after_all_has_aged,
             what_no_node_wrote_makes_no_page_longer,
             appends_to_one_slot_from_two_sides_lose_nothing,
+            channels_are_apart,
         );
     };
     (@cases $name:ident, $factory:expr, $($case:ident),+ $(,)?) => {
@@ -381,4 +384,23 @@ pub async fn appends_to_one_slot_from_two_sides_lose_nothing(bed: &impl Bed) {
         told[..told.len() - 1],
         "each behind the one before it"
     );
+}
+
+/// See [`a_slot_that_was_never_told_has_no_end`].
+pub async fn channels_are_apart(bed: &impl Bed) {
+    let (stream, beside) = (bed.stream(), bed.beside());
+    assert_ne!(stream.name(), beside.name());
+    tell(&*stream, slot(1), 1..4).await;
+    assert_eq!(beside.end_of(slot(1)).await.expect("it answers").seq, 0);
+    // The same commit may be told on both, each behind what lies there.
+    tell(&*beside, slot(1), 3..6).await;
+    tell(&*stream, slot(1), 4..5).await;
+    let of = |page: Page| (counters(&page), page.stream.first, page.stream.last);
+    let page = stream.page(0, 10).await.expect("it answers");
+    assert_eq!(of(page), (vec![1, 2, 3, 4], 1, 4));
+    bed.age(1).await;
+    let page = beside.page(0, 10).await.expect("it answers");
+    assert_eq!(of(page), (vec![3, 4, 5], 1, 3), "it ages by itself");
+    let page = stream.page(0, 10).await.expect("it answers");
+    assert_eq!(of(page), (vec![4], 4, 4));
 }

@@ -16,4 +16,4 @@ pub mod wire;
 pub use follower::Follower;
 pub use in_process::{InProcessBus, Listener};
 pub use message::Message;
-pub use stream::EventStream;
+pub use stream::{EventStream, Streams};

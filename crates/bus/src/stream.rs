@@ -6,7 +6,9 @@
 
 use core::future::Future;
 use core::pin::Pin;
+use std::sync::Arc;
 
+use sillok_core::channel::Channel;
 use sillok_core::slot::Slot;
 
 use crate::message::Message;
@@ -108,4 +110,32 @@ pub trait EventStream: Send + Sync + 'static {
     /// places: what no node wrote makes a page poorer, and never longer. That one itself comes if it is
     /// held: readers know the stream by it.
     fn page(&self, from: u64, limit: usize) -> BoxFuture<'_, Result<Page, StreamError>>;
+}
+
+/// The streams that all nodes reach, one for each channel.
+#[derive(Clone)]
+pub struct Streams {
+    /// Of what changed.
+    pub events: Arc<dyn EventStream>,
+    /// Of what was staged.
+    pub log: Arc<dyn EventStream>,
+}
+
+impl Streams {
+    /// The streams that `make` gives for each channel.
+    pub fn new(make: impl Fn(Channel) -> Arc<dyn EventStream>) -> Self {
+        Self {
+            events: make(Channel::Events),
+            log: make(Channel::Log),
+        }
+    }
+
+    /// The one of a channel.
+    #[must_use]
+    pub const fn of(&self, channel: Channel) -> &Arc<dyn EventStream> {
+        match channel {
+            Channel::Events => &self.events,
+            Channel::Log => &self.log,
+        }
+    }
 }

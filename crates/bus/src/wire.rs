@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use sillok_core::channel::Channel;
 use sillok_core::command::Submission;
 use sillok_core::ports::Forwarded;
 use sillok_core::slot::Slot;
@@ -40,6 +41,7 @@ const HEAD_BYTES: usize = 1 + SEAL_BYTES;
 const REQUEST_CONTEXT: &str = "sillok 2026 request between nodes";
 const REPLY_CONTEXT: &str = "sillok 2026 reply between nodes";
 const MESSAGE_CONTEXT: &str = "sillok 2026 message of a stream";
+const LOG_MESSAGE_CONTEXT: &str = "sillok 2026 message of the stream of log records";
 const NEWS_CONTEXT: &str = "sillok 2026 news between nodes";
 const PART_CONTEXT: &str = "sillok 2026 part of what nodes tell one another";
 
@@ -49,6 +51,7 @@ pub struct ClusterKey {
     request: [u8; 32],
     reply: [u8; 32],
     message: [u8; 32],
+    log_message: [u8; 32],
     news: [u8; 32],
     part: [u8; 32],
 }
@@ -61,8 +64,17 @@ impl ClusterKey {
             request: blake3::derive_key(REQUEST_CONTEXT, bytes),
             reply: blake3::derive_key(REPLY_CONTEXT, bytes),
             message: blake3::derive_key(MESSAGE_CONTEXT, bytes),
+            log_message: blake3::derive_key(LOG_MESSAGE_CONTEXT, bytes),
             news: blake3::derive_key(NEWS_CONTEXT, bytes),
             part: blake3::derive_key(PART_CONTEXT, bytes),
+        }
+    }
+
+    /// What seals the messages of a channel: what is played again on another one counts for nothing.
+    const fn of(&self, channel: Channel) -> &[u8; 32] {
+        match channel {
+            Channel::Events => &self.message,
+            Channel::Log => &self.log_message,
         }
     }
 }
@@ -210,18 +222,18 @@ pub fn open_reply(key: &ClusterKey, request: &RequestSeal, bytes: &[u8]) -> Resu
     opened(&key.reply, &request.0, bytes)
 }
 
-/// The sealed form of word of a commit.
+/// The sealed form of word of a commit, on a channel.
 #[must_use]
-pub fn seal_message(key: &ClusterKey, message: &Message) -> Vec<u8> {
-    sealed(&key.message, &[], message)
+pub fn seal_message(key: &ClusterKey, channel: Channel, message: &Message) -> Vec<u8> {
+    sealed(key.of(channel), &[], message)
 }
 
-/// Word of a commit, if a node of this cluster wrote it.
+/// Word of a commit, if a node of this cluster wrote it for this channel.
 ///
 /// # Errors
 /// Why it counts for nothing.
-pub fn open_message(key: &ClusterKey, bytes: &[u8]) -> Result<Message, Refused> {
-    opened(&key.message, &[], bytes)
+pub fn open_message(key: &ClusterKey, channel: Channel, bytes: &[u8]) -> Result<Message, Refused> {
+    opened(key.of(channel), &[], bytes)
 }
 
 /// The sealed form of news. That of all slots fits in one message of the bus.

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::chain::{self, Header, StoredEvent, Tip};
+use crate::channel::Channel;
 use crate::command::Digest;
 use crate::entry::Head;
 use crate::event::Body;
@@ -269,22 +270,34 @@ pub fn one_head_of_line(line: &[&Head]) -> Result<(), Violation> {
     )
 }
 
-/// Invariant 4: of each scope every event was heard, in order and once, and nothing else. `heard` are
-/// runs of events, first and last, in the order in which they were heard; `tips` is where each chain
-/// ends.
+/// Invariant 4: of each scope every event was heard once, those of one channel in order, and nothing else.
+/// `heard` are runs of events, first and last, in the order in which they were heard; `tips` is where each
+/// chain ends.
 ///
 /// # Errors
 /// What does not hold.
 pub fn heard_is_committed<'a>(
     tips: &BTreeMap<Scope, Seq>,
-    heard: impl IntoIterator<Item = (&'a Scope, Seq, Seq)>,
+    heard: impl IntoIterator<Item = (Channel, &'a Scope, Seq, Seq)>,
 ) -> Result<(), Violation> {
+    let follows = |is_so: bool, scope: &Scope, run: (Seq, Seq), before: Seq| {
+        let what = || format!("{scope}#{} to {} was heard after {before}", run.0, run.1);
+        ensure(is_so && run.1 >= run.0, Invariant::Heard, what)
+    };
+    let mut heard_on: BTreeMap<(&Scope, Channel), Seq> = BTreeMap::new();
+    let mut runs: Vec<(&Scope, Seq, Seq)> = Vec::new();
+    for (channel, scope, first, last) in heard {
+        let before = heard_on.entry((scope, channel)).or_insert(Seq::ZERO);
+        follows(first > *before, scope, (first, last), *before)?;
+        *before = last;
+        runs.push((scope, first, last));
+    }
+    runs.sort_unstable();
+    // The channels tell of a scope's events in turn, and each of those once.
     let mut known: BTreeMap<&Scope, Seq> = BTreeMap::new();
-    for (scope, first, last) in heard {
+    for (scope, first, last) in runs {
         let before = known.entry(scope).or_insert(Seq::ZERO);
-        let what = || format!("{scope}#{first} to {last} was heard after {before}");
-        let follows = first == before.next() && last >= first;
-        ensure(follows, Invariant::Heard, what)?;
+        follows(first == before.next(), scope, (first, last), *before)?;
         *before = last;
     }
     for (scope, tip) in tips {

@@ -6,6 +6,7 @@
 //! runtimes or clocks.
 
 pub mod chain;
+pub mod channel;
 pub mod citation;
 pub mod command;
 pub mod config;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use sillok_actors::audit::is_operators;
 use sillok_actors::{Node, Ports};
 use sillok_builtin::{ExactIndex, HashEmbedder, RuleCognifier};
+use sillok_bus::Streams;
 use sillok_bus::wire::{ClusterKey, RUN_BYTES};
 use sillok_bus_nats::server::ListenError;
 use sillok_bus_nats::{Client, Handler, NatsPeers, NatsStream};
@@ -109,7 +110,7 @@ fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
         embedder,
         cognifier: Arc::new(Aside(RuleCognifier)),
         peers: None,
-        stream: None,
+        streams: None,
         beats: beats.as_ref().map(BeatThread::handle),
     };
     Ok(OpenData {
@@ -214,8 +215,8 @@ pub async fn connect(data: &mut OpenData, config: &Config) -> Result<Option<Conn
     }
     let key = sillok_bus_nats::cluster_key(&config.nats).await?;
     let client = sillok_bus_nats::connect(&config.nats, &config.node.name).await?;
-    let stream = NatsStream::new(client.clone(), &config.nats, key.clone());
-    data.ports.stream = Some(Arc::new(stream));
+    let stream = |channel| NatsStream::new(client.clone(), &config.nats, key.clone(), channel);
+    data.ports.streams = Some(Streams::new(|channel| Arc::new(stream(channel))));
     if !data.store.is_shared() {
         return Ok(None);
     }

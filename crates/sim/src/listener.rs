@@ -1,4 +1,4 @@
-//! A listener: follows all events over the stream, for as long as the world lasts.
+//! A listener: follows all events over the streams, for as long as the world lasts.
 //!
 //! Owns what was heard, and the comparison of it with what is committed.
 
@@ -18,7 +18,7 @@ use crate::heap::{Place, Sim};
 use crate::ports::SimClock;
 use crate::rng::Purpose;
 use crate::store::SimStore;
-use crate::stream::SimStream;
+use crate::stream::streams;
 use crate::world::World;
 
 /// The wait before the stream is asked again, in ms, at least and at most.
@@ -44,7 +44,7 @@ impl HeardSoFar {
             tips,
             heard
                 .iter()
-                .map(|told| (&told.scope, told.first, told.last)),
+                .map(|told| (told.channel, &told.scope, told.first, told.last)),
         )
     }
 }
@@ -56,11 +56,7 @@ pub(crate) async fn listen<S: Store>(sim: Sim, store: S, heard: HeardSoFar) {
         sim: sim.clone(),
         place,
     };
-    let stream = SimStream {
-        sim: sim.clone(),
-        place,
-    };
-    let mut follower = EventFollower::new(store, Arc::new(stream));
+    let mut follower = EventFollower::new(store, &streams(&sim, place));
     let mut before = FollowMetrics::default();
     loop {
         let wait_ms = sim

@@ -73,6 +73,10 @@ pub const BUGS: &[Bug] = &[
         "relay that skips on reconnect",
         Safeguard::ResumesWhereStreamEnds,
     ),
+    bug(
+        "relay of the log that skips on reconnect",
+        Safeguard::ResumesWhereLogEnds,
+    ),
     bug("stamps that restart", Safeguard::StampsRise),
     bug(
         "batch that drops its last command",

@@ -13,7 +13,7 @@ use sillok_core::time::Timestamp;
 use crate::heap::{ClockFacts, Place, Sim};
 use crate::net::SimPeers;
 use crate::rng::{Purpose, Stream};
-use crate::stream::SimStream;
+use crate::stream::streams;
 
 /// The world begins at this moment of the wall clock, in ms.
 pub(crate) const BEGINNING_MS: u64 = 1_790_000_000_000;
@@ -46,10 +46,7 @@ pub(crate) fn ports(
             here: place,
             names: Arc::clone(names),
         })),
-        stream: Some(Arc::new(SimStream {
-            sim: sim.clone(),
-            place,
-        })),
+        streams: Some(streams(sim, place)),
         // There is one thread, which the seed steps.
         beats: None,
     }

@@ -1,14 +1,17 @@
-//! The simulated stream: what a server far away holds of the events, for a while.
+//! The simulated streams: what a server far away holds of the events and of the log, for a while.
 //!
-//! Owns what it keeps and what it forgets: old messages, what it acknowledged shortly before it
-//! crashed, everything. It answers as the network lets it.
+//! Owns what they keep and what it forgets: old messages, what was acknowledged shortly before a
+//! crash, everything. The server answers as the network lets it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
-use sillok_bus::Message;
 use sillok_bus::stream::{
     BoxFuture, EventStream, Numbered, Page, SlotEnd, StreamError, StreamState,
 };
+use sillok_bus::subject::stream_of;
+use sillok_bus::{Message, Streams};
+use sillok_core::channel::Channel;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
 use tokio::sync::oneshot;
@@ -17,8 +20,6 @@ use crate::heap::{Due, Place, Shared, Sim};
 use crate::net::Cutter;
 use crate::rng::Purpose;
 
-/// Name of the stream.
-const NAME: &str = "EVT";
 /// How long a caller waits, in µs.
 const TIMEOUT_US: u64 = 2_000_000;
 /// Messages that it keeps, at least and at most: more than there are slots, or it would never hold the
@@ -36,9 +37,17 @@ const CAME_AGAIN: &str = "message came again after the window";
 /// What is seen when a message comes again within the window.
 const RECOGNISED: &str = "message recognised by the stream";
 
-/// What the server holds.
+/// The server, with a stream for each channel.
 #[derive(Default)]
 pub(crate) struct Server {
+    events: Held,
+    log: Held,
+    pub(crate) is_down: bool,
+}
+
+/// What it holds of one stream.
+#[derive(Default)]
+pub(crate) struct Held {
     created: u64,
     first: u64,
     last: u64,
@@ -46,7 +55,6 @@ pub(crate) struct Server {
     ends: BTreeMap<Slot, u64>,
     keeps: usize,
     window_us: u64,
-    pub(crate) is_down: bool,
     /// What it acknowledged and lost.
     lost: BTreeSet<(Slot, Stamp)>,
 }
@@ -59,7 +67,7 @@ struct Stored {
     numbered: Numbered,
 }
 
-/// What is asked of it.
+/// What is asked of a stream.
 #[derive(Clone)]
 enum Ask {
     Append(Message, u64),
@@ -77,6 +85,15 @@ enum Answer {
 type Heard = Result<Answer, StreamError>;
 
 impl Server {
+    pub(crate) fn of(&mut self, channel: Channel) -> &mut Held {
+        match channel {
+            Channel::Events => &mut self.events,
+            Channel::Log => &mut self.log,
+        }
+    }
+}
+
+impl Held {
     fn state(&self) -> StreamState {
         StreamState {
             created: self.created,
@@ -131,7 +148,7 @@ impl Server {
     }
 
     /// Forgets all but the newest messages.
-    fn age(&mut self, keep: usize) {
+    pub(crate) fn age(&mut self, keep: usize) {
         while self.messages.len() > keep {
             let Some(Stored { numbered: aged, .. }) = self.messages.pop_front() else {
                 break;
@@ -165,46 +182,63 @@ impl Server {
 
 impl Shared {
     /// Sets the server up.
-    pub(crate) fn make_stream(&mut self) {
+    pub(crate) fn make_streams(&mut self) {
+        for channel in Channel::ALL {
+            let held = self.made();
+            *self.server.of(channel) = held;
+        }
+    }
+
+    fn made(&mut self) -> Held {
         let keeps = self.draw_us(Purpose::Stream, Place::STREAM, KEEPS);
         let is_short = self
             .chance(Purpose::Stream, Place::STREAM)
             .permille(SHORT_PERMILLE);
         let window_us = if is_short { SHORT_WINDOW_US } else { WINDOW_US };
         let window_us = self.draw_us(Purpose::Stream, Place::STREAM, window_us);
-        self.stream = Server {
+        Held {
             created: 1,
             first: 1,
             keeps: usize::try_from(keeps).expect("a small number"),
             window_us,
-            ..Server::default()
-        };
+            ..Held::default()
+        }
     }
 
     /// The server crashes and has lost what it acknowledged last.
     pub(crate) fn lose_suffix(&mut self, messages: u64) {
-        let lost = self
-            .stream
-            .lose(usize::try_from(messages).unwrap_or(usize::MAX));
-        self.line(Place::STREAM, "suffix lost", &lost.to_le_bytes());
+        let messages = usize::try_from(messages).unwrap_or(usize::MAX);
+        for channel in Channel::ALL {
+            let lost = self.server.of(channel).lose(messages);
+            self.line(Place::STREAM, "suffix lost", &lost.to_le_bytes());
+        }
     }
 
-    /// The stream is created anew, empty.
-    pub(crate) fn recreate_stream(&mut self) {
-        self.stream = Server {
-            created: self.stream.created + 1,
-            first: 1,
-            last: 0,
-            messages: VecDeque::new(),
-            ends: BTreeMap::new(),
-            ..std::mem::take(&mut self.stream)
-        };
-        self.line(Place::STREAM, "created", &self.stream.created.to_le_bytes());
+    /// The streams are created anew, empty.
+    pub(crate) fn recreate_streams(&mut self) {
+        for channel in Channel::ALL {
+            let held = self.server.of(channel);
+            *held = Held {
+                created: held.created + 1,
+                first: 1,
+                last: 0,
+                messages: VecDeque::new(),
+                ends: BTreeMap::new(),
+                ..std::mem::take(held)
+            };
+            let created = held.created;
+            self.line(Place::STREAM, "created", &created.to_le_bytes());
+        }
     }
 
-    fn ask_stream(&mut self, place: Place, ask: &Ask) -> oneshot::Receiver<Heard> {
+    fn ask_stream(
+        &mut self,
+        place: Place,
+        channel: Channel,
+        ask: &Ask,
+    ) -> oneshot::Receiver<Heard> {
         let (answer, receiver) = oneshot::channel();
-        if self.stream.is_down {
+        if self.server.is_down {
             let seen = vec!["stream without responders"];
             self.tell(place, 1_000, answer, Err(StreamError::NoResponders), seen);
             return receiver;
@@ -219,7 +253,7 @@ impl Shared {
             let (again, ask) = (self.latency_us(place, Place::STREAM), ask.clone());
             let act = Box::new(move |shared: &mut Self| {
                 // Nobody hears what it answers the second time.
-                let (_, seen) = shared.stream_does(ask);
+                let (_, seen) = shared.stream_does(channel, ask);
                 if seen.contains(&RECOGNISED) {
                     shared
                         .effects
@@ -233,7 +267,7 @@ impl Shared {
         }
         let (latency_us, ask) = (self.latency_us(place, Place::STREAM), ask.clone());
         let act = Box::new(move |shared: &mut Self| {
-            let (did, seen) = shared.stream_does(ask);
+            let (did, seen) = shared.stream_does(channel, ask);
             if let Some(lost) = shared.word_lost(Place::STREAM, place) {
                 shared.tell(place, TIMEOUT_US, answer, out, vec![lost]);
             } else {
@@ -279,26 +313,28 @@ impl Shared {
     }
 
     /// What it answers, and what that brings about once it is heard.
-    fn stream_does(&mut self, ask: Ask) -> (Heard, Vec<&'static str>) {
+    fn stream_does(&mut self, channel: Channel, ask: Ask) -> (Heard, Vec<&'static str>) {
+        let held = self.server.of(channel);
         match ask {
-            Ask::Append(message, expected) => self.stream_appends(message, expected),
+            Ask::Append(message, expected) => self.stream_appends(channel, message, expected),
             Ask::EndOf(slot) => {
-                let last = self.stream.newest(slot).cloned();
+                let last = held.newest(slot).cloned();
                 let end = SlotEnd {
-                    stream: self.stream.state(),
+                    stream: held.state(),
                     seq: last.as_ref().map_or(0, |last| last.seq),
                     last,
                 };
                 (Ok(Answer::End(end)), Vec::new())
             }
             Ask::Page(from, limit) => {
-                let messages = (from.max(self.stream.first)..=self.stream.last)
+                let stream = held.state();
+                let messages = (from.max(held.first)..=held.last)
                     .take(limit)
-                    .filter_map(|seq| self.stream.at(seq).cloned())
+                    .filter_map(|seq| held.at(seq).cloned())
                     .collect();
                 let (messages, seen) = self.mixed_up(messages);
                 let page = Page {
-                    stream: self.stream.state(),
+                    stream,
                     messages,
                     holes: Vec::new(),
                 };
@@ -307,27 +343,33 @@ impl Shared {
         }
     }
 
-    fn stream_appends(&mut self, message: Message, expected: u64) -> (Heard, Vec<&'static str>) {
+    fn stream_appends(
+        &mut self,
+        channel: Channel,
+        message: Message,
+        expected: u64,
+    ) -> (Heard, Vec<&'static str>) {
         let now_us = self.now_us;
         let mut detail = message.stamp.to_bytes().to_vec();
-        if let Some(seq) = self.stream.recognised(&message, expected, now_us) {
+        let held = self.server.of(channel);
+        if let Some(seq) = held.recognised(&message, expected, now_us) {
             self.line(Place::STREAM, "recognised", &detail);
             return (Ok(Answer::Appended(seq)), vec![RECOGNISED]);
         }
-        let newest = self.stream.newest(message.slot);
+        let newest = held.newest(message.slot);
         if newest.map_or(0, |newest| newest.seq) != expected {
             let mut seen = vec!["append where the stream does not end"];
             if newest.is_some_and(|newest| newest.message.stamp == message.stamp) {
                 seen.push(CAME_AGAIN);
             }
-            if newest.is_none() && self.stream.created > 1 {
+            if newest.is_none() && held.created > 1 {
                 seen.push("append to a stream that was created anew");
             }
             self.line(Place::STREAM, "not appended", &detail);
             return (Err(StreamError::Unexpected), seen);
         }
-        let was_lost = self.stream.lost.remove(&(message.slot, message.stamp));
-        let seq = self.stream.append(message, now_us);
+        let was_lost = held.lost.remove(&(message.slot, message.stamp));
+        let seq = held.append(message, now_us);
         detail.extend_from_slice(&seq.to_le_bytes());
         self.line(Place::STREAM, "appended", &detail);
         let seen = was_lost.then_some("message of a lost suffix told again");
@@ -364,15 +406,27 @@ impl Shared {
     }
 }
 
-/// The stream as a place reaches it.
+/// A channel's stream as a place reaches it.
 pub(crate) struct SimStream {
     pub(crate) sim: Sim,
     pub(crate) place: Place,
+    pub(crate) channel: Channel,
+}
+
+/// The streams as a place reaches them.
+pub(crate) fn streams(sim: &Sim, place: Place) -> Streams {
+    Streams::new(|channel| {
+        Arc::new(SimStream {
+            sim: sim.clone(),
+            place,
+            channel,
+        })
+    })
 }
 
 impl SimStream {
     async fn ask(&self, ask: Ask) -> Heard {
-        let answer = self.sim.lock().ask_stream(self.place, &ask);
+        let answer = self.sim.lock().ask_stream(self.place, self.channel, &ask);
         let gone = |_| StreamError::Unavailable("the world is over".into());
         answer.await.map_err(gone)?
     }
@@ -385,7 +439,7 @@ fn mixed_up_answer() -> StreamError {
 
 impl EventStream for SimStream {
     fn name(&self) -> &str {
-        NAME
+        stream_of(self.channel)
     }
 
     fn append(&self, message: Message, expected: u64) -> BoxFuture<'_, Result<u64, StreamError>> {

@@ -102,7 +102,7 @@ impl<P: Protocol> World<P> {
             FaultKind::LosesSuffix { messages } if begins => {
                 self.sim.lock().lose_suffix(messages);
             }
-            FaultKind::StreamRecreated if begins => self.sim.lock().recreate_stream(),
+            FaultKind::StreamRecreated if begins => self.sim.lock().recreate_streams(),
             FaultKind::DiskFails if begins => self.sim.lock().disk.fails_next = true,
             FaultKind::Panic { node } if begins => {
                 self.sim.lock().panics_next.insert(Place(node));
@@ -200,7 +200,7 @@ impl<P: Protocol> World<P> {
         shared.noise = noise;
         shared.without_store = without_store;
         shared.kills_in_commit = kills_in_commit;
-        shared.stream.is_down = is_stream_down;
+        shared.server.is_down = is_stream_down;
         let now_us = shared.now_us;
         for place in places {
             let ppm = drifts.get(&place).copied().unwrap_or(0);

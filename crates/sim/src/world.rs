@@ -176,7 +176,7 @@ impl<P: Protocol> World<P> {
     fn schedule_all(&mut self) {
         let mut shared = self.sim.lock();
         shared.runs.insert(Place::CLIENTS, 0);
-        shared.make_stream();
+        shared.make_streams();
         for number in 0..self.nodes.len() {
             let after_us = shared
                 .chance(Purpose::Start, place_of(number))

@@ -1,5 +1,6 @@
 //! Tests of a node's life among others: its beats, what it takes, and what it leaves.
 
+use sillok_core::channel::Channel;
 use sillok_core::command::Answer;
 use sillok_core::id::{Epoch, Incarnation};
 use sillok_core::membership::OwnerRow;
@@ -246,7 +247,10 @@ async fn a_slot_that_is_taken_is_told_of_again() {
     let slot = Slot::new(9).unwrap();
     shared.mark_for_relays(slot);
     assert!(shared.bus_feed.peek().contains(&slot));
-    assert!(shared.stream_feed.peek().is_empty(), "there is no stream");
+    for channel in Channel::ALL {
+        let marked = shared.stream_feeds.of(channel).peek();
+        assert!(marked.is_empty(), "there is no stream");
+    }
 }
 
 #[tokio::test]

@@ -7,6 +7,8 @@ use sillok_core::principal::PrincipalKind;
 use sillok_store::MemoryStore;
 
 use super::*;
+use sillok_bus::Streams;
+
 use crate::claims::Claim;
 use crate::cluster::tests::{On, registered};
 use crate::tests::harness::{TASK, append, open_task, ports, scope, store, submission};
@@ -103,7 +105,7 @@ async fn what_the_stream_lacks_is_counted_for_each_slot() {
     let (store, stream) = (store(), Arc::new(MemoryStream::default()));
     stream.set_down(true);
     let mut ports = ports();
-    ports.stream = Some(Arc::clone(&stream) as _);
+    ports.streams = Some(Streams::new(|_| Arc::clone(&stream) as _));
     let node = Node::start(store, ports, NodeConfig::default())
         .await
         .unwrap();

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use sillok_core::chain::{Origin, StoredEvent, seal};
+use sillok_core::channel::Runs;
 use sillok_core::command::{Answer, CommandRecord, Digest, Submission};
 use sillok_core::decide::{Chunk, Decision, Replay, decide, denial, replay};
 use sillok_core::entry::Head;
@@ -38,6 +39,8 @@ pub(super) struct Decided {
     pub(super) state: State,
     pub(super) outcomes: Vec<Outcome>,
     pub(super) events: Vec<(Seq, StoredEvent)>,
+    /// The same events, parted by the stream that tells of them.
+    pub(super) runs: Runs,
     pub(super) changes: Vec<Change>,
     pub(super) records: Vec<(Vec<u8>, CommandRecord)>,
     /// Keys and contents of the chunks, which are written before everything else.
@@ -53,10 +56,7 @@ impl Decided {
 
     /// The heads that the batch changed, in the order of the changes.
     pub(super) fn heads(&self) -> impl Iterator<Item = &Head> {
-        self.changes.iter().filter_map(|change| match change {
-            Change::Head(head) => Some(&**head),
-            _ => None,
-        })
+        heads_of(&self.changes)
     }
 
     /// The promotions that the batch started.
@@ -66,6 +66,13 @@ impl Decided {
             _ => None,
         })
     }
+}
+
+fn heads_of(changes: &[Change]) -> impl Iterator<Item = &Head> {
+    changes.iter().filter_map(|change| match change {
+        Change::Head(head) => Some(&**head),
+        _ => None,
+    })
 }
 
 /// What was gathered for each command of a batch; nothing for one that is not to be tried again.
@@ -352,7 +359,10 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
             time: tip.time,
             actor: origin.actor,
         };
-        self.decided.changes.extend(state.apply(body, &at));
+        let changes = state.apply(body, &at);
+        let changed = heads_of(&changes).map(|head| head.id);
+        self.decided.runs.push(tip.seq, body.kind(), changed);
+        self.decided.changes.extend(changes);
         state.advance(tip);
         self.decided.events.push((tip.seq, event));
     }

@@ -5,9 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use sillok_core::channel::Runs;
 use sillok_core::command::ScopeRow;
 use sillok_core::event::Body;
-use sillok_core::id::{EntryId, Epoch, Seq};
+use sillok_core::id::{Epoch, Seq};
 use sillok_core::ports::Rng;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
@@ -79,6 +80,7 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
             state,
             outcomes: Vec::with_capacity(batch.len()),
             events: Vec::new(),
+            runs: Runs::default(),
             changes: Vec::new(),
             records: Vec::new(),
             chunks: Vec::new(),
@@ -99,15 +101,17 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
         }
         look_again(shared.protocol, &mut txn, &scope_key, &before, &decided).await?;
     }
-    let first = before.tip.seq.next();
-    write(shared.protocol, &mut txn, &place, first, &decided);
+    write(shared.protocol, &mut txn, &place, &decided);
     let moving = (!decided.events.is_empty()).then(|| tip.moves());
     let stamp = commit(shared, slot, txn).await?;
     if let Some(moving) = moving {
         moving.to(epoch, decided.state.row().tip);
     }
     if !shared.protocol.keeps(Safeguard::TellsWithEvents) && !decided.events.is_empty() {
-        tell_apart(shared, &place, first, &decided).await?;
+        tell_apart(shared, &place, &decided).await?;
+    }
+    if shared.ports.streams.is_some() {
+        shared.fresh_runs.add(stamp, decided.runs.as_slice());
     }
     count(&shared.counters.batches, 1);
     count(&shared.counters.commands, decided.records.len() as u64);
@@ -128,11 +132,11 @@ async fn commit<S: Store, P: Protocol>(
     slot: Slot,
     txn: S::Txn,
 ) -> Result<Stamp, Failure> {
-    let stream = shared.ports.stream.as_ref();
+    let streams = shared.ports.streams.as_ref();
     let followers = (
         shared.bus_feed.begin(slot),
         shared.index_feed.begin(slot),
-        stream.map(|_| shared.stream_feed.begin(slot)),
+        streams.map(|_| shared.stream_feeds.begin(slot)),
     );
     if !shared.protocol.keeps(Safeguard::AnswersAfterCommit) {
         tokio::spawn(async move {
@@ -150,12 +154,11 @@ async fn commit<S: Store, P: Protocol>(
 async fn tell_apart<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     place: &Place,
-    first: Seq,
     decided: &Decided,
 ) -> Result<(), Failure> {
     let mut txn = begin(shared).await?;
     check_owner(shared, &mut txn, place.slot).await?;
-    write_outbox(&mut txn, place, first, decided);
+    write_outbox(&mut txn, place, decided);
     commit(shared, place.slot, txn).await.map(drop)
 }
 
@@ -288,13 +291,7 @@ async fn look_again<P: Protocol>(
     Ok(())
 }
 
-fn write<P: Protocol>(
-    protocol: P,
-    txn: &mut impl Txn,
-    place: &Place,
-    first: Seq,
-    decided: &Decided,
-) {
+fn write<P: Protocol>(protocol: P, txn: &mut impl Txn, place: &Place, decided: &Decided) {
     // Before anything is written: see `Txn::conflict_on`.
     if protocol.keeps(Safeguard::ConflictsOnHeads) {
         for head in decided.heads() {
@@ -319,7 +316,7 @@ fn write<P: Protocol>(
     }
     rows::write_scope(txn, place, decided.state.row());
     if protocol.keeps(Safeguard::TellsWithEvents) {
-        write_outbox(txn, place, first, decided);
+        write_outbox(txn, place, decided);
     }
 }
 
@@ -347,15 +344,11 @@ fn write_marks_apart(txn: &mut impl Txn, place: &Place, decided: &Decided) {
     }
 }
 
-fn write_outbox(txn: &mut impl Txn, place: &Place, first: Seq, decided: &Decided) {
-    let entries: BTreeSet<EntryId> = decided.heads().map(|head| head.id).collect();
-    rows::write_outbox(
-        txn,
-        place,
-        first,
-        decided.state.row().tip.seq,
-        entries.into_iter().collect(),
-    );
+/// A row for each run, in the order of the events.
+fn write_outbox(txn: &mut impl Txn, place: &Place, decided: &Decided) {
+    for run in decided.runs.as_slice() {
+        rows::write_outbox(txn, place, run.first, run.last, run.entries.clone());
+    }
 }
 
 /// Makes what was published visible to searches before anybody is told that it is there.

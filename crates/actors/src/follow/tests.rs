@@ -15,6 +15,9 @@ use crate::tests::stream::MemoryStream;
 struct Bench {
     projects: Projects,
     stream: Arc<MemoryStream>,
+    log: Arc<MemoryStream>,
+    /// What the log's stream was told last, whatever it lost.
+    log_told: Stamp,
     follower: EventFollower<MemoryStore>,
     told: BTreeMap<Slot, Stamp>,
     heard: Vec<Told>,
@@ -24,9 +27,16 @@ impl Bench {
     async fn new(projects: usize) -> Self {
         let store = store();
         let stream = Arc::new(MemoryStream::default());
+        let log = Arc::new(MemoryStream::of(Channel::Log));
+        let streams = Streams::new(|channel| match channel {
+            Channel::Events => Arc::clone(&stream) as _,
+            Channel::Log => Arc::clone(&log) as _,
+        });
         Self {
             projects: Projects::new(&store, projects).await,
-            follower: EventFollower::new(store, Arc::clone(&stream) as Arc<dyn EventStream>),
+            follower: EventFollower::new(store, &streams),
+            log,
+            log_told: Stamp::ZERO,
             stream,
             told: BTreeMap::new(),
             heard: Vec::new(),
@@ -35,7 +45,7 @@ impl Bench {
 
     /// Commits once more in a project.
     async fn commit(&mut self, project: usize) {
-        self.projects.give(project, append("line")).await;
+        self.projects.open_another(project).await;
     }
 
     async fn rows(&self, project: usize) -> Vec<(Stamp, OutboxRow)> {
@@ -66,6 +76,20 @@ impl Bench {
         self.told.insert(slot, previous);
     }
 
+    /// Tells the log's stream the project's newest row.
+    async fn tell_log(&mut self, project: usize) {
+        let (stamp, row) = self.rows(project).await.pop().unwrap();
+        self.log.tell_again(Message {
+            slot: slot(project),
+            stamp,
+            previous: self.log_told,
+            scope: row.scope,
+            first: row.first,
+            last: row.last,
+        });
+        self.log_told = stamp;
+    }
+
     async fn poll(&mut self) {
         self.follower.poll(&mut self.heard).await.unwrap();
     }
@@ -77,7 +101,14 @@ impl Bench {
         let rows = self.rows(project).await.into_iter();
         heard
             == rows
-                .map(|(stamp, row)| told(slot(project), stamp, row))
+                .map(|(stamp, row)| Told {
+                    channel: Channel::Events,
+                    slot: slot(project),
+                    stamp,
+                    scope: row.scope,
+                    first: row.first,
+                    last: row.last,
+                })
                 .collect::<Vec<_>>()
     }
 }
@@ -96,6 +127,66 @@ async fn what_the_stream_tells_is_heard_once() {
     // The last message that was read comes with each page, and shows that the stream is the same.
     assert_eq!((metrics.repeats, metrics.restarts), (3, 0));
     assert_eq!((metrics.from_store, metrics.aged_out), (0, 0));
+}
+
+#[tokio::test]
+async fn both_streams_together_tell_of_everything_once() {
+    let mut bench = Bench::new(1).await;
+    bench.tell(0).await;
+    for number in 0..4 {
+        bench.projects.give(0, append("line")).await;
+        bench.tell_log(0).await;
+        if number == 1 {
+            bench.log.lose(1);
+            // What lies in the gap of the log and is none of it is heard on its own stream.
+            bench.commit(0).await;
+            let (stamp, row) = bench.rows(0).await.pop().unwrap();
+            bench.stream.tell_again(Message {
+                slot: slot(0),
+                stamp,
+                previous: bench.stream.messages()[0].stamp,
+                scope: row.scope,
+                first: row.first,
+                last: row.last,
+            });
+        }
+        bench.poll().await;
+    }
+    // The newest of the log comes before what was told of earlier on the other stream.
+    bench.commit(0).await;
+    let events = bench.rows(0).await.pop().unwrap();
+    bench.projects.give(0, append("line")).await;
+    bench.log.set_down(true);
+    bench.stream.tell_again(Message {
+        slot: slot(0),
+        stamp: events.0,
+        previous: bench.stream.messages()[1].stamp,
+        scope: events.1.scope,
+        first: events.1.first,
+        last: events.1.last,
+    });
+    bench.follower.poll(&mut bench.heard).await.unwrap_err();
+    assert_eq!(
+        bench.heard.last().unwrap().stamp,
+        events.0,
+        "one stream is down"
+    );
+    bench.log.set_down(false);
+    bench.tell_log(0).await;
+    bench.poll().await;
+    let heard = bench.heard.iter().map(|told| (told.stamp, told.channel));
+    let heard: BTreeMap<Stamp, Channel> = heard.collect();
+    assert_eq!(heard.len(), bench.heard.len(), "each once");
+    let rows = bench.rows(0).await;
+    assert!(rows.iter().map(|(stamp, _)| stamp).eq(heard.keys()));
+    use Channel::{Events, Log};
+    let channels: Vec<Channel> = heard.into_values().collect();
+    assert_eq!(channels, [Events, Log, Log, Events, Log, Log, Events, Log]);
+    assert_eq!(
+        bench.follower.metrics().from_store,
+        2,
+        "the gap of the log, and the next one"
+    );
 }
 
 #[tokio::test]
@@ -210,7 +301,7 @@ async fn what_aged_is_heard_a_bounded_number_at_a_time() {
     let mut bench = Bench::new(2).await;
     let place = Place::of(&scope(&task(0)));
     for part in 0..MANY / ROWS {
-        let mut txn = bench.follower.store.begin().await.unwrap();
+        let mut txn = bench.projects.node.shared().store.begin().await.unwrap();
         for row in 0..ROWS {
             let seq = Seq::new((part * ROWS + row + 2) as u64);
             write_outbox(&mut txn, &place, seq, seq, Vec::new());

@@ -18,9 +18,19 @@ struct Bench {
     relay: Relay<MemoryStore, Correct>,
 }
 
+/// The relay of the events.
 fn relay(node: &Node<MemoryStore>, stream: &Arc<MemoryStream>) -> Relay<MemoryStore, Correct> {
+    relay_of(Channel::Events, node, stream)
+}
+
+fn relay_of(
+    channel: Channel,
+    node: &Node<MemoryStore>,
+    stream: &Arc<MemoryStream>,
+) -> Relay<MemoryStore, Correct> {
     Relay {
         shared: Arc::clone(node.shared()),
+        channel,
         stream: Arc::clone(stream) as Arc<dyn EventStream>,
         cursors: BTreeMap::new(),
         unseen: BTreeMap::new(),
@@ -42,14 +52,14 @@ impl Bench {
 
     /// Commits once more in a project, and tells the stream of it.
     async fn tell(&mut self, project: usize) {
-        self.projects.give(project, append("line")).await;
-        self.projects.node.shared().stream_feed.mark(slot(project));
+        self.projects.open_another(project).await;
+        self.projects.node.shared().stream_feeds.mark(slot(project));
         assert!(self.relay.tell_all().await);
     }
 
     async fn tell_all(&mut self) {
         for held in self.projects.node.ownership().held() {
-            self.projects.node.shared().stream_feed.mark(held);
+            self.projects.node.shared().stream_feeds.mark(held);
         }
         assert!(self.relay.tell_all().await);
     }
@@ -215,8 +225,8 @@ async fn what_no_node_wrote_makes_no_commit_told_twice() {
         bench.tell(0).await;
     }
     bench.stream.scribble(slot(0));
-    bench.projects.give(0, append("line")).await;
-    bench.projects.node.shared().stream_feed.mark(slot(0));
+    bench.projects.open_another(0).await;
+    bench.projects.node.shared().stream_feeds.mark(slot(0));
     assert!(!bench.relay.tell_all().await);
     assert!(bench.relay.tell_all().await, "it goes on behind that");
     assert_eq!(bench.stream.messages().len(), 5);
@@ -278,10 +288,10 @@ async fn what_is_not_told_is_marked_again() {
     let mut bench = Bench::new(2).await;
     bench.tell_all().await;
     bench.stream.set_down(true);
-    bench.projects.give(0, append("line")).await;
-    bench.projects.give(1, append("line")).await;
-    bench.projects.node.shared().stream_feed.mark(slot(0));
-    bench.projects.node.shared().stream_feed.mark(slot(1));
+    bench.projects.open_another(0).await;
+    bench.projects.open_another(1).await;
+    bench.projects.node.shared().stream_feeds.mark(slot(0));
+    bench.projects.node.shared().stream_feeds.mark(slot(1));
     assert!(!bench.relay.tell_all().await);
     bench.stream.set_down(false);
     assert!(bench.relay.tell_all().await);
@@ -294,8 +304,13 @@ async fn a_slot_that_cannot_be_told_does_not_hold_up_the_others() {
     bench.tell_all().await;
     let first = (0..3).min_by_key(|project| slot(*project)).unwrap();
     for project in 0..3 {
-        bench.projects.give(project, append("line")).await;
-        bench.projects.node.shared().stream_feed.mark(slot(project));
+        bench.projects.open_another(project).await;
+        bench
+            .projects
+            .node
+            .shared()
+            .stream_feeds
+            .mark(slot(project));
     }
     // Another owner has told the first slot's commit already.
     let told = bench.committed(3).await;
@@ -317,10 +332,10 @@ async fn a_slot_that_cannot_be_told_does_not_hold_up_the_others() {
 async fn a_slot_that_is_held_no_longer_is_not_told() {
     let mut bench = Bench::new(1).await;
     bench.tell_all().await;
-    bench.projects.give(0, append("line")).await;
+    bench.projects.open_another(0).await;
     let epoch = bench.projects.node.ownership().epoch(slot(0)).unwrap();
     bench.projects.node.ownership().release(slot(0), epoch);
-    bench.projects.node.shared().stream_feed.mark(slot(0));
+    bench.projects.node.shared().stream_feeds.mark(slot(0));
     assert!(bench.relay.tell_all().await);
     assert_eq!(bench.stream.messages().len(), 1);
     assert!(!bench.relay.cursors.contains_key(&slot(0)));
@@ -330,7 +345,7 @@ async fn a_slot_that_is_held_no_longer_is_not_told() {
 async fn a_slot_with_many_commits_is_told_to_its_end() {
     let mut bench = Bench::new(1).await;
     for _ in 0..PAGE_ROWS {
-        bench.projects.give(0, append("line")).await;
+        bench.projects.open_another(0).await;
     }
     bench.tell_all().await;
     assert_eq!(bench.stream.messages().len(), PAGE_ROWS + 1);
@@ -342,7 +357,11 @@ async fn a_relay_looks_again_and_again_and_tells_what_was_lost() {
     let bench = Bench::new(1).await;
     let committed = bench.committed(1).await;
     let (shared, stream) = (bench.projects.node.shared(), Arc::clone(&bench.stream));
-    let running = tokio::spawn(run(Arc::clone(shared), Arc::clone(&stream) as _));
+    let running = tokio::spawn(run(
+        Arc::clone(shared),
+        Channel::Events,
+        Arc::clone(&stream) as _,
+    ));
     for _ in 0..3 {
         let told = async {
             while stream.stamps() != committed {
@@ -354,6 +373,8 @@ async fn a_relay_looks_again_and_again_and_tells_what_was_lost() {
     }
     running.abort();
 }
+
+mod channels;
 
 #[test]
 fn what_cannot_be_read_is_the_fault_of_one_slot_and_a_store_out_of_reach_of_none() {

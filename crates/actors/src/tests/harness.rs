@@ -80,7 +80,7 @@ pub(crate) fn ports() -> Ports {
         embedder: Arc::new(HashEmbedder),
         cognifier: Arc::new(RuleCognifier),
         peers: None,
-        stream: None,
+        streams: None,
         beats: None,
     }
 }

@@ -1,5 +1,6 @@
 //! A node with a task in each of some projects, which lie in different slots.
 
+use futures::future::join_all;
 use sillok_core::command::Command;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::slot::Slot;
@@ -32,6 +33,26 @@ impl Projects {
             projects.give(project, open_task()).await;
         }
         projects
+    }
+
+    /// Gives the node commands for a project's task that wait together.
+    pub(crate) async fn give_together(&mut self, project: usize, commands: Vec<Command>) {
+        let given = commands.into_iter().map(|command| {
+            let given = submission(self.numbered, PrincipalKind::Agent, &task(project), command);
+            self.numbered += 1;
+            self.node.submit(given)
+        });
+        for done in join_all(given.collect::<Vec<_>>()).await {
+            done.unwrap();
+        }
+    }
+
+    /// Opens one more task of a project, which lies in the same slot.
+    pub(crate) async fn open_another(&mut self, project: usize) {
+        let path = format!("{}-{}", task(project), self.numbered);
+        let given = submission(self.numbered, PrincipalKind::Agent, &path, open_task());
+        self.numbered += 1;
+        self.node.submit(given).await.unwrap();
     }
 
     /// Gives the node a command for a project's task.

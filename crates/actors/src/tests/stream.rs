@@ -10,6 +10,8 @@ use sillok_bus::stream::{
     BoxFuture, EventStream, Hole, Numbered, PLACES_PER_MESSAGE, Page, SlotEnd, StreamError,
     StreamState,
 };
+use sillok_bus::subject::stream_of;
+use sillok_core::channel::Channel;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
 
@@ -31,9 +33,14 @@ struct Inner {
     asked: u64,
 }
 
-/// The stream.
-#[derive(Default)]
-pub(crate) struct MemoryStream(Mutex<Inner>);
+/// The stream of a channel.
+pub(crate) struct MemoryStream(Mutex<Inner>, Channel);
+
+impl Default for MemoryStream {
+    fn default() -> Self {
+        Self::of(Channel::Events)
+    }
+}
 
 impl Inner {
     fn check(&mut self) -> Result<(), StreamError> {
@@ -89,6 +96,11 @@ impl Inner {
 }
 
 impl MemoryStream {
+    /// An empty one.
+    pub(crate) fn of(channel: Channel) -> Self {
+        Self(Mutex::default(), channel)
+    }
+
     /// Loses the newest messages; their numbers are given to others.
     pub(crate) fn lose(&self, count: u64) {
         let mut inner = self.0.lock();
@@ -163,7 +175,7 @@ impl MemoryStream {
 
 impl EventStream for MemoryStream {
     fn name(&self) -> &str {
-        "EVT"
+        stream_of(self.1)
     }
 
     fn append(&self, message: Message, expected: u64) -> BoxFuture<'_, Result<u64, StreamError>> {
@@ -230,9 +242,13 @@ impl EventStream for MemoryStream {
 }
 
 /// The stream as the suite of all streams sees it.
-struct MemoryBed(Arc<MemoryStream>);
+struct MemoryBed(Arc<MemoryStream>, Arc<MemoryStream>);
 
 impl Bed for MemoryBed {
+    fn beside(&self) -> Arc<dyn EventStream> {
+        Arc::clone(&self.1) as Arc<dyn EventStream>
+    }
+
     fn stream(&self) -> Arc<dyn EventStream> {
         Arc::clone(&self.0) as Arc<dyn EventStream>
     }
@@ -253,4 +269,6 @@ impl Bed for MemoryBed {
     }
 }
 
-sillok_bus::stream_conformance_suite!(conformance, async { MemoryBed(Arc::default()) });
+sillok_bus::stream_conformance_suite!(conformance, async {
+    MemoryBed(Arc::default(), Arc::new(MemoryStream::of(Channel::Log)))
+});

@@ -32,7 +32,7 @@ async fn told(server: &NatsServer, messages: u64) -> NatsStream {
     };
     let client = crate::connect(&config, "test").await.unwrap();
     client.flush().await.unwrap();
-    let stream = NatsStream::new(client, &config, ClusterKey::new(&[1; 32]));
+    let stream = NatsStream::new(client, &config, ClusterKey::new(&[1; 32]), Channel::Events);
     for counter in 1..=messages {
         let told = stream.append(message(counter), counter - 1).await;
         assert_eq!(told, Ok(counter));
@@ -99,7 +99,10 @@ async fn numbers_where_nothing_lies_any_more_are_passed_at_once() {
         };
         last = stream.append(other, last).await.unwrap();
     }
-    held.purge().filter(subject::events_of(slot)).await.unwrap();
+    held.purge()
+        .filter(subject::of_slot(Channel::Events, slot))
+        .await
+        .unwrap();
     let page = stream.page(1, 2).await.unwrap();
     assert_eq!(page.messages.len(), 1);
     assert_eq!(page.holes, [hole(2, 301, None)]);
@@ -117,7 +120,7 @@ async fn what_is_recognised_and_gone_is_told_all_the_same() {
     let server = NatsServer::start().await;
     let stream = told(&server, 2).await;
     let (held, _) = stream.look().await.unwrap();
-    let subject = subject::events_of(message(1).slot);
+    let subject = subject::of_slot(Channel::Events, message(1).slot);
     held.purge().filter(subject).await.unwrap();
     assert_eq!(stream.append(message(1), 0).await, Ok(3));
     assert_eq!(stream.append(message(2), 3).await, Ok(4));
@@ -152,7 +155,12 @@ async fn a_changed_configuration_reaches_the_stream_that_is_there() {
         stream_duplicate_window_s: 60,
         ..NatsConfig::default()
     };
-    let again = NatsStream::new(stream.client.clone(), &config, ClusterKey::new(&[1; 32]));
+    let again = NatsStream::new(
+        stream.client.clone(),
+        &config,
+        ClusterKey::new(&[1; 32]),
+        Channel::Events,
+    );
     again.look().await.unwrap();
     let (held, after) = again.look().await.unwrap();
     assert_eq!((after.created, after.last), (before.created, before.last));

@@ -9,6 +9,7 @@ use sillok_bus::stream::BoxFuture;
 use sillok_bus::subject;
 use sillok_bus::wire::ClusterKey;
 use sillok_bus_nats::{Client, NatsStream};
+use sillok_core::channel::Channel;
 use sillok_core::slot::Slot;
 
 use sillok_nats_server::NatsServer;
@@ -16,27 +17,44 @@ use sillok_nats_server::NatsServer;
 use super::{client_of, config_of};
 
 struct NatsBed {
+    channel: Channel,
     server: NatsServer,
     client: Client,
 }
 
 impl NatsBed {
-    async fn new() -> Self {
+    async fn new(channel: Channel) -> Self {
         let server = NatsServer::start().await;
         let client = client_of(&server).await;
-        Self { server, client }
+        Self {
+            channel,
+            server,
+            client,
+        }
     }
 
-    fn name(&self) -> String {
-        sillok_bus_nats::config::STREAM.to_owned()
+    fn name(&self) -> &'static str {
+        subject::stream_of(self.channel)
+    }
+
+    fn of(&self, channel: Channel) -> Arc<dyn EventStream> {
+        let config = config_of(&self.server);
+        let key = ClusterKey::new(&[1; 32]);
+        let client = self.client.clone();
+        Arc::new(NatsStream::new(client, &config, key, channel))
     }
 }
 
 impl Bed for NatsBed {
     fn stream(&self) -> Arc<dyn EventStream> {
-        let config = config_of(&self.server);
-        let key = ClusterKey::new(&[1; 32]);
-        Arc::new(NatsStream::new(self.client.clone(), &config, key))
+        self.of(self.channel)
+    }
+
+    fn beside(&self) -> Arc<dyn EventStream> {
+        self.of(match self.channel {
+            Channel::Events => Channel::Log,
+            Channel::Log => Channel::Events,
+        })
     }
 
     fn recreate(&self) -> BoxFuture<'_, ()> {
@@ -63,7 +81,7 @@ impl Bed for NatsBed {
 
     fn scribble(&self, slot: Slot) -> BoxFuture<'_, bool> {
         Box::pin(async move {
-            let subject = subject::events_of(slot);
+            let subject = subject::of_slot(self.channel, slot);
             self.client
                 .publish(subject, "scribbled".into())
                 .await
@@ -74,4 +92,5 @@ impl Bed for NatsBed {
     }
 }
 
-sillok_bus::stream_conformance_suite!(jetstream_suite, NatsBed::new());
+sillok_bus::stream_conformance_suite!(jetstream_events, NatsBed::new(Channel::Events));
+sillok_bus::stream_conformance_suite!(jetstream_log, NatsBed::new(Channel::Log));

@@ -4,6 +4,7 @@ use sillok_bus::stream::StreamError;
 use sillok_bus::wire::ClusterKey;
 use sillok_bus::{EventStream, Message};
 use sillok_bus_nats::{NatsStream, connect};
+use sillok_core::channel::Channel;
 use sillok_core::id::Seq;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
@@ -47,7 +48,7 @@ async fn a_server_that_is_down_is_said_to_be_and_is_found_again_with_all_that_it
     let mut server = NatsServer::start().await;
     let config = config_of(&server);
     let key = ClusterKey::new(&[1; 32]);
-    let stream = NatsStream::new(client_of(&server).await, &config, key);
+    let stream = NatsStream::new(client_of(&server).await, &config, key, Channel::Events);
     let slot = message(1).slot;
     assert_eq!(stream.end_of(slot).await.unwrap().last, None);
     assert_eq!(stream.append(message(1), 0).await, Ok(1));
@@ -70,7 +71,7 @@ async fn a_stream_is_made_anew_where_all_was_lost() {
     let mut server = NatsServer::start().await;
     let config = config_of(&server);
     let key = ClusterKey::new(&[1; 32]);
-    let stream = NatsStream::new(client_of(&server).await, &config, key);
+    let stream = NatsStream::new(client_of(&server).await, &config, key, Channel::Events);
     let slot = message(1).slot;
     let before = stream.end_of(slot).await.unwrap().stream;
     assert_eq!(stream.append(message(1), 0).await, Ok(1));
@@ -88,7 +89,7 @@ async fn a_node_begins_without_a_server_and_finds_it_later() {
     let config = config_of(&server);
     server.kill();
     let client = connect(&config, "test").await.unwrap();
-    let stream = NatsStream::new(client, &config, ClusterKey::new(&[1; 32]));
+    let stream = NatsStream::new(client, &config, ClusterKey::new(&[1; 32]), Channel::Log);
     let slot = message(1).slot;
     assert_eq!(stream.end_of(slot).await, Err(StreamError::NoResponders));
     server.resume().await;

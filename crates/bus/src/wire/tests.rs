@@ -158,10 +158,25 @@ fn whatever_nodes_tell_one_another_comes_back_as_it_was() {
         let bytes = seal_reply(&key(1), &seal, &outcome);
         assert_eq!(open_reply(&key(1), &seal, &bytes), Ok(outcome));
     }
-    let bytes = seal_message(&key(1), &message());
-    assert_eq!(open_message(&key(1), &bytes), Ok(message()));
+    let bytes = seal_message(&key(1), Channel::Events, &message());
+    assert_eq!(
+        open_message(&key(1), Channel::Events, &bytes),
+        Ok(message())
+    );
     let bytes = seal_news(&key(1), &news());
     assert_eq!(open_news(&key(1), &bytes), Ok(news()));
+}
+
+/// Whoever could have it count on another channel would make its followers pass over genuine messages.
+#[test]
+fn a_message_of_one_channel_counts_for_nothing_on_another() {
+    for channel in Channel::ALL {
+        let bytes = seal_message(&key(1), channel, &message());
+        for other in Channel::ALL {
+            let opened = open_message(&key(1), other, &bytes);
+            assert_eq!(opened.is_ok(), other == channel, "{channel:?} as {other:?}");
+        }
+    }
 }
 
 #[test]
@@ -188,13 +203,22 @@ fn what_another_cluster_or_another_call_sealed_does_not_open() {
     assert_eq!(open_reply(&key(1), &other, &reply), Err(Refused::Seal));
     assert_eq!(open_reply(&key(2), &seal, &reply), Err(Refused::Seal));
     // Each kind has a key of its own: none is taken for another.
-    assert_eq!(open_message(&key(1), &reply), Err(Refused::Seal));
-    let word = seal_message(&key(1), &message());
+    assert_eq!(
+        open_message(&key(1), Channel::Events, &reply),
+        Err(Refused::Seal)
+    );
+    let word = seal_message(&key(1), Channel::Events, &message());
     assert_eq!(open_reply(&key(1), &seal, &word), Err(Refused::Seal));
-    assert_eq!(open_message(&key(2), &word), Err(Refused::Seal));
+    assert_eq!(
+        open_message(&key(2), Channel::Events, &word),
+        Err(Refused::Seal)
+    );
     assert_eq!(open_news(&key(1), &word), Err(Refused::Seal));
     let news = seal_news(&key(1), &news());
-    assert_eq!(open_message(&key(1), &news), Err(Refused::Seal));
+    assert_eq!(
+        open_message(&key(1), Channel::Events, &news),
+        Err(Refused::Seal)
+    );
     assert_eq!(open_news(&key(2), &news), Err(Refused::Seal));
 }
 
@@ -213,7 +237,10 @@ fn a_later_version_is_named() {
 #[test]
 fn a_sealed_body_that_is_none_is_malformed() {
     let bytes = sealed(&key(1).message, &[], &"no message");
-    assert_eq!(open_message(&key(1), &bytes), Err(Refused::Malformed));
+    assert_eq!(
+        open_message(&key(1), Channel::Events, &bytes),
+        Err(Refused::Malformed)
+    );
 }
 
 #[test]
@@ -226,7 +253,7 @@ proptest! {
     fn nothing_opens_that_was_cut_or_touched(at in 0_usize..10_000, bit in 0_u8..8, cut: bool) {
         let (mut bytes, seal) = seal_request(&key(1), &CALL, &request(commands().remove(1)));
         let mut reply = seal_reply(&key(1), &seal, &outcomes().remove(0));
-        let mut word = seal_message(&key(1), &message());
+        let mut word = seal_message(&key(1), Channel::Events, &message());
         let mut news = seal_news(&key(1), &news());
         for bytes in [&mut bytes, &mut reply, &mut word, &mut news] {
             let at = at % bytes.len();
@@ -238,7 +265,7 @@ proptest! {
         }
         prop_assert!(open_request(&key(1), &bytes).is_err());
         prop_assert!(open_reply(&key(1), &seal, &reply).is_err());
-        prop_assert!(open_message(&key(1), &word).is_err());
+        prop_assert!(open_message(&key(1), Channel::Events, &word).is_err());
         prop_assert!(open_news(&key(1), &news).is_err());
     }
 
@@ -247,7 +274,7 @@ proptest! {
         let (_, seal) = seal_request(&key(1), &CALL, &request(Command::ClearStuck));
         prop_assert!(open_request(&key(1), &bytes).is_err());
         prop_assert!(open_reply(&key(1), &seal, &bytes).is_err());
-        prop_assert!(open_message(&key(1), &bytes).is_err());
+        prop_assert!(open_message(&key(1), Channel::Events, &bytes).is_err());
         prop_assert!(open_news(&key(1), &bytes).is_err());
     }
 }

@@ -25,7 +25,7 @@ pub struct Sight<'a> {
     pub owners: &'a BTreeMap<Slot, OwnerRow>,
     /// For how long no new beat of a node was seen, in ms.
     pub silent_ms: &'a BTreeMap<String, u64>,
-    /// Commits of each slot that the stream of all nodes was not told of, counted up to
+    /// Commits of each slot that a stream of all nodes was not told of, counted up to
     /// [`UNTOLD_MAX`].
     pub untold: &'a BTreeMap<Slot, u64>,
 }
@@ -55,7 +55,7 @@ pub enum Reason {
         /// How many slots.
         slots: u64,
     },
-    /// The stream of all nodes lacks many commits of some slots.
+    /// A stream of all nodes lacks many commits of some slots.
     Untold {
         /// How many slots.
         slots: u64,
@@ -78,7 +78,7 @@ impl fmt::Display for Reason {
             }
             Self::Untold { slots } => write!(
                 f,
-                "of {slots} slots the stream lacks {UNTOLD_MAX} commits or more"
+                "of {slots} slots a stream lacks {UNTOLD_MAX} commits or more"
             ),
         }
     }

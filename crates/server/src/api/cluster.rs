@@ -38,8 +38,8 @@ pub struct ClusterView {
     pub slots_used: u64,
     /// How many of them have a living owner.
     pub slots_owned: u64,
-    /// Commits that the stream of all nodes was not told of, up to 100 of each slot. Absent where there is
-    /// no such stream.
+    /// Commits that a stream of all nodes was not told of, up to 100 of each slot. Absent where there are
+    /// no such streams.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untold: Option<u64>,
     /// What is quarantined, by scope.
@@ -176,7 +176,7 @@ pub struct ClusterSlot {
     pub epoch: u64,
     /// Whether that run counts as living.
     pub owned: bool,
-    /// Commits that the stream of all nodes was not told of, up to 100.
+    /// Commits that a stream of all nodes was not told of, up to 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untold: Option<u64>,
 }

@@ -238,12 +238,12 @@ fn show_scopes(text: &mut Text, node: &NodeMetrics) {
     text.counter(
         "streamed_total",
         node.streamed,
-        "Runs of events told to the stream that all nodes reach.",
+        "Runs of events told to the streams that all nodes reach.",
     );
     text.counter(
         "streams_lost_total",
         node.streams_lost,
-        "Times that this stream had lost what it had acknowledged.",
+        "Times that a stream had lost what it had acknowledged.",
     );
     text.counter(
         "indexed_total",

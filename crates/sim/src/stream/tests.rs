@@ -1,4 +1,4 @@
-//! Where nothing goes wrong, the simulated stream is a stream like all others.
+//! Where nothing goes wrong, the simulated streams are streams like all others.
 
 use std::sync::Arc;
 
@@ -11,18 +11,22 @@ use crate::heap::pump::Pump;
 const WINDOW_US: u64 = 3_600_000_000;
 
 struct SimBed {
+    channel: Channel,
     sim: Sim,
     _pump: Pump,
 }
 
 impl SimBed {
-    fn new() -> Self {
+    fn new(channel: Channel) -> Self {
         let sim = Sim::new(1, false);
         let mut shared = sim.lock();
-        shared.make_stream();
-        shared.stream.window_us = WINDOW_US;
+        shared.make_streams();
+        for channel in Channel::ALL {
+            shared.server.of(channel).window_us = WINDOW_US;
+        }
         drop(shared);
         Self {
+            channel,
             sim: sim.clone(),
             _pump: Pump::start(sim),
         }
@@ -31,20 +35,25 @@ impl SimBed {
 
 impl Bed for SimBed {
     fn stream(&self) -> Arc<dyn EventStream> {
-        Arc::new(SimStream {
-            sim: self.sim.clone(),
-            place: Place(0),
-        })
+        Arc::clone(streams(&self.sim, Place(0)).of(self.channel))
+    }
+
+    fn beside(&self) -> Arc<dyn EventStream> {
+        let streams = streams(&self.sim, Place(0));
+        match self.channel {
+            Channel::Events => streams.log,
+            Channel::Log => streams.events,
+        }
     }
 
     fn recreate(&self) -> BoxFuture<'_, ()> {
-        self.sim.lock().recreate_stream();
+        self.sim.lock().recreate_streams();
         Box::pin(async {})
     }
 
     fn age(&self, keep: u64) -> BoxFuture<'_, ()> {
         let keep = usize::try_from(keep).expect("a small number");
-        self.sim.lock().stream.age(keep);
+        self.sim.lock().server.of(self.channel).age(keep);
         Box::pin(async {})
     }
 
@@ -54,4 +63,5 @@ impl Bed for SimBed {
     }
 }
 
-sillok_bus::stream_conformance_suite!(conformance, async { SimBed::new() });
+sillok_bus::stream_conformance_suite!(of_events, async { SimBed::new(Channel::Events) });
+sillok_bus::stream_conformance_suite!(of_the_log, async { SimBed::new(Channel::Log) });

@@ -89,7 +89,7 @@ impl<P: Protocol> World<P> {
         let mut ports = ports(&self.sim, place, &self.names, &rng, index);
         if is_alone {
             ports.peers = None;
-            ports.stream = None;
+            ports.streams = None;
         }
         let mut config = NodeConfig {
             name: self.names[usize::from(place.0)].clone(),
