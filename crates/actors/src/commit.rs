@@ -29,6 +29,7 @@ use crate::ownership::Ownership;
 use crate::ports::Ports;
 use crate::protocol::{Protocol, Safeguard};
 use crate::scope_actor::{Carried, Pending, Reply};
+use crate::spans::{Spans, keys};
 
 mod batch;
 mod resolve;
@@ -66,12 +67,14 @@ pub(crate) struct Shared<S: Store, P: Protocol> {
     pub(crate) jobs: JobQueue,
     pub(crate) quarantine: Quarantine,
     pub(crate) unresolved: Unresolved,
+    pub(crate) spans: Spans,
     pub(crate) protocol: P,
 }
 
 impl<S: Store, P: Protocol> Shared<S, P> {
     pub(crate) fn new(store: S, ports: Ports, config: NodeConfig, protocol: P) -> Self {
         let ownership = Ownership::new(&config.name);
+        let spans = Spans::new(ports.tracer.clone());
         Self {
             store,
             ports,
@@ -87,6 +90,7 @@ impl<S: Store, P: Protocol> Shared<S, P> {
             jobs: JobQueue::default(),
             quarantine: Quarantine::default(),
             unresolved: Unresolved::default(),
+            spans,
             protocol,
         }
     }
@@ -207,7 +211,11 @@ pub(crate) async fn run<S: Store, P: Protocol>(
     state: Option<State>,
     batch: Vec<Pending>,
 ) -> Carried {
-    let mut state = state;
+    let (mut state, mut batch) = (state, batch);
+    let batch_len = batch.len() as u64;
+    for pending in &mut batch {
+        pending.span.note(keys::BATCH, batch_len);
+    }
     // Only while there is something to seal: an idle actor keeps no generator.
     let mut rng = (shared.ports.rng)();
     let mut tries = Tries::default();
@@ -367,7 +375,7 @@ fn answer_all(batch: Vec<Pending>, outcomes: Vec<Outcome>) {
             },
         };
         // Whoever asked may have gone; the command is applied all the same.
-        let _ = pending.reply.send(reply);
+        pending.answer(reply);
     }
 }
 
@@ -379,7 +387,7 @@ fn answer_blindly(batch: Vec<Pending>) {
             time: sillok_core::time::Timestamp::EPOCH,
             result: sillok_core::command::AnswerBody::Done,
         };
-        let _ = pending.reply.send(Reply::Answered(answer));
+        pending.answer(Reply::Answered(answer));
     }
 }
 
@@ -395,7 +403,7 @@ fn refuse_all<S: Store, P: Protocol>(shared: &Shared<S, P>, batch: Vec<Pending>,
         } else {
             error.clone()
         };
-        let _ = pending.reply.send(Reply::Refused(error));
+        pending.answer(Reply::Refused(error));
     }
 }
 

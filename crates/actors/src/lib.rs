@@ -37,6 +37,7 @@ mod outbox_feed;
 mod router;
 mod row_stream;
 mod row_writer;
+mod spans;
 mod stream_relay;
 
 pub use config::NodeConfig;

@@ -14,6 +14,7 @@ use sillok_core::principal::Actor;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
+use sillok_core::trace::TraceContext;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::Store;
 use tokio::runtime::Handle;
@@ -210,13 +211,29 @@ impl<S: Store, P: Protocol> Node<S, P> {
     /// # Errors
     /// The refusal. Nothing was written then, save for `outcome_unknown`.
     pub async fn submit(&self, submission: Submission) -> Result<Answer, Error> {
-        self.inner.router.submit(submission).await
+        self.submit_within(submission, None).await
+    }
+
+    /// As [`submit`](Self::submit), as part of a trace.
+    ///
+    /// # Errors
+    /// As [`submit`](Self::submit).
+    pub async fn submit_within(
+        &self,
+        submission: Submission,
+        trace: Option<TraceContext>,
+    ) -> Result<Answer, Error> {
+        self.inner.router.submit(submission, trace).await
     }
 
     /// Sees a command through that another node handed over, if this one owns the slot or may take
-    /// it.
-    pub async fn serve(&self, submission: Arc<Submission>) -> Forwarded {
-        self.inner.router.serve(submission).await
+    /// it. What it does belongs to `trace`.
+    pub async fn serve(
+        &self,
+        submission: Arc<Submission>,
+        trace: Option<TraceContext>,
+    ) -> Forwarded {
+        self.inner.router.serve(submission, trace).await
     }
 
     /// Hears from another node that something was committed in these slots, and looks.

@@ -14,6 +14,7 @@ use sillok_bus::{EventStream, Message};
 use sillok_core::id::Epoch;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
+use sillok_core::trace::SpanKind;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::relay::RelayRow;
 use sillok_store::{Error as StoreError, KeyRange, RangeOptions, Read, Store, Txn, keys};
@@ -310,6 +311,7 @@ impl<S: Store, P: Protocol> Relay<S, P> {
                     first: row.first,
                     last: row.last,
                 };
+                let _span = self.shared.spans.of_row("stream", SpanKind::Producer, row);
                 cursor.seq = self.stream.append(message, cursor.seq).await?;
                 cursor.stamp = *stamp;
                 self.unseen.insert(slot, *stamp);

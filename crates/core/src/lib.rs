@@ -36,6 +36,7 @@ pub mod state;
 pub mod task;
 pub mod time;
 pub mod token;
+pub mod trace;
 pub mod trust;
 pub mod verification;
 

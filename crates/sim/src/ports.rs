@@ -50,6 +50,7 @@ pub(crate) fn ports(
             sim: sim.clone(),
             place,
         })),
+        tracer: None,
         // There is one thread, which the seed steps.
         beats: None,
     }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sillok_core::command::ScopeRow;
+use sillok_core::command::{AnswerBody, ScopeRow};
 use sillok_core::event::Body;
 use sillok_core::id::{EntryId, Epoch, Seq};
 use sillok_core::ports::Rng;
@@ -26,6 +26,7 @@ use crate::metrics::count;
 use crate::protocol::{Protocol, Safeguard};
 use crate::rows::{self, Place};
 use crate::scope_actor::Pending;
+use crate::spans::Noted;
 
 /// Bytes of chunks that are written in one transaction.
 const CHUNK_TXN_BYTES: usize = 2 << 20;
@@ -102,7 +103,9 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
     let first = before.tip.seq.next();
     write(shared.protocol, &mut txn, &place, first, &decided);
     let moving = (!decided.events.is_empty()).then(|| tip.moves());
+    let noted = note(shared, scope, first, batch, &decided);
     let stamp = commit(shared, slot, txn).await?;
+    noted.stands();
     if let Some(moving) = moving {
         moving.to(epoch, decided.state.row().tip);
     }
@@ -112,10 +115,48 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
     count(&shared.counters.batches, 1);
     count(&shared.counters.commands, decided.records.len() as u64);
     tell_index(shared, &mut decided, stamp).await?;
+    add_jobs(shared, slot, batch, &decided);
+    Ok((decided.state, decided.outcomes))
+}
+
+/// Remembers which traces what is about to be committed belongs to: those of the commands that wrote it.
+fn note<'a, S: Store, P: Protocol>(
+    shared: &'a Shared<S, P>,
+    scope: &Scope,
+    first: Seq,
+    batch: &[Pending],
+    decided: &Decided,
+) -> Noted<'a> {
+    let writes = |outcome: &Outcome| match outcome {
+        Outcome::Answered(answer) => answer.seq >= first,
+        _ => false,
+    };
+    let commands = batch.iter().zip(&decided.outcomes);
+    let wrote = commands.filter(|(_, outcome)| writes(outcome));
+    let spans = wrote.map(|(pending, _)| &pending.span);
+    shared.spans.note_commit(scope, first, spans)
+}
+
+/// Has the promotions carried out that a batch started, each as part of its verification's trace.
+fn add_jobs<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    slot: Slot,
+    batch: &[Pending],
+    decided: &Decided,
+) {
     for job in decided.jobs() {
+        let starts = |outcome: &Outcome| match outcome {
+            Outcome::Answered(answer) => {
+                matches!(&answer.result, AnswerBody::Verification { id, .. } if *id == job.verification)
+            }
+            _ => false,
+        };
+        let place = decided.outcomes.iter().position(starts);
+        if let Some(pending) = place.and_then(|place| batch.get(place)) {
+            shared.spans.note_promotion(job.verification, &pending.span);
+        }
         shared.jobs.add(slot, job.clone());
     }
-    Ok((decided.state, decided.outcomes))
 }
 
 async fn begin<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<S::Txn, Failure> {

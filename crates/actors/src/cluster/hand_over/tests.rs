@@ -185,7 +185,7 @@ async fn a_slot_waits_for_what_is_under_way() {
     let slot = Slot::of(&scope(TASK));
     let (here, router) = holding(&[slot], &["bob"]).await;
     let open = submission(0, PrincipalKind::Agent, TASK, open_task());
-    let under_way = router.submit(open);
+    let under_way = router.submit(open, None);
     futures::pin_mut!(under_way);
     assert!(futures::poll!(under_way.as_mut()).is_pending());
     assert_eq!(router.in_flight(slot), 1);
