@@ -436,7 +436,7 @@ async fn a_connection_that_takes_nothing_more_keeps_nobody_waiting_longer() {
     let begun = std::time::Instant::now();
     let large = submission(&"x".repeat(20 << 20));
     let asked =
-        tokio::time::timeout(Duration::from_secs(5), peers.forward(NODE, large), None).await;
+        tokio::time::timeout(Duration::from_secs(5), peers.forward(NODE, large, None)).await;
     // Not all of it was sent, so nothing can have been carried out.
     assert_eq!(asked.expect("it ends"), Err(PeerError::NoResponders));
     assert!(begun.elapsed() < Duration::from_secs(2), "{begun:?}");
