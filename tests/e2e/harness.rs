@@ -4,6 +4,7 @@
 pub(crate) mod binary;
 pub(crate) mod chance;
 pub(crate) mod cluster;
+pub(crate) mod collector;
 pub(crate) mod http;
 pub(crate) mod recorded;
 pub(crate) mod samples;

@@ -39,3 +39,5 @@ mod recall;
 mod refusals;
 #[cfg(test)]
 mod tamper;
+#[cfg(test)]
+mod traces;

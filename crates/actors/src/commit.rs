@@ -32,6 +32,7 @@ use crate::ports::Ports;
 use crate::protocol::{Protocol, Safeguard};
 use crate::quarantines::HeldQuarantines;
 use crate::scope_actor::{Carried, Pending, Reply};
+use crate::spans::{Spans, keys};
 
 mod batch;
 mod resolve;
@@ -72,6 +73,7 @@ pub(crate) struct Shared<S: Store, P: Protocol> {
     pub(crate) quarantine: Quarantine,
     pub(crate) held_quarantines: HeldQuarantines,
     pub(crate) unresolved: Unresolved,
+    pub(crate) spans: Spans,
     pub(crate) protocol: P,
 }
 
@@ -79,6 +81,7 @@ impl<S: Store, P: Protocol> Shared<S, P> {
     pub(crate) fn new(store: S, ports: Ports, config: NodeConfig, protocol: P) -> Self {
         let ownership = Ownership::new(&config.name);
         let commit_turns = CommitTurns::new(config.admission.commits_at_once);
+        let spans = Spans::new(ports.tracer.clone());
         Self {
             store,
             ports,
@@ -97,6 +100,7 @@ impl<S: Store, P: Protocol> Shared<S, P> {
             quarantine: Quarantine::default(),
             held_quarantines: HeldQuarantines::default(),
             unresolved: Unresolved::default(),
+            spans,
             protocol,
         }
     }
@@ -217,7 +221,11 @@ pub(crate) async fn run<S: Store, P: Protocol>(
     state: Option<State>,
     batch: Vec<Pending>,
 ) -> Carried {
-    let mut state = state;
+    let (mut state, mut batch) = (state, batch);
+    let batch_len = batch.len() as u64;
+    for pending in &mut batch {
+        pending.span.note(keys::BATCH, batch_len);
+    }
     // Only while there is something to seal: an idle actor keeps no generator.
     let mut rng = (shared.ports.rng)();
     let mut tries = Tries::default();
@@ -377,7 +385,7 @@ fn answer_all(batch: Vec<Pending>, outcomes: Vec<Outcome>) {
             },
         };
         // Whoever asked may have gone; the command is applied all the same.
-        let _ = pending.reply.send(reply);
+        pending.answer(reply);
     }
 }
 
@@ -389,7 +397,7 @@ fn answer_blindly(batch: Vec<Pending>) {
             time: sillok_core::time::Timestamp::EPOCH,
             result: sillok_core::command::AnswerBody::Done,
         };
-        let _ = pending.reply.send(Reply::Answered(answer));
+        pending.answer(Reply::Answered(answer));
     }
 }
 
@@ -405,7 +413,7 @@ fn refuse_all<S: Store, P: Protocol>(shared: &Shared<S, P>, batch: Vec<Pending>,
         } else {
             error.clone()
         };
-        let _ = pending.reply.send(Reply::Refused(error));
+        pending.answer(Reply::Refused(error));
     }
 }
 

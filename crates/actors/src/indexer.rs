@@ -13,6 +13,7 @@ use sillok_core::ports::IndexDoc;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
+use sillok_core::trace::SpanKind;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::outbox::OutboxRow;
 use sillok_store::keys::{self, ScopeKey};
@@ -26,6 +27,7 @@ use crate::errors::{engine_refusal, refusal};
 use crate::metrics::count;
 use crate::protocol::{Protocol, Safeguard};
 use crate::relay::rows_in;
+use crate::spans::{OpenSpan, keys as keys_of_spans};
 
 mod requests;
 mod turns;
@@ -204,7 +206,12 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             return Ok(passed);
         };
         let mut changed: BTreeMap<(Scope, EntryId), Stamp> = BTreeMap::new();
+        // Until they are stored.
+        let mut spans = Vec::new();
         for (stamp, _, row) in &rows {
+            if !row.entries.is_empty() {
+                spans.extend(self.spans_of(row));
+            }
             for entry in &row.entries {
                 changed.insert((row.scope.clone(), *entry), *stamp);
             }
@@ -224,6 +231,16 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             }
         }
         Ok(passed)
+    }
+
+    /// What is recorded of indexing what a commit changed.
+    fn spans_of(&self, row: &OutboxRow) -> Vec<OpenSpan> {
+        let spans = &self.shared.spans;
+        let mut spans = spans.of_row("index", SpanKind::Internal, row);
+        for span in &mut spans {
+            span.note(keys_of_spans::ENTRIES, row.entries.len() as u64);
+        }
+        spans
     }
 
     /// The rows of some slots behind their cursors, in the order of their stamps; on a node that is

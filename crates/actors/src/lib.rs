@@ -40,6 +40,7 @@ mod quarantines;
 mod router;
 mod row_stream;
 mod row_writer;
+mod spans;
 mod stream_relay;
 
 pub use config::NodeConfig;

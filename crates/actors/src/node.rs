@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sillok_bus::InProcessBus;
-use sillok_core::channel::Channel;
 use sillok_core::command::{Answer, Submission};
 use sillok_core::id::{Incarnation, Seq, VerificationId};
 use sillok_core::membership::FenceOrder;
@@ -16,6 +15,7 @@ use sillok_core::quarantine::QuarantineOrder;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
+use sillok_core::trace::TraceContext;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::Store;
 use tokio::runtime::Handle;
@@ -36,11 +36,10 @@ use crate::protocol::{Correct, Protocol};
 use crate::reads::{EventView, Page, Reader, StagedRecord, page_rows};
 use crate::relay;
 use crate::router::Router;
-use crate::stream_relay;
 
 mod tasks;
 
-use tasks::{keep_indexing, kept_up, kept_up_on, put_away_idle};
+use tasks::{keep_indexing, kept_up, kept_up_on, put_away_idle, tell_streams};
 
 /// How often the end of what is in flight is looked for at shutdown, in ms.
 const DRAIN_POLL_MS: u64 = 5;
@@ -174,14 +173,7 @@ impl<S: Store, P: Protocol> Node<S, P> {
         tasks.push(kept_up(with(), move |(shared, _)| {
             relay::run(shared, listeners.clone(), registered_at, Arc::clone(&told))
         }));
-        if let Some(streams) = shared.ports.streams.clone() {
-            for channel in Channel::ALL {
-                let stream = Arc::clone(streams.of(channel));
-                tasks.push(kept_up(with(), move |(shared, _)| {
-                    stream_relay::run(shared, channel, Arc::clone(&stream))
-                }));
-            }
-        }
+        tasks.extend(tell_streams(&with()));
         tasks.push(kept_up(with(), |(shared, router)| {
             put_away_idle(shared, router)
         }));
@@ -215,13 +207,29 @@ impl<S: Store, P: Protocol> Node<S, P> {
     /// # Errors
     /// The refusal. Nothing was written then, save for `outcome_unknown`.
     pub async fn submit(&self, submission: Submission) -> Result<Answer, Error> {
-        self.inner.router.submit(submission).await
+        self.submit_within(submission, None).await
+    }
+
+    /// As [`submit`](Self::submit), as part of a trace.
+    ///
+    /// # Errors
+    /// As [`submit`](Self::submit).
+    pub async fn submit_within(
+        &self,
+        submission: Submission,
+        trace: Option<TraceContext>,
+    ) -> Result<Answer, Error> {
+        self.inner.router.submit(submission, trace).await
     }
 
     /// Sees a command through that another node handed over, if this one owns the slot or may take
-    /// it.
-    pub async fn serve(&self, submission: Arc<Submission>) -> Forwarded {
-        self.inner.router.serve(submission).await
+    /// it. What it does belongs to `trace`.
+    pub async fn serve(
+        &self,
+        submission: Arc<Submission>,
+        trace: Option<TraceContext>,
+    ) -> Forwarded {
+        self.inner.router.serve(submission, trace).await
     }
 
     /// Hears from another node that something was committed in these slots, and looks.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use sillok_bus::Streams;
 use sillok_core::ports::{Clock, Cognifier, Embedder, Peers, Rng, VectorIndex};
+use sillok_core::trace::Tracer;
 use tokio::runtime::Handle;
 
 /// Makes a generator of its own for each actor, so that none waits for another.
@@ -26,6 +27,8 @@ pub struct Ports {
     pub peers: Option<Arc<dyn Peers>>,
     /// The streams that all nodes reach; none where only this process listens.
     pub streams: Option<Streams>,
+    /// Who records what the node does as spans of traces; none where nobody does.
+    pub tracer: Option<Arc<dyn Tracer>>,
     /// Where the node beats: on threads that do nothing else, so that no load makes it look dead. None:
     /// beside everything else.
     pub beats: Option<Handle>,

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use sillok_bus::{InProcessBus, Message};
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
+use sillok_core::trace::SpanKind;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::outbox::OutboxRow;
 use sillok_store::{RangeOptions, Read, Store, Txn, keys};
@@ -156,6 +157,7 @@ fn say<S: Store, P: Protocol>(
 ) -> Stamp {
     let mut previous = after;
     for (stamp, row) in rows {
+        let _span = shared.spans.of_row("relay", SpanKind::Producer, &row);
         bus.publish(Message {
             slot,
             stamp,

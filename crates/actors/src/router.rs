@@ -12,28 +12,29 @@ use parking_lot::Mutex;
 use ractor::{ActorRef, ActorRuntime, ActorStatus};
 use sillok_core::chain::Tip;
 use sillok_core::command::{Answer, Submission};
-use sillok_core::membership::{home, is_owner_living};
-use sillok_core::ports::Forwarded;
+use sillok_core::ports::{Forwarded, PeerError, Peers};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
+use sillok_core::trace::{SpanKind, TraceContext};
 use sillok_core::{Error, ErrorCode};
 use sillok_store::Store;
 use tokio::sync::oneshot;
 
 use crate::admission::{Admission, Wanted};
-use crate::claims;
 use crate::cluster;
 use crate::commit::{Shared, resolve};
-use crate::errors::refusal;
 use crate::known_tip::KnownTip;
 use crate::metrics::count;
 use crate::protocol::Protocol;
 use crate::scope_actor::{Msg, Pending, Reply, ScopeActor};
+use crate::spans::keys;
 
 mod alone;
+mod place;
 mod tried;
 
+use place::{Lost, Place};
 use tried::Tried;
 
 /// Attempts at one command before its caller is told that the outcome is unknown.
@@ -50,26 +51,6 @@ const ROUTES_MAX: u32 = 17;
 
 /// The longest that routes are tried for one command, in ms: one of them may wait for the index.
 const ROUTE_MS_MAX: u64 = 15_000;
-
-/// Where a slot is served.
-enum Place {
-    Here,
-    There(String),
-}
-
-/// Why it is not known where a slot is served.
-enum Lost {
-    /// The store does not say who owns it.
-    StoreGone(Error),
-    /// It may be known soon.
-    NotYet(Error),
-}
-
-impl From<Error> for Lost {
-    fn from(error: Error) -> Self {
-        Self::NotYet(error)
-    }
-}
 
 struct Entry {
     actor: ActorRef<Msg>,
@@ -105,9 +86,16 @@ impl<S: Store, P: Protocol> Router<S, P> {
     }
 
     /// Sees a command through: on this node if it owns the slot, or else on the one that does.
-    pub(crate) async fn submit(&self, submission: Submission) -> Result<Answer, Error> {
-        let result = self.route(Arc::new(submission)).await;
+    pub(crate) async fn submit(
+        &self,
+        submission: Submission,
+        trace: Option<TraceContext>,
+    ) -> Result<Answer, Error> {
+        let spans = &self.shared.spans;
+        let mut span = spans.begin_in(&submission.scope, "route", SpanKind::Internal, trace);
+        let result = self.route(Arc::new(submission), span.or(trace)).await;
         if let Err(error) = &result {
+            span.fail(error);
             self.shared.counters.refused(error);
         }
         result
@@ -115,7 +103,25 @@ impl<S: Store, P: Protocol> Router<S, P> {
 
     /// Sees a command through that another node handed over. It is never handed on. A node that ends
     /// says that it owns nothing: whoever asked looks for the one that takes the slot over.
-    pub(crate) async fn serve(&self, submission: Arc<Submission>) -> Forwarded {
+    pub(crate) async fn serve(
+        &self,
+        submission: Arc<Submission>,
+        trace: Option<TraceContext>,
+    ) -> Forwarded {
+        let spans = &self.shared.spans;
+        let mut span = spans.begin_in(&submission.scope, "serve", SpanKind::Server, trace);
+        let forwarded = self.serve_here(submission, span.or(trace)).await;
+        if let Forwarded::Refused(error) = &forwarded {
+            span.fail(error);
+        }
+        forwarded
+    }
+
+    async fn serve_here(
+        &self,
+        submission: Arc<Submission>,
+        trace: Option<TraceContext>,
+    ) -> Forwarded {
         if self.is_closed() {
             return Forwarded::NotOwner;
         }
@@ -125,7 +131,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
             Ok(false) => return Forwarded::NotOwner,
             Err(error) => return Forwarded::Refused(error),
         }
-        match self.here(slot, submission).await {
+        match self.here(slot, submission, trace).await {
             Ok(answer) => Forwarded::Answered(answer),
             Err(error) if error.code == ErrorCode::Fenced => Forwarded::NotOwner,
             Err(error) if error.code == ErrorCode::Unavailable && self.is_closed() => {
@@ -138,10 +144,14 @@ impl<S: Store, P: Protocol> Router<S, P> {
         }
     }
 
-    async fn route(&self, submission: Arc<Submission>) -> Result<Answer, Error> {
+    async fn route(
+        &self,
+        submission: Arc<Submission>,
+        trace: Option<TraceContext>,
+    ) -> Result<Answer, Error> {
         let slot = Slot::of(&submission.scope);
         let Some(peers) = self.shared.ports.peers.clone() else {
-            return self.alone(slot, submission).await;
+            return self.alone(slot, submission, trace).await;
         };
         let clock = &self.shared.ports.clock;
         let begun_ms = clock.monotonic_ms();
@@ -149,15 +159,14 @@ impl<S: Store, P: Protocol> Router<S, P> {
         let mut tried = Tried::default();
         for _ in 0..ROUTES_MAX {
             match self.locate(slot, tried.passed_over()).await {
-                Ok(Place::Here) => match self.here(slot, Arc::clone(&submission)).await {
+                Ok(Place::Here) => match self.here(slot, Arc::clone(&submission), trace).await {
                     Err(error) if error.code == ErrorCode::Fenced || tried.is_untold_by(&error) => {
                         tried.last = Some(error);
                     }
                     result => return result,
                 },
                 Ok(Place::There(node)) => {
-                    count(&self.shared.counters.forwarded, 1);
-                    let reply = peers.forward(&node, Arc::clone(&submission)).await;
+                    let reply = self.forward(&*peers, &node, &submission, trace).await;
                     if let Some(result) = tried.heard(node, reply) {
                         return result;
                     }
@@ -187,76 +196,35 @@ impl<S: Store, P: Protocol> Router<S, P> {
         Err(tried.given_up())
     }
 
-    /// Where a slot is served. A slot without a living owner is taken, if it belongs here or the
-    /// node that it belongs on is to be `passed_over`. One that is being handed over takes no commands
-    /// until it has fallen quiet and is another's, which is soon.
-    async fn locate(&self, slot: Slot, passed_over: Option<&str>) -> Result<Place, Lost> {
-        let ownership = &self.shared.ownership;
-        if ownership.is_leaving(slot) {
-            count(&self.shared.counters.handover_waits, 1);
-            let why = "the scope is being handed to another node";
-            return Err(Error::new(ErrorCode::Unavailable, why).into());
-        }
-        if ownership.epoch(slot).is_some() {
-            return Ok(Place::Here);
-        }
-        if let Some(node) = self.owners_elsewhere.lock().get(&slot) {
-            return Ok(Place::There(node.clone()));
-        }
-        let (owner, nodes) = claims::owner_of(&self.shared.store, slot)
-            .await
-            .map_err(|error| Lost::StoreGone(refusal(&error)))?;
-        let living_owner = owner.filter(|owner| is_owner_living(owner, nodes.get(&owner.node)));
-        let target = match living_owner {
-            Some(owner) if ownership.is_ours(&owner) => None,
-            Some(owner) => {
-                let node = owner.node;
-                self.expect_at(slot, &node);
-                Some(node)
-            }
-            None => {
-                let homes = self.shared.members.homes(ownership.node(), &nodes);
-                let reachable = homes.into_iter().filter(|node| Some(*node) != passed_over);
-                let target = home(slot, reachable).filter(|node| *node != ownership.node());
-                target.map(str::to_owned)
-            }
-        };
-        match target {
-            Some(node) => Ok(Place::There(node)),
-            None if cluster::take_for_command(&self.shared, slot).await? => Ok(Place::Here),
-            None => Err(cluster::run_over().into()),
-        }
-    }
-
-    /// Whether this node owns a slot, or could take it because nobody living does.
-    async fn owns_or_takes(&self, slot: Slot) -> Result<bool, Error> {
-        let ownership = &self.shared.ownership;
-        if ownership.is_leaving(slot) {
-            count(&self.shared.counters.handover_waits, 1);
-            return Ok(false);
-        }
-        if ownership.epoch(slot).is_some() {
-            return Ok(true);
-        }
-        if self.shared.is_alone() {
-            return Ok(false);
-        }
-        Ok(cluster::take_for_command(&self.shared, slot).await? && ownership.epoch(slot).is_some())
-    }
-
-    /// Notes which node holds a slot now. A belief: that node may say otherwise.
-    pub(crate) fn expect_at(&self, slot: Slot, node: &str) {
-        self.owners_elsewhere.lock().insert(slot, node.to_owned());
+    /// Hands a command to the node that is believed to own its slot.
+    async fn forward(
+        &self,
+        peers: &dyn Peers,
+        node: &str,
+        submission: &Arc<Submission>,
+        trace: Option<TraceContext>,
+    ) -> Result<Forwarded, PeerError> {
+        count(&self.shared.counters.forwarded, 1);
+        let spans = &self.shared.spans;
+        let mut span = spans.begin("forward", SpanKind::Client, trace);
+        span.note(keys::TO, node);
+        let submission = Arc::clone(submission);
+        peers.forward(node, submission, span.or(trace)).await
     }
 
     /// Sees a command through on this node: queued, batched, committed, answered. After `fenced`
     /// the node no longer believes that it holds the slot.
-    async fn here(&self, slot: Slot, submission: Arc<Submission>) -> Result<Answer, Error> {
+    async fn here(
+        &self,
+        slot: Slot,
+        submission: Arc<Submission>,
+        trace: Option<TraceContext>,
+    ) -> Result<Answer, Error> {
         let bytes = submission.command.size_bytes();
         let epoch = self.shared.ownership.epoch(slot);
         let mut submission = submission;
         for _ in 0..ATTEMPTS_MAX {
-            let receiver = self.enqueue(slot, Arc::clone(&submission), bytes)?;
+            let receiver = self.enqueue(slot, Arc::clone(&submission), bytes, trace)?;
             let reply = match receiver.await {
                 Ok(reply) => reply,
                 // The actor or its batch was lost with the command: its record tells what became of it.
@@ -286,6 +254,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
         slot: Slot,
         submission: Arc<Submission>,
         bytes: usize,
+        trace: Option<TraceContext>,
     ) -> Result<oneshot::Receiver<Reply>, Error> {
         if self.is_closed() {
             return Err(Error::new(
@@ -304,12 +273,15 @@ impl<S: Store, P: Protocol> Router<S, P> {
         };
         let permit = self.admission.admit(&entry.depth, wanted)?;
         entry.used_ms = now_ms;
+        let spans = &self.shared.spans;
+        let span = spans.begin_in(&submission.scope, "commit", SpanKind::Internal, trace);
         let (reply, receiver) = oneshot::channel();
         let pending = Pending {
             submission,
             bytes,
             reply,
             _permit: permit,
+            span,
         };
         // An actor that ended in between drops the command, which the receiver notices.
         let _ = entry.actor.send_message(Msg::Submit(pending));

@@ -22,6 +22,7 @@ use crate::commit_turns::{Asked, Turn};
 use crate::known_tip::KnownTip;
 use crate::metrics::count;
 use crate::protocol::Protocol;
+use crate::spans::{OpenSpan, keys};
 
 /// How a command ended.
 #[derive(Debug)]
@@ -43,6 +44,22 @@ pub(crate) struct Pending {
     pub(crate) reply: oneshot::Sender<Reply>,
     /// Counted against the node's and the scope's room until the command is answered.
     pub(crate) _permit: Permit,
+    /// From when it began to wait until it is answered.
+    pub(crate) span: OpenSpan,
+}
+
+impl Pending {
+    /// Tells whoever asked, if that one still waits.
+    pub(crate) fn answer(mut self, reply: Reply) {
+        match &reply {
+            Reply::Answered(answer) => self.span.note(keys::SEQ, answer.seq.get()),
+            Reply::Refused(error) => self.span.fail(error),
+            Reply::Abandoned(_) => {}
+        }
+        // Ended before anybody can go on to what follows it.
+        drop(self.span);
+        let _ = self.reply.send(reply);
+    }
 }
 
 /// What a batch leaves behind for the next one.
@@ -245,6 +262,7 @@ mod tests {
             bytes: *bytes,
             reply: oneshot::channel().0,
             _permit: admission.admit(&depth, wanted).unwrap(),
+            span: OpenSpan::default(),
         };
         let mut queue: VecDeque<Pending> = sizes.iter().map(pending).collect();
         let mut batches = Vec::new();

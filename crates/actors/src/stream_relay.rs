@@ -16,6 +16,7 @@ use sillok_core::channel::Channel;
 use sillok_core::id::Epoch;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
+use sillok_core::trace::SpanKind;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::outbox::OutboxRow;
 use sillok_store::keys::relay::{ReadRow, RelayRow};
@@ -369,6 +370,7 @@ impl<S: Store, P: Protocol> Relay<S, P> {
                     first: row.first,
                     last: row.last,
                 };
+                let _span = self.shared.spans.of_row("stream", SpanKind::Producer, row);
                 cursor.seq = self.stream.append(message, cursor.seq).await?;
                 cursor.stamp = *stamp;
                 self.unseen.insert(slot, *stamp);

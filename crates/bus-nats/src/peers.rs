@@ -17,12 +17,13 @@ use sillok_bus::parts::{WHOLE_BYTES_MAX, split};
 use sillok_bus::subject::{NEWS, commands_to};
 use sillok_bus::wire::{
     CALL_BYTES, Call, ClusterKey, Handover, Moment, News, RUN_BYTES, Reply, Request, RequestSeal,
-    open_reply, seal_news, seal_request,
+    VERSION, open_reply, seal_news, seal_request,
 };
 use sillok_core::Error;
 use sillok_core::command::Submission;
 use sillok_core::ports::{BoxFuture, Forwarded, PeerError, Peers};
 use sillok_core::slot::Slot;
+use sillok_core::trace::TraceContext;
 use tokio::time::{Instant, timeout_at};
 
 use crate::config::NatsConfig;
@@ -104,7 +105,12 @@ impl NatsPeers {
     /// A command is sent with the moment that it is at the other node. A node of which none is known is
     /// asked for it first, so that whether somebody listens there is known before anything is sent that
     /// could be carried out.
-    async fn ask(&self, node: &str, submission: Arc<Submission>) -> Result<Forwarded, PeerError> {
+    async fn ask(
+        &self,
+        node: &str,
+        submission: Arc<Submission>,
+        trace: Option<TraceContext>,
+    ) -> Result<Forwarded, PeerError> {
         let subject = commands_to(node).ok_or(PeerError::NoResponders)?;
         if !self.is_connected() {
             return Err(PeerError::NoResponders);
@@ -114,7 +120,7 @@ impl NatsPeers {
             let at = match self.moment_of(node) {
                 Some(at) => at,
                 None => {
-                    let asked = self.call(&subject, &Request::Moment, until).await;
+                    let asked = self.call(&subject, (&Request::Moment, None), until).await;
                     let reply = asked.map_err(|_| PeerError::NoResponders)?;
                     self.heard(node, reply.now);
                     reply.now
@@ -126,7 +132,7 @@ impl NatsPeers {
                 wait_ms: u32::try_from(left.as_millis()).unwrap_or(u32::MAX),
                 submission: Arc::clone(&submission),
             });
-            match self.call(&subject, &request, until).await {
+            match self.call(&subject, (&request, trace), until).await {
                 Ok(reply) => {
                     self.heard(node, reply.now);
                     if let Some(forwarded) = reply.forwarded {
@@ -157,12 +163,14 @@ impl NatsPeers {
     async fn call(
         &self,
         subject: &str,
-        request: &Request,
+        (request, trace): (&Request, Option<TraceContext>),
         until: Instant,
     ) -> Result<Reply, Unanswered> {
         let mut call: Call = [0; CALL_BYTES];
         getrandom::fill(&mut call).expect("the system has randomness");
-        let (whole, seal) = seal_request(&self.key, &call, request);
+        // What needs no later version is read by every node.
+        let version = if trace.is_some() { VERSION } else { 1 };
+        let (whole, seal) = seal_request(&self.key, &call, request, trace, version);
         let bytes_max = self.client.max_payload().saturating_sub(SPARED_BYTES);
         let mut parts = split(&self.key, &call, &whole, bytes_max)
             .map_err(|_| Unanswered::TooLarge(whole.len()))?;
@@ -227,8 +235,9 @@ impl Peers for NatsPeers {
         &'a self,
         node: &'a str,
         submission: Arc<Submission>,
+        trace: Option<TraceContext>,
     ) -> BoxFuture<'a, Result<Forwarded, PeerError>> {
-        Box::pin(self.ask(node, submission))
+        Box::pin(self.ask(node, submission, trace))
     }
 
     fn announce<'a>(&'a self, slots: &'a [Slot]) -> BoxFuture<'a, ()> {

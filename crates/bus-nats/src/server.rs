@@ -15,13 +15,14 @@ use sillok_bus::calls::{Calls, Judged};
 use sillok_bus::parts::Assembly;
 use sillok_bus::subject::{NEWS, commands_to};
 use sillok_bus::wire::{
-    ClusterKey, Opened, RUN_BYTES, Refused, Reply, Request, RequestSeal, open_news, open_request,
-    seal_reply,
+    ClusterKey, Opened, RUN_BYTES, Refused, Reply, Request, RequestSeal, VERSION, open_news,
+    open_request, seal_reply,
 };
 use sillok_core::Error;
 use sillok_core::command::Submission;
 use sillok_core::ports::{BoxFuture, Forwarded};
 use sillok_core::slot::Slot;
+use sillok_core::trace::TraceContext;
 use tokio::sync::Semaphore;
 
 use crate::config::NatsConfig;
@@ -29,8 +30,10 @@ use crate::config::NatsConfig;
 /// What a node is told to wait whose commands come too fast, in ms.
 const RETRY_AFTER_MS: u64 = 100;
 
-/// What carries out a command that another node hands over.
-pub type Handler = Arc<dyn Fn(Arc<Submission>) -> BoxFuture<'static, Forwarded> + Send + Sync>;
+/// What carries out a command that another node hands over, as part of the trace that it came with.
+pub type Handler = Arc<
+    dyn Fn(Arc<Submission>, Option<TraceContext>) -> BoxFuture<'static, Forwarded> + Send + Sync,
+>;
 
 /// What a node was handed, by what became of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -140,7 +143,7 @@ impl Server {
         while let Some(message) = subscription.next().await {
             let taken = assembly.take(&message.payload, self.now_ms());
             let opened = taken.and_then(|whole| {
-                let whole = whole.map(|whole| open_request(&self.key, &whole));
+                let whole = whole.map(|whole| open_request(&self.key, &whole, VERSION));
                 whole.transpose()
             });
             match opened {
@@ -189,7 +192,7 @@ impl Server {
             self.counters.refused(Refused::Malformed);
             return;
         };
-        let seal = opened.seal;
+        let (seal, trace) = (opened.seal, opened.trace);
         let Request::Command(handover) = opened.request else {
             return self.answer(reply_to, &seal, None).await;
         };
@@ -201,7 +204,7 @@ impl Server {
                 Ok(permit) => {
                     let server = self.clone();
                     tokio::spawn(async move {
-                        let forwarded = (server.handler)(handover.submission).await;
+                        let forwarded = (server.handler)(handover.submission, trace).await;
                         server.counters.served.fetch_add(1, Ordering::Relaxed);
                         server.answer(reply_to, &seal, Some(forwarded)).await;
                         drop(permit);

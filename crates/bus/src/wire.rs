@@ -8,6 +8,7 @@
 //!
 //! ```text
 //! request: version 1 · call 16 · seal 32 · body (postcard)
+//!          version 2 · call 16 · seal 32 · body and trace context (postcard)
 //! reply:   version 1 · seal 32 · body (postcard)
 //! message: version 1 · seal 32 · body (postcard)
 //! news:    version 1 · seal 32 · body (postcard)
@@ -24,11 +25,15 @@ use sillok_core::channel::Channel;
 use sillok_core::command::Submission;
 use sillok_core::ports::Forwarded;
 use sillok_core::slot::Slot;
+use sillok_core::trace::TraceContext;
 
 use crate::message::Message;
 
-/// The version of the form that is written. It is read as well as the versions before it.
-pub const VERSION: u8 = 1;
+/// The newest version of what nodes tell one another. It is read as well as the versions before it, and
+/// is written once all nodes read it.
+pub const VERSION: u8 = 2;
+/// The version of everything that has had one form so far: parts, replies, messages and news.
+const FIRST_VERSION: u8 = 1;
 /// Bytes of a call's name.
 pub const CALL_BYTES: usize = 16;
 /// Bytes of a seal.
@@ -137,6 +142,8 @@ pub struct Opened {
     pub call: Call,
     /// What is asked.
     pub request: Request,
+    /// The trace that it belongs to.
+    pub trace: Option<TraceContext>,
     /// What seals the answer.
     pub seal: RequestSeal,
 }
@@ -162,7 +169,7 @@ pub enum Refused {
     #[error("it is malformed")]
     Malformed,
     /// It was written by a later version.
-    #[error("it has version {0}, and this node reads up to {VERSION}")]
+    #[error("it has version {0}, which this node does not read")]
     Version(u8),
     /// No node of this cluster wrote it, or it belongs to another call.
     #[error("its seal is not that of this cluster and call")]
@@ -172,26 +179,42 @@ pub enum Refused {
     TooMuch,
 }
 
-/// The sealed form of a request, and what its answer has to be sealed with.
+/// The sealed form of a request in a version, and what its answer has to be sealed with. The first version
+/// has no place for a trace context.
 #[must_use]
-pub fn seal_request(key: &ClusterKey, call: &Call, request: &Request) -> (Vec<u8>, RequestSeal) {
-    let body = postcard::to_allocvec(request).expect("a request has a written form");
-    let seal = seal_of(&key.request, &[&[VERSION], call, &body]);
+pub fn seal_request(
+    key: &ClusterKey,
+    call: &Call,
+    request: &Request,
+    trace: Option<TraceContext>,
+    version: u8,
+) -> (Vec<u8>, RequestSeal) {
+    assert!(
+        (FIRST_VERSION..=VERSION).contains(&version),
+        "only known versions are written"
+    );
+    let body = if version == FIRST_VERSION {
+        postcard::to_allocvec(request)
+    } else {
+        postcard::to_allocvec(&(request, trace))
+    };
+    let body = body.expect("a request has a written form");
+    let seal = seal_of(&key.request, &[&[version], call, &body]);
     let mut bytes = Vec::with_capacity(REQUEST_HEAD_BYTES + body.len());
-    bytes.push(VERSION);
+    bytes.push(version);
     bytes.extend_from_slice(call);
     bytes.extend_from_slice(&seal);
     bytes.extend_from_slice(&body);
     (bytes, RequestSeal(seal))
 }
 
-/// A request, if a node of this cluster wrote it.
+/// A request, if a node of this cluster wrote it, in a version up to `reads`.
 ///
 /// # Errors
 /// Why it counts for nothing.
-pub fn open_request(key: &ClusterKey, bytes: &[u8]) -> Result<Opened, Refused> {
+pub fn open_request(key: &ClusterKey, bytes: &[u8], reads: u8) -> Result<Opened, Refused> {
     let (version, rest) = bytes.split_first().ok_or(Refused::Malformed)?;
-    check_version(*version)?;
+    check_version(*version, reads.min(VERSION))?;
     let (call, rest) = rest
         .split_first_chunk::<CALL_BYTES>()
         .ok_or(Refused::Malformed)?;
@@ -200,10 +223,16 @@ pub fn open_request(key: &ClusterKey, bytes: &[u8]) -> Result<Opened, Refused> {
         .ok_or(Refused::Malformed)?;
     let expected = seal_of(&key.request, &[&[*version], call, body]);
     check_seal(&expected, seal)?;
-    let request = postcard::from_bytes(body).map_err(|_| Refused::Malformed)?;
+    let read = if *version == FIRST_VERSION {
+        postcard::from_bytes(body).map(|request| (request, None))
+    } else {
+        postcard::from_bytes(body)
+    };
+    let (request, trace) = read.map_err(|_| Refused::Malformed)?;
     Ok(Opened {
         call: *call,
         request,
+        trace,
         seal: RequestSeal(*seal),
     })
 }
@@ -252,7 +281,7 @@ pub fn open_news(key: &ClusterKey, bytes: &[u8]) -> Result<News, Refused> {
 
 /// The seal of a part of what nodes tell one another.
 pub(crate) fn seal_part(key: &ClusterKey, head: &[u8], content: &[u8]) -> [u8; SEAL_BYTES] {
-    seal_of(&key.part, &[&[VERSION], head, content])
+    seal_of(&key.part, &[&[FIRST_VERSION], head, content])
 }
 
 /// Whether a node of this cluster wrote a part.
@@ -268,9 +297,9 @@ pub(crate) fn check_part(
 /// A body behind its head, sealed together with what it belongs to.
 fn sealed(key: &[u8; 32], of: &[u8], body: &impl Serialize) -> Vec<u8> {
     let body = postcard::to_allocvec(body).expect("what nodes tell one another has a written form");
-    let seal = seal_of(key, &[&[VERSION], of, &body]);
+    let seal = seal_of(key, &[&[FIRST_VERSION], of, &body]);
     let mut bytes = Vec::with_capacity(HEAD_BYTES + body.len());
-    bytes.push(VERSION);
+    bytes.push(FIRST_VERSION);
     bytes.extend_from_slice(&seal);
     bytes.extend_from_slice(&body);
     bytes
@@ -278,7 +307,7 @@ fn sealed(key: &[u8; 32], of: &[u8], body: &impl Serialize) -> Vec<u8> {
 
 fn opened<T: DeserializeOwned>(key: &[u8; 32], of: &[u8], bytes: &[u8]) -> Result<T, Refused> {
     let (version, rest) = bytes.split_first().ok_or(Refused::Malformed)?;
-    check_version(*version)?;
+    check_version(*version, FIRST_VERSION)?;
     let (seal, body) = rest
         .split_first_chunk::<SEAL_BYTES>()
         .ok_or(Refused::Malformed)?;
@@ -287,12 +316,14 @@ fn opened<T: DeserializeOwned>(key: &[u8; 32], of: &[u8], bytes: &[u8]) -> Resul
     postcard::from_bytes(body).map_err(|_| Refused::Malformed)
 }
 
-const fn check_version(version: u8) -> Result<(), Refused> {
-    match version {
-        0 => Err(Refused::Malformed),
-        1..=VERSION => Ok(()),
-        later => Err(Refused::Version(later)),
+const fn check_version(version: u8, reads: u8) -> Result<(), Refused> {
+    if version == 0 {
+        return Err(Refused::Malformed);
     }
+    if version > reads {
+        return Err(Refused::Version(version));
+    }
+    Ok(())
 }
 
 /// Compares in constant time, which BLAKE3's own type does.

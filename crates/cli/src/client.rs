@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sillok_core::id::CommandId;
 use sillok_core::time::Timestamp;
+use sillok_core::trace::{TRACEPARENT, TraceContext};
 use sillok_server::api::Problem;
 
 use crate::failure::{EXIT_RETRY, Failure, exit_status_of};
@@ -60,6 +61,8 @@ pub struct Client {
     token: Option<String>,
     retry: RetryPolicy,
     answer_timeout: Duration,
+    /// The trace that every request belongs to.
+    within: Option<TraceContext>,
 }
 
 /// How long the server may take over everything that it holds.
@@ -97,6 +100,7 @@ impl Client {
             token,
             retry,
             answer_timeout: ANSWER_TIMEOUT,
+            within: None,
         })
     }
 
@@ -107,6 +111,12 @@ impl Client {
             token: Some(token.to_owned()),
             ..self.clone()
         }
+    }
+
+    /// The same server, with every request as part of a trace.
+    #[must_use]
+    pub fn within(self, within: Option<TraceContext>) -> Self {
+        Self { within, ..self }
     }
 
     /// The server's address.
@@ -186,6 +196,10 @@ impl Client {
 
     fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
         let request = self.http.request(method, format!("{}{path}", self.base));
+        let request = match &self.within {
+            Some(within) => request.header(TRACEPARENT, within.to_string()),
+            None => request,
+        };
         match &self.token {
             Some(token) => request.bearer_auth(token),
             None => request,

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use reqwest::Url;
 use sillok_core::scope::Scope;
+use sillok_core::trace::{TRACEPARENT, TraceContext};
 
 use crate::args::{Global, Within};
 use crate::client::{Client, RetryPolicy, is_loopback};
@@ -48,7 +49,7 @@ impl Session {
             None => find_or_start(global, &data, need).await?,
         };
         let token = token(global, &data, &url)?;
-        let client = Client::new(&url, token, RetryPolicy::default())?;
+        let client = Client::new(&url, token, RetryPolicy::default())?.within(of_process());
         Ok(Self {
             client,
             output: Output::new(global.json),
@@ -80,6 +81,12 @@ impl Session {
             None => Ok(()),
         }
     }
+}
+
+/// The trace that the environment says this process belongs to. What is no trace counts for nothing.
+fn of_process() -> Option<TraceContext> {
+    let variable = TRACEPARENT.to_ascii_uppercase();
+    std::env::var(variable).ok()?.parse().ok()
 }
 
 /// The server that serves the data directory; else one of the command's own, where that will do.

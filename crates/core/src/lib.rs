@@ -40,6 +40,7 @@ pub mod state;
 pub mod task;
 pub mod time;
 pub mod token;
+pub mod trace;
 pub mod trust;
 pub mod verification;
 

@@ -19,6 +19,7 @@ use crate::scope::Scope;
 use crate::slot::Slot;
 use crate::stamp::Stamp;
 use crate::time::Timestamp;
+use crate::trace::TraceContext;
 
 /// A boxed future that may move between threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -55,11 +56,13 @@ pub enum PortError {
 
 /// The other nodes of a cluster, as one node reaches them.
 pub trait Peers: Send + Sync + 'static {
-    /// Hands a command to `node`, which carries it out if it owns the slot, or may take it.
+    /// Hands a command to `node`, which carries it out if it owns the slot, or may take it. What it does
+    /// belongs to `trace`.
     fn forward<'a>(
         &'a self,
         node: &'a str,
         submission: Arc<Submission>,
+        trace: Option<TraceContext>,
     ) -> BoxFuture<'a, Result<Forwarded, PeerError>>;
 
     /// Whether the way to them is open, as far as this node can tell.

@@ -111,6 +111,7 @@ fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
         cognifier: Arc::new(Aside(RuleCognifier)),
         peers: None,
         streams: None,
+        tracer: None,
         beats: beats.as_ref().map(BeatThread::handle),
     };
     Ok(OpenData {
@@ -241,9 +242,9 @@ impl Connection {
     /// Why nothing is heard any more.
     pub async fn listen(self, node: Node<Engine>, config: Config) -> Result<(), ListenError> {
         let serving = node.clone();
-        let handler: Handler = Arc::new(move |submission| {
+        let handler: Handler = Arc::new(move |submission, trace| {
             let node = serving.clone();
-            Box::pin(async move { node.serve(submission).await })
+            Box::pin(async move { node.serve(submission, trace).await })
         });
         let server = sillok_bus_nats::Server::new(self.client, &config.nats, self.key, handler);
         let serving = server.clone().run(&config.node.name);

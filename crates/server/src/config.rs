@@ -5,6 +5,7 @@
 
 mod foundationdb;
 pub mod layers;
+mod telemetry;
 
 use std::fmt::Display;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -21,6 +22,7 @@ use sillok_core::quota::QuotasConfig;
 
 pub use foundationdb::FoundationDbConfig;
 pub use layers::{Error, Layer, Layers, Loaded, Origin};
+pub use telemetry::TelemetryConfig;
 
 /// The configuration of a server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -52,6 +54,8 @@ pub struct Config {
     pub dedup: DedupConfig,
     /// `[nats]`
     pub nats: NatsConfig,
+    /// `[telemetry]`
+    pub telemetry: TelemetryConfig,
 }
 
 /// `[server]`
@@ -326,6 +330,7 @@ impl Config {
             crate::foundationdb::check(&self.foundationdb)?;
         }
         self.nats.check()?;
+        self.telemetry.check()?;
         within(
             "node.passivate_after_ms",
             self.node.passivate_after_ms,

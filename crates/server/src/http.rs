@@ -13,6 +13,7 @@ mod metrics;
 mod rate;
 mod routes;
 mod tail;
+mod traced;
 
 #[cfg(test)]
 mod tests;
@@ -33,6 +34,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::config::{Config, ServerConfig};
 use crate::engine::Engine;
 use crate::secrets::TokenKey;
+use crate::telemetry::SpanCounter;
 use auth::Sessions;
 use errors::Refusal;
 use guard::Tails;
@@ -64,6 +66,8 @@ struct Inner {
     /// Held while a backup is read from the store.
     backup: Arc<tokio::sync::Mutex<()>>,
     stopping: watch::Receiver<bool>,
+    /// What became of the spans that were recorded, where they are.
+    spans: Option<SpanCounter>,
     started_ms: u64,
 }
 
@@ -76,6 +80,7 @@ impl App {
         config: &Config,
         key: TokenKey,
         stopping: watch::Receiver<bool>,
+        spans: Option<SpanCounter>,
     ) -> Self {
         let inner = Inner {
             started_ms: node.ports().clock.monotonic_ms(),
@@ -92,6 +97,7 @@ impl App {
             audit: tokio::sync::Mutex::new(()),
             backup: Arc::default(),
             stopping,
+            spans,
         };
         Self {
             inner: Arc::new(inner),
@@ -138,6 +144,10 @@ fn around(interface: Router<App>, probes: Router<App>, app: &App) -> Router<App>
         .route_layer(axum::middleware::from_fn_with_state(
             app.clone(),
             guard::guard,
+        ))
+        .route_layer(axum::middleware::from_fn_with_state(
+            app.clone(),
+            traced::trace,
         ))
         .merge(probes)
         .fallback(unknown_route)

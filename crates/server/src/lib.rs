@@ -18,6 +18,7 @@ pub mod restoring;
 pub mod secrets;
 pub mod serve;
 pub mod system;
+pub mod telemetry;
 
 // What the command line does to a data directory that no server has.
 pub use sillok_actors::{audit, backup, rebuild, restore};

@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::data_directory::{Announcement, ServerFile};
 use crate::engine::Engine;
 use crate::http::{App, router};
+use crate::telemetry::Telemetry;
 
 /// How often it is looked whether another process runs under the node's name.
 const REPLACED_EVERY: Duration = Duration::from_millis(200);
@@ -33,6 +34,7 @@ pub struct Server {
     address: SocketAddr,
     /// Carries out what other nodes hand over, and hears their news.
     for_others: Option<JoinHandle<()>>,
+    telemetry: Option<Telemetry>,
     /// Taken back when the server ends.
     announcement: Announcement,
 }
@@ -61,6 +63,8 @@ impl Server {
     }
 
     async fn start_with(config: Config, mut data: OpenData) -> Result<Self, Error> {
+        let telemetry = Telemetry::open(&config)?;
+        data.ports.tracer = telemetry.as_ref().map(Telemetry::tracer);
         let connection = connect(&mut data, &config).await?;
         ensure_administrator(&data, &config).await?;
         let failed = |source| Error::Listen {
@@ -86,6 +90,7 @@ impl Server {
             listener,
             address,
             for_others,
+            telemetry,
             announcement,
         })
     }
@@ -129,6 +134,7 @@ impl Server {
             node,
             listener,
             for_others,
+            telemetry,
             announcement,
             ..
         } = self;
@@ -140,6 +146,7 @@ impl Server {
             &config,
             key,
             stopping.clone(),
+            telemetry.as_ref().map(Telemetry::counter),
         );
         let listener = listener.tap_io(|stream| {
             // Without it every small answer waits for the client's next packet.
@@ -165,6 +172,9 @@ impl Server {
         // Until then it told who asked that the slot has another owner.
         if let Some(for_others) = for_others {
             for_others.abort();
+        }
+        if let Some(telemetry) = telemetry {
+            telemetry.close().await;
         }
         drop(announcement);
         if is_replaced {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use sillok_core::command::Submission;
 use sillok_core::ports::{BoxFuture, Forwarded, PeerError, Peers};
 use sillok_core::slot::Slot;
+use sillok_core::trace::TraceContext;
 use tokio::sync::oneshot;
 
 use crate::heap::{Due, Place, Shared, Sim};
@@ -395,6 +396,7 @@ impl Peers for SimPeers {
         &'a self,
         node: &'a str,
         submission: Arc<Submission>,
+        _: Option<TraceContext>,
     ) -> BoxFuture<'a, Result<Forwarded, PeerError>> {
         Box::pin(async move {
             let number = self.names.iter().position(|name| name == node);

@@ -30,7 +30,7 @@ pub(crate) async fn serve<P: Protocol>(
         Request::Submit(submission) => {
             Reply::Submitted(node.submit(Arc::unwrap_or_clone(submission)).await)
         }
-        Request::Serve(submission) => Reply::Served(node.serve(submission).await),
+        Request::Serve(submission) => Reply::Served(node.serve(submission, None).await),
         Request::Tip(scope, seen) => Reply::Tip(read_on(node, &scope, seen).await),
         Request::Promotion(task, id) => {
             let mark = node.reader().mark(&task, id).await;

@@ -32,6 +32,7 @@ impl Peers for Nobody {
         &'a self,
         _: &'a str,
         _: Arc<sillok_core::command::Submission>,
+        _: Option<sillok_core::trace::TraceContext>,
     ) -> BoxFuture<'a, Result<Forwarded, PeerError>> {
         Box::pin(async { Err(PeerError::NoResponders) })
     }
@@ -314,6 +315,7 @@ impl Peers for Scripted {
         &'a self,
         _: &'a str,
         _: Arc<sillok_core::command::Submission>,
+        _: Option<sillok_core::trace::TraceContext>,
     ) -> BoxFuture<'a, Result<Forwarded, PeerError>> {
         (self.answers)(self.asked.fetch_add(1, Ordering::Relaxed))
     }

@@ -50,9 +50,9 @@ pub(super) async fn all<S: Store, P: Protocol>(
                 again.push(pending);
             }
             Ok(Reply::Answered(answer)) => answered.push((pending, answer)),
-            Ok(reply @ Reply::Refused(_)) => drop(pending.reply.send(reply)),
+            Ok(reply @ Reply::Refused(_)) => pending.answer(reply),
             Err(error) => {
-                let _ = pending.reply.send(Reply::Refused(not_found_out(&error)));
+                pending.answer(Reply::Refused(not_found_out(&error)));
                 out_of_reach = is_out_of_reach(&error).then_some(error);
             }
         }
@@ -64,7 +64,7 @@ pub(super) async fn all<S: Store, P: Protocol>(
         await_index(shared, scopes.map(Slot::of).collect()).await;
     }
     for (pending, answer) in answered {
-        let _ = pending.reply.send(Reply::Answered(answer));
+        pending.answer(Reply::Answered(answer));
     }
     again
 }

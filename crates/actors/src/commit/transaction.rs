@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sillok_core::channel::Runs;
-use sillok_core::command::ScopeRow;
+use sillok_core::command::{AnswerBody, ScopeRow};
 use sillok_core::event::Body;
 use sillok_core::id::{Epoch, Seq};
 use sillok_core::ports::Rng;
@@ -27,6 +27,7 @@ use crate::metrics::count;
 use crate::protocol::{Protocol, Safeguard};
 use crate::rows::{self, Place};
 use crate::scope_actor::Pending;
+use crate::spans::{Noted, OpenSpan};
 
 /// Bytes of chunks that are written in one transaction.
 const CHUNK_TXN_BYTES: usize = 2 << 20;
@@ -103,7 +104,9 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
     }
     write(shared.protocol, &mut txn, &place, &decided);
     let moving = (!decided.events.is_empty()).then(|| tip.moves());
+    let noted = note(shared, scope, before.tip.seq.next(), batch, &decided);
     let stamp = commit(shared, slot, txn).await?;
+    noted.stands();
     if let Some(moving) = moving {
         moving.to(epoch, decided.state.row().tip);
     }
@@ -116,10 +119,57 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
     count(&shared.counters.batches, 1);
     count(&shared.counters.commands, decided.records.len() as u64);
     tell_index(shared, &mut decided, stamp).await?;
+    add_jobs(shared, slot, batch, &decided);
+    Ok((decided.state, decided.outcomes))
+}
+
+/// Remembers which traces what is about to be committed belongs to: those of the commands that wrote it.
+fn note<'a, S: Store, P: Protocol>(
+    shared: &'a Shared<S, P>,
+    scope: &Scope,
+    first: Seq,
+    batch: &[Pending],
+    decided: &Decided,
+) -> Noted<'a> {
+    let mut next = first;
+    let mut wrote: Vec<(Seq, Seq, &OpenSpan)> = Vec::new();
+    for (pending, outcome) in batch.iter().zip(&decided.outcomes) {
+        if let Outcome::Answered(answer) = outcome
+            && answer.seq >= next
+        {
+            wrote.push((next, answer.seq, &pending.span));
+            next = answer.seq.next();
+        }
+    }
+    let rows = decided.runs.as_slice().iter().map(|run| {
+        let of_run = wrote
+            .iter()
+            .filter(|(begin, end, _)| *begin <= run.last && *end >= run.first);
+        (run.first, of_run.map(|(.., span)| *span).collect())
+    });
+    shared.spans.note_commit(scope, rows)
+}
+
+/// Has the promotions carried out that a batch started, each as part of its verification's trace.
+fn add_jobs<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    slot: Slot,
+    batch: &[Pending],
+    decided: &Decided,
+) {
     for job in decided.jobs() {
+        let starts = |outcome: &Outcome| match outcome {
+            Outcome::Answered(answer) => {
+                matches!(&answer.result, AnswerBody::Verification { id, .. } if *id == job.verification)
+            }
+            _ => false,
+        };
+        let place = decided.outcomes.iter().position(starts);
+        if let Some(pending) = place.and_then(|place| batch.get(place)) {
+            shared.spans.note_promotion(job.verification, &pending.span);
+        }
         shared.jobs.add(slot, job.clone());
     }
-    Ok((decided.state, decided.outcomes))
 }
 
 async fn begin<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<S::Txn, Failure> {

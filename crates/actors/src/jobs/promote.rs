@@ -17,6 +17,7 @@ use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::staging::{Content, Record};
 use sillok_core::task::Task;
+use sillok_core::trace::{SpanKind, TraceContext};
 use sillok_core::verification::Verification;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, ScopeKey};
@@ -44,9 +45,14 @@ pub(super) async fn carry_out<S: Store, P: Protocol>(
         return Ok(report);
     }
     let verification = verification(shared, &job.source, job.verification).await?;
+    let within = shared.spans.of_promotion(job.verification);
+    let span = shared
+        .spans
+        .begin_in(&job.source, "promote", SpanKind::Internal, within);
+    let within = span.or(within);
     let report = match mark(shared, &job.source, job.verification).await? {
         Some(report) => report,
-        None => publish(shared, router, job, &verification).await?,
+        None => publish(shared, router, job, &verification, within).await?,
     };
     let note = Command::NotePromoted {
         verification: verification.id,
@@ -54,7 +60,7 @@ pub(super) async fn carry_out<S: Store, P: Protocol>(
         report: Box::new(report.clone()),
     };
     router
-        .submit(as_system(&job.source, verification.id, note))
+        .submit(as_system(&job.source, verification.id, note), within)
         .await?;
     Ok(report)
 }
@@ -97,6 +103,7 @@ async fn publish<S: Store, P: Protocol>(
     router: &Router<S, P>,
     job: &Job,
     verification: &Verification,
+    within: Option<TraceContext>,
 ) -> Result<PublishReport, Failure> {
     let products = match shared.jobs.prepared(verification.id) {
         Some(products) => products,
@@ -108,7 +115,8 @@ async fn publish<S: Store, P: Protocol>(
         products: products.clone(),
     };
     let command = Command::Publish(Box::new(publish));
-    let submitted = router.submit(as_system(&verification.target, verification.id, command));
+    let submission = as_system(&verification.target, verification.id, command);
+    let submitted = router.submit(submission, within);
     let answer = submitted.await.map_err(|error| {
         let mut failure = Failure::from(error);
         if !failure.counts {

@@ -59,12 +59,13 @@ impl Peers for Wired {
         &'a self,
         node: &'a str,
         submission: Arc<Submission>,
+        _: Option<sillok_core::trace::TraceContext>,
     ) -> BoxFuture<'a, Result<Forwarded, PeerError>> {
         Box::pin(async move {
             let named = |(name, _): &&Named| name == node;
             let asked = self.nodes.lock().iter().find(named).cloned();
             let (_, asked) = asked.ok_or(PeerError::NoResponders)?;
-            Ok(asked.serve(submission).await)
+            Ok(asked.serve(submission, None).await)
         })
     }
 

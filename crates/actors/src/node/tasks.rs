@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use sillok_core::Error;
+use sillok_core::channel::Channel;
 use sillok_store::Store;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -18,6 +19,7 @@ use crate::indexer::Indexer;
 use crate::metrics::count;
 use crate::protocol::Protocol;
 use crate::router::Router;
+use crate::stream_relay;
 
 /// The wait before a task that panicked goes on, in ms.
 const AGAIN_MS: u64 = 1_000;
@@ -91,6 +93,20 @@ async fn note_panic<S: Store, P: Protocol>(shared: &Shared<S, P>) {
     count(&shared.counters.panics, 1);
     tracing::error!("a task of the node met a defect; it goes on anew");
     shared.ports.clock.sleep(AGAIN_MS).await;
+}
+
+/// The relays to the streams that all nodes reach, if there are any.
+pub(super) fn tell_streams<S: Store, P: Protocol>(parts: &Parts<S, P>) -> Vec<JoinHandle<()>> {
+    let Some(streams) = &parts.0.ports.streams else {
+        return Vec::new();
+    };
+    let relay = |channel| {
+        let stream = Arc::clone(streams.of(channel));
+        kept_up(parts.clone(), move |(shared, _)| {
+            stream_relay::run(shared, channel, Arc::clone(&stream))
+        })
+    };
+    Channel::ALL.map(relay).into()
 }
 
 pub(super) async fn put_away_idle<S: Store, P: Protocol>(

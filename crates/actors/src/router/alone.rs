@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use sillok_core::command::{Answer, Submission};
 use sillok_core::slot::Slot;
+use sillok_core::trace::TraceContext;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::Store;
 
@@ -20,10 +21,11 @@ impl<S: Store, P: Protocol> Router<S, P> {
         &self,
         slot: Slot,
         submission: Arc<Submission>,
+        trace: Option<TraceContext>,
     ) -> Result<Answer, Error> {
         let mut wait_ms = ROUTE_WAIT_MS;
         for _ in 1..ATTEMPTS_MAX {
-            match self.here(slot, Arc::clone(&submission)).await {
+            match self.here(slot, Arc::clone(&submission), trace).await {
                 Err(error) if error.code == ErrorCode::Fenced => {}
                 result => return result,
             }
@@ -33,6 +35,6 @@ impl<S: Store, P: Protocol> Router<S, P> {
                 cluster::take_for_command(&self.shared, slot).await?;
             }
         }
-        self.here(slot, submission).await
+        self.here(slot, submission, trace).await
     }
 }

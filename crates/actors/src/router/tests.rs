@@ -28,6 +28,7 @@ impl Peers for Leaving {
         &'a self,
         _: &'a str,
         _: Arc<Submission>,
+        _: Option<TraceContext>,
     ) -> BoxFuture<'a, Result<Forwarded, PeerError>> {
         if let Some(here) = &*self.here.lock() {
             let ownership = &here.ownership;
@@ -80,18 +81,18 @@ async fn a_claim_that_nobody_heard_of_costs_the_command_nothing() {
     let line = Line::new(&store(), Fate::CommitsUnheard);
     let router = among_others(&line, PeerError::NoResponders).await;
     until_one_is_unheard(&line).await;
-    router.submit(open()).await.unwrap();
+    router.submit(open(), None).await.unwrap();
     assert_eq!(line.hit(), 1);
     // Who handed a command over is told that nothing was written, and gives it again.
     let line = Line::new(&store(), Fate::CommitsUnheard);
     let router = among_others(&line, PeerError::NoResponders).await;
     until_one_is_unheard(&line).await;
-    let reply = router.serve(Arc::new(open())).await;
+    let reply = router.serve(Arc::new(open()), None).await;
     let Forwarded::Refused(refused) = reply else {
         panic!("the claim is not heard of: {reply:?}");
     };
     assert_eq!((refused.code, line.hit()), (ErrorCode::Unavailable, 1));
-    let reply = router.serve(Arc::new(open())).await;
+    let reply = router.serve(Arc::new(open()), None).await;
     assert!(matches!(reply, Forwarded::Answered(_)), "{reply:?}");
 }
 
@@ -107,7 +108,7 @@ async fn a_slot_that_cannot_be_read_is_said_at_once_unless_a_node_was_sent_the_c
         line.break_range(keys::outbox::range_after(slot, Stamp::ZERO));
         let clock = Arc::clone(&router.shared.ports.clock);
         let begun_ms = clock.monotonic_ms();
-        let refused = router.submit(open()).await.unwrap_err();
+        let refused = router.submit(open(), None).await.unwrap_err();
         assert_eq!(refused.code, expected);
         assert_eq!(router.shared.ownership.epoch(slot), None);
         // Each look at the slot moves this clock by the longest time that the index may take.
@@ -132,7 +133,7 @@ async fn a_store_out_of_reach_is_said_at_once_unless_a_node_was_asked_before() {
         line.lose_range(KeyRange::key(&keys::owner::key(slot)));
         let clock = Arc::clone(&router.shared.ports.clock);
         let begun_ms = clock.monotonic_ms();
-        let refused = router.submit(open()).await.unwrap_err();
+        let refused = router.submit(open(), None).await.unwrap_err();
         assert_eq!(refused.code, ErrorCode::Unavailable);
         let waited_ms = clock.monotonic_ms() - begun_ms;
         assert_eq!(waited_ms > 0, was_asked, "{waited_ms}");
@@ -169,7 +170,7 @@ async fn turned_away_after(answer: PeerError, by: ErrorCode) -> ErrorCode {
         now_ms: shared.ports.clock.monotonic_ms(),
     };
     let _all_there_is = router.admission.admit(&Arc::default(), wanted).unwrap();
-    let refused = router.submit(open()).await.unwrap_err();
+    let refused = router.submit(open(), None).await.unwrap_err();
     // Each holds the other.
     *peers.here.lock() = None;
     refused.code

@@ -111,7 +111,10 @@ async fn a_node_that_ends_sends_those_on_who_were_sent_to_it() {
     let node = node_with_task(&store()).await;
     node.shutdown().await;
     let line = || submission(1, PrincipalKind::Agent, TASK, append("line"));
-    assert_eq!(node.serve(Arc::new(line())).await, Forwarded::NotOwner);
+    assert_eq!(
+        node.serve(Arc::new(line()), None).await,
+        Forwarded::NotOwner
+    );
     let refused = node.submit(line()).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::Unavailable);
 }

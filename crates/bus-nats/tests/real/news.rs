@@ -38,9 +38,11 @@ struct Node {
 async fn node(nats: &NatsServer) -> Node {
     let client = client_of(nats).await;
     let peers = NatsPeers::new(client.clone(), &config_of(nats), key(1));
-    let nothing = Arc::new(|_| -> sillok_core::ports::BoxFuture<'static, Forwarded> {
-        Box::pin(async { Forwarded::NotOwner })
-    });
+    let nothing = Arc::new(
+        |_, _| -> sillok_core::ports::BoxFuture<'static, Forwarded> {
+            Box::pin(async { Forwarded::NotOwner })
+        },
+    );
     let server = Server::new(client.clone(), &config_of(nats), key(1), nothing);
     let (sender, heard) = unbounded_channel();
     let (hearing, own) = (server.clone(), peers.run());

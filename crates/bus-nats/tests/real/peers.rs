@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use sillok_bus::parts::split;
 use sillok_bus::subject::commands_to;
 use sillok_bus::wire::{
-    Call, ClusterKey, Handover, Moment, Reply, Request, open_reply, seal_request,
+    Call, ClusterKey, Handover, Moment, Reply, Request, VERSION, open_reply, seal_request,
 };
 use sillok_bus_nats::{Client, NatsPeers, Server};
 use sillok_core::command::{Answer, AnswerBody, Command, Submission};
@@ -88,7 +88,7 @@ async fn listen(nats: &NatsServer, peer_commands: usize) -> (Client, Listening) 
         client.clone(),
         &config,
         key(),
-        Arc::new(move |given| {
+        Arc::new(move |given, _| {
             let hangs = given == submission("hang");
             let is_slow = given == submission("slow");
             hears.lock().push(given);
@@ -115,7 +115,7 @@ async fn listen(nats: &NatsServer, peer_commands: usize) -> (Client, Listening) 
 
 /// A request, as it goes over the bus.
 fn message_of(key: &ClusterKey, call: &Call, request: &Request) -> Vec<u8> {
-    let whole = seal_request(key, call, request).0;
+    let whole = seal_request(key, call, request, None, VERSION).0;
     split(key, call, &whole, 1 << 19)
         .expect("it is there")
         .remove(0)
@@ -130,7 +130,7 @@ async fn answer_to(client: &Client, message: Vec<u8>) -> Option<Vec<u8>> {
 
 /// What a node replies to a request.
 async fn reply_to(client: &Client, call: &Call, request: &Request) -> Option<Reply> {
-    let seal = seal_request(&key(), call, request).1;
+    let seal = seal_request(&key(), call, request, None, VERSION).1;
     let answer = answer_to(client, message_of(&key(), call, request)).await?;
     Some(open_reply(&key(), &seal, &answer).expect("it is there"))
 }
@@ -169,7 +169,7 @@ async fn a_command_of_any_size_comes_whole_and_its_answer_comes_back() {
     for content in ["short", &large] {
         let given = submission(content);
         assert_eq!(
-            peers.forward(NODE, Arc::clone(&given)).await,
+            peers.forward(NODE, Arc::clone(&given), None).await,
             Ok(answered())
         );
         assert_eq!(listening.heard.lock().pop(), Some(given));
@@ -184,11 +184,11 @@ async fn nobody_of_that_name_and_nobody_in_time_are_told_apart() {
     let peers = peers(&nats, 200).await;
     let given = submission("short");
     for nobody in ["node-2", "not a token", ""] {
-        let refused = peers.forward(nobody, Arc::clone(&given)).await;
+        let refused = peers.forward(nobody, Arc::clone(&given), None).await;
         assert_eq!(refused, Err(PeerError::NoResponders), "{nobody:?}");
     }
     assert_eq!(
-        peers.forward(NODE, submission("hang")).await,
+        peers.forward(NODE, submission("hang"), None).await,
         Err(PeerError::Silent)
     );
 }
@@ -200,12 +200,12 @@ async fn a_node_with_too_much_to_do_says_so() {
     let peers = peers(&nats, 500).await;
     let hanging = tokio::spawn({
         let peers = peers.clone();
-        async move { peers.forward(NODE, submission("hang")).await }
+        async move { peers.forward(NODE, submission("hang"), None).await }
     });
     while listening.heard.lock().is_empty() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    match peers.forward(NODE, submission("short")).await {
+    match peers.forward(NODE, submission("short"), None).await {
         Ok(Forwarded::Refused(error)) => assert_eq!(error.code.as_str(), "busy"),
         other => panic!("{other:?}"),
     }
@@ -221,7 +221,7 @@ async fn what_no_node_sent_is_counted_and_carried_out_by_nobody() {
     let request = command(moment(&client).await, 500);
     let (stranger, whole) = (
         ClusterKey::new(&[2; 32]),
-        seal_request(&key(), &call, &request).0,
+        seal_request(&key(), &call, &request, None, VERSION).0,
     );
     let sealed_by =
         |key: &ClusterKey, whole: &[u8]| split(key, &call, whole, 1 << 19).unwrap().remove(0);
@@ -293,12 +293,12 @@ async fn a_node_that_starts_anew_is_handed_commands_at_once() {
     let peers = peers(&nats, 1_000).await;
     let given = submission("short");
     assert_eq!(
-        peers.forward(NODE, Arc::clone(&given)).await,
+        peers.forward(NODE, Arc::clone(&given), None).await,
         Ok(answered())
     );
     before.run.abort();
     let (_other, after) = listen(&nats, 100).await;
-    assert_eq!(peers.forward(NODE, given).await, Ok(answered()));
+    assert_eq!(peers.forward(NODE, given, None).await, Ok(answered()));
     assert_eq!(
         (before.heard.lock().len(), after.heard.lock().len()),
         (1, 1)
@@ -312,7 +312,7 @@ async fn a_command_that_is_too_large_is_refused_as_that() {
     let (_client, listening) = listen(&nats, 100).await;
     let peers = peers(&nats, 5_000).await;
     let large = submission(&"x".repeat(25 << 20));
-    match peers.forward(NODE, large).await {
+    match peers.forward(NODE, large, None).await {
         Ok(Forwarded::Refused(error)) => assert_eq!(error.code.as_str(), "too_large"),
         other => panic!("{other:?}"),
     }
@@ -357,7 +357,7 @@ async fn what_somebody_else_answers_is_passed_over() {
     let peers = peers(&nats, 5_000).await;
     for content in ["slow", "short", "slow"] {
         assert_eq!(
-            peers.forward(NODE, submission(content)).await,
+            peers.forward(NODE, submission(content), None).await,
             Ok(answered())
         );
     }
@@ -369,7 +369,7 @@ async fn that_nobody_listens_is_not_believed_of_a_command_that_was_sent() {
     let (_client, listening) = listen(&nats, 100).await;
     let peers = peers(&nats, 5_000).await;
     assert_eq!(
-        peers.forward(NODE, submission("short")).await,
+        peers.forward(NODE, submission("short"), None).await,
         Ok(answered())
     );
     let status = "NATS/1.0 503\r\n\r\n";
@@ -379,7 +379,7 @@ async fn that_nobody_listens_is_not_believed_of_a_command_that_was_sent() {
     };
     forge(&nats, forged).await;
     assert_eq!(
-        peers.forward(NODE, submission("slow")).await,
+        peers.forward(NODE, submission("slow"), None).await,
         Err(PeerError::Silent)
     );
     // It is carried out.
@@ -429,13 +429,14 @@ async fn a_connection_that_takes_nothing_more_keeps_nobody_waiting_longer() {
     };
     let peers = NatsPeers::new(client, &config, key());
     assert_eq!(
-        peers.forward(NODE, submission("short")).await,
+        peers.forward(NODE, submission("short"), None).await,
         Ok(answered())
     );
     is_blocked.store(true, Ordering::Relaxed);
     let begun = std::time::Instant::now();
     let large = submission(&"x".repeat(20 << 20));
-    let asked = tokio::time::timeout(Duration::from_secs(5), peers.forward(NODE, large)).await;
+    let asked =
+        tokio::time::timeout(Duration::from_secs(5), peers.forward(NODE, large, None)).await;
     // Not all of it was sent, so nothing can have been carried out.
     assert_eq!(asked.expect("it ends"), Err(PeerError::NoResponders));
     assert!(begun.elapsed() < Duration::from_secs(2), "{begun:?}");
@@ -448,15 +449,15 @@ async fn without_nats_no_node_responds_and_with_it_again_they_do() {
     let (_client, _listening) = listen(&nats, 100).await;
     let peers = peers(&nats, 1_000).await;
     nats.kill();
-    let mut refused = peers.forward(NODE, submission("short")).await;
+    let mut refused = peers.forward(NODE, submission("short"), None).await;
     // The very first may still be sent into a connection that is not known to be gone.
     if refused == Err(PeerError::Silent) {
-        refused = peers.forward(NODE, submission("short")).await;
+        refused = peers.forward(NODE, submission("short"), None).await;
     }
     assert_eq!(refused, Err(PeerError::NoResponders));
     nats.resume().await;
     for _ in 0..1_000 {
-        if peers.forward(NODE, submission("short")).await == Ok(answered()) {
+        if peers.forward(NODE, submission("short"), None).await == Ok(answered()) {
             return;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;

@@ -44,6 +44,11 @@ fn request(command: Command) -> Request {
     })
 }
 
+/// The trace that a request belongs to.
+fn trace() -> Option<TraceContext> {
+    TraceContext::new([0xa; 16], [0xb; 8], true)
+}
+
 fn moment(ms: u64) -> Moment {
     Moment {
         run: [6; RUN_BYTES],
@@ -145,15 +150,18 @@ fn outcomes() -> Vec<Reply> {
 fn whatever_nodes_tell_one_another_comes_back_as_it_was() {
     let requests = commands().into_iter().map(request);
     for request in requests.chain([Request::Moment]) {
-        let (bytes, seal) = seal_request(&key(1), &CALL, &request);
-        let opened = Opened {
-            call: CALL,
-            request,
-            seal,
-        };
-        assert_eq!(open_request(&key(1), &bytes), Ok(opened));
+        for (version, written) in [(1, None), (2, None), (2, trace())] {
+            let (bytes, seal) = seal_request(&key(1), &CALL, &request, written, version);
+            let opened = Opened {
+                call: CALL,
+                request: request.clone(),
+                trace: written,
+                seal,
+            };
+            assert_eq!(open_request(&key(1), &bytes, VERSION), Ok(opened));
+        }
     }
-    let (_, seal) = seal_request(&key(1), &CALL, &request(Command::ClearStuck));
+    let (_, seal) = seal_request(&key(1), &CALL, &request(Command::ClearStuck), None, VERSION);
     for outcome in outcomes() {
         let bytes = seal_reply(&key(1), &seal, &outcome);
         assert_eq!(open_reply(&key(1), &seal, &bytes), Ok(outcome));
@@ -195,10 +203,10 @@ fn news_of_all_slots_is_one_small_message_and_names_slots_alone() {
 #[test]
 fn what_another_cluster_or_another_call_sealed_does_not_open() {
     let request = request(Command::ClearStuck);
-    let (bytes, seal) = seal_request(&key(1), &CALL, &request);
-    assert_eq!(open_request(&key(2), &bytes), Err(Refused::Seal));
+    let (bytes, seal) = seal_request(&key(1), &CALL, &request, None, VERSION);
+    assert_eq!(open_request(&key(2), &bytes, VERSION), Err(Refused::Seal));
     // The same command, asked for again.
-    let (_, other) = seal_request(&key(1), &[8; CALL_BYTES], &request);
+    let (_, other) = seal_request(&key(1), &[8; CALL_BYTES], &request, None, VERSION);
     let reply = seal_reply(&key(1), &seal, &outcomes().remove(4));
     assert_eq!(open_reply(&key(1), &other, &reply), Err(Refused::Seal));
     assert_eq!(open_reply(&key(2), &seal, &reply), Err(Refused::Seal));
@@ -223,15 +231,51 @@ fn what_another_cluster_or_another_call_sealed_does_not_open() {
 }
 
 #[test]
+fn the_first_version_is_what_earlier_nodes_write_and_read_and_has_no_trace() {
+    let (bytes, _) = seal_request(&key(1), &CALL, &Request::Moment, trace(), 1);
+    assert_eq!(bytes[..17], [[1].as_slice(), &CALL].concat());
+    assert_eq!(bytes[REQUEST_HEAD_BYTES..], [0], "the request alone");
+    assert_eq!(open_request(&key(1), &bytes, 1).unwrap().trace, None);
+    // What every version of a node reads has the first form still.
+    let (_, seal) = seal_request(&key(1), &CALL, &Request::Moment, trace(), 2);
+    let reply = seal_reply(&key(1), &seal, &outcomes().remove(0));
+    let firsts = [
+        reply[0],
+        seal_message(&key(1), Channel::Events, &message())[0],
+        seal_news(&key(1), &news())[0],
+    ];
+    assert_eq!(firsts, [1; 3]);
+}
+
+#[test]
+fn a_node_that_reads_the_first_version_only_refuses_the_second() {
+    let (bytes, _) = seal_request(&key(1), &CALL, &Request::Moment, None, 2);
+    assert_eq!(open_request(&key(1), &bytes, 1), Err(Refused::Version(2)));
+    assert!(open_request(&key(1), &bytes, u8::MAX).is_ok());
+}
+
+#[test]
+fn the_version_is_sealed_too() {
+    for (from, to) in [(1, 2), (2, 1)] {
+        let (mut bytes, _) = seal_request(&key(1), &CALL, &Request::Moment, None, from);
+        bytes[0] = to;
+        assert_eq!(open_request(&key(1), &bytes, VERSION), Err(Refused::Seal));
+    }
+}
+
+#[test]
 fn a_later_version_is_named() {
-    let (mut bytes, _) = seal_request(&key(1), &CALL, &request(Command::ClearStuck));
+    let (mut bytes, _) = seal_request(&key(1), &CALL, &request(Command::ClearStuck), None, VERSION);
     bytes[0] = VERSION + 1;
     assert_eq!(
-        open_request(&key(1), &bytes),
+        open_request(&key(1), &bytes, VERSION),
         Err(Refused::Version(VERSION + 1))
     );
     bytes[0] = 0;
-    assert_eq!(open_request(&key(1), &bytes), Err(Refused::Malformed));
+    assert_eq!(
+        open_request(&key(1), &bytes, VERSION),
+        Err(Refused::Malformed)
+    );
 }
 
 #[test]
@@ -251,7 +295,7 @@ fn the_key_is_not_printed() {
 proptest! {
     #[test]
     fn nothing_opens_that_was_cut_or_touched(at in 0_usize..10_000, bit in 0_u8..8, cut: bool) {
-        let (mut bytes, seal) = seal_request(&key(1), &CALL, &request(commands().remove(1)));
+        let (mut bytes, seal) = seal_request(&key(1), &CALL, &request(commands().remove(1)), trace(), VERSION);
         let mut reply = seal_reply(&key(1), &seal, &outcomes().remove(0));
         let mut word = seal_message(&key(1), Channel::Events, &message());
         let mut news = seal_news(&key(1), &news());
@@ -263,7 +307,7 @@ proptest! {
                 bytes[at] ^= 1 << bit;
             }
         }
-        prop_assert!(open_request(&key(1), &bytes).is_err());
+        prop_assert!(open_request(&key(1), &bytes, VERSION).is_err());
         prop_assert!(open_reply(&key(1), &seal, &reply).is_err());
         prop_assert!(open_message(&key(1), Channel::Events, &word).is_err());
         prop_assert!(open_news(&key(1), &news).is_err());
@@ -271,8 +315,8 @@ proptest! {
 
     #[test]
     fn whatever_comes_is_refused_and_never_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        let (_, seal) = seal_request(&key(1), &CALL, &request(Command::ClearStuck));
-        prop_assert!(open_request(&key(1), &bytes).is_err());
+        let (_, seal) = seal_request(&key(1), &CALL, &request(Command::ClearStuck), None, VERSION);
+        prop_assert!(open_request(&key(1), &bytes, VERSION).is_err());
         prop_assert!(open_reply(&key(1), &seal, &bytes).is_err());
         prop_assert!(open_message(&key(1), Channel::Events, &bytes).is_err());
         prop_assert!(open_news(&key(1), &bytes).is_err());

@@ -17,6 +17,7 @@ use sillok_core::time::Timestamp;
 use super::App;
 use super::auth::Session;
 use super::errors::Refusal;
+use super::extract::Writer;
 use crate::api::{Appended, EntryWritten, Superseded, TaskChanged, VerificationRecorded};
 
 /// What a handler answers.
@@ -35,7 +36,7 @@ impl App {
     /// Carries a command out in a scope.
     pub(super) async fn carry_out(
         &self,
-        session: &Session,
+        session: &Writer,
         command_id: CommandId,
         (scope, command): (Scope, Command),
     ) -> Result<Receipt, Refusal> {
@@ -46,7 +47,7 @@ impl App {
             attempt: Attempt::FIRST,
             command,
         };
-        let answered = self.node().submit(submission).await;
+        let answered = self.node().submit_within(submission, session.within).await;
         let Answer { seq, time, result } = answered.map_err(Refusal::by_node(command_id))?;
         Ok(Receipt {
             scope,

@@ -8,6 +8,7 @@ use axum::response::IntoResponse;
 use sillok_core::error::{Error, ErrorCode};
 use sillok_core::id::CommandId;
 
+use super::traced::Refused;
 use crate::api::Problem;
 
 /// The media type of a refusal.
@@ -107,6 +108,7 @@ impl IntoResponse for Refusal {
                 HeaderValue::from(ms.div_ceil(1_000).max(1)),
             );
         }
+        response.extensions_mut().insert(Refused(self.error.code));
         if self.by == By::Edge {
             response.extensions_mut().insert(Uncounted(self.error));
         }

@@ -3,6 +3,7 @@
 //! Owns the bounds on bodies, in bytes and in time. A body is read only for a principal that was
 //! verified, and is parsed once.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -16,11 +17,13 @@ use futures::StreamExt;
 use serde::de::DeserializeOwned;
 use sillok_core::error::{Error, ErrorCode};
 use sillok_core::id::CommandId;
+use sillok_core::trace::TraceContext;
 use tokio::time::{Instant, timeout_at};
 
 use super::App;
 use super::auth::Session;
 use super::errors::Refusal;
+use super::traced::Within;
 use crate::system::random;
 
 /// The header that carries a command's id.
@@ -29,9 +32,23 @@ pub(super) const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// Room for bodies is taken in steps of so many bytes.
 const HELD_STEP_BYTES: usize = 64 << 10;
 
+/// Who changes something, and the trace that this belongs to.
+pub(super) struct Writer {
+    session: Arc<Session>,
+    pub(super) within: Option<TraceContext>,
+}
+
+impl Deref for Writer {
+    type Target = Session;
+
+    fn deref(&self) -> &Session {
+        &self.session
+    }
+}
+
 /// A request that changes something.
 pub(super) struct Write<T> {
-    pub(super) session: Arc<Session>,
+    pub(super) session: Writer,
     pub(super) id: CommandId,
     pub(super) body: T,
 }
@@ -46,6 +63,8 @@ impl<T: DeserializeOwned> FromRequest<App> for Write<T> {
         let body = read(app, &parts.headers, body)
             .await
             .map_err(Refusal::of(id))?;
+        let within = parts.extensions.get().map(|Within(trace)| *trace);
+        let session = Writer { session, within };
         Ok(Self { session, id, body })
     }
 }

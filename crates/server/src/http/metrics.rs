@@ -10,6 +10,8 @@ use axum::http::StatusCode;
 use sillok_actors::metrics::NodeMetrics;
 use sillok_core::ports::IndexStats;
 
+use crate::telemetry::SpanCounts;
+
 /// Upper bounds of the latency buckets, in microseconds.
 const BUCKETS_US: [u64; 12] = [
     100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000, 500_000, 2_000_000, 10_000_000,
@@ -99,6 +101,7 @@ pub(super) fn show(
     in_flight: usize,
     node: &NodeMetrics,
     index: Option<IndexStats>,
+    spans: Option<SpanCounts>,
 ) -> String {
     let mut text = Text(String::with_capacity(4_096));
     http.show(&mut text);
@@ -120,6 +123,18 @@ pub(super) fn show(
             "index_pending",
             index.pending,
             "States that the index serves from memory.",
+        );
+    }
+    if let Some(spans) = spans {
+        text.counter(
+            "spans_sent_total",
+            spans.sent,
+            "Spans that the collector accepted.",
+        );
+        text.counter(
+            "spans_lost_total",
+            spans.lost,
+            "Spans that nobody will see.",
         );
     }
     text.0
@@ -319,7 +334,7 @@ mod tests {
         http.count(StatusCode::OK, Duration::from_micros(80));
         http.count(StatusCode::OK, Duration::from_millis(3));
         http.count(StatusCode::CONFLICT, Duration::from_mins(1));
-        let text = show(&http, 2, &NodeMetrics::default(), None);
+        let text = show(&http, 2, &NodeMetrics::default(), None, None);
         for line in [
             "sillok_http_requests_total{status=\"200\"} 2",
             "sillok_http_requests_total{status=\"409\"} 1",

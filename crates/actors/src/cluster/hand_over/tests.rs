@@ -187,7 +187,7 @@ async fn a_slot_waits_for_what_is_under_way() {
     let slot = Slot::of(&scope(TASK));
     let (here, router) = holding(&[slot], &["bob"]).await;
     let open = submission(0, PrincipalKind::Agent, TASK, open_task());
-    let under_way = router.submit(open);
+    let under_way = router.submit(open, None);
     futures::pin_mut!(under_way);
     assert!(futures::poll!(under_way.as_mut()).is_pending());
     assert_eq!(router.in_flight(slot), 1);
@@ -203,7 +203,7 @@ async fn while_a_node_ends_a_scope_waits_for_no_slot_but_its_own() {
     let (busy, calm) = (Slot::of(&scope(TASK)), slots_at("bob", &["bob"]).next());
     let calm = calm.filter(|calm| *calm != busy).unwrap();
     let (here, router) = holding(&[busy, calm], &["bob"]).await;
-    let under_way = router.submit(submission(0, PrincipalKind::Agent, TASK, open_task()));
+    let under_way = router.submit(submission(0, PrincipalKind::Agent, TASK, open_task()), None);
     futures::pin_mut!(under_way);
     assert!(futures::poll!(under_way.as_mut()).is_pending());
     let draining = drain(&here, &router);
@@ -214,7 +214,7 @@ async fn while_a_node_ends_a_scope_waits_for_no_slot_but_its_own() {
     assert!(here.ownership.is_leaving(busy));
     assert!(here.ownership.is_leaving(calm) || here.ownership.epoch(calm).is_none());
     let late = Arc::new(submission(1, PrincipalKind::Agent, TASK, open_task()));
-    assert_eq!(router.serve(late).await, Forwarded::NotOwner);
+    assert_eq!(router.serve(late, None).await, Forwarded::NotOwner);
     assert_eq!(here.counters.snapshot().handover_waits, 1);
     draining.await;
     under_way.await.unwrap();
@@ -228,7 +228,7 @@ async fn a_node_that_ends_takes_no_slot() {
     let (here, router) = holding(&[], &["bob"]).await;
     drain(&here, &router).await;
     let given = Arc::new(submission(0, PrincipalKind::Agent, TASK, open_task()));
-    assert_eq!(router.serve(given).await, Forwarded::NotOwner);
+    assert_eq!(router.serve(given, None).await, Forwarded::NotOwner);
     super::super::adopt(&here).await.unwrap();
     assert!(here.ownership.held().is_empty());
     let owners = claims::owners(&here.store).await.unwrap();

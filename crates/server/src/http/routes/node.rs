@@ -20,6 +20,7 @@ use crate::api::{
 use crate::http::command::Reply;
 use crate::http::extract::{Ask, Caller, Read};
 use crate::http::{App, Refusal, document, metrics};
+use crate::telemetry::SpanCounter;
 
 /// What a caller is told to wait while another audit runs.
 const AUDIT_RETRY_AFTER_MS: u64 = 1_000;
@@ -191,7 +192,9 @@ pub(super) async fn ready(State(app): State<App>) -> Result<&'static str, Refusa
 pub(super) async fn metrics(State(app): State<App>) -> impl IntoResponse {
     let index = app.node().ports().index.stats().await.ok();
     let in_flight = app.inner.in_flight.load(Ordering::Relaxed);
-    let text = metrics::show(&app.inner.counters, in_flight, &app.node().metrics(), index);
+    let spans = app.inner.spans.as_ref().map(SpanCounter::counts);
+    let node = app.node().metrics();
+    let text = metrics::show(&app.inner.counters, in_flight, &node, index, spans);
     (
         [(
             header::CONTENT_TYPE,

@@ -1,0 +1,103 @@
+//! Where a slot is served: here, on another node, or nowhere yet.
+//!
+//! Owns what the router believes of other nodes' slots, and that a slot without a living owner is taken.
+
+use sillok_core::membership::{home, is_owner_living};
+use sillok_core::slot::Slot;
+use sillok_core::{Error, ErrorCode};
+use sillok_store::Store;
+
+use super::Router;
+use crate::claims;
+use crate::cluster;
+use crate::errors::refusal;
+use crate::metrics::count;
+use crate::protocol::Protocol;
+
+/// Where a slot is served.
+pub(super) enum Place {
+    Here,
+    There(String),
+}
+
+/// Why it is not known where a slot is served.
+pub(super) enum Lost {
+    /// The store does not say who owns it.
+    StoreGone(Error),
+    /// It may be known soon.
+    NotYet(Error),
+}
+
+impl From<Error> for Lost {
+    fn from(error: Error) -> Self {
+        Self::NotYet(error)
+    }
+}
+
+impl<S: Store, P: Protocol> Router<S, P> {
+    /// Where a slot is served. A slot without a living owner is taken, if it belongs here or the
+    /// node that it belongs on is to be `passed_over`. One that is being handed over takes no commands
+    /// until it has fallen quiet and is another's, which is soon.
+    pub(super) async fn locate(
+        &self,
+        slot: Slot,
+        passed_over: Option<&str>,
+    ) -> Result<Place, Lost> {
+        let ownership = &self.shared.ownership;
+        if ownership.is_leaving(slot) {
+            count(&self.shared.counters.handover_waits, 1);
+            let why = "the scope is being handed to another node";
+            return Err(Error::new(ErrorCode::Unavailable, why).into());
+        }
+        if ownership.epoch(slot).is_some() {
+            return Ok(Place::Here);
+        }
+        if let Some(node) = self.owners_elsewhere.lock().get(&slot) {
+            return Ok(Place::There(node.clone()));
+        }
+        let (owner, nodes) = claims::owner_of(&self.shared.store, slot)
+            .await
+            .map_err(|error| Lost::StoreGone(refusal(&error)))?;
+        let living_owner = owner.filter(|owner| is_owner_living(owner, nodes.get(&owner.node)));
+        let target = match living_owner {
+            Some(owner) if ownership.is_ours(&owner) => None,
+            Some(owner) => {
+                let node = owner.node;
+                self.expect_at(slot, &node);
+                Some(node)
+            }
+            None => {
+                let homes = self.shared.members.homes(ownership.node(), &nodes);
+                let reachable = homes.into_iter().filter(|node| Some(*node) != passed_over);
+                let target = home(slot, reachable).filter(|node| *node != ownership.node());
+                target.map(str::to_owned)
+            }
+        };
+        match target {
+            Some(node) => Ok(Place::There(node)),
+            None if cluster::take_for_command(&self.shared, slot).await? => Ok(Place::Here),
+            None => Err(cluster::run_over().into()),
+        }
+    }
+
+    /// Whether this node owns a slot, or could take it because nobody living does.
+    pub(super) async fn owns_or_takes(&self, slot: Slot) -> Result<bool, Error> {
+        let ownership = &self.shared.ownership;
+        if ownership.is_leaving(slot) {
+            count(&self.shared.counters.handover_waits, 1);
+            return Ok(false);
+        }
+        if ownership.epoch(slot).is_some() {
+            return Ok(true);
+        }
+        if self.shared.is_alone() {
+            return Ok(false);
+        }
+        Ok(cluster::take_for_command(&self.shared, slot).await? && ownership.epoch(slot).is_some())
+    }
+
+    /// Notes which node holds a slot now. A belief: that node may say otherwise.
+    pub(crate) fn expect_at(&self, slot: Slot, node: &str) {
+        self.owners_elsewhere.lock().insert(slot, node.to_owned());
+    }
+}
