@@ -78,7 +78,7 @@ async fn what_was_read_of_another_stream_is_nothing() {
     let stream = told(&server, 3).await;
     let (held, state) = stream.look().await.unwrap();
     let page = stream.read(&held, state, 0, 64).await.unwrap();
-    stream.context.delete_stream(STREAM).await.unwrap();
+    stream.context.delete_stream(stream.name()).await.unwrap();
     let (_, later) = stream.look().await.unwrap();
     assert_ne!(state.created, later.created);
     let page = without_aged(page, later);
@@ -130,9 +130,9 @@ async fn what_is_recognised_and_gone_is_told_all_the_same() {
 async fn a_stream_of_somebody_else_is_named() {
     let server = NatsServer::start().await;
     let stream = told(&server, 1).await;
-    stream.context.delete_stream(STREAM).await.unwrap();
+    stream.context.delete_stream(stream.name()).await.unwrap();
     let theirs = Config {
-        name: STREAM.to_owned(),
+        name: stream.name().to_owned(),
         subjects: vec!["orders.>".to_owned()],
         ..Config::default()
     };
