@@ -15,6 +15,8 @@ POWER_LOSSES ?= 20
 JOBS ?= $(shell nproc)
 # The first of the fresh seeds of `make sim`: another one at each run, printed so that it can be given.
 FRESH ?= $(shell date +%s)000
+# The seeds of `make sim-fifty`: a world of fifty nodes takes minutes of a core.
+FIFTY_SEEDS ?= 0..4
 # Further arguments, such as `make run DEMO_ARGS=--json` or `make bench BENCH_ARGS='--only store'`.
 DEMO_ARGS ?=
 BENCH_ARGS ?=
@@ -43,8 +45,8 @@ endef
 # One thing after the other: cargo uses all cores by itself, and the output stays readable.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build setup-check build run test test-rust test-doc sim sim-speed planted bench crash \
-	mutants k8s-check tidy fmt fmt-check lint lint-fdb test-fdb deny doc clean-data
+.PHONY: help setup setup-build setup-check build run test test-rust test-doc sim sim-fifty sim-speed planted \
+	bench crash mutants k8s-check tidy fmt fmt-check lint lint-fdb test-fdb deny doc clean-data
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
@@ -82,6 +84,10 @@ sim: setup-check ## the seed bank, seeds 0..1000, and 200 fresh seeds
 	$(call stage,seeds 0..1000,$(SIM) --seeds 0..1000)
 	@first=$(FRESH); printf '== fresh seeds, again by make sim FRESH=%s\n' "$$first" >&2; \
 		$(SIM) --seeds "$$first..$$(( first + 200 ))"
+
+sim-fifty: setup-check ## worlds of fifty nodes, with the seeds FIFTY_SEEDS
+	$(call stage,build sillok-sim,cargo build --locked --quiet $(HERE) --bin sillok-sim)
+	$(call stage,fifty nodes,$(SIM) --seeds $(FIFTY_SEEDS) --profile crates/sim/profiles/fifty-nodes.json)
 
 # Built as users build it for their own CI (docs/simulation.md).
 sim-speed: setup-check ## default worlds an hour on one core; fails under 10,000; for a machine that does nothing else

@@ -233,6 +233,29 @@ fn slots_spread_evenly() {
     }
 }
 
+/// The figures of docs/scale.md: few slots a node make an uneven lot of it.
+#[test]
+fn a_thousand_nodes_share_the_slots_unevenly() {
+    for (count, most, least, without) in [(3, 1_404, 1_311, 0), (50, 96, 64, 0), (1_000, 12, 0, 18)]
+    {
+        let all: Vec<String> = (0..count)
+            .map(|number| format!("sillok-{number}"))
+            .collect();
+        let mut held: BTreeMap<&str, usize> = all.iter().map(|name| (name.as_str(), 0)).collect();
+        for slot in (0..SLOTS).filter_map(Slot::new) {
+            let node = home(slot, all.iter().map(String::as_str)).expect("there are nodes");
+            *held.get_mut(node).expect("it is one of them") += 1;
+        }
+        let nobodys = held.values().filter(|slots| **slots == 0).count();
+        let (max, min) = (held.values().max(), held.values().min());
+        assert_eq!(
+            (max, min, nobodys),
+            (Some(&most), Some(&least), without),
+            "{count} nodes"
+        );
+    }
+}
+
 #[test]
 fn a_fence_is_ordered_for_the_current_run_of_a_known_node_until_it_is_over() {
     let row = |fenced| NodeRow {
