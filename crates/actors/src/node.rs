@@ -39,7 +39,7 @@ use crate::router::Router;
 
 mod tasks;
 
-use tasks::{keep_indexing, kept_up, kept_up_on, put_away_idle, tell_streams};
+use tasks::{keep_indexing, kept_up, kept_up_on, put_away_idle, stream_relays};
 
 /// How often the end of what is in flight is looked for at shutdown, in ms.
 const DRAIN_POLL_MS: u64 = 5;
@@ -173,7 +173,7 @@ impl<S: Store, P: Protocol> Node<S, P> {
         tasks.push(kept_up(with(), move |(shared, _)| {
             relay::run(shared, listeners.clone(), registered_at, Arc::clone(&told))
         }));
-        tasks.extend(tell_streams(&with()));
+        tasks.extend(stream_relays(&shared, &router));
         tasks.push(kept_up(with(), |(shared, router)| {
             put_away_idle(shared, router)
         }));

@@ -31,6 +31,7 @@ use crate::protocol::Protocol;
 use crate::relay::rows_after;
 
 pub(crate) mod cursors;
+mod passed_over;
 mod resume;
 
 use cursors::passed;
@@ -44,8 +45,6 @@ const LOOK_EVERY_MS: u64 = 2_000;
 
 /// Rows of other channels in one slot after which it is written down that they were read.
 const SKIPPED_MAX: usize = 64;
-/// Slots of which that is written down at once.
-const KEPT_AT_ONCE: usize = 256;
 
 /// Slots whose ends are asked for at once.
 const ASKED_AT_ONCE: usize = 32;
@@ -425,33 +424,6 @@ impl<S: Store, P: Protocol> Relay<S, P> {
         cursors::write_void(&mut txn, slot, self.channel, cursor.now_void());
         txn.commit().await?;
         Ok(true)
-    }
-
-    /// Writes down how far the outbox was read of slots that hold nothing for this stream, so that nobody
-    /// reads it again, and that it is seen that the stream lacks nothing.
-    async fn keep_reads(&mut self) {
-        let skipped = self.cursors.iter().filter(|(_, cursor)| cursor.skipped > 0);
-        let skipped = skipped.map(|(slot, cursor)| (*slot, cursor.now_void()));
-        let voids: Vec<(Slot, ReadRow)> = skipped.collect();
-        for some in voids.chunks(KEPT_AT_ONCE) {
-            if let Err(error) = self.keep_some(some).await {
-                tracing::debug!(%error, "what was read is not written down; it is later");
-                return;
-            }
-            for (slot, _) in some {
-                if let Some(cursor) = self.cursors.get_mut(slot) {
-                    cursor.skipped = 0;
-                }
-            }
-        }
-    }
-
-    async fn keep_some(&self, voids: &[(Slot, ReadRow)]) -> Result<(), StoreError> {
-        let mut txn = self.shared.store.begin().await?;
-        for (slot, void) in voids {
-            cursors::write_void(&mut txn, *slot, self.channel, *void);
-        }
-        txn.commit().await.map(drop)
     }
 }
 

@@ -3,22 +3,22 @@
 //! Owns what they keep and what it forgets: old messages, what was acknowledged shortly before a
 //! crash, everything. The server answers as the network lets it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
+mod port;
 
-use sillok_bus::stream::{
-    BoxFuture, EventStream, Numbered, Page, SlotEnd, StreamError, StreamState,
-};
-use sillok_bus::subject::stream_of;
-use sillok_bus::{Message, Streams};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use sillok_bus::Message;
+use sillok_bus::stream::{Numbered, Page, SlotEnd, StreamError, StreamState};
 use sillok_core::channel::Channel;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
 use tokio::sync::oneshot;
 
-use crate::heap::{Due, Place, Shared, Sim};
+use crate::heap::{Due, Place, Shared};
 use crate::net::Cutter;
 use crate::rng::Purpose;
+
+pub(crate) use port::streams;
 
 /// How long a caller waits, in µs.
 const TIMEOUT_US: u64 = 2_000_000;
@@ -403,70 +403,6 @@ impl Shared {
             }
         }
         (mixed, seen)
-    }
-}
-
-/// A channel's stream as a place reaches it.
-pub(crate) struct SimStream {
-    pub(crate) sim: Sim,
-    pub(crate) place: Place,
-    pub(crate) channel: Channel,
-}
-
-/// The streams as a place reaches them.
-pub(crate) fn streams(sim: &Sim, place: Place) -> Streams {
-    Streams::new(|channel| {
-        Arc::new(SimStream {
-            sim: sim.clone(),
-            place,
-            channel,
-        })
-    })
-}
-
-impl SimStream {
-    async fn ask(&self, ask: Ask) -> Heard {
-        let answer = self.sim.lock().ask_stream(self.place, self.channel, &ask);
-        let gone = |_| StreamError::Unavailable("the world is over".into());
-        answer.await.map_err(gone)?
-    }
-}
-
-/// Whatever was asked, an answer of its kind comes.
-fn mixed_up_answer() -> StreamError {
-    StreamError::Unavailable("an answer to something else".into())
-}
-
-impl EventStream for SimStream {
-    fn name(&self) -> &str {
-        stream_of(self.channel)
-    }
-
-    fn append(&self, message: Message, expected: u64) -> BoxFuture<'_, Result<u64, StreamError>> {
-        Box::pin(async move {
-            match self.ask(Ask::Append(message, expected)).await? {
-                Answer::Appended(seq) => Ok(seq),
-                _ => Err(mixed_up_answer()),
-            }
-        })
-    }
-
-    fn end_of(&self, slot: Slot) -> BoxFuture<'_, Result<SlotEnd, StreamError>> {
-        Box::pin(async move {
-            match self.ask(Ask::EndOf(slot)).await? {
-                Answer::End(end) => Ok(end),
-                _ => Err(mixed_up_answer()),
-            }
-        })
-    }
-
-    fn page(&self, from: u64, limit: usize) -> BoxFuture<'_, Result<Page, StreamError>> {
-        Box::pin(async move {
-            match self.ask(Ask::Page(from, limit)).await? {
-                Answer::Page(page) => Ok(page),
-                _ => Err(mixed_up_answer()),
-            }
-        })
     }
 }
 

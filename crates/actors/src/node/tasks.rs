@@ -95,20 +95,6 @@ async fn note_panic<S: Store, P: Protocol>(shared: &Shared<S, P>) {
     shared.ports.clock.sleep(AGAIN_MS).await;
 }
 
-/// The relays to the streams that all nodes reach, if there are any.
-pub(super) fn tell_streams<S: Store, P: Protocol>(parts: &Parts<S, P>) -> Vec<JoinHandle<()>> {
-    let Some(streams) = &parts.0.ports.streams else {
-        return Vec::new();
-    };
-    let relay = |channel| {
-        let stream = Arc::clone(streams.of(channel));
-        kept_up(parts.clone(), move |(shared, _)| {
-            stream_relay::run(shared, channel, Arc::clone(&stream))
-        })
-    };
-    Channel::ALL.map(relay).into()
-}
-
 pub(super) async fn put_away_idle<S: Store, P: Protocol>(
     shared: Arc<Shared<S, P>>,
     router: Arc<Router<S, P>>,
@@ -118,4 +104,22 @@ pub(super) async fn put_away_idle<S: Store, P: Protocol>(
         shared.ports.clock.sleep((idle_ms / 4).max(1)).await;
         router.passivate(idle_ms);
     }
+}
+
+/// A relay for each stream, if there are streams that all nodes reach.
+pub(super) fn stream_relays<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Arc<Router<S, P>>,
+) -> Vec<JoinHandle<()>> {
+    let Some(streams) = &shared.ports.streams else {
+        return Vec::new();
+    };
+    let relay = |channel| {
+        let stream = Arc::clone(streams.of(channel));
+        let parts = (Arc::clone(shared), Arc::clone(router));
+        kept_up(parts, move |(shared, _)| {
+            stream_relay::run(shared, channel, Arc::clone(&stream))
+        })
+    };
+    Channel::ALL.map(relay).into()
 }

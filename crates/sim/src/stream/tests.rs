@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use sillok_bus::conformance::Bed;
+use sillok_bus::stream::{BoxFuture, EventStream};
 
 use super::*;
+use crate::heap::Sim;
 use crate::heap::pump::Pump;
 
 /// Longer than any test takes, in µs of the world.
