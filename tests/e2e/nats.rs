@@ -1,6 +1,8 @@
 //! Events and log records over a real nats-server: heard if and only if committed, whatever becomes of
 //! the server.
 
+mod consumers;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -118,26 +120,33 @@ struct Bed {
     nats: NatsServer,
     world: World,
     listener: Listener,
+    config: NatsConfig,
     _folder: tempfile::TempDir,
 }
 
 impl Bed {
     async fn new() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    async fn with(change: fn(&mut NatsConfig)) -> Self {
         let nats = NatsServer::start().await;
         let folder = tempfile::tempdir().expect("a directory of its own");
         let key_file = folder.path().join("key");
         std::fs::write(&key_file, KEY).expect("it can be written");
-        let config = NatsConfig {
+        let mut config = NatsConfig {
             servers: nats.url(),
             key_file,
             ..NatsConfig::default()
         };
+        change(&mut config);
         let world = World::start_with(|launch| with_nats(launch, &config)).await;
         let listener = Listener::new(&config).await;
         Self {
             nats,
             world,
             listener,
+            config,
             _folder: folder,
         }
     }
@@ -147,6 +156,22 @@ impl Bed {
         let id = log(&self.world.admin(), task, content).await;
         let (_, seq) = id.rsplit_once('#').expect("an id holds a number");
         seq.parse().expect("a number")
+    }
+
+    /// The numbers of a task's events or records that are stored.
+    async fn stored(&self, listing: &str, task: &str) -> BTreeSet<u64> {
+        let stored = self.world.admin().all(listing, task).await;
+        let seqs = stored.iter().map(|item| item["seq"].as_u64());
+        seqs.map(|seq| seq.expect("each has a number")).collect()
+    }
+
+    /// What was heard of a task is what is stored of it, and its records are those that were acknowledged.
+    async fn is_heard_if_stored(&self, task: &str, acknowledged: &BTreeSet<u64>) {
+        let events = self.stored("/v1/events", task).await;
+        assert_eq!(self.listener.of(task, None), events, "all of it, once");
+        let records = self.stored("/v1/records", task).await;
+        assert_eq!(&records, acknowledged);
+        assert_eq!(self.listener.of(task, Some(Channel::Log)), records);
     }
 
     async fn metric(&self, name: &str) -> f64 {
@@ -159,7 +184,10 @@ impl Bed {
 }
 
 fn with_nats(launch: Launch, config: &NatsConfig) -> Launch {
+    let ack_wait_s = config.consumer_ack_wait_s.to_string();
     launch
+        .env("SILLOK__NATS__CONSUMERS", &config.consumers)
+        .env("SILLOK__NATS__CONSUMER_ACK_WAIT_S", &ack_wait_s)
         .env("SILLOK__NATS__SERVERS", &config.servers)
         .env("SILLOK__NATS__KEY_FILE", &config.key_file)
 }
@@ -168,14 +196,17 @@ fn with_nats(launch: Launch, config: &NatsConfig) -> Launch {
 async fn writes_go_on_while_nats_is_down_and_are_heard_of_in_order_once() {
     let mut bed = Bed::new().await;
     let task = bed.world.task().await;
+    let mut acknowledged = BTreeSet::new();
     for number in 1..=5 {
         let seq = bed.append(&task, &format!("line {number}")).await;
         bed.listener.hears(&task, seq).await;
+        acknowledged.insert(seq);
     }
     bed.nats.kill();
     let mut last = 0;
     for number in 6..=20 {
         last = bed.append(&task, &format!("line {number}")).await;
+        acknowledged.insert(last);
     }
     bed.nats.resume().await;
     bed.listener.hears(&task, last).await;
@@ -184,6 +215,7 @@ async fn writes_go_on_while_nats_is_down_and_are_heard_of_in_order_once() {
     // That the task was opened is no log record.
     assert_eq!(of_task(Some(Channel::Events)), [1].into());
     assert_eq!(of_task(Some(Channel::Log)), (2..=last).collect());
+    bed.is_heard_if_stored(&task, &acknowledged).await;
     assert!(bed.metric("sillok_streamed_total").await >= 20.0);
 }
 
@@ -204,6 +236,8 @@ async fn a_stream_that_lost_everything_is_filled_again() {
     bed.listener.hears(&task, after).await;
     let heard = bed.listener.of(&task, None);
     assert_eq!(heard, (1..=after).collect(), "all of it, once");
+    let acknowledged = [told, while_gone, after].into();
+    bed.is_heard_if_stored(&task, &acknowledged).await;
     let slot = Slot::of(&Scope::parse(&task).expect("a scope"));
     for (channel, last) in [(Channel::Events, after - 1), (Channel::Log, after)] {
         let end = bed.listener.stream(channel).end_of(slot).await;
@@ -238,6 +272,10 @@ async fn a_server_starts_without_nats_and_refuses_what_cannot_be_used() {
     config.key_file = "no/such/file".into();
     let said = refused(&config);
     assert!(said.contains("no/such/file"), "{said}");
+    config.consumers = "EVENTS:notifier".to_owned();
+    let said = refused(&config);
+    assert!(said.contains("nats.consumers: \"EVENTS\" in"), "{said}");
+    config.consumers = String::new();
     config.key_file = std::path::PathBuf::new();
     let said = refused(&config);
     assert!(said.contains("nats.key_file: "), "{said}");

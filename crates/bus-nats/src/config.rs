@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use sillok_core::{Error, ErrorCode};
 
+use crate::consumers;
+
 /// `[nats]`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -39,6 +41,10 @@ pub struct NatsConfig {
     pub log_max_age_s: u64,
     /// How long a message that comes again is recognised, in s.
     pub stream_duplicate_window_s: u64,
+    /// Durable consumers that nodes make on the streams for others, with commas between them: `EVT:notifier`.
+    pub consumers: String,
+    /// How long a message of such a consumer waits for its acknowledgement before it comes again, in s.
+    pub consumer_ack_wait_s: u64,
     /// How long is waited for an answer of a stream, in ms.
     pub stream_timeout_ms: u64,
     /// How long a node waits for another one, in ms.
@@ -62,6 +68,8 @@ impl Default for NatsConfig {
             stream_max_age_s: 7 * 24 * 60 * 60,
             log_max_age_s: 24 * 60 * 60,
             stream_duplicate_window_s: 120,
+            consumers: String::new(),
+            consumer_ack_wait_s: 30,
             stream_timeout_ms: 2_000,
             peer_timeout_ms: 3_000,
             peer_commands: 4_096,
@@ -117,6 +125,12 @@ impl NatsConfig {
                        stream_duplicate_window_s";
             return refuse(why);
         }
+        if let Err(why) = consumers::parse(&self.consumers) {
+            return refuse(&format!("nats.consumers: {why}"));
+        }
+        if !(1..=3_600).contains(&self.consumer_ack_wait_s) {
+            return refuse("nats.consumer_ack_wait_s: it is from 1 to 3600");
+        }
         if !(100..=60_000).contains(&self.stream_timeout_ms) {
             return refuse("nats.stream_timeout_ms: it is from 100 to 60000");
         }
@@ -140,7 +154,7 @@ mod tests {
     fn defaults_are_in_range_and_a_bad_value_is_named() {
         NatsConfig::default().check().unwrap();
         assert!(!NatsConfig::default().is_used());
-        let spoiled: [(&str, Spoil); 12] = [
+        let spoiled: [(&str, Spoil); 14] = [
             ("nats.key_file", |config| config.servers = "nats://a".into()),
             ("nats.nkey_seed_file", |config| {
                 config.credentials_file = "a".into();
@@ -158,6 +172,10 @@ mod tests {
             ("nats.log_max_age_s", |config| config.log_max_age_s = 59),
             ("nats.log_max_age_s", |config| {
                 config.log_max_age_s = config.stream_duplicate_window_s - 1;
+            }),
+            ("nats.consumers", |config| config.consumers = "EVT".into()),
+            ("nats.consumer_ack_wait_s", |config| {
+                config.consumer_ack_wait_s = 0;
             }),
             ("nats.stream_timeout_ms", |config| {
                 config.stream_timeout_ms = 99

@@ -1,4 +1,4 @@
-//! The bus over NATS: a JetStream stream of events, and requests to the node that owns a slot.
+//! The bus over NATS: two JetStream streams, and requests to the node that owns a slot.
 //!
 //! Only what nats-server 2.9 has is used. What comes over NATS counts only if it opens under the
 //! cluster's key (see [`sillok_bus::wire`]); whoever can reach the server can keep nodes from hearing
@@ -6,6 +6,7 @@
 
 pub mod config;
 pub mod connect;
+pub mod consumers;
 pub mod peers;
 pub mod server;
 pub mod stream;

@@ -73,7 +73,7 @@ impl NatsStream {
     }
 
     /// The stream with what it says of itself; it is made if it is not there.
-    async fn look(&self) -> Result<(Stream, StreamState), StreamError> {
+    pub(crate) async fn look(&self) -> Result<(Stream, StreamState), StreamError> {
         self.check_connection()?;
         let found = match self.context.get_stream(&self.config.name).await {
             Err(error) if is_missing(&error.kind()) => {

@@ -12,7 +12,7 @@ use sillok_builtin::{ExactIndex, HashEmbedder, RuleCognifier};
 use sillok_bus::Streams;
 use sillok_bus::wire::{ClusterKey, RUN_BYTES};
 use sillok_bus_nats::server::ListenError;
-use sillok_bus_nats::{Client, Handler, NatsPeers, NatsStream};
+use sillok_bus_nats::{Client, Handler, NatsPeers, NatsStream, consumers};
 use sillok_core::id::TokenId;
 use sillok_core::limits::TOKEN_LIFETIME_MS_MAX;
 use sillok_core::ports::{Clock, Embedder, VectorIndex};
@@ -26,6 +26,7 @@ use sillok_store::{
     Txn, keys,
 };
 use sillok_vectors_lance::{LanceConfig, LanceIndex};
+use tokio::task::JoinSet;
 
 use crate::Error;
 use crate::beats::BeatThread;
@@ -58,6 +59,8 @@ pub struct OpenData {
     _lock: Option<Lock>,
     /// Where the node beats, if it is one among others.
     _beats: Option<BeatThread>,
+    /// Sees to the durable consumers, for as long as it is held.
+    consumers: JoinSet<()>,
 }
 
 /// Opens the data directory that a configuration names, and makes it first where there is none; and
@@ -120,6 +123,7 @@ fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
         ports,
         _lock: lock,
         _beats: beats,
+        consumers: JoinSet::new(),
     })
 }
 
@@ -218,6 +222,8 @@ pub async fn connect(data: &mut OpenData, config: &Config) -> Result<Option<Conn
     let client = sillok_bus_nats::connect(&config.nats, &config.node.name).await?;
     let stream = |channel| NatsStream::new(client.clone(), &config.nats, key.clone(), channel);
     data.ports.streams = Some(Streams::new(|channel| Arc::new(stream(channel))));
+    let consumers = consumers::keep(client.clone(), config.nats.clone(), key.clone());
+    data.consumers.spawn(consumers);
     if !data.store.is_shared() {
         return Ok(None);
     }

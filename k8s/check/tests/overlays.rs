@@ -305,6 +305,12 @@ const PLANTED: &[Planted] = &[
     (
         "scaling",
         WORKERS,
+        "value: EVT:event-worker",
+        "value: LOG:event-worker",
+    ),
+    (
+        "scaling",
+        WORKERS,
         "minReplicaCount: 1",
         "minReplicaCount: 0",
     ),

@@ -7,6 +7,8 @@ use crate::manifest::{Labels, PortRef, Workload, parts};
 
 /// The trigger that asks NATS for the lag of a consumer.
 const JETSTREAM: &str = "nats-jetstream";
+/// The variable of nodes that names the consumers which they make.
+const CONSUMERS: &str = "SILLOK__NATS__CONSUMERS";
 
 parts! {
     ScaledObject {
@@ -45,7 +47,7 @@ pub(super) fn scaling(manifests: &Manifests, found: &mut Found) {
             say(format!("{wanted} says itself how many replicas it has"));
         }
         if scaled.min_replica_count.unwrap_or(0) == 0 {
-            say("without a worker nobody makes the consumer whose lag is asked for".to_owned());
+            say("without a worker nobody goes on while the lag cannot be asked for".to_owned());
         }
         if scaled.max_replica_count.is_none() {
             say("may grow to a hundred workers".to_owned());
@@ -78,6 +80,9 @@ fn wrong_trigger(manifests: &Manifests, workload: &Workload, said: &Labels) -> V
             ));
         }
     }
+    if !nodes_make(manifests, said) {
+        wrong.push(format!("no node makes the consumer (see {CONSUMERS})"));
+    }
     let endpoint = said.get("natsServerMonitoringEndpoint");
     let (host, port) = endpoint
         .and_then(|endpoint| endpoint.split_once(':'))
@@ -102,4 +107,25 @@ fn wrong_trigger(manifests: &Manifests, workload: &Workload, said: &Labels) -> V
         ));
     }
     wrong
+}
+
+/// Whether nodes are told to make the consumer whose lag is asked for.
+fn nodes_make(manifests: &Manifests, said: &Labels) -> bool {
+    let (Some(stream), Some(consumer)) = (said.get("stream"), said.get("consumer")) else {
+        return false;
+    };
+    let wanted = format!("{stream}:{consumer}");
+    let workloads = manifests.workloads();
+    let nodes = workloads.iter().filter(|one| {
+        let owner = one.labels.get(OWNER);
+        owner.is_some_and(|owner| owner == OURS)
+    });
+    let variables = nodes
+        .flat_map(|node| &node.pod.containers)
+        .flat_map(|container| &container.env)
+        .filter(|one| one.name == CONSUMERS);
+    let mut named = variables
+        .filter_map(|one| one.value.as_deref())
+        .flat_map(|value| value.split(','));
+    named.any(|name| name.trim() == wanted)
 }
