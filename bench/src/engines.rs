@@ -77,7 +77,7 @@ pub(crate) fn ports(index: Arc<dyn VectorIndex>) -> Ports {
         embedder: Arc::new(HashEmbedder),
         cognifier: Arc::new(RuleCognifier),
         peers: None,
-        stream: None,
+        streams: None,
         tracer: None,
         beats: None,
     }

@@ -11,6 +11,7 @@ use hdrhistogram::Histogram;
 use sillok_bus::follower::{Judged, Look};
 use sillok_bus::{EventStream as _, Follower};
 use sillok_bus_nats::{NatsConfig, NatsStream, cluster_key, connect};
+use sillok_core::channel::Channel;
 use sillok_core::scope::Scope;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
@@ -70,8 +71,10 @@ async fn both(events: usize) -> Result<(Histogram<u64>, Histogram<u64>), Error> 
         let tail = Tail::open(bed.address(node), bed.token(), scope.as_str()).await?;
         listening.spawn(hear(tail, scope.to_string(), Arc::clone(&tailed)));
     }
-    let (stream, follower) = follower(&bed).await?;
-    listening.spawn(follow(stream, follower, Arc::clone(&followed)));
+    for channel in Channel::ALL {
+        let (stream, follower) = follower(&bed, channel).await?;
+        listening.spawn(follow(stream, follower, Arc::clone(&followed)));
+    }
     // Everybody has heard that the tasks are open before anything counts.
     heard(&[&tailed, &followed], LANES, &mut listening).await?;
     let texts = Arc::new(Texts::new());
@@ -119,7 +122,7 @@ async fn hear(mut tail: Tail, scope: String, heard: Moments) -> Result<(), Error
     }
 }
 
-async fn follower(bed: &Bed) -> Result<(NatsStream, Follower), Error> {
+async fn follower(bed: &Bed, channel: Channel) -> Result<(NatsStream, Follower), Error> {
     let config = NatsConfig {
         servers: bed.nats_url(),
         key_file: bed.key_file(),
@@ -128,7 +131,8 @@ async fn follower(bed: &Bed) -> Result<(NatsStream, Follower), Error> {
     let refused = |error: sillok_bus_nats::ConnectError| Error::Wrong(error.to_string());
     let client = connect(&config, "follower").await.map_err(refused)?;
     let key = cluster_key(&config).await.map_err(refused)?;
-    Ok((NatsStream::new(client, &config, key), Follower::default()))
+    let stream = NatsStream::new(client, &config, key, channel);
+    Ok((stream, Follower::default()))
 }
 
 /// Reads the stream as a consumer outside of the nodes does. Nothing of it may be lost meanwhile.

@@ -151,10 +151,18 @@ fn slot(slot: &ClusterSlot) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use sillok_core::principal::PrincipalKind;
+    use sillok_core::scope::Scope;
     use sillok_core::time::Timestamp;
     use sillok_server::api::{Actor, FenceView, ReasonView};
 
     use super::*;
+
+    fn kim() -> Actor {
+        Actor {
+            kind: PrincipalKind::Human,
+            id: "kim".to_owned(),
+        }
+    }
 
     #[test]
     fn what_is_wrong_stands_before_the_nodes() {
@@ -170,10 +178,7 @@ mod tests {
         eve.fence = Some(FenceView {
             node: "eve".to_owned(),
             incarnation: 4,
-            by: Actor {
-                kind: PrincipalKind::Human,
-                id: "kim".to_owned(),
-            },
+            by: kim(),
             at: Timestamp::EPOCH,
         });
         let view = ClusterView {
@@ -189,6 +194,12 @@ mod tests {
             slots_used: 21,
             slots_owned: 14,
             untold: Some(3),
+            quarantines: vec![QuarantineView {
+                scope: Scope::parse("org/acme").unwrap(),
+                reason: Some("its disk is bad".to_owned()),
+                by: kim(),
+                at: Timestamp::EPOCH,
+            }],
             slots: Some(vec![ClusterSlot {
                 slot: 9,
                 node: "bob".to_owned(),
@@ -210,5 +221,8 @@ mod tests {
         assert!(text.contains("nobody's"));
         assert!(text.contains("run 4 of node eve was ended by human:kim at"));
         assert!(text.contains("ending"), "{text}");
+        let quarantined = text.find("org/acme is quarantined by human:kim since ");
+        assert!(quarantined.is_some(), "{text}");
+        assert!(text.contains(": its disk is bad"), "{text}");
     }
 }
