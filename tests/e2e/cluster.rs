@@ -1,7 +1,7 @@
 //! Three nodes serve one memory: whichever of them is asked, killed, drained or cut off, what was
 //! acknowledged is there, once.
 
-mod load;
+pub(crate) mod load;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

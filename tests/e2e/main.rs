@@ -41,3 +41,5 @@ mod refusals;
 mod tamper;
 #[cfg(test)]
 mod traces;
+#[cfg(test)]
+mod versions;

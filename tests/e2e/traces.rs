@@ -51,6 +51,19 @@ async fn owned_by(cluster: &Cluster, name: &str) -> String {
     panic!("{name} owns none of many");
 }
 
+/// Waits until the first node writes what has a place for a trace: it has to have seen the others.
+async fn speak_the_newest(cluster: &Cluster) {
+    let begun = std::time::Instant::now();
+    loop {
+        let view = cluster.admin("ada").get("/v1/cluster", &[]).await.ok();
+        if view["wire_version"] == 2 {
+            return;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20), "{view}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
 /// Publishes something with this `traceparent`.
 async fn put(client: &Client, scope: &str, text: &str, traceparent: &str) {
     let entry = json!({ "scope": scope, "content": text }).to_string();
@@ -78,6 +91,7 @@ async fn one_write_is_one_trace_across_two_nodes() {
     let collector = Collector::start().await;
     let settings = [(ENDPOINT, kept(collector.url())), (EVERY_MS, "50")];
     let mut cluster = Cluster::start_with(&["ada", "bob"], &settings).await;
+    speak_the_newest(&cluster).await;
     let project = owned_by(&cluster, "bob").await;
     let content = format!("Xylophones are tuned in spring {}", world::next());
     put(&cluster.admin("ada"), &project, &content, &traceparent(1)).await;

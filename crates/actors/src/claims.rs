@@ -10,7 +10,7 @@ use bytes::Bytes;
 use sillok_core::Error;
 use sillok_core::id::{Epoch, Incarnation};
 use sillok_core::membership::{
-    FenceOrder, NodeRow, Nodes, OwnerRow, Suspect, check_fence_order, is_claimable,
+    FenceOrder, NodeRow, Nodes, OwnerRow, Suspect, WireVersion, check_fence_order, is_claimable,
 };
 use sillok_core::slot::{SLOTS, Slot};
 use sillok_core::stamp::Stamp;
@@ -79,13 +79,14 @@ async fn retried<T, F: Future<Output = Result<T, StoreError>>>(
     attempt().await
 }
 
-/// Begins a new run of `node`. The commit comes after everything that earlier runs wrote.
+/// Begins a new run of `node`, which reads up to this version. The commit comes after everything that earlier runs wrote.
 ///
 /// # Errors
 /// What the store answered; after `OutcomeUnknown`, another call begins a further run.
 pub(crate) async fn register<S: Store>(
     store: &S,
     node: &str,
+    reads: WireVersion,
 ) -> Result<(Incarnation, Stamp), StoreError> {
     retried(|| async {
         let mut txn = store.begin().await?;
@@ -96,6 +97,7 @@ pub(crate) async fn register<S: Store>(
             beat: 0,
             fenced: false,
             reaches_bus: true,
+            reads,
         };
         txn.set(keys::node::key(node), keys::node::encode(&row));
         let committed = txn.commit().await?;

@@ -7,13 +7,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use parking_lot::Mutex;
 use sillok_core::id::Incarnation;
 use sillok_core::membership::reach::{Reach, homes};
+use sillok_core::membership::version::spoken;
 use sillok_core::membership::{
-    BeatConfig, NodeRow, Nodes, OwnerRow, Suspect, Watcher, home, is_claimable, living,
+    BeatConfig, NodeRow, Nodes, OwnerRow, Suspect, Watcher, WireVersion, home, is_claimable, living,
 };
 use sillok_core::slot::{SLOTS, Slot};
 use sillok_core::stamp::Stamp;
@@ -67,12 +68,20 @@ pub(crate) struct Members {
     cut_off: AtomicBool,
     /// Whether this node ends, so that no further run of it may begin.
     ends: AtomicBool,
+    /// The version that is written to the others; 0 before the first beat.
+    spoken: AtomicU8,
 }
 
 impl Members {
     /// Whether another process runs under this node's name: this one must end.
     pub(crate) fn is_replaced(&self) -> bool {
         self.replaced.load(Ordering::Acquire)
+    }
+
+    /// The version that is written to the others: the first one before a beat has seen them.
+    pub(crate) fn spoken(&self) -> WireVersion {
+        let number = self.spoken.load(Ordering::Acquire);
+        WireVersion::try_from(number).unwrap_or(WireVersion::FIRST)
     }
 
     /// Whether the others reach the bus and this node does not.
@@ -172,7 +181,12 @@ impl Members {
 /// What the store answered.
 pub(crate) async fn register<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<Stamp, Error> {
     let started_ms = shared.ports.clock.monotonic_ms();
-    let registered = claims::register(&shared.store, shared.ownership.node()).await;
+    let registered = claims::register(
+        &shared.store,
+        shared.ownership.node(),
+        shared.config.wire_version,
+    )
+    .await;
     let (incarnation, stamp) = registered.map_err(|error| refusal(&error))?;
     shared.ownership.begin_run(incarnation);
     shared.ownership.beat_committed(started_ms);
@@ -200,6 +214,7 @@ pub(crate) async fn beat<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
                 let me = shared.ownership.node();
                 let suspects = watcher.after_beat(me, started_ms, &nodes, &judged);
                 shared.members.hear(me, &nodes, started_ms);
+                speak(&shared, &nodes);
                 let is_cut_off = reach.after_beat(me, reaches, &nodes);
                 if shared.members.note_cut_off(is_cut_off) {
                     count(&shared.counters.cut_offs, 1);
@@ -240,6 +255,18 @@ pub(crate) async fn beat<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
                 }
             }
         }
+    }
+}
+
+/// Has what is written to the others be of the newest version that all of them read.
+fn speak<S: Store, P: Protocol>(shared: &Shared<S, P>, nodes: &Nodes) {
+    let version = spoken(shared.config.wire_version, nodes);
+    if let Some(peers) = &shared.ports.peers {
+        peers.speak(version);
+    }
+    let before = shared.members.spoken.swap(version.get(), Ordering::AcqRel);
+    if before != version.get() {
+        tracing::info!(%version, before, "nodes are written to in another version");
     }
 }
 

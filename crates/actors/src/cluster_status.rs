@@ -9,7 +9,7 @@ use sillok_core::Error;
 use sillok_core::channel::Channel;
 use sillok_core::id::{Epoch, Incarnation};
 use sillok_core::membership::health::{Reason, Sight, UNTOLD_MAX, reasons};
-use sillok_core::membership::{FenceOrder, Nodes, OwnerRow, is_owner_living};
+use sillok_core::membership::{FenceOrder, Nodes, OwnerRow, WireVersion, is_owner_living};
 use sillok_core::quarantine::QuarantineOrder;
 use sillok_core::slot::Slot;
 use sillok_store::{Error as StoreError, RangeOptions, Read, Store, Txn, keys};
@@ -31,6 +31,8 @@ pub struct ClusterStatus {
     pub node: String,
     /// Whether it has its store to itself.
     pub is_alone: bool,
+    /// The version of what it writes to the others now.
+    pub spoken: WireVersion,
     /// All nodes that ever registered, by name.
     pub nodes: Vec<NodeStatus>,
     /// All slots that were ever owned, in order.
@@ -52,6 +54,8 @@ pub struct NodeStatus {
     pub is_living: bool,
     /// Slots that this run owns.
     pub slots: u64,
+    /// The newest version of what nodes tell one another that it reads.
+    pub reads: WireVersion,
     /// How long ago a new beat of it was seen, in ms. None of the node that is asked, or before two of its
     /// own beats.
     pub silent_ms: Option<u64>,
@@ -118,6 +122,7 @@ pub(crate) async fn of<S: Store, P: Protocol>(
             incarnation: row.incarnation,
             is_living: !row.fenced,
             slots: own.filter(|owner| is_owned(owner)).count() as u64,
+            reads: row.reads,
             silent_ms: silent_ms.get(name).copied(),
             fence: fences.remove(name),
         }
@@ -135,11 +140,21 @@ pub(crate) async fn of<S: Store, P: Protocol>(
     Ok(ClusterStatus {
         node: shared.ownership.node().to_owned(),
         is_alone: shared.is_alone(),
+        spoken: spoken_by(shared),
         nodes: nodes.collect(),
         slots: shown.collect(),
         quarantines: quarantines.iter().cloned().collect(),
         reasons,
     })
+}
+
+/// The version of what a node writes to the others. One that is alone has nobody to hold it back.
+fn spoken_by<S: Store, P: Protocol>(shared: &Shared<S, P>) -> WireVersion {
+    if shared.is_alone() {
+        shared.config.wire_version
+    } else {
+        shared.members.spoken()
+    }
 }
 
 /// The orders for the newest run of each node, or for the one before it.

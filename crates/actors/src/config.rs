@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 use sillok_core::config::RulesConfig;
 use sillok_core::limits::{NODE_QUEUE_BYTES_MAX, NODE_QUEUE_MAX, SCOPE_QUEUE_MAX};
-use sillok_core::membership::BeatConfig;
+use sillok_core::membership::{BeatConfig, WireVersion};
 use sillok_core::quota::QuotasConfig;
 use sillok_core::{Error, ErrorCode};
 
@@ -31,6 +31,8 @@ pub struct NodeConfig {
     pub beat: BeatConfig,
     /// How a node among others hears of their commits.
     pub news: NewsConfig,
+    /// The newest version of what nodes tell one another that this one writes, reads and says that it reads.
+    pub wire_version: WireVersion,
 }
 
 impl Default for NodeConfig {
@@ -45,6 +47,7 @@ impl Default for NodeConfig {
             jobs: JobsConfig::default(),
             beat: BeatConfig::default(),
             news: NewsConfig::default(),
+            wire_version: WireVersion::NEWEST,
         }
     }
 }

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use async_nats::connection::State as Connection;
@@ -21,6 +22,7 @@ use sillok_bus::wire::{
 };
 use sillok_core::Error;
 use sillok_core::command::Submission;
+use sillok_core::membership::WireVersion;
 use sillok_core::ports::{BoxFuture, Forwarded, PeerError, Peers};
 use sillok_core::slot::Slot;
 use sillok_core::trace::TraceContext;
@@ -42,6 +44,8 @@ pub struct NatsPeers {
     moments: Arc<Mutex<BTreeMap<String, Heard>>>,
     /// The run of this node, by which it knows its own news.
     run: [u8; RUN_BYTES],
+    /// The version that is written.
+    version: Arc<AtomicU8>,
 }
 
 /// A moment of another node, and when it was heard.
@@ -74,6 +78,7 @@ impl NatsPeers {
             key,
             wait: Duration::from_millis(config.peer_timeout_ms.into()),
             moments: Arc::default(),
+            version: Arc::new(AtomicU8::new(WireVersion::FIRST.get())),
         }
     }
 
@@ -168,8 +173,7 @@ impl NatsPeers {
     ) -> Result<Reply, Unanswered> {
         let mut call: Call = [0; CALL_BYTES];
         getrandom::fill(&mut call).expect("the system has randomness");
-        // What needs no later version is read by every node.
-        let version = if trace.is_some() { VERSION } else { 1 };
+        let version = self.version.load(Ordering::Relaxed);
         let (whole, seal) = seal_request(&self.key, &call, request, trace, version);
         let bytes_max = self.client.max_payload().saturating_sub(SPARED_BYTES);
         let mut parts = split(&self.key, &call, &whole, bytes_max)
@@ -227,6 +231,11 @@ impl NatsPeers {
 }
 
 impl Peers for NatsPeers {
+    fn speak(&self, version: WireVersion) {
+        self.version
+            .store(version.get().min(VERSION), Ordering::Relaxed);
+    }
+
     fn is_connected(&self) -> bool {
         self.client.connection_state() == Connection::Connected
     }

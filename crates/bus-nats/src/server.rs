@@ -15,11 +15,12 @@ use sillok_bus::calls::{Calls, Judged};
 use sillok_bus::parts::Assembly;
 use sillok_bus::subject::{NEWS, commands_to};
 use sillok_bus::wire::{
-    ClusterKey, Opened, RUN_BYTES, Refused, Reply, Request, RequestSeal, VERSION, open_news,
-    open_request, seal_reply,
+    ClusterKey, Opened, RUN_BYTES, Refused, Reply, Request, RequestSeal, open_news, open_request,
+    seal_reply,
 };
 use sillok_core::Error;
 use sillok_core::command::Submission;
+use sillok_core::membership::WireVersion;
 use sillok_core::ports::{BoxFuture, Forwarded};
 use sillok_core::slot::Slot;
 use sillok_core::trace::TraceContext;
@@ -89,6 +90,8 @@ pub struct Server {
     client: Client,
     key: ClusterKey,
     handler: Handler,
+    /// The newest version that is read.
+    reads: WireVersion,
     permits: Arc<Semaphore>,
     counters: Arc<Counters>,
     calls: Arc<Mutex<Calls>>,
@@ -105,11 +108,18 @@ impl Server {
             client,
             key,
             handler,
+            reads: WireVersion::NEWEST,
             permits: Arc::new(Semaphore::new(config.peer_commands)),
             counters: Arc::default(),
             calls: Arc::new(Mutex::new(Calls::new(run))),
             begun: Instant::now(),
         }
+    }
+
+    /// The same, reading no later version than this one.
+    #[must_use]
+    pub fn reading(self, reads: WireVersion) -> Self {
+        Self { reads, ..self }
     }
 
     /// What came so far.
@@ -143,7 +153,7 @@ impl Server {
         while let Some(message) = subscription.next().await {
             let taken = assembly.take(&message.payload, self.now_ms());
             let opened = taken.and_then(|whole| {
-                let whole = whole.map(|whole| open_request(&self.key, &whole, VERSION));
+                let whole = whole.map(|whole| open_request(&self.key, &whole, self.reads.get()));
                 whole.transpose()
             });
             match opened {

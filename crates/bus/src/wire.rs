@@ -23,6 +23,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sillok_core::channel::Channel;
 use sillok_core::command::Submission;
+use sillok_core::membership::WireVersion;
 use sillok_core::ports::Forwarded;
 use sillok_core::slot::Slot;
 use sillok_core::trace::TraceContext;
@@ -31,9 +32,9 @@ use crate::message::Message;
 
 /// The newest version of what nodes tell one another. It is read as well as the versions before it, and
 /// is written once all nodes read it.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = WireVersion::NEWEST.get();
 /// The version of everything that has had one form so far: parts, replies, messages and news.
-const FIRST_VERSION: u8 = 1;
+const FIRST_VERSION: u8 = WireVersion::FIRST.get();
 /// Bytes of a call's name.
 pub const CALL_BYTES: usize = 16;
 /// Bytes of a seal.

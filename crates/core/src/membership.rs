@@ -17,6 +17,9 @@ use crate::time::Timestamp;
 
 pub mod health;
 pub mod reach;
+pub mod version;
+
+pub use version::WireVersion;
 
 /// What a node says of itself, and what others say of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +32,8 @@ pub struct NodeRow {
     pub fenced: bool,
     /// Whether it reaches the bus, so that others can hand commands over to it.
     pub reaches_bus: bool,
+    /// The newest version of what nodes tell one another that it reads.
+    pub reads: WireVersion,
 }
 
 /// Who owns a slot.

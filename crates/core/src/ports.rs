@@ -14,6 +14,7 @@ use crate::entry::{Embedding, Kind, SpaceId, Status, Table};
 use crate::error::Error;
 use crate::fingerprint::ContentHash;
 use crate::id::EntryId;
+use crate::membership::WireVersion;
 use crate::promotion::{CognifyInput, Cognition};
 use crate::scope::Scope;
 use crate::slot::Slot;
@@ -64,6 +65,10 @@ pub trait Peers: Send + Sync + 'static {
         submission: Arc<Submission>,
         trace: Option<TraceContext>,
     ) -> BoxFuture<'a, Result<Forwarded, PeerError>>;
+
+    /// Has everything that is written to them from now on be of this version, which all of them read. Before
+    /// anybody says which, it is the first. Whoever hands values over as they are has no versions.
+    fn speak(&self, _version: WireVersion) {}
 
     /// Whether the way to them is open, as far as this node can tell.
     fn is_connected(&self) -> bool;

@@ -252,7 +252,8 @@ impl Connection {
             let node = serving.clone();
             Box::pin(async move { node.serve(submission, trace).await })
         });
-        let server = sillok_bus_nats::Server::new(self.client, &config.nats, self.key, handler);
+        let server = sillok_bus_nats::Server::new(self.client, &config.nats, self.key, handler)
+            .reading(config.cluster.wire_version());
         let serving = server.clone().run(&config.node.name);
         let hearing = server.hear(self.run, |slots| node.hear(slots));
         futures::future::try_join(serving, hearing).await.map(drop)

@@ -3,6 +3,7 @@
 //! Owns names and defaults of what the server itself needs, and gathers the sections of the other
 //! crates. How values are found is [`layers`]'. It must not know how anything is used.
 
+mod cluster;
 mod foundationdb;
 pub mod layers;
 mod telemetry;
@@ -20,6 +21,7 @@ use sillok_core::limits::{PAGE_ROWS_MAX, RECORD_BYTES_MAX};
 use sillok_core::membership::BeatConfig;
 use sillok_core::quota::QuotasConfig;
 
+pub use cluster::ClusterConfig;
 pub use foundationdb::FoundationDbConfig;
 pub use layers::{Error, Layer, Layers, Loaded, Origin};
 pub use telemetry::TelemetryConfig;
@@ -32,6 +34,8 @@ pub struct Config {
     pub server: ServerConfig,
     /// `[node]`
     pub node: NodeSection,
+    /// `[cluster]`
+    pub cluster: ClusterConfig,
     /// `[store]`
     pub store: StoreConfig,
     /// `[foundationdb]`
@@ -288,6 +292,7 @@ impl Config {
                 announce_after_ms: self.node.announce_after_ms,
                 sweep_every_ms: self.node.sweep_every_ms,
             },
+            wire_version: self.cluster.wire_version(),
         }
     }
 
@@ -331,6 +336,7 @@ impl Config {
         }
         self.nats.check()?;
         self.telemetry.check()?;
+        self.cluster.check()?;
         within(
             "node.passivate_after_ms",
             self.node.passivate_after_ms,

@@ -165,7 +165,18 @@ impl Cluster {
     /// # Panics
     /// If it runs, or does not come up.
     pub async fn start_node(&mut self, name: &str) {
+        Box::pin(self.start_node_with(name, &[])).await;
+    }
+
+    /// As [`start_node`](Self::start_node), with variables of the environment over those of all nodes.
+    ///
+    /// # Panics
+    /// As [`start_node`](Self::start_node).
+    pub async fn start_node_with(&mut self, name: &str, settings: &[(&str, &str)]) {
         let launch = self.launch(name);
+        let launch = settings
+            .iter()
+            .fold(launch, |launch, (name, value)| launch.env(name, value));
         let node = launch.start().await;
         let before = self.nodes.insert(name.to_owned(), Some(node));
         assert!(before.flatten().is_none(), "it runs already");

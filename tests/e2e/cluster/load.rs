@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 type Nodes = Arc<Mutex<BTreeMap<String, Client>>>;
 
 /// A load under way.
-pub(super) struct Running {
+pub(crate) struct Running {
     nodes: Nodes,
     stop: Arc<AtomicBool>,
     clients: JoinSet<Vec<Acked>>,
@@ -38,13 +38,13 @@ struct Acked {
 }
 
 /// What became of a load.
-pub(super) struct Load {
+pub(crate) struct Load {
     acked: Vec<Acked>,
 }
 
 impl Load {
     /// Lets the clients write through all of these nodes.
-    pub(super) async fn start(cluster: &Cluster, names: &[&str]) -> Running {
+    pub(crate) async fn start(cluster: &Cluster, names: &[&str]) -> Running {
         let node = |name: &&str| ((*name).to_owned(), cluster.admin(name));
         let nodes: Nodes = Arc::new(Mutex::new(names.iter().map(node).collect()));
         let stop = Arc::new(AtomicBool::new(false));
@@ -69,12 +69,12 @@ impl Load {
     }
 
     /// How many commands were acknowledged.
-    pub(super) fn acknowledged(&self) -> usize {
+    pub(crate) fn acknowledged(&self) -> usize {
         self.acked.len()
     }
 
     /// Every command that was acknowledged is stored once, and nothing else is.
-    pub(super) async fn check(&self, client: &Client) {
+    pub(crate) async fn check(&self, client: &Client) {
         let scopes: BTreeSet<&String> = self.acked.iter().map(|acked| &acked.scope).collect();
         let mut stored: BTreeMap<String, (String, String)> = BTreeMap::new();
         for scope in scopes {
@@ -102,18 +102,18 @@ impl Load {
 
 impl Running {
     /// A node is reached elsewhere than before.
-    pub(super) fn moved(&self, cluster: &Cluster, name: &str) {
+    pub(crate) fn moved(&self, cluster: &Cluster, name: &str) {
         let client = cluster.admin(name);
         self.nodes.lock().insert(name.to_owned(), client);
     }
 
     /// A node is not to be spoken to any more, as a load balancer learns before a drain.
-    pub(super) fn leaves(&self, name: &str) {
+    pub(crate) fn leaves(&self, name: &str) {
         self.nodes.lock().remove(name);
     }
 
     /// Ends the load: each client sees its last command through.
-    pub(super) async fn stop(mut self) -> Load {
+    pub(crate) async fn stop(mut self) -> Load {
         self.stop.store(true, Ordering::SeqCst);
         let mut acked = Vec::new();
         while let Some(ended) = self.clients.join_next().await {

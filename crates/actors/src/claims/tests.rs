@@ -19,7 +19,7 @@ fn slot(number: u16) -> Slot {
 /// A node that has begun a run.
 async fn started(store: &MemoryStore, name: &str) -> Ownership {
     let ownership = Ownership::new(name);
-    let (run, _) = register(store, name).await.unwrap();
+    let (run, _) = register(store, name, WireVersion::NEWEST).await.unwrap();
     ownership.begin_run(run);
     ownership
 }
@@ -54,12 +54,12 @@ async fn suspect(store: &MemoryStore, name: &str) -> Suspect {
 async fn each_start_begins_another_run_that_nobody_has_fenced() {
     let store = store();
     for run in 1..=3 {
-        let (incarnation, _) = register(&store, "a").await.unwrap();
+        let (incarnation, _) = register(&store, "a", WireVersion::NEWEST).await.unwrap();
         assert_eq!(incarnation, Incarnation(run));
         let fenced = fence(&store, &suspect(&store, "a").await).await.unwrap();
         assert!(fenced);
     }
-    register(&store, "a").await.unwrap();
+    register(&store, "a", WireVersion::NEWEST).await.unwrap();
     let row = &nodes(&store).await["a"];
     assert_eq!((row.incarnation.0, row.beat, row.fenced), (4, 0, false));
     assert!(row.reaches_bus);

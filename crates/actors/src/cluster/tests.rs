@@ -142,6 +142,27 @@ async fn a_fenced_run_gives_everything_up_and_another_one_begins() {
 }
 
 #[tokio::test]
+async fn the_older_version_is_written_for_as_long_as_an_older_node_lives() {
+    let (first, newest) = (WireVersion::FIRST, WireVersion::NEWEST);
+    let store = store();
+    let shared = registered(&store, "ada").await;
+    let spoken = || shared.members.spoken();
+    assert_eq!(spoken(), first, "nobody was seen yet");
+    claims::register(&store, "bob", first).await.unwrap();
+    let beating = tokio::spawn(beat(Arc::clone(&shared)));
+    until("a beat", || shared.counters.snapshot().beats > 1).await;
+    assert_eq!(spoken(), first);
+    assert_eq!(row_of(&store, "ada").await.reads, newest);
+    fence(&store, "bob").await;
+    until("the newest version", || spoken() == newest).await;
+    claims::register(&store, "bob", first).await.unwrap();
+    until("the first version again", || spoken() == first).await;
+    claims::register(&store, "bob", newest).await.unwrap();
+    until("the newest version again", || spoken() == newest).await;
+    beating.abort();
+}
+
+#[tokio::test]
 async fn a_node_that_ends_begins_no_further_run() {
     let store = store();
     let shared = registered(&store, "ada").await;
@@ -189,6 +210,7 @@ async fn slots_are_looked_at_when_a_node_comes_goes_or_begins_anew_and_not_at_ea
         beat,
         fenced,
         reaches_bus: true,
+        reads: WireVersion::FIRST,
     };
     let looks = |row: Option<NodeRow>| {
         let nodes: Nodes = row.map(|row| ("bob".to_owned(), row)).into_iter().collect();

@@ -5,7 +5,7 @@
 
 use sillok_core::id::{Epoch, Incarnation};
 use sillok_core::membership::{
-    BeatConfig, NodeRow, Nodes, OwnerRow, Suspect, Watcher, is_claimable,
+    BeatConfig, NodeRow, Nodes, OwnerRow, Suspect, Watcher, WireVersion, is_claimable,
 };
 
 use crate::Variant;
@@ -27,6 +27,7 @@ impl Row {
             beat: u64::from(self.beat),
             fenced: self.fenced,
             reaches_bus: true,
+            reads: WireVersion::FIRST,
         }
     }
 }

@@ -4,6 +4,7 @@ mod conformance;
 mod news;
 mod outages;
 mod peers;
+mod versions;
 
 use sillok_bus_nats::{Client, NatsConfig, connect};
 use sillok_nats_server::NatsServer;

@@ -27,9 +27,9 @@ use tokio::task::JoinHandle;
 
 use super::{client_of, config_of};
 
-const NODE: &str = "node-1";
+pub(crate) const NODE: &str = "node-1";
 
-fn submission(content: &str) -> Arc<Submission> {
+pub(crate) fn submission(content: &str) -> Arc<Submission> {
     let record = NewRecord {
         kind: RecordKind::Log {
             level: LogLevel::Info,
@@ -56,7 +56,7 @@ fn submission(content: &str) -> Arc<Submission> {
     })
 }
 
-fn answered() -> Forwarded {
+pub(crate) fn answered() -> Forwarded {
     Forwarded::Answered(Answer {
         seq: Seq::new(7),
         time: Timestamp::from_ms(9),
@@ -64,7 +64,7 @@ fn answered() -> Forwarded {
     })
 }
 
-fn key() -> ClusterKey {
+pub(crate) fn key() -> ClusterKey {
     ClusterKey::new(&[1; 32])
 }
 

@@ -69,7 +69,7 @@ fn describe(style: Style, view: &ClusterView) -> String {
     let rows: Vec<Vec<String>> = view.nodes.iter().map(node).collect();
     parts.push(table(
         style,
-        &["NODE", "RUN", "STATE", "SLOTS", "LAST BEAT"],
+        &["NODE", "RUN", "STATE", "SLOTS", "WIRE", "LAST BEAT"],
         &rows,
     ));
     if let Some(slots) = &view.slots {
@@ -103,6 +103,14 @@ fn summary(style: Style, view: &ClusterView) -> String {
             "  the stream is yet to be told of {untold} commits"
         ));
     }
+    let newer = view.nodes.iter().filter(|node| node.living);
+    let newest = newer.map(|node| node.wire_version).max();
+    let spoken = view.wire_version;
+    if let Some(newest) = newest.filter(|newest| !view.alone && *newest > spoken) {
+        lines.push(format!(
+            "  nodes speak version {spoken} until all of them read version {newest}"
+        ));
+    }
     let fences = view.nodes.iter().filter_map(|node| node.fence.as_ref());
     lines.extend(fences.map(|fence| {
         let at = time(fence.at);
@@ -131,6 +139,7 @@ fn node(node: &ClusterNode) -> Vec<String> {
         node.incarnation.to_string(),
         state.to_owned(),
         node.slots.to_string(),
+        node.wire_version.to_string(),
         silent.map_or_else(String::new, |ms| format!("{ms} ms ago")),
     ]
 }
@@ -171,6 +180,7 @@ mod tests {
             incarnation: 4,
             living,
             slots: 7,
+            wire_version: 2,
             silent_ms,
             fence: None,
         };
@@ -185,6 +195,7 @@ mod tests {
             node: "ada".to_owned(),
             alone: false,
             healthy: false,
+            wire_version: 1,
             reasons: vec![ReasonView {
                 reason: "owner_gone".to_owned(),
                 node: Some("bob".to_owned()),
@@ -216,6 +227,10 @@ mod tests {
         assert!(text.contains("told of 3 commits"));
         assert!(
             text.contains("310 ms ago") && !text.contains("9000 ms ago"),
+            "{text}"
+        );
+        assert!(
+            text.contains("version 1 until all of them read version 2"),
             "{text}"
         );
         assert!(text.contains("nobody's"));

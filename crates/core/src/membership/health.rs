@@ -131,6 +131,7 @@ mod tests {
     use super::*;
     use crate::id::{Epoch, Incarnation};
     use crate::membership::NodeRow;
+    use crate::membership::WireVersion;
 
     fn node(incarnation: u64, fenced: bool) -> NodeRow {
         NodeRow {
@@ -138,6 +139,7 @@ mod tests {
             beat: 7,
             fenced,
             reaches_bus: true,
+            reads: WireVersion::FIRST,
         }
     }
 

@@ -64,6 +64,7 @@ mod tests {
 
     use super::*;
     use crate::id::Incarnation;
+    use crate::membership::WireVersion;
 
     fn nodes(of: &[(&str, bool, bool)]) -> Nodes {
         let row = |fenced, reaches_bus| NodeRow {
@@ -71,6 +72,7 @@ mod tests {
             beat: 1,
             fenced,
             reaches_bus,
+            reads: WireVersion::FIRST,
         };
         of.iter()
             .map(|(name, fenced, reaches)| ((*name).to_owned(), row(*fenced, *reaches)))

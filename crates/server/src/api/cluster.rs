@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use sillok_actors::cluster_status::ClusterStatus;
 use sillok_core::id::Incarnation;
-use sillok_core::membership::FenceOrder;
 use sillok_core::membership::health::Reason;
+use sillok_core::membership::{FenceOrder, WireVersion};
 use sillok_core::quarantine::QuarantineOrder;
 use sillok_core::scope::Scope;
 use sillok_core::time::Timestamp;
@@ -30,6 +30,9 @@ pub struct ClusterView {
     pub alone: bool,
     /// Whether nothing is wrong.
     pub healthy: bool,
+    /// The version of what it writes to the other nodes now: the newest that all living ones read.
+    #[serde(default = "first")]
+    pub wire_version: u8,
     /// What is wrong.
     pub reasons: Vec<ReasonView>,
     /// All nodes that ever registered, by name.
@@ -118,12 +121,20 @@ pub struct ClusterNode {
     pub living: bool,
     /// Slots that this run owns.
     pub slots: u64,
+    /// The newest version of what nodes tell one another that this run reads.
+    #[serde(default = "first")]
+    pub wire_version: u8,
     /// How long ago the node that is asked saw a new beat of it, in ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_ms: Option<u64>,
     /// The operator's order by which its newest run ends, or the one before it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence: Option<FenceView>,
+}
+
+/// What a server says that says nothing of versions.
+const fn first() -> u8 {
+    WireVersion::FIRST.get()
 }
 
 /// Ends the run of a node.
@@ -188,6 +199,7 @@ impl ClusterView {
         let ClusterStatus {
             node,
             is_alone,
+            spoken,
             nodes,
             slots,
             quarantines,
@@ -203,6 +215,7 @@ impl ClusterView {
             incarnation: node.incarnation.0,
             living: node.is_living,
             slots: node.slots,
+            wire_version: node.reads.get(),
             silent_ms: node.silent_ms,
         });
         let slots_used = slots.len() as u64;
@@ -218,6 +231,7 @@ impl ClusterView {
             node,
             alone: is_alone,
             healthy: reasons.is_empty(),
+            wire_version: spoken.get(),
             reasons: reasons.iter().map(ReasonView::of).collect(),
             nodes: shown.collect(),
             slots_used,

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use sillok_core::chain::{Origin, Tip, seal};
 use sillok_core::event::Body;
 use sillok_core::id::{CommandId, Epoch, Incarnation, VerificationId};
+use sillok_core::membership::WireVersion;
 use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
 use sillok_core::scope::Scope;
 use sillok_core::time::Timestamp;
@@ -48,6 +49,7 @@ fn node(name: &str, run: u64, beat: u64, fenced: bool) -> Writes {
         beat,
         fenced,
         reaches_bus: true,
+        reads: WireVersion::FIRST,
     };
     let mut writes = Writes::default();
     let (key, value) = (keys::node::key(name), keys::node::encode(&row));

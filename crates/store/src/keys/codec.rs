@@ -196,7 +196,7 @@ pub(super) fn slot_bytes(slot: Slot) -> [u8; 2] {
     slot.number().to_be_bytes()
 }
 
-fn corrupt(family: Family, key: &[u8], reason: String) -> Error {
+pub(super) fn corrupt(family: Family, key: &[u8], reason: String) -> Error {
     Error::Corrupt {
         family: family.as_str(),
         key: hex::encode(key),

@@ -15,7 +15,7 @@ use sillok_core::fingerprint::ContentHash;
 use sillok_core::id::{
     Attempt, CommandId, EntryId, Epoch, Incarnation, RecordId, Seq, TokenId, VerificationId,
 };
-use sillok_core::membership::{FenceOrder, NodeRow, OwnerRow};
+use sillok_core::membership::{FenceOrder, NodeRow, OwnerRow, WireVersion};
 use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
 use sillok_core::promotion::{Disposition, Job, Product, PublishReport};
 use sillok_core::quarantine::QuarantineOrder;
@@ -29,6 +29,7 @@ use sillok_core::trust::{DecayPolicy, Trust};
 use sillok_core::verification::{NewVerification, Outcome, Verification, VerificationSource};
 
 use super::ScopeKey;
+use super::node;
 use super::outbox::OutboxRow;
 use super::relay::RelayRow;
 
@@ -197,9 +198,13 @@ impl Parts {
     pub(super) fn node(&self) -> NodeRow {
         NodeRow {
             incarnation: Incarnation(self.number),
-            beat: self.number,
+            beat: self.number & node::BEAT_MAX,
             fenced: self.flag,
             reaches_bus: !self.flag,
+            reads: match self.flag {
+                true => WireVersion::FIRST,
+                false => WireVersion::try_from(self.id[0].max(1)).unwrap(),
+            },
         }
     }
 

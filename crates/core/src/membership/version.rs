@@ -1,0 +1,144 @@
+//! Versions: what nodes of different releases write to one another and into the store they share.
+//!
+//! Owns the rule that the older one wins until all are new. It must not know what differs between two
+//! versions: whoever writes something in more than one form asks which version is spoken.
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Nodes, living};
+
+/// A version of what nodes tell one another. Each node reads those before its own as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
+pub struct WireVersion(u8);
+
+/// A number that is no version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a version is at least 1")]
+pub struct NoVersion;
+
+impl WireVersion {
+    /// The first one, which nodes read that say nothing of it.
+    pub const FIRST: Self = Self(1);
+    /// The newest one that this build knows.
+    pub const NEWEST: Self = Self(2);
+
+    /// Its number.
+    #[must_use]
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+}
+
+impl TryFrom<u8> for WireVersion {
+    type Error = NoVersion;
+
+    /// A version that a later build knows is one too.
+    fn try_from(number: u8) -> Result<Self, NoVersion> {
+        (number >= Self::FIRST.0)
+            .then_some(Self(number))
+            .ok_or(NoVersion)
+    }
+}
+
+impl From<WireVersion> for u8 {
+    fn from(version: WireVersion) -> Self {
+        version.0
+    }
+}
+
+impl fmt::Display for WireVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The version that a node writes to all: the newest that it and every living node read. A node whose run
+/// is over counts for nothing, however old it was.
+#[must_use]
+pub fn spoken(own: WireVersion, nodes: &Nodes) -> WireVersion {
+    let read = living(nodes).filter_map(|name| nodes.get(name));
+    read.map(|row| row.reads).fold(own, WireVersion::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::id::Incarnation;
+    use crate::membership::NodeRow;
+
+    fn version(number: u8) -> WireVersion {
+        WireVersion::try_from(number).unwrap()
+    }
+
+    fn nodes(of: &[(u8, bool)]) -> Nodes {
+        let row = |(number, (reads, fenced)): (usize, &(u8, bool))| {
+            let row = NodeRow {
+                incarnation: Incarnation(1),
+                beat: 1,
+                fenced: *fenced,
+                reaches_bus: true,
+                reads: version(*reads),
+            };
+            (format!("n{number}"), row)
+        };
+        of.iter().enumerate().map(row).collect()
+    }
+
+    #[test]
+    fn the_older_one_wins_until_all_are_new() {
+        let (first, newest) = (WireVersion::FIRST, WireVersion::NEWEST);
+        assert_eq!(spoken(newest, &nodes(&[(2, false), (1, false)])), first);
+        assert_eq!(spoken(newest, &nodes(&[(2, false), (1, true)])), newest);
+        assert_eq!(spoken(newest, &nodes(&[(2, false), (9, false)])), newest);
+        assert_eq!(spoken(first, &nodes(&[(2, false)])), first);
+        assert_eq!(spoken(newest, &Nodes::new()), newest);
+    }
+
+    #[test]
+    fn no_version_is_zero() {
+        assert_eq!(WireVersion::try_from(0), Err(NoVersion));
+        assert!(postcard::from_bytes::<WireVersion>(&[0]).is_err());
+        assert_eq!(postcard::from_bytes(&[3]), Ok(version(3)));
+    }
+
+    proptest! {
+        /// Nobody is written to in a form that it does not read, nor in an older one than need be.
+        #[test]
+        fn what_is_spoken_is_read_by_all_who_live_and_is_the_newest_such(
+            own in 1_u8..6, of in proptest::collection::vec((1_u8..6, any::<bool>()), 0..8),
+        ) {
+            let found = spoken(version(own), &nodes(&of)).get();
+            let alive: Vec<u8> = of.iter().filter(|(_, fenced)| !fenced).map(|(reads, _)| *reads).collect();
+            prop_assert!(found <= own && alive.iter().all(|reads| found <= *reads));
+            prop_assert!(found == own || alive.contains(&found));
+        }
+
+        /// A node that joins can only hold the others back, and one that goes can only let them on.
+        #[test]
+        fn a_node_more_never_raises_it(
+            own in 1_u8..6, of in proptest::collection::vec((1_u8..6, any::<bool>()), 1..8),
+        ) {
+            let with = spoken(version(own), &nodes(&of));
+            let without = spoken(version(own), &nodes(&of[..of.len() - 1]));
+            prop_assert!(with <= without);
+        }
+
+        /// Any two nodes that see the same rows read what the other one writes, once each is among them.
+        #[test]
+        fn two_nodes_that_see_one_another_understand_one_another(
+            of in proptest::collection::vec((1_u8..6, Just(false)), 2..8),
+        ) {
+            let all = nodes(&of);
+            for (reads, _) in &of {
+                for (writes, _) in &of {
+                    prop_assert!(spoken(version(*writes), &all) <= version(*reads));
+                }
+            }
+        }
+    }
+}

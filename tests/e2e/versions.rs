@@ -1,0 +1,140 @@
+//! Nodes of two versions side by side: the older one wins until all are new, and nothing is lost meanwhile.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::cluster::load::{Load, Running};
+use crate::harness::{Cluster, world};
+
+const NODES: [&str; 3] = ["ada", "bob", "eve"];
+/// What makes a node behave as an older one.
+const PINNED: (&str, &str) = ("SILLOK__CLUSTER__WIRE_VERSION", "1");
+const UNPINNED: (&str, &str) = ("SILLOK__CLUSTER__WIRE_VERSION", "2");
+/// How long the load goes on before something happens, and after it.
+const CALM: Duration = Duration::from_millis(1_500);
+/// The longest that the nodes may take to speak another version.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What a node says of versions: what it writes, and what each node reads.
+async fn versions(cluster: &Cluster, name: &str) -> (u64, Vec<u64>) {
+    let view = cluster.admin(name).get("/v1/cluster", &[]).await.ok();
+    let number = |of: &Value| of["wire_version"].as_u64().expect("it is there");
+    let nodes = view["nodes"].as_array().expect("there are nodes");
+    (number(&view), nodes.iter().map(number).collect())
+}
+
+/// Waits until every node writes a version, and sees what each one reads.
+async fn comes(cluster: &Cluster, spoken: u64, read: [u64; 3]) {
+    let begun = Instant::now();
+    for name in NODES {
+        loop {
+            let now = versions(cluster, name).await;
+            if now == (spoken, read.to_vec()) {
+                break;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{name} says {now:?}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+/// Every node writes to a scope of every other one.
+async fn write_in_every_direction(cluster: &Cluster, label: &str) {
+    for number in 0..12 {
+        // Projects spread over all slots, and so over the nodes.
+        let task = format!("org/acme/project/{label}{number}/worktree/w/task/t");
+        world::open(&cluster.admin(NODES[number % 3]), &task).await;
+        for name in NODES {
+            world::log(&cluster.admin(name), &task, "it is written").await;
+        }
+    }
+}
+
+/// Everything that was acknowledged is stored once, and the audit finds nothing.
+async fn check(cluster: &Cluster, load: Running) {
+    let load = load.stop().await;
+    assert!(load.acknowledged() > 100, "there was some load");
+    let admin = cluster.admin("bob");
+    load.check(&admin).await;
+    let verdict = admin.post("/v1/audit/verify", &json!({})).await.ok();
+    assert_eq!(verdict["ok"], true, "{verdict}");
+    let ran = cluster.sillok("bob", "audit verify");
+    ran.ended(0);
+}
+
+/// Commands that nodes have handed to one another.
+async fn forwarded(cluster: &Cluster) -> u64 {
+    let mut all = 0;
+    for name in NODES {
+        let metrics = cluster.admin(name).get("/metrics", &[]).await.text;
+        let count = metrics
+            .lines()
+            .find_map(|line| line.strip_prefix("sillok_forwarded_total "));
+        all += count
+            .expect("it is shown")
+            .parse::<u64>()
+            .expect("a number");
+    }
+    all
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_of_an_older_version_works_beside_newer_ones() {
+    let mut cluster = Cluster::start(&NODES[..2]).await;
+    cluster.start_node_with("eve", &[PINNED]).await;
+    comes(&cluster, 1, [2, 2, 1]).await;
+    let load = Load::start(&cluster, &NODES).await;
+    write_in_every_direction(&cluster, "mixed").await;
+    tokio::time::sleep(CALM).await;
+    assert!(
+        forwarded(&cluster).await > 0,
+        "nodes hand commands to one another"
+    );
+    let printed = cluster.sillok("ada", "cluster status");
+    let why = "nodes speak version 1 until all of them read version 2";
+    assert!(printed.stdout.contains(why), "{}", printed.stdout);
+    // It is upgraded in mid-load.
+    load.leaves("eve");
+    cluster.stop("eve");
+    cluster.start_node("eve").await;
+    load.moved(&cluster, "eve");
+    comes(&cluster, 2, [2, 2, 2]).await;
+    write_in_every_direction(&cluster, "new").await;
+    tokio::time::sleep(CALM).await;
+    check(&cluster, load).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upgrade_of_one_node_after_the_other_under_load_loses_nothing() {
+    let mut cluster = Cluster::start_with(&NODES, &[PINNED]).await;
+    comes(&cluster, 1, [1, 1, 1]).await;
+    let load = Load::start(&cluster, &NODES).await;
+    let mut read = [1; 3];
+    for (number, name) in NODES.iter().enumerate() {
+        tokio::time::sleep(CALM).await;
+        load.leaves(name);
+        cluster.stop(name);
+        cluster.start_node_with(name, &[UNPINNED]).await;
+        load.moved(&cluster, name);
+        read[number] = 2;
+        let spoken = if number + 1 == NODES.len() { 2 } else { 1 };
+        comes(&cluster, spoken, read).await;
+    }
+    write_in_every_direction(&cluster, "upgraded").await;
+    check(&cluster, load).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_older_node_that_joins_takes_the_others_back() {
+    let mut cluster = Cluster::start(&NODES).await;
+    comes(&cluster, 2, [2, 2, 2]).await;
+    let load = Load::start(&cluster, &NODES).await;
+    load.leaves("eve");
+    cluster.stop("eve");
+    cluster.start_node_with("eve", &[PINNED]).await;
+    load.moved(&cluster, "eve");
+    comes(&cluster, 1, [2, 2, 1]).await;
+    write_in_every_direction(&cluster, "back").await;
+    check(&cluster, load).await;
+}
