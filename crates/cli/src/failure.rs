@@ -206,7 +206,7 @@ const fn exit_status_of_server(error: &sillok_server::Error) -> u8 {
         | E::File { .. }
         | E::Listen { .. }
         | E::Nats(_) => EXIT_CONFIG,
-        E::NotEmpty { .. } => EXIT_CONFIG,
+        E::NotEmpty { .. } | E::HalfRestored { .. } => EXIT_CONFIG,
         E::Restore { source, .. } => exit_status_of_restore(source),
         E::Store { .. } | E::Index { .. } => EXIT_VERDICT,
         E::Node(error) => exit_status_of(error.code),

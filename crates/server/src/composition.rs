@@ -155,6 +155,9 @@ pub(crate) fn embedded(
 fn open_store(directory: &DataDirectory, config: &StoreConfig) -> Result<FjallStore, Error> {
     let fjall = embedded(directory.store(), layout(), config, Arc::new(end_process));
     let path = directory.path().to_owned();
+    if directory.store_being_restored().exists() && !directory.store().exists() {
+        return Err(Error::HalfRestored { path });
+    }
     FjallStore::open(&fjall).map_err(|error| match error {
         StoreError::Locked { .. } => Error::Locked { path },
         StoreError::NewerFormat { found, supported } => Error::NewerFormat {
@@ -370,6 +373,19 @@ mod tests {
             .await
             .unwrap();
         value.map(|value| keys::token::decode(&key, &value).unwrap())
+    }
+
+    #[tokio::test]
+    async fn no_store_is_begun_beside_one_that_is_being_restored() {
+        let folder = tempfile::tempdir().unwrap();
+        let half = folder.path().join("store.restoring");
+        std::fs::create_dir(&half).unwrap();
+        let refused = open_data_dir(&config(folder.path())).await.err().unwrap();
+        assert!(matches!(refused, Error::HalfRestored { .. }), "{refused}");
+        let names = std::fs::read_dir(folder.path()).unwrap();
+        assert_eq!(names.count(), 1, "a restore finds the directory empty");
+        std::fs::remove_dir(&half).unwrap();
+        assert!(open_data_dir(&config(folder.path())).await.is_ok());
     }
 
     #[tokio::test]

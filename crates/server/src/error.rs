@@ -105,6 +105,15 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
+    /// A restore into the directory is under way, or was cut off.
+    #[error(
+        "a restore into {} is under way or was cut off: restore it again; nothing was changed",
+        path.display()
+    )]
+    HalfRestored {
+        /// The directory.
+        path: PathBuf,
+    },
     /// A backup was not restored.
     #[error("the backup {} is not restored; nothing of it was kept", path.display())]
     Restore {
