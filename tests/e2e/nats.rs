@@ -3,118 +3,25 @@
 
 mod consumers;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::json;
-use sillok_bus::follower::{Judged, Look};
-use sillok_bus::{EventStream as _, Follower};
-use sillok_bus_nats::{NatsConfig, NatsStream, cluster_key, connect};
+use sillok_bus::EventStream as _;
+use sillok_bus_nats::{NatsConfig, cluster_key, connect};
 use sillok_core::channel::Channel;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_nats_server::NatsServer;
 
+use crate::harness::listener::LOOK_EVERY;
 use crate::harness::world::log;
-use crate::harness::{Launch, World};
+use crate::harness::{Launch, Listener, World};
 
 /// A cluster's key.
 const KEY: &str = "7bd0e25ed3bba8f6c1d8b9a07c5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a0b9c8d7e";
 /// The longest that anything may take to be heard.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The wait between two looks.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-
-/// Somebody who hears what a server says over NATS.
-struct Listener {
-    lanes: [Lane; 2],
-    /// The events that were heard of on either stream, by scope and number.
-    heard: BTreeMap<(String, u64), Channel>,
-}
-
-/// One of the streams, as far as it was followed.
-struct Lane {
-    channel: Channel,
-    stream: NatsStream,
-    follower: Follower,
-}
-
-impl Listener {
-    async fn new(config: &NatsConfig) -> Self {
-        let client = connect(config, "listener").await.expect("it can be used");
-        let key = cluster_key(config).await.expect("it is a key");
-        let lane = |channel| Lane {
-            channel,
-            stream: NatsStream::new(client.clone(), config, key.clone(), channel),
-            follower: Follower::default(),
-        };
-        Self {
-            lanes: Channel::ALL.map(lane),
-            heard: BTreeMap::new(),
-        }
-    }
-
-    fn stream(&self, channel: Channel) -> &NatsStream {
-        let mut lanes = self.lanes.iter();
-        let lane = lanes.find(|lane| lane.channel == channel);
-        &lane.expect("each channel has one").stream
-    }
-
-    /// Hears what there is on both streams.
-    async fn poll(&mut self) {
-        for lane in &mut self.lanes {
-            lane.poll(&mut self.heard).await;
-        }
-    }
-
-    /// The numbers of a scope's events that were heard of, on either stream or on one.
-    fn of(&self, scope: &str, channel: Option<Channel>) -> BTreeSet<u64> {
-        let heard = self.heard.iter();
-        heard
-            .filter(|((of, _), on)| of == scope && channel.is_none_or(|channel| channel == **on))
-            .map(|((_, seq), _)| *seq)
-            .collect()
-    }
-
-    /// Listens until an event was heard of.
-    async fn hears(&mut self, scope: &str, seq: u64) {
-        let listening = async {
-            while !self.heard.contains_key(&(scope.to_owned(), seq)) {
-                self.poll().await;
-                tokio::time::sleep(LOOK_EVERY).await;
-            }
-        };
-        let heard = tokio::time::timeout(PATIENCE, listening).await;
-        heard.unwrap_or_else(|_| panic!("{scope} {seq} was never heard of"));
-    }
-}
-
-impl Lane {
-    /// Hears what there is. A stream that was made anew leaves gaps, which the store would fill.
-    async fn poll(&mut self, heard: &mut BTreeMap<(String, u64), Channel>) {
-        let Ok(page) = self.stream.page(self.follower.from(), 64).await else {
-            return;
-        };
-        if self.follower.look(&page) == Look::Restarts {
-            return self.follower.restart();
-        }
-        for numbered in &page.messages {
-            let message = &numbered.message;
-            match self.follower.judge(message) {
-                Judged::Repeat => {}
-                Judged::Next | Judged::Gap(_) => {
-                    self.follower.hear(message.slot, message.stamp);
-                    for seq in message.first.get()..=message.last.get() {
-                        let at = (message.scope.to_string(), seq);
-                        let before = heard.insert(at, self.channel);
-                        assert!(before.is_none(), "heard twice: {} {seq}", message.scope);
-                    }
-                }
-            }
-        }
-        self.follower.read(&page);
-    }
-}
 
 struct Bed {
     nats: NatsServer,

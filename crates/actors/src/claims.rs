@@ -56,7 +56,7 @@ pub(crate) enum HandOver {
     Done,
     /// It is not, or no longer, this run's.
     NotHeld,
-    /// The other node is not living: the slot stays.
+    /// The other node is not living, or serves nobody: the slot stays.
     NoReceiver,
 }
 
@@ -314,7 +314,8 @@ pub(crate) async fn hand_over<S: Store>(
             return Ok(HandOver::NotHeld);
         }
         let receiver = node_row(&mut txn, to, Read::Snapshot).await?;
-        let Some(receiver) = receiver.filter(|row| !row.fenced) else {
+        // One that does not reach the bus serves nobody, or ends.
+        let Some(receiver) = receiver.filter(|row| !row.fenced && row.reaches_bus) else {
             return Ok(HandOver::NoReceiver);
         };
         write_owner(&mut txn, slot, to, receiver.incarnation, Epoch(epoch.0 + 1));

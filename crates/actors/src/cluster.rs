@@ -206,7 +206,8 @@ pub(crate) async fn beat<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
         shared.ports.clock.sleep(config.every_ms).await;
         let started_ms = shared.ports.clock.monotonic_ms();
         let peers = shared.ports.peers.as_ref();
-        let reaches = reach.before_beat(peers.is_none_or(|peers| peers.is_connected()), started_ms);
+        let reaches = reach.before_beat(peers.is_none_or(|peers| peers.is_connected()), started_ms)
+            && !shared.members.ends();
         match claims::beat(&shared.store, &shared.ownership, reaches).await {
             Ok(Beat::Committed(nodes)) => {
                 count(&shared.counters.beats, 1);
@@ -215,7 +216,7 @@ pub(crate) async fn beat<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
                 let suspects = watcher.after_beat(me, started_ms, &nodes, &judged);
                 shared.members.hear(me, &nodes, started_ms);
                 speak(&shared, &nodes);
-                let is_cut_off = reach.after_beat(me, reaches, &nodes);
+                let is_cut_off = reach.after_beat(me, reaches, &nodes) && !shared.members.ends();
                 if shared.members.note_cut_off(is_cut_off) {
                     count(&shared.counters.cut_offs, 1);
                     tracing::warn!(

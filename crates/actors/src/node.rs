@@ -414,11 +414,11 @@ impl<S: Store, P: Protocol> Node<S, P> {
     pub async fn shutdown(&self) {
         let inner = &self.inner;
         let clock = &inner.shared.ports.clock;
-        let deadline_ms = clock.monotonic_ms() + DRAIN_MS_MAX;
         if !inner.shared.is_alone() {
             cluster::drain(&inner.shared, &inner.router).await;
         }
         inner.router.close();
+        let deadline_ms = clock.monotonic_ms() + DRAIN_MS_MAX;
         while inner.router.load().0 > 0 && clock.monotonic_ms() < deadline_ms {
             clock.sleep(DRAIN_POLL_MS).await;
         }

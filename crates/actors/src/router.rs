@@ -268,7 +268,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
         let wanted = Wanted {
             scope: &submission.scope,
             bytes,
-            is_metered: submission.principal.actor.kind != PrincipalKind::System,
+            is_metered: is_metered(&submission),
             now_ms,
         };
         let permit = self.admission.admit(&entry.depth, wanted)?;
@@ -410,6 +410,15 @@ impl<S: Store, P: Protocol> Router<S, P> {
     pub(crate) fn load(&self) -> (usize, usize) {
         self.admission.load()
     }
+}
+
+/// Whether a command counts against its organisation's quota: not what Sillok has to write itself, and not
+/// what somebody sends whose token does not cover the scope.
+fn is_metered(submission: &Submission) -> bool {
+    let Submission {
+        principal, scope, ..
+    } = submission;
+    principal.kind() != PrincipalKind::System && principal.prefix.covers(scope)
 }
 
 #[cfg(test)]

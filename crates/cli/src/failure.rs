@@ -269,7 +269,13 @@ mod tests {
             .collect();
         assert_eq!(
             retryable,
-            ["fenced", "busy", "unavailable", "outcome_unknown"]
+            [
+                "fenced",
+                "busy",
+                "quota_exceeded",
+                "unavailable",
+                "outcome_unknown"
+            ]
         );
         assert_eq!(
             Failure::NoServer { data: "d".into() }.exit_status(),

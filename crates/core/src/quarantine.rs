@@ -18,7 +18,7 @@ pub const REASON_BYTES_MAX: usize = 1_000;
 /// An operator's order. Each is kept for good; the last one for a scope counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuarantineOrder {
-    /// The scope. What lies inside it is quarantined with it.
+    /// The scope.
     pub scope: Scope,
     /// Why; none where the order lifts the one before it.
     pub reason: Option<String>,
@@ -26,6 +26,15 @@ pub struct QuarantineOrder {
     pub by: Actor,
     /// When, on the wall clock of the node that was asked.
     pub at: Timestamp,
+}
+
+impl QuarantineOrder {
+    /// Whether a scope is the order's own, or lies inside it. An organisation's order covers its own scope
+    /// only: its projects lie in other slots.
+    #[must_use]
+    pub fn covers(&self, scope: &Scope) -> bool {
+        self.scope == *scope || (self.scope.project().is_some() && self.scope.contains(scope))
+    }
 }
 
 /// The orders in force, by scope.
@@ -61,7 +70,7 @@ impl Quarantines {
     /// # Errors
     /// `invalid_state` naming the order that covers it.
     pub fn check(&self, scope: &Scope) -> Result<(), Error> {
-        let covering = self.0.values().find(|order| order.scope.contains(scope));
+        let covering = self.0.values().find(|order| order.covers(scope));
         let Some(order) = covering else {
             return Ok(());
         };
@@ -126,6 +135,8 @@ mod tests {
         let refused = in_force.check(&begun.scope).unwrap_err();
         assert_eq!(refused.code, ErrorCode::InvalidState);
         assert!(refused.message.contains("bad disk"), "{refused}");
+        let of_org = Quarantines::after([order("org/a", Some("bad disk"))]);
+        assert!(!may_be_written(&of_org, "org/a") && may_be_written(&of_org, PROJECT));
         let lifted = Quarantines::after([begun.clone(), order(PROJECT, None)]);
         assert!(lifted.is_empty() && may_be_written(&lifted, TASK));
         let again = Quarantines::after([begun, order(PROJECT, None), order(PROJECT, Some("x"))]);

@@ -6,11 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
+use sillok_bus_nats::NatsConfig;
+use tokio::task::{JoinHandle, JoinSet};
 
 use parking_lot::Mutex;
 
-use crate::harness::{Chance, Client, Cluster, command_id, world};
+use crate::harness::listener::LOOK_EVERY;
+use crate::harness::{Chance, Client, Cluster, Listener, command_id, world};
 
 /// Clients.
 const CLIENTS: usize = 12;
@@ -27,6 +29,7 @@ pub(crate) struct Running {
     nodes: Nodes,
     stop: Arc<AtomicBool>,
     clients: JoinSet<Vec<Acked>>,
+    listening: JoinHandle<Listener>,
 }
 
 /// A record that was acknowledged.
@@ -40,6 +43,7 @@ struct Acked {
 /// What became of a load.
 pub(crate) struct Load {
     acked: Vec<Acked>,
+    listener: Listener,
 }
 
 impl Load {
@@ -48,6 +52,12 @@ impl Load {
         let node = |name: &&str| ((*name).to_owned(), cluster.admin(name));
         let nodes: Nodes = Arc::new(Mutex::new(names.iter().map(node).collect()));
         let stop = Arc::new(AtomicBool::new(false));
+        let config = NatsConfig {
+            servers: cluster.nats_url(),
+            key_file: cluster.key_file(),
+            ..NatsConfig::default()
+        };
+        let listener = Listener::new(&config).await;
         let mut clients = JoinSet::new();
         let mut chance = Chance::of_test("cluster");
         for number in 0..CLIENTS {
@@ -61,10 +71,12 @@ impl Load {
             };
             clients.spawn(writer.write_until(Arc::clone(&stop)));
         }
+        let listening = tokio::spawn(listen(listener, Arc::clone(&stop)));
         Running {
             nodes,
             stop,
             clients,
+            listening,
         }
     }
 
@@ -73,13 +85,16 @@ impl Load {
         self.acked.len()
     }
 
-    /// Every command that was acknowledged is stored once, and nothing else is.
-    pub(crate) async fn check(&self, client: &Client) {
+    /// Every command that was acknowledged is stored once, nothing else is, and what is stored was heard of
+    /// on the streams, each event once.
+    pub(crate) async fn check(mut self, client: &Client) {
         let scopes: BTreeSet<&String> = self.acked.iter().map(|acked| &acked.scope).collect();
+        let mut events: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
         let mut stored: BTreeMap<String, (String, String)> = BTreeMap::new();
         for scope in scopes {
             for (event, seq) in client.all("/v1/events", scope).await.iter().zip(1u64..) {
                 assert_eq!(event["seq"], seq, "{scope} has a gap");
+                events.entry(scope.clone()).or_default().insert(seq);
                 if event["kind"] != "RECORD_APPENDED" {
                     continue;
                 }
@@ -97,6 +112,7 @@ impl Load {
         let acked: BTreeMap<_, _> = self.acked.iter().map(acked).collect();
         assert!(acked.len() > CLIENTS * 20, "there was hardly any load");
         assert_eq!(acked, stored);
+        self.listener.check(&events).await;
     }
 }
 
@@ -119,8 +135,17 @@ impl Running {
         while let Some(ended) = self.clients.join_next().await {
             acked.extend(ended.expect("a client does not panic"));
         }
-        Load { acked }
+        let listener = self.listening.await.expect("a listener does not panic");
+        Load { acked, listener }
     }
+}
+
+async fn listen(mut listener: Listener, stop: Arc<AtomicBool>) -> Listener {
+    while !stop.load(Ordering::SeqCst) {
+        listener.poll().await;
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    listener
 }
 
 struct Writer {

@@ -11,6 +11,9 @@ use super::*;
 /// How long a worker waits for messages.
 const WAIT: Duration = Duration::from_secs(3);
 
+/// By how much the time may differ at which one consumer was made, from one look to another.
+const NEARLY: Duration = Duration::from_millis(100);
+
 /// A worker on the log's consumer.
 struct Worker {
     context: jetstream::Context,
@@ -99,9 +102,9 @@ async fn workers_share_a_consumer_and_what_nobody_acknowledged_comes_again() {
     worker.acknowledge(&pulled[..2]).await;
     // The third goes to whoever asks next.
     let other = Worker::new(&bed).await;
-    let again = other.pull(3).await;
+    let again = other.pull(1).await;
     assert_eq!(other.seqs(&again).await, told[2..]);
-    assert_eq!(again[0].info().expect("it says so").delivered, 2);
+    assert!(again[0].info().expect("it says so").delivered >= 2);
     other.acknowledge(&again).await;
     assert_eq!(worker.pull(1).await.len(), 0);
     assert_eq!(worker.consumer().await.cached_info().num_ack_pending, 0);
@@ -125,7 +128,9 @@ async fn a_consumer_outlives_nats_and_is_made_again_when_it_is_lost() {
     let pulled = worker.pull(2).await;
     let seqs = worker.seqs(&pulled).await;
     assert!(seqs.contains(&second), "{seqs:?}");
-    assert_eq!(worker.consumer().await.cached_info().created, made);
+    let since = worker.consumer().await.cached_info().created - made;
+    // The server rounds it, when it reads it from the disk.
+    assert!(since.abs() < NEARLY, "it is the same one: {since}");
     worker.acknowledge(&pulled).await;
     bed.nats.wipe();
     bed.nats.resume().await;
@@ -134,5 +139,6 @@ async fn a_consumer_outlives_nats_and_is_made_again_when_it_is_lost() {
     let pulled = worker.pull(2).await;
     let seqs = worker.seqs(&pulled).await;
     assert!(seqs.contains(&third), "{seqs:?}");
-    assert_ne!(worker.consumer().await.cached_info().created, made);
+    let since = worker.consumer().await.cached_info().created - made;
+    assert!(since > NEARLY, "it is another one: {since}");
 }

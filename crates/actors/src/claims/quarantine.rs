@@ -2,16 +2,18 @@
 //!
 //! Owns these transactions. What an order covers is core's; who hears of it is [`crate::quarantines`]'s.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use sillok_core::Error;
 use sillok_core::id::Epoch;
+use sillok_core::membership::WireVersion;
+use sillok_core::membership::version::all_read;
 use sillok_core::quarantine::{QuarantineOrder, Quarantines};
 use sillok_core::slot::Slot;
+use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, Family};
 use sillok_store::{Error as StoreError, KeyRange, RangeOptions, Read, Store, Txn};
 
-use super::{owner_row, retried, write_owner};
+use super::{all_nodes, owner_row, retried, write_owner};
 use crate::protocol::{Protocol, Safeguard};
 use crate::row_stream::RowStream;
 
@@ -39,6 +41,11 @@ pub(crate) async fn order_quarantine<S: Store, P: Protocol>(
             Some((key, _)) => keys::quarantine::parse(key)?.number + 1,
             None => 1,
         };
+        let nodes = all_nodes(&mut txn).await?;
+        if !all_read(WireVersion::WITH_QUARANTINES, &nodes) {
+            let why = "a node of an earlier release lives, which heeds no quarantine";
+            return Ok(Err(Error::new(ErrorCode::InvalidState, why)));
+        }
         let in_force = quarantines_of(&mut txn, slot).await?;
         match in_force.check_order(order) {
             Err(refused) => return Ok(Err(refused)),
@@ -64,25 +71,25 @@ pub(crate) async fn order_quarantine<S: Store, P: Protocol>(
 /// What the store answered.
 pub(crate) async fn quarantines<S: Store>(
     store: &S,
-    slots: impl IntoIterator<Item = Slot>,
+    slots: &BTreeSet<Slot>,
 ) -> Result<BTreeMap<Slot, Quarantines>, StoreError> {
     let mut txn = store.begin().await?;
-    let mut found = BTreeMap::new();
-    let any = RangeOptions::first(1, Read::Snapshot);
-    if txn
-        .range(&Family::Quarantine.range(), any)
-        .await?
-        .is_empty()
-    {
-        return Ok(found);
-    }
-    for slot in slots {
-        let in_force = quarantines_of(&mut txn, slot).await?;
-        if !in_force.is_empty() {
-            found.insert(slot, in_force);
+    // All orders in one go: there are few, and there may be thousands of slots.
+    let mut rows = RowStream::new(Family::Quarantine.range());
+    let mut orders: BTreeMap<Slot, Vec<QuarantineOrder>> = BTreeMap::new();
+    while let Some((key, value)) = rows.next(&mut txn).await? {
+        let slot = keys::quarantine::parse(&key)?.slot;
+        if slots.contains(&slot) {
+            let order = keys::quarantine::decode(&key, &value)?;
+            orders.entry(slot).or_default().push(order);
         }
     }
-    Ok(found)
+    let in_force = orders
+        .into_iter()
+        .map(|(slot, orders)| (slot, Quarantines::after(orders)));
+    Ok(in_force
+        .filter(|(_, in_force)| !in_force.is_empty())
+        .collect())
 }
 
 /// What is quarantined anywhere, by scope.

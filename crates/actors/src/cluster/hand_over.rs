@@ -25,6 +25,8 @@ use crate::router::Router;
 const HANDED_OVER_MAX: usize = 16;
 /// Slots that a node which ends hands over at once.
 const DRAINED_AT_ONCE: usize = 32;
+/// How long a node that ends begins to hand slots over, in ms.
+const DRAIN_MS_MAX: u64 = 20_000;
 /// How often the end of what is in flight in a slot is looked for, in ms.
 const LEAVING_POLL_MS: u64 = 5;
 /// How long a slot that is to be handed over takes no commands before it stays after all, in ms.
@@ -125,12 +127,18 @@ pub(crate) fn let_go<S: Store, P: Protocol>(shared: &Shared<S, P>, slot: Slot, e
 }
 
 /// Hands everything over, while the node still serves what it holds: a scope waits for no slot but its
-/// own. From here on the node takes no slot.
+/// own. From here on the node takes no slot, and its row says that it serves nobody, so that the others
+/// hand it none. What takes too long is left to be taken once the run has ended.
 pub(crate) async fn drain<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
 ) {
     shared.members.ends.store(true, Ordering::Release);
+    if let Err(error) = claims::beat(&shared.store, &shared.ownership, false).await {
+        tracing::warn!(%error, "the others hear with a later beat that this node ends");
+    }
+    let clock = &shared.ports.clock;
+    let deadline_ms = clock.monotonic_ms() + DRAIN_MS_MAX;
     let nodes = shared.members.nodes.lock().clone();
     let me = shared.ownership.node();
     let mut others = homes(&nodes);
@@ -140,6 +148,9 @@ pub(crate) async fn drain<S: Store, P: Protocol>(
     let handing_over = stream::iter(targets).for_each_concurrent(
         DRAINED_AT_ONCE,
         async |(slot, target)| {
+            if clock.monotonic_ms() >= deadline_ms {
+                return;
+            }
             if let Err(error) = one(shared, router, slot, target).await {
                 tracing::warn!(%error, %slot, "a slot was not handed over; it is taken once this run has ended");
             }

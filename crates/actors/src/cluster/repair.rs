@@ -76,7 +76,7 @@ pub(crate) async fn quarantine<S: Store, P: Protocol>(
         Some(reason) => tracing::warn!(%scope, reason, %by, "a scope was quarantined"),
         None => tracing::warn!(%scope, %by, "a quarantine was lifted"),
     }
-    if let Some(held) = held {
+    if let Some(held) = held.filter(|_| !shared.members.ends()) {
         // Its epoch has passed: it is taken anew at once, before a command finds that out.
         let_go(shared, slot, held);
         if let Err(error) = take(shared, &[slot]).await {

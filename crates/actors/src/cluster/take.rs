@@ -227,8 +227,8 @@ async fn hold<S: Store, P: Protocol>(
     } else {
         Vec::new()
     };
-    let slots = ready.keys().copied();
-    let quarantines = claims::quarantines(&shared.store, slots).await;
+    let slots = ready.keys().copied().collect();
+    let quarantines = claims::quarantines(&shared.store, &slots).await;
     let mut quarantines = quarantines.map_err(|error| refusal(&error))?;
     for (slot, epoch) in ready {
         shared.held_quarantines.set(*slot, quarantines.remove(slot));

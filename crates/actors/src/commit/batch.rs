@@ -17,6 +17,7 @@ use sillok_core::entry::Head;
 use sillok_core::event::Body;
 use sillok_core::facts::Facts;
 use sillok_core::id::{CommandId, Epoch, Seq};
+use sillok_core::permission::authorize_read;
 use sillok_core::ports::Rng;
 use sillok_core::principal::Actor;
 use sillok_core::promotion::Job;
@@ -199,7 +200,9 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
         self.earlier.insert(name, (index, digest));
         if let Err(error) = self.shared.held_quarantines.check(&submission.scope) {
             self.bar(submission, key, digest);
-            return Ok(Outcome::Refused(error));
+            // Whoever may not see the scope learns nothing of its quarantine.
+            let seen = authorize_read(&submission.principal, &submission.scope);
+            return Ok(Outcome::Refused(seen.err().unwrap_or(error)));
         }
         let applied = match self.facts(submission, gathered).await? {
             Ok(facts) => self.apply(submission, &facts),

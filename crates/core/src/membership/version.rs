@@ -22,6 +22,8 @@ pub struct NoVersion;
 impl WireVersion {
     /// The first one, which nodes read that say nothing of it.
     pub const FIRST: Self = Self(1);
+    /// The first one whose nodes heed quarantines.
+    pub const WITH_QUARANTINES: Self = Self(2);
     /// The newest one that this build knows.
     pub const NEWEST: Self = Self(2);
 
@@ -61,6 +63,12 @@ impl fmt::Display for WireVersion {
 pub fn spoken(own: WireVersion, nodes: &Nodes) -> WireVersion {
     let read = living(nodes).filter_map(|name| nodes.get(name));
     read.map(|row| row.reads).fold(own, WireVersion::min)
+}
+
+/// Whether every living node reads a version, so that what came with it is heeded by all.
+#[must_use]
+pub fn all_read(version: WireVersion, nodes: &Nodes) -> bool {
+    spoken(version, nodes) == version
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::within;
 #[serde(default, deny_unknown_fields)]
 pub struct ClusterConfig {
     /// The newest version of what nodes tell one another that this one writes, reads, and says that it reads.
-    /// An older one than it knows makes it behave as an older node altogether.
+    /// An older one than it knows has it ask nothing of others in a later form, and answer nothing that is.
     pub wire_version: u8,
 }
 

@@ -224,13 +224,42 @@ async fn while_a_node_ends_a_scope_waits_for_no_slot_but_its_own() {
 
 #[tokio::test]
 async fn a_node_that_ends_takes_no_slot() {
+    let store = store();
     let slot = Slot::of(&scope(TASK));
-    let (here, router) = holding(&[], &["bob"]).await;
+    // The run that had the slot is over.
+    let eve = registered(&store, "eve").await;
+    let claimed = claims::claim(&store, &eve.ownership, &[slot], eve.protocol).await;
+    assert!(matches!(claimed, Ok(claims::Claim::Taken(taken)) if taken.len() == 1));
+    claims::leave(&store, &eve.ownership).await.unwrap();
+    let (here, router) = holding_on(&store, &[], &[]).await;
     drain(&here, &router).await;
     let given = Arc::new(submission(0, PrincipalKind::Agent, TASK, open_task()));
     assert_eq!(router.serve(given, None).await, Forwarded::NotOwner);
-    super::super::adopt(&here).await.unwrap();
+    super::super::round(&here, &router, &mut None)
+        .await
+        .unwrap();
     assert!(here.ownership.held().is_empty());
-    let owners = claims::owners(&here.store).await.unwrap();
-    assert!(!owners.slots.contains_key(&slot));
+    assert_eq!(owner(&here, slot).await, "eve");
+}
+
+#[tokio::test]
+async fn nobody_hands_a_slot_to_a_node_that_ends() {
+    let store = store();
+    let slot = slots_at("ada", &["ada", "bob"]).next().unwrap();
+    let bob = registered(&store, "bob").await;
+    let (ada, router) = holding_on(&store, &[slot], &[]).await;
+    // As bob saw it last, the slot belongs on ada.
+    let seen = claims::owners(&store).await.unwrap().nodes;
+    bob.members.saw(seen, Vec::new());
+    drain(&ada, &router).await;
+    let claimed = claims::claim(&store, &bob.ownership, &[slot], bob.protocol).await;
+    let Ok(claims::Claim::Taken(taken)) = claimed else {
+        panic!("the run is not over");
+    };
+    let run = bob.ownership.incarnation();
+    assert!(bob.ownership.take(slot, taken[0].1, run));
+    let of_bob = Router::new(Arc::clone(&bob));
+    some(&bob, &of_bob, &mut None).await.unwrap();
+    assert_eq!(owner(&bob, slot).await, "bob");
+    assert!(!claims::owners(&store).await.unwrap().nodes["ada"].reaches_bus);
 }

@@ -1,10 +1,11 @@
 //! Tests of what an operator's order does to a node that runs.
 
 use sillok_core::command::Answer;
-use sillok_core::id::{Epoch, Seq};
+use sillok_core::id::{Epoch, Incarnation, Seq};
+use sillok_core::membership::{NodeRow, WireVersion};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::time::Timestamp;
-use sillok_store::MemoryStore;
+use sillok_store::{MemoryStore, Store as _, Txn as _, keys};
 
 use super::*;
 use crate::Node;
@@ -14,7 +15,7 @@ use crate::cluster::tests::{registered, until};
 use crate::cluster_status;
 use crate::protocol::{Correct, Safeguard, Without};
 use crate::tests::harness::{
-    PROJECT, TASK, append, later_node, node, node_with_task, scope, store, submission,
+    PROJECT, TASK, append, later_node, node, node_with_task, principal, scope, store, submission,
 };
 
 #[tokio::test]
@@ -127,4 +128,44 @@ async fn an_owner_commits_nothing_behind_an_order_that_another_node_wrote() {
     given.unwrap().unwrap();
     line(&node, 3).await.unwrap();
     node.shutdown().await;
+}
+
+#[tokio::test]
+async fn nothing_is_quarantined_while_a_node_lives_that_would_not_heed_it() {
+    let store = store();
+    let node = node(&store).await;
+    let order = || node.quarantine(scope(PROJECT), Some("bad".to_owned()), Actor::system());
+    let row = |fenced| NodeRow {
+        incarnation: Incarnation(1),
+        beat: 0,
+        fenced,
+        reaches_bus: true,
+        reads: WireVersion::FIRST,
+    };
+    let write = async |row: NodeRow| {
+        let mut txn = store.begin().await.unwrap();
+        txn.set(keys::node::key("old"), keys::node::encode(&row));
+        txn.commit().await.unwrap();
+    };
+    write(row(false)).await;
+    let refused = order().await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::InvalidState);
+    assert!(refused.message.contains("earlier release"), "{refused}");
+    write(row(true)).await;
+    order().await.unwrap();
+}
+
+#[tokio::test]
+async fn whoever_may_not_see_a_scope_learns_nothing_of_its_quarantine() {
+    let store = store();
+    let node = node_with_task(&store).await;
+    let ordered = node.quarantine(scope(TASK), Some("a secret".to_owned()), Actor::system());
+    ordered.await.unwrap();
+    let mut line = submission(1, PrincipalKind::Agent, TASK, append("line"));
+    line.principal = principal(PrincipalKind::Agent, "org/other");
+    let refused = node.submit(line).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Forbidden);
+    assert!(!refused.message.contains("secret"), "{refused}");
+    let events = node.events(&scope(TASK), Seq::new(0), 10).await.unwrap();
+    assert_eq!(events.items.len(), 1, "not even the denial is written");
 }

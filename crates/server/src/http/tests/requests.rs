@@ -360,7 +360,7 @@ async fn a_principal_over_its_rate_is_busy() {
 #[tokio::test]
 async fn an_organisation_over_its_quota_is_told_when_to_come_back() {
     let server = Server::with(|config| {
-        config.quotas.writes_per_s = 1;
+        config.quotas.bytes_per_s = 1;
         config.quotas.burst_ms = 1;
     })
     .await;
@@ -371,11 +371,7 @@ async fn an_organisation_over_its_quota_is_told_when_to_come_back() {
     open("first").await.unwrap();
     let refused = open("second").await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::QuotaExceeded);
-    assert!(
-        refused
-            .retry_after_ms
-            .is_some_and(|ms| ms > 0 && ms <= 1_000)
-    );
+    assert!(refused.retry_after_ms.is_some_and(|ms| ms > 0));
     // Nothing of it was written, and reading goes on.
     let path = format!("/v1/task?scope={TASK}-second");
     let missing = server.get::<Value>(&server.admin, &path).await.unwrap_err();
