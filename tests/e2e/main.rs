@@ -27,6 +27,7 @@ mod durability;
 mod import;
 #[cfg(test)]
 mod manifests;
+mod metrics;
 #[cfg(test)]
 mod nats;
 #[cfg(test)]

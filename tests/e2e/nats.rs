@@ -23,6 +23,12 @@ const KEY: &str = "7bd0e25ed3bba8f6c1d8b9a07c5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a0b9c8
 /// The longest that anything may take to be heard.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How far the relays are behind, in seconds.
+const LAGS: [&str; 2] = [
+    "sillok_stream_lag_seconds{stream=\"EVT\"}",
+    "sillok_stream_lag_seconds{stream=\"LOG\"}",
+];
+
 struct Bed {
     nats: NatsServer,
     world: World,
@@ -80,14 +86,6 @@ impl Bed {
         assert_eq!(&records, acknowledged);
         assert_eq!(self.listener.of(task, Some(Channel::Log)), records);
     }
-
-    async fn metric(&self, name: &str) -> f64 {
-        let text = self.world.admin().get("/metrics", &[]).await.text;
-        let line = text.lines().find(|line| line.starts_with(name));
-        let line = line.unwrap_or_else(|| panic!("no {name} in {text}"));
-        let value = line.rsplit(' ').next().expect("a metric has a value");
-        value.parse().expect("a number")
-    }
 }
 
 fn with_nats(launch: Launch, config: &NatsConfig) -> Launch {
@@ -115,15 +113,30 @@ async fn writes_go_on_while_nats_is_down_and_are_heard_of_in_order_once() {
         last = bed.append(&task, &format!("line {number}")).await;
         acknowledged.insert(last);
     }
+    let admin = bed.world.admin();
+    for lag in LAGS {
+        let begun = std::time::Instant::now();
+        while admin.metric::<f64>(lag).await < 0.5 {
+            assert!(begun.elapsed() < PATIENCE, "{lag} does not grow");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
     bed.nats.resume().await;
     bed.listener.hears(&task, last).await;
+    for lag in LAGS {
+        let begun = std::time::Instant::now();
+        while admin.metric::<f64>(lag).await > 0.0 {
+            assert!(begun.elapsed() < PATIENCE, "{lag} does not end");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
     let of_task = |channel| bed.listener.of(&task, channel);
     assert_eq!(of_task(None), (1..=last).collect(), "all of it, once");
     // That the task was opened is no log record.
     assert_eq!(of_task(Some(Channel::Events)), [1].into());
     assert_eq!(of_task(Some(Channel::Log)), (2..=last).collect());
     bed.is_heard_if_stored(&task, &acknowledged).await;
-    assert!(bed.metric("sillok_streamed_total").await >= 20.0);
+    assert!(admin.metric::<u64>("sillok_streamed_total").await >= 20);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -4,13 +4,7 @@ use crate::harness::world::log;
 use crate::harness::{Client, World};
 
 /// Reads that the server has answered from memory.
-async fn from_memory(admin: &Client) -> u64 {
-    let metrics = admin.get("/metrics", &[]).await.text;
-    let counted = metrics
-        .lines()
-        .find_map(|line| line.strip_prefix("sillok_reads_from_memory_total "));
-    counted.expect("it is counted").parse().expect("a number")
-}
+const FROM_MEMORY: &str = "sillok_reads_from_memory_total";
 
 /// The positions behind `after`.
 async fn behind(admin: &Client, listing: &str, task: &str, after: &str) -> Vec<u64> {
@@ -26,16 +20,16 @@ async fn that_there_is_nothing_new_is_said_from_memory_until_there_is() {
     let world = World::start().await;
     let (admin, task) = (world.admin(), world.task().await);
     log(&admin, &task, "the first line").await;
-    let before = from_memory(&admin).await;
+    let before = admin.metric::<u64>(FROM_MEMORY).await;
     for listing in ["/v1/events", "/v1/records"] {
         assert_eq!(behind(&admin, listing, &task, "1").await, [2]);
         assert!(behind(&admin, listing, &task, "2").await.is_empty());
         assert!(behind(&admin, listing, &task, "q2").await.is_empty());
     }
-    assert_eq!(from_memory(&admin).await - before, 4);
+    assert_eq!(admin.metric::<u64>(FROM_MEMORY).await - before, 4);
     let listed = world.sillok(&format!("log list --scope {task} --after 2 --json"));
     assert_eq!(listed.json()["items"], serde_json::json!([]));
-    assert_eq!(from_memory(&admin).await - before, 5);
+    assert_eq!(admin.metric::<u64>(FROM_MEMORY).await - before, 5);
     log(&admin, &task, "the second line").await;
     assert_eq!(behind(&admin, "/v1/events", &task, "2").await, [3]);
     let refused = admin

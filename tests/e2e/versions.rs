@@ -67,14 +67,8 @@ async fn check(cluster: &Cluster, load: Running) {
 async fn forwarded(cluster: &Cluster) -> u64 {
     let mut all = 0;
     for name in NODES {
-        let metrics = cluster.admin(name).get("/metrics", &[]).await.text;
-        let count = metrics
-            .lines()
-            .find_map(|line| line.strip_prefix("sillok_forwarded_total "));
-        all += count
-            .expect("it is shown")
-            .parse::<u64>()
-            .expect("a number");
+        let admin = cluster.admin(name);
+        all += admin.metric::<u64>("sillok_forwarded_total").await;
     }
     all
 }

@@ -48,11 +48,11 @@ const TRIES_MAX: usize = 8;
 const TOO_OLD_MAX: usize = 3;
 /// What an actor remembers beyond its row and task before it forgets it.
 const REMEMBERED_MAX: usize = 512;
-/// Quarantined commands that are remembered.
-const QUARANTINE_MAX: usize = 1_024;
+/// Poisoned commands that are remembered.
+const POISONED_MAX: usize = 1_024;
 /// How long a command is not tried again once it has panicked, in ms: longer than a caller's quick
 /// retries, shorter than the attempts at a promotion go on.
-const QUARANTINE_MS: u64 = 10_000;
+const POISONED_MS: u64 = 10_000;
 
 /// What all actors of a node share.
 pub(crate) struct Shared<S: Store, P: Protocol> {
@@ -70,7 +70,7 @@ pub(crate) struct Shared<S: Store, P: Protocol> {
     pub(crate) news: News,
     pub(crate) members: Members,
     pub(crate) jobs: JobQueue,
-    pub(crate) quarantine: Quarantine,
+    pub(crate) poisoned: Poisoned,
     pub(crate) held_quarantines: HeldQuarantines,
     pub(crate) unresolved: Unresolved,
     pub(crate) spans: Spans,
@@ -97,7 +97,7 @@ impl<S: Store, P: Protocol> Shared<S, P> {
             news: News::default(),
             members: Members::default(),
             jobs: JobQueue::default(),
-            quarantine: Quarantine::default(),
+            poisoned: Poisoned::default(),
             held_quarantines: HeldQuarantines::default(),
             unresolved: Unresolved::default(),
             spans,
@@ -142,14 +142,14 @@ pub(crate) type CommandKey = (Scope, Actor, CommandId);
 
 /// Commands that panicked: they are not tried again for a while.
 #[derive(Default)]
-pub(crate) struct Quarantine {
+pub(crate) struct Poisoned {
     /// Until when each is held, in ms.
     held: Mutex<BTreeMap<CommandKey, u64>>,
     /// How many are, so that the usual command need not look.
     count: AtomicUsize,
 }
 
-impl Quarantine {
+impl Poisoned {
     /// Whether a command is held now. `named` is asked for only when some command is held.
     fn holds(&self, named: impl FnOnce() -> CommandKey, now_ms: impl FnOnce() -> u64) -> bool {
         self.count.load(Ordering::Acquire) > 0
@@ -163,10 +163,10 @@ impl Quarantine {
     fn add(&self, key: CommandKey, now_ms: u64) {
         let mut held = self.held.lock();
         held.retain(|_, until| *until > now_ms);
-        if held.len() >= QUARANTINE_MAX {
+        if held.len() >= POISONED_MAX {
             held.pop_first();
         }
-        held.insert(key, now_ms + QUARANTINE_MS);
+        held.insert(key, now_ms + POISONED_MS);
         self.count.store(held.len(), Ordering::Release);
     }
 }
@@ -189,7 +189,7 @@ pub(crate) enum Failure {
     Again,
     /// The transaction has lived too long.
     TooOld,
-    /// The command at this place met a defect and is quarantined: decide again without it.
+    /// The command at this place met a defect and is poisoned: decide again without it.
     Panicked(usize),
     /// The slot belongs to somebody else.
     Fenced,
@@ -209,7 +209,7 @@ struct Tries {
     /// How many of them were too old.
     too_old: usize,
     /// The commands that met a defect, by their places in the batch. However long the others take,
-    /// none of these is tried again: the quarantine may be over before they are done.
+    /// none of these is tried again: it may be let go before they are done.
     panicked: BTreeSet<usize>,
 }
 

@@ -40,10 +40,12 @@ use turns::Turns;
 
 /// Outbox rows of one slot that one pass reads.
 const SLOT_ROWS: usize = 512;
-/// Slots that one pass reads on a node among others, and rows after which it reads no further slot: its
-/// reads must end well before the store's limit for a transaction.
+/// Slots that one pass reads on a node among others, rows after which it reads no further slot, and
+/// changed entries, each of which takes two reads more: its reads must end well before the store's limit
+/// for a transaction.
 const SLOTS_AT_ONCE: usize = 256;
 const ROWS_AT_ONCE: usize = 1_024;
+const ENTRIES_AT_ONCE: usize = 1_024;
 
 /// Outbox rows without a changed entry after which the cursor is stored all the same.
 const CURSOR_ROWS: usize = 8_192;
@@ -253,14 +255,15 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
     ) -> Result<Vec<(Stamp, Slot, OutboxRow)>, Error> {
         let is_alone = self.shared.is_alone();
         let mut rows: Vec<(Stamp, Slot, OutboxRow)> = Vec::new();
+        let mut entries = 0;
         // Beyond the first row that was left unread a watermark for all slots may not go.
         let mut readable_through: Option<Stamp> = None;
         for slot in slots {
-            if !is_alone && rows.len() >= ROWS_AT_ONCE {
+            if !is_alone && (rows.len() >= ROWS_AT_ONCE || entries >= ENTRIES_AT_ONCE) {
                 break;
             }
             let after = self.cursors.get(&slot).copied().unwrap_or(self.floor);
-            let found = match rows_in(txn, slot, after, SLOT_ROWS).await {
+            let mut found = match rows_in(txn, slot, after, SLOT_ROWS).await {
                 Err(error) if !is_alone && error.code == ErrorCode::Internal => {
                     passed.read.insert(slot);
                     passed.note_unreadable(slot, error);
@@ -273,6 +276,13 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
                 passed.unread.insert(slot);
                 if let Some((end, _)) = found.last().filter(|_| is_alone) {
                     readable_through = Some(readable_through.map_or(*end, |known| known.min(*end)));
+                }
+            }
+            if !is_alone {
+                let fits = fitting(&found, &mut entries);
+                if fits < found.len() {
+                    passed.unread.insert(slot);
+                    found.truncate(fits);
                 }
             }
             rows.extend(found.into_iter().map(|(stamp, row)| (stamp, slot, row)));
@@ -334,6 +344,20 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
     fn stored_through(&self) -> Stamp {
         self.cursors.values().copied().max().unwrap_or(self.floor)
     }
+}
+
+/// How many of a slot's rows a pass takes in that has changed so many `entries` before: those with which
+/// it is not over its bound, and the one that brings it there.
+fn fitting(rows: &[(Stamp, OutboxRow)], entries: &mut usize) -> usize {
+    let mut taken = 0;
+    for (_, row) in rows {
+        if *entries >= ENTRIES_AT_ONCE {
+            break;
+        }
+        *entries += row.entries.len();
+        taken += 1;
+    }
+    taken
 }
 
 /// What the index is to hold of an entry, as the store has it now.

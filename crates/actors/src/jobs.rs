@@ -285,8 +285,8 @@ pub(crate) async fn work<S: Store, P: Protocol>(
         match shared.jobs.take(clock.monotonic_ms()) {
             Ok((_slot, job)) => {
                 match attempt(&shared, &router, &job).await {
-                    Ok(_report) => {
-                        count(&shared.counters.promotions, 1);
+                    Ok(report) => {
+                        shared.counters.promoted(&report);
                         shared.jobs.finished(job.verification);
                     }
                     Err(failure) => {

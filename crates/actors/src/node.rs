@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use prometheus_client::registry::Registry;
 use sillok_bus::InProcessBus;
 use sillok_core::command::{Answer, Submission};
 use sillok_core::id::{Incarnation, Seq, VerificationId};
@@ -395,12 +396,18 @@ impl<S: Store, P: Protocol> Node<S, P> {
     #[must_use]
     pub fn metrics(&self) -> NodeMetrics {
         let (commands, bytes) = self.inner.router.load();
+        let now_ms = self.inner.shared.ports.clock.monotonic_ms();
         NodeMetrics {
             active_scopes: self.inner.router.active() as u64,
             queued_commands: commands as u64,
             queued_bytes: bytes as u64,
-            ..self.inner.shared.counters.snapshot()
+            ..self.inner.shared.counters.snapshot(now_ms)
         }
+    }
+
+    /// Has what the node counts and measures shown by `registry`.
+    pub fn register_metrics(&self, registry: &mut Registry) {
+        self.inner.shared.counters.register(registry);
     }
 
     /// Counts a refusal that was decided before the node was asked. What it refuses itself is

@@ -158,18 +158,23 @@ fn say<S: Store, P: Protocol>(
     let mut previous = after;
     for (stamp, row) in rows {
         let _span = shared.spans.of_row("relay", SpanKind::Producer, &row);
-        bus.publish(Message {
-            slot,
-            stamp,
-            previous,
-            scope: row.scope,
-            first: row.first,
-            last: row.last,
-        });
+        bus.publish(message_of(slot, stamp, previous, row));
         previous = stamp;
         count(&shared.counters.relayed, 1);
     }
     previous
+}
+
+/// What a row of the outbox is told as, behind what was told of its slot before it.
+pub(crate) fn message_of(slot: Slot, stamp: Stamp, previous: Stamp, row: OutboxRow) -> Message {
+    Message {
+        slot,
+        stamp,
+        previous,
+        scope: row.scope,
+        first: row.first,
+        last: row.last,
+    }
 }
 
 /// The outbox rows of a slot after a stamp, in order, at most `limit`.

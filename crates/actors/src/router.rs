@@ -25,7 +25,7 @@ use crate::admission::{Admission, Wanted};
 use crate::cluster;
 use crate::commit::{Shared, resolve};
 use crate::known_tip::KnownTip;
-use crate::metrics::count;
+use crate::metrics::{count, seconds};
 use crate::protocol::Protocol;
 use crate::scope_actor::{Msg, Pending, Reply, ScopeActor};
 use crate::spans::keys;
@@ -220,6 +220,8 @@ impl<S: Store, P: Protocol> Router<S, P> {
         submission: Arc<Submission>,
         trace: Option<TraceContext>,
     ) -> Result<Answer, Error> {
+        let (clock, counters) = (&self.shared.ports.clock, &self.shared.counters);
+        let begun_us = clock.monotonic_us();
         let bytes = submission.command.size_bytes();
         let epoch = self.shared.ownership.epoch(slot);
         let mut submission = submission;
@@ -231,7 +233,11 @@ impl<S: Store, P: Protocol> Router<S, P> {
                 Err(_lost) => resolve(&self.shared, &submission).await?,
             };
             match reply {
-                Reply::Answered(answer) => return Ok(answer),
+                Reply::Answered(answer) => {
+                    let took_us = clock.monotonic_us() - begun_us;
+                    counters.command_seconds.observe(seconds(took_us));
+                    return Ok(answer);
+                }
                 Reply::Refused(error) => {
                     if error.code == ErrorCode::Fenced
                         && let Some(epoch) = epoch

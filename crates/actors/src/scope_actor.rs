@@ -133,6 +133,9 @@ impl<S: Store, P: Protocol> ScopeActor<S, P> {
 
     /// Starts the next batch, which holds what came while it waited.
     fn start(&self, turn: Turn, myself: &ActorRef<Msg>, mailbox: &mut Mailbox) {
+        #[expect(clippy::cast_precision_loss, reason = "a mailbox is bounded")]
+        let waiting = mailbox.queue.len() as f64;
+        self.shared.counters.mailbox_commands.observe(waiting);
         let batch = take_batch(&mut mailbox.queue);
         assert!(
             !batch.is_empty() && batch.len() <= BATCH_COMMANDS_MAX,

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures::future::join_all;
+use sillok_bus::EventStream;
 use sillok_bus::stream::{Numbered, SlotEnd, StreamError, StreamState};
-use sillok_bus::{EventStream, Message};
 use sillok_core::channel::Channel;
 use sillok_core::id::Epoch;
 use sillok_core::slot::Slot;
@@ -25,10 +25,9 @@ use sillok_store::{Error as StoreError, Read, Store, Txn, keys};
 use crate::channels::channel_of;
 use crate::commit::Shared;
 use crate::errors::refusal;
-use crate::metrics::count;
 use crate::outbox_feed::OutboxFeed;
 use crate::protocol::Protocol;
-use crate::relay::rows_after;
+use crate::relay::{message_of, rows_after};
 
 pub(crate) mod cursors;
 mod passed_over;
@@ -179,12 +178,18 @@ pub(crate) async fn run<S: Store, P: Protocol>(
             () = feed.changed() => {}
             () = clock.sleep(LOOK_EVERY_MS) => {}
         }
+        let behind = shared.counters.behind(channel);
+        if !feed.peek().is_empty() {
+            behind.begins(clock.monotonic_ms());
+        }
         if clock.monotonic_ms() >= looked_ms + LOOK_EVERY_MS {
             looked_ms = clock.monotonic_ms();
             relay.look().await;
             relay.keep_reads().await;
         }
-        if !relay.tell_all().await {
+        if relay.tell_all().await {
+            behind.ends();
+        } else {
             clock.sleep(RETRY_MS).await;
         }
     }
@@ -297,7 +302,7 @@ impl<S: Store, P: Protocol> Relay<S, P> {
                 stream,
                 "the stream lost what it had acknowledged; it is told again"
             );
-            count(&self.shared.counters.streams_lost, 1);
+            self.shared.counters.lost(self.channel);
         }
         self.cursors.clear();
         for slot in self.shared.ownership.held() {
@@ -309,7 +314,7 @@ impl<S: Store, P: Protocol> Relay<S, P> {
     fn lost(&mut self, slot: Slot) {
         let stream = self.stream.name();
         tracing::warn!(stream, %slot, "the stream lost what it had acknowledged of a slot; it is told again");
-        count(&self.shared.counters.streams_lost, 1);
+        self.shared.counters.lost(self.channel);
         self.cursors.remove(&slot);
         self.feed().mark(slot);
     }
@@ -361,19 +366,12 @@ impl<S: Store, P: Protocol> Relay<S, P> {
                     cursor.skipped += 1;
                     continue;
                 }
-                let message = Message {
-                    slot,
-                    stamp: *stamp,
-                    previous: cursor.stamp,
-                    scope: row.scope.clone(),
-                    first: row.first,
-                    last: row.last,
-                };
+                let message = message_of(slot, *stamp, cursor.stamp, row.clone());
                 let _span = self.shared.spans.of_row("stream", SpanKind::Producer, row);
                 cursor.seq = self.stream.append(message, cursor.seq).await?;
                 cursor.stamp = *stamp;
                 self.unseen.insert(slot, *stamp);
-                count(&self.shared.counters.streamed, 1);
+                self.shared.counters.told(self.channel);
                 if cursor.pass() {
                     is_last = false;
                     break;

@@ -5,12 +5,15 @@
 //! the cluster's key is counted and answered by nobody, and nothing is begun for it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use async_nats::{Client, Message, Subject};
 use futures::StreamExt as _;
 use parking_lot::Mutex;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::registry::Registry;
 use sillok_bus::calls::{Calls, Judged};
 use sillok_bus::parts::Assembly;
 use sillok_bus::subject::{NEWS, commands_to};
@@ -59,20 +62,45 @@ pub struct ServerMetrics {
     pub too_much: u64,
 }
 
-#[derive(Default)]
+/// A request or news of another node, by what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Became {
+    outcome: &'static str,
+}
+
+/// What became of what came.
+#[derive(Clone)]
 struct Counters {
-    served: AtomicU64,
-    news: AtomicU64,
-    turned_away: AtomicU64,
-    late: AtomicU64,
-    repeated: AtomicU64,
-    malformed: AtomicU64,
-    of_later_version: AtomicU64,
-    unsealed: AtomicU64,
-    too_much: AtomicU64,
+    all: Family<Became, Counter>,
+    served: Counter,
+    news: Counter,
+    turned_away: Counter,
+    late: Counter,
+    repeated: Counter,
+    malformed: Counter,
+    of_later_version: Counter,
+    unsealed: Counter,
+    too_much: Counter,
 }
 
 impl Counters {
+    fn new() -> Self {
+        let all = Family::default();
+        let of = |outcome| all.get_or_create_owned(&Became { outcome });
+        Self {
+            served: of("served"),
+            news: of("news"),
+            turned_away: of("turned_away"),
+            late: of("late"),
+            repeated: of("repeated"),
+            malformed: of("malformed"),
+            of_later_version: of("of_later_version"),
+            unsealed: of("unsealed"),
+            too_much: of("too_much"),
+            all,
+        }
+    }
+
     fn refused(&self, refused: Refused) {
         let counter = match refused {
             Refused::Malformed => &self.malformed,
@@ -80,7 +108,7 @@ impl Counters {
             Refused::Seal => &self.unsealed,
             Refused::TooMuch => &self.too_much,
         };
-        counter.fetch_add(1, Ordering::Relaxed);
+        counter.inc();
     }
 }
 
@@ -93,7 +121,7 @@ pub struct Server {
     /// The newest version that is read.
     reads: WireVersion,
     permits: Arc<Semaphore>,
-    counters: Arc<Counters>,
+    counters: Counters,
     calls: Arc<Mutex<Calls>>,
     begun: Instant,
 }
@@ -110,7 +138,7 @@ impl Server {
             handler,
             reads: WireVersion::NEWEST,
             permits: Arc::new(Semaphore::new(config.peer_commands)),
-            counters: Arc::default(),
+            counters: Counters::new(),
             calls: Arc::new(Mutex::new(Calls::new(run))),
             begun: Instant::now(),
         }
@@ -125,19 +153,27 @@ impl Server {
     /// What came so far.
     #[must_use]
     pub fn metrics(&self) -> ServerMetrics {
-        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let counters = &self.counters;
         ServerMetrics {
-            served: of(&counters.served),
-            news: of(&counters.news),
-            turned_away: of(&counters.turned_away),
-            late: of(&counters.late),
-            repeated: of(&counters.repeated),
-            malformed: of(&counters.malformed),
-            of_later_version: of(&counters.of_later_version),
-            unsealed: of(&counters.unsealed),
-            too_much: of(&counters.too_much),
+            served: counters.served.get(),
+            news: counters.news.get(),
+            turned_away: counters.turned_away.get(),
+            late: counters.late.get(),
+            repeated: counters.repeated.get(),
+            malformed: counters.malformed.get(),
+            of_later_version: counters.of_later_version.get(),
+            unsealed: counters.unsealed.get(),
+            too_much: counters.too_much.get(),
         }
+    }
+
+    /// Has what became of all that came shown by `registry`.
+    pub fn register_metrics(&self, registry: &mut Registry) {
+        registry.register(
+            "bus_requests",
+            "Requests and news of other nodes, by what became of them",
+            self.counters.all.clone(),
+        );
     }
 
     /// Listens under a node's name, and carries out what comes, until the connection is closed for good.
@@ -182,7 +218,7 @@ impl Server {
             match open_news(&self.key, &message.payload) {
                 Ok(news) if news.run == own => {}
                 Ok(news) => {
-                    self.counters.news.fetch_add(1, Ordering::Relaxed);
+                    self.counters.news.inc();
                     hears(&news.slots);
                 }
                 Err(refused) => self.counters.refused(refused),
@@ -215,7 +251,7 @@ impl Server {
                     let server = self.clone();
                     tokio::spawn(async move {
                         let forwarded = (server.handler)(handover.submission, trace).await;
-                        server.counters.served.fetch_add(1, Ordering::Relaxed);
+                        server.counters.served.inc();
                         server.answer(reply_to, &seal, Some(forwarded)).await;
                         drop(permit);
                     });
@@ -223,20 +259,20 @@ impl Server {
                 Err(_) => self.turn_away(reply_to, &seal).await,
             },
             Judged::Full => {
-                counters.turned_away.fetch_add(1, Ordering::Relaxed);
+                counters.turned_away.inc();
             }
             Judged::Late => {
-                counters.late.fetch_add(1, Ordering::Relaxed);
+                counters.late.inc();
                 self.answer(reply_to, &seal, None).await;
             }
             Judged::Repeated => {
-                counters.repeated.fetch_add(1, Ordering::Relaxed);
+                counters.repeated.inc();
             }
         }
     }
 
     async fn turn_away(&self, reply_to: Subject, seal: &RequestSeal) {
-        self.counters.turned_away.fetch_add(1, Ordering::Relaxed);
+        self.counters.turned_away.inc();
         let why = "the node carries out as many commands of others as it may";
         let refused = Forwarded::Refused(Error::busy(why, RETRY_AFTER_MS));
         self.answer(reply_to, seal, Some(refused)).await;

@@ -30,9 +30,14 @@ pub trait Clock: Send + Sync + 'static {
     /// The wall clock, UTC.
     fn now(&self) -> Timestamp;
 
-    /// Milliseconds of the boot clock: it never goes back, it runs on while the machine is
+    /// Microseconds of the boot clock: it never goes back, it runs on while the machine is
     /// suspended, and its zero is arbitrary.
-    fn monotonic_ms(&self) -> u64;
+    fn monotonic_us(&self) -> u64;
+
+    /// The same clock in milliseconds.
+    fn monotonic_ms(&self) -> u64 {
+        self.monotonic_us() / 1_000
+    }
 
     /// Completes `ms` milliseconds from now.
     fn sleep(&self, ms: u64) -> BoxFuture<'static, ()>;

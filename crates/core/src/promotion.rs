@@ -367,6 +367,22 @@ pub enum Disposition {
     LeftOut,
 }
 
+impl Disposition {
+    /// The names of all of them.
+    pub const NAMES: [&'static str; 4] = ["created", "merged", "contradicts", "left_out"];
+
+    /// Which one it is, by name.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Merged { .. } => "merged",
+            Self::Contradicts { .. } => "contradicts",
+            Self::LeftOut => "left_out",
+        }
+    }
+}
+
 /// One product and what became of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Product {

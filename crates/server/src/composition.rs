@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use prometheus_client::registry::Registry;
 use sillok_actors::audit::is_operators;
 use sillok_actors::{Node, Ports};
 use sillok_builtin::{ExactIndex, HashEmbedder, RuleCognifier};
@@ -21,6 +22,7 @@ use sillok_core::scope::ScopePrefix;
 use sillok_core::slot::{SLOT_HASH, SLOTS};
 use sillok_core::token::{Token, hash_secret};
 use sillok_store::fjall_store::OnFatal;
+use sillok_store::key_range::successor;
 use sillok_store::{
     AnyStore, Error as StoreError, FjallConfig, FjallStore, Layout, RangeOptions, Read, Store as _,
     Txn, keys,
@@ -44,8 +46,8 @@ pub const EXIT_STORE_FAILED: i32 = 70;
 const WRITES_MAX: u32 = 20;
 const WRITE_WAIT_MS: u64 = 50;
 
-/// Tokens that an operator may have in the store. More than anybody makes.
-const TOKENS_READ_MAX: usize = 100_000;
+/// Tokens that are read at once.
+const TOKENS_PAGE: usize = 1_000;
 
 /// An opened data directory: nobody else has it until this is dropped.
 pub struct OpenData {
@@ -245,11 +247,16 @@ pub struct Connection {
 
 impl Connection {
     /// Carries out for a node what others hand over to it, and has it hear their news, until the
-    /// connection is closed for good.
+    /// connection is closed for good. What comes is counted in `metrics`.
     ///
     /// # Errors
     /// Why nothing is heard any more.
-    pub async fn listen(self, node: Node<Engine>, config: Config) -> Result<(), ListenError> {
+    pub fn listen(
+        self,
+        node: &Node<Engine>,
+        config: &Config,
+        metrics: &mut Registry,
+    ) -> impl Future<Output = Result<(), ListenError>> + Send + 'static {
         let serving = node.clone();
         let handler: Handler = Arc::new(move |submission, trace| {
             let node = serving.clone();
@@ -257,9 +264,13 @@ impl Connection {
         });
         let server = sillok_bus_nats::Server::new(self.client, &config.nats, self.key, handler)
             .reading(config.cluster.wire_version());
-        let serving = server.clone().run(&config.node.name);
-        let hearing = server.hear(self.run, |slots| node.hear(slots));
-        futures::future::try_join(serving, hearing).await.map(drop)
+        server.register_metrics(metrics);
+        let (name, node) = (config.node.name.clone(), node.clone());
+        async move {
+            let serving = server.clone().run(&name);
+            let hearing = server.hear(self.run, |slots| node.hear(slots));
+            futures::future::try_join(serving, hearing).await.map(drop)
+        }
     }
 }
 
@@ -310,43 +321,51 @@ async fn write_administrator(
     clock: &dyn Clock,
 ) -> Result<(), StoreError> {
     let hash = hash_secret(secret);
+    let own_key = keys::token::key(&hash);
     let now = clock.now();
     let mut txn = store.begin().await?;
-    let known = txn
-        .range(
-            &keys::token::range_all(),
-            RangeOptions::first(TOKENS_READ_MAX, Read::Conflict),
-        )
-        .await?;
-    let mut is_there = false;
-    for (key, value) in known {
-        let token = keys::token::decode(&key, &value)?;
-        let known_hash = keys::token::parse(&key)?.hash;
-        if known_hash == hash {
-            is_there = token.principal_at(now).is_some();
-        } else if is_operators(&known_hash, &token) && token.revoked_at.is_none() {
-            txn.set(
-                key,
-                keys::token::encode(&Token {
-                    revoked_at: Some(now),
+    let own = txn.get(&own_key, Read::Conflict).await?;
+    let own = own.map(|value| keys::token::decode(&own_key, &value));
+    if own
+        .transpose()?
+        .is_some_and(|token| token.principal_at(now).is_some())
+    {
+        // Written with it, every other one was revoked.
+        return Ok(());
+    }
+    let mut range = keys::token::range_all();
+    loop {
+        let page = RangeOptions::first(TOKENS_PAGE, Read::Conflict);
+        let known = txn.range(&range, page).await?;
+        let is_last = known.len() < TOKENS_PAGE;
+        for (key, value) in known {
+            range.begin = successor(&key);
+            let token = keys::token::decode(&key, &value)?;
+            let known_hash = keys::token::parse(&key)?.hash;
+            if is_operators(&known_hash, &token) && token.revoked_at.is_none() {
+                let revoked_at = Some(now);
+                let revoked = Token {
+                    revoked_at,
                     ..token
-                }),
-            );
+                };
+                txn.set(key, keys::token::encode(&revoked));
+            }
+        }
+        if is_last {
+            break;
         }
     }
-    if !is_there {
-        let Principal { actor, prefix } = operator();
-        let token = Token {
-            id: TokenId::of_hash(&hash),
-            actor,
-            prefix,
-            expires: now.plus_ms(TOKEN_LIFETIME_MS_MAX),
-            minted_by: Actor::system(),
-            minted_at: now,
-            revoked_at: None,
-        };
-        txn.set(keys::token::key(&hash), keys::token::encode(&token));
-    }
+    let Principal { actor, prefix } = operator();
+    let token = Token {
+        id: TokenId::of_hash(&hash),
+        actor,
+        prefix,
+        expires: now.plus_ms(TOKEN_LIFETIME_MS_MAX),
+        minted_by: Actor::system(),
+        minted_at: now,
+        revoked_at: None,
+    };
+    txn.set(own_key, keys::token::encode(&token));
     txn.commit().await.map(|_| ())
 }
 
@@ -405,6 +424,7 @@ mod tests {
             .await
             .unwrap();
         assert_eq!(token(&data, &first).await.unwrap(), made);
+        write_agents(&data, &made).await;
         std::fs::remove_file(data.directory.admin_token_file(&ServerConfig::default())).unwrap();
         ensure_administrator(&data, &config(folder.path()))
             .await
@@ -415,6 +435,22 @@ mod tests {
             .unwrap();
         assert!(token(&data, &first).await.unwrap().revoked_at.is_some());
         assert!(token(&data, &second).await.unwrap().revoked_at.is_none());
+    }
+
+    /// More tokens of others than are read at once, all before that of the operator.
+    async fn write_agents(data: &OpenData, like: &Token) {
+        let mut txn = data.store.begin().await.unwrap();
+        for number in 0..=TOKENS_PAGE as u64 {
+            let mut hash = [0; 32];
+            hash[24..].copy_from_slice(&number.to_be_bytes());
+            let token = Token {
+                id: TokenId::of_hash(&hash),
+                minted_by: operator().actor,
+                ..like.clone()
+            };
+            txn.set(keys::token::key(&hash), keys::token::encode(&token));
+        }
+        txn.commit().await.unwrap();
     }
 
     #[tokio::test]

@@ -9,7 +9,7 @@ mod document;
 mod errors;
 mod extract;
 mod guard;
-mod metrics;
+pub(crate) mod metrics;
 mod rate;
 mod routes;
 mod tail;
@@ -23,6 +23,7 @@ use std::sync::atomic::AtomicUsize;
 
 use axum::Router;
 use axum::response::IntoResponse;
+use prometheus_client::registry::Registry;
 use sillok_actors::Node;
 use sillok_actors::reads::Reader;
 use sillok_core::error::{Error, ErrorCode};
@@ -34,11 +35,10 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::config::{Config, ServerConfig};
 use crate::engine::Engine;
 use crate::secrets::TokenKey;
-use crate::telemetry::SpanCounter;
 use auth::Sessions;
 use errors::Refusal;
 use guard::Tails;
-use metrics::HttpCounters;
+use metrics::Metrics;
 
 pub use document::openapi;
 pub use errors::status_of;
@@ -56,7 +56,7 @@ struct Inner {
     config: ServerConfig,
     key: TokenKey,
     sessions: Sessions,
-    counters: HttpCounters,
+    metrics: Metrics,
     /// Requests under way, tails, and bytes of bodies that are held.
     in_flight: AtomicUsize,
     tails: Tails,
@@ -66,13 +66,12 @@ struct Inner {
     /// Held while a backup is read from the store.
     backup: Arc<tokio::sync::Mutex<()>>,
     stopping: watch::Receiver<bool>,
-    /// What became of the spans that were recorded, where they are.
-    spans: Option<SpanCounter>,
     started_ms: u64,
 }
 
 impl App {
     /// The state of an interface to `node`, which runs on `store`. Tails end when `stopping` says so.
+    /// `/metrics` shows what `registry` has, besides the interface's own.
     #[must_use]
     pub fn new(
         node: Node<Engine>,
@@ -80,7 +79,7 @@ impl App {
         config: &Config,
         key: TokenKey,
         stopping: watch::Receiver<bool>,
-        spans: Option<SpanCounter>,
+        registry: Registry,
     ) -> Self {
         let inner = Inner {
             started_ms: node.ports().clock.monotonic_ms(),
@@ -90,14 +89,13 @@ impl App {
             config: config.server.clone(),
             key,
             sessions: Sessions::new(&config.server),
-            counters: HttpCounters::default(),
+            metrics: Metrics::new(registry),
             in_flight: AtomicUsize::new(0),
             tails: Tails::default(),
             bodies_bytes: AtomicUsize::new(0),
             audit: tokio::sync::Mutex::new(()),
             backup: Arc::default(),
             stopping,
-            spans,
         };
         Self {
             inner: Arc::new(inner),

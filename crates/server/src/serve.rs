@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use axum::serve::ListenerExt;
+use prometheus_client::registry::Registry;
 use sillok_actors::Node;
 use sillok_store::AnyStore;
 use tokio::net::TcpListener;
@@ -19,7 +20,7 @@ use crate::composition::{
 use crate::config::Config;
 use crate::data_directory::{Announcement, ServerFile};
 use crate::engine::Engine;
-use crate::http::{App, router};
+use crate::http::{self, App, router};
 use crate::telemetry::Telemetry;
 
 /// How often it is looked whether another process runs under the node's name.
@@ -35,6 +36,8 @@ pub struct Server {
     /// Carries out what other nodes hand over, and hears their news.
     for_others: Option<JoinHandle<()>>,
     telemetry: Option<Telemetry>,
+    /// What `/metrics` shows.
+    metrics: Registry,
     /// Taken back when the server ends.
     announcement: Announcement,
 }
@@ -76,7 +79,13 @@ impl Server {
             .map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let node = start_node(&data, &config).await?;
-        let for_others = connection.map(|connection| listen(connection, &node, &config));
+        let mut metrics = http::metrics::registry();
+        node.register_metrics(&mut metrics);
+        if let Some(telemetry) = &telemetry {
+            telemetry.counters().register(&mut metrics);
+        }
+        let for_others =
+            connection.map(|connection| listen(connection, &node, &config, &mut metrics));
         let announcement = data.directory.announce(&ServerFile {
             url: url(address),
             address,
@@ -91,6 +100,7 @@ impl Server {
             address,
             for_others,
             telemetry,
+            metrics,
             announcement,
         })
     }
@@ -135,6 +145,7 @@ impl Server {
             listener,
             for_others,
             telemetry,
+            metrics,
             announcement,
             ..
         } = self;
@@ -146,7 +157,7 @@ impl Server {
             &config,
             key,
             stopping.clone(),
-            telemetry.as_ref().map(Telemetry::counter),
+            metrics,
         );
         let listener = listener.tap_io(|stream| {
             // Without it every small answer waits for the client's next packet.
@@ -194,8 +205,13 @@ async fn replaced(node: &Node<Engine>) {
 }
 
 /// Carries out what other nodes hand over and hears their news, until it is aborted.
-fn listen(connection: Connection, node: &Node<Engine>, config: &Config) -> JoinHandle<()> {
-    let listening = connection.listen(node.clone(), config.clone());
+fn listen(
+    connection: Connection,
+    node: &Node<Engine>,
+    config: &Config,
+    metrics: &mut Registry,
+) -> JoinHandle<()> {
+    let listening = connection.listen(node, config, metrics);
     tokio::spawn(async move {
         if let Err(error) = listening.await {
             tracing::error!(%error, "nothing is heard of the other nodes any more");

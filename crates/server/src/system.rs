@@ -25,8 +25,8 @@ impl Clock for SystemClock {
         Timestamp::from_ms(milliseconds(since))
     }
 
-    fn monotonic_ms(&self) -> u64 {
-        milliseconds(since_boot())
+    fn monotonic_us(&self) -> u64 {
+        u64::try_from(since_boot().as_micros()).unwrap_or(u64::MAX)
     }
 
     fn sleep(&self, ms: u64) -> BoxFuture<'static, ()> {

@@ -4,7 +4,6 @@
 //! that does not answer costs spans and nothing else: whoever ends one never waits.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use opentelemetry::trace::{
@@ -21,6 +20,8 @@ use opentelemetry_sdk::trace::{
     Sampler, SdkTracer, SdkTracerProvider, Span as SdkSpan, SpanData, SpanExporter as _,
     SpanProcessor,
 };
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::registry::Registry;
 use sillok_core::trace::{Span, SpanKind, SpanValue, TraceContext, Tracer};
 use sillok_core::{Error, ErrorCode};
 use tokio::sync::{Notify, mpsc};
@@ -35,45 +36,34 @@ const BATCH_MAX: usize = 512;
 /// How often it is said at most that spans are lost.
 const SAID_EVERY: Duration = Duration::from_secs(60);
 
-/// What became of the spans that have ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SpanCounts {
+/// Counts what became of the spans that have ended. A clone is another handle on the same counters.
+#[derive(Clone, Debug, Default)]
+pub struct SpanCounters {
     /// The collector accepted them.
-    pub sent: u64,
+    pub sent: Counter,
     /// Nobody will see them.
-    pub lost: u64,
+    pub lost: Counter,
 }
 
-#[derive(Debug, Default)]
-struct Counters {
-    sent: AtomicU64,
-    lost: AtomicU64,
+impl SpanCounters {
+    /// Has them shown by `registry`.
+    pub fn register(&self, registry: &mut Registry) {
+        let help = "Spans that the collector accepted";
+        registry.register("spans_sent", help, self.sent.clone());
+        let help = "Spans that nobody will see";
+        registry.register("spans_lost", help, self.lost.clone());
+    }
 }
 
 /// The way to a collector, which is open until it is closed.
 pub struct Telemetry {
     tracer: Arc<OtlpTracer>,
-    counters: Arc<Counters>,
+    counters: SpanCounters,
     close: Arc<Notify>,
     sending: JoinHandle<()>,
     timeout: Duration,
     /// Ends nothing by itself; spans are begun by its tracer.
     _provider: SdkTracerProvider,
-}
-
-/// Tells what became of the spans of a [`Telemetry`].
-#[derive(Clone, Debug)]
-pub struct SpanCounter(Arc<Counters>);
-
-impl SpanCounter {
-    /// What became of them so far.
-    #[must_use]
-    pub fn counts(&self) -> SpanCounts {
-        SpanCounts {
-            sent: self.0.sent.load(Ordering::Relaxed),
-            lost: self.0.lost.load(Ordering::Relaxed),
-        }
-    }
 }
 
 impl Telemetry {
@@ -104,13 +94,13 @@ impl Telemetry {
         let mut exporter = exporter.map_err(|error| unusable(error.to_string()))?;
         let resource = resource(config);
         exporter.set_resource(&resource);
-        let (counters, close) = (Arc::<Counters>::default(), Arc::new(Notify::new()));
+        let (counters, close) = (SpanCounters::default(), Arc::new(Notify::new()));
         let (queue, waiting) = mpsc::channel(WAITING_MAX);
         let sending = tokio::spawn(send(
             waiting,
             Sending {
                 exporter,
-                counters: Arc::clone(&counters),
+                counters: counters.clone(),
                 every: Duration::from_millis(telemetry.export_every_ms),
                 timeout,
                 said: None,
@@ -123,7 +113,7 @@ impl Telemetry {
             .with_resource(resource)
             .with_span_processor(Ended {
                 queue,
-                counters: Arc::clone(&counters),
+                counters: counters.clone(),
             })
             .build();
         Ok(Some(Self {
@@ -144,8 +134,8 @@ impl Telemetry {
 
     /// What became of them.
     #[must_use]
-    pub fn counter(&self) -> SpanCounter {
-        SpanCounter(Arc::clone(&self.counters))
+    pub const fn counters(&self) -> &SpanCounters {
+        &self.counters
     }
 
     /// Sends what waits, for no longer than the collector may take, and closes the way.
@@ -176,7 +166,7 @@ fn resource(config: &Config) -> Resource {
 #[derive(Debug)]
 struct Ended {
     queue: mpsc::Sender<SpanData>,
-    counters: Arc<Counters>,
+    counters: SpanCounters,
 }
 
 impl SpanProcessor for Ended {
@@ -184,7 +174,7 @@ impl SpanProcessor for Ended {
 
     fn on_end(&self, span: SpanData) {
         if self.queue.try_send(span).is_err() {
-            self.counters.lost.fetch_add(1, Ordering::Relaxed);
+            self.counters.lost.inc();
         }
     }
 
@@ -200,7 +190,7 @@ impl SpanProcessor for Ended {
 /// How spans are sent.
 struct Sending {
     exporter: OtlpExporter,
-    counters: Arc<Counters>,
+    counters: SpanCounters,
     every: Duration,
     timeout: Duration,
     /// When it was last said that spans are lost.
@@ -249,13 +239,13 @@ impl Sending {
         let sent = tokio::time::timeout(self.timeout, self.exporter.export(batch)).await;
         let why = match sent {
             Ok(Ok(())) => {
-                self.counters.sent.fetch_add(count, Ordering::Relaxed);
+                self.counters.sent.inc_by(count);
                 return;
             }
             Ok(Err(error)) => error.to_string(),
             Err(_) => "it did not answer in time".to_owned(),
         };
-        let lost = self.counters.lost.fetch_add(count, Ordering::Relaxed) + count;
+        let lost = self.counters.lost.inc_by(count) + count;
         if self.said.is_none_or(|said| said.elapsed() >= SAID_EVERY) {
             self.said = Some(Instant::now());
             tracing::warn!(

@@ -74,9 +74,9 @@ impl Clock for SimClock {
         Timestamp::from_ms(facts.wall_ms(now_us))
     }
 
-    fn monotonic_ms(&self) -> u64 {
+    fn monotonic_us(&self) -> u64 {
         let (facts, now_us) = self.facts();
-        facts.boot_us(now_us) / 1_000
+        facts.boot_us(now_us)
     }
 
     /// A span is measured by the place's own clocks, as fast or slow as they run when it begins.

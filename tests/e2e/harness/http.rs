@@ -1,6 +1,9 @@
 //! A client that sends what it is told to, and looks closely at every answer.
 
+use std::fmt::Debug;
 use std::hash::{BuildHasher, RandomState};
+use std::iter::Sum;
+use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 
 use reqwest::{Method, RequestBuilder, StatusCode};
@@ -67,6 +70,23 @@ impl Client {
         self.token
             .as_deref()
             .expect("the test asks only where there is one")
+    }
+
+    /// A metric of the server: the sum over its labels.
+    pub(crate) async fn metric<V>(&self, name: &str) -> V
+    where
+        V: FromStr<Err: Debug> + Sum,
+    {
+        let text = self.get("/metrics", &[]).await.text;
+        let samples = text.lines().filter_map(|line| line.strip_prefix(name));
+        let values = samples
+            .filter(|rest| rest.starts_with([' ', '{']))
+            .filter_map(|rest| rest.rsplit(' ').next());
+        let values: Vec<V> = values
+            .map(|value| value.parse().expect("a metric is a number"))
+            .collect();
+        assert!(!values.is_empty(), "no {name} in {text}");
+        values.into_iter().sum()
     }
 
     /// Sends a command under a new id.

@@ -1,6 +1,6 @@
 //! Deciding a batch: each command on the state that the earlier ones would leave.
 //!
-//! Owns the order of checks around `core::decide`: what was quarantined, repeats within the batch,
+//! Owns the order of checks around `core::decide`: what was poisoned, repeats within the batch,
 //! what the store remembers of the command, facts, the decision, and its sealing into events. Nothing
 //! here writes.
 
@@ -14,7 +14,7 @@ use sillok_core::channel::Runs;
 use sillok_core::command::{Answer, CommandRecord, Digest, Submission};
 use sillok_core::decide::{Chunk, Decision, Replay, decide, denial, replay};
 use sillok_core::entry::Head;
-use sillok_core::event::Body;
+use sillok_core::event::{Body, EventKind};
 use sillok_core::facts::Facts;
 use sillok_core::id::{CommandId, Epoch, Seq};
 use sillok_core::permission::authorize_read;
@@ -31,7 +31,6 @@ use super::unresolved::name_of;
 use super::{Failure, Outcome, Shared};
 use crate::errors::refusal;
 use crate::facts::{self, Unfetched};
-use crate::metrics::count;
 use crate::protocol::{Protocol, Safeguard};
 use crate::scope_actor::Pending;
 
@@ -40,6 +39,8 @@ pub(super) struct Decided {
     pub(super) state: State,
     pub(super) outcomes: Vec<Outcome>,
     pub(super) events: Vec<(Seq, StoredEvent)>,
+    /// What sort each of them is.
+    pub(super) kinds: Vec<EventKind>,
     /// The same events, parted by the stream that tells of them.
     pub(super) runs: Runs,
     pub(super) changes: Vec<Change>,
@@ -58,6 +59,14 @@ impl Decided {
     /// The heads that the batch changed, in the order of the changes.
     pub(super) fn heads(&self) -> impl Iterator<Item = &Head> {
         heads_of(&self.changes)
+    }
+
+    /// How many of its commands it applies.
+    pub(super) fn applied(&self) -> usize {
+        let is_applied = |(_, record): &&(Vec<u8>, CommandRecord)| {
+            matches!(record, CommandRecord::Applied { .. })
+        };
+        self.records.iter().filter(is_applied).count()
     }
 
     /// The promotions that the batch started.
@@ -80,7 +89,7 @@ fn heads_of(changes: &[Change]) -> impl Iterator<Item = &Head> {
 pub(super) type Gathered = Vec<Option<Result<Facts, Error>>>;
 
 /// Gathers what the commands of a batch want to know before their transaction begins. Those of them
-/// that have `panicked`, or are quarantined, are not looked at.
+/// that have `panicked`, or are poisoned, are not looked at.
 ///
 /// # Errors
 /// `Panicked` when one met a defect.
@@ -93,8 +102,8 @@ pub(super) async fn gather<S: Store, P: Protocol>(
     let mut gathered = Gathered::with_capacity(batch.len());
     for (index, pending) in batch.iter().enumerate() {
         let submission = &pending.submission;
-        let quarantine = &shared.quarantine;
-        let is_held = quarantine.holds(|| name_of(submission), || ports.clock.monotonic_ms());
+        let poisoned = &shared.poisoned;
+        let is_held = poisoned.holds(|| name_of(submission), || ports.clock.monotonic_ms());
         if is_held || panicked.contains(&index) {
             gathered.push(None);
             continue;
@@ -108,14 +117,14 @@ pub(super) async fn gather<S: Store, P: Protocol>(
     Ok(gathered)
 }
 
-/// Quarantines a command that met a defect.
+/// Poisons a command that met a defect.
 fn met_defect<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     index: usize,
     submission: &Submission,
 ) -> Failure {
     let now_ms = shared.ports.clock.monotonic_ms();
-    shared.quarantine.add(name_of(submission), now_ms);
+    shared.poisoned.add(name_of(submission), now_ms);
     Failure::Panicked(index)
 }
 
@@ -168,7 +177,7 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
 
     async fn one(&mut self, index: usize, submission: &Submission) -> Result<Outcome, Failure> {
         let Some(gathered) = self.gathered[index].take() else {
-            return self.quarantined(submission).await;
+            return self.poisoned(submission).await;
         };
         let actor = &submission.principal.actor;
         let digest = submission.command.digest();
@@ -212,8 +221,7 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
             }
         };
         match applied {
-            Ok((answer, events)) => {
-                count(&self.shared.counters.events, events);
+            Ok(answer) => {
                 self.decided.records.push((
                     key,
                     CommandRecord::Applied {
@@ -252,7 +260,7 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
 
     /// What is said of a command that met a defect: for good only if no earlier attempt of it was
     /// applied, or may yet be.
-    async fn quarantined(&mut self, submission: &Submission) -> Result<Outcome, Failure> {
+    async fn poisoned(&mut self, submission: &Submission) -> Result<Outcome, Failure> {
         let actor = &submission.principal.actor;
         let key = keys::command::key(&self.scope_key, actor, submission.id);
         let record = match self.remembered(&key).await? {
@@ -324,7 +332,7 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
     }
 
     /// Decides one command and applies its events to the state.
-    fn apply(&mut self, submission: &Submission, facts: &Facts) -> Result<(Answer, u64), Error> {
+    fn apply(&mut self, submission: &Submission, facts: &Facts) -> Result<Answer, Error> {
         let rules = &self.shared.config.rules;
         let Decision {
             bodies,
@@ -336,14 +344,11 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
         }
         self.keep_chunks(submission, chunks);
         let tip = self.decided.state.row().tip;
-        Ok((
-            Answer {
-                seq: tip.seq,
-                time: tip.time,
-                result,
-            },
-            bodies.len() as u64,
-        ))
+        Ok(Answer {
+            seq: tip.seq,
+            time: tip.time,
+            result,
+        })
     }
 
     fn seal(&mut self, submission: &Submission, body: &Body) {
@@ -368,6 +373,7 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
         self.decided.changes.extend(changes);
         state.advance(tip);
         self.decided.events.push((tip.seq, event));
+        self.decided.kinds.push(body.kind());
     }
 
     fn keep_chunks(&mut self, submission: &Submission, chunks: Vec<Chunk>) {

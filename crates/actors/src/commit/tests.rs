@@ -1,4 +1,4 @@
-//! Tests of what a batch does when it does not commit, and of the quarantine.
+//! Tests of what a batch does when it does not commit, and of poisoned commands.
 
 use sillok_core::command::Publish;
 use sillok_core::id::{Seq, VerificationId};
@@ -175,7 +175,7 @@ async fn the_index_is_searched_before_the_transaction_begins() {
     assert_eq!(line.hit(), 0, "no transaction was open meanwhile");
 }
 
-/// The others of its batch take longer than its quarantine.
+/// The others of its batch take longer than it is held for.
 #[tokio::test]
 async fn a_command_that_panics_is_tried_once_in_its_batch_however_long_the_others_take() {
     const PANICS_MAX: usize = 20;
@@ -185,7 +185,7 @@ async fn a_command_that_panics_is_tried_once_in_its_batch_however_long_the_other
     let poison = entry(3);
     let embedding = poison.command.embeddings().next().unwrap().clone();
     let index = HookedIndex::new(move |request| {
-        drop(clock.sleep(2 * QUARANTINE_MS));
+        drop(clock.sleep(2 * POISONED_MS));
         if request.embedding == embedding {
             let before = panics.fetch_add(1, Ordering::Relaxed);
             assert!(before >= PANICS_MAX, "the planted defect");
@@ -234,7 +234,7 @@ async fn who_repeats_an_applied_command_that_is_held_back_is_not_told_that_nothi
         let given = lines(number, 1);
         let now_ms = node.ports().clock.monotonic_ms();
         let held = unresolved::name_of(&given);
-        node.shared().quarantine.add(held, now_ms);
+        node.shared().poisoned.add(held, now_ms);
         assert_eq!(node.submit(given).await.unwrap_err().code, expected);
     }
 }
@@ -245,23 +245,23 @@ fn key(number: u64) -> CommandKey {
 }
 
 #[test]
-fn a_quarantine_ends_and_the_oldest_make_room() {
-    let quarantine = Quarantine::default();
-    let holds = |number, now_ms| quarantine.holds(|| key(number), || now_ms);
+fn a_poisoned_command_is_let_go_and_the_oldest_make_room() {
+    let poisoned = Poisoned::default();
+    let holds = |number, now_ms| poisoned.holds(|| key(number), || now_ms);
     assert!(!holds(0, 0));
-    quarantine.add(key(0), 5);
-    assert!(holds(0, 5) && holds(0, 4 + QUARANTINE_MS));
-    assert!(!holds(0, 5 + QUARANTINE_MS));
+    poisoned.add(key(0), 5);
+    assert!(holds(0, 5) && holds(0, 4 + POISONED_MS));
+    assert!(!holds(0, 5 + POISONED_MS));
     assert!(!holds(1, 5));
     // Those that are over go first.
-    quarantine.add(key(1), 5 + QUARANTINE_MS);
-    assert_eq!(quarantine.held.lock().len(), 1);
-    for number in 2..=QUARANTINE_MAX as u64 {
-        quarantine.add(key(number), 6 + QUARANTINE_MS);
+    poisoned.add(key(1), 5 + POISONED_MS);
+    assert_eq!(poisoned.held.lock().len(), 1);
+    for number in 2..=POISONED_MAX as u64 {
+        poisoned.add(key(number), 6 + POISONED_MS);
     }
-    assert_eq!(quarantine.held.lock().len(), QUARANTINE_MAX);
-    assert!(holds(1, 7 + QUARANTINE_MS));
-    quarantine.add(key(0), 7 + QUARANTINE_MS);
-    assert_eq!(quarantine.held.lock().len(), QUARANTINE_MAX);
-    assert!(holds(0, 8 + QUARANTINE_MS));
+    assert_eq!(poisoned.held.lock().len(), POISONED_MAX);
+    assert!(holds(1, 7 + POISONED_MS));
+    poisoned.add(key(0), 7 + POISONED_MS);
+    assert_eq!(poisoned.held.lock().len(), POISONED_MAX);
+    assert!(holds(0, 8 + POISONED_MS));
 }

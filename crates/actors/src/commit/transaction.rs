@@ -23,7 +23,7 @@ use super::{Failure, Outcome, Shared};
 use crate::documents;
 use crate::errors::refusal;
 use crate::known_tip::KnownTip;
-use crate::metrics::count;
+use crate::metrics::{count, seconds};
 use crate::protocol::{Protocol, Safeguard};
 use crate::rows::{self, Place};
 use crate::scope_actor::Pending;
@@ -81,6 +81,7 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
             state,
             outcomes: Vec::with_capacity(batch.len()),
             events: Vec::new(),
+            kinds: Vec::new(),
             runs: Runs::default(),
             changes: Vec::new(),
             records: Vec::new(),
@@ -116,11 +117,22 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
     if shared.ports.streams.is_some() {
         shared.fresh_runs.add(stamp, decided.runs.as_slice());
     }
-    count(&shared.counters.batches, 1);
-    count(&shared.counters.commands, decided.records.len() as u64);
+    note_committed(shared, &decided);
     tell_index(shared, &mut decided, stamp).await?;
     add_jobs(shared, slot, batch, &decided);
     Ok((decided.state, decided.outcomes))
+}
+
+/// Counts what has committed.
+fn note_committed<S: Store, P: Protocol>(shared: &Shared<S, P>, decided: &Decided) {
+    let counters = &shared.counters;
+    let applied = decided.applied();
+    count(&counters.batches, 1);
+    count(&counters.commands, applied as u64);
+    #[expect(clippy::cast_precision_loss, reason = "a batch is bounded")]
+    counters.batch_commands.observe(applied as f64);
+    count(&counters.promotions_started, decided.jobs().count() as u64);
+    counters.wrote(&decided.kinds);
 }
 
 /// Remembers which traces what is about to be committed belongs to: those of the commands that wrote it.
@@ -195,8 +207,11 @@ async fn commit<S: Store, P: Protocol>(
         });
         return Ok(Stamp::ZERO);
     }
+    let begun_us = shared.ports.clock.monotonic_us();
     let committed = txn.commit().await.map_err(|error| Failure::of(&error))?;
     drop(followers);
+    let took_us = shared.ports.clock.monotonic_us() - begun_us;
+    shared.counters.commit_seconds.observe(seconds(took_us));
     Ok(committed.stamp)
 }
 

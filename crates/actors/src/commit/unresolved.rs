@@ -211,8 +211,8 @@ mod tests {
             Timestamp::from_ms(self.0)
         }
 
-        fn monotonic_ms(&self) -> u64 {
-            self.0
+        fn monotonic_us(&self) -> u64 {
+            self.0 * 1_000
         }
 
         fn sleep(&self, _: u64) -> BoxFuture<'static, ()> {

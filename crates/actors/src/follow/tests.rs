@@ -6,6 +6,7 @@ use sillok_bus::Message;
 use sillok_store::MemoryStore;
 
 use super::*;
+use crate::relay::message_of;
 use crate::rows::{Place, write_outbox};
 use crate::tests::harness::{append, scope, store};
 use crate::tests::projects::{Projects, slot, task};
@@ -63,14 +64,8 @@ impl Bench {
             if stamp <= told {
                 continue;
             }
-            self.stream.tell_again(Message {
-                slot,
-                stamp,
-                previous,
-                scope: row.scope,
-                first: row.first,
-                last: row.last,
-            });
+            self.stream
+                .tell_again(message_of(slot, stamp, previous, row));
             previous = stamp;
         }
         self.told.insert(slot, previous);
@@ -79,14 +74,8 @@ impl Bench {
     /// Tells the log's stream the project's newest row.
     async fn tell_log(&mut self, project: usize) {
         let (stamp, row) = self.rows(project).await.pop().unwrap();
-        self.log.tell_again(Message {
-            slot: slot(project),
-            stamp,
-            previous: self.log_told,
-            scope: row.scope,
-            first: row.first,
-            last: row.last,
-        });
+        let message = message_of(slot(project), stamp, self.log_told, row);
+        self.log.tell_again(message);
         self.log_told = stamp;
     }
 

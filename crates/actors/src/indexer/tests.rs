@@ -1,6 +1,7 @@
 //! Tests of whom the indexer serves first, and what it leaves where something cannot be read.
 
 use futures::FutureExt as _;
+use sillok_core::id::Seq;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::slot::SLOTS;
 use tokio::sync::mpsc;
@@ -9,6 +10,8 @@ use super::requests::{CaughtUp, Unreadable};
 use super::*;
 use crate::cluster::tests::{On, registered};
 use crate::protocol::Correct;
+use crate::relay::rows_after;
+use crate::rows::{Place, write_outbox};
 use crate::tests::harness::{append, node, open_task, scope, store, submission};
 use crate::tests::index::put;
 use crate::tests::line::{Fate, Line};
@@ -121,6 +124,45 @@ async fn a_pass_of_a_node_among_others_reads_the_first_of_its_slots() {
 }
 
 #[tokio::test]
+async fn a_pass_of_a_node_among_others_ends_at_so_many_entries() {
+    const EACH: usize = 400;
+    let (_line, shared, mut indexer) = indexer().await;
+    let mut txn = shared.store.begin().await.unwrap();
+    for number in [0, 1] {
+        let place = Place::of(&scope(&project(number)));
+        // No entry has these names: the index is told of nothing.
+        for row in 10..15_u64 {
+            let id = |entry: u64| {
+                let mut bytes = [0; 16];
+                bytes[..8].copy_from_slice(&(row * 1_000 + entry).to_be_bytes());
+                EntryId::from_bytes(bytes)
+            };
+            let (seq, ids) = (Seq::new(row), (0..EACH as u64).map(id));
+            write_outbox(&mut txn, &place, seq, seq, ids.collect());
+        }
+    }
+    txn.commit().await.unwrap();
+    let (mut left, mut passes) = (vec![slot(0), slot(1)], 0);
+    while !left.is_empty() {
+        let before = indexer.cursors.clone();
+        let passed = indexer.pass(left.clone()).await.unwrap();
+        assert_ne!(indexer.cursors, before, "each pass goes on");
+        left.retain(|slot| !passed.read.contains(slot) || passed.unread.contains(slot));
+        passes += 1;
+    }
+    // Three rows of some hundreds bring a pass over its bound.
+    assert_eq!(
+        passes,
+        (2 * 5_usize).div_ceil(ENTRIES_AT_ONCE.div_ceil(EACH))
+    );
+    for number in [0, 1] {
+        let rows = rows_after(&shared.store, slot(number), Stamp::ZERO, 100).await;
+        let (last, _) = rows.unwrap().pop().unwrap();
+        assert_eq!(indexer.cursors[&slot(number)], last, "to the end");
+    }
+}
+
+#[tokio::test]
 async fn who_comes_in_the_middle_of_a_round_does_not_wait_for_its_end() {
     let (_line, shared, mut indexer) = indexer().await;
     for slot in (0..SLOTS).filter_map(Slot::new) {
@@ -179,7 +221,7 @@ async fn what_cannot_be_read_is_said_to_whom_it_concerns_and_indexed_once_it_can
         let (none, unreadable) = told(&mut of_broken);
         assert!(none.is_empty());
         assert_eq!(unreadable.keys().collect::<Vec<_>>(), [&broken]);
-        assert_eq!(shared.counters.snapshot().indexed, 1);
+        assert_eq!(shared.counters.indexed.get(), 1);
         line.repair();
         let (again, mut answer) = request(&[broken]);
         indexer
@@ -187,7 +229,7 @@ async fn what_cannot_be_read_is_said_to_whom_it_concerns_and_indexed_once_it_can
             .await
             .unwrap();
         assert_eq!(told(&mut answer), ready(&[broken]));
-        assert_eq!(shared.counters.snapshot().indexed, 2);
+        assert_eq!(shared.counters.indexed.get(), 2);
     }
 }
 
@@ -206,7 +248,7 @@ async fn a_store_out_of_reach_answers_nobody_and_skips_nothing() {
     line.repair();
     indexer.drain(&mut waiting, || None).await.unwrap();
     assert_eq!(told(&mut answer), ready(&[slot(0)]));
-    assert_eq!(shared.counters.snapshot().indexed, 1);
+    assert_eq!(shared.counters.indexed.get(), 1);
 }
 
 #[tokio::test]
@@ -234,7 +276,7 @@ async fn a_slot_that_is_far_behind_and_cannot_be_indexed_ends_no_round_in_vain()
     let mut waiting = Waiting(vec![again]);
     indexer.drain(&mut waiting, || None).await.unwrap();
     assert_eq!(told(&mut answer), ready(&[slot(0)]));
-    assert_eq!(shared.counters.snapshot().indexed, 2);
+    assert_eq!(shared.counters.indexed.get(), 2);
 }
 
 #[tokio::test]

@@ -28,8 +28,8 @@ impl Clock for Patient {
         self.0.now()
     }
 
-    fn monotonic_ms(&self) -> u64 {
-        self.0.monotonic_ms()
+    fn monotonic_us(&self) -> u64 {
+        self.0.monotonic_us()
     }
 
     fn sleep(&self, ms: u64) -> BoxFuture<'static, ()> {

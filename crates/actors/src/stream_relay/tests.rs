@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use sillok_bus::Message;
 use sillok_store::MemoryStore;
 
 use super::*;
@@ -395,14 +396,8 @@ async fn a_slot_that_ends_with_another_history_is_told_from_its_beginning() {
             counter: 1_000,
             index: 0,
         };
-        bench.stream.tell_again(Message {
-            slot: slot(0),
-            stamp: other,
-            previous: Stamp::ZERO,
-            scope: row.scope.clone(),
-            first: row.first,
-            last: row.last,
-        });
+        let message = message_of(slot(0), other, Stamp::ZERO, row.clone());
+        bench.stream.tell_again(message);
         bench.relay = relay(&bench.projects.node, &bench.stream);
         bench.tell(0).await;
         let told = bench.stream.stamps();

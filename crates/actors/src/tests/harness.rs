@@ -37,8 +37,8 @@ impl Clock for CountingClock {
         Timestamp::from_ms(Self::START_MS + self.monotonic_ms())
     }
 
-    fn monotonic_ms(&self) -> u64 {
-        self.0.fetch_add(1, Ordering::Relaxed) / 16
+    fn monotonic_us(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed) * 1_000 / 16
     }
 
     fn sleep(&self, ms: u64) -> BoxFuture<'static, ()> {

@@ -130,8 +130,8 @@ impl Clock for SetBack {
         self.clock.now().minus_ms(back_ms)
     }
 
-    fn monotonic_ms(&self) -> u64 {
-        self.clock.monotonic_ms()
+    fn monotonic_us(&self) -> u64 {
+        self.clock.monotonic_us()
     }
 
     fn sleep(&self, ms: u64) -> BoxFuture<'static, ()> {

@@ -34,7 +34,7 @@ pub(super) async fn count(
         app.node().note_refusal(&error);
     }
     app.inner
-        .counters
+        .metrics
         .count(response.status(), started.elapsed());
     response
 }

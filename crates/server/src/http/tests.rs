@@ -48,7 +48,9 @@ impl Server {
         let node = start_node(&data, &config).await.unwrap();
         let (stop, stopping) = watch::channel(false);
         let key = data.directory.token_key(&config.server).unwrap();
-        let app = App::new(node, data.store.clone(), &config, key, stopping, None);
+        let mut metrics = super::metrics::registry();
+        node.register_metrics(&mut metrics);
+        let app = App::new(node, data.store.clone(), &config, key, stopping, metrics);
         let admin = data.directory.admin_secret(&config.server).unwrap();
         Self {
             router: router(app.clone()),

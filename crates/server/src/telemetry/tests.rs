@@ -48,11 +48,10 @@ async fn nothing_is_sent_unless_a_collector_is_configured() {
 async fn everything_that_ended_is_sent_before_the_way_is_closed() {
     let (endpoint, taken) = collector(StatusCode::OK).await;
     let telemetry = Telemetry::open(&config(endpoint)).unwrap().unwrap();
-    let counter = telemetry.counter();
+    let counters = telemetry.counters().clone();
     spans(&telemetry, 1_200);
     telemetry.close().await;
-    let (sent, lost) = (1_200, 0);
-    assert_eq!(counter.counts(), SpanCounts { sent, lost });
+    assert_eq!((counters.sent.get(), counters.lost.get()), (1_200, 0));
     assert!(taken.lock().len() >= 3, "they go in batches");
 }
 
@@ -64,14 +63,14 @@ async fn spans_that_nobody_takes_are_lost_counted_and_waited_for_by_nobody() {
     let silent_at = format!("http://{}", silent.local_addr().unwrap());
     for endpoint in [refusing, "http://127.0.0.1:1".to_owned(), silent_at] {
         let telemetry = Telemetry::open(&config(endpoint.clone())).unwrap().unwrap();
-        let counter = telemetry.counter();
+        let counters = telemetry.counters().clone();
         let begun = Instant::now();
         spans(&telemetry, 3);
-        while counter.counts().lost == 0 {
+        while counters.lost.get() == 0 {
             assert!(begun.elapsed() < Duration::from_secs(20), "{endpoint}");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        assert_eq!(counter.counts().sent, 0, "{endpoint}");
+        assert_eq!(counters.sent.get(), 0, "{endpoint}");
         let closing = Instant::now();
         spans(&telemetry, 3);
         telemetry.close().await;
@@ -87,7 +86,7 @@ async fn what_comes_on_top_of_a_full_queue_is_lost() {
     // Nothing is sent before this gives way.
     let waiting = u64::try_from(WAITING_MAX).unwrap();
     spans(&telemetry, waiting + 5);
-    assert_eq!(telemetry.counter().counts().lost, 5);
+    assert_eq!(telemetry.counters().lost.get(), 5);
 }
 
 #[tokio::test]

@@ -70,10 +70,7 @@ async fn what_belongs_elsewhere_is_handed_over_some_at_a_time_and_in_turn() {
     assert!(!looks_again(), "none is left");
     assert_eq!(owner(&here, slots[0]).await, "bob");
     assert_eq!(owner(&here, own).await, "ada");
-    assert_eq!(
-        here.counters.snapshot().slots_handed_over,
-        slots.len() as u64
-    );
+    assert_eq!(here.counters.slots_handed_over.get(), slots.len() as u64);
 }
 
 #[tokio::test]
@@ -119,7 +116,7 @@ async fn a_slot_that_was_taken_meanwhile_is_let_go() {
     assert!(matches!(handed, Ok(HandOver::Done)));
     assert!(one(&here, &router, slot, "bob").await.unwrap());
     assert_eq!(here.ownership.epoch(slot), None);
-    assert_eq!(here.counters.snapshot().slots_handed_over, 0);
+    assert_eq!(here.counters.slots_handed_over.get(), 0);
     // What is not held any more is gone, and stays as it is.
     assert!(one(&here, &router, slot, "bob").await.unwrap());
 }
@@ -194,7 +191,7 @@ async fn a_slot_waits_for_what_is_under_way() {
     assert!(one(&here, &router, slot, "bob").await.unwrap());
     assert_eq!(owner(&here, slot).await, "bob");
     // Had it gone before, the command would have found it gone.
-    assert_eq!(here.counters.snapshot().commands, 1);
+    assert_eq!(here.counters.commands.get(), 1);
     under_way.await.unwrap();
 }
 
@@ -215,7 +212,7 @@ async fn while_a_node_ends_a_scope_waits_for_no_slot_but_its_own() {
     assert!(here.ownership.is_leaving(calm) || here.ownership.epoch(calm).is_none());
     let late = Arc::new(submission(1, PrincipalKind::Agent, TASK, open_task()));
     assert_eq!(router.serve(late, None).await, Forwarded::NotOwner);
-    assert_eq!(here.counters.snapshot().handover_waits, 1);
+    assert_eq!(here.counters.handover_waits.get(), 1);
     draining.await;
     under_way.await.unwrap();
     assert_eq!(owner(&here, busy).await, "bob");

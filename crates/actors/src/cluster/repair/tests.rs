@@ -34,8 +34,8 @@ async fn a_run_whose_end_is_ordered_gives_everything_up_and_another_one_begins()
     let beating = tokio::spawn(beat(Arc::clone(&here)));
     until("another run", || here.ownership.incarnation() != run).await;
     assert_eq!(here.ownership.epoch(slot), None);
-    let before = here.counters.snapshot().beats;
-    until("a beat of it", || here.counters.snapshot().beats > before).await;
+    let before = here.counters.beats.get();
+    until("a beat of it", || here.counters.beats.get() > before).await;
     let status = cluster_status::of(&*other).await.unwrap();
     assert!(status.nodes[0].is_living && status.nodes[0].incarnation != run);
     assert_eq!(shown(status), order, "who ended the run before it");

@@ -97,14 +97,7 @@ impl Pair {
             if stamp <= previous {
                 continue;
             }
-            self.streams[EVENTS].tell_again(Message {
-                slot,
-                stamp,
-                previous,
-                scope: row.scope,
-                first: row.first,
-                last: row.last,
-            });
+            self.streams[EVENTS].tell_again(message_of(slot, stamp, previous, row));
             previous = stamp;
         }
         let seq = self.streams[EVENTS].messages().len() as u64;

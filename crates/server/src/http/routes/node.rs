@@ -20,7 +20,6 @@ use crate::api::{
 use crate::http::command::Reply;
 use crate::http::extract::{Ask, Caller, Read};
 use crate::http::{App, Refusal, document, metrics};
-use crate::telemetry::SpanCounter;
 
 /// What a caller is told to wait while another audit runs.
 const AUDIT_RETRY_AFTER_MS: u64 = 1_000;
@@ -160,7 +159,7 @@ pub(super) async fn quarantine(
 
 /// Tell that the process lives.
 #[utoipa::path(get, path = "/livez", tag = "node", operation_id = "live",
-    responses((status = 200, description = "It lives.", body = String, content_type = "text/plain")),
+    responses((status = 200, description = "It lives.", body = String, content_type = "application/openmetrics-text")),
     extensions(("x-sillok-access" = json!(["public"]))))]
 pub(super) async fn live() -> &'static str {
     "ok\n"
@@ -192,16 +191,9 @@ pub(super) async fn ready(State(app): State<App>) -> Result<&'static str, Refusa
 pub(super) async fn metrics(State(app): State<App>) -> impl IntoResponse {
     let index = app.node().ports().index.stats().await.ok();
     let in_flight = app.inner.in_flight.load(Ordering::Relaxed);
-    let spans = app.inner.spans.as_ref().map(SpanCounter::counts);
     let node = app.node().metrics();
-    let text = metrics::show(&app.inner.counters, in_flight, &node, index, spans);
-    (
-        [(
-            header::CONTENT_TYPE,
-            "text/plain; version=0.0.4; charset=utf-8",
-        )],
-        text,
-    )
+    let text = app.inner.metrics.show(in_flight, &node, index);
+    ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text)
 }
 
 /// Show this document.
