@@ -143,6 +143,7 @@ ifdef FDB_CLUSTER_FILE
 # The binary with FoundationDB is put aside, since cargo knows but one place for both.
 FDB_BIN = $(CARGO_TARGET_DIR)/debug/sillok-fdb
 
+# With SILLOK_CLUSTER_KILLS=50 in the environment nodes are killed so often, and nothing is cut off.
 test-fdb: setup-check ## the store on the cluster of FDB_CLUSTER_FILE, and nodes on a fdbserver of their own
 	@.ci/setup fdb
 	$(call stage,store on FoundationDB,$(WITH_FDB) cargo nextest run --locked --profile ci -p sillok-store-fdb)
@@ -151,7 +152,8 @@ test-fdb: setup-check ## the store on the cluster of FDB_CLUSTER_FILE, and nodes
 	@$(MAKE) --no-print-directory build
 	$(call stage,build nodes for tests,cargo build --locked --quiet $(HERE) --bin sillok-test-node --bin sillok-test-store)
 	$(call stage,nodes on FoundationDB,$(WITH_FDB) SILLOK_FDB_BIN=$(FDB_BIN) \
-		cargo nextest run --locked $(HERE) --profile ci -E 'package(sillok-tests) & test(/cluster/)')
+		cargo nextest run --locked $(HERE) --profile $(if $(SILLOK_CLUSTER_KILLS),long,ci) \
+		-E 'package(sillok-tests) & test(/cluster/)')
 else
 test-fdb:
 	@echo '== tests on FoundationDB: skipped, since FDB_CLUSTER_FILE names no cluster' >&2
