@@ -114,6 +114,9 @@ async fn writes_go_on_while_nats_is_down_and_are_heard_of_in_order_once() {
         acknowledged.insert(last);
     }
     let admin = bed.world.admin();
+    let stuck = json!({ "scope": task, "reason": "the stream is down" });
+    admin.post("/v1/tasks/stuck", &stuck).await.ok();
+    last += 1;
     for lag in LAGS {
         let begun = std::time::Instant::now();
         while admin.metric::<f64>(lag).await < 0.5 {
@@ -132,9 +135,9 @@ async fn writes_go_on_while_nats_is_down_and_are_heard_of_in_order_once() {
     }
     let of_task = |channel| bed.listener.of(&task, channel);
     assert_eq!(of_task(None), (1..=last).collect(), "all of it, once");
-    // That the task was opened is no log record.
-    assert_eq!(of_task(Some(Channel::Events)), [1].into());
-    assert_eq!(of_task(Some(Channel::Log)), (2..=last).collect());
+    // That the task was opened, and is stuck, are no log records.
+    assert_eq!(of_task(Some(Channel::Events)), [1, last].into());
+    assert_eq!(of_task(Some(Channel::Log)), (2..last).collect());
     bed.is_heard_if_stored(&task, &acknowledged).await;
     assert!(admin.metric::<u64>("sillok_streamed_total").await >= 20);
 }

@@ -9,6 +9,7 @@ use std::future::Future;
 use bytes::Bytes;
 use sillok_core::Error;
 use sillok_core::id::{Epoch, Incarnation};
+use sillok_core::membership::reach::homes;
 use sillok_core::membership::{
     FenceOrder, NodeRow, Nodes, OwnerRow, Suspect, WireVersion, check_fence_order, is_claimable,
 };
@@ -110,10 +111,11 @@ pub(crate) async fn register<S: Store>(
 ///
 /// # Errors
 /// What the store answered. The beat then counts as missed, whatever became of it.
-pub(crate) async fn beat<S: Store>(
+pub(crate) async fn beat<S: Store, P: Protocol>(
     store: &S,
     ownership: &Ownership,
     reaches_bus: bool,
+    protocol: P,
 ) -> Result<Beat, StoreError> {
     let mut txn = store.begin().await?;
     let me = ownership.node();
@@ -123,13 +125,14 @@ pub(crate) async fn beat<S: Store>(
     };
     // In conflict: no beat commits behind the order.
     let is_ordered = fence_order(&mut txn, me, row.incarnation).await?.is_some();
-    if row.fenced || is_ordered {
+    if is_ordered || (row.fenced && protocol.keeps(Safeguard::BeatsOnlyUnfenced)) {
         return Ok(Beat::Fenced);
     }
     let nodes = all_nodes(&mut txn).await?;
     let next = NodeRow {
         beat: row.beat + 1,
         reaches_bus,
+        fenced: false,
         ..row
     };
     txn.set(keys::node::key(me), keys::node::encode(&next));
@@ -313,9 +316,9 @@ pub(crate) async fn hand_over<S: Store>(
         if ownership.confirmed(slot, owner.as_ref()) != Some(epoch) {
             return Ok(HandOver::NotHeld);
         }
-        let receiver = node_row(&mut txn, to, Read::Snapshot).await?;
-        // One that does not reach the bus serves nobody, or ends.
-        let Some(receiver) = receiver.filter(|row| !row.fenced && row.reaches_bus) else {
+        // One that others are better places than serves nobody, or ends.
+        let nodes = all_nodes(&mut txn).await?;
+        let Some(receiver) = nodes.get(to).filter(|_| homes(&nodes).contains(&to)) else {
             return Ok(HandOver::NoReceiver);
         };
         write_owner(&mut txn, slot, to, receiver.incarnation, Epoch(epoch.0 + 1));

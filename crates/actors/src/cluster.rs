@@ -208,7 +208,7 @@ pub(crate) async fn beat<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
         let peers = shared.ports.peers.as_ref();
         let reaches = reach.before_beat(peers.is_none_or(|peers| peers.is_connected()), started_ms)
             && !shared.members.ends();
-        match claims::beat(&shared.store, &shared.ownership, reaches).await {
+        match claims::beat(&shared.store, &shared.ownership, reaches, shared.protocol).await {
             Ok(Beat::Committed(nodes)) => {
                 count(&shared.counters.beats, 1);
                 shared.ownership.beat_committed(started_ms);

@@ -42,10 +42,12 @@ use turns::Turns;
 const SLOT_ROWS: usize = 512;
 /// Slots that one pass reads on a node among others, rows after which it reads no further slot, and
 /// changed entries, each of which takes two reads more: its reads must end well before the store's limit
-/// for a transaction.
+/// for a transaction. After a pass that failed the next one takes half as many entries, down to the least:
+/// the store may be slow.
 const SLOTS_AT_ONCE: usize = 256;
 const ROWS_AT_ONCE: usize = 1_024;
 const ENTRIES_AT_ONCE: usize = 1_024;
+const ENTRIES_LEAST: usize = 64;
 
 /// Outbox rows without a changed entry after which the cursor is stored all the same.
 const CURSOR_ROWS: usize = 8_192;
@@ -60,6 +62,8 @@ pub(crate) struct Indexer<S: Store, P: Protocol> {
     /// start, or the beginning where other nodes write too.
     floor: Stamp,
     cursors: Cursors,
+    /// Changed entries after which a pass on a node among others reads no further row.
+    entries_at_once: usize,
     stored_since_optimised: u64,
     rows_since_stored: usize,
 }
@@ -84,6 +88,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             shared,
             floor,
             cursors: Cursors::new(),
+            entries_at_once: ENTRIES_AT_ONCE,
             stored_since_optimised: 0,
             rows_since_stored: 0,
         };
@@ -156,6 +161,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             order.extend(turns.in_order(left.difference(&waited_for)));
             match self.pass(order).await {
                 Ok(passed) => {
+                    self.entries_at_once = (self.entries_at_once * 2).min(ENTRIES_AT_ONCE);
                     waiting.tell(&passed);
                     let Passed { read, unread, .. } = passed;
                     turns.passed(&read, &unread);
@@ -163,6 +169,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
                     left.extend(unread.difference(&waited_for));
                 }
                 Err(error) => {
+                    self.entries_at_once = (self.entries_at_once / 2).max(ENTRIES_LEAST);
                     left.iter()
                         .for_each(|slot| self.shared.index_feed.mark(*slot));
                     return Err(error);
@@ -259,7 +266,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         // Beyond the first row that was left unread a watermark for all slots may not go.
         let mut readable_through: Option<Stamp> = None;
         for slot in slots {
-            if !is_alone && (rows.len() >= ROWS_AT_ONCE || entries >= ENTRIES_AT_ONCE) {
+            if !is_alone && (rows.len() >= ROWS_AT_ONCE || entries >= self.entries_at_once) {
                 break;
             }
             let after = self.cursors.get(&slot).copied().unwrap_or(self.floor);
@@ -279,7 +286,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
                 }
             }
             if !is_alone {
-                let fits = fitting(&found, &mut entries);
+                let fits = fitting(&found, &mut entries, self.entries_at_once);
                 if fits < found.len() {
                     passed.unread.insert(slot);
                     found.truncate(fits);
@@ -346,12 +353,12 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
     }
 }
 
-/// How many of a slot's rows a pass takes in that has changed so many `entries` before: those with which
-/// it is not over its bound, and the one that brings it there.
-fn fitting(rows: &[(Stamp, OutboxRow)], entries: &mut usize) -> usize {
+/// How many of a slot's rows a pass takes in whose rows so far have changed so many `entries`: those before
+/// it is at its bound, and the one that brings it there.
+fn fitting(rows: &[(Stamp, OutboxRow)], entries: &mut usize, bound: usize) -> usize {
     let mut taken = 0;
     for (_, row) in rows {
-        if *entries >= ENTRIES_AT_ONCE {
+        if *entries >= bound {
             break;
         }
         *entries += row.entries.len();

@@ -48,6 +48,12 @@ pub enum Safeguard {
     AdoptsOrphans,
     /// The row of a fenced run is kept.
     KeepsFences,
+    /// A run beats no more once it was fenced.
+    BeatsOnlyUnfenced,
+    /// How far a slot was told is written down by its owner only.
+    RelaysUnderOwner,
+    /// What is believed of a slot's owner is forgotten once that one says otherwise.
+    ForgetsStaleOwners,
     /// An index's watermark does not count for slots that another node held when it was written.
     ReadsOthersWrites,
     /// What others committed is looked for although nobody told of it.

@@ -26,7 +26,7 @@ use crate::cluster;
 use crate::commit::{Shared, resolve};
 use crate::known_tip::KnownTip;
 use crate::metrics::{count, seconds};
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Safeguard};
 use crate::scope_actor::{Msg, Pending, Reply, ScopeActor};
 use crate::spans::keys;
 
@@ -35,7 +35,7 @@ mod place;
 mod tried;
 
 use place::{Lost, Place};
-use tried::Tried;
+use tried::{Refused, Tried};
 
 /// Attempts at one command before its caller is told that the outcome is unknown.
 const ATTEMPTS_MAX: u32 = 4;
@@ -94,11 +94,18 @@ impl<S: Store, P: Protocol> Router<S, P> {
         let spans = &self.shared.spans;
         let mut span = spans.begin_in(&submission.scope, "route", SpanKind::Internal, trace);
         let result = self.route(Arc::new(submission), span.or(trace)).await;
-        if let Err(error) = &result {
-            span.fail(error);
-            self.shared.counters.refused(error);
-        }
-        result
+        result.map_err(|refused| {
+            let error = match refused {
+                Refused::Here(error) => {
+                    self.shared.counters.refused(&error);
+                    error
+                }
+                // It is counted where it was decided.
+                Refused::There(error) => error,
+            };
+            span.fail(&error);
+            error
+        })
     }
 
     /// Sees a command through that another node handed over. It is never handed on. A node that ends
@@ -148,10 +155,10 @@ impl<S: Store, P: Protocol> Router<S, P> {
         &self,
         submission: Arc<Submission>,
         trace: Option<TraceContext>,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Answer, Refused> {
         let slot = Slot::of(&submission.scope);
         let Some(peers) = self.shared.ports.peers.clone() else {
-            return self.alone(slot, submission, trace).await;
+            return Ok(self.alone(slot, submission, trace).await?);
         };
         let clock = &self.shared.ports.clock;
         let begun_ms = clock.monotonic_ms();
@@ -163,22 +170,24 @@ impl<S: Store, P: Protocol> Router<S, P> {
                     Err(error) if error.code == ErrorCode::Fenced || tried.is_untold_by(&error) => {
                         tried.last = Some(error);
                     }
-                    result => return result,
+                    result => return Ok(result?),
                 },
                 Ok(Place::There(node)) => {
                     let reply = self.forward(&*peers, &node, &submission, trace).await;
                     if let Some(result) = tried.heard(node, reply) {
-                        return result;
+                        return result.map_err(Refused::There);
                     }
-                    self.owners_elsewhere.lock().remove(&slot);
+                    if self.shared.protocol.keeps(Safeguard::ForgetsStaleOwners) {
+                        self.owners_elsewhere.lock().remove(&slot);
+                    }
                 }
                 // Nobody has carried the command out: whoever asks has nothing to wait for.
-                Err(Lost::StoreGone(error)) if tried.is_new() => return Err(error),
+                Err(Lost::StoreGone(error)) if tried.is_new() => return Err(error.into()),
                 Err(Lost::NotYet(error))
                     if matches!(error.code, ErrorCode::Busy | ErrorCode::Internal)
                         && !tried.is_untold_by(&error) =>
                 {
-                    return Err(error);
+                    return Err(error.into());
                 }
                 Err(Lost::StoreGone(error)) => {
                     tried.unavailable += u32::from(tried.unavailable > 0);
@@ -193,7 +202,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
             clock.sleep(wait_ms).await;
             wait_ms = (wait_ms * 2).min(ROUTE_WAIT_MS_MAX);
         }
-        Err(tried.given_up())
+        Err(tried.given_up().into())
     }
 
     /// Hands a command to the node that is believed to own its slot.

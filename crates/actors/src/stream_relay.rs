@@ -26,7 +26,7 @@ use crate::channels::channel_of;
 use crate::commit::Shared;
 use crate::errors::refusal;
 use crate::outbox_feed::OutboxFeed;
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Safeguard};
 use crate::relay::{message_of, rows_after};
 
 pub(crate) mod cursors;
@@ -407,7 +407,9 @@ impl<S: Store, P: Protocol> Relay<S, P> {
         let owner = txn.get(&owner_key, Read::Conflict).await?;
         let owner = owner.map(|value| keys::owner::decode(&owner_key, &value));
         let owner = owner.transpose()?;
-        if self.shared.ownership.confirmed(slot, owner.as_ref()) != Some(cursor.epoch) {
+        let held = self.shared.ownership.confirmed(slot, owner.as_ref());
+        let needs_owner = self.shared.protocol.keeps(Safeguard::RelaysUnderOwner);
+        if needs_owner && held != Some(cursor.epoch) {
             return Ok(false);
         }
         let row = RelayRow {

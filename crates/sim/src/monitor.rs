@@ -1,7 +1,7 @@
 //! The monitor: watches every commit for what no later look at the store could tell.
 //!
 //! Owns the check that nobody takes a slot from a living owner, and that nobody commits to a slot
-//! but under the epoch by which it is owned; that what a promotion publishes is marked with it; that
+//! but under the epoch by which it is owned, or moves its cursors but its owner; that what a promotion publishes is marked with it; that
 //! who fences has listened. It sees writes in the order in which they happen.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -176,6 +176,14 @@ impl Monitor {
                 self.sight_owner(moment, &before, node.as_ref(), row);
             }
         }
+        for slot in &writes.relayed {
+            let owner = self.owners.get(slot);
+            if owner.is_none_or(|owner| owner.node != writer) {
+                let what =
+                    format!("{writer} wrote how far slot {slot} was told, which {owner:?} owns");
+                self.note(Invariant::Fenced, what);
+            }
+        }
         for (name, row) in &writes.nodes {
             // Whoever fences in one go with the order listens to nobody: what reads miss tells of it.
             let by_order = writes.fences.contains(&(name.clone(), row.incarnation));
@@ -274,11 +282,15 @@ impl Monitor {
         });
     }
 
-    /// A new run has a number that no earlier run of the node had: what is still on its way from an
+    /// A run that was fenced beats no more. A new run has a number that no earlier run of the node had: what is still on its way from an
     /// earlier one must not pass for its own.
     fn judge_run(&mut self, name: &str, row: &NodeRow, before: Option<&NodeRow>) {
         let number = row.incarnation.0;
-        if before.is_some_and(|before| before.incarnation == row.incarnation) {
+        if let Some(before) = before.filter(|before| before.incarnation == row.incarnation) {
+            if before.fenced && !row.fenced {
+                let what = format!("{name} beats in run {number}, which was fenced");
+                self.note(Invariant::Fenced, what);
+            }
             return;
         }
         let highest = self.runs.entry(name.to_owned()).or_default();

@@ -77,6 +77,7 @@ pub const BUGS: &[Bug] = &[
         "relay of the log that skips on reconnect",
         Safeguard::ResumesWhereLogEnds,
     ),
+    bug("cursor moved by a stale relay", Safeguard::RelaysUnderOwner),
     bug("stamps that restart", Safeguard::StampsRise),
     bug(
         "batch that drops its last command",
@@ -102,6 +103,11 @@ pub const BUGS: &[Bug] = &[
     bug(
         "takeover from a live owner",
         Safeguard::RespectsLivingOwners,
+    ),
+    bug("beat without fence check", Safeguard::BeatsOnlyUnfenced),
+    bug(
+        "stale hint of an owner that loops",
+        Safeguard::ForgetsStaleOwners,
     ),
     bug("stale cached read after lapse", Safeguard::ReadsUnderLease),
     bug(

@@ -29,6 +29,8 @@ pub(crate) struct Writes {
     pub(crate) fences: Vec<(String, Incarnation)>,
     /// Operators' orders about what may be written.
     pub(crate) quarantines: Vec<QuarantineOrder>,
+    /// Slots of which it is written down how far a stream was told.
+    pub(crate) relayed: Vec<Slot>,
     /// Slots whose outboxes are told of events.
     pub(crate) slots: Vec<Slot>,
     /// The epoch and the time of each event.
@@ -75,6 +77,12 @@ impl Writes {
             Some(Family::Quarantine) => {
                 let order = keys::quarantine::decode(key, value).expect("the node wrote it");
                 self.quarantines.push(order);
+            }
+            Some(Family::Relay) => {
+                let cursor = keys::relay::parse(key).expect("the node wrote it");
+                if !cursor.is_read() {
+                    self.relayed.push(cursor.slot);
+                }
             }
             Some(Family::Event) => {
                 let event = keys::event::decode(key, value).expect("the node wrote it");

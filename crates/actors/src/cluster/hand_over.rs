@@ -134,7 +134,8 @@ pub(crate) async fn drain<S: Store, P: Protocol>(
     router: &Router<S, P>,
 ) {
     shared.members.ends.store(true, Ordering::Release);
-    if let Err(error) = claims::beat(&shared.store, &shared.ownership, false).await {
+    let beaten = claims::beat(&shared.store, &shared.ownership, false, shared.protocol).await;
+    if let Err(error) = beaten {
         tracing::warn!(%error, "the others hear with a later beat that this node ends");
     }
     let clock = &shared.ports.clock;

@@ -62,6 +62,7 @@ async fn indexer_behind(lines: &[(u64, usize)]) -> (Line, On<Line>, Indexer<Line
         shared: Arc::clone(&shared),
         floor: Stamp::ZERO,
         cursors: Cursors::new(),
+        entries_at_once: ENTRIES_AT_ONCE,
         stored_since_optimised: 0,
         rows_since_stored: 0,
     };

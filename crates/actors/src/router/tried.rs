@@ -7,6 +7,21 @@ use sillok_core::command::Answer;
 use sillok_core::ports::{Forwarded, PeerError};
 use sillok_core::{Error, ErrorCode};
 
+/// Why a command was refused, and where that was decided.
+#[derive(Debug)]
+pub(super) enum Refused {
+    /// By this node.
+    Here(Error),
+    /// By the node that owns its slot, which has counted it.
+    There(Error),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Self::Here(error)
+    }
+}
+
 /// What is known of a command that is being routed, from the nodes that were tried.
 #[derive(Default)]
 pub(super) struct Tried {

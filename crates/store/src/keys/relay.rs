@@ -19,6 +19,8 @@ use crate::Error;
 
 const FAMILY: Family = Family::Relay;
 const FORMAT: u8 = 1;
+/// What the names of a [`ReadRow`] end with.
+const READ_SUFFIX: &str = ".read";
 
 /// How far a stream was told; with the number 0, from where on it is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +51,14 @@ pub struct Key {
     pub stream: String,
 }
 
+impl Key {
+    /// Whether the key is that of a [`ReadRow`].
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        self.stream.ends_with(READ_SUFFIX)
+    }
+}
+
 /// The key of a cursor. A stream's name has at least one byte.
 #[must_use]
 pub fn key(slot: Slot, stream: &str) -> Vec<u8> {
@@ -59,7 +69,7 @@ pub fn key(slot: Slot, stream: &str) -> Vec<u8> {
 /// The key of how far a slot's outbox was read for a stream.
 #[must_use]
 pub fn read_key(slot: Slot, stream: &str) -> Vec<u8> {
-    key(slot, &format!("{stream}.read"))
+    key(slot, &format!("{stream}{READ_SUFFIX}"))
 }
 
 /// Takes a key apart.
