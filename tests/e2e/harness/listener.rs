@@ -9,6 +9,8 @@ use sillok_bus::follower::{Judged, Look};
 use sillok_bus::{EventStream as _, Follower};
 use sillok_bus_nats::{NatsConfig, NatsStream, cluster_key, connect};
 use sillok_core::channel::Channel;
+use sillok_core::scope::Scope;
+use sillok_core::slot::Slot;
 
 /// The longest that anything may take to be heard.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -27,10 +29,10 @@ struct Lane {
     channel: Channel,
     stream: NatsStream,
     follower: Follower,
-    /// Messages before which something was missing.
-    gaps: usize,
-    /// Whether the stream became another one: what it held before is in the store alone.
-    is_another: bool,
+    /// Messages of each slot before which something was missing.
+    gaps: BTreeMap<Slot, usize>,
+    /// How often the stream became another one: what it held before is in the store alone.
+    restarts: usize,
 }
 
 impl Listener {
@@ -41,8 +43,8 @@ impl Listener {
             channel,
             stream: NatsStream::new(client.clone(), config, key.clone(), channel),
             follower: Follower::default(),
-            gaps: 0,
-            is_another: false,
+            gaps: BTreeMap::new(),
+            restarts: 0,
         };
         Self {
             lanes: Channel::ALL.map(lane),
@@ -74,23 +76,30 @@ impl Listener {
 
     /// Listens until the last event of each of these scopes was heard of, and holds what was heard against
     /// what is stored: all of it, once. Only a stream that became another one may have left something out,
-    /// which a follower reads from the store.
+    /// once in each slot, and said so: a follower reads that from the store.
     pub(crate) async fn check(&mut self, stored: &BTreeMap<String, BTreeSet<u64>>) {
         for (scope, seqs) in stored {
             self.hears(scope, *seqs.last().expect("something is stored"))
                 .await;
         }
-        let is_another = self.lanes.iter().any(|lane| lane.is_another);
-        let gaps: usize = self.lanes.iter().map(|lane| lane.gaps).sum();
-        assert!(gaps == 0 || is_another, "{gaps} gaps in what was heard");
+        for lane in &self.lanes {
+            let most = lane.gaps.values().max().copied().unwrap_or_default();
+            let (channel, restarts) = (lane.channel, lane.restarts);
+            assert!(
+                most <= restarts,
+                "{channel:?}: {most} gaps, {restarts} restarts"
+            );
+        }
         for (scope, seqs) in stored {
             let heard = self.of(scope, None);
             assert!(
                 heard.is_subset(seqs),
                 "{scope}: more was heard than is stored"
             );
+            let slot = Slot::of(&Scope::parse(scope).expect("it is a scope"));
+            let is_said = self.lanes.iter().any(|lane| lane.gaps.contains_key(&slot));
             assert!(
-                heard == *seqs || is_another,
+                heard == *seqs || is_said,
                 "{scope}: something was not heard"
             );
         }
@@ -116,13 +125,15 @@ impl Lane {
             return;
         };
         if self.follower.look(&page) == Look::Restarts {
-            self.is_another = true;
+            self.restarts += 1;
             return self.follower.restart();
         }
         for numbered in &page.messages {
             let message = &numbered.message;
             let judged = self.follower.judge(message);
-            self.gaps += usize::from(matches!(judged, Judged::Gap(_)));
+            if matches!(judged, Judged::Gap(_)) {
+                *self.gaps.entry(message.slot).or_default() += 1;
+            }
             match judged {
                 Judged::Repeat => {}
                 Judged::Next | Judged::Gap(_) => {
