@@ -44,7 +44,7 @@ impl RuleCognifier {
         let skill = (passed && work.checked).then(|| skill(&issue, &facts, &work));
         Cognition {
             critique: critique(input, &facts),
-            key_decisions: facts.of(Rank::Decision).map(str::to_owned).collect(),
+            key_decisions: decisions(&facts),
             result: result(input, &work),
             score: score(passed, &work),
             causal_edges: edges(&facts, &work),
@@ -130,6 +130,13 @@ fn score(passed: bool, work: &Work) -> f64 {
     let right = f64::from(work.commands - work.commands_failed) / f64::from(work.commands.max(1));
     let right = if work.commands == 0 { 1.0 } else { right };
     f64::midpoint(f64::from(u8::from(passed)), right)
+}
+
+/// The first choices that were made, in order.
+fn decisions(facts: &Facts) -> Vec<String> {
+    const DECISIONS_MAX: usize = 32;
+    let all = facts.of(Rank::Decision);
+    all.map(str::to_owned).take(DECISIONS_MAX).collect()
 }
 
 fn edges(facts: &Facts, work: &Work) -> Vec<CausalEdge> {

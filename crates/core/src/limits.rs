@@ -33,6 +33,12 @@ pub const SHORT_TEXT_BYTES_MAX: usize = 4 << 10;
 pub const ERROR_TEXT_BYTES_MAX: usize = 32 << 10;
 /// Entries that one promotion publishes.
 pub const PRODUCTS_MAX: usize = 256;
+/// Key decisions that a cognifier proposes for one episode.
+pub const COGNITION_CHOICES_MAX: usize = 64;
+/// Causal edges that it proposes for one.
+pub const COGNITION_EDGES_MAX: usize = 64;
+/// Bytes of both. An episode's event has them beside its texts, and has to fit one value of the store.
+pub const COGNITION_TEXT_BYTES_MAX: usize = 32 << 10;
 /// Records that one promotion reads.
 pub const PROMOTION_RECORDS_MAX: usize = 100_000;
 /// Bytes of the records that one promotion reads; the first ones count.

@@ -14,6 +14,10 @@ use crate::staging::RecordKind;
 use crate::time::Timestamp;
 use crate::verification::{Outcome, Verification, VerificationSource};
 
+mod check;
+
+pub use check::Improper;
+
 /// One record as a cognifier reads it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CognifyRecord {
@@ -176,7 +180,7 @@ fn episode(verification: &Verification, input: &CognifyInput, cognition: &Cognit
         task_id: input.task.clone(),
         task: clip(&input.title),
         critique: clip(&cognition.critique),
-        reward: cognition.score.clamp(0.0, 1.0),
+        reward: cognition.score,
         success,
         input: clip(&input.description),
         output: clip(&cognition.result),

@@ -60,10 +60,7 @@ async fn one_of_each(cluster: &Cluster) -> Vec<Owned> {
         let after = slots_by_number(cluster, "ada").await;
         let new = after.iter().find(|(slot, _)| !before.contains_key(slot));
         if let Some((_, slot)) = new {
-            let owner = slot["node"]
-                .as_str()
-                .expect("it was written to")
-                .to_owned();
+            let owner = slot["node"].as_str().expect("it was written to").to_owned();
             if found.iter().all(|known| known.owner != owner) {
                 found.push(Owned {
                     project,

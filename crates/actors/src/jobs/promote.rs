@@ -142,6 +142,9 @@ async fn prepare<S: Store, P: Protocol>(
     let input = collect(shared, &job.source, verification).await?;
     let cognition = shared.ports.cognifier.cognify(&input).await;
     let cognition = cognition.map_err(|error| of_engine(&error))?;
+    if let Err(improper) = cognition.check(&input) {
+        return Err(of_engine(&PortError::Unusable(improper.to_string())));
+    }
     let mut products = products(verification, &input, &cognition);
     embed(shared, &mut products).await?;
     Ok(products)

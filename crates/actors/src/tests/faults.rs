@@ -165,7 +165,7 @@ async fn what_follows_a_commit_follows_one_that_arrives_when_everybody_has_given
     assert_eq!(node.metrics().promotions, 1);
 }
 
-/// A cognifier that panics, then never answers, then works.
+/// A cognifier that panics, then never answers, then proposes what nobody may, then works.
 struct Moody {
     calls: AtomicU64,
     good: Arc<dyn Cognifier>,
@@ -184,6 +184,12 @@ impl Cognifier for Moody {
             0 => panic!("the planted defect"),
             1 => Box::pin(std::future::pending()),
             2 => Box::pin(async { Err(PortError::Unavailable("not now".into())) }),
+            3 => Box::pin(async {
+                Ok(Cognition {
+                    score: f64::NAN,
+                    ..Cognition::default()
+                })
+            }),
             _ => self.good.cognify(input),
         }
     }
@@ -217,6 +223,11 @@ async fn a_promotion_survives_a_cognifier_that_panics_hangs_and_fails_and_can_be
     assert!(!node.retry_promotion(id), "it is no longer on the list");
     let state = node.promotion(&task, id, 10_000_000).await.unwrap();
     assert!(matches!(state, PromotionState::Done(_)), "{state:?}");
+    assert_eq!(
+        node.metrics().promotion_failures,
+        4,
+        "the last one improper"
+    );
 }
 
 /// A cognifier that works, and during whose first work the line to the store is cut.

@@ -193,7 +193,7 @@ proptest! {
         let cognition = RuleCognifier::draw(&input);
         prop_assert_eq!(&cognition, &RuleCognifier::draw(&input));
         prop_assert!(cognition.facts.len() <= facts::FACTS_MAX);
-        prop_assert!((0.0..=1.0).contains(&cognition.score));
+        prop_assert_eq!(cognition.check(&input), Ok(()));
         let mut contents: Vec<&str> = cognition.facts.iter().map(|fact| fact.content.as_str()).collect();
         contents.sort_unstable();
         contents.dedup();
