@@ -72,6 +72,58 @@ fn the_configuration_of_every_node_is_one_that_the_binary_takes() {
     assert!(nodes >= 2, "{nodes}");
 }
 
+/// What the process reads of its environment besides `SILLOK__SECTION__KEY`, as far as a manifest may set it.
+const READ: [&str; 5] = [
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "SILLOK_DATA",
+    "SILLOK_LOG",
+    "SILLOK_TOKEN",
+    "SILLOK_URL",
+];
+
+#[test]
+fn the_process_reads_every_variable_that_a_manifest_sets() {
+    let folder = tempfile::tempdir().unwrap();
+    let shown = Invocation::new(folder.path(), ["config", "show", "--json"]).run();
+    let keys = shown.json();
+    let mut variables = 0;
+    containers(|_, workload, container| {
+        for variable in &container.env {
+            variables += 1;
+            let name = &variable.name;
+            let is_key = name.strip_prefix("SILLOK__").is_some_and(|key| {
+                let key = key.to_lowercase().replace("__", ".");
+                keys.get(&key).is_some()
+            });
+            assert!(
+                is_key || READ.contains(&name.as_str()),
+                "{}: nothing reads {name}",
+                workload.name
+            );
+        }
+    });
+    assert!(variables >= 6, "{variables}");
+}
+
+#[test]
+fn nodes_log_json_which_what_collects_it_can_read() {
+    containers(|manifests, workload, _| {
+        let volumes = workload.pod.volumes.iter();
+        let maps = volumes.filter_map(|volume| volume.config_map.as_ref());
+        let texts = maps.filter_map(|map| manifests.config_map(&map.name).remove("sillok.toml"));
+        for text in texts {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("sillok.toml");
+            std::fs::write(&file, text).unwrap();
+            let words = ["config", "show", "--json", "--config"];
+            let shown = Invocation::new(folder.path(), words).arg(&file).run();
+            let shown = shown.json();
+            let said = (&shown["log.format"], &shown["log.filter"]);
+            assert_eq!(said, (&"json".into(), &"info".into()));
+        }
+    });
+}
+
 /// Whether a value of the configuration is what a variable of the environment says, as text.
 fn is_value(shown: &Value, said: &str) -> bool {
     match shown {

@@ -3,10 +3,12 @@
 //! Owns how a connection is made and kept. A node starts and serves while nobody answers: what it has
 //! to say then waits in the store.
 
+use std::collections::BTreeMap;
+use std::future::ready;
 use std::time::Duration;
 
-use async_nats::{Client, ConnectOptions};
-
+use async_nats::{Client, ConnectOptions, Server};
+use parking_lot::Mutex;
 use sillok_bus::wire::ClusterKey;
 
 use crate::config::{NatsConfig, named};
@@ -41,7 +43,9 @@ pub enum ConnectError {
     Refused(#[from] async_nats::ConnectError),
 }
 
-/// A connection, which may still be under way, and which comes back by itself.
+/// A connection, which may still be under way, and which comes back by itself. Why a server was not
+/// reached, or did not let this node in, is in the log; it may do so later, when a certificate was made
+/// anew, say.
 ///
 /// # Errors
 /// If the configuration cannot be used.
@@ -57,6 +61,18 @@ pub async fn connect(config: &NatsConfig, node: &str) -> Result<Client, ConnectE
             let doubled = 1_u64 << attempts.min(10);
             Duration::from_millis(10 * doubled).min(RECONNECT_MAX)
         });
+    let said = Mutex::default();
+    // It is asked before each attempt, and leaves the choice to the client.
+    options = options.reconnect_to_server_callback(move |servers, _| {
+        say(&mut said.lock(), &servers);
+        ready(None)
+    });
+    let files = [&config.ca_file, &config.cert_file, &config.cert_key_file];
+    for file in files.into_iter().filter_map(named) {
+        // They are read at each attempt, which would fail for ever.
+        let read = tokio::fs::read(file).await;
+        read.map_err(|source| unusable(file, source))?;
+    }
     if let Some(file) = named(&config.credentials_file) {
         options = options
             .credentials_file(file)
@@ -80,6 +96,26 @@ pub async fn connect(config: &NatsConfig, node: &str) -> Result<Client, ConnectE
     }
     let servers: Vec<&str> = config.servers().collect();
     Ok(options.connect(servers).await?)
+}
+
+/// Logs why servers were not reached, each reason once until the server was, or another one comes up.
+/// Their URLs may hold passwords, and are not repeated.
+fn say(said: &mut BTreeMap<String, String>, servers: &[Server]) {
+    for server in servers {
+        let name = format!("{}:{}", server.addr.host(), server.addr.port());
+        let Some(error) = &server.last_error else {
+            said.remove(&name);
+            continue;
+        };
+        if said.get(&name) != Some(error) {
+            tracing::warn!(
+                server = name,
+                error,
+                "NATS is out of reach; it is tried again"
+            );
+            said.insert(name, error.clone());
+        }
+    }
 }
 
 /// The cluster's key, from the file that the configuration names.

@@ -42,8 +42,10 @@ pub type Handler = Arc<
 /// What a node was handed, by what became of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServerMetrics {
-    /// Carried out and answered.
+    /// Carried out and answered, be it with a refusal.
     pub served: u64,
+    /// Answered that another node owns the slot. Nothing was written.
+    pub not_owner: u64,
     /// News of other nodes.
     pub news: u64,
     /// Turned away, since too many were under way.
@@ -73,6 +75,7 @@ struct Became {
 struct Counters {
     all: Family<Became, Counter>,
     served: Counter,
+    not_owner: Counter,
     news: Counter,
     turned_away: Counter,
     late: Counter,
@@ -89,6 +92,7 @@ impl Counters {
         let of = |outcome| all.get_or_create_owned(&Became { outcome });
         Self {
             served: of("served"),
+            not_owner: of("not_owner"),
             news: of("news"),
             turned_away: of("turned_away"),
             late: of("late"),
@@ -99,6 +103,14 @@ impl Counters {
             too_much: of("too_much"),
             all,
         }
+    }
+
+    fn answered(&self, forwarded: &Forwarded) {
+        let counter = match forwarded {
+            Forwarded::Answered(_) | Forwarded::Refused(_) => &self.served,
+            Forwarded::NotOwner => &self.not_owner,
+        };
+        counter.inc();
     }
 
     fn refused(&self, refused: Refused) {
@@ -156,6 +168,7 @@ impl Server {
         let counters = &self.counters;
         ServerMetrics {
             served: counters.served.get(),
+            not_owner: counters.not_owner.get(),
             news: counters.news.get(),
             turned_away: counters.turned_away.get(),
             late: counters.late.get(),
@@ -251,7 +264,7 @@ impl Server {
                     let server = self.clone();
                     tokio::spawn(async move {
                         let forwarded = (server.handler)(handover.submission, trace).await;
-                        server.counters.served.inc();
+                        server.counters.answered(&forwarded);
                         server.answer(reply_to, &seal, Some(forwarded)).await;
                         drop(permit);
                     });

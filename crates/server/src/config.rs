@@ -6,6 +6,7 @@
 mod cluster;
 mod foundationdb;
 pub mod layers;
+mod log;
 mod telemetry;
 
 use std::fmt::Display;
@@ -24,6 +25,7 @@ use sillok_core::quota::QuotasConfig;
 pub use cluster::ClusterConfig;
 pub use foundationdb::FoundationDbConfig;
 pub use layers::{Error, Layer, Layers, Loaded, Origin};
+pub use log::{LogConfig, LogFormat};
 pub use telemetry::TelemetryConfig;
 
 /// The configuration of a server.
@@ -60,6 +62,8 @@ pub struct Config {
     pub nats: NatsConfig,
     /// `[telemetry]`
     pub telemetry: TelemetryConfig,
+    /// `[log]`
+    pub log: LogConfig,
 }
 
 /// `[server]`
@@ -336,6 +340,7 @@ impl Config {
         }
         self.nats.check()?;
         self.telemetry.check()?;
+        self.log.check()?;
         self.cluster.check()?;
         within(
             "node.passivate_after_ms",

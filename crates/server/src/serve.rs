@@ -50,7 +50,7 @@ impl Server {
     /// [`Error::Locked`] and [`Error::NewerFormat`] at once, [`Error::Listen`], and what else stands
     /// in the way. Nothing runs then.
     pub async fn start(config: Config) -> Result<Self, Error> {
-        crate::logging::start();
+        crate::logging::start(&config.log)?;
         let data = open_data_dir(&config).await?;
         Self::start_with(config, data).await
     }
@@ -60,7 +60,7 @@ impl Server {
     /// # Errors
     /// As [`start`](Self::start), and `invalid_argument` where what a cluster needs is not configured.
     pub async fn start_shared(config: Config, store: AnyStore) -> Result<Self, Error> {
-        crate::logging::start();
+        crate::logging::start(&config.log)?;
         let data = open_shared(&config, store).await?;
         Self::start_with(config, data).await
     }

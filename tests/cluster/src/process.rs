@@ -125,6 +125,13 @@ impl Launch {
         self
     }
 
+    /// With one more word on its command line.
+    #[must_use]
+    pub fn arg(mut self, word: &str) -> Self {
+        self.command.arg(word);
+        self
+    }
+
     /// Starts it and waits until it takes requests.
     ///
     /// # Panics
@@ -248,6 +255,12 @@ impl Server {
     #[must_use]
     pub fn said(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// The file that holds what it says.
+    #[must_use]
+    pub fn log(&self) -> &Path {
+        &self.log
     }
 
     /// SIGKILL, and waits until the process is gone.

@@ -21,6 +21,8 @@ pub struct NatsServer {
     process: Option<Child>,
     port: u16,
     data: TempDir,
+    /// What it is configured with besides.
+    settings: String,
 }
 
 impl NatsServer {
@@ -29,11 +31,20 @@ impl NatsServer {
     /// # Panics
     /// If it is not installed, or does not come up.
     pub async fn start() -> Self {
+        Self::start_with("").await
+    }
+
+    /// As [`start`](Self::start), with settings in the form of its configuration file, such as who is let in.
+    ///
+    /// # Panics
+    /// If it is not installed, or does not come up.
+    pub async fn start_with(settings: &str) -> Self {
         let data = tempfile::tempdir().expect("a directory of its own");
         let mut server = Self {
             process: None,
             port: 0,
             data,
+            settings: settings.to_owned(),
         };
         server.resume().await;
         server
@@ -45,7 +56,12 @@ impl NatsServer {
     /// If it runs, or does not come up.
     pub async fn resume(&mut self) {
         assert!(self.process.is_none(), "it runs");
-        let ports = tempfile::tempdir().expect("a directory of its own");
+        let folder = tempfile::tempdir().expect("a directory of its own");
+        let (ports, settings) = (folder.path().join("ports"), folder.path().join("settings"));
+        std::fs::create_dir(&ports).expect("it is ours");
+        std::fs::write(&settings, &self.settings).expect("it is ours");
+        let said = folder.path().join("said");
+        let log = std::fs::File::create(&said).expect("it is ours");
         let port = if self.port == 0 {
             "-1".to_owned()
         } else {
@@ -55,20 +71,23 @@ impl NatsServer {
             .args(["-js", "-a", "127.0.0.1", "-p", &port, "-sd"])
             .arg(self.data.path())
             .arg("--ports_file_dir")
-            .arg(ports.path())
+            .arg(&ports)
+            .arg("-c")
+            .arg(&settings)
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(log)
             .spawn()
             .expect("nats-server is installed: `make setup`");
         self.process = Some(process);
         for _ in 0..STARTS_MS / 20 {
-            if let Some(port) = port_in(ports.path()) {
+            if let Some(port) = port_in(&ports) {
                 self.port = port;
                 return;
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        panic!("nats-server does not come up");
+        let said = std::fs::read_to_string(&said).unwrap_or_default();
+        panic!("nats-server does not come up: {said}");
     }
 
     /// Kills it, as a crash does.

@@ -4,6 +4,7 @@ mod conformance;
 mod news;
 mod outages;
 mod peers;
+mod secured;
 mod versions;
 
 use sillok_bus_nats::{Client, NatsConfig, connect};

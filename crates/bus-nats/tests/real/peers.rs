@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
 use sillok_bus::parts::split;
 use sillok_bus::subject::commands_to;
 use sillok_bus::wire::{
@@ -68,8 +70,8 @@ pub(crate) fn key() -> ClusterKey {
     ClusterKey::new(&[1; 32])
 }
 
-/// A node that remembers what it was handed, answers, takes its time if somebody says "slow", and never
-/// answers whoever says "hang".
+/// A node that remembers what it was handed, answers, takes its time if somebody says "slow", does not own
+/// what says "elsewhere", and never answers whoever says "hang".
 struct Listening {
     server: Server,
     heard: Arc<Mutex<Vec<Arc<Submission>>>>,
@@ -91,6 +93,7 @@ async fn listen(nats: &NatsServer, peer_commands: usize) -> (Client, Listening) 
         Arc::new(move |given, _| {
             let hangs = given == submission("hang");
             let is_slow = given == submission("slow");
+            let is_elsewhere = given == submission("elsewhere");
             hears.lock().push(given);
             Box::pin(async move {
                 if is_slow {
@@ -98,6 +101,9 @@ async fn listen(nats: &NatsServer, peer_commands: usize) -> (Client, Listening) 
                 }
                 if hangs {
                     std::future::pending::<()>().await;
+                }
+                if is_elsewhere {
+                    return Forwarded::NotOwner;
                 }
                 answered()
             })
@@ -175,6 +181,29 @@ async fn a_command_of_any_size_comes_whole_and_its_answer_comes_back() {
         assert_eq!(listening.heard.lock().pop(), Some(given));
     }
     assert_eq!(listening.server.metrics().served, 2);
+}
+
+#[tokio::test]
+async fn a_command_that_came_to_another_node_than_the_owner_is_counted_as_that() {
+    let nats = NatsServer::start().await;
+    let (_client, listening) = listen(&nats, 100).await;
+    let peers = peers(&nats, 10_000).await;
+    for (content, answer) in [
+        ("elsewhere", Forwarded::NotOwner),
+        ("short", answered()),
+        ("elsewhere", Forwarded::NotOwner),
+    ] {
+        let replied = peers.forward(NODE, submission(content), None).await;
+        assert_eq!(replied, Ok(answer));
+    }
+    let metrics = listening.server.metrics();
+    assert_eq!((metrics.served, metrics.not_owner), (1, 2));
+    let mut registry = Registry::default();
+    listening.server.register_metrics(&mut registry);
+    let mut text = String::new();
+    encode(&mut text, &registry).unwrap();
+    let counted = "bus_requests_total{outcome=\"not_owner\"} 2";
+    assert!(text.contains(counted), "{text}");
 }
 
 #[tokio::test]

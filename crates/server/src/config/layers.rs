@@ -14,6 +14,8 @@ use super::Config;
 
 /// What begins the name of every environment variable that sets a key: `SILLOK__SECTION__KEY`.
 const PREFIX: &str = "SILLOK__";
+/// The environment variable that says what is logged, whatever else does.
+const LOG_VARIABLE: &str = "SILLOK_LOG";
 
 /// A layer of values. A later one wins.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -97,7 +99,8 @@ pub enum Error {
 pub struct Layers {
     /// A TOML file.
     pub file: Option<PathBuf>,
-    /// Environment variables: those that begin with `SILLOK__` count, and `SILLOK_DATA`.
+    /// Environment variables: those that begin with `SILLOK__` count, `SILLOK_DATA`, and `SILLOK_LOG`,
+    /// which wins over the others.
     pub environment: BTreeMap<String, String>,
     /// Flags: `section.key` and the value as text.
     pub flags: BTreeMap<String, String>,
@@ -139,9 +142,12 @@ impl Layers {
         if let Some(path) = &self.file {
             merged.lay_file(path)?;
         }
-        for (name, text) in &self.environment {
+        let mut variables: Vec<_> = self.environment.iter().collect();
+        variables.sort_by_key(|(name, _)| *name == LOG_VARIABLE);
+        for (name, text) in variables {
             let key = match name.as_str() {
                 "SILLOK_DATA" => "server.data".to_owned(),
+                LOG_VARIABLE => "log.filter".to_owned(),
                 _ => match name.strip_prefix(PREFIX) {
                     Some(key) => key.to_ascii_lowercase().replace("__", "."),
                     None => continue,
@@ -270,7 +276,8 @@ impl Merged {
             self.table
                 .try_into()
                 .map_err(|error: toml::de::Error| Error::Invalid {
-                    reason: error.message().to_owned(),
+                    // With the key, which the message alone does not name.
+                    reason: error.to_string().trim_end().replace('\n', " "),
                 })?;
         config.check().map_err(|error| Error::Invalid {
             reason: error.message,
@@ -427,6 +434,43 @@ mod tests {
             flags("server.body_bytes_max", "10"),
             Err(Error::Invalid { .. })
         ));
+    }
+
+    #[test]
+    fn a_value_that_is_none_of_those_a_key_takes_is_refused_with_the_key() {
+        for (key, value) in [
+            ("log.format", "yaml"),
+            ("log.filter", "loud"),
+            ("index.engine", "faiss"),
+            ("server.address", "nowhere"),
+        ] {
+            let flags = pairs(&[(key, value)]);
+            let refused = Layers {
+                flags,
+                ..Layers::default()
+            };
+            let error = refused.load().unwrap_err().to_string();
+            assert!(error.contains(key) && !error.contains('\n'), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_short_name_of_the_filter_wins_over_a_file_and_the_long_one() {
+        let (_folder, path) = file("[log]\nformat = 'json'\nfilter = 'info'\n");
+        let mut layers = Layers {
+            file: Some(path),
+            ..Layers::default()
+        };
+        assert_eq!(layers.load().unwrap().config.log.filter, "info");
+        layers.environment = pairs(&[("SILLOK__LOG__FILTER", "debug")]);
+        assert_eq!(layers.load().unwrap().config.log.filter, "debug");
+        let both = [("SILLOK__LOG__FILTER", "debug"), ("SILLOK_LOG", "off")];
+        layers.environment = pairs(&both);
+        let Loaded { config, origin } = layers.load().unwrap();
+        assert_eq!(config.log.filter, "off");
+        assert_eq!(config.log.format, super::super::LogFormat::Json);
+        let layer = Layer::Environment("SILLOK_LOG".to_owned());
+        assert_eq!(origin["log.filter"], layer);
     }
 
     #[test]

@@ -159,7 +159,7 @@ pub(super) async fn quarantine(
 
 /// Tell that the process lives.
 #[utoipa::path(get, path = "/livez", tag = "node", operation_id = "live",
-    responses((status = 200, description = "It lives.", body = String, content_type = "application/openmetrics-text")),
+    responses((status = 200, description = "It lives.", body = String, content_type = "text/plain")),
     extensions(("x-sillok-access" = json!(["public"]))))]
 pub(super) async fn live() -> &'static str {
     "ok\n"
@@ -184,9 +184,10 @@ pub(super) async fn ready(State(app): State<App>) -> Result<&'static str, Refusa
     }
 }
 
-/// Show counters in the text format of Prometheus.
+/// Show what the server measures, in the text format of OpenMetrics.
 #[utoipa::path(get, path = "/metrics", tag = "node", operation_id = "metrics",
-    responses((status = 200, description = "The counters.", body = String, content_type = "text/plain")),
+    responses((status = 200, description = "The metrics.", body = String,
+        content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8")),
     extensions(("x-sillok-access" = json!(["public"]))))]
 pub(super) async fn metrics(State(app): State<App>) -> impl IntoResponse {
     let index = app.node().ports().index.stats().await.ok();
