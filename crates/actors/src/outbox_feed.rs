@@ -71,6 +71,11 @@ impl OutboxFeed {
         slots
     }
 
+    /// Whether any slot is to be read.
+    pub(crate) fn has_marks(&self) -> bool {
+        !self.marks.lock().is_empty()
+    }
+
     /// The slots that may have been written since: to be read as well, from the same snapshot.
     pub(crate) fn peek(&self) -> BTreeSet<Slot> {
         self.marks.lock().keys().copied().collect()
@@ -158,9 +163,9 @@ mod tests {
     #[test]
     fn a_commit_that_began_after_the_look_is_seen_by_the_second_look() {
         let feed = OutboxFeed::default();
-        assert!(feed.take().is_empty());
+        assert!(feed.take().is_empty() && !feed.has_marks());
         let commit = feed.begin(slot(3));
-        assert!(feed.peek().contains(&slot(3)));
+        assert!(feed.peek().contains(&slot(3)) && feed.has_marks());
         drop(commit);
         assert!(feed.peek().contains(&slot(3)));
     }

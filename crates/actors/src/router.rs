@@ -243,7 +243,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
             };
             match reply {
                 Reply::Answered(answer) => {
-                    let took_us = clock.monotonic_us() - begun_us;
+                    let took_us = clock.monotonic_us().saturating_sub(begun_us);
                     counters.command_seconds.observe(seconds(took_us));
                     return Ok(answer);
                 }

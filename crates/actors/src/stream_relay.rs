@@ -179,7 +179,7 @@ pub(crate) async fn run<S: Store, P: Protocol>(
             () = clock.sleep(LOOK_EVERY_MS) => {}
         }
         let behind = shared.counters.behind(channel);
-        if !feed.peek().is_empty() {
+        if feed.has_marks() {
             behind.begins(clock.monotonic_ms());
         }
         if clock.monotonic_ms() >= looked_ms + LOOK_EVERY_MS {

@@ -210,7 +210,7 @@ async fn commit<S: Store, P: Protocol>(
     let begun_us = shared.ports.clock.monotonic_us();
     let committed = txn.commit().await.map_err(|error| Failure::of(&error))?;
     drop(followers);
-    let took_us = shared.ports.clock.monotonic_us() - begun_us;
+    let took_us = shared.ports.clock.monotonic_us().saturating_sub(begun_us);
     shared.counters.commit_seconds.observe(seconds(took_us));
     Ok(committed.stamp)
 }
