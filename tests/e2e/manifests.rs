@@ -107,6 +107,7 @@ fn the_process_reads_every_variable_that_a_manifest_sets() {
 
 #[test]
 fn nodes_log_json_which_what_collects_it_can_read() {
+    let mut nodes = 0;
     containers(|manifests, workload, _| {
         let volumes = workload.pod.volumes.iter();
         let maps = volumes.filter_map(|volume| volume.config_map.as_ref());
@@ -120,8 +121,10 @@ fn nodes_log_json_which_what_collects_it_can_read() {
             let shown = shown.json();
             let said = (&shown["log.format"], &shown["log.filter"]);
             assert_eq!(said, (&"json".into(), &"info".into()));
+            nodes += 1;
         }
     });
+    assert!(nodes >= 2, "{nodes}");
 }
 
 /// Whether a value of the configuration is what a variable of the environment says, as text.
