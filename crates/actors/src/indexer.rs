@@ -42,12 +42,12 @@ use turns::Turns;
 const SLOT_ROWS: usize = 512;
 /// Slots that one pass reads on a node among others, rows after which it reads no further slot, and
 /// changed entries, each of which takes two reads more: its reads must end well before the store's limit
-/// for a transaction. After a pass that failed the next one takes half as many entries, down to the least:
+/// for a transaction. After a pass that failed the next one takes half as much of each, down to this part:
 /// the store may be slow.
 const SLOTS_AT_ONCE: usize = 256;
 const ROWS_AT_ONCE: usize = 1_024;
 const ENTRIES_AT_ONCE: usize = 1_024;
-const ENTRIES_LEAST: usize = 64;
+const PART_LEAST: usize = 16;
 
 /// Outbox rows without a changed entry after which the cursor is stored all the same.
 const CURSOR_ROWS: usize = 8_192;
@@ -62,8 +62,8 @@ pub(crate) struct Indexer<S: Store, P: Protocol> {
     /// start, or the beginning where other nodes write too.
     floor: Stamp,
     cursors: Cursors,
-    /// Changed entries after which a pass on a node among others reads no further row.
-    entries_at_once: usize,
+    /// Which part of all these bounds a pass on a node among others keeps to: 1 is the whole, 2 the half.
+    part: usize,
     stored_since_optimised: u64,
     rows_since_stored: usize,
 }
@@ -88,7 +88,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             shared,
             floor,
             cursors: Cursors::new(),
-            entries_at_once: ENTRIES_AT_ONCE,
+            part: 1,
             stored_since_optimised: 0,
             rows_since_stored: 0,
         };
@@ -161,7 +161,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             order.extend(turns.in_order(left.difference(&waited_for)));
             match self.pass(order).await {
                 Ok(passed) => {
-                    self.entries_at_once = (self.entries_at_once * 2).min(ENTRIES_AT_ONCE);
+                    self.part = (self.part / 2).max(1);
                     waiting.tell(&passed);
                     let Passed { read, unread, .. } = passed;
                     turns.passed(&read, &unread);
@@ -169,7 +169,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
                     left.extend(unread.difference(&waited_for));
                 }
                 Err(error) => {
-                    self.entries_at_once = (self.entries_at_once / 2).max(ENTRIES_LEAST);
+                    self.part = (self.part * 2).min(PART_LEAST);
                     left.iter()
                         .for_each(|slot| self.shared.index_feed.mark(*slot));
                     return Err(error);
@@ -207,7 +207,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             let slots: BTreeSet<Slot> = order.into_iter().chain(marked_since).collect();
             slots.into_iter().collect()
         } else {
-            order.into_iter().take(SLOTS_AT_ONCE).collect()
+            order.into_iter().take(SLOTS_AT_ONCE / self.part).collect()
         };
         let mut passed = Passed::default();
         let rows = self.read(&mut txn, slots, &mut passed).await?;
@@ -263,10 +263,11 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         let is_alone = self.shared.is_alone();
         let mut rows: Vec<(Stamp, Slot, OutboxRow)> = Vec::new();
         let mut entries = 0;
+        let (rows_max, entries_max) = (ROWS_AT_ONCE / self.part, ENTRIES_AT_ONCE / self.part);
         // Beyond the first row that was left unread a watermark for all slots may not go.
         let mut readable_through: Option<Stamp> = None;
         for slot in slots {
-            if !is_alone && (rows.len() >= ROWS_AT_ONCE || entries >= self.entries_at_once) {
+            if !is_alone && (rows.len() >= rows_max || entries >= entries_max) {
                 break;
             }
             let after = self.cursors.get(&slot).copied().unwrap_or(self.floor);
@@ -286,7 +287,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
                 }
             }
             if !is_alone {
-                let fits = fitting(&found, &mut entries, self.entries_at_once);
+                let fits = fitting(&found, &mut entries, entries_max);
                 if fits < found.len() {
                     passed.unread.insert(slot);
                     found.truncate(fits);

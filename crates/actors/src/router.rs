@@ -136,7 +136,10 @@ impl<S: Store, P: Protocol> Router<S, P> {
         match self.owns_or_takes(slot).await {
             Ok(true) => {}
             Ok(false) => return Forwarded::NotOwner,
-            Err(error) => return Forwarded::Refused(error),
+            Err(error) => {
+                self.shared.counters.refused(&error);
+                return Forwarded::Refused(error);
+            }
         }
         match self.here(slot, submission, trace).await {
             Ok(answer) => Forwarded::Answered(answer),

@@ -3,7 +3,7 @@
 //! Owns how a connection is made and kept. A node starts and serves while nobody answers: what it has
 //! to say then waits in the store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::ready;
 use std::time::Duration;
 
@@ -98,22 +98,21 @@ pub async fn connect(config: &NatsConfig, node: &str) -> Result<Client, ConnectE
     Ok(options.connect(servers).await?)
 }
 
-/// Logs why servers were not reached, each reason once until the server was, or another one comes up.
+/// Logs why servers were not reached, each reason once until the server was.
 /// Their URLs may hold passwords, and are not repeated.
-fn say(said: &mut BTreeMap<String, String>, servers: &[Server]) {
+fn say(said: &mut BTreeMap<String, BTreeSet<String>>, servers: &[Server]) {
     for server in servers {
         let name = format!("{}:{}", server.addr.host(), server.addr.port());
         let Some(error) = &server.last_error else {
             said.remove(&name);
             continue;
         };
-        if said.get(&name) != Some(error) {
+        if said.entry(name.clone()).or_default().insert(error.clone()) {
             tracing::warn!(
                 server = name,
                 error,
                 "NATS is out of reach; it is tried again"
             );
-            said.insert(name, error.clone());
         }
     }
 }

@@ -19,8 +19,16 @@ pub fn start(config: &LogConfig) -> Result<(), sillok_core::Error> {
     let log = subscriber(config.format, filter, std::io::stderr);
     // An error says that the process has a log already.
     if log.try_init().is_ok() && config.format == LogFormat::Json {
-        // What the standard library prints of a panic is no JSON.
-        std::panic::set_hook(Box::new(log_panic));
+        // What the standard library prints of a panic is no JSON. It is printed all the same where the filter
+        // lets nothing of it through.
+        let former = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if tracing::enabled!(tracing::Level::ERROR) {
+                log_panic(panic);
+            } else {
+                former(panic);
+            }
+        }));
     }
     Ok(())
 }

@@ -6,17 +6,18 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::load::Load;
-use super::{CALM, NODES, check, slots_by_number};
+use super::{CALM, NODES, PATIENCE, check, slots_by_number};
+use crate::harness::listener::LOOK_EVERY;
 use crate::harness::{Cluster, world};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writes_go_on_over_a_nats_that_lost_everything() {
     let mut cluster = Cluster::start(&NODES).await;
     let load = Load::start(&cluster, &NODES).await;
-    tokio::time::sleep(CALM).await;
+    tokio::time::sleep(2 * CALM).await;
     cluster.nats().wipe();
     cluster.nats().resume().await;
-    tokio::time::sleep(2 * CALM).await;
+    tokio::time::sleep(4 * CALM).await;
     let load = load.stop().await;
     check(&cluster, load, "eve").await;
 }
@@ -26,16 +27,36 @@ async fn a_node_that_stood_still_finds_itself_fenced_and_nothing_is_lost() {
     let cluster = Cluster::start(&NODES).await;
     let load = Load::start(&cluster, &NODES).await;
     tokio::time::sleep(CALM).await;
+    // Whoever waits for him waits until he goes on; the others write meanwhile.
+    load.leaves("bob");
     cluster.node("bob").signal("STOP");
-    // The others find him silent, and take his slots over.
-    tokio::time::sleep(4 * CALM).await;
-    cluster.node("bob").signal("CONT");
+    let ada = cluster.admin("ada");
+    let silent = async {
+        loop {
+            let view = ada.get("/v1/cluster", &[]).await.ok();
+            let nodes = view["nodes"].as_array().expect("there are nodes");
+            let is_over = |node: &Value| node["name"] == "bob" && node["living"] == false;
+            if nodes.iter().any(is_over) {
+                return;
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    };
+    let silent = tokio::time::timeout(PATIENCE, silent).await;
+    silent.expect("the others find him silent");
+    // They take his slots over, and go on.
     tokio::time::sleep(2 * CALM).await;
-    let fenced: u64 = cluster
-        .admin("bob")
-        .metric("sillok_fenced_runs_total")
-        .await;
-    assert_eq!(fenced, 1);
+    cluster.node("bob").signal("CONT");
+    load.moved(&cluster, "bob");
+    let bob = cluster.admin("bob");
+    let found_out = async {
+        while bob.metric::<u64>("sillok_fenced_runs_total").await == 0 {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    };
+    let found_out = tokio::time::timeout(PATIENCE, found_out).await;
+    found_out.expect("he finds himself fenced");
+    tokio::time::sleep(CALM).await;
     let load = load.stop().await;
     check(&cluster, load, "bob").await;
 }

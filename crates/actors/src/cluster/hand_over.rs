@@ -41,7 +41,9 @@ pub(super) async fn some<S: Store, P: Protocol>(
 ) -> Result<(), Error> {
     let nodes = shared.members.nodes.lock().clone();
     let me = shared.ownership.node();
-    if !living(&nodes).any(|name| name == me) {
+    let is_reached = nodes.values().any(|row| !row.fenced && row.reaches_bus);
+    // While nobody reaches the bus, one that ends cannot be told from the others.
+    if !is_reached || !living(&nodes).any(|name| name == me) {
         return Ok(());
     }
     let homes = shared.members.homes(me, &nodes);

@@ -62,7 +62,7 @@ async fn indexer_behind(lines: &[(u64, usize)]) -> (Line, On<Line>, Indexer<Line
         shared: Arc::clone(&shared),
         floor: Stamp::ZERO,
         cursors: Cursors::new(),
-        entries_at_once: ENTRIES_AT_ONCE,
+        part: 1,
         stored_since_optimised: 0,
         rows_since_stored: 0,
     };
@@ -119,9 +119,13 @@ async fn a_pass_of_a_node_among_others_reads_the_first_of_its_slots() {
     let (_line, _shared, mut indexer) = indexer().await;
     let backwards: Vec<Slot> = (0..SLOTS).rev().filter_map(Slot::new).collect();
     let last = backwards[0];
-    let passed = indexer.pass(backwards).await.unwrap();
+    let passed = indexer.pass(backwards.clone()).await.unwrap();
     assert!(passed.read.contains(&last));
     assert!(passed.read.len() <= SLOTS_AT_ONCE && passed.unread.is_empty());
+    // The store is slow.
+    indexer.part = PART_LEAST;
+    let passed = indexer.pass(backwards).await.unwrap();
+    assert_eq!(passed.read.len(), SLOTS_AT_ONCE / PART_LEAST);
 }
 
 #[tokio::test]
@@ -246,8 +250,10 @@ async fn a_store_out_of_reach_answers_nobody_and_skips_nothing() {
         shared.index_feed.peek().contains(&slot(0)),
         "it is read again"
     );
+    assert_eq!(indexer.part, 2, "in smaller parts");
     line.repair();
     indexer.drain(&mut waiting, || None).await.unwrap();
+    assert_eq!(indexer.part, 1);
     assert_eq!(told(&mut answer), ready(&[slot(0)]));
     assert_eq!(shared.counters.indexed.get(), 1);
 }

@@ -12,7 +12,8 @@ use sillok_core::{Error, ErrorCode};
 pub(super) enum Refused {
     /// By this node.
     Here(Error),
-    /// By the node that owns its slot, which has counted it.
+    /// By the node that owns its slot, which has counted it: as a refusal, or among those that it turned
+    /// away. What this node gives up on after that counts here as well.
     There(Error),
 }
 

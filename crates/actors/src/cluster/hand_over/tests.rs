@@ -3,7 +3,7 @@
 use sillok_core::id::Incarnation;
 use sillok_core::ports::Forwarded;
 use sillok_core::principal::PrincipalKind;
-use sillok_store::MemoryStore;
+use sillok_store::{MemoryStore, Txn as _};
 
 use super::*;
 use crate::cluster::tests::{Here, On, registered, slots_at};
@@ -90,6 +90,27 @@ async fn a_node_that_is_cut_off_from_the_bus_gives_its_slots_to_those_that_reach
     some(&here, &router, &mut None).await.unwrap();
     assert_eq!(owner(&here, slot).await, "bob");
     assert!(!here.members.note_cut_off(false));
+}
+
+#[tokio::test]
+async fn while_nobody_reaches_the_bus_only_a_node_that_ends_hands_slots_over() {
+    let slot = slots_at("bob", &["ada", "bob"]).next().unwrap();
+    let (here, router) = holding(&[slot], &["bob"]).await;
+    for name in ["ada", "bob"] {
+        let key = sillok_store::keys::node::key(name);
+        let mut txn = here.store.begin().await.unwrap();
+        let row = txn.get(&key, sillok_store::Read::Conflict).await.unwrap();
+        let mut row = sillok_store::keys::node::decode(&key, &row.unwrap()).unwrap();
+        row.reaches_bus = false;
+        txn.set(key, sillok_store::keys::node::encode(&row));
+        txn.commit().await.unwrap();
+    }
+    let nodes = claims::owners(&here.store).await.unwrap().nodes;
+    here.members.saw(nodes, Vec::new());
+    some(&here, &router, &mut None).await.unwrap();
+    assert_eq!(owner(&here, slot).await, "ada", "bob may be ending");
+    drain(&here, &router).await;
+    assert_eq!(owner(&here, slot).await, "bob");
 }
 
 #[tokio::test]
