@@ -90,7 +90,7 @@ async fn commands_are_timed_and_a_full_mailbox_shows_in_its_depth() {
     let admin = world.admin();
     let task = world.task().await;
     let timed = Growth::of(&admin, "sillok_command_seconds_count").await;
-    let applied = Growth::of(&admin, "sillok_batch_commands_sum").await;
+    let applied = Growth::of(&admin, "sillok_commands_total").await;
     let writes = (0..COMMANDS).map(|line| {
         let (admin, task) = (admin.clone(), task.clone());
         async move { log(&admin, &task, &format!("line {line}")).await }
@@ -98,6 +98,9 @@ async fn commands_are_timed_and_a_full_mailbox_shows_in_its_depth() {
     futures::future::join_all(writes).await;
     timed.is(COMMANDS).await;
     applied.is(COMMANDS).await;
+    let together: f64 = admin.metric("sillok_batch_commands_sum").await;
+    let alone: f64 = admin.metric("sillok_commands_total").await;
+    assert!((together - alone).abs() < 0.5, "{together}, {alone}");
     let batches: u64 = admin.metric("sillok_batches_total").await;
     let measured: u64 = admin.metric("sillok_commit_seconds_count").await;
     assert_eq!(batches, measured);

@@ -264,6 +264,11 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         let mut rows: Vec<(Stamp, Slot, OutboxRow)> = Vec::new();
         let mut entries = 0;
         let (rows_max, entries_max) = (ROWS_AT_ONCE / self.part, ENTRIES_AT_ONCE / self.part);
+        let slot_rows = if is_alone {
+            SLOT_ROWS
+        } else {
+            SLOT_ROWS / self.part
+        };
         // Beyond the first row that was left unread a watermark for all slots may not go.
         let mut readable_through: Option<Stamp> = None;
         for slot in slots {
@@ -271,7 +276,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
                 break;
             }
             let after = self.cursors.get(&slot).copied().unwrap_or(self.floor);
-            let mut found = match rows_in(txn, slot, after, SLOT_ROWS).await {
+            let mut found = match rows_in(txn, slot, after, slot_rows).await {
                 Err(error) if !is_alone && error.code == ErrorCode::Internal => {
                     passed.read.insert(slot);
                     passed.note_unreadable(slot, error);
@@ -280,7 +285,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
                 found => found?,
             };
             passed.read.insert(slot);
-            if found.len() == SLOT_ROWS {
+            if found.len() == slot_rows {
                 passed.unread.insert(slot);
                 if let Some((end, _)) = found.last().filter(|_| is_alone) {
                     readable_through = Some(readable_through.map_or(*end, |known| known.min(*end)));

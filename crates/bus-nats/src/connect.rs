@@ -107,7 +107,9 @@ fn say(said: &mut BTreeMap<String, BTreeSet<String>>, servers: &[Server]) {
             said.remove(&name);
             continue;
         };
-        if said.entry(name.clone()).or_default().insert(error.clone()) {
+        // The same reason with another time in it, as that of a certificate that is over, is no new one.
+        let reason = error.replace(|c: char| c.is_ascii_digit(), "");
+        if said.entry(name.clone()).or_default().insert(reason) {
             tracing::warn!(
                 server = name,
                 error,
