@@ -18,6 +18,12 @@ mod negation;
 /// compared with a new entry reaches down to here, and [`verdict`] applies the space's thresholds.
 pub const CONTRADICTION_COSINE_MIN: f32 = 0.3;
 
+/// The cosine down to which entries are compared with a new one, in a table that merges.
+#[must_use]
+pub fn compared_from(thresholds: SpaceThresholds) -> f32 {
+    thresholds.similar.min(CONTRADICTION_COSINE_MIN)
+}
+
 /// A live entry of the same scope that a new one is compared with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighbour {
