@@ -98,7 +98,8 @@ pub async fn judge(embedder: &dyn Embedder, pairs: &[Pair]) -> Result<Vec<Judged
 }
 
 /// What becomes of `new` when `known` is the one entry of the scope.
-fn outcome(known: &str, new: &str, cosine: f32, thresholds: SpaceThresholds) -> Outcome {
+#[must_use]
+pub fn outcome(known: &str, new: &str, cosine: f32, thresholds: SpaceThresholds) -> Outcome {
     let neighbour = Neighbour {
         id: EntryId::from_bytes([1; 16]),
         table: Table::Observations,

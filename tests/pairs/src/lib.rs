@@ -8,5 +8,5 @@ mod judge;
 mod pair;
 
 pub use figures::{Figures, Report};
-pub use judge::{Judged, Outcome, at_once, judge};
+pub use judge::{Judged, Outcome, at_once, judge, outcome};
 pub use pair::{Half, Label, Pair, pairs};
