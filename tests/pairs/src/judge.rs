@@ -141,3 +141,33 @@ pub fn at_once<T>(future: impl Future<Output = T>) -> T {
         Poll::Pending => panic!("the future waits"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pair::{Label, pairs};
+
+    const THRESHOLDS: SpaceThresholds = SpaceThresholds {
+        merge: 0.95,
+        similar: 0.85,
+    };
+
+    /// The wording alone, as in a space where all texts lie in one place: what holds there holds in
+    /// every space.
+    #[test]
+    fn in_no_space_is_anything_merged_that_is_not_one() {
+        for pair in pairs() {
+            let outcome = outcome(pair.a, pair.b, 1.0, THRESHOLDS);
+            let merged = outcome == Outcome::Merged;
+            assert!(!merged || pair.label.is_one(), "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn most_near_duplicates_are_worded_the_same() {
+        let same = || pairs().into_iter().filter(|pair| pair.label == Label::Same);
+        let merged = |pair: &Pair| outcome(pair.a, pair.b, 1.0, THRESHOLDS) == Outcome::Merged;
+        let (of, merged) = (same().count(), same().filter(merged).count());
+        assert!(merged * 4 >= of * 3, "{merged} of {of}");
+    }
+}
