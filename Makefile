@@ -46,7 +46,7 @@ endef
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-build setup-check build run test test-rust test-doc sim sim-fifty sim-speed planted \
-	bench crash mutants k8s-check tidy fmt fmt-check lint lint-fdb test-fdb deny doc clean-data
+	bench dedup-pairs crash mutants k8s-check tidy fmt fmt-check lint lint-fdb test-fdb deny doc clean-data
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
@@ -103,6 +103,9 @@ planted: setup-check ## plant each known bug and see it caught, brought about ag
 bench: setup-check build ## benchmarks as a table; fails under a floor
 	$(call stage,build nodes for tests,cargo build --locked --quiet $(HERE) --bin sillok-test-node --bin sillok-test-store)
 	@cargo run --locked --quiet -p sillok-bench -- $(BENCH_ARGS)
+
+dedup-pairs: setup-check ## what becomes of the labelled pairs of lessons; fails under a floor
+	@cargo run --locked --quiet -p sillok-builtin --example dedup_pairs
 
 crash: setup-check build ## kill a server in mid-load CYCLES times, and take its power POWER_LOSSES times
 	SILLOK_CRASH_CYCLES=$(CYCLES) SILLOK_POWER_LOSSES=$(POWER_LOSSES) cargo nextest run --locked --profile long \

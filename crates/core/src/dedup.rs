@@ -4,6 +4,7 @@
 //! nor what is written: the owner of the scope turns a verdict into events.
 
 use crate::dedup::negation::differ_by_negation;
+use crate::dedup::wording::same_wording;
 use crate::entry::{Claim, Table};
 use crate::fingerprint::ContentHash;
 use crate::id::EntryId;
@@ -12,11 +13,18 @@ use crate::ports::SpaceThresholds;
 use crate::promotion::NewEntry;
 
 mod negation;
+mod wording;
 
 /// A text and its negation lie at least this close, in every space. An embedder tells them apart on
 /// purpose, so a short text and its negation may lie far under the `similar` of their space; what is
 /// compared with a new entry reaches down to here, and [`verdict`] applies the space's thresholds.
 pub const CONTRADICTION_COSINE_MIN: f32 = 0.3;
+
+/// The cosine down to which entries are compared with a new one, in a table that merges.
+#[must_use]
+pub fn compared_from(thresholds: SpaceThresholds) -> f32 {
+    thresholds.similar.min(CONTRADICTION_COSINE_MIN)
+}
 
 /// A live entry of the same scope that a new one is compared with.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +50,7 @@ pub struct Neighbour {
 pub enum Sameness {
     /// The same text.
     Exact,
-    /// Close enough in meaning.
+    /// Close enough in meaning, in the same words.
     Cosine(f32),
 }
 
@@ -98,6 +106,8 @@ pub enum Verdict {
 ///
 /// The same text first, then contradictions, then the highest cosine; ties go to the smallest id.
 /// Only entries of the same table with the same failure mark merge, and only in tables that merge.
+/// What lies over the merge threshold and is worded otherwise is similar: a person sees whether the
+/// other word is another way to say it, or another thing.
 #[must_use]
 pub fn verdict(new: &NewEntry, neighbours: &[Neighbour], thresholds: SpaceThresholds) -> Verdict {
     assert!(
@@ -125,11 +135,20 @@ pub fn verdict(new: &NewEntry, neighbours: &[Neighbour], thresholds: SpaceThresh
     if let Some((with, why)) = against.min_by_key(|(id, _)| *id) {
         return Verdict::Contradicts { with, why };
     }
-    match closest(mergeable(), thresholds.similar).first() {
-        Some(&(into, cosine)) if cosine >= thresholds.merge => Verdict::Merge {
+    // Cheap first: few neighbours lie over the threshold, and words are compared for those alone.
+    let one = mergeable().filter(|known| {
+        known
+            .cosine
+            .is_some_and(|cosine| cosine >= thresholds.merge)
+            && same_wording(&new.content, &known.content)
+    });
+    if let Some(&(into, cosine)) = closest(one, thresholds.merge).first() {
+        return Verdict::Merge {
             into,
             sameness: Sameness::Cosine(cosine),
-        },
+        };
+    }
+    match closest(mergeable(), thresholds.similar).first() {
         Some(&(to, cosine)) => Verdict::Similar { to, cosine },
         None => Verdict::New,
     }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use crate::citation::Citation;
 use crate::command::{Command, Replacement, Submission, VerificationRef};
-use crate::dedup::CONTRADICTION_COSINE_MIN;
+use crate::dedup::compared_from;
 use crate::entry::{Table, Version};
 use crate::fingerprint::ContentHash;
 use crate::id::{EntryId, RecordId, VerificationId};
@@ -268,10 +268,7 @@ impl Ask<'_> {
         let (cosine_min, limit) = if links {
             (thresholds.similar, LINKED_NEIGHBOURS)
         } else {
-            (
-                thresholds.similar.min(CONTRADICTION_COSINE_MIN),
-                COMPARED_NEIGHBOURS,
-            )
+            (compared_from(thresholds), COMPARED_NEIGHBOURS)
         };
         match self.facts.neighbours.get(&number) {
             None => self.needs.push(Need::Neighbours(

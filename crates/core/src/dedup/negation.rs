@@ -1,7 +1,8 @@
 //! Negation: whether two texts say the same, one of them with a "not".
 //!
 //! Works word by word, in English and Korean, with stems and without articles, so that "does not
-//! pass" meets "passes" and "작동하지 않는다" meets "작동한다". It must not know entries.
+//! pass" meets "passes", "unsafe" meets "safe", and "작동하지 않는다" meets "작동한다". It must not
+//! know entries.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +12,52 @@ use rust_stemmers::{Algorithm, Stemmer};
 /// nothing about an essay.
 const WORDS_MAX: usize = 200;
 
+/// Words that stand for "not" and another word. What passed and failed is not among them, nor what
+/// was true and false: a command does the one today and the other tomorrow.
+const OPPOSITES: [(&str, &str); 32] = [
+    ("async", "sync"),
+    ("asynchronous", "synchronous"),
+    ("disable", "enable"),
+    ("disabled", "enabled"),
+    ("disables", "enables"),
+    ("exclude", "include"),
+    ("excluded", "included"),
+    ("excludes", "includes"),
+    ("immutable", "mutable"),
+    ("impossible", "possible"),
+    ("inactive", "active"),
+    ("incompatible", "compatible"),
+    ("incorrect", "correct"),
+    ("insecure", "secure"),
+    ("insensitive", "sensitive"),
+    ("invalid", "valid"),
+    ("irreversible", "reversible"),
+    ("nondeterministic", "deterministic"),
+    ("off", "on"),
+    ("optional", "required"),
+    ("private", "public"),
+    ("unavailable", "available"),
+    ("unchanged", "changed"),
+    ("unknown", "known"),
+    ("unnecessary", "necessary"),
+    ("unordered", "ordered"),
+    ("unreachable", "reachable"),
+    ("unsafe", "safe"),
+    ("unsigned", "signed"),
+    ("unstable", "stable"),
+    ("unsupported", "supported"),
+    ("unused", "used"),
+];
+
 /// Whether the two texts are the same but for negations.
 pub(super) fn differ_by_negation(a: &str, b: &str) -> bool {
+    let plain = |text: &str| text.to_lowercase().replace('\u{2019}', "'");
+    let (a, b) = (plain(a), plain(b));
     // Cheap and common: nothing to negate.
-    if a == b || !(may_negate(a) || may_negate(b)) {
+    if a == b || !(may_negate(&a) || may_negate(&b)) {
         return false;
     }
-    match (Reading::of(a), Reading::of(b)) {
+    match (Reading::of(&a), Reading::of(&b)) {
         (Some(a), Some(b)) => a.stems == b.stems && a.negated != b.negated,
         _ => false,
     }
@@ -32,10 +72,10 @@ struct Reading {
 }
 
 impl Reading {
-    /// None for a text that is too long to compare.
-    fn of(text: &str) -> Option<Self> {
+    /// Of a text in lower case; none for one that is too long to compare.
+    fn of(lower: &str) -> Option<Self> {
         let stemmer = Stemmer::create(Algorithm::English);
-        let lower = text.to_lowercase().replace('\u{2019}', "'");
+        let lower = lower.replace("no longer ", "not ");
         let mut reading = Self {
             stems: Vec::new(),
             negated: BTreeSet::new(),
@@ -55,7 +95,7 @@ impl Reading {
     fn push(&mut self, word: &str, stemmer: &Stemmer) {
         let next = self.stems.len();
         match word {
-            "not" | "never" | "no" | "안" | "못" | "doesn't" | "don't" | "didn't" => {
+            "not" | "never" | "no" | "non" | "안" | "못" | "doesn't" | "don't" | "didn't" => {
                 return self.flip(next);
             }
             "without" => {
@@ -79,6 +119,12 @@ impl Reading {
                 self.flip(next - 1);
             }
             return;
+        }
+        if let Ok(found) = OPPOSITES.binary_search_by_key(&word, |(opposite, _)| opposite) {
+            self.flip(next);
+            return self
+                .stems
+                .push(stemmer.stem(OPPOSITES[found].1).into_owned());
         }
         if let Some(rest) = word.strip_prefix('없') {
             self.flip(next);
@@ -104,24 +150,18 @@ impl Reading {
     }
 }
 
-fn may_negate(text: &str) -> bool {
-    const MARKS: [&str; 9] = [
-        "no",
-        "No",
-        "NO",
-        "n't",
-        "n\u{2019}t",
-        "never",
-        "Never",
-        "without",
-        "Without",
-    ];
-    MARKS.iter().any(|mark| text.contains(mark)) || text.contains(['안', '못', '없', '않'])
+/// Whether a text in lower case may hold a negation.
+fn may_negate(lower: &str) -> bool {
+    const MARKS: [&str; 4] = ["no", "n't", "never", "without"];
+    let holds = |mark: &&str| lower.contains(mark);
+    MARKS.iter().any(holds)
+        || OPPOSITES.iter().any(|(opposite, _)| holds(opposite))
+        || lower.contains(['안', '못', '없', '않'])
 }
 
 /// The stem of a Korean verb: without the endings of plain, polite and past statements. Other
 /// words come back as they are.
-fn korean_stem(word: &str) -> String {
+pub(super) fn korean_stem(word: &str) -> String {
     const STATEMENT: [&str; 4] = ["습니다", "니다", "는다", "다"];
     let Some(rest) = STATEMENT
         .iter()
@@ -190,6 +230,11 @@ mod tests {
             ("The parser accepts tabs", "The parser never accepts tabs"),
             ("There is a lock", "There is no lock"),
             ("It runs with a lock", "It runs without a lock"),
+            ("The index is safe", "The index is unsafe"),
+            ("Keys are signed", "Keys are no longer signed"),
+            ("The flag is enabled", "The flag is disabled"),
+            ("The column is nullable", "The column is non-nullable"),
+            ("The path is invalid", "The path is not invalid"),
             ("캐시는 스레드에 안전하다", "캐시는 스레드에 안전하지 않다"),
             ("이 테스트는 작동한다", "이 테스트는 작동하지 않는다"),
             ("이 테스트는 작동합니다", "이 테스트는 작동하지 않습니다"),
@@ -200,6 +245,11 @@ mod tests {
         ] {
             assert!(differ_by_negation(a, b), "{a} / {b}");
         }
+    }
+
+    #[test]
+    fn opposites_are_in_the_order_in_which_they_are_searched() {
+        assert!(OPPOSITES.is_sorted_by(|a, b| a.0 < b.0));
     }
 
     #[test]
@@ -216,6 +266,8 @@ mod tests {
             ),
             ("The test does not pass", "The test doesn't pass"),
             ("Nothing is noted", "Something is noted"),
+            ("The path is not valid", "The path is invalid"),
+            ("The check passed", "The check failed"),
             ("잠금이 있다", "색인이 있다"),
             ("작동하지 않는다", "작동하지 않습니다"),
         ] {

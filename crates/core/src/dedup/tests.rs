@@ -49,8 +49,13 @@ fn claim(key: &str, value: &str) -> Option<Claim> {
 
 fn neighbour() -> impl Strategy<Value = Neighbour> {
     let table = proptest::sample::select(Table::ALL.to_vec());
-    let content =
-        proptest::sample::select(vec!["it works", "it does not work", "it runs", "other"]);
+    let content = proptest::sample::select(vec![
+        "it works",
+        "It worked.",
+        "it does not work",
+        "it runs",
+        "other",
+    ]);
     (
         any::<u8>(),
         table,
@@ -105,7 +110,9 @@ proptest! {
                 && contradiction(&new, known).is_none()
                 && match sameness {
                     Sameness::Exact => known.content_hash == ContentHash::of(&new.content),
-                    Sameness::Cosine(cosine) => known.cosine == Some(cosine) && cosine >= THRESHOLDS.merge,
+                    Sameness::Cosine(cosine) => known.cosine == Some(cosine)
+                        && cosine >= THRESHOLDS.merge
+                        && same_wording(&new.content, &known.content),
                 });
             prop_assert!(justified);
         }
@@ -133,7 +140,7 @@ fn cosine_decides_between_merge_similar_and_new() {
     let judge = |cosine| {
         verdict(
             &new(Table::Skills, "a"),
-            &[known(1, Table::Skills, "b", cosine)],
+            &[known(1, Table::Skills, "the `a`", cosine)],
             THRESHOLDS,
         )
     };
@@ -164,9 +171,9 @@ fn cosine_decides_between_merge_similar_and_new() {
 #[test]
 fn the_highest_cosine_wins_and_ties_go_to_the_smallest_id() {
     let neighbours = [
-        known(5, Table::Patterns, "x", 0.97),
-        known(2, Table::Patterns, "y", 0.97),
-        known(1, Table::Patterns, "z", 0.96),
+        known(5, Table::Patterns, "A.", 0.97),
+        known(2, Table::Patterns, "the a", 0.97),
+        known(1, Table::Patterns, "`a`", 0.96),
     ];
     let verdict = verdict(&new(Table::Patterns, "a"), &neighbours, THRESHOLDS);
     assert_eq!(
@@ -176,6 +183,24 @@ fn the_highest_cosine_wins_and_ties_go_to_the_smallest_id() {
             sameness: Sameness::Cosine(0.97)
         }
     );
+}
+
+#[test]
+fn what_is_worded_otherwise_is_similar_however_close() {
+    let new = new(Table::Skills, "Run it before the tests");
+    let other = known(1, Table::Skills, "Run it after the tests", 0.99);
+    let same = known(2, Table::Skills, "run it before tests", 0.96);
+    let similar = Verdict::Similar {
+        to: id(1),
+        cosine: 0.99,
+    };
+    let beside_other = core::slice::from_ref(&other);
+    assert_eq!(verdict(&new, beside_other, THRESHOLDS), similar);
+    let merge = Verdict::Merge {
+        into: id(2),
+        sameness: Sameness::Cosine(0.96),
+    };
+    assert_eq!(verdict(&new, &[other, same], THRESHOLDS), merge);
 }
 
 #[test]

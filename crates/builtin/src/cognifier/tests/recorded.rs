@@ -9,6 +9,7 @@ use sillok_core::id::EntryId;
 use sillok_core::ports::{Embedder, IndexDoc, SearchRequest, VectorIndex};
 use sillok_core::recall::fuse;
 use sillok_core::stamp::Stamp;
+use sillok_pairs::{Outcome, outcome};
 
 use super::*;
 use crate::{ExactIndex, HashEmbedder};
@@ -84,7 +85,7 @@ fn cosine(a: &str, b: &str) -> f32 {
 }
 
 fn merges(a: &str, b: &str) -> bool {
-    ContentHash::of(a) == ContentHash::of(b) || cosine(a, b) >= HashEmbedder.thresholds().merge
+    outcome(a, b, cosine(a, b), HashEmbedder.thresholds()) == Outcome::Merged
 }
 
 #[test]

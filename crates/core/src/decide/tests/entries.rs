@@ -292,7 +292,7 @@ fn what_is_the_same_is_found_before_what_is_merely_near() {
     let mut scores = [0.6; 20];
     scores[0] = 0.97;
     let (mut world, ids) = near(&scores, &texts);
-    let ours = placed(Table::Observations, "The fact with number 0.");
+    let ours = placed(Table::Observations, "The fact number 0");
     let (id, disposition) = world.put(PrincipalKind::Agent, ours).unwrap();
     assert_eq!(id, ids[0]);
     assert!(

@@ -1,0 +1,12 @@
+//! Labelled pairs of lessons, and how deduplication judges them in an embedding space.
+//!
+//! Owns the pairs, which half each belongs to, and the floors. It asks the rule that a scope's owner
+//! asks; it must not know any one embedder, nor have a rule of its own.
+
+mod figures;
+mod judge;
+mod pair;
+
+pub use figures::{Figures, Report};
+pub use judge::{Judged, Outcome, at_once, judge, outcome};
+pub use pair::{Half, Label, Pair, pairs};
