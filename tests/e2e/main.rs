@@ -24,6 +24,8 @@ mod demo;
 #[cfg(test)]
 mod durability;
 #[cfg(test)]
+mod governance;
+#[cfg(test)]
 mod import;
 #[cfg(test)]
 mod logs;

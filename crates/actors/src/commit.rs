@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use sillok_core::command::{Answer, Command};
 use sillok_core::id::{Attempt, CommandId, Epoch};
+use sillok_core::membership::WireVersion;
 use sillok_core::principal::Actor;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
@@ -134,6 +135,15 @@ impl<S: Store, P: Protocol> Shared<S, P> {
     /// Whether this node has the store to itself.
     pub(crate) fn is_alone(&self) -> bool {
         self.ports.peers.is_none()
+    }
+
+    /// The version of what is written for others to read. A node alone writes for itself.
+    pub(crate) fn speaks(&self) -> WireVersion {
+        if self.is_alone() {
+            self.config.wire_version
+        } else {
+            self.members.spoken()
+        }
     }
 }
 

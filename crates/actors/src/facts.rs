@@ -14,6 +14,7 @@ use sillok_core::event::EventKind;
 use sillok_core::facts::{Facts, HashKey, Need, RecordFact, needs};
 use sillok_core::id::{EntryId, RecordId, VerificationId};
 use sillok_core::limits::FACT_ROUNDS_MAX;
+use sillok_core::membership::WireVersion;
 use sillok_core::ports::{Embedder, SpaceThresholds};
 use sillok_core::promotion::PublishReport;
 use sillok_core::scope::Scope;
@@ -49,11 +50,13 @@ impl From<StoreError> for Unfetched {
 pub(crate) async fn gather(
     ports: &Ports,
     rules: &RulesConfig,
+    speaks: WireVersion,
     submission: &Submission,
 ) -> Result<Facts, Error> {
     let thresholds = thresholds(&ports.embedder, submission);
     let mut facts = Facts {
         thresholds: thresholds.map(|space| rules.dedup.over(space)),
+        has_older_nodes: speaks < WireVersion::WITH_REVIEWS,
         ..Facts::default()
     };
     // Which neighbours a command wants to know does not depend on the state.
@@ -149,6 +152,22 @@ impl<T: Txn> Fetch<'_, T> {
             Need::Mark(source, id) => {
                 let found = mark(self.txn, &source, id).await?;
                 self.facts.marks.insert((source, id), found);
+            }
+            Need::Report(entry, task) => {
+                let key = keys::report::key(&here, entry, &ScopeKey::of(&task));
+                let report = row(self.txn, key, keys::report::decode).await?;
+                let said = report.map(|report| report.outcome);
+                self.state.learn_report(entry, task, said);
+            }
+            Need::Review(id) => {
+                let key = keys::review::key(&here, id);
+                let review = row(self.txn, key, keys::review::decode).await?;
+                self.state.learn_review(id, review);
+            }
+            Need::Task(task) => {
+                let key = keys::task::key(&ScopeKey::of(&task));
+                let was_opened = row(self.txn, key, keys::task::decode).await?.is_some();
+                self.facts.tasks.insert(task, was_opened);
             }
             Need::Neighbours(..) => {
                 let why = "what is close to an entry was not gathered";

@@ -18,6 +18,7 @@ use crate::ports::Ports;
 mod entries;
 mod recall;
 mod records;
+mod reviews;
 mod status;
 mod tail;
 mod tasks;

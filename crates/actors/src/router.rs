@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use ractor::{ActorRef, ActorRuntime, ActorStatus};
 use sillok_core::chain::Tip;
 use sillok_core::command::{Answer, Submission};
+use sillok_core::decide::older_nodes;
 use sillok_core::ports::{Forwarded, PeerError, Peers};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::Scope;
@@ -163,6 +164,9 @@ impl<S: Store, P: Protocol> Router<S, P> {
         let Some(peers) = self.shared.ports.peers.clone() else {
             return Ok(self.alone(slot, submission, trace).await?);
         };
+        if submission.command.since() > self.shared.speaks() {
+            return Err(older_nodes().into());
+        }
         let clock = &self.shared.ports.clock;
         let begun_ms = clock.monotonic_ms();
         let mut wait_ms = ROUTE_WAIT_MS;

@@ -102,6 +102,14 @@ pub fn row_of(place: &Place, change: &Change) -> Row {
         Change::Token(hash, token) => {
             Row::holding(keys::token::key(hash), keys::token::encode(token))
         }
+        Change::Report(report) => Row::holding(
+            keys::report::key(scope, report.entry, &ScopeKey::of(&report.task)),
+            keys::report::encode(report),
+        ),
+        Change::Review(review) => Row::holding(
+            keys::review::key(scope, review.id),
+            keys::review::encode(review),
+        ),
     }
 }
 

@@ -11,13 +11,17 @@ use sillok_core::scope::Scope;
 
 mod entry;
 mod log;
+mod review;
 mod run;
 mod task;
 mod token;
 mod verify;
 
-pub use entry::{Cite, EntryAmend, EntryCommand, EntryPut, Grounds, Recall, Supersede};
+pub use entry::{
+    Cite, EntryAmend, EntryCommand, EntryPut, EntryResolve, Grounds, Named, Recall, Supersede,
+};
 pub use log::{LogAdd, LogCommand, LogImport, LogList, SnapshotAdd, SnapshotCommand};
+pub use review::{Report, ReviewApprove, ReviewCommand, ReviewList, Undo};
 pub use run::{Assume, AuditCommand, Backup, ClusterCommand, ConfigCommand, Demo, Restore, Serve};
 pub use task::{TaskCommand, TaskList, TaskOpen};
 pub use token::{TokenCommand, TokenMint};
@@ -128,6 +132,13 @@ pub enum Command {
         /// The entry's id
         entry: EntryId,
     },
+    /// Say for a task what an entry was to it
+    Report(Report),
+    /// What waits for a person: merges, contradictions, doubts, offers
+    #[command(subcommand)]
+    Review(ReviewCommand),
+    /// Take a promotion back
+    Undo(Undo),
     /// Follow what happens in a scope and in all that lies inside it
     Tail {
         /// Where to look.

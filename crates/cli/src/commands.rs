@@ -5,8 +5,8 @@
 use clap::CommandFactory;
 
 use crate::args::{
-    Args, AuditCommand, Command, ConfigCommand, ImportCommand, LogCommand, TaskCommand,
-    TokenCommand,
+    Args, AuditCommand, Command, ConfigCommand, ImportCommand, LogCommand, ReviewCommand,
+    TaskCommand, TokenCommand,
 };
 use crate::failure::Failure;
 use crate::output::{Output, print};
@@ -20,6 +20,7 @@ pub mod configuration;
 pub mod entry;
 pub mod log;
 pub mod recall;
+pub mod review;
 pub mod serve;
 pub mod tail;
 pub mod task;
@@ -71,7 +72,8 @@ fn need(command: &Command) -> Need {
         | Command::Backup(_)
         | Command::Log(LogCommand::Show { .. } | LogCommand::List(_))
         | Command::Task(TaskCommand::Show { .. } | TaskCommand::List(_))
-        | Command::Token(TokenCommand::List { .. }) => Need::Read,
+        | Command::Token(TokenCommand::List { .. })
+        | Command::Review(ReviewCommand::List(_) | ReviewCommand::Show { .. }) => Need::Read,
         _ => Need::Server,
     }
 }
@@ -91,6 +93,9 @@ async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
         Command::Show { entry } => entry::show(session, entry).await,
         Command::Supersede(supersede) => entry::supersede(session, supersede).await,
         Command::History { entry } => entry::history(session, entry).await,
+        Command::Report(report) => review::report(session, report).await,
+        Command::Review(command) => review::run(session, command).await,
+        Command::Undo(undo) => review::undo(session, undo).await,
         Command::Tail { within, cursor } => tail::run(session, &within, cursor).await,
         Command::Audit(_) => audit::online(session).await,
         Command::Backup(args) => backup::online(session, &args).await,

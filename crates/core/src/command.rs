@@ -8,10 +8,14 @@ use serde::{Deserialize, Serialize};
 use crate::chain::Tip;
 use crate::citation::Citation;
 use crate::entry::{Claim, Detail, Embedding, Metadata, Status};
-use crate::id::{Attempt, CommandId, EntryId, Seq, TokenId, VerificationId};
+use crate::id::{Attempt, CommandId, EntryId, ReviewId, Seq, TokenId, VerificationId};
+use crate::membership::WireVersion;
 use crate::permission::{Access, Control};
 use crate::principal::{Principal, PrincipalKind};
 use crate::promotion::{Disposition, NewEntry, PublishReport};
+use crate::retention::Retirement;
+use crate::reuse::{ReuseOutcome, Usage};
+use crate::review::Offer;
 use crate::scope::{Scope, ScopePrefix};
 use crate::staging::NewRecord;
 use crate::task::{Closing, TaskStatus};
@@ -99,6 +103,58 @@ pub enum Command {
         /// The hash of its secret.
         hash: TokenHash,
     },
+    /// Say for a task what an entry of this scope was to it.
+    ReportReuse {
+        /// The task, which lies inside this scope.
+        task: Scope,
+        /// The entry.
+        entry: EntryId,
+        /// What it was.
+        outcome: ReuseOutcome,
+    },
+    /// Resolve a state: it holds no longer.
+    ResolveState {
+        /// The entry.
+        entry: EntryId,
+        /// The version of it that the caller has seen.
+        expected_version: u64,
+        /// How it was resolved.
+        reason: String,
+        /// The verification that it rests on, where the level needs one.
+        verification: Option<VerificationRef>,
+    },
+    /// Answer a question that waits for a person.
+    AnswerReview(Box<AnswerReview>),
+    /// Take a promotion into this scope back.
+    UndoPromotion {
+        /// The verification that it carried out.
+        promotion: VerificationRef,
+        /// Why.
+        reason: String,
+    },
+    /// Take entries out of recall whose time is over, each in the version that the plan saw. One that
+    /// changed since is left as it is.
+    Retire {
+        /// The entries and their versions.
+        entries: Vec<(EntryId, u64)>,
+        /// Why.
+        why: Retirement,
+    },
+    /// Offer an entry of a project to this organisation.
+    Offer(Box<Offer>),
+}
+
+/// An answer to a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswerReview {
+    /// The question.
+    pub review: ReviewId,
+    /// Whether it is approved.
+    pub approve: bool,
+    /// Of a contradiction that is approved: the entry that holds; the newer one when none is named.
+    pub keep: Option<EntryId>,
+    /// Why.
+    pub reason: String,
 }
 
 /// A new version of an entry.
@@ -182,6 +238,35 @@ impl Command {
             Self::MintToken { .. } | Self::RevokeToken { .. } => {
                 Access::Control(Control::ManageTokens)
             }
+            Self::ResolveState { .. } => Access::Entries,
+            Self::ReportReuse { .. } => Access::Control(Control::ReportOutcome),
+            Self::AnswerReview(_) | Self::UndoPromotion { .. } => Access::Decide,
+            Self::Retire { .. } | Self::Offer(_) => Access::Control(Control::Maintain),
+        }
+    }
+
+    /// Where the principal acts when it gives the command to `scope`: whoever reports speaks for its task,
+    /// and need not reach the scope whose entry it used.
+    #[must_use]
+    pub const fn acts_in<'a>(&'a self, scope: &'a Scope) -> &'a Scope {
+        match self {
+            Self::ReportReuse { task, .. } => task,
+            _ => scope,
+        }
+    }
+
+    /// The version that all nodes have to read before the command may be given: an older one reads neither
+    /// the command nor the events that it leads to.
+    #[must_use]
+    pub const fn since(&self) -> WireVersion {
+        match self {
+            Self::ReportReuse { .. }
+            | Self::ResolveState { .. }
+            | Self::AnswerReview(_)
+            | Self::UndoPromotion { .. }
+            | Self::Retire { .. }
+            | Self::Offer(_) => WireVersion::WITH_REVIEWS,
+            _ => WireVersion::FIRST,
         }
     }
 
@@ -203,6 +288,12 @@ impl Command {
             Self::NotePromoted { .. } => "note_promoted",
             Self::MintToken { .. } => "mint_token",
             Self::RevokeToken { .. } => "revoke_token",
+            Self::ReportReuse { .. } => "report_reuse",
+            Self::ResolveState { .. } => "resolve_state",
+            Self::AnswerReview(_) => "answer_review",
+            Self::UndoPromotion { .. } => "undo_promotion",
+            Self::Retire { .. } => "retire",
+            Self::Offer(_) => "offer",
         }
     }
 
@@ -255,6 +346,8 @@ impl Command {
                     Replacement::New(new) => entry(new),
                 },
                 Self::Publish(publish) => publish.products.iter().map(entry).sum(),
+                Self::Offer(offer) => entry(&offer.product),
+                Self::Retire { entries, .. } => size_of_val(entries.as_slice()),
                 _ => 0,
             }
     }
@@ -395,6 +488,44 @@ pub enum AnswerBody {
         prefix: ScopePrefix,
         /// When it stops to count.
         expires: Timestamp,
+    },
+    /// What a task said of an entry is counted.
+    Reported {
+        /// The entry.
+        entry: EntryId,
+        /// What all tasks say.
+        usage: Usage,
+        /// Its status.
+        status: Status,
+        /// The question that this raised, if it did.
+        review: Option<ReviewId>,
+    },
+    /// A question was answered.
+    Reviewed {
+        /// The question.
+        review: ReviewId,
+        /// The entry that holds, if the answer says so of one.
+        kept: Option<EntryId>,
+        /// The entry that was taken out of recall, if one was.
+        retired: Option<EntryId>,
+    },
+    /// A promotion was taken back.
+    Undone {
+        /// Entries that it had made, and that were taken out of recall.
+        retired: Vec<EntryId>,
+        /// Entries that hold again.
+        restored: Vec<EntryId>,
+        /// Entries that lost the support which it had given them.
+        revised: Vec<EntryId>,
+        /// Entries of the promotion that somebody had replaced or taken out of recall before.
+        left: Vec<EntryId>,
+    },
+    /// Entries were taken out of recall.
+    Retired {
+        /// How many.
+        retired: u32,
+        /// How many were left: they changed since they were planned.
+        left: u32,
     },
 }
 

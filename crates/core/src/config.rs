@@ -49,6 +49,8 @@ pub struct TrustConfig {
     pub decay_stable_per_month: f64,
     /// Tasks that must report an entry as helpful before it becomes `published`.
     pub reuse_to_publish: u64,
+    /// Tasks that must report an entry as wrong before a person is asked.
+    pub wrong_to_review: u64,
 }
 
 impl Default for TrustConfig {
@@ -65,6 +67,7 @@ impl Default for TrustConfig {
             decay_recency_bias_per_month: 0.1,
             decay_stable_per_month: 0.02,
             reuse_to_publish: 3,
+            wrong_to_review: 2,
         }
     }
 }
@@ -146,6 +149,22 @@ pub struct RetentionConfig {
     pub episodic_half_life_days: f64,
     /// Days in which a knowledge entry loses half its relevance; it has none after twice as many.
     pub knowledge_half_life_days: f64,
+    /// Days after which an episodic entry is archived.
+    pub archive_episodic_days: f64,
+    /// Days after which a knowledge entry is archived.
+    pub archive_knowledge_days: f64,
+    /// Days after its resolution after which a state is archived.
+    pub archive_state_days: f64,
+    /// Days after which an entry of low value is pruned.
+    pub prune_days: f64,
+    /// Episodes of less reward are of low value.
+    pub prune_reward: f64,
+    /// Skills of a lower success rate are of low value.
+    pub prune_success_rate: f64,
+    /// The best entries of each task that are neither archived nor pruned.
+    pub keep_best: usize,
+    /// When more than this share of a scope's live entries would go, the run stops and asks.
+    pub stop_share: f64,
 }
 
 impl Default for RetentionConfig {
@@ -153,6 +172,14 @@ impl Default for RetentionConfig {
         Self {
             episodic_half_life_days: 30.0,
             knowledge_half_life_days: 180.0,
+            archive_episodic_days: 90.0,
+            archive_knowledge_days: 365.0,
+            archive_state_days: 30.0,
+            prune_days: 90.0,
+            prune_reward: 0.3,
+            prune_success_rate: 0.5,
+            keep_best: 5,
+            stop_share: 0.5,
         }
     }
 }
@@ -184,6 +211,9 @@ impl RulesConfig {
             ),
             ("recall.confidence_min", recall.confidence_min),
             ("recall.recency_loss_per_day", recall.recency_loss_per_day),
+            ("retention.prune_reward", retention.prune_reward),
+            ("retention.prune_success_rate", retention.prune_success_rate),
+            ("retention.stop_share", retention.stop_share),
             ("dedup.merge", f64::from(self.dedup.merge)),
             ("dedup.similar", f64::from(self.dedup.similar)),
         ];
@@ -205,11 +235,33 @@ impl RulesConfig {
                 "retention.knowledge_half_life_days",
                 retention.knowledge_half_life_days,
             ),
+            (
+                "retention.archive_episodic_days",
+                retention.archive_episodic_days,
+            ),
+            (
+                "retention.archive_knowledge_days",
+                retention.archive_knowledge_days,
+            ),
+            ("retention.archive_state_days", retention.archive_state_days),
+            ("retention.prune_days", retention.prune_days),
         ];
         for (name, value) in positive {
             if !(value.is_finite() && value > 0.0) {
                 return Err(out_of_range(name, "over 0"));
             }
+        }
+        for (name, value) in [
+            ("trust.reuse_to_publish", trust.reuse_to_publish),
+            ("trust.wrong_to_review", trust.wrong_to_review),
+        ] {
+            if value == 0 {
+                return Err(out_of_range(name, "1 or more"));
+            }
+        }
+        if retention.keep_best > crate::limits::KEEP_BEST_MAX {
+            let max = crate::limits::KEEP_BEST_MAX;
+            return Err(out_of_range("retention.keep_best", &format!("0 to {max}")));
         }
         let counts = [
             (

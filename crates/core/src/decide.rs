@@ -13,6 +13,7 @@ use crate::id::Attempt;
 use crate::limits::{
     CLOCK_AHEAD_MS_MAX, CLOCK_BEHIND_MS_MAX, DENIAL_SAMPLE_MS, SHORT_TEXT_BYTES_MAX,
 };
+use crate::membership::WireVersion;
 use crate::permission;
 use crate::scope::{Level, Scope};
 use crate::state::{Stamped, State};
@@ -20,11 +21,15 @@ use crate::time::Timestamp;
 
 mod entry;
 mod publish;
+mod retire;
+mod reuse;
+mod review;
 mod staging;
 mod supersede;
 mod task;
 mod text;
 mod token;
+mod undo;
 
 /// What a command leads to.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,8 +116,11 @@ pub fn decide(
     permission::authorize(
         &submission.principal,
         submission.command.access(),
-        &submission.scope,
+        submission.command.acts_in(&submission.scope),
     )?;
+    if facts.has_older_nodes && submission.command.since() >= WireVersion::WITH_REVIEWS {
+        return Err(older_nodes());
+    }
     check_clock(&state.row().tip, now)?;
     check_command_id(state, submission, now)?;
     let context = Context {
@@ -149,6 +157,26 @@ pub fn decide(
             lifetime_ms,
         } => token::mint(&context, hash, *kind, id, *lifetime_ms),
         Command::RevokeToken { hash } => token::revoke(&context, hash),
+        Command::ReportReuse {
+            task,
+            entry,
+            outcome,
+        } => reuse::report(&context, task, *entry, *outcome),
+        Command::ResolveState {
+            entry,
+            expected_version,
+            reason,
+            verification,
+        } => retire::resolve(
+            &context,
+            (*entry, *expected_version),
+            reason,
+            verification.as_ref(),
+        ),
+        Command::AnswerReview(answer) => review::answer(&context, answer),
+        Command::UndoPromotion { promotion, reason } => undo::undo(&context, promotion, reason),
+        Command::Retire { entries, why } => retire::retire(&context, entries, why),
+        Command::Offer(offer) => review::offer(&context, offer),
     }
 }
 
@@ -183,6 +211,13 @@ pub fn denial(
         command: submission.command.name().to_owned(),
         unsampled,
     })
+}
+
+/// The refusal of a command that older nodes of the cluster do not read.
+#[must_use]
+pub fn older_nodes() -> Error {
+    let why = "a node of the cluster is of an older version, which does not read this command";
+    Error::new(ErrorCode::Unavailable, why)
 }
 
 struct Context<'a> {

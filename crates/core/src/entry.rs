@@ -13,6 +13,7 @@ use crate::fingerprint::ContentHash;
 use crate::id::{EntryId, Seq, VerificationId};
 use crate::limits::METADATA_BYTES_MAX;
 use crate::principal::Actor;
+use crate::reuse::Usage;
 use crate::scope::Scope;
 use crate::time::Timestamp;
 use crate::trust::Trust;
@@ -418,6 +419,8 @@ pub struct Head {
     pub created_at: Timestamp,
     /// When its head last changed.
     pub updated_at: Timestamp,
+    /// What tasks say of it.
+    pub usage: Usage,
 }
 
 impl Head {
@@ -427,6 +430,14 @@ impl Head {
         self.trust
             .last_validated
             .map_or(self.created_at, |validated| validated.max(self.created_at))
+    }
+
+    /// When a state was resolved; none while it holds, and for entries of other kinds.
+    #[must_use]
+    pub fn resolved_at(&self) -> Option<Timestamp> {
+        self.lifecycle
+            .deprecated_at
+            .filter(|_| self.table.kind() == Kind::State)
     }
 }
 

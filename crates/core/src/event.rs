@@ -9,9 +9,12 @@ use serde::{Deserialize, Serialize};
 use crate::citation::Citation;
 use crate::entry::{Binding, Claim, Detail, Embedding, Link, Metadata, Status, Table};
 use crate::fingerprint::ContentHash;
-use crate::id::{EntryId, TokenId, VerificationId};
+use crate::id::{EntryId, ReviewId, TokenId, VerificationId};
 use crate::principal::PrincipalKind;
 use crate::promotion::PublishReport;
+use crate::retention::Retirement;
+use crate::reuse::{ReuseOutcome, Usage};
+use crate::review::Question;
 use crate::scope::Scope;
 use crate::staging::Record;
 use crate::task::{Closing, TaskStatus};
@@ -122,6 +125,88 @@ pub enum Body {
         /// How many further denials in this scope were not written since the last one that was.
         unsampled: u64,
     },
+    /// A task said what an entry was to it.
+    ReuseReported(Box<ReuseReported>),
+    /// A question for a person was raised.
+    ReviewRaised {
+        /// Its id.
+        id: ReviewId,
+        /// What is asked.
+        question: Box<Question>,
+    },
+    /// It was answered. What follows from the answer are events of their own behind this one.
+    ReviewAnswered {
+        /// The question.
+        id: ReviewId,
+        /// Whether it was approved.
+        approved: bool,
+        /// Why.
+        reason: String,
+    },
+    /// What stands behind an entry was judged anew.
+    TrustRevised(Box<TrustRevised>),
+    /// Entries were taken out of recall. Their events stay.
+    EntriesRetired {
+        /// The entries.
+        entries: Vec<EntryId>,
+        /// Why.
+        why: Retirement,
+    },
+    /// A state holds no longer.
+    StateResolved {
+        /// The entry.
+        entry: EntryId,
+        /// How.
+        reason: String,
+    },
+    /// A replacement of one entry by another was taken back: the old one holds again.
+    SupersessionUndone {
+        /// The entry that replaced.
+        new: EntryId,
+        /// The entry that was replaced.
+        old: EntryId,
+        /// The first entry of the old one's line.
+        line: EntryId,
+        /// The old one's status from now on.
+        status: Status,
+    },
+    /// A promotion was taken back. What that did are events of their own before this one.
+    PromotionUndone {
+        /// Where it came from.
+        source: Scope,
+        /// The verification.
+        verification: VerificationId,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What a task said of an entry, and what follows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReuseReported {
+    /// The entry.
+    pub entry: EntryId,
+    /// The task.
+    pub task: Scope,
+    /// What it says.
+    pub outcome: ReuseOutcome,
+    /// What all tasks say from now on.
+    pub usage: Usage,
+    /// The entry's status from now on.
+    pub status: Status,
+}
+
+/// What stands behind an entry from now on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrustRevised {
+    /// The entry.
+    pub entry: EntryId,
+    /// What it rests on.
+    pub citations: Vec<Citation>,
+    /// Its status.
+    pub status: Status,
+    /// Its trust.
+    pub trust: Trust,
 }
 
 /// A new entry with its first version.
@@ -253,4 +338,12 @@ kinds! {
     Self::TokenMinted { .. } => TokenMinted = "TOKEN_MINTED";
     Self::TokenRevoked { .. } => TokenRevoked = "TOKEN_REVOKED";
     Self::Denied { .. } => Denied = "DENIED";
+    Self::ReuseReported(_) => ReuseReported = "REUSE_REPORTED";
+    Self::ReviewRaised { .. } => ReviewRaised = "REVIEW_RAISED";
+    Self::ReviewAnswered { .. } => ReviewAnswered = "REVIEW_ANSWERED";
+    Self::TrustRevised(_) => TrustRevised = "TRUST_REVISED";
+    Self::EntriesRetired { .. } => EntriesRetired = "ENTRIES_RETIRED";
+    Self::StateResolved { .. } => StateResolved = "STATE_RESOLVED";
+    Self::SupersessionUndone { .. } => SupersessionUndone = "SUPERSESSION_UNDONE";
+    Self::PromotionUndone { .. } => PromotionUndone = "PROMOTION_UNDONE";
 }

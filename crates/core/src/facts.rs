@@ -13,9 +13,10 @@ use crate::command::{Command, Replacement, Submission, VerificationRef};
 use crate::dedup::compared_from;
 use crate::entry::{Table, Version};
 use crate::fingerprint::ContentHash;
-use crate::id::{EntryId, RecordId, VerificationId};
+use crate::id::{EntryId, RecordId, ReviewId, VerificationId};
 use crate::ports::{NeighbourRequest, Ranked, SpaceThresholds};
 use crate::promotion::{NewEntry, PublishReport};
+use crate::review::Question;
 use crate::scope::Scope;
 use crate::secret::mask;
 use crate::state::State;
@@ -67,6 +68,12 @@ pub enum Need {
     Verification(VerificationRef),
     /// The mark that a promotion left in this scope's slot.
     Mark(Scope, VerificationId),
+    /// What a task said of an entry of the scope. Goes into the state.
+    Report(EntryId, Scope),
+    /// A question of the scope. Goes into the state.
+    Review(ReviewId),
+    /// Whether a task was opened.
+    Task(Scope),
     /// The neighbours of the command's entry with this number.
     Neighbours(usize, Box<NeighbourRequest>),
 }
@@ -82,6 +89,10 @@ pub struct Facts {
     pub verifications: BTreeMap<VerificationRef, Option<Verification>>,
     /// What promotions published before.
     pub marks: BTreeMap<(Scope, VerificationId), Option<PublishReport>>,
+    /// Whether a node of the cluster is so old that it reads no [reviews](crate::review): none is raised then.
+    pub has_older_nodes: bool,
+    /// Whether tasks were opened.
+    pub tasks: BTreeMap<Scope, bool>,
     /// Neighbours of the command's entries, by the entry's number in the command.
     pub neighbours: BTreeMap<usize, Vec<Ranked>>,
     /// The thresholds of the space that the command's vectors lie in.
@@ -140,6 +151,25 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
             }));
         }
         Command::MintToken { hash, .. } | Command::RevokeToken { hash } => ask.token(*hash),
+        Command::ReportReuse { task, entry, .. } => ask.report(*entry, task),
+        Command::ResolveState {
+            entry,
+            verification,
+            ..
+        } => {
+            ask.verification(verification.as_ref());
+            ask.line(*entry);
+        }
+        Command::AnswerReview(answer) => ask.answer(answer.review),
+        Command::UndoPromotion { promotion, .. } => ask.undo(promotion),
+        Command::Retire { entries, .. } => {
+            for (entry, _) in entries {
+                ask.head_with_text(*entry);
+            }
+        }
+        Command::Offer(offer) => {
+            ask.review(ReviewId::of_offer(ask.scope, &offer.scope, offer.entry))
+        }
         Command::OpenTask { .. }
         | Command::Append { .. }
         | Command::MarkStuck { .. }
@@ -238,6 +268,60 @@ impl Ask<'_> {
             self.head(head.line);
             if let Some(first) = self.state.head(head.line) {
                 self.head(first.line_head);
+            }
+        }
+    }
+
+    /// What is to be known of an entry that a task reports on.
+    fn report(&mut self, entry: EntryId, task: &Scope) {
+        self.head(entry);
+        if !self.facts.tasks.contains_key(task) {
+            self.needs.push(Need::Task(task.clone()));
+        }
+        if !self.state.knows_report(entry, task) {
+            self.needs.push(Need::Report(entry, task.clone()));
+        }
+    }
+
+    fn review(&mut self, id: ReviewId) {
+        if !self.state.knows_review(id) {
+            self.needs.push(Need::Review(id));
+        }
+    }
+
+    /// A question, and the entries that an answer changes.
+    fn answer(&mut self, id: ReviewId) {
+        self.review(id);
+        let Some(review) = self.state.review(id) else {
+            return;
+        };
+        for entry in review.question.entries() {
+            self.line(entry);
+        }
+        match &review.question {
+            Question::Merge { new, .. } => self.candidate(*new),
+            Question::Offer(offer) => self.entry(0, &offer.product),
+            Question::Contradiction { .. } | Question::Wrong { .. } => {}
+        }
+    }
+
+    /// What a promotion made, and what that replaced.
+    fn undo(&mut self, promotion: &VerificationRef) {
+        self.verification(Some(promotion));
+        let mark = (promotion.task.clone(), promotion.id);
+        let Some(published) = self.facts.marks.get(&mark) else {
+            self.needs.push(Need::Mark(mark.0, mark.1));
+            return;
+        };
+        for product in published.iter().flat_map(|report| &report.products) {
+            let Some(entry) = product.entry else { continue };
+            self.line(entry);
+            let replaced = self
+                .state
+                .head(entry)
+                .and_then(|head| head.lifecycle.supersedes);
+            if let Some(old) = replaced {
+                self.head_with_text(old);
             }
         }
     }

@@ -75,6 +75,10 @@ uuid_id! {
     /// Names one token without revealing its secret.
     TokenId, "token"
 }
+uuid_id! {
+    /// Names one question that waits for a person's answer, or had one.
+    ReviewId, "review"
+}
 
 impl CommandId {
     /// The time a UUIDv7 carries.
@@ -153,6 +157,36 @@ impl VerificationId {
                 scope.as_str().as_bytes(),
                 principal.as_bytes(),
                 command.as_bytes(),
+            ],
+        ))
+    }
+}
+
+impl ReviewId {
+    /// The id of the `ordinal`-th question that a command raises in `scope`.
+    #[must_use]
+    pub fn derived(scope: &Scope, principal: &str, command: CommandId, ordinal: u32) -> Self {
+        Self::from_bytes(derive(
+            "sillok 2026 review id",
+            &[
+                scope.as_str().as_bytes(),
+                principal.as_bytes(),
+                command.as_bytes(),
+                &ordinal.to_le_bytes(),
+            ],
+        ))
+    }
+
+    /// The id of the question whether `org` takes an entry of one of its projects over: the same
+    /// entry is offered once.
+    #[must_use]
+    pub fn of_offer(org: &Scope, from: &Scope, entry: EntryId) -> Self {
+        Self::from_bytes(derive(
+            "sillok 2026 offer id",
+            &[
+                org.as_str().as_bytes(),
+                from.as_str().as_bytes(),
+                entry.as_bytes(),
             ],
         ))
     }

@@ -18,6 +18,7 @@ use crate::membership::{NodeRow, OwnerRow, is_claimable};
 use crate::scope::Scope;
 use crate::state::State;
 
+mod governed;
 mod texts;
 mod writes;
 
@@ -138,6 +139,14 @@ pub fn event_follows(tip: &mut Tip, event: &StoredEvent) -> Result<(Header, Body
     Ok((header, body))
 }
 
+/// The head of an entry that was made before.
+fn known(state: &State, id: EntryId) -> Result<&Head, Violation> {
+    match state.head(id) {
+        Some(head) => Ok(head),
+        None => broken(Invariant::Chained, format!("entry {id} was never made")),
+    }
+}
+
 /// Invariant 1, what an event does: it changes only what is there, gives each entry one version
 /// after the other, and replaces no entry twice. What passes can be applied to `state`.
 ///
@@ -145,10 +154,7 @@ pub fn event_follows(tip: &mut Tip, event: &StoredEvent) -> Result<(Header, Body
 /// What does not hold.
 pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
     let chained = |holds: bool, what: String| ensure(holds, Invariant::Chained, || what);
-    let known = |id: EntryId| match state.head(id) {
-        Some(head) => Ok(head),
-        None => broken(Invariant::Chained, format!("entry {id} was never made")),
-    };
+    let known = |id: EntryId| known(state, id);
     match body {
         Body::RecordAppended(_) | Body::Denied { .. } | Body::Published { .. } => Ok(()),
         Body::TaskOpened { .. } => {
@@ -196,6 +202,14 @@ pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
             state.token(hash).is_none(),
             "the token was made before".into(),
         ),
+        Body::ReuseReported(_)
+        | Body::ReviewRaised { .. }
+        | Body::ReviewAnswered { .. }
+        | Body::TrustRevised(_)
+        | Body::EntriesRetired { .. }
+        | Body::StateResolved { .. }
+        | Body::SupersessionUndone { .. }
+        | Body::PromotionUndone { .. } => governed::event_applies(state, body),
         Body::TokenRevoked { hash, token } => {
             let same = state.token(hash).is_some_and(|known| known.id == *token);
             chained(same, format!("token {token} was never made"))

@@ -45,6 +45,10 @@ pub const PROMOTION_RECORDS_MAX: usize = 100_000;
 pub const PROMOTION_BYTES_MAX: usize = 32 << 20;
 /// Tags, links and validations that one entry's head keeps.
 pub const LINKS_MAX: usize = 256;
+/// Entries that one command takes out of recall.
+pub const RETIRED_MAX: usize = 1_024;
+/// The best entries of each task that a plan keeps.
+pub const KEEP_BEST_MAX: usize = 64;
 /// Dimensions of an embedding.
 pub const EMBEDDING_DIMENSIONS_MAX: usize = 4_096;
 

@@ -69,6 +69,12 @@ pub enum Control {
     MintAgentToken,
     /// All else about tokens.
     ManageTokens,
+    /// Report what an entry was to a task.
+    ReportOutcome,
+    /// Decide a review item, or undo a promotion, in a task or worktree.
+    DecideBelowProject,
+    /// The same in a project or organisation.
+    DecideFromProject,
 }
 
 /// One row of the table of control commands.
@@ -83,7 +89,7 @@ pub struct ControlRule {
 }
 
 /// Who may give which control command.
-pub const CONTROLS: [ControlRule; 9] = [
+pub const CONTROLS: [ControlRule; 12] = [
     ControlRule {
         control: Control::OpenTask,
         name: "control/open_task",
@@ -129,6 +135,21 @@ pub const CONTROLS: [ControlRule; 9] = [
         name: "control/manage_tokens",
         allowed: [false, false, true, false],
     },
+    ControlRule {
+        control: Control::ReportOutcome,
+        name: "control/report_outcome",
+        allowed: [true, true, true, true],
+    },
+    ControlRule {
+        control: Control::DecideBelowProject,
+        name: "control/decide_below_project",
+        allowed: [false, true, true, false],
+    },
+    ControlRule {
+        control: Control::DecideFromProject,
+        name: "control/decide_from_project",
+        allowed: [false, false, true, false],
+    },
 ];
 
 /// What a command needs leave for.
@@ -138,6 +159,8 @@ pub enum Access {
     Entries,
     /// Give a control command to the scope.
     Control(Control),
+    /// Decide a review item, or undo a promotion: one of two control commands, by the scope's level.
+    Decide,
     /// Carry out what a recorded verification authorised. Only the server itself asks for this:
     /// no request from outside becomes such a command.
     CarryOut,
@@ -150,6 +173,7 @@ impl Access {
         match self {
             Self::Entries => entry_rule(level).name,
             Self::Control(control) => control_rule(control).name,
+            Self::Decide => control_rule(decides_at(level)).name,
             Self::CarryOut => "carry_out",
         }
     }
@@ -173,15 +197,27 @@ pub fn control_rule(control: Control) -> &'static ControlRule {
         .expect("the table has a row for every command")
 }
 
+/// The control command that deciding in a scope of `level` is.
+fn decides_at(level: Level) -> Control {
+    if level < Level::Project {
+        Control::DecideBelowProject
+    } else {
+        Control::DecideFromProject
+    }
+}
+
+fn gives(kind: PrincipalKind, control: Control) -> bool {
+    let column = PrincipalKind::ALL.iter().position(|k| *k == kind);
+    control_rule(control).allowed[column.expect("every kind has a column")]
+}
+
 /// Whether a principal of `kind` has the access in a scope of `level`, wherever its token reaches.
 #[must_use]
 pub fn allows(kind: PrincipalKind, access: Access, level: Level) -> bool {
     match access {
         Access::Entries => entry_rule(level).writers.contains(&kind),
-        Access::Control(control) => {
-            let column = PrincipalKind::ALL.iter().position(|k| *k == kind);
-            control_rule(control).allowed[column.expect("every kind has a column")]
-        }
+        Access::Control(control) => gives(kind, control),
+        Access::Decide => gives(kind, decides_at(level)),
         Access::CarryOut => kind == PrincipalKind::System,
     }
 }
@@ -243,6 +279,15 @@ mod tests {
             Level::ALL.map(|level| entry_rule(level).needs_verification),
             [false, false, true, true]
         );
+    }
+
+    #[test]
+    fn who_decides_follows_from_the_level() {
+        let row = |level| PrincipalKind::ALL.map(|kind| allows(kind, Access::Decide, level));
+        assert_eq!(row(Level::Task), [false, true, true, false]);
+        assert_eq!(row(Level::Worktree), [false, true, true, false]);
+        assert_eq!(row(Level::Project), [false, false, true, false]);
+        assert_eq!(row(Level::Org), [false, false, true, false]);
     }
 
     #[test]

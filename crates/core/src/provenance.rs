@@ -75,13 +75,7 @@ impl Backing {
             return Ok(Self::of_verification(verification));
         }
         if principal.kind() == PrincipalKind::Human {
-            return Ok(Self::Validated {
-                source: VerificationSource::HumanApproved,
-                run: run.to_owned(),
-                citation: Citation::Human {
-                    user: principal.actor.id.clone(),
-                },
-            });
+            return Ok(Self::of_person(principal, run));
         }
         let rule = entry_rule(scope.level());
         if rule.needs_verification {
@@ -92,6 +86,18 @@ impl Backing {
             return Err(Error::forbidden(rule.name, why));
         }
         Ok(Self::None)
+    }
+
+    /// A person's own word, given in `run`.
+    #[must_use]
+    pub fn of_person(person: &Principal, run: &str) -> Self {
+        Self::Validated {
+            source: VerificationSource::HumanApproved,
+            run: run.to_owned(),
+            citation: Citation::Human {
+                user: person.actor.id.clone(),
+            },
+        }
     }
 
     /// The citations of an entry with this backing: the caller's, and the one that stands for it.
@@ -112,6 +118,17 @@ impl Backing {
         match self {
             Self::None => draft,
             Self::Validated { source, run, .. } => draft
+                .validated(*source, run, now, config)
+                .at_least_verified(config),
+        }
+    }
+
+    /// The trust of a known entry that this backing confirms.
+    #[must_use]
+    pub fn approved_trust(&self, trust: &Trust, now: Timestamp, config: &TrustConfig) -> Trust {
+        match self {
+            Self::None => trust.clone(),
+            Self::Validated { source, run, .. } => trust
                 .validated(*source, run, now, config)
                 .at_least_verified(config),
         }
@@ -158,6 +175,26 @@ pub fn status_of(
             }
         }
     }
+}
+
+/// The citations of an entry without those that a promotion gave it: its verification's judgement, and the
+/// records that it spoke for.
+#[must_use]
+pub fn without(
+    citations: &[Citation],
+    task: &Scope,
+    verification: &Verification,
+    judgement: &Citation,
+) -> Vec<Citation> {
+    let spoken_for = |citation: &&Citation| {
+        citation.record().is_some_and(|record| {
+            record.scope == *task
+                && record.seq > verification.from
+                && record.seq <= verification.through
+        })
+    };
+    let stays = |citation: &&Citation| *citation != judgement && !spoken_for(citation);
+    citations.iter().filter(stays).cloned().collect()
 }
 
 /// Checks that citations have their form, and that each record they name exists, is of the kind

@@ -12,8 +12,10 @@ use crate::chain::Tip;
 use crate::command::ScopeRow;
 use crate::entry::Head;
 use crate::facts::HashKey;
-use crate::id::EntryId;
+use crate::id::{EntryId, ReviewId};
 use crate::limits::COMMAND_RETRY_MS_MAX;
+use crate::reuse::ReuseOutcome;
+use crate::review::Review;
 use crate::scope::Scope;
 use crate::task::Task;
 use crate::time::Timestamp;
@@ -21,6 +23,7 @@ use crate::token::{Token, TokenHash};
 
 mod apply;
 mod change;
+mod governed;
 
 pub use change::{Change, Fresh, Stamped};
 
@@ -32,6 +35,9 @@ pub struct State {
     heads: BTreeMap<EntryId, Option<Arc<Head>>>,
     by_hash: BTreeMap<HashKey, Option<EntryId>>,
     tokens: BTreeMap<TokenHash, Option<Token>>,
+    /// What tasks said of entries.
+    reports: BTreeMap<(EntryId, Scope), Option<ReuseOutcome>>,
+    reviews: BTreeMap<ReviewId, Option<Arc<Review>>>,
     fresh: Vec<Arc<Fresh>>,
     denials: Denials,
 }
@@ -62,6 +68,8 @@ impl State {
             heads: BTreeMap::new(),
             by_hash: BTreeMap::new(),
             tokens: BTreeMap::new(),
+            reports: BTreeMap::new(),
+            reviews: BTreeMap::new(),
             fresh: Vec::new(),
             denials: Denials::default(),
         }
@@ -151,6 +159,42 @@ impl State {
         self.tokens.entry(hash).or_insert(token);
     }
 
+    /// What a task said of an entry, if that is known and it said something.
+    #[must_use]
+    pub fn report(&self, entry: EntryId, task: &Scope) -> Option<ReuseOutcome> {
+        self.reports.get(&(entry, task.clone())).copied().flatten()
+    }
+
+    /// Whether it is known what a task said of an entry.
+    #[must_use]
+    pub fn knows_report(&self, entry: EntryId, task: &Scope) -> bool {
+        self.reports.contains_key(&(entry, task.clone()))
+    }
+
+    /// Takes in what a task said of an entry.
+    pub fn learn_report(&mut self, entry: EntryId, task: Scope, said: Option<ReuseOutcome>) {
+        self.reports.entry((entry, task)).or_insert(said);
+    }
+
+    /// The question with an id, if it is known and was raised.
+    #[must_use]
+    pub fn review(&self, id: ReviewId) -> Option<&Review> {
+        self.reviews.get(&id)?.as_deref()
+    }
+
+    /// Whether it is known if a question was raised.
+    #[must_use]
+    pub fn knows_review(&self, id: ReviewId) -> bool {
+        self.reviews.contains_key(&id)
+    }
+
+    /// Takes in what was read of a question.
+    pub fn learn_review(&mut self, id: ReviewId, review: Option<Review>) {
+        self.reviews
+            .entry(id)
+            .or_insert_with(|| review.map(Arc::new));
+    }
+
     /// Entries that were written since the index was last told.
     #[must_use]
     pub fn fresh(&self) -> &[Arc<Fresh>] {
@@ -166,7 +210,8 @@ impl State {
     /// How many things are remembered beyond the scope's row and task.
     #[must_use]
     pub fn remembered(&self) -> usize {
-        self.heads.len() + self.by_hash.len() + self.tokens.len()
+        let governed = self.reports.len() + self.reviews.len();
+        self.heads.len() + self.by_hash.len() + self.tokens.len() + governed
     }
 
     /// Notes that the index has been told of everything written so far.
@@ -185,6 +230,8 @@ impl State {
         self.heads.clear();
         self.by_hash.clear();
         self.tokens.clear();
+        self.reports.clear();
+        self.reviews.clear();
         self.fresh.clear();
     }
 

@@ -15,6 +15,7 @@ mod page;
 mod problem;
 mod recall;
 mod record;
+mod review;
 pub mod schema;
 mod status;
 mod task;
@@ -39,6 +40,11 @@ pub use recall::{Gate, RecallAnswer, RecallRequest, RecallResult, Score};
 pub use record::{
     AppendLogs, AppendMemoryEvent, AppendSnapshot, Appended, LogRecord, RecordQuery, RecordSort,
     RecordView,
+};
+pub use review::{
+    AnswerReview, PromotionUndone, Question, ReportReuse, ResolveState, ReuseReported,
+    ReviewAnswer, ReviewEvidence, ReviewQuery, ReviewView, Reviewed, ReviewsQuery, UndoPromotion,
+    Usage,
 };
 pub use status::{AuditAnswer, AuditDifference, AuditRequest, JobView, StatusView};
 pub use task::{ArchiveTask, ClearStuck, CloseTask, MarkStuck, OpenTask, TaskChanged, TaskView};

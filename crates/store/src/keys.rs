@@ -19,6 +19,8 @@ pub mod outbox;
 pub mod owner;
 pub mod quarantine;
 pub mod relay;
+pub mod report;
+pub mod review;
 pub mod scope;
 pub mod task;
 pub mod token;
@@ -115,6 +117,10 @@ families! {
     Location = b'i', location, "location";
     /// Recorded verifications.
     Verification = b'y', verification, "verification";
+    /// What tasks say of entries.
+    Report = b'u', report, "report";
+    /// What only a person can decide.
+    Review = b'w', review, "review";
 }
 
 /// What a backup does with the rows of a family.
@@ -151,7 +157,9 @@ impl Family {
             | Self::Task
             | Self::ByHash
             | Self::Location
-            | Self::Verification => InBackup::Folded,
+            | Self::Verification
+            | Self::Report
+            | Self::Review => InBackup::Folded,
             Self::Relay => InBackup::LeftOut,
         }
     }

@@ -21,7 +21,7 @@ pub(crate) struct Sample {
 
 /// The write routes, and whether each is for tasks alone. A route of the document that is missing
 /// here turns the tests red.
-pub(crate) const WRITES: [(&str, bool); 14] = [
+pub(crate) const WRITES: [(&str, bool); 18] = [
     ("/v1/tasks", true),
     ("/v1/tasks/stuck", true),
     ("/v1/tasks/unstick", true),
@@ -34,6 +34,10 @@ pub(crate) const WRITES: [(&str, bool); 14] = [
     ("/v1/entries", false),
     ("/v1/entries/amend", false),
     ("/v1/entries/supersede", false),
+    ("/v1/entries/resolve", false),
+    ("/v1/reuse", false),
+    ("/v1/reviews/answer", false),
+    ("/v1/promotions/undo", false),
     ("/v1/tokens", false),
     ("/v1/tokens/revoke", false),
 ];
@@ -96,6 +100,8 @@ impl World {
             Level::Project => PROJECT.to_owned(),
             Level::Worktree => WORKTREE.to_owned(),
             Level::Task if route == "/v1/tasks" => self.unopened(),
+            // A task promotes to what lies above it.
+            Level::Task if route == "/v1/promotions/undo" => WORKTREE.to_owned(),
             Level::Task => self.task().await,
         };
         let body = match route {
@@ -103,6 +109,10 @@ impl World {
                 self.entry_sample(route, level, &scope).await
             }
             "/v1/tokens" | "/v1/tokens/revoke" => self.token_sample(route, &scope).await,
+            "/v1/entries/resolve" => self.state_sample(level, &scope).await,
+            "/v1/reuse" => self.reuse_sample(level, &scope).await,
+            "/v1/reviews/answer" => self.review_sample(&scope).await,
+            "/v1/promotions/undo" => self.undo_sample(&scope).await,
             _ => self.task_sample(route, &scope).await,
         };
         Sample {
@@ -172,6 +182,66 @@ impl World {
         body
     }
 
+    async fn state_sample(&self, level: Level, scope: &str) -> Value {
+        let written = self.written(scope, &json!({ "table": "gotchas" })).await;
+        let mut body =
+            json!({ "entry": written["entry"], "expected_version": 1, "reason": phrase() });
+        if level >= Level::Project {
+            body["verification"] = self.verified().await;
+        }
+        body
+    }
+
+    async fn reuse_sample(&self, level: Level, scope: &str) -> Value {
+        let task = match level {
+            Level::Task => scope.to_owned(),
+            _ => self.task().await,
+        };
+        let entry = self.entry(scope).await;
+        json!({ "task": task, "entry": entry, "outcome": "helped" })
+    }
+
+    /// A contradiction that waits for an answer.
+    async fn review_sample(&self, scope: &str) -> Value {
+        let (content, key) = (phrase(), format!("key-{}", world::next()));
+        for value in ["yes", "no"] {
+            let claim = json!({ "key": key, "value": value });
+            let one = json!({ "content": content, "claim": claim });
+            self.written(scope, &one).await;
+        }
+        let waiting = self.admin().all("/v1/reviews", scope).await;
+        let newest = waiting
+            .iter()
+            .max_by_key(|review| review["raised_at"].as_u64());
+        let review = &newest.expect("a contradiction raises a question")["id"];
+        json!({ "scope": scope, "review": review, "approve": false, "reason": phrase() })
+    }
+
+    /// A promotion that was published in a scope.
+    async fn undo_sample(&self, scope: &str) -> Value {
+        let (admin, task) = (self.admin(), self.task().await);
+        world::log(&admin, &task, &phrase()).await;
+        let verification = world::verify(&admin, &task, scope).await;
+        json!({ "scope": task, "verification": verification, "reason": phrase() })
+    }
+
+    /// A new entry of a scope with these fields, by whoever may write there.
+    async fn written(&self, scope: &str, fields: &Value) -> Value {
+        let level = scope
+            .parse::<sillok_core::scope::Scope>()
+            .expect("a scope")
+            .level();
+        let writer = match permitted("/v1/entries", level) {
+            PrincipalKind::Human => self.admin(),
+            kind => self.principal(kind, scope).await,
+        };
+        let mut body = json!({ "scope": scope, "content": phrase() });
+        for (name, value) in fields.as_object().expect("fields") {
+            body[name] = value.clone();
+        }
+        writer.post("/v1/entries", &body).await.ok()
+    }
+
     async fn token_sample(&self, route: &str, scope: &str) -> Value {
         match route {
             "/v1/tokens" => {
@@ -184,15 +254,11 @@ impl World {
 
     /// A new entry of a scope, by whoever may write there.
     pub(crate) async fn entry(&self, scope: &str) -> String {
-        let level = scope
-            .parse::<sillok_core::scope::Scope>()
-            .expect("a scope")
-            .level();
-        let writer = match permitted("/v1/entries", level) {
-            PrincipalKind::Human => self.admin(),
-            kind => self.principal(kind, scope).await,
-        };
-        put(&writer, scope, &phrase()).await
+        let written = self.written(scope, &json!({})).await;
+        written["entry"]
+            .as_str()
+            .expect("an entry has an id")
+            .to_owned()
     }
 }
 

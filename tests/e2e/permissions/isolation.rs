@@ -112,6 +112,17 @@ fn reads(secret: &Secret) -> BTreeMap<(&'static str, &'static str), Vec<(Value, 
             ("post", "/v1/promotions/retry"),
             vec![(promotion, Ends::Forbidden)],
         ),
+        (("get", "/v1/reviews"), by_scope()),
+        (
+            ("get", "/v1/review"),
+            scopes
+                .iter()
+                .map(|scope| {
+                    let asked = json!({ "scope": scope, "id": secret.entries[0] });
+                    (asked, Ends::Forbidden)
+                })
+                .collect(),
+        ),
         (("get", "/v1/entry"), by_entry()),
         (("get", "/v1/history"), by_entry()),
         (("post", "/v1/recall"), recall),
@@ -189,7 +200,12 @@ async fn a_token_of_one_project_writes_nothing_of_another() {
             let stranger = world.principal(permitted(route, *level), OTHER).await;
             let before = counts(&world, &sample.scope).await;
             let reply = stranger.post(route, &sample.body).await;
-            let by_id = ["/v1/entries/amend", "/v1/entries/supersede"];
+            let by_id = [
+                "/v1/entries/amend",
+                "/v1/entries/supersede",
+                "/v1/entries/resolve",
+                "/v1/reuse",
+            ];
             // The entries of an organisation are seen in all its projects.
             let is_hidden = by_id.contains(&route) && *level != Level::Org;
             if route == "/v1/tokens/revoke" || is_hidden {

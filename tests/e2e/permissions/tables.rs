@@ -17,7 +17,7 @@ pub(super) const ENTRIES: [(Level, &str, [bool; 4], bool); 4] = [
 ];
 
 /// Who may give which control command: agent, orchestrator, human, system.
-pub(super) const CONTROL: [(&str, [bool; 4]); 9] = [
+pub(super) const CONTROL: [(&str, [bool; 4]); 12] = [
     ("control/open_task", [YES, YES, YES, YES]),
     ("control/append_log", [YES, YES, YES, YES]),
     ("control/record_verification", [NO, YES, YES, YES]),
@@ -27,7 +27,19 @@ pub(super) const CONTROL: [(&str, [bool; 4]); 9] = [
     ("control/maintain", [NO, NO, NO, YES]),
     ("control/mint_agent_token", [NO, YES, YES, NO]),
     ("control/manage_tokens", [NO, NO, YES, NO]),
+    ("control/report_outcome", [YES, YES, YES, YES]),
+    ("control/decide_below_project", [NO, YES, YES, NO]),
+    ("control/decide_from_project", [NO, NO, YES, NO]),
 ];
+
+/// Whether a control rule is about scopes of a level.
+pub(super) fn decides_at(rule: &str, level: Level) -> bool {
+    match rule {
+        "control/decide_below_project" => level < Level::Project,
+        "control/decide_from_project" => level >= Level::Project,
+        _ => true,
+    }
+}
 
 /// The rule that decides a request on entries of a level, and whether a kind passes it.
 pub(super) fn entries(level: Level, kind: PrincipalKind) -> (&'static str, bool) {

@@ -120,6 +120,25 @@ fn check_answer(fold: &Fold, run: Option<&CommandRun>, result: &AnswerBody) -> R
         }
         AnswerBody::Superseded { new, old, .. } => has(new) && has(old),
         AnswerBody::Published(report) => has(&report.episode),
+        AnswerBody::Reported { entry, .. } => has(entry),
+        AnswerBody::Reviewed {
+            review,
+            kept,
+            retired,
+        } => {
+            let asked = keys::review::key(&scope, *review);
+            fold.rows.contains_key(&asked) && kept.iter().chain(retired).all(has)
+        }
+        AnswerBody::Undone {
+            retired,
+            restored,
+            revised,
+            left,
+        } => [retired, restored, revised, left]
+            .into_iter()
+            .flatten()
+            .all(has),
+        AnswerBody::Retired { retired, .. } => run.is_some() || *retired == 0,
     };
     if holds {
         Ok(())

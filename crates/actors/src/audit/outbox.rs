@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sillok_core::event::Body;
 use sillok_core::id::{EntryId, Seq};
 use sillok_core::invariants::Invariant;
+use sillok_core::review::Question;
 use sillok_store::keys::outbox::OutboxRow;
 use sillok_store::keys::{self, Family, ScopeKey};
 use sillok_store::{Read, Store, Txn};
@@ -65,7 +66,7 @@ async fn check_entries(
         let event = keys::event::decode(&key, &value).ok();
         // Whether the event itself holds was checked with its scope.
         if let Some(body) = event.and_then(|event| event.decode_body().ok().flatten()) {
-            changed.extend(entries_of(&body).into_iter().flatten());
+            changed.extend(entries_of(&body));
         }
         count += 1;
     }
@@ -93,14 +94,22 @@ async fn check_entries(
 }
 
 /// The entries whose heads an event changes.
-fn entries_of(body: &Body) -> [Option<EntryId>; 3] {
+fn entries_of(body: &Body) -> Vec<EntryId> {
     match body {
-        Body::EntryCreated(created) => [Some(created.id), None, None],
-        Body::EntryAmended(amended) => [Some(amended.id), None, None],
-        Body::Merged(merged) => [Some(merged.into), None, None],
-        Body::Linked { entry, .. } => [Some(*entry), None, None],
-        Body::Superseded { new, old, line, .. } => [Some(*new), Some(*old), Some(*line)],
-        _ => [None; 3],
+        Body::EntryCreated(created) => vec![created.id],
+        Body::EntryAmended(amended) => vec![amended.id],
+        Body::Merged(merged) => vec![merged.into],
+        Body::Linked { entry, .. } | Body::StateResolved { entry, .. } => vec![*entry],
+        Body::Superseded { new, old, line, .. }
+        | Body::SupersessionUndone { new, old, line, .. } => vec![*new, *old, *line],
+        Body::ReuseReported(reported) => vec![reported.entry],
+        Body::TrustRevised(revised) => vec![revised.entry],
+        Body::EntriesRetired { entries, .. } => entries.clone(),
+        Body::ReviewRaised { question, .. } => match **question {
+            Question::Wrong { entry, .. } => vec![entry],
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
     }
 }
 

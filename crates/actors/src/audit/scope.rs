@@ -26,11 +26,13 @@ use crate::rows::Place;
 pub(crate) const SOURCES: [Family; 3] = [Family::Event, Family::Command, Family::Chunk];
 
 /// The families of the view whose keys begin with the scope, in the order of their letters.
-pub(crate) const VIEW: [Family; 5] = [
+pub(crate) const VIEW: [Family; 7] = [
     Family::ByHash,
     Family::Head,
     Family::Task,
+    Family::Report,
     Family::Version,
+    Family::Review,
     Family::Verification,
 ];
 

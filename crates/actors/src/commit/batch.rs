@@ -108,7 +108,7 @@ pub(super) async fn gather<S: Store, P: Protocol>(
             gathered.push(None);
             continue;
         }
-        let gathering = AssertUnwindSafe(facts::gather(ports, rules, submission));
+        let gathering = AssertUnwindSafe(facts::gather(ports, rules, shared.speaks(), submission));
         match gathering.catch_unwind().await {
             Ok(facts) => gathered.push(Some(facts)),
             Err(_panic) => return Err(met_defect(shared, index, submission)),

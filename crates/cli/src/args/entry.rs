@@ -16,18 +16,26 @@ pub struct Cite {
     pub citations: Vec<String>,
 }
 
-/// What a write rests on: sources, and where the level needs one, a passed verification.
+/// A passed verification, by name.
 #[derive(Clone, Debug, Default, Args)]
-pub struct Grounds {
-    /// Sources.
-    #[command(flatten)]
-    pub cite: Cite,
+pub struct Named {
     /// The passed verification that it rests on: its id...
     #[arg(long, value_name = "ID", requires = "verified_task")]
     pub verification: Option<VerificationId>,
     /// ...and the task that it was recorded for
     #[arg(long, value_name = "TASK", requires = "verification")]
     pub verified_task: Option<Scope>,
+}
+
+/// What a write rests on: sources, and where the level needs one, a passed verification.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Grounds {
+    /// Sources.
+    #[command(flatten)]
+    pub cite: Cite,
+    /// The passed verification that it rests on.
+    #[command(flatten)]
+    pub named: Named,
     /// Free metadata: a JSON object
     #[arg(long, value_name = "JSON", value_parser = object)]
     pub metadata: Option<serde_json::Value>,
@@ -43,6 +51,8 @@ pub enum EntryCommand {
     Put(EntryPut),
     /// Give an entry a new version
     Amend(EntryAmend),
+    /// Resolve a gotcha, session, task or story: it holds no longer
+    Resolve(EntryResolve),
 }
 
 /// `entry put`
@@ -74,6 +84,22 @@ pub struct EntryAmend {
     /// What it rests on.
     #[command(flatten)]
     pub grounds: Grounds,
+}
+
+/// `entry resolve`
+#[derive(Debug, Args)]
+pub struct EntryResolve {
+    /// The entry's id
+    pub entry: EntryId,
+    /// The version that you have seen
+    #[arg(long, value_name = "N")]
+    pub expected_version: u64,
+    /// How it was resolved
+    #[arg(long)]
+    pub reason: String,
+    /// What it rests on, where the level needs a verification.
+    #[command(flatten)]
+    pub named: Named,
 }
 
 /// `supersede`

@@ -7,13 +7,15 @@ use serde_json::Value;
 use sillok_core::id::{CommandId, EntryId, RecordId, VerificationId};
 use sillok_core::scope::Scope;
 use sillok_server::api::{
-    AmendEntry, AppendLogs, AppendSnapshot, Appended, ArchiveTask, AuditAnswer, AuditRequest,
-    ClearStuck, CloseTask, ClusterQuery, ClusterView, EntryQuery, EntryView, EntryWritten,
-    EventView, FenceNode, FenceView, History, ListQuery, MarkStuck, MintToken, OpenTask, Page,
-    Promotion, PromotionQuery, PromotionState, PutEntry, QuarantineScope, QuarantineView,
-    RecallAnswer, RecallRequest, RecordQuery, RecordVerification, RecordView, RetryPromotion,
-    RevokeToken, ScopeQuery, StatusView, Supersede, Superseded, TaskChanged, TaskView, TokenMinted,
-    TokenRevoked, TokenView, VerificationRecorded,
+    AmendEntry, AnswerReview, AppendLogs, AppendSnapshot, Appended, ArchiveTask, AuditAnswer,
+    AuditRequest, ClearStuck, CloseTask, ClusterQuery, ClusterView, EntryQuery, EntryView,
+    EntryWritten, EventView, FenceNode, FenceView, History, ListQuery, MarkStuck, MintToken,
+    OpenTask, Page, Promotion, PromotionQuery, PromotionState, PromotionUndone, PutEntry,
+    QuarantineScope, QuarantineView, RecallAnswer, RecallRequest, RecordQuery, RecordVerification,
+    RecordView, ReportReuse, ResolveState, RetryPromotion, ReuseReported, ReviewEvidence,
+    ReviewQuery, ReviewView, Reviewed, ReviewsQuery, RevokeToken, ScopeQuery, StatusView,
+    Supersede, Superseded, TaskChanged, TaskView, TokenMinted, TokenRevoked, TokenView,
+    UndoPromotion, VerificationRecorded,
 };
 
 use super::Client;
@@ -75,6 +77,14 @@ writes! {
     amend_entry: "/v1/entries/amend", AmendEntry => EntryWritten;
     /// Replaces an entry.
     supersede: "/v1/entries/supersede", Supersede => Superseded;
+    /// Resolves a state.
+    resolve_state: "/v1/entries/resolve", ResolveState => EntryWritten;
+    /// Says for a task what an entry was to it.
+    report_reuse: "/v1/reuse", ReportReuse => ReuseReported;
+    /// Answers a question.
+    answer_review: "/v1/reviews/answer", AnswerReview => Reviewed;
+    /// Takes a promotion back.
+    undo_promotion: "/v1/promotions/undo", UndoPromotion => PromotionUndone;
     /// Makes a token.
     mint_token: "/v1/tokens", MintToken => TokenMinted;
     /// Revokes a token.
@@ -153,6 +163,22 @@ impl Client {
     pub async fn history(&self, id: EntryId) -> Result<History, Failure> {
         self.get("/v1/history", &EntryQuery { id: id.to_string() })
             .await
+    }
+
+    /// One page of the questions of a scope.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn reviews(&self, query: &ReviewsQuery) -> Result<Page<ReviewView>, Failure> {
+        self.get("/v1/reviews", query).await
+    }
+
+    /// One question with its evidence.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn review(&self, query: &ReviewQuery) -> Result<ReviewEvidence, Failure> {
+        self.get("/v1/review", query).await
     }
 
     /// Searches what was published.

@@ -4,12 +4,12 @@ use serde_json::value::{RawValue, to_raw_value};
 use sillok_core::id::EntryId;
 use sillok_server::api::{
     AmendEntry, Binding, Claim, Commit, Disposition, EntryHead, EntryView, EntryWritten, History,
-    NewEntry, PutEntry, Supersede, VerificationRef,
+    NewEntry, PutEntry, ResolveState, Supersede, VerificationRef,
 };
 
 use super::citation;
 use super::log::text_or_stdin;
-use crate::args::{self, EntryAmend, EntryCommand, EntryPut, Grounds};
+use crate::args::{self, EntryAmend, EntryCommand, EntryPut, Grounds, Named};
 use crate::failure::Failure;
 use crate::git;
 use crate::output::{Style, harmless, one_line, table, time};
@@ -33,6 +33,15 @@ pub async fn run(session: &Session, command: EntryCommand) -> Result<(), Failure
                 .amend_entry(&amend_body(session, amend).await?)
                 .await?
         }
+        EntryCommand::Resolve(resolve) => {
+            let body = ResolveState {
+                entry: resolve.entry.to_string(),
+                expected_version: resolve.expected_version,
+                reason: resolve.reason,
+                verification: verification(&resolve.named),
+            };
+            session.client.resolve_state(&body).await?
+        }
     };
     session
         .output
@@ -49,7 +58,7 @@ async fn put_body(session: &Session, put: EntryPut) -> Result<PutEntry, Failure>
         skill: None,
         failure: false,
         metadata: metadata(&put.grounds),
-        verification: verification(&put.grounds),
+        verification: verification(&put.grounds.named),
         claim: claim(put.grounds),
     })
 }
@@ -62,7 +71,7 @@ async fn amend_body(session: &Session, amend: EntryAmend) -> Result<AmendEntry, 
         citations: citation::resolve(&session.client, &amend.grounds.cite).await?,
         skill: None,
         metadata: metadata(&amend.grounds),
-        verification: verification(&amend.grounds),
+        verification: verification(&amend.grounds.named),
         claim: claim(amend.grounds),
     })
 }
@@ -81,8 +90,8 @@ fn metadata(grounds: &Grounds) -> Option<Box<RawValue>> {
     grounds.metadata.as_ref().map(raw)
 }
 
-fn verification(grounds: &Grounds) -> Option<VerificationRef> {
-    let (id, task) = (grounds.verification?, grounds.verified_task.as_ref()?);
+fn verification(named: &Named) -> Option<VerificationRef> {
+    let (id, task) = (named.verification?, named.verified_task.as_ref()?);
     Some(VerificationRef {
         task: task.to_string(),
         id: id.to_string(),
@@ -134,7 +143,7 @@ pub async fn supersede(session: &Session, args: args::Supersede) -> Result<(), F
         replacement,
         reason: args.reason,
         commit: args.commit,
-        verification: verification(&args.grounds),
+        verification: verification(&args.grounds.named),
     };
     let done = session.client.supersede(&body).await?;
     session.output.show(&done, |style| {
@@ -155,7 +164,9 @@ pub async fn show(session: &Session, entry: EntryId) -> Result<(), Failure> {
     session.output.show(&entry, |style| describe(style, &entry))
 }
 
-fn describe(style: Style, entry: &EntryView) -> String {
+/// An entry, for a person.
+#[must_use]
+pub fn describe(style: Style, entry: &EntryView) -> String {
     let (head, version) = (&entry.head, &entry.version);
     let mut lines = vec![
         style.name(&head.id.to_string()),
@@ -170,8 +181,12 @@ fn describe(style: Style, entry: &EntryView) -> String {
             time(head.created_at)
         ),
         format!(
-            "confidence {:.2} after {} validations",
-            head.trust.confidence, head.trust.validation_count
+            "confidence {:.2} after {} validations; it helped {} tasks, was wrong for {} and stale for {}",
+            head.trust.confidence,
+            head.trust.validation_count,
+            head.usage.helped,
+            head.usage.wrong,
+            head.usage.stale
         ),
         match &head.binding {
             Binding::NoRepository => "bound to no repository".to_owned(),

@@ -1,7 +1,7 @@
 //! Deciding how entries are written and amended: form, sources, deduplication, trust.
 
 use super::text::{check_text, masked_claim, text};
-use super::{Context, Decision, Draft};
+use super::{Context, Decision, Draft, review};
 use crate::citation::{self, Citation};
 use crate::command::{AmendEntry, AnswerBody, VerificationRef};
 use crate::dedup::{self, Neighbour, Sameness, Verdict};
@@ -14,6 +14,7 @@ use crate::id::{EntryId, VerificationId};
 use crate::ports::SpaceThresholds;
 use crate::promotion::{Disposition, NewEntry};
 use crate::provenance::{Backing, check_citations, check_required, status_of};
+use crate::review::Question;
 use crate::secret::mask;
 
 pub(super) fn put(
@@ -225,7 +226,12 @@ pub(super) fn write(
                 Sameness::Exact => 1.0,
                 Sameness::Cosine(cosine) => f64::from(cosine),
             };
-            merge(draft, into, entry, backing, promotion, cosine);
+            let said = Said {
+                content: entry.content.clone(),
+                citations: entry.citations.clone(),
+                failure: entry.failure,
+            };
+            merge(draft, into, &said, backing, promotion, cosine);
             return Written {
                 entry: into,
                 disposition: Disposition::Merged { cosine },
@@ -235,12 +241,25 @@ pub(super) fn write(
         verdict => {
             create(draft, id, entry, backing, promotion);
             match verdict {
-                Verdict::Contradicts { with, .. } => {
+                Verdict::Contradicts { with, why } => {
                     link(draft, id, LinkKind::Contradicts, with, 1.0);
+                    let question = Question::Contradiction {
+                        new: id,
+                        known: with,
+                        why: why.as_str().to_owned(),
+                    };
+                    review::raise(draft, number, question);
                     Disposition::Contradicts { other: with }
                 }
                 Verdict::Similar { to, cosine } => {
-                    link(draft, id, LinkKind::Similar, to, f64::from(cosine));
+                    let cosine = f64::from(cosine);
+                    link(draft, id, LinkKind::Similar, to, cosine);
+                    let question = Question::Merge {
+                        new: id,
+                        known: to,
+                        cosine,
+                    };
+                    review::raise(draft, number, question);
                     Disposition::Created
                 }
                 Verdict::New | Verdict::Merge { .. } => Disposition::Created,
@@ -356,10 +375,17 @@ pub(super) fn create(
     draft.push(Body::EntryCreated(Box::new(created)));
 }
 
-fn merge(
+/// What is merged into an entry, with its secrets masked.
+pub(super) struct Said {
+    pub(super) content: String,
+    pub(super) citations: Vec<Citation>,
+    pub(super) failure: bool,
+}
+
+pub(super) fn merge(
     draft: &mut Draft<'_>,
     into: EntryId,
-    entry: &NewEntry,
+    said: &Said,
     backing: &Backing,
     promotion: Option<VerificationId>,
     cosine: f64,
@@ -372,12 +398,12 @@ fn merge(
         .expect("a verdict names a live entry that the state knows");
     // Saying the same thing twice in one promotion is no second success.
     let repeats = promotion.is_none() || head.promotion != promotion;
-    let backed = *backing != Backing::None && repeats && !entry.failure;
+    let backed = *backing != Backing::None && repeats && !said.failure;
     let backing = if backed { backing } else { &Backing::None };
-    let citations = citation::join(&head.citations, &backing.cite(&entry.citations));
+    let citations = citation::join(&head.citations, &backing.cite(&said.citations));
     let merged = EntryMerged {
         into,
-        content: mask(&entry.content).text.into_owned(),
+        content: said.content.clone(),
         cosine,
         status: status_of(head.status, &citations, backed, head.reuse_count, config),
         trust: backing.repeated_trust(&head.trust, now, config),

@@ -6,7 +6,9 @@ use crate::entry::Head;
 use crate::error::{Error, ErrorCode};
 use crate::event::Body;
 use crate::id::EntryId;
+use crate::scope::Scope;
 use crate::secret::mask;
+use crate::state::State;
 
 pub(super) fn supersede(context: &Context<'_>, supersede: &Supersede) -> Result<Decision, Error> {
     check_stated("reason", &supersede.reason)?;
@@ -24,7 +26,7 @@ pub(super) fn supersede(context: &Context<'_>, supersede: &Supersede) -> Result<
     let new = match &supersede.new {
         Replacement::Existing(id) => {
             entry::backing(context, supersede.verification.as_ref())?;
-            existing(context, old, *id)?
+            existing(context.state, context.scope(), old, *id)?
         }
         Replacement::New(new) => {
             let backing = entry::admit(context, new, supersede.verification.as_ref())?;
@@ -64,13 +66,15 @@ pub(super) fn supersede(context: &Context<'_>, supersede: &Supersede) -> Result<
 
 /// An entry that exists may replace another when it is live, of the same table, and stands alone:
 /// then no line can fork, join another or close to a cycle.
-fn existing(context: &Context<'_>, old: &Head, id: EntryId) -> Result<EntryId, Error> {
-    let new = context.state.head(id).ok_or_else(|| {
-        Error::new(
-            ErrorCode::NotFound,
-            format!("{} has no entry {id}", context.scope()),
-        )
-    })?;
+pub(super) fn existing(
+    state: &State,
+    scope: &Scope,
+    old: &Head,
+    id: EntryId,
+) -> Result<EntryId, Error> {
+    let new = state
+        .head(id)
+        .ok_or_else(|| Error::new(ErrorCode::NotFound, format!("{scope} has no entry {id}")))?;
     let refusal = if new.id == old.id {
         Some("an entry does not replace itself")
     } else if !new.status.is_live() {

@@ -11,6 +11,7 @@ use crate::fingerprint::ContentHash;
 use crate::id::{Epoch, TokenId, VerificationId};
 use crate::principal::{Actor, PrincipalId, PrincipalKind};
 use crate::promotion::PublishReport;
+use crate::reuse::Usage;
 use crate::scope::ScopePrefix;
 use crate::state::Stamped;
 use crate::time::Timestamp;
@@ -72,6 +73,7 @@ fn head(number: u8) -> Head {
         author: actor(PrincipalKind::Human),
         created_at: Timestamp::EPOCH,
         updated_at: Timestamp::EPOCH,
+        usage: Usage::default(),
     }
 }
 

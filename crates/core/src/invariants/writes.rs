@@ -5,6 +5,7 @@ use crate::entry::Status;
 use crate::event::{Body, EntryAmended, EntryCreated};
 use crate::permission::{Access, Control, allows, entry_rule};
 use crate::principal::{Actor, PrincipalKind};
+use crate::review::Question;
 use crate::scope::{Level, Scope};
 use crate::verification::{Outcome, Verification};
 
@@ -14,11 +15,14 @@ use crate::verification::{Outcome, Verification};
 /// # Errors
 /// What does not hold.
 pub fn command_permitted(scope: &Scope, actor: &Actor, bodies: &[Body]) -> Result<(), Violation> {
-    let publishes = bodies
-        .iter()
-        .any(|body| matches!(body, Body::Published { .. }));
+    // What follows from a promotion, an answer or an undoing rests on the leave for that.
+    let under = bodies.iter().find_map(|body| match body {
+        Body::Published { .. } => Some(Access::CarryOut),
+        Body::ReviewAnswered { .. } | Body::PromotionUndone { .. } => Some(Access::Decide),
+        _ => None,
+    });
     for body in bodies {
-        let Some(access) = access_of(body, publishes) else {
+        let Some(access) = access_of(body, under) else {
             continue;
         };
         permitted(scope, actor, access)?;
@@ -50,9 +54,14 @@ fn permitted(scope: &Scope, actor: &Actor, access: Access) -> Result<(), Violati
 }
 
 /// What leave an event needed; none when it is no write of its actor's.
-const fn access_of(body: &Body, publishes: bool) -> Option<Access> {
+fn access_of(body: &Body, under: Option<Access>) -> Option<Access> {
     Some(match body {
         Body::Denied { .. } => return None,
+        Body::ReviewRaised { question, .. } => match **question {
+            Question::Offer(_) => Access::Control(Control::Maintain),
+            // It follows from what its command did.
+            _ => return None,
+        },
         Body::TaskOpened { .. } => Access::Control(Control::OpenTask),
         Body::RecordAppended(_) => Access::Control(Control::AppendLog),
         Body::StuckMarked { .. } => Access::Control(Control::MarkStuck),
@@ -65,13 +74,14 @@ const fn access_of(body: &Body, publishes: bool) -> Option<Access> {
         | Body::EntryAmended(_)
         | Body::Merged(_)
         | Body::Superseded { .. }
-        | Body::Linked { .. } => {
-            if publishes {
-                Access::CarryOut
-            } else {
-                Access::Entries
-            }
-        }
+        | Body::Linked { .. }
+        | Body::StateResolved { .. } => under.unwrap_or(Access::Entries),
+        Body::EntriesRetired { .. } => under.unwrap_or(Access::Control(Control::Maintain)),
+        Body::ReuseReported(_) => Access::Control(Control::ReportOutcome),
+        Body::ReviewAnswered { .. }
+        | Body::PromotionUndone { .. }
+        | Body::SupersessionUndone { .. }
+        | Body::TrustRevised(_) => Access::Decide,
         Body::TokenMinted { token, .. } => match token.actor.kind {
             PrincipalKind::Agent => Access::Control(Control::MintAgentToken),
             _ => Access::Control(Control::ManageTokens),

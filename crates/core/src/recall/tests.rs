@@ -8,6 +8,7 @@ use crate::fingerprint::ContentHash;
 use crate::id::Seq;
 use crate::ports::Ranked;
 use crate::principal::Actor;
+use crate::reuse::Usage;
 use crate::time::DAY_MS;
 use crate::trust::Trust;
 
@@ -56,6 +57,7 @@ fn head(number: u8, table: Table, status: Status, failure: bool, confidence: f64
         author: Actor::system(),
         created_at: Timestamp::EPOCH,
         updated_at: Timestamp::EPOCH,
+        usage: Usage::default(),
     }
 }
 

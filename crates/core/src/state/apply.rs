@@ -11,6 +11,7 @@ use crate::facts::HashKey;
 use crate::id::{EntryId, Seq};
 use crate::limits::LINKS_MAX;
 use crate::promotion::Job;
+use crate::reuse::Usage;
 use crate::task::{Closing, Task, TaskStatus};
 use crate::token::{Token, TokenHash};
 use crate::verification::{Outcome, Verification};
@@ -75,6 +76,14 @@ impl State {
                 ),
                 None => Vec::new(),
             },
+            Body::ReuseReported(_)
+            | Body::ReviewRaised { .. }
+            | Body::ReviewAnswered { .. }
+            | Body::TrustRevised(_)
+            | Body::EntriesRetired { .. }
+            | Body::StateResolved { .. }
+            | Body::SupersessionUndone { .. } => self.apply_governed(body, at),
+            Body::PromotionUndone { .. } => Vec::new(),
         }
     }
 
@@ -165,7 +174,7 @@ impl State {
         Change::Head(head)
     }
 
-    fn change_head(
+    pub(super) fn change_head(
         &mut self,
         id: EntryId,
         at: &Stamped,
@@ -206,6 +215,7 @@ impl State {
             author: at.actor.clone(),
             created_at: at.time,
             updated_at: at.time,
+            usage: Usage::default(),
         };
         let version = version(created.id, 1, &created.text, at);
         let mut changes = vec![
@@ -292,7 +302,7 @@ impl State {
     }
 
     /// The text of `head` is found under its hash from now on.
-    fn text_gained(&mut self, head: &Head) -> Option<Change> {
+    pub(super) fn text_gained(&mut self, head: &Head) -> Option<Change> {
         if !head.table.merges() || !head.status.is_live() {
             return None;
         }
@@ -302,7 +312,7 @@ impl State {
     }
 
     /// The text of `head` is not found under its hash any more, unless another entry has it.
-    fn text_lost(&mut self, head: &Head) -> Option<Change> {
+    pub(super) fn text_lost(&mut self, head: &Head) -> Option<Change> {
         let key = key_of(head);
         if self.by_hash(&key) != Some(head.id) {
             return None;
@@ -322,7 +332,7 @@ impl State {
     }
 }
 
-fn key_of(head: &Head) -> HashKey {
+pub(super) fn key_of(head: &Head) -> HashKey {
     HashKey {
         table: head.table,
         failure: head.failure,

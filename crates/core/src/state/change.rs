@@ -9,6 +9,8 @@ use crate::facts::HashKey;
 use crate::id::{EntryId, Seq, VerificationId};
 use crate::principal::Actor;
 use crate::promotion::{Job, PublishReport};
+use crate::reuse::Report;
+use crate::review::Review;
 use crate::scope::Scope;
 use crate::task::Task;
 use crate::time::Timestamp;
@@ -59,6 +61,10 @@ pub enum Change {
     },
     /// A token.
     Token(TokenHash, Box<Token>),
+    /// What a task says of an entry.
+    Report(Box<Report>),
+    /// A question for a person.
+    Review(Arc<Review>),
 }
 
 /// When, where in the chain, and by whom an event was made.

@@ -4,7 +4,7 @@
 //! the restored store.
 
 use sillok_core::error::{Error, ErrorCode};
-use sillok_core::id::{EntryId, Seq};
+use sillok_core::id::{EntryId, ReviewId, Seq};
 use sillok_core::scope::Scope;
 
 /// The generation of a store that was never restored, whose cursors do not name it.
@@ -19,6 +19,8 @@ pub enum Cursor {
     Scope(Scope),
     /// After this entry of a line.
     Entry(EntryId),
+    /// After this question of a scope.
+    Review(ReviewId),
 }
 
 impl Cursor {
@@ -29,6 +31,7 @@ impl Cursor {
             Self::Seq(seq) => format!("q{:x}", seq.get()),
             Self::Scope(scope) => format!("p{}", hex::encode(scope.as_str())),
             Self::Entry(entry) => format!("e{entry}"),
+            Self::Review(review) => format!("w{review}"),
         };
         match generation {
             FIRST_GENERATION => place,
@@ -84,9 +87,22 @@ impl Cursor {
     }
 }
 
+impl Cursor {
+    /// Reads a cursor over questions; none stands for the start.
+    ///
+    /// # Errors
+    /// `invalid_argument`, `history_changed`.
+    pub fn review(text: Option<&str>, generation: u32) -> Result<Option<ReviewId>, Error> {
+        let Some(text) = text else { return Ok(None) };
+        let place = place_of(text, generation)?;
+        let id = place.strip_prefix('w').ok_or_else(foreign)?;
+        id.parse().map(Some).map_err(|_: Error| foreign())
+    }
+}
+
 /// The place that a cursor names, if it is of this generation.
 fn place_of(text: &str, generation: u32) -> Result<&str, Error> {
-    if !text.starts_with(['q', 'p', 'e']) {
+    if !text.starts_with(['q', 'p', 'e', 'w']) {
         return Err(foreign());
     }
     let (place, given) = match text.split_once('.') {

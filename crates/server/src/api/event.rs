@@ -5,8 +5,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sillok_core::event::{Body, EntryAmended, EntryCreated, EntryMerged, EventKind, Text};
-use sillok_core::id::{CommandId, Seq};
+use sillok_core::id::{CommandId, EntryId, Seq};
 use sillok_core::promotion;
+use sillok_core::retention::Retirement;
 use sillok_core::scope::Scope;
 use sillok_core::staging::{Content, Record, RecordKind};
 use sillok_core::time::Timestamp;
@@ -14,7 +15,7 @@ use sillok_core::verification::Verification;
 use utoipa::{IntoParams, ToSchema};
 
 use super::record::raw_metadata;
-use super::{Actor, PublishReport, schema};
+use super::{Actor, PublishReport, Question, Usage, schema};
 
 /// One event of a scope.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -121,7 +122,74 @@ pub fn body_json(body: &Body) -> Value {
             "command": command,
             "unsampled": unsampled,
         }),
+        Body::ReuseReported(_)
+        | Body::ReviewRaised { .. }
+        | Body::ReviewAnswered { .. }
+        | Body::TrustRevised(_)
+        | Body::EntriesRetired { .. }
+        | Body::StateResolved { .. }
+        | Body::SupersessionUndone { .. }
+        | Body::PromotionUndone { .. } => governed_json(body),
     }
+}
+
+/// What an event shows that changes the worth of entries.
+fn governed_json(body: &Body) -> Value {
+    match body {
+        Body::ReuseReported(reported) => json!({
+            "entry": reported.entry,
+            "task": reported.task,
+            "outcome": reported.outcome,
+            "usage": Usage::from(reported.usage),
+            "status": reported.status,
+        }),
+        Body::ReviewRaised { id, question } => {
+            let mut shown = json!(Question::from((**question).clone()));
+            shown["review"] = json!(id);
+            shown
+        }
+        Body::ReviewAnswered {
+            id,
+            approved,
+            reason,
+        } => json!({ "review": id, "approved": approved, "reason": reason }),
+        Body::TrustRevised(revised) => json!({
+            "entry": revised.entry,
+            "status": revised.status,
+            "confidence": revised.trust.confidence,
+        }),
+        Body::EntriesRetired { entries, why } => retired_json(entries, why),
+        Body::StateResolved { entry, reason } => json!({ "entry": entry, "reason": reason }),
+        Body::SupersessionUndone {
+            new,
+            old,
+            line,
+            status,
+        } => json!({ "new": new, "old": old, "line": line, "status": status }),
+        Body::PromotionUndone {
+            source,
+            verification,
+            reason,
+        } => json!({ "source": source, "verification": verification, "reason": reason }),
+        _ => unreachable!("only what changes the worth of entries comes here"),
+    }
+}
+
+fn retired_json(entries: &[EntryId], why: &Retirement) -> Value {
+    let mut shown = json!({ "entries": entries, "why": why.name() });
+    match why {
+        Retirement::Undone {
+            source,
+            verification,
+        } => {
+            shown["source"] = json!(source);
+            shown["verification"] = json!(verification);
+        }
+        Retirement::Duplicate { of } => shown["of"] = json!(of),
+        Retirement::Contradicted { by } => shown["by"] = json!(by),
+        Retirement::Aged | Retirement::Pruned | Retirement::Wrong => {}
+    }
+    shown
 }
 
 fn verification_json(verification: &Verification) -> Value {

@@ -69,6 +69,8 @@ named! {
     EntryId = uuid("An entry's id.");
     /// A verification's id.
     VerificationId = uuid("A verification's id, and that of its promotion.");
+    /// A review's id.
+    ReviewId = uuid("The id of a question for a person.");
     /// A token's public id.
     TokenId = uuid("A token's public id.");
     /// A point in time.
@@ -96,6 +98,8 @@ named! {
     );
     /// How a test ended.
     TestOutcome = one_of("How a test ended.", ["pass", "fail"]);
+    /// What an entry was to a task.
+    ReuseOutcome = one_of("What an entry was to a task.", core::reuse::ReuseOutcome::ALL.iter().map(|outcome| outcome.as_str()));
     /// An entry's table.
     Table = one_of("The table of an entry.", core::entry::Table::ALL.iter().map(|table| table.as_str()));
     /// An entry's kind.

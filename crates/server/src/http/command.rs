@@ -18,7 +18,10 @@ use super::App;
 use super::auth::Session;
 use super::errors::Refusal;
 use super::extract::Writer;
-use crate::api::{Appended, EntryWritten, Superseded, TaskChanged, VerificationRecorded};
+use crate::api::{
+    Appended, EntryWritten, PromotionUndone, ReuseReported, Reviewed, Superseded, TaskChanged,
+    VerificationRecorded,
+};
 
 /// What a handler answers.
 pub(super) type Reply<T> = Result<Json<T>, Refusal>;
@@ -196,6 +199,88 @@ impl Receipt {
             new,
             version,
             old,
+            seq,
+            time,
+            command_id,
+        }))
+    }
+
+    pub(super) fn reported(self) -> Reply<ReuseReported> {
+        let AnswerBody::Reported {
+            entry,
+            usage,
+            status,
+            review,
+        } = self.result
+        else {
+            return self.unfit();
+        };
+        let Self {
+            seq,
+            time,
+            command_id,
+            ..
+        } = self;
+        let usage = usage.into();
+        Ok(Json(ReuseReported {
+            entry,
+            usage,
+            status,
+            review,
+            seq,
+            time,
+            command_id,
+        }))
+    }
+
+    pub(super) fn reviewed(self) -> Reply<Reviewed> {
+        let AnswerBody::Reviewed {
+            review,
+            kept,
+            retired,
+        } = self.result
+        else {
+            return self.unfit();
+        };
+        let Self {
+            seq,
+            time,
+            command_id,
+            ..
+        } = self;
+        Ok(Json(Reviewed {
+            review,
+            kept,
+            retired,
+            seq,
+            time,
+            command_id,
+        }))
+    }
+
+    pub(super) fn undone(self) -> Reply<PromotionUndone> {
+        let AnswerBody::Undone {
+            retired,
+            restored,
+            revised,
+            left,
+        } = self.result
+        else {
+            return self.unfit();
+        };
+        let Self {
+            scope,
+            seq,
+            time,
+            command_id,
+            ..
+        } = self;
+        Ok(Json(PromotionUndone {
+            target: scope,
+            retired,
+            restored,
+            revised,
+            left,
             seq,
             time,
             command_id,

@@ -8,6 +8,7 @@ mod entries;
 mod events;
 mod node;
 mod recall;
+mod reviews;
 mod staging;
 mod tasks;
 mod tokens;
@@ -54,11 +55,17 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(verifications::record, verifications::list))
         .routes(routes!(verifications::promotion))
         .routes(routes!(verifications::retry))
+        .routes(routes!(verifications::undo))
         .routes(routes!(entries::put))
         .routes(routes!(entries::amend))
         .routes(routes!(entries::supersede))
+        .routes(routes!(entries::resolve))
         .routes(routes!(entries::show))
         .routes(routes!(entries::history))
+        .routes(routes!(reviews::report))
+        .routes(routes!(reviews::list))
+        .routes(routes!(reviews::show))
+        .routes(routes!(reviews::answer))
         .routes(routes!(recall::recall))
         .routes(routes!(events::list))
         .routes(routes!(events::tail))

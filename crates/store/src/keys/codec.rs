@@ -2,6 +2,8 @@
 //!
 //! Must not know any family's fields.
 
+use std::ops::RangeInclusive;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sillok_core::slot::Slot;
@@ -68,6 +70,15 @@ pub(super) fn decode<T: DeserializeOwned>(
     value: &[u8],
 ) -> Result<T, Error> {
     let fields = open(family, format, key, value)?;
+    decode_fields(family, key, fields)
+}
+
+/// Reads fields in postcard, to their last byte.
+pub(super) fn decode_fields<T: DeserializeOwned>(
+    family: Family,
+    key: &[u8],
+    fields: &[u8],
+) -> Result<T, Error> {
     match postcard::take_from_bytes(fields) {
         Ok((value, [])) => Ok(value),
         Ok((_, rest)) => Err(corrupt(
@@ -91,6 +102,16 @@ pub(super) fn open<'a>(
     key: &[u8],
     value: &'a [u8],
 ) -> Result<&'a [u8], Error> {
+    open_any(family, format..=format, key, value).map(|(_, fields)| fields)
+}
+
+/// The format version of a value, which has to be one of `formats`, and the bytes behind it.
+pub(super) fn open_any<'a>(
+    family: Family,
+    formats: RangeInclusive<u8>,
+    key: &[u8],
+    value: &'a [u8],
+) -> Result<(u8, &'a [u8]), Error> {
     let Some((fields, stored)) = value.split_last_chunk::<CHECKSUM_BYTES>() else {
         return Err(corrupt(family, key, "the value is too short".to_owned()));
     };
@@ -99,9 +120,10 @@ pub(super) fn open<'a>(
         return Err(corrupt(family, key, reason));
     }
     match fields.split_first() {
-        Some((found, fields)) if *found == format => Ok(fields),
+        Some((found, fields)) if formats.contains(found) => Ok((*found, fields)),
         Some((found, _)) => {
-            let reason = format!("the value has format {found}; this build reads format {format}");
+            let newest = formats.end();
+            let reason = format!("the value has format {found}; this build reads format {newest}");
             Err(corrupt(family, key, reason))
         }
         None => Err(corrupt(family, key, "the value is empty".to_owned())),

@@ -4,16 +4,24 @@
 //! |---|---|---|
 //! | `h`, [`ScopeKey`] (16), [`EntryId`] (16) | [`Head`] | rewritten with every change of the entry |
 //!
-//! The text lies in the version that the head names.
+//! The text lies in the version that the head names. Format 1 ends before what tasks say of the entry, and is
+//! written while none says anything: builds that know no reports read it.
 
 use sillok_core::entry::Head;
 use sillok_core::id::EntryId;
+use sillok_core::reuse::Usage;
 
 use super::{Family, ScopeKey, codec};
 use crate::{Error, KeyRange};
 
 const FAMILY: Family = Family::Head;
-const FORMAT: u8 = 1;
+/// Without what tasks say of the entry.
+const WITHOUT_USAGE: u8 = 1;
+/// The whole head.
+const WHOLE: u8 = 2;
+
+/// The stored form of a usage that nobody reported.
+const UNUSED: [u8; 4] = [0; 4];
 
 /// A key, taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,7 +59,15 @@ pub fn range_of_scope(scope: &ScopeKey) -> KeyRange {
 /// The stored form of `value`.
 #[must_use]
 pub fn encode(value: &Head) -> Vec<u8> {
-    codec::encode(FORMAT, value)
+    if value.usage != Usage::default() {
+        return codec::encode(WHOLE, value);
+    }
+    let fields = postcard::to_allocvec(value).expect("plain data structures always encode");
+    let (fields, unused) = fields
+        .split_last_chunk()
+        .expect("the counts of a usage end a head");
+    assert_eq!(*unused, UNUSED, "a usage without reports is four zeros");
+    codec::encode_raw(WITHOUT_USAGE, fields)
 }
 
 /// The value stored under `key`.
@@ -59,5 +75,11 @@ pub fn encode(value: &Head) -> Vec<u8> {
 /// # Errors
 /// `Corrupt`.
 pub fn decode(key: &[u8], value: &[u8]) -> Result<Head, Error> {
-    codec::decode(FAMILY, FORMAT, key, value)
+    match codec::open_any(FAMILY, WITHOUT_USAGE..=WHOLE, key, value)? {
+        (WITHOUT_USAGE, fields) => {
+            let whole = [fields, UNUSED.as_slice()].concat();
+            codec::decode_fields(FAMILY, key, &whole)
+        }
+        (_, fields) => codec::decode_fields(FAMILY, key, fields),
+    }
 }

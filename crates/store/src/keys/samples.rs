@@ -13,12 +13,15 @@ use sillok_core::event::Body;
 use sillok_core::facts::HashKey;
 use sillok_core::fingerprint::ContentHash;
 use sillok_core::id::{
-    Attempt, CommandId, EntryId, Epoch, Incarnation, RecordId, Seq, TokenId, VerificationId,
+    Attempt, CommandId, EntryId, Epoch, Incarnation, RecordId, ReviewId, Seq, TokenId,
+    VerificationId,
 };
 use sillok_core::membership::{FenceOrder, NodeRow, OwnerRow, WireVersion};
 use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
 use sillok_core::promotion::{Disposition, Job, Product, PublishReport};
 use sillok_core::quarantine::QuarantineOrder;
+use sillok_core::reuse::{Report, ReuseOutcome, Usage};
+use sillok_core::review::{Question, Review, ReviewAnswer};
 use sillok_core::scope::{Scope, ScopePrefix};
 use sillok_core::slot::{SLOTS, Slot};
 use sillok_core::stamp::Stamp;
@@ -313,6 +316,40 @@ impl Parts {
             author: self.actor(),
             created_at: self.time(),
             updated_at: self.time(),
+            usage: Usage::default(),
+        }
+    }
+
+    pub(super) fn report(&self) -> Report {
+        Report {
+            entry: self.entry(),
+            task: self.scope(),
+            outcome: ReuseOutcome::ALL[usize::from(self.id[2]) % ReuseOutcome::ALL.len()],
+            by: self.actor(),
+            at: self.time(),
+        }
+    }
+
+    pub(super) fn review_id(&self) -> ReviewId {
+        ReviewId::from_bytes(self.id)
+    }
+
+    pub(super) fn review(&self) -> Review {
+        let answer = ReviewAnswer {
+            approved: self.flag,
+            reason: self.text.clone(),
+            by: self.actor(),
+            at: self.time(),
+        };
+        Review {
+            id: self.review_id(),
+            question: Question::Contradiction {
+                new: self.entry(),
+                known: self.entry(),
+                why: self.text.clone(),
+            },
+            raised_at: self.time(),
+            answer: self.when(answer),
         }
     }
 

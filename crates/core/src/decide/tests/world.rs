@@ -1,6 +1,6 @@
 //! One scope with everything that was ever written to it at hand, and short ways to give commands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::decide;
 use crate::chain::{Origin, seal};
@@ -12,11 +12,12 @@ use crate::entry::{Binding, Detail, Metadata, Table, Version};
 use crate::error::Error;
 use crate::event::Body;
 use crate::facts::{Facts, Need, RecordFact, needs};
-use crate::id::{Attempt, CommandId, EntryId, Epoch, RecordId};
+use crate::id::{Attempt, CommandId, EntryId, Epoch, RecordId, VerificationId};
+use crate::invariants;
 use crate::limits::FACT_ROUNDS_MAX;
 use crate::ports::{Ranked, SpaceThresholds};
 use crate::principal::{Actor, Principal, PrincipalId, PrincipalKind};
-use crate::promotion::{Disposition, NewEntry};
+use crate::promotion::{Disposition, NewEntry, PublishReport};
 use crate::scope::Scope;
 use crate::staging::{LogLevel, NewRecord, RecordKind};
 use crate::state::{Change, Stamped, State};
@@ -33,6 +34,10 @@ pub(in crate::decide) struct World {
     pub(in crate::decide) versions: BTreeMap<EntryId, Version>,
     pub(in crate::decide) records: BTreeMap<RecordId, RecordFact>,
     pub(in crate::decide) verifications: BTreeMap<VerificationRef, Verification>,
+    pub(in crate::decide) marks: BTreeMap<(Scope, VerificationId), PublishReport>,
+    /// Tasks that were opened elsewhere.
+    pub(in crate::decide) tasks: BTreeSet<Scope>,
+    pub(in crate::decide) has_older_nodes: bool,
     pub(in crate::decide) now: Timestamp,
     /// What the index finds near any entry with a vector, the closest first.
     pub(in crate::decide) near: Vec<Ranked>,
@@ -49,6 +54,9 @@ impl World {
             versions: BTreeMap::new(),
             records: BTreeMap::new(),
             verifications: BTreeMap::new(),
+            marks: BTreeMap::new(),
+            tasks: BTreeSet::new(),
+            has_older_nodes: false,
             now: START,
             near: Vec::new(),
             thresholds: None,
@@ -102,8 +110,11 @@ impl World {
             self.now,
         )?;
         for body in &decision.bodies {
+            invariants::event_applies(&self.state, body).unwrap();
             self.apply(submission, body);
         }
+        let actor = &submission.principal.actor;
+        invariants::command_permitted(self.state.scope(), actor, &decision.bodies).unwrap();
         assert_eq!(
             self.state.row().tip.seq.get(),
             before.seq.get() + decision.bodies.len() as u64
@@ -129,8 +140,14 @@ impl World {
                 actor,
             },
         ) {
-            if let Change::Version(version) = change {
-                self.versions.insert(version.entry, *version);
+            match change {
+                Change::Version(version) => drop(self.versions.insert(version.entry, *version)),
+                Change::Mark {
+                    source,
+                    verification,
+                    report,
+                } => drop(self.marks.insert((source, verification), *report)),
+                _ => {}
             }
         }
         self.state.advance(tip);
@@ -139,6 +156,7 @@ impl World {
     pub(in crate::decide) fn facts(&mut self, submission: &Submission) -> Facts {
         let mut facts = Facts {
             thresholds: self.thresholds,
+            has_older_nodes: self.has_older_nodes,
             ..Facts::default()
         };
         for _ in 0..=FACT_ROUNDS_MAX {
@@ -162,7 +180,16 @@ impl World {
                         let found = self.verifications.get(&named).cloned();
                         facts.verifications.insert(named, found);
                     }
-                    Need::Mark(source, id) => drop(facts.marks.insert((source, id), None)),
+                    Need::Mark(source, id) => {
+                        let found = self.marks.get(&(source.clone(), id)).cloned();
+                        facts.marks.insert((source, id), found);
+                    }
+                    Need::Report(entry, task) => self.state.learn_report(entry, task, None),
+                    Need::Review(id) => self.state.learn_review(id, None),
+                    Need::Task(task) => {
+                        let was_opened = self.tasks.contains(&task);
+                        facts.tasks.insert(task, was_opened);
+                    }
                     Need::Neighbours(number, request) => {
                         let found = self
                             .near

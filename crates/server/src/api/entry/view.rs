@@ -285,6 +285,8 @@ pub struct EntryHead {
     pub links: Vec<Link>,
     /// How many tasks reported that it helped.
     pub reuse_count: u64,
+    /// What tasks reported, counted.
+    pub usage: Usage,
     /// When it was last used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<schema::Timestamp>)]
@@ -326,6 +328,7 @@ impl From<entry::Head> for EntryHead {
             citations: citation::all(head.citations),
             binding: head.binding.into(),
             reuse_count: head.reuse_count,
+            usage: head.usage.into(),
             last_used: head.last_used,
             promotion: head.promotion,
             author: head.author.into(),
@@ -362,6 +365,15 @@ pub struct VersionView {
     /// When.
     #[schema(value_type = schema::Timestamp)]
     pub created_at: Timestamp,
+}
+
+impl From<sillok_actors::reads::EntryView> for EntryView {
+    fn from(view: sillok_actors::reads::EntryView) -> Self {
+        Self {
+            head: view.head.into(),
+            version: view.version.into(),
+        }
+    }
 }
 
 impl From<entry::Version> for VersionView {

@@ -10,7 +10,7 @@ use sillok_core::id::{CommandId, EntryId, Seq};
 use super::not_found;
 use crate::api::{
     AmendEntry, Cursor, EntryQuery, EntryView, EntryWritten, History, HistoryQuery, PutEntry,
-    Supersede, Superseded,
+    ResolveState, Supersede, Superseded,
 };
 use crate::http::auth::Session;
 use crate::http::command::Reply;
@@ -86,22 +86,47 @@ pub(super) async fn supersede(
         .superseded()
 }
 
+/// Resolve a state: it holds no longer.
+#[utoipa::path(post, path = "/v1/entries/resolve", tag = "entries", operation_id = "resolve_state",
+    request_body = ResolveState,
+    responses((status = 200, description = "The state is resolved.", body = EntryWritten)),
+    extensions(("x-sillok-access" = json!(["entries"]))))]
+pub(super) async fn resolve(
+    State(app): State<App>,
+    write: Write<ResolveState>,
+) -> Reply<EntryWritten> {
+    let refused = |error| Refusal::of(write.id)(error);
+    let head = app.head(&write.body.entry).await.map_err(refused)?;
+    let conceal = Concealed::of(&write.session, &head, write.id);
+    let verification = write.body.verification.map(TryInto::try_into).transpose();
+    let command = Command::ResolveState {
+        entry: head.id,
+        expected_version: write.body.expected_version,
+        reason: write.body.reason,
+        verification: verification.map_err(|error| conceal.over(refused(error)))?,
+    };
+    app.carry_out(&write.session, write.id, (head.scope, command))
+        .await
+        .map_err(|refusal| conceal.over(refusal))?
+        .entry()
+}
+
 /// Whether an entry is hidden from whoever wants to write to it. The denial is noted where the entry
 /// lives; the stranger is told what a reader would be told.
-struct Concealed {
+pub(super) struct Concealed {
     is_hidden: bool,
     id: CommandId,
 }
 
 impl Concealed {
-    fn of(session: &Session, head: &Head, id: CommandId) -> Self {
+    pub(super) fn of(session: &Session, head: &Head, id: CommandId) -> Self {
         Self {
             is_hidden: !session.principal.prefix.sees_entries_of(&head.scope),
             id,
         }
     }
 
-    fn over(&self, refusal: Refusal) -> Refusal {
+    pub(super) fn over(&self, refusal: Refusal) -> Refusal {
         if self.is_hidden {
             Refusal::of(self.id)(not_found("such entry"))
         } else {
@@ -124,10 +149,7 @@ pub(super) async fn show(State(app): State<App>, read: Read<EntryQuery>) -> Repl
             .sees_entries_of(&view.head.scope)
     });
     let view = seen.ok_or_else(|| not_found("such entry"))?;
-    Ok(Json(EntryView {
-        head: view.head.into(),
-        version: view.version.into(),
-    }))
+    Ok(Json(view.into()))
 }
 
 /// Show the line of supersessions that an entry stands in, and the entry's own versions.
@@ -164,7 +186,7 @@ pub(super) async fn history(State(app): State<App>, read: Read<HistoryQuery>) ->
 impl App {
     /// The head of an entry that a write names, whoever asks: whether they may write there is
     /// decided, and a denial noted, where the entry lives.
-    async fn head(&self, id: &str) -> Result<Head, Error> {
+    pub(super) async fn head(&self, id: &str) -> Result<Head, Error> {
         let id: EntryId = id.parse()?;
         let view = self.reader().entry(id).await?;
         view.map(|view| view.head)

@@ -3,12 +3,14 @@
 use axum::Json;
 use axum::extract::State;
 use sillok_actors::jobs::PromotionState as Stands;
+use sillok_core::command::{Command, VerificationRef};
 use sillok_core::permission::{Access, Control, authorize, authorize_read};
 use sillok_core::scope::Scope;
 
+use super::not_found;
 use crate::api::{
-    Page, Promotion, PromotionQuery, PromotionState, RecordVerification, RetryPromotion,
-    ScopeQuery, VerificationRecorded, VerificationView,
+    Page, Promotion, PromotionQuery, PromotionState, PromotionUndone, RecordVerification,
+    RetryPromotion, ScopeQuery, UndoPromotion, VerificationRecorded, VerificationView,
 };
 use crate::http::command::Reply;
 use crate::http::extract::{Ask, Read, Write};
@@ -87,6 +89,37 @@ pub(super) async fn retry(State(app): State<App>, ask: Ask<RetryPromotion>) -> R
         app.node().retry_promotion(id);
     }
     Ok(Json(shown(app.node().promotion(&scope, id, 0).await?)))
+}
+
+/// Take a promotion back: what it made leaves recall, what that replaced holds again, and what it only
+/// supported loses that support.
+#[utoipa::path(post, path = "/v1/promotions/undo", tag = "verifications", operation_id = "undo_promotion",
+    request_body = UndoPromotion,
+    responses((status = 200, description = "It is taken back.", body = PromotionUndone)),
+    extensions(("x-sillok-access" = json!(["control/decide_below_project", "control/decide_from_project"]))))]
+pub(super) async fn undo(
+    State(app): State<App>,
+    write: Write<UndoPromotion>,
+) -> Reply<PromotionUndone> {
+    let refused = |error| Refusal::of(write.id)(error);
+    let task = Scope::parse(&write.body.scope).map_err(refused)?;
+    let id = write.body.verification.parse().map_err(refused)?;
+    authorize_read(&write.session.principal, &task).map_err(refused)?;
+    let found = app
+        .reader()
+        .verification(&task, id)
+        .await
+        .map_err(refused)?;
+    let Some(verification) = found else {
+        return Err(refused(not_found("such verification")));
+    };
+    let command = Command::UndoPromotion {
+        promotion: VerificationRef { task, id },
+        reason: write.body.reason,
+    };
+    app.carry_out(&write.session, write.id, (verification.target, command))
+        .await?
+        .undone()
 }
 
 fn shown(stands: Stands) -> Promotion {

@@ -1,0 +1,727 @@
+//! What people and tasks say of entries, and what leaves recall: reports, reviews, undoing, retention.
+
+use proptest::prelude::*;
+
+use super::world::{PROJECT, START, TASK, World, amend, entry, supersede};
+use crate::citation::Citation;
+use crate::command::{AnswerBody, AnswerReview, Command, Publish, Replacement, VerificationRef};
+use crate::entry::{Binding, Claim, Detail, Embedding, Episode, SpaceId, Status, Table};
+use crate::error::ErrorCode;
+use crate::event::Body;
+use crate::id::{EntryId, RecordId, ReviewId, Seq, VerificationId};
+use crate::ports::{Ranked, SpaceThresholds};
+use crate::principal::{Actor, PrincipalId, PrincipalKind};
+use crate::promotion::NewEntry;
+use crate::retention::Retirement;
+use crate::reuse::ReuseOutcome;
+use crate::review::{Offer, Question};
+use crate::scope::Scope;
+use crate::time::DAY_MS;
+use crate::verification::{NewVerification, Outcome, Verification, VerificationSource};
+
+fn task(number: u32) -> Scope {
+    Scope::parse(&format!("{PROJECT}/worktree/c/task/t{number}")).unwrap()
+}
+
+/// A project in which some tasks were opened.
+fn project() -> World {
+    let mut world = World::new(PROJECT);
+    world.tasks.extend((0..6).map(task));
+    world
+}
+
+fn human(world: &mut World, table: Table, content: &str) -> EntryId {
+    let written = world.put(PrincipalKind::Human, entry(table, content));
+    written.unwrap().0
+}
+
+fn report(world: &mut World, id: EntryId, from: u32, outcome: ReuseOutcome) -> AnswerBody {
+    let command = Command::ReportReuse {
+        task: task(from),
+        entry: id,
+        outcome,
+    };
+    world.give(PrincipalKind::Agent, command).unwrap()
+}
+
+fn raised(answer: &AnswerBody) -> Option<ReviewId> {
+    match answer {
+        AnswerBody::Reported { review, .. } => *review,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn answer(review: ReviewId, approve: bool, keep: Option<EntryId>) -> Command {
+    Command::AnswerReview(Box::new(AnswerReview {
+        review,
+        approve,
+        keep,
+        reason: "I looked".into(),
+    }))
+}
+
+/// The questions that the last command raised.
+fn questions(
+    world: &mut World,
+    kind: PrincipalKind,
+    command: Command,
+) -> Vec<(ReviewId, Question)> {
+    let submission = world.submission(kind, command);
+    let facts = world.facts(&submission);
+    let config = crate::config::RulesConfig::default();
+    let decided = super::super::decide(&world.state, &submission, &facts, &config, world.now);
+    let bodies = decided.unwrap().bodies;
+    world.carry_out(&submission).unwrap();
+    let raised = bodies.into_iter().filter_map(|body| match body {
+        Body::ReviewRaised { id, question } => Some((id, *question)),
+        _ => None,
+    });
+    raised.collect()
+}
+
+fn claims(value: &str) -> NewEntry {
+    NewEntry {
+        claim: Some(Claim {
+            key: "http.port".into(),
+            value: value.into(),
+        }),
+        ..entry(Table::Observations, "the service listens on one port")
+    }
+}
+
+/// Two entries that contradict one another, and the question about them.
+fn contradicting(world: &mut World) -> (EntryId, EntryId, ReviewId) {
+    let known = world.put(PrincipalKind::Human, claims("80"));
+    let (known, _) = known.unwrap();
+    let put = Command::PutEntry {
+        entry: Box::new(claims("81")),
+        verification: None,
+    };
+    let raised = questions(world, PrincipalKind::Human, put);
+    match raised.as_slice() {
+        [(id, Question::Contradiction { new, known: of, .. })] => {
+            assert_eq!(*of, known);
+            (*new, known, *id)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Two entries that say nearly the same, the known one first, and the question about them.
+fn similar(world: &mut World) -> (EntryId, EntryId, ReviewId) {
+    let placed = |content: &str| NewEntry {
+        embedding: Some(Embedding {
+            space: SpaceId("s".into()),
+            values: vec![1.0],
+        }),
+        ..entry(Table::Observations, content)
+    };
+    world.thresholds = Some(SpaceThresholds {
+        merge: 0.95,
+        similar: 0.85,
+    });
+    let first = world.put(PrincipalKind::Human, placed("Retries need a cap."));
+    let (known, _) = first.unwrap();
+    world.near = vec![Ranked {
+        scope: Scope::parse(PROJECT).unwrap(),
+        entry: known,
+        score: 0.9,
+    }];
+    let put = Command::PutEntry {
+        entry: Box::new(placed("Put a cap on retries.")),
+        verification: None,
+    };
+    let raised = questions(world, PrincipalKind::Human, put);
+    match raised.as_slice() {
+        [(id, Question::Merge { new, known: of, .. })] => {
+            assert_eq!(*of, known);
+            (known, *new, *id)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn three_tasks_publish_what_is_verified_and_one_task_counts_once() {
+    let mut world = project();
+    let id = human(&mut world, Table::Patterns, "retry with backoff");
+    for from in [0, 0, 1, 1, 2] {
+        let before = world.state.head(id).unwrap().status;
+        assert_eq!(before, Status::Verified);
+        report(&mut world, id, from, ReuseOutcome::Helped);
+    }
+    let head = world.state.head(id).unwrap();
+    assert_eq!(
+        (head.status, head.reuse_count, head.usage.helped),
+        (Status::Published, 3, 3)
+    );
+    assert_eq!(head.last_used, Some(START));
+    let seq = world.state.row().tip.seq;
+    report(&mut world, id, 2, ReuseOutcome::Helped);
+    assert_eq!(
+        world.state.row().tip.seq,
+        seq,
+        "the same word again writes nothing"
+    );
+}
+
+#[test]
+fn a_hypothesis_is_not_published_by_reports() {
+    let mut world = World::new(&format!("{PROJECT}/worktree/c"));
+    world.tasks.extend((0..6).map(task));
+    let draft = entry(Table::Observations, "it may be the cache");
+    let (id, _) = world.put(PrincipalKind::Agent, draft).unwrap();
+    for from in 0..5 {
+        report(&mut world, id, from, ReuseOutcome::Helped);
+    }
+    let head = world.state.head(id).unwrap();
+    assert_eq!((head.status, head.reuse_count), (Status::Hypothesis, 5));
+}
+
+#[test]
+fn two_tasks_that_find_an_entry_wrong_raise_one_question() {
+    let mut world = project();
+    let id = human(&mut world, Table::Observations, "the build is hermetic");
+    let first = report(&mut world, id, 0, ReuseOutcome::Wrong);
+    assert_eq!(raised(&first), None);
+    let again = report(&mut world, id, 0, ReuseOutcome::Wrong);
+    assert_eq!(raised(&again), None, "one task has one voice");
+    let second = report(&mut world, id, 1, ReuseOutcome::Wrong);
+    let review = raised(&second).expect("two tasks agree");
+    let third = report(&mut world, id, 2, ReuseOutcome::Wrong);
+    assert_eq!(raised(&third), None, "it was asked just now");
+
+    let denied = world.give(PrincipalKind::Orchestrator, answer(review, true, None));
+    assert_eq!(
+        denied.unwrap_err().rule(),
+        Some("control/decide_from_project")
+    );
+    world
+        .give(PrincipalKind::Human, answer(review, true, None))
+        .unwrap();
+    assert_eq!(world.state.head(id).unwrap().status, Status::Archived);
+    let late = world.give(PrincipalKind::Human, answer(review, false, None));
+    assert_eq!(late.unwrap_err().code, ErrorCode::Conflict);
+    let late = Command::ReportReuse {
+        task: task(3),
+        entry: id,
+        outcome: ReuseOutcome::Helped,
+    };
+    let late = world.give(PrincipalKind::Agent, late).unwrap_err();
+    assert_eq!(late.code, ErrorCode::Conflict);
+}
+
+#[test]
+fn a_person_who_rejects_a_doubt_stands_behind_the_entry() {
+    let mut world = project();
+    let id = human(&mut world, Table::Observations, "the build is hermetic");
+    let before = world.state.head(id).unwrap().trust.clone();
+    report(&mut world, id, 0, ReuseOutcome::Wrong);
+    let review = raised(&report(&mut world, id, 1, ReuseOutcome::Wrong)).unwrap();
+    world
+        .give(PrincipalKind::Human, answer(review, false, None))
+        .unwrap();
+    let after = &world.state.head(id).unwrap().trust;
+    assert_eq!(after.validation_count, before.validation_count + 1);
+    assert!(after.confidence > before.confidence);
+}
+
+#[test]
+fn a_report_needs_a_task_that_was_opened_and_that_lies_inside() {
+    let mut world = project();
+    let id = human(&mut world, Table::Observations, "the build is hermetic");
+    let told = |task: &str| Command::ReportReuse {
+        task: Scope::parse(task).unwrap(),
+        entry: id,
+        outcome: ReuseOutcome::Helped,
+    };
+    for (task, code) in [
+        ("org/a/project/b/worktree/c/task/never", ErrorCode::NotFound),
+        ("org/a/project/b/worktree/c", ErrorCode::InvalidScope),
+        (
+            "org/a/project/other/worktree/c/task/d",
+            ErrorCode::InvalidScope,
+        ),
+        ("org/z/project/b/worktree/c/task/d", ErrorCode::Forbidden),
+    ] {
+        let refused = world.give(PrincipalKind::Agent, told(task)).unwrap_err();
+        assert_eq!(refused.code, code, "{task}");
+    }
+    let unknown = Command::ReportReuse {
+        task: task(0),
+        entry: EntryId::from_bytes([9; 16]),
+        outcome: ReuseOutcome::Helped,
+    };
+    let refused = world.give(PrincipalKind::Agent, unknown).unwrap_err();
+    assert_eq!(refused.code, ErrorCode::NotFound);
+}
+
+#[test]
+fn whoever_reaches_a_task_alone_reports_on_what_lies_above_it() {
+    let mut world = project();
+    let id = human(&mut world, Table::Observations, "the build is hermetic");
+    let command = Command::ReportReuse {
+        task: task(0),
+        entry: id,
+        outcome: ReuseOutcome::Helped,
+    };
+    let mut submission = world.submission(PrincipalKind::Agent, command);
+    submission.principal.prefix = task(0).as_str().parse().unwrap();
+    assert!(world.carry_out(&submission).is_ok());
+    let mut submission = world.submission(PrincipalKind::Agent, submission.command);
+    submission.principal.prefix = task(1).as_str().parse().unwrap();
+    let denied = world.carry_out(&submission).unwrap_err();
+    assert_eq!(denied.rule(), Some("token/scope"));
+}
+
+#[test]
+fn a_contradiction_that_is_approved_leaves_one_of_the_two() {
+    let mut world = project();
+    let (new, known, review) = contradicting(&mut world);
+    world
+        .give(PrincipalKind::Human, answer(review, true, None))
+        .unwrap();
+    let (new, known) = (
+        world.state.head(new).unwrap(),
+        world.state.head(known).unwrap(),
+    );
+    assert_eq!(
+        (new.status, known.status),
+        (Status::Verified, Status::Deprecated)
+    );
+    assert_eq!(known.lifecycle.superseded_by, Some(new.id));
+    assert_eq!(new.trust.validation_count, 2);
+
+    let mut world = project();
+    let (new, known, review) = contradicting(&mut world);
+    let odd = answer(review, true, Some(EntryId::from_bytes([7; 16])));
+    let odd = world.give(PrincipalKind::Human, odd).unwrap_err();
+    assert_eq!(odd.code, ErrorCode::InvalidArgument);
+    world
+        .give(PrincipalKind::Human, answer(review, true, Some(known)))
+        .unwrap();
+    assert_eq!(world.state.head(new).unwrap().status, Status::Deprecated);
+    assert!(world.state.head(known).unwrap().status.is_live());
+}
+
+#[test]
+fn a_contradiction_that_is_rejected_leaves_both() {
+    let mut world = project();
+    let (new, known, review) = contradicting(&mut world);
+    let kept = world.give(PrincipalKind::Human, answer(review, false, Some(new)));
+    assert_eq!(kept.unwrap_err().code, ErrorCode::InvalidArgument);
+    world
+        .give(PrincipalKind::Human, answer(review, false, None))
+        .unwrap();
+    for id in [new, known] {
+        assert_eq!(world.state.head(id).unwrap().status, Status::Verified);
+    }
+}
+
+#[test]
+fn what_replaced_another_already_takes_no_second_place() {
+    let mut world = project();
+    let (new, known, review) = contradicting(&mut world);
+    let other = human(&mut world, Table::Observations, "the port was 79 once");
+    world
+        .give(
+            PrincipalKind::Human,
+            supersede(other, 1, Replacement::Existing(new)),
+        )
+        .unwrap();
+    world
+        .give(PrincipalKind::Human, answer(review, true, None))
+        .unwrap();
+    let lost = world.state.head(known).unwrap();
+    assert_eq!(
+        (lost.status, lost.lifecycle.superseded_by),
+        (Status::Archived, None)
+    );
+    assert!(world.state.head(new).unwrap().status.is_live());
+}
+
+#[test]
+fn a_merge_that_is_approved_joins_sources_and_retires_the_new_one() {
+    let mut world = project();
+    let (known, new, review) = similar(&mut world);
+    let cited = world.state.head(new).unwrap().citations.clone();
+    world
+        .give(PrincipalKind::Human, answer(review, true, None))
+        .unwrap();
+    let head = world.state.head(known).unwrap();
+    assert!(
+        cited
+            .iter()
+            .all(|citation| head.citations.contains(citation))
+    );
+    assert_eq!(head.trust.validation_count, 2);
+    let gone = world.state.head(new).unwrap();
+    assert_eq!(gone.status, Status::Archived);
+
+    let mut world = project();
+    let (_, new, review) = similar(&mut world);
+    world
+        .give(PrincipalKind::Human, amend(new, 1, "something else by now"))
+        .unwrap();
+    world
+        .give(PrincipalKind::Human, answer(review, false, None))
+        .unwrap();
+    assert!(world.state.head(new).unwrap().status.is_live());
+}
+
+#[test]
+fn an_offer_is_made_once_and_publishes_what_a_person_approves() {
+    let mut world = World::new("org/a");
+    let offer = Command::Offer(Box::new(Offer {
+        scope: Scope::parse(PROJECT).unwrap(),
+        entry: EntryId::from_bytes([1; 16]),
+        version: 1,
+        product: entry(Table::Skills, "bisect\nFind the commit that broke it"),
+    }));
+    let raised = questions(&mut world, PrincipalKind::System, offer.clone());
+    let [(review, Question::Offer(_))] = raised.as_slice() else {
+        panic!("{raised:?}")
+    };
+    assert!(questions(&mut world, PrincipalKind::System, offer.clone()).is_empty());
+    let denied = world.give(PrincipalKind::Human, offer).unwrap_err();
+    assert_eq!(denied.rule(), Some("control/maintain"));
+    let taken = world
+        .give(PrincipalKind::Human, answer(*review, true, None))
+        .unwrap();
+    let AnswerBody::Reviewed { kept: Some(id), .. } = taken else {
+        panic!("{taken:?}")
+    };
+    let head = world.state.head(id).unwrap();
+    assert_eq!((head.status, head.table), (Status::Verified, Table::Skills));
+    assert!(matches!(head.citations[0], Citation::Human { .. }));
+}
+
+#[test]
+fn a_state_is_resolved_once_and_nothing_else_is() {
+    let mut world = World::new(TASK);
+    let (state, _) = world
+        .put(
+            PrincipalKind::Agent,
+            entry(Table::Gotchas, "port 80 is taken"),
+        )
+        .unwrap();
+    let (fact, _) = world
+        .put(
+            PrincipalKind::Agent,
+            entry(Table::Observations, "port 80 was taken"),
+        )
+        .unwrap();
+    let resolve = |entry, expected_version| Command::ResolveState {
+        entry,
+        expected_version,
+        reason: "moved to 81".into(),
+        verification: None,
+    };
+    let stale = world
+        .give(PrincipalKind::Agent, resolve(state, 2))
+        .unwrap_err();
+    assert_eq!(stale.code, ErrorCode::Conflict);
+    let fact = world
+        .give(PrincipalKind::Agent, resolve(fact, 1))
+        .unwrap_err();
+    assert_eq!(fact.code, ErrorCode::InvalidArgument);
+    world.give(PrincipalKind::Agent, resolve(state, 1)).unwrap();
+    let head = world.state.head(state).unwrap();
+    assert_eq!(
+        (head.status, head.resolved_at()),
+        (Status::Deprecated, Some(START))
+    );
+    let again = world
+        .give(PrincipalKind::Agent, resolve(state, 1))
+        .unwrap_err();
+    assert_eq!(again.code, ErrorCode::Conflict);
+}
+
+/// A verification that was recorded for the first task, and what it publishes.
+fn promotion(run: &str, facts: &[NewEntry]) -> (VerificationRef, Verification, Command) {
+    let said = NewVerification {
+        outcome: Outcome::Passed,
+        source: VerificationSource::TestsPassed,
+        run: run.into(),
+        citations: Vec::new(),
+        binding: Binding::NoRepository,
+        error: None,
+        approach: None,
+        target: None,
+    };
+    let bytes: [u8; 16] = core::array::from_fn(|place| *run.as_bytes().get(place).unwrap_or(&0));
+    let verification = Verification {
+        id: VerificationId::from_bytes(bytes),
+        said,
+        recorder: Actor {
+            kind: PrincipalKind::Orchestrator,
+            id: PrincipalId::parse("p").unwrap(),
+        },
+        time: START,
+        from: Seq::ZERO,
+        through: Seq::new(9),
+        target: Scope::parse(PROJECT).unwrap(),
+    };
+    let episode = Episode {
+        task_id: task(0),
+        task: run.into(),
+        critique: String::new(),
+        reward: 1.0,
+        success: true,
+        input: String::new(),
+        output: String::new(),
+        key_decisions: Vec::new(),
+        causal_edges: Vec::new(),
+    };
+    let episode = NewEntry {
+        detail: Detail::Episode(Box::new(episode)),
+        ..entry(Table::Episodes, run)
+    };
+    let source = Citation::Log {
+        id: RecordId {
+            scope: task(0),
+            seq: Seq::new(3),
+        },
+        time: START,
+    };
+    let cited = |product: &NewEntry| NewEntry {
+        citations: vec![source.clone()],
+        ..product.clone()
+    };
+    let products = core::iter::once(&episode).chain(facts).map(cited).collect();
+    let publish = Publish {
+        source: task(0),
+        verification: verification.clone(),
+        products,
+    };
+    let named = VerificationRef {
+        task: task(0),
+        id: verification.id,
+    };
+    (named, verification, Command::Publish(Box::new(publish)))
+}
+
+fn undo(promotion: &VerificationRef) -> Command {
+    Command::UndoPromotion {
+        promotion: promotion.clone(),
+        reason: "it was the wrong branch".into(),
+    }
+}
+
+#[test]
+fn undoing_takes_back_what_a_promotion_made_and_what_it_supported() {
+    let mut world = project();
+    let fact = entry(Table::Observations, "the linker is mold");
+    let (first, recorded, publish) = promotion("one", core::slice::from_ref(&fact));
+    world.verifications.insert(first.clone(), recorded);
+    world.give(PrincipalKind::System, publish).unwrap();
+    let known = world.marks[&(first.task.clone(), first.id)].products[1]
+        .entry
+        .unwrap();
+    let before = world.state.head(known).unwrap().clone();
+    let (second, recorded, publish) =
+        promotion("two", &[fact, entry(Table::Observations, "CI runs on arm")]);
+    world.verifications.insert(second.clone(), recorded);
+    world.give(PrincipalKind::System, publish).unwrap();
+    assert_eq!(world.state.head(known).unwrap().trust.validation_count, 2);
+
+    let denied = world.give(PrincipalKind::Orchestrator, undo(&second));
+    assert_eq!(
+        denied.unwrap_err().rule(),
+        Some("control/decide_from_project")
+    );
+    let undone = world.give(PrincipalKind::Human, undo(&second)).unwrap();
+    let AnswerBody::Undone {
+        retired,
+        restored,
+        revised,
+        left,
+    } = undone
+    else {
+        panic!("{undone:?}")
+    };
+    assert_eq!((retired.len(), restored.len(), left.len()), (2, 0, 0));
+    assert_eq!(revised, [known]);
+    let after = world.state.head(known).unwrap();
+    assert!((after.trust.confidence - before.trust.confidence).abs() < 1e-12);
+    assert_eq!(after.trust.counted, before.trust.counted);
+    assert_eq!(after.status, before.status);
+    for id in retired {
+        assert_eq!(world.state.head(id).unwrap().status, Status::Archived);
+    }
+    let again = world.give(PrincipalKind::Human, undo(&second)).unwrap_err();
+    assert_eq!(again.code, ErrorCode::Conflict);
+    let unknown = VerificationRef {
+        task: task(1),
+        id: second.id,
+    };
+    let unknown = world
+        .give(PrincipalKind::Human, undo(&unknown))
+        .unwrap_err();
+    assert_eq!(unknown.code, ErrorCode::NotFound);
+}
+
+#[test]
+fn undoing_gives_back_what_was_replaced() {
+    let mut world = project();
+    let old = human(&mut world, Table::Observations, "the linker is lld");
+    let (named, recorded, publish) =
+        promotion("one", &[entry(Table::Observations, "the linker is mold")]);
+    world.verifications.insert(named.clone(), recorded);
+    world.give(PrincipalKind::System, publish).unwrap();
+    let new = world.marks[&(named.task.clone(), named.id)].products[1]
+        .entry
+        .unwrap();
+    world
+        .give(
+            PrincipalKind::Human,
+            supersede(old, 1, Replacement::Existing(new)),
+        )
+        .unwrap();
+    assert_eq!(world.state.head(old).unwrap().status, Status::Deprecated);
+    let undone = world.give(PrincipalKind::Human, undo(&named)).unwrap();
+    let AnswerBody::Undone { restored, .. } = undone else {
+        panic!("{undone:?}")
+    };
+    assert_eq!(restored, [old]);
+    let head = world.state.head(old).unwrap();
+    assert_eq!((head.status, head.line_head), (Status::Verified, old));
+    assert_eq!(head.lifecycle.superseded_by, None);
+    crate::invariants::one_head_of_line(&[head]).unwrap();
+    crate::invariants::one_head_of_line(&[world.state.head(new).unwrap()]).unwrap();
+    let (again, disposition) = world
+        .put(
+            PrincipalKind::Human,
+            entry(Table::Observations, "the linker is lld"),
+        )
+        .unwrap();
+    assert_eq!(again, old, "its text is found again: {disposition:?}");
+}
+
+#[test]
+fn only_what_is_old_still_is_retired() {
+    let mut world = project();
+    let old = human(&mut world, Table::Observations, "the linker is lld");
+    let touched = human(&mut world, Table::Observations, "CI runs on arm");
+    let young = Command::Retire {
+        entries: vec![(old, 1), (touched, 1)],
+        why: Retirement::Aged,
+    };
+    let left = world.give(PrincipalKind::System, young.clone()).unwrap();
+    assert_eq!(
+        left,
+        AnswerBody::Retired {
+            retired: 0,
+            left: 2
+        }
+    );
+    world.now = START.plus_ms(91 * DAY_MS);
+    world
+        .give(PrincipalKind::Human, amend(touched, 1, "CI runs on arm64"))
+        .unwrap();
+    let denied = world.give(PrincipalKind::Human, young.clone()).unwrap_err();
+    assert_eq!(denied.rule(), Some("control/maintain"));
+    let done = world.give(PrincipalKind::System, young.clone()).unwrap();
+    assert_eq!(
+        done,
+        AnswerBody::Retired {
+            retired: 1,
+            left: 1
+        }
+    );
+    assert_eq!(world.state.head(old).unwrap().status, Status::Archived);
+    assert!(world.state.head(touched).unwrap().status.is_live());
+    let again = world.give(PrincipalKind::System, young).unwrap();
+    assert_eq!(
+        again,
+        AnswerBody::Retired {
+            retired: 0,
+            left: 2
+        }
+    );
+    let odd = Command::Retire {
+        entries: Vec::new(),
+        why: Retirement::Wrong,
+    };
+    let odd = world.give(PrincipalKind::System, odd).unwrap_err();
+    assert_eq!(odd.code, ErrorCode::InvalidArgument);
+}
+
+#[test]
+fn a_state_is_retired_some_time_after_it_was_resolved() {
+    let mut world = project();
+    let state = human(&mut world, Table::Gotchas, "port 80 is taken");
+    let retire = Command::Retire {
+        entries: vec![(state, 1)],
+        why: Retirement::Aged,
+    };
+    world.now = START.plus_ms(400 * DAY_MS);
+    let left = world.give(PrincipalKind::System, retire.clone()).unwrap();
+    assert_eq!(
+        left,
+        AnswerBody::Retired {
+            retired: 0,
+            left: 1
+        }
+    );
+    let resolve = Command::ResolveState {
+        entry: state,
+        expected_version: 1,
+        reason: "moved".into(),
+        verification: None,
+    };
+    world.give(PrincipalKind::Human, resolve).unwrap();
+    world.now = START.plus_ms(431 * DAY_MS);
+    let done = world.give(PrincipalKind::System, retire).unwrap();
+    assert_eq!(
+        done,
+        AnswerBody::Retired {
+            retired: 1,
+            left: 0
+        }
+    );
+    assert_eq!(world.state.head(state).unwrap().status, Status::Archived);
+}
+
+#[test]
+fn beside_older_nodes_nothing_is_written_that_they_do_not_read() {
+    let mut world = project();
+    world.has_older_nodes = true;
+    let known = world.put(PrincipalKind::Human, claims("80"));
+    let (known, _) = known.unwrap();
+    let put = Command::PutEntry {
+        entry: Box::new(claims("81")),
+        verification: None,
+    };
+    assert!(questions(&mut world, PrincipalKind::Human, put).is_empty());
+    let command = Command::ReportReuse {
+        task: task(0),
+        entry: known,
+        outcome: ReuseOutcome::Helped,
+    };
+    let refused = world.give(PrincipalKind::Agent, command).unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Unavailable);
+}
+
+proptest! {
+    /// Whatever tasks say in whatever order: the counts are those of their last words, and the status never
+    /// falls.
+    #[test]
+    fn reports_count_each_task_once(
+        words in proptest::collection::vec((0u32..6, proptest::sample::select(ReuseOutcome::ALL.to_vec())), 1..40)
+    ) {
+        let mut world = project();
+        let id = human(&mut world, Table::Patterns, "retry with backoff");
+        let mut said = std::collections::BTreeMap::new();
+        for (from, outcome) in words {
+            let before = world.state.head(id).unwrap().status;
+            report(&mut world, id, from, outcome);
+            said.insert(from, outcome);
+            let head = world.state.head(id).unwrap();
+            let helped = said.values().filter(|said| **said == ReuseOutcome::Helped).count() as u64;
+            prop_assert_eq!(head.usage.helped, helped);
+            prop_assert_eq!(head.reuse_count, helped);
+            prop_assert!(head.status >= before);
+        }
+    }
+}

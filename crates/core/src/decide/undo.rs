@@ -1,0 +1,167 @@
+//! Deciding to take a promotion back: what it made leaves recall, what that replaced holds again, and what
+//! it only supported loses that support.
+
+use super::{Context, Decision, Draft, check_stated};
+use crate::command::{AnswerBody, VerificationRef};
+use crate::entry::{Head, Status};
+use crate::error::{Current, Error, ErrorCode};
+use crate::event::{Body, TrustRevised};
+use crate::id::EntryId;
+use crate::promotion::{Disposition, PublishReport};
+use crate::provenance::{Backing, without};
+use crate::retention::Retirement;
+use crate::scope::Scope;
+use crate::secret::mask;
+use crate::verification::Verification;
+
+/// What undoing did.
+#[derive(Default)]
+struct Undone {
+    retired: Vec<EntryId>,
+    restored: Vec<EntryId>,
+    revised: Vec<EntryId>,
+    left: Vec<EntryId>,
+}
+
+pub(super) fn undo(
+    context: &Context<'_>,
+    promotion: &VerificationRef,
+    reason: &str,
+) -> Result<Decision, Error> {
+    check_stated("reason", reason)?;
+    let (verification, report) = published(context, promotion)?;
+    let mut draft = Draft::new(context);
+    let mut undone = Undone::default();
+    for product in &report.products {
+        let Some(id) = product.entry else { continue };
+        match product.disposition {
+            Disposition::Created | Disposition::Contradicts { .. } => {
+                made(&mut draft, id, promotion, &mut undone);
+            }
+            Disposition::Merged { .. } => {
+                supported(&mut draft, id, (&promotion.task, verification), &mut undone);
+            }
+            Disposition::LeftOut => {}
+        }
+    }
+    if draft.bodies.is_empty() {
+        let why = format!("nothing is left of promotion {} to take back", promotion.id);
+        return Err(Error::conflict(why, Current::default()));
+    }
+    draft.push(Body::PromotionUndone {
+        source: promotion.task.clone(),
+        verification: promotion.id,
+        reason: mask(reason).text.into_owned(),
+    });
+    let answer = AnswerBody::Undone {
+        retired: undone.retired,
+        restored: undone.restored,
+        revised: undone.revised,
+        left: undone.left,
+    };
+    Ok(Decision::of(draft.bodies, answer))
+}
+
+/// The verification, and what its promotion published in this scope.
+fn published<'a>(
+    context: &Context<'a>,
+    promotion: &VerificationRef,
+) -> Result<(&'a Verification, &'a PublishReport), Error> {
+    let verification = context.facts.verifications.get(promotion);
+    let mark = (promotion.task.clone(), promotion.id);
+    let here = verification
+        .and_then(Option::as_ref)
+        .filter(|verification| verification.target == *context.scope());
+    let report = context.facts.marks.get(&mark).and_then(Option::as_ref);
+    here.zip(report).ok_or_else(|| {
+        let why = format!(
+            "verification {} of {} published nothing in {}",
+            promotion.id,
+            promotion.task,
+            context.scope()
+        );
+        Error::new(ErrorCode::NotFound, why)
+    })
+}
+
+/// Takes an entry out of recall that the promotion made, and gives back what it replaced.
+fn made(draft: &mut Draft<'_>, id: EntryId, promotion: &VerificationRef, undone: &mut Undone) {
+    let head = draft.state.head(id).cloned();
+    let Some(head) = head.filter(|head| head.status.is_live()) else {
+        undone.left.push(id);
+        return;
+    };
+    if let Some(old) = restorable(draft, &head) {
+        let (line, status) = (head.line, standing(draft.context, &old));
+        draft.push(Body::SupersessionUndone {
+            new: id,
+            old: old.id,
+            line,
+            status,
+        });
+        undone.restored.push(old.id);
+    }
+    draft.push(Body::EntriesRetired {
+        entries: vec![id],
+        why: Retirement::Undone {
+            source: promotion.task.clone(),
+            verification: promotion.id,
+        },
+    });
+    undone.retired.push(id);
+}
+
+/// The entry that `head` replaced, where `head` is the last of its line.
+fn restorable(draft: &Draft<'_>, head: &Head) -> Option<Head> {
+    let old = draft.state.head(head.lifecycle.supersedes?)?;
+    let first = draft.state.head(head.line)?;
+    let is_last = first.line_head == head.id && old.lifecycle.superseded_by == Some(head.id);
+    (is_last && old.status == Status::Deprecated).then(|| old.clone())
+}
+
+/// The status that an entry has by what stands behind it.
+fn standing(context: &Context<'_>, head: &Head) -> Status {
+    let is_backed = head.trust.validation_count > 0 && !head.failure;
+    let config = &context.config.trust;
+    let (citations, helped) = (&head.citations, head.usage.helped);
+    crate::provenance::status_of(Status::Hypothesis, citations, is_backed, helped, config)
+}
+
+/// Takes from an entry what the promotion gave to it, without having made it.
+fn supported(
+    draft: &mut Draft<'_>,
+    id: EntryId,
+    (task, verification): (&Scope, &Verification),
+    undone: &mut Undone,
+) {
+    let context = draft.context;
+    let head = draft.state.head(id).filter(|head| head.status.is_live());
+    let Some(head) = head else {
+        // What the promotion made itself, and said twice, was retired just now.
+        if !undone.retired.contains(&id) {
+            undone.left.push(id);
+        }
+        return;
+    };
+    let Backing::Validated { run, citation, .. } = Backing::of_verification(verification) else {
+        return;
+    };
+    let config = &context.config.trust;
+    let Some(trust) = head.trust.without_repeated(&run, config) else {
+        return;
+    };
+    let citations = without(&head.citations, task, verification, &citation);
+    let revised = Head {
+        citations: citations.clone(),
+        trust: trust.clone(),
+        ..head.clone()
+    };
+    let status = standing(context, &revised);
+    draft.push(Body::TrustRevised(Box::new(TrustRevised {
+        entry: id,
+        citations,
+        status,
+        trust,
+    })));
+    undone.revised.push(id);
+}

@@ -1,0 +1,75 @@
+//! Invariant 1 for what changes the worth of entries: reports, answers, retention, undoing.
+
+use super::{Invariant, Violation, ensure, known};
+use crate::entry::{Kind, Status};
+use crate::event::Body;
+use crate::reuse::ReuseOutcome;
+use crate::state::State;
+
+/// Whether the event changes only what is there, and what it may still change.
+pub(super) fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
+    let chained = |holds: bool, what: String| ensure(holds, Invariant::Chained, || what);
+    match body {
+        Body::ReuseReported(reported) => {
+            let head = known(state, reported.entry)?;
+            let before = state.report(reported.entry, &reported.task);
+            let follows = head.usage.reported(before, reported.outcome) == reported.usage;
+            let what = format!(
+                "what tasks say of entry {} is counted wrongly",
+                reported.entry
+            );
+            chained(follows && before != Some(reported.outcome), what)?;
+            let helped = reported.outcome == ReuseOutcome::Helped;
+            let rises = reported.status == head.status
+                || (helped
+                    && head.status == Status::Verified
+                    && reported.status == Status::Published);
+            chained(
+                rises,
+                format!("a report makes entry {} {}", head.id, reported.status),
+            )
+        }
+        Body::ReviewRaised { id, question } => {
+            for entry in question.entries() {
+                known(state, entry)?;
+            }
+            chained(
+                state.review(*id).is_none(),
+                format!("question {id} was raised before"),
+            )
+        }
+        Body::ReviewAnswered { id, .. } => chained(
+            state
+                .review(*id)
+                .is_some_and(|review| review.answer.is_none()),
+            format!("question {id} does not wait for an answer"),
+        ),
+        Body::TrustRevised(revised) => known(state, revised.entry).map(drop),
+        Body::EntriesRetired { entries, .. } => {
+            for entry in entries {
+                let head = known(state, *entry)?;
+                let goes = head.status != Status::Archived;
+                chained(goes, format!("entry {entry} is archived already"))?;
+            }
+            Ok(())
+        }
+        Body::StateResolved { entry, .. } => {
+            let head = known(state, *entry)?;
+            let resolves = head.table.kind() == Kind::State && head.status.is_live();
+            chained(resolves, format!("entry {entry} is no state that holds"))
+        }
+        Body::SupersessionUndone { new, old, line, .. } => {
+            let (new, old, first) = (
+                known(state, *new)?,
+                known(state, *old)?,
+                known(state, *line)?,
+            );
+            let heads = first.line_head == new.id && old.line == first.id && new.line == first.id;
+            let replaced = old.lifecycle.superseded_by == Some(new.id)
+                && new.lifecycle.supersedes == Some(old.id);
+            let what = format!("entry {} does not replace {} last", new.id, old.id);
+            chained(heads && replaced, what)
+        }
+        _ => Ok(()),
+    }
+}

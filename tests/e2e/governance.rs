@@ -1,0 +1,265 @@
+//! What people and tasks say of entries: reports of reuse, reviews, and promotions that are taken back.
+
+use serde_json::{Value, json};
+use sillok_core::principal::PrincipalKind;
+
+use crate::harness::world::log;
+use crate::harness::{PROJECT, World, phrase};
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("no text: {value}"))
+}
+
+async fn put(world: &World, content: &str, value: Option<&str>) -> Value {
+    let mut body = json!({ "scope": PROJECT, "content": content });
+    if let Some(value) = value {
+        body["claim"] = json!({ "key": "http.port", "value": value });
+    }
+    world.admin().post("/v1/entries", &body).await.ok()
+}
+
+async fn head(world: &World, entry: &Value) -> Value {
+    let query = [("id", text(entry))];
+    world.admin().get("/v1/entry", &query).await.ok()["head"].clone()
+}
+
+/// Whether recall finds an entry.
+async fn finds(world: &World, query: &str, entry: &Value) -> bool {
+    let asked = json!({ "scope": PROJECT, "query": query });
+    let answer = world.admin().post("/v1/recall", &asked).await.ok();
+    let results = answer["results"].as_array().expect("recall has results");
+    results.iter().any(|result| result["entry"] == *entry)
+}
+
+fn audited(world: &World) {
+    let verdict = world.sillok("audit verify --json").json();
+    assert_eq!(verdict["ok"], true, "{verdict}");
+}
+
+#[tokio::test]
+async fn a_person_settles_a_contradiction_at_the_command_line() {
+    let world = World::start().await;
+    let content = phrase();
+    let known = put(&world, &content, Some("80")).await["entry"].clone();
+    let new = put(&world, &content, Some("81")).await["entry"].clone();
+    let waiting = world
+        .run(&["review", "list", "--json", "--scope", PROJECT])
+        .json();
+    let [review] = waiting.as_array().expect("a list").as_slice() else {
+        panic!("{waiting}")
+    };
+    assert_eq!(
+        (&review["question"], &review["new"], &review["known"]),
+        (&json!("contradiction"), &new, &known)
+    );
+    let id = text(&review["id"]);
+    let shown = world
+        .run(&["review", "show", "--json", "--scope", PROJECT, id])
+        .json();
+    let sides = shown["entries"].as_array().expect("both sides");
+    assert_eq!(sides.len(), 2);
+    for (side, value) in sides.iter().zip(["81", "80"]) {
+        assert_eq!(side["version"]["claim"]["value"], value);
+        assert!(
+            side["head"]["citations"]
+                .as_array()
+                .is_some_and(|all| !all.is_empty())
+        );
+    }
+    let person = world.run(&["review", "show", "--scope", PROJECT, id]);
+    person.ended(0);
+    assert!(
+        person.stdout.contains(&content) && person.stdout.contains("which holds"),
+        "{person:?}"
+    );
+
+    let keep = [
+        "review",
+        "approve",
+        "--json",
+        "--scope",
+        PROJECT,
+        id,
+        "--keep",
+        text(&known),
+        "--reason",
+        "port 80 it is",
+    ];
+    let answered = world.run(&keep).json();
+    assert_eq!((&answered["kept"], &answered["retired"]), (&known, &new));
+    assert_eq!(head(&world, &new).await["status"], "deprecated");
+    assert_eq!(head(&world, &known).await["trust"]["validation_count"], 2);
+    assert!(finds(&world, &content, &known).await && !finds(&world, &content, &new).await);
+    assert_eq!(
+        world
+            .run(&["review", "list", "--json", "--scope", PROJECT])
+            .json(),
+        json!([])
+    );
+    let all = world
+        .run(&["review", "list", "--answered", "--json", "--scope", PROJECT])
+        .json();
+    assert_eq!(all[0]["answer"]["approved"], true);
+    let again = json!({ "scope": PROJECT, "review": id, "approve": false, "reason": "no" });
+    world
+        .admin()
+        .post("/v1/reviews/answer", &again)
+        .await
+        .refused(409, "conflict");
+    let odd = json!({ "scope": PROJECT, "review": "nothing", "approve": false, "reason": "no" });
+    world
+        .admin()
+        .post("/v1/reviews/answer", &odd)
+        .await
+        .refused(400, "invalid_id");
+    audited(&world);
+}
+
+#[tokio::test]
+async fn tasks_publish_what_helps_them_and_doubt_what_is_wrong() {
+    let world = World::start().await;
+    let content = phrase();
+    let entry = put(&world, &content, None).await["entry"].clone();
+    let mut last = Value::Null;
+    for _ in 0..3 {
+        let task = world.task().await;
+        // An agent whose token reaches no further than its task.
+        let agent = world.principal(PrincipalKind::Agent, &task).await;
+        let body = json!({ "task": task, "entry": entry, "outcome": "helped" });
+        last = agent.post("/v1/reuse", &body).await.ok();
+        let foreign = json!({ "task": world.task().await, "entry": entry, "outcome": "helped" });
+        agent
+            .post("/v1/reuse", &foreign)
+            .await
+            .refused(403, "forbidden");
+    }
+    assert_eq!(
+        (&last["status"], &last["usage"]["helped"]),
+        (&json!("published"), &json!(3))
+    );
+    let mut raised = Value::Null;
+    for _ in 0..2 {
+        let task = world.task().await;
+        let line = ["report", text(&entry), "wrong", "--scope", &task, "--json"];
+        raised = world.run(&line).json()["review"].clone();
+    }
+    let review = text(&raised);
+    let reject = [
+        "review",
+        "reject",
+        "--json",
+        "--scope",
+        PROJECT,
+        review,
+        "--reason",
+        "it is right",
+    ];
+    world.run(&reject).json();
+    assert_eq!(head(&world, &entry).await["status"], "published");
+    for _ in 0..2 {
+        let task = world.task().await;
+        let body = json!({ "task": task, "entry": entry, "outcome": "wrong" });
+        raised = world.admin().post("/v1/reuse", &body).await.ok()["review"].clone();
+    }
+    assert!(finds(&world, &content, &entry).await);
+    let approve =
+        json!({ "scope": PROJECT, "review": raised, "approve": true, "reason": "they are right" });
+    let answered = world
+        .admin()
+        .post("/v1/reviews/answer", &approve)
+        .await
+        .ok();
+    assert_eq!(answered["retired"], entry);
+    assert!(!finds(&world, &content, &entry).await);
+    audited(&world);
+}
+
+#[tokio::test]
+async fn a_promotion_that_is_taken_back_leaves_recall_and_gives_back_what_it_replaced() {
+    let mut world = World::start().await;
+    let (task, content) = (world.task().await, format!("The build needs {}.", phrase()));
+    log(&world.admin(), &task, &content).await;
+    let old = put(&world, &phrase(), None).await["entry"].clone();
+    let verification = crate::harness::world::verify(&world.admin(), &task, PROJECT).await;
+    let report = crate::harness::world::promoted(&world.admin(), &task, &verification).await;
+    let episode = report["report"]["episode"].clone();
+    let body = json!({ "old": old, "expected_version": 1, "new": null, "reason": "newer",
+        "replacement": { "content": phrase() } });
+    let newer = world
+        .admin()
+        .post("/v1/entries/supersede", &body)
+        .await
+        .ok()["new"]
+        .clone();
+
+    let line = [
+        "undo",
+        &verification,
+        "--scope",
+        &task,
+        "--reason",
+        "wrong branch",
+        "--json",
+    ];
+    let undone = world.run(&line).json();
+    let retired = undone["retired"].as_array().expect("a list");
+    assert!(retired.contains(&episode), "{undone}");
+    assert_eq!(undone["target"], PROJECT);
+    for entry in retired {
+        assert_eq!(head(&world, entry).await["status"], "archived");
+    }
+    // What it did not make is left alone.
+    assert_eq!(head(&world, &newer).await["status"], "verified");
+    let again = json!({ "scope": task, "verification": verification, "reason": "once more" });
+    world
+        .admin()
+        .post("/v1/promotions/undo", &again)
+        .await
+        .refused(409, "conflict");
+    let unknown =
+        json!({ "scope": world.task().await, "verification": verification, "reason": "none" });
+    world
+        .admin()
+        .post("/v1/promotions/undo", &unknown)
+        .await
+        .refused(404, "not_found");
+    audited(&world);
+
+    // It stays taken back: after a restart, and in a view that is made anew.
+    world.stop();
+    world.sillok("rebuild --json").json();
+    world.start_again().await;
+    for entry in retired {
+        assert_eq!(head(&world, entry).await["status"], "archived");
+    }
+    audited(&world);
+}
+
+#[tokio::test]
+async fn a_state_holds_until_it_is_resolved() {
+    let world = World::start().await;
+    let content = phrase();
+    let body = json!({ "scope": PROJECT, "content": content, "table": "gotchas" });
+    let state = world.admin().post("/v1/entries", &body).await.ok()["entry"].clone();
+    assert!(finds(&world, &content, &state).await);
+    let line = [
+        "entry",
+        "resolve",
+        text(&state),
+        "--expected-version",
+        "1",
+        "--reason",
+        "fixed",
+        "--json",
+    ];
+    let resolved = world.run(&line).json();
+    assert_eq!(resolved["status"], "deprecated");
+    assert!(!finds(&world, &content, &state).await);
+    let again = json!({ "entry": state, "expected_version": 1, "reason": "fixed" });
+    world
+        .admin()
+        .post("/v1/entries/resolve", &again)
+        .await
+        .refused(409, "conflict");
+    audited(&world);
+}
