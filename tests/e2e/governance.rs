@@ -36,12 +36,10 @@ fn audited(world: &World) {
     assert_eq!(verdict["ok"], true, "{verdict}");
 }
 
-#[tokio::test]
-async fn a_person_settles_a_contradiction_at_the_command_line() {
-    let world = World::start().await;
-    let content = phrase();
-    let known = put(&world, &content, Some("80")).await["entry"].clone();
-    let new = put(&world, &content, Some("81")).await["entry"].clone();
+/// Two entries that contradict one another, the known one first, and the question about them.
+async fn contradicting(world: &World, content: &str) -> (Value, Value, String) {
+    let known = put(world, content, Some("80")).await["entry"].clone();
+    let new = put(world, content, Some("81")).await["entry"].clone();
     let waiting = world
         .run(&["review", "list", "--json", "--scope", PROJECT])
         .json();
@@ -52,34 +50,43 @@ async fn a_person_settles_a_contradiction_at_the_command_line() {
         (&review["question"], &review["new"], &review["known"]),
         (&json!("contradiction"), &new, &known)
     );
-    let id = text(&review["id"]);
+    (known, new, text(&review["id"]).to_owned())
+}
+
+#[tokio::test]
+async fn a_question_is_shown_with_its_evidence_side_by_side() {
+    let world = World::start().await;
+    let content = phrase();
+    let (_, _, id) = contradicting(&world, &content).await;
     let shown = world
-        .run(&["review", "show", "--json", "--scope", PROJECT, id])
+        .run(&["review", "show", "--json", "--scope", PROJECT, &id])
         .json();
     let sides = shown["entries"].as_array().expect("both sides");
     assert_eq!(sides.len(), 2);
     for (side, value) in sides.iter().zip(["81", "80"]) {
         assert_eq!(side["version"]["claim"]["value"], value);
-        assert!(
-            side["head"]["citations"]
-                .as_array()
-                .is_some_and(|all| !all.is_empty())
-        );
+        let cited = side["head"]["citations"].as_array();
+        assert!(cited.is_some_and(|all| !all.is_empty()), "{side}");
     }
-    let person = world.run(&["review", "show", "--scope", PROJECT, id]);
+    let person = world.run(&["review", "show", "--scope", PROJECT, &id]);
     person.ended(0);
-    assert!(
-        person.stdout.contains(&content) && person.stdout.contains("which holds"),
-        "{person:?}"
-    );
+    let says = |text: &str| assert!(person.stdout.contains(text), "{person:?}");
+    says(&content);
+    says("which holds");
+}
 
+#[tokio::test]
+async fn a_person_settles_a_contradiction_at_the_command_line() {
+    let world = World::start().await;
+    let content = phrase();
+    let (known, new, id) = contradicting(&world, &content).await;
     let keep = [
         "review",
         "approve",
         "--json",
         "--scope",
         PROJECT,
-        id,
+        &id,
         "--keep",
         text(&known),
         "--reason",
@@ -90,28 +97,17 @@ async fn a_person_settles_a_contradiction_at_the_command_line() {
     assert_eq!(head(&world, &new).await["status"], "deprecated");
     assert_eq!(head(&world, &known).await["trust"]["validation_count"], 2);
     assert!(finds(&world, &content, &known).await && !finds(&world, &content, &new).await);
-    assert_eq!(
-        world
-            .run(&["review", "list", "--json", "--scope", PROJECT])
-            .json(),
-        json!([])
-    );
-    let all = world
-        .run(&["review", "list", "--answered", "--json", "--scope", PROJECT])
-        .json();
+    let list = ["review", "list", "--json", "--scope", PROJECT];
+    assert_eq!(world.run(&list).json(), json!([]));
+    let all = world.run(&[&list[..], &["--answered"]].concat()).json();
     assert_eq!(all[0]["answer"]["approved"], true);
+    let admin = world.admin();
     let again = json!({ "scope": PROJECT, "review": id, "approve": false, "reason": "no" });
-    world
-        .admin()
-        .post("/v1/reviews/answer", &again)
-        .await
-        .refused(409, "conflict");
+    let again = admin.post("/v1/reviews/answer", &again).await;
+    again.refused(409, "conflict");
     let odd = json!({ "scope": PROJECT, "review": "nothing", "approve": false, "reason": "no" });
-    world
-        .admin()
-        .post("/v1/reviews/answer", &odd)
-        .await
-        .refused(400, "invalid_id");
+    let odd = admin.post("/v1/reviews/answer", &odd).await;
+    odd.refused(400, "invalid_id");
     audited(&world);
 }
 

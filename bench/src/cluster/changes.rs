@@ -159,7 +159,13 @@ async fn drained(
     writers.joins(victim, bed.address(victim));
     bed.rest(&NODES).await?;
     tokio::time::sleep(AFTER).await;
-    drains.joining = drains.joining.max(stall(&writers.take()?, joining));
+    // What was given before the node joined, and answered only now, waited for the drain.
+    let (late, since): (Vec<Acked>, Vec<Acked>) = writers
+        .take()?
+        .into_iter()
+        .partition(|acked| acked.begun < joining);
+    drains.stall = drains.stall.max(stall(&late, begun));
+    drains.joining = drains.joining.max(stall(&since, joining));
     Ok(())
 }
 

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorCode};
+use crate::limits::{KEEP_BEST_MAX, RECALL_CANDIDATES_MAX, RECALL_RESULTS_MAX};
 use crate::ports::SpaceThresholds;
 use crate::verification::VerificationSource;
 
@@ -190,98 +191,124 @@ impl RulesConfig {
     /// # Errors
     /// `invalid_argument` naming the first field that does not.
     pub fn check(&self) -> Result<(), Error> {
-        let (trust, recall, retention) = (&self.trust, &self.recall, &self.retention);
-        let shares = [
-            ("trust.draft", trust.draft),
-            ("trust.verified", trust.verified),
-            ("trust.min", trust.min),
-            ("trust.max", trust.max),
-            ("trust.boost_tests_passed", trust.boost_tests_passed),
-            ("trust.boost_pr_merged", trust.boost_pr_merged),
-            ("trust.boost_human_approved", trust.boost_human_approved),
-            ("trust.boost_repeated_success", trust.boost_repeated_success),
-            (
-                "trust.decay_recency_bias_per_month",
-                trust.decay_recency_bias_per_month,
-            ),
-            ("trust.decay_stable_per_month", trust.decay_stable_per_month),
-            (
-                "recall.confidence_min_patterns",
-                recall.confidence_min_patterns,
-            ),
-            ("recall.confidence_min", recall.confidence_min),
-            ("recall.recency_loss_per_day", recall.recency_loss_per_day),
-            ("retention.prune_reward", retention.prune_reward),
-            ("retention.prune_success_rate", retention.prune_success_rate),
-            ("retention.stop_share", retention.stop_share),
+        self.trust.check()?;
+        self.recall.check()?;
+        self.retention.check()?;
+        shares(&[
             ("dedup.merge", f64::from(self.dedup.merge)),
             ("dedup.similar", f64::from(self.dedup.similar)),
-        ];
-        for (name, value) in shares {
-            if !(0.0..=1.0).contains(&value) {
-                return Err(out_of_range(name, "0 to 1"));
-            }
-        }
-        if trust.min > trust.draft || trust.draft > trust.verified || trust.verified > trust.max {
+        ])
+    }
+}
+
+impl TrustConfig {
+    fn check(&self) -> Result<(), Error> {
+        shares(&[
+            ("trust.draft", self.draft),
+            ("trust.verified", self.verified),
+            ("trust.min", self.min),
+            ("trust.max", self.max),
+            ("trust.boost_tests_passed", self.boost_tests_passed),
+            ("trust.boost_pr_merged", self.boost_pr_merged),
+            ("trust.boost_human_approved", self.boost_human_approved),
+            ("trust.boost_repeated_success", self.boost_repeated_success),
+            (
+                "trust.decay_recency_bias_per_month",
+                self.decay_recency_bias_per_month,
+            ),
+            ("trust.decay_stable_per_month", self.decay_stable_per_month),
+        ])?;
+        if self.min > self.draft || self.draft > self.verified || self.verified > self.max {
             return Err(out_of_range("trust", "min <= draft <= verified <= max"));
         }
-        let positive = [
-            ("recall.rrf_k", recall.rrf_k),
+        let counts = [
+            ("trust.reuse_to_publish", self.reuse_to_publish),
+            ("trust.wrong_to_review", self.wrong_to_review),
+        ];
+        match counts.iter().find(|(_, count)| *count == 0) {
+            Some((name, _)) => Err(out_of_range(name, "1 or more")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl RecallConfig {
+    fn check(&self) -> Result<(), Error> {
+        shares(&[
+            (
+                "recall.confidence_min_patterns",
+                self.confidence_min_patterns,
+            ),
+            ("recall.confidence_min", self.confidence_min),
+            ("recall.recency_loss_per_day", self.recency_loss_per_day),
+        ])?;
+        positive(&[("recall.rrf_k", self.rrf_k)])?;
+        counts(&[
+            ("recall.results", self.results, 1, RECALL_RESULTS_MAX),
+            (
+                "recall.candidates",
+                self.candidates,
+                1,
+                RECALL_CANDIDATES_MAX,
+            ),
+        ])
+    }
+}
+
+impl RetentionConfig {
+    fn check(&self) -> Result<(), Error> {
+        shares(&[
+            ("retention.prune_reward", self.prune_reward),
+            ("retention.prune_success_rate", self.prune_success_rate),
+            ("retention.stop_share", self.stop_share),
+        ])?;
+        positive(&[
             (
                 "retention.episodic_half_life_days",
-                retention.episodic_half_life_days,
+                self.episodic_half_life_days,
             ),
             (
                 "retention.knowledge_half_life_days",
-                retention.knowledge_half_life_days,
+                self.knowledge_half_life_days,
             ),
             (
                 "retention.archive_episodic_days",
-                retention.archive_episodic_days,
+                self.archive_episodic_days,
             ),
             (
                 "retention.archive_knowledge_days",
-                retention.archive_knowledge_days,
+                self.archive_knowledge_days,
             ),
-            ("retention.archive_state_days", retention.archive_state_days),
-            ("retention.prune_days", retention.prune_days),
-        ];
-        for (name, value) in positive {
-            if !(value.is_finite() && value > 0.0) {
-                return Err(out_of_range(name, "over 0"));
-            }
-        }
-        for (name, value) in [
-            ("trust.reuse_to_publish", trust.reuse_to_publish),
-            ("trust.wrong_to_review", trust.wrong_to_review),
-        ] {
-            if value == 0 {
-                return Err(out_of_range(name, "1 or more"));
-            }
-        }
-        if retention.keep_best > crate::limits::KEEP_BEST_MAX {
-            let max = crate::limits::KEEP_BEST_MAX;
-            return Err(out_of_range("retention.keep_best", &format!("0 to {max}")));
-        }
-        let counts = [
-            (
-                "recall.results",
-                recall.results,
-                crate::limits::RECALL_RESULTS_MAX,
-            ),
-            (
-                "recall.candidates",
-                recall.candidates,
-                crate::limits::RECALL_CANDIDATES_MAX,
-            ),
-        ];
-        for (name, value, max) in counts {
-            if value == 0 || value > max {
-                return Err(out_of_range(name, &format!("1 to {max}")));
-            }
-        }
-        Ok(())
+            ("retention.archive_state_days", self.archive_state_days),
+            ("retention.prune_days", self.prune_days),
+        ])?;
+        counts(&[("retention.keep_best", self.keep_best, 0, KEEP_BEST_MAX)])
     }
+}
+
+fn shares(values: &[(&str, f64)]) -> Result<(), Error> {
+    let is_none = |value: f64| !(0.0..=1.0).contains(&value);
+    match values.iter().find(|(_, value)| is_none(*value)) {
+        Some((name, _)) => Err(out_of_range(name, "0 to 1")),
+        None => Ok(()),
+    }
+}
+
+fn positive(values: &[(&str, f64)]) -> Result<(), Error> {
+    let is_positive = |value: f64| value.is_finite() && value > 0.0;
+    match values.iter().find(|(_, value)| !is_positive(*value)) {
+        Some((name, _)) => Err(out_of_range(name, "over 0")),
+        None => Ok(()),
+    }
+}
+
+fn counts(values: &[(&str, usize, usize, usize)]) -> Result<(), Error> {
+    for (name, value, min, max) in values {
+        if value < min || value > max {
+            return Err(out_of_range(name, &format!("{min} to {max}")));
+        }
+    }
+    Ok(())
 }
 
 fn out_of_range(name: &str, range: &str) -> Error {

@@ -151,25 +151,12 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
             }));
         }
         Command::MintToken { hash, .. } | Command::RevokeToken { hash } => ask.token(*hash),
-        Command::ReportReuse { task, entry, .. } => ask.report(*entry, task),
-        Command::ResolveState {
-            entry,
-            verification,
-            ..
-        } => {
-            ask.verification(verification.as_ref());
-            ask.line(*entry);
-        }
-        Command::AnswerReview(answer) => ask.answer(answer.review),
-        Command::UndoPromotion { promotion, .. } => ask.undo(promotion),
-        Command::Retire { entries, .. } => {
-            for (entry, _) in entries {
-                ask.head_with_text(*entry);
-            }
-        }
-        Command::Offer(offer) => {
-            ask.review(ReviewId::of_offer(ask.scope, &offer.scope, offer.entry))
-        }
+        Command::ReportReuse { .. }
+        | Command::ResolveState { .. }
+        | Command::AnswerReview(_)
+        | Command::UndoPromotion { .. }
+        | Command::Retire { .. }
+        | Command::Offer(_) => ask.governed(&submission.command),
         Command::OpenTask { .. }
         | Command::Append { .. }
         | Command::MarkStuck { .. }
@@ -269,6 +256,32 @@ impl Ask<'_> {
             if let Some(first) = self.state.head(head.line) {
                 self.head(first.line_head);
             }
+        }
+    }
+
+    /// What a command wants to know that changes what entries are worth.
+    fn governed(&mut self, command: &Command) {
+        match command {
+            Command::ReportReuse { task, entry, .. } => self.report(*entry, task),
+            Command::ResolveState {
+                entry,
+                verification,
+                ..
+            } => {
+                self.verification(verification.as_ref());
+                self.line(*entry);
+            }
+            Command::AnswerReview(answer) => self.answer(answer.review),
+            Command::UndoPromotion { promotion, .. } => self.undo(promotion),
+            Command::Retire { entries, .. } => {
+                for (entry, _) in entries {
+                    self.head_with_text(*entry);
+                }
+            }
+            Command::Offer(offer) => {
+                self.review(ReviewId::of_offer(self.scope, &offer.scope, offer.entry))
+            }
+            _ => unreachable!("only what changes the worth of entries comes here"),
         }
     }
 

@@ -63,8 +63,6 @@ fn reads(secret: &Secret) -> BTreeMap<(&'static str, &'static str), Vec<(Value, 
             .map(|scope| (json!({ "scope": scope }), Ends::Forbidden))
             .collect()
     };
-    let fence = json!({ "node": "local", "incarnation": 1 });
-    let quarantine = json!({ "scope": PROJECT, "reason": "none" });
     let with_all = || {
         let mut cases = by_scope();
         cases.push((json!({ "scope": "*" }), Ends::Forbidden));
@@ -87,7 +85,11 @@ fn reads(secret: &Secret) -> BTreeMap<(&'static str, &'static str), Vec<(Value, 
         })
         .collect();
     recall.push((json!({ "scope": OTHER, "query": secret.text }), Ends::Blind));
-    let forbidden = |asked| vec![(asked, Ends::Forbidden)];
+    let ask_review = |scope: &&str| {
+        let asked = json!({ "scope": scope, "id": secret.entries[0] });
+        (asked, Ends::Forbidden)
+    };
+    let review = scopes.iter().map(ask_review).collect();
     let promotion = json!({ "scope": secret.task, "verification": secret.verification });
     BTreeMap::from([
         (("get", "/v1/tasks"), with_all()),
@@ -113,29 +115,29 @@ fn reads(secret: &Secret) -> BTreeMap<(&'static str, &'static str), Vec<(Value, 
             vec![(promotion, Ends::Forbidden)],
         ),
         (("get", "/v1/reviews"), by_scope()),
-        (
-            ("get", "/v1/review"),
-            scopes
-                .iter()
-                .map(|scope| {
-                    let asked = json!({ "scope": scope, "id": secret.entries[0] });
-                    (asked, Ends::Forbidden)
-                })
-                .collect(),
-        ),
+        (("get", "/v1/review"), review),
         (("get", "/v1/entry"), by_entry()),
         (("get", "/v1/history"), by_entry()),
         (("post", "/v1/recall"), recall),
         (("get", "/v1/events"), by_scope()),
         (("get", "/v1/tail"), with_all()),
         (("get", "/v1/tokens"), with_all()),
+    ])
+}
+
+/// The same of routes that show or steer the whole server.
+fn of_the_server() -> [((&'static str, &'static str), Vec<(Value, Ends)>); 6] {
+    let forbidden = |asked| vec![(asked, Ends::Forbidden)];
+    let fence = json!({ "node": "local", "incarnation": 1 });
+    let quarantine = json!({ "scope": PROJECT, "reason": "none" });
+    [
         (("post", "/v1/audit/verify"), forbidden(json!({}))),
         (("get", "/v1/status"), vec![(json!({}), Ends::Blind)]),
         (("get", "/v1/cluster"), forbidden(json!({}))),
         (("post", "/v1/cluster/fence"), forbidden(fence)),
         (("post", "/v1/cluster/quarantine"), forbidden(quarantine)),
         (("get", "/v1/backup"), forbidden(json!({}))),
-    ])
+    ]
 }
 
 async fn ask(client: &Client, method: &str, path: &str, asked: &Value) -> crate::harness::Reply {
@@ -154,7 +156,8 @@ async fn ask(client: &Client, method: &str, path: &str, asked: &Value) -> crate:
 async fn a_token_of_one_project_reads_nothing_of_another() {
     let world = World::start().await;
     let secret = Secret::keep(&world).await;
-    let cases = reads(&secret);
+    let mut cases = reads(&secret);
+    cases.extend(of_the_server());
     for ((method, path), rules) in routes(&world).await {
         let is_read = method == "get"
             || rules

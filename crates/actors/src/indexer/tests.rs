@@ -168,6 +168,24 @@ async fn a_pass_of_a_node_among_others_ends_at_so_many_entries() {
 }
 
 #[tokio::test]
+async fn a_slot_that_a_smaller_part_cuts_short_is_not_ready() {
+    let (_line, shared, mut indexer) = indexer().await;
+    let mut txn = shared.store.begin().await.unwrap();
+    let place = Place::of(&scope(&project(0)));
+    let rows = u64::try_from(SLOT_ROWS / PART_LEAST).unwrap() + 1;
+    for row in 0..rows {
+        let seq = Seq::new(10 + row);
+        write_outbox(&mut txn, &place, seq, seq, Vec::new());
+    }
+    txn.commit().await.unwrap();
+    indexer.part = PART_LEAST;
+    let passed = indexer.pass(vec![slot(0)]).await.unwrap();
+    assert!(passed.unread.contains(&slot(0)), "rows of it are unread");
+    let passed = indexer.pass(vec![slot(0)]).await.unwrap();
+    assert!(passed.read.contains(&slot(0)) && passed.unread.is_empty());
+}
+
+#[tokio::test]
 async fn who_comes_in_the_middle_of_a_round_does_not_wait_for_its_end() {
     let (_line, shared, mut indexer) = indexer().await;
     for slot in (0..SLOTS).filter_map(Slot::new) {

@@ -2,7 +2,7 @@
 
 use super::{Context, Decision, check_stated, entry};
 use crate::command::{AnswerBody, VerificationRef};
-use crate::entry::{Head, Kind};
+use crate::entry::{Head, Kind, Status};
 use crate::error::{Error, ErrorCode};
 use crate::event::Body;
 use crate::id::EntryId;
@@ -35,7 +35,7 @@ pub(super) fn resolve(
     let answer = AnswerBody::Entry {
         id,
         version: head.version,
-        status: crate::entry::Status::Deprecated,
+        status: Status::Deprecated,
         disposition: Disposition::Created,
     };
     Ok(Decision::of(vec![body], answer))
@@ -83,8 +83,8 @@ pub(super) fn retire(
 /// Whether an entry's time is over by its head alone. What it was worth stands in its version, which the
 /// plan has read: of what is to be pruned, only the age is asked again.
 fn is_over(context: &Context<'_>, head: &Head, why: &Retirement) -> bool {
-    let is_resolved = head.table.kind() == Kind::State && head.resolved_at().is_some();
-    if !head.status.is_live() && !(is_resolved && head.status == crate::entry::Status::Deprecated) {
+    let is_resolved = head.status == Status::Deprecated && head.resolved_at().is_some();
+    if !(head.status.is_live() || is_resolved) {
         return false;
     }
     let aging = Aging {

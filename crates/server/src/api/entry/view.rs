@@ -12,7 +12,7 @@ use sillok_core::verification::VerificationSource;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::api::record::raw_metadata;
-use crate::api::{Citation, citation, schema};
+use crate::api::{Citation, Usage, citation, schema};
 
 /// Who acted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

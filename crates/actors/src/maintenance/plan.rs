@@ -1,0 +1,152 @@
+//! The plan of a run: what is due, by the heads of all entries.
+//!
+//! Owns the reading. Which entry goes is core's; carrying it out is [`super`]'s.
+
+use std::collections::BTreeMap;
+
+use sillok_core::Error;
+use sillok_core::config::RetentionConfig;
+use sillok_core::entry::{Detail, Head, Status, Table, Version};
+use sillok_core::promotion::NewEntry;
+use sillok_core::retention::{Aging, Planned, Planner, ScopePlan, origin};
+use sillok_core::review::Offer;
+use sillok_core::scope::{Level, Scope};
+use sillok_store::keys::{self, Family, ScopeKey};
+use sillok_store::{Error as StoreError, Store, Txn};
+
+use super::{Maintain, Part, ScopeMaintained};
+use crate::commit::Shared;
+use crate::errors::refusal;
+use crate::long_reads::LongReads;
+use crate::protocol::Protocol;
+use crate::row_stream::RowStream;
+use crate::rows;
+
+/// What a run is to do.
+pub(super) struct Plan {
+    pub(super) looked_at: u64,
+    pub(super) scopes: Vec<ScopeMaintained>,
+    pub(super) offers: Vec<Offer>,
+}
+
+/// Plans a run over what is stored now.
+///
+/// # Errors
+/// What the store answered.
+pub(super) async fn of<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    asked: &Maintain,
+) -> Result<Plan, Error> {
+    let read = read(shared, asked).await;
+    read.map_err(|error| refusal(&error))
+}
+
+async fn read<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    asked: &Maintain,
+) -> Result<Plan, StoreError> {
+    let config = &shared.config.rules.retention;
+    let mut planner = Planner::new(shared.ports.clock.now(), config);
+    let mut offers = Vec::new();
+    let mut looked_at = 0;
+    // Each head is judged for itself, and asked again by its owner: they need not be of one moment.
+    let mut txn = LongReads::of(&shared.store).begin().await?;
+    let mut heads = RowStream::new(Family::Head.range());
+    while let Some((key, value)) = heads.next(&mut txn).await? {
+        let head = keys::head::decode(&key, &value)?;
+        looked_at += 1;
+        let is_resolved = head.status == Status::Deprecated && head.resolved_at().is_some();
+        if !(head.status.is_live() || is_resolved) {
+            continue;
+        }
+        // The typed part says what these were worth, and where an episode comes from.
+        let typed = matches!(head.table, Table::Episodes | Table::Skills);
+        let version = match typed {
+            true => version(&mut txn, &head).await?,
+            false => None,
+        };
+        let detail = version.as_ref().map(|version| &version.detail);
+        planner.take(&head.scope, [planned(&head, detail)]);
+        if asked.parts.contains(&Part::Offer) && is_offered(&head) {
+            offers.extend(version.map(|version| offer(&head, version)));
+        }
+    }
+    let scopes = planner.finish();
+    Ok(Plan {
+        looked_at,
+        scopes: chosen(scopes, asked, config),
+        offers,
+    })
+}
+
+/// The parts of a plan that were asked for.
+fn chosen(
+    scopes: BTreeMap<Scope, ScopePlan>,
+    asked: &Maintain,
+    config: &RetentionConfig,
+) -> Vec<ScopeMaintained> {
+    let chosen = scopes.into_iter().map(|(scope, mut plan)| {
+        if !asked.parts.contains(&Part::Archive) {
+            plan.aged.clear();
+        }
+        if !asked.parts.contains(&Part::Prune) {
+            plan.pruned.clear();
+        }
+        let asks = !asked.force && plan.asks(config);
+        ScopeMaintained {
+            scope,
+            plan,
+            retired: 0,
+            left: 0,
+            asks,
+        }
+    });
+    chosen.filter(|scope| scope.plan.going() > 0).collect()
+}
+
+fn planned(head: &Head, detail: Option<&Detail>) -> Planned {
+    let detail = detail.unwrap_or(&Detail::Plain);
+    Planned {
+        entry: head.id,
+        version: head.version,
+        origin: origin(head, detail).map_or(0, name_of),
+        aging: Aging::of(head, detail),
+    }
+}
+
+/// A number for a task, other than 0.
+fn name_of(task: &Scope) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = *ScopeKey::of(task).as_bytes();
+    u64::from_be_bytes([a, b, c, d, e, f, g, h]).max(1)
+}
+
+/// Whether an entry proved itself in a project, so that its organisation is asked.
+fn is_offered(head: &Head) -> bool {
+    head.table == Table::Skills
+        && head.status == Status::Published
+        && head.scope.level() == Level::Project
+}
+
+fn offer(head: &Head, version: Version) -> Offer {
+    Offer {
+        scope: head.scope.clone(),
+        entry: head.id,
+        version: head.version,
+        product: NewEntry {
+            table: head.table,
+            content: version.content,
+            detail: version.detail,
+            metadata: version.metadata,
+            claim: version.claim,
+            citations: head.citations.clone(),
+            failure: head.failure,
+            binding: head.binding.clone(),
+            embedding: None,
+        },
+    }
+}
+
+async fn version(txn: &mut impl Txn, head: &Head) -> Result<Option<Version>, StoreError> {
+    let key = keys::version::key(&ScopeKey::of(&head.scope), head.id, head.version);
+    rows::read(txn, &key, keys::version::decode).await
+}

@@ -1,0 +1,210 @@
+//! Tests of maintenance runs: what they take out, what they leave, and that only one runs at a time.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sillok_core::command::{AnswerBody, Command};
+use sillok_core::entry::{Binding, Detail, Metadata, Skill, Status, Table};
+use sillok_core::id::{EntryId, Epoch, Incarnation};
+use sillok_core::membership::{OwnerRow, WireVersion};
+use sillok_core::ports::{BoxFuture, Clock};
+use sillok_core::principal::PrincipalKind;
+use sillok_core::promotion::NewEntry;
+use sillok_core::reuse::ReuseOutcome;
+use sillok_core::time::{DAY_MS, Timestamp};
+use sillok_core::{Error, ErrorCode};
+use sillok_store::{MemoryStore, Store, Txn as _, keys};
+
+use super::*;
+use crate::tests::harness::{PROJECT, open_task, ports, scope, store, submission};
+use crate::tests::world::pairs_of;
+use crate::{Node, NodeConfig, Ports, audit};
+
+/// A clock whose wall time is moved by hand.
+struct Wall(Arc<AtomicU64>, Arc<dyn Clock>);
+
+impl Clock for Wall {
+    fn now(&self) -> Timestamp {
+        self.1.now().plus_ms(self.0.load(Ordering::Relaxed) * DAY_MS)
+    }
+
+    fn monotonic_us(&self) -> u64 {
+        self.1.monotonic_us()
+    }
+
+    fn sleep(&self, ms: u64) -> BoxFuture<'static, ()> {
+        self.1.sleep(ms)
+    }
+}
+
+struct Stage {
+    store: MemoryStore,
+    node: Node<MemoryStore>,
+    days: Arc<AtomicU64>,
+    given: u64,
+}
+
+impl Stage {
+    async fn set() -> Self {
+        let (store, days) = (store(), Arc::new(AtomicU64::new(0)));
+        let inner = ports();
+        let ports = Ports {
+            clock: Arc::new(Wall(Arc::clone(&days), Arc::clone(&inner.clock))),
+            ..inner
+        };
+        let node = Node::start(store.clone(), ports, NodeConfig::default()).await;
+        Self {
+            store,
+            node: node.unwrap(),
+            days,
+            given: 0,
+        }
+    }
+
+    async fn give(&mut self, kind: PrincipalKind, path: &str, command: Command) -> AnswerBody {
+        self.given += 1;
+        let mut submission = submission(self.given, kind, path, command);
+        let mut random = [0; 10];
+        random[2..].copy_from_slice(&self.given.to_be_bytes());
+        submission.id = CommandId::from_parts(self.node.ports().clock.now(), random);
+        self.node.submit(submission).await.unwrap().result
+    }
+
+    async fn put(&mut self, table: Table, content: &str, detail: Detail) -> EntryId {
+        let entry = NewEntry {
+            table,
+            content: content.into(),
+            detail,
+            metadata: Metadata::default(),
+            claim: None,
+            citations: Vec::new(),
+            failure: false,
+            binding: Binding::NoRepository,
+            embedding: None,
+        };
+        let command = Command::PutEntry {
+            entry: Box::new(entry),
+            verification: None,
+        };
+        match self.give(PrincipalKind::Human, PROJECT, command).await {
+            AnswerBody::Entry { id, .. } => id,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn status(&self, id: EntryId) -> Status {
+        self.node.reader().entry(id).await.unwrap().unwrap().head.status
+    }
+
+    async fn maintain(&self, dry_run: bool, force: bool) -> Result<Maintained, Error> {
+        let asked = Maintain {
+            dry_run,
+            parts: Part::ALL.into(),
+            force,
+        };
+        self.node.maintain(&asked).await
+    }
+}
+
+#[tokio::test]
+async fn a_dry_run_writes_nothing_and_plans_what_the_run_does() {
+    let mut stage = Stage::set().await;
+    let old = stage.put(Table::Observations, "the linker is lld", Detail::Plain).await;
+    stage.days.store(91, Ordering::Relaxed);
+    let young = stage.put(Table::Observations, "CI runs on arm", Detail::Plain).await;
+    let before = pairs_of(&stage.store).await;
+    let planned = stage.maintain(true, false).await.unwrap();
+    assert!(pairs_of(&stage.store).await == before, "a dry run writes nothing");
+    let done = stage.maintain(false, false).await.unwrap();
+    let plans = |run: &Maintained| -> Vec<_> {
+        run.scopes
+            .iter()
+            .map(|scope| (scope.scope.clone(), scope.plan.clone(), scope.asks))
+            .collect()
+    };
+    assert_eq!(plans(&planned), plans(&done));
+    assert_eq!(planned.looked_at, 2);
+    assert_eq!((done.scopes[0].retired, done.scopes[0].left), (1, 0));
+    assert_eq!(stage.status(old).await, Status::Archived);
+    assert_eq!(stage.status(young).await, Status::Verified);
+    let again = stage.maintain(false, false).await.unwrap();
+    assert!(again.scopes.is_empty(), "once: {again:?}");
+    assert!(audit::verify(&stage.store, &|_| {}).await.unwrap().is_ok());
+}
+
+#[tokio::test]
+async fn a_clock_that_jumped_a_year_makes_the_run_ask() {
+    let mut stage = Stage::set().await;
+    let mut entries = Vec::new();
+    for number in 0..20 {
+        let content = format!("fact number {number} of the build");
+        entries.push(stage.put(Table::Observations, &content, Detail::Plain).await);
+    }
+    stage.days.store(365, Ordering::Relaxed);
+    let asked = stage.maintain(false, false).await.unwrap();
+    assert!(asked.scopes[0].asks && asked.scopes[0].retired == 0);
+    assert_eq!(stage.status(entries[0]).await, Status::Verified);
+    let done = stage.maintain(false, true).await.unwrap();
+    assert_eq!(done.scopes[0].retired, 20);
+    assert_eq!(stage.status(entries[0]).await, Status::Archived);
+}
+
+#[tokio::test]
+async fn a_skill_that_three_tasks_found_helpful_is_offered_once() {
+    let mut stage = Stage::set().await;
+    let skill = Skill {
+        name: "bisect".into(),
+        description: "Find the commit that broke it".into(),
+        code: "git bisect run".into(),
+        usage_count: 0,
+        success_rate: 1.0,
+    };
+    let detail = Detail::Skill(Box::new(skill));
+    let id = stage.put(Table::Skills, "bisect: find the commit", detail).await;
+    for number in 0..3 {
+        let task = format!("{PROJECT}/worktree/main/task/t{number}");
+        stage.give(PrincipalKind::Agent, &task, open_task()).await;
+        let report = Command::ReportReuse {
+            task: scope(&task),
+            entry: id,
+            outcome: ReuseOutcome::Helped,
+        };
+        stage.give(PrincipalKind::Agent, PROJECT, report).await;
+    }
+    assert_eq!(stage.status(id).await, Status::Published);
+    for _ in 0..2 {
+        assert_eq!(stage.maintain(false, false).await.unwrap().offered, 1);
+    }
+    let org = scope("org/acme");
+    let waiting = stage.node.reader().reviews(&org, false, None, 10).await.unwrap();
+    assert_eq!(waiting.items.len(), 1, "it is offered once");
+    assert!(audit::verify(&stage.store, &|_| {}).await.unwrap().is_ok());
+}
+
+#[tokio::test]
+async fn beside_a_run_of_a_living_node_no_other_begins() {
+    let stage = Stage::set().await;
+    let held = |node: &str, run: Incarnation| OwnerRow {
+        node: node.to_owned(),
+        incarnation: run,
+        epoch: Epoch(1),
+    };
+    let put = async |row| {
+        let mut txn = stage.store.begin().await.unwrap();
+        txn.set(keys::lease::key(LEASE), keys::lease::encode(&row));
+        txn.commit().await.unwrap();
+    };
+    let (run, _) = crate::claims::register(&stage.store, "other", WireVersion::NEWEST)
+        .await
+        .unwrap();
+    put(held("other", run)).await;
+    let refused = stage.maintain(false, false).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Busy);
+    assert!(stage.maintain(true, false).await.is_ok(), "a dry run needs no lease");
+    // That run is over: another one of its node began.
+    put(held("other", Incarnation(run.0 + 7))).await;
+    assert!(stage.maintain(false, false).await.is_ok());
+    let mut txn = stage.store.begin().await.unwrap();
+    let lease = txn.get(&keys::lease::key(LEASE), sillok_store::Read::Snapshot).await;
+    assert_eq!(lease.unwrap(), None, "it is given back");
+}

@@ -1,0 +1,69 @@
+//! `maintain`
+
+use sillok_server::api::{self, Maintained};
+
+use crate::args::Maintain;
+use crate::failure::Failure;
+use crate::output::{Style, table};
+use crate::progress;
+use crate::session::Session;
+
+/// Carries out `maintain`.
+///
+/// # Errors
+/// [`Failure::Verdict`] when so much of a scope is due that somebody has to say so.
+pub async fn run(session: &Session, args: Maintain) -> Result<(), Failure> {
+    let asked = api::Maintain {
+        dry_run: args.dry_run,
+        only: args.only,
+        force: args.force,
+    };
+    let shown = progress::waiting("the server looks at all entries");
+    let done = progress::during(shown, session.client.maintain(&asked)).await?;
+    session.output.show(&done, |style| describe(style, &done))?;
+    let asks: Vec<&str> = done
+        .scopes
+        .iter()
+        .filter(|scope| scope.asks)
+        .map(|scope| scope.scope.as_str())
+        .collect();
+    if asks.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Verdict(format!(
+        "most of {} is due, and nothing of it was taken out: if the clock is right, give --force",
+        asks.join(", ")
+    )))
+}
+
+fn describe(style: Style, done: &Maintained) -> String {
+    let rows: Vec<Vec<String>> = done
+        .scopes
+        .iter()
+        .map(|scope| {
+            vec![
+                scope.scope.to_string(),
+                scope.live.to_string(),
+                scope.aged.to_string(),
+                scope.pruned.to_string(),
+                scope.kept.to_string(),
+                scope.retired.to_string(),
+                scope.left.to_string(),
+            ]
+        })
+        .collect();
+    let columns = ["SCOPE", "LIVE", "AGED", "PRUNED", "KEPT", "TAKEN OUT", "LEFT"];
+    let mut lines = vec![format!("{} entries looked at", done.looked_at)];
+    if !rows.is_empty() {
+        lines.push(table(style, &columns, &rows));
+    }
+    let offered = if done.dry_run { "to offer" } else { "offered" };
+    lines.push(format!("{} skills {offered} to their organisations", done.offered));
+    if done.optimised {
+        lines.push("the vector tables are compacted and indexed".to_owned());
+    }
+    if done.dry_run {
+        lines.push(style.dim("nothing was done: this was a dry run").to_string());
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,124 @@
+//! Maintenance on the wire: what is asked of a run, and what it did.
+
+use serde::{Deserialize, Serialize};
+use sillok_actors::maintenance::{self, Part};
+use sillok_core::error::{Error, ErrorCode};
+use sillok_core::id::EntryId;
+use sillok_core::scope::Scope;
+use utoipa::ToSchema;
+
+use super::schema;
+
+/// Entries of a scope that an answer names. The rest are counted.
+const NAMED_MAX: usize = 1_000;
+
+/// Asks for a run over all that is published.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Maintain {
+    /// Say what would be done, and do nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
+    /// The parts to do: archive, prune, offer, optimise; all of them when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
+    /// Take out more than the configured share of a scope, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
+}
+
+impl TryFrom<Maintain> for maintenance::Maintain {
+    type Error = Error;
+
+    fn try_from(asked: Maintain) -> Result<Self, Error> {
+        let part = |name: &String| {
+            let known = Part::ALL.into_iter().find(|part| part.as_str() == name);
+            known.ok_or_else(|| {
+                let names = Part::ALL.map(Part::as_str).join(", ");
+                let why = format!("the parts of maintenance are {names}");
+                Error::new(ErrorCode::InvalidArgument, why)
+            })
+        };
+        let parts = match asked.only.is_empty() {
+            true => Part::ALL.into(),
+            false => asked.only.iter().map(part).collect::<Result<_, _>>()?,
+        };
+        Ok(Self {
+            dry_run: asked.dry_run,
+            parts,
+            force: asked.force,
+        })
+    }
+}
+
+/// What a run did in one scope, or would do.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ScopeMaintained {
+    /// The scope.
+    #[schema(value_type = schema::Scope)]
+    pub scope: Scope,
+    /// Entries whose time is over.
+    pub aged: u64,
+    /// Old entries of little value.
+    pub pruned: u64,
+    /// Old entries that stay, because they are among the best of their task.
+    pub kept: u64,
+    /// Entries that were looked at and are not taken out yet.
+    pub live: u64,
+    /// The first of those that are due.
+    #[schema(value_type = Vec<schema::EntryId>)]
+    pub entries: Vec<EntryId>,
+    /// Entries that were taken out.
+    pub retired: u64,
+    /// Entries that were planned and had changed since.
+    pub left: u64,
+    /// Whether so much of the scope is due that somebody has to say so, with `force`: nothing was done.
+    pub asks: bool,
+}
+
+impl From<maintenance::ScopeMaintained> for ScopeMaintained {
+    fn from(done: maintenance::ScopeMaintained) -> Self {
+        let plan = done.plan;
+        let due = plan.aged.iter().chain(&plan.pruned).map(|(entry, _)| *entry);
+        Self {
+            aged: plan.aged.len() as u64,
+            pruned: plan.pruned.len() as u64,
+            kept: plan.kept,
+            live: plan.live,
+            entries: due.take(NAMED_MAX).collect(),
+            scope: done.scope,
+            retired: done.retired,
+            left: done.left,
+            asks: done.asks,
+        }
+    }
+}
+
+/// What a run did, or would do.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Maintained {
+    /// Whether nothing was done.
+    pub dry_run: bool,
+    /// Entries that were looked at.
+    pub looked_at: u64,
+    /// Scopes in which something is due.
+    pub scopes: Vec<ScopeMaintained>,
+    /// Skills that were offered to their organisation, or would be.
+    pub offered: u64,
+    /// Whether the vector tables of the node were compacted and indexed.
+    pub optimised: bool,
+}
+
+impl Maintained {
+    /// The answer to a run.
+    #[must_use]
+    pub fn of(dry_run: bool, done: maintenance::Maintained) -> Self {
+        Self {
+            dry_run,
+            looked_at: done.looked_at,
+            scopes: done.scopes.into_iter().map(Into::into).collect(),
+            offered: done.offered,
+            optimised: done.optimised,
+        }
+    }
+}
