@@ -99,6 +99,13 @@ pub enum Command {
         /// The hash of its secret.
         hash: TokenHash,
     },
+    /// Give up for good a promotion of the task that is not finished, and of which nothing is published.
+    DropPromotion {
+        /// The verification.
+        verification: VerificationId,
+        /// Why.
+        reason: String,
+    },
 }
 
 /// A new version of an entry.
@@ -172,7 +179,10 @@ impl Command {
             Self::ClearStuck => Access::Control(Control::ClearStuck),
             Self::CloseTask { .. } => Access::Control(Control::CloseTask),
             Self::ArchiveTask => Access::Control(Control::Maintain),
-            Self::RecordVerification(_) => Access::Control(Control::RecordVerification),
+            // Whoever may have it promoted may have it given up.
+            Self::RecordVerification(_) | Self::DropPromotion { .. } => {
+                Access::Control(Control::RecordVerification)
+            }
             Self::PutEntry { .. } | Self::AmendEntry(_) | Self::Supersede(_) => Access::Entries,
             Self::Publish(_) | Self::NotePromoted { .. } => Access::CarryOut,
             Self::MintToken {
@@ -203,6 +213,7 @@ impl Command {
             Self::NotePromoted { .. } => "note_promoted",
             Self::MintToken { .. } => "mint_token",
             Self::RevokeToken { .. } => "revoke_token",
+            Self::DropPromotion { .. } => "drop_promotion",
         }
     }
 
@@ -255,6 +266,7 @@ impl Command {
                     Replacement::New(new) => entry(new),
                 },
                 Self::Publish(publish) => publish.products.iter().map(entry).sum(),
+                Self::DropPromotion { reason, .. } => reason.len(),
                 _ => 0,
             }
     }

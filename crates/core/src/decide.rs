@@ -19,6 +19,7 @@ use crate::state::{Stamped, State};
 use crate::time::Timestamp;
 
 mod entry;
+mod promotion;
 mod publish;
 mod staging;
 mod supersede;
@@ -149,6 +150,10 @@ pub fn decide(
             lifetime_ms,
         } => token::mint(&context, hash, *kind, id, *lifetime_ms),
         Command::RevokeToken { hash } => token::revoke(&context, hash),
+        Command::DropPromotion {
+            verification,
+            reason,
+        } => promotion::drop(&context, *verification, reason),
     }
 }
 

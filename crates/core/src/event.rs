@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::citation::Citation;
 use crate::entry::{Binding, Claim, Detail, Embedding, Link, Metadata, Status, Table};
 use crate::fingerprint::ContentHash;
-use crate::id::{EntryId, TokenId, VerificationId};
+use crate::id::{EntryId, Seq, TokenId, VerificationId};
 use crate::principal::PrincipalKind;
 use crate::promotion::PublishReport;
 use crate::scope::Scope;
@@ -121,6 +121,18 @@ pub enum Body {
         command: String,
         /// How many further denials in this scope were not written since the last one that was.
         unsampled: u64,
+    },
+    /// A promotion that started in this scope was given up for good before anything of it was published.
+    PromotionDropped {
+        /// The verification.
+        verification: VerificationId,
+        /// Why.
+        reason: String,
+        /// The task's status from now on.
+        status: TaskStatus,
+        /// The last position that a passed verification still speaks for. What lies behind it, the next
+        /// one pins again.
+        verified_through: Seq,
     },
 }
 
@@ -253,4 +265,5 @@ kinds! {
     Self::TokenMinted { .. } => TokenMinted = "TOKEN_MINTED";
     Self::TokenRevoked { .. } => TokenRevoked = "TOKEN_REVOKED";
     Self::Denied { .. } => Denied = "DENIED";
+    Self::PromotionDropped { .. } => PromotionDropped = "PROMOTION_DROPPED";
 }

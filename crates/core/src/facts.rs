@@ -15,7 +15,7 @@ use crate::entry::{Table, Version};
 use crate::fingerprint::ContentHash;
 use crate::id::{EntryId, RecordId, VerificationId};
 use crate::ports::{NeighbourRequest, Ranked, SpaceThresholds};
-use crate::promotion::{NewEntry, PublishReport};
+use crate::promotion::{NewEntry, PublishReport, Standing};
 use crate::scope::Scope;
 use crate::secret::mask;
 use crate::state::State;
@@ -67,6 +67,11 @@ pub enum Need {
     Verification(VerificationRef),
     /// The mark that a promotion left in this scope's slot.
     Mark(Scope, VerificationId),
+    /// Whether a verification's promotion is under way. It must not end otherwise before the command commits.
+    Job(VerificationRef),
+    /// How all promotions of the command's task stand. None of them must be published before the
+    /// command commits.
+    Promotions,
     /// The neighbours of the command's entry with this number.
     Neighbours(usize, Box<NeighbourRequest>),
 }
@@ -82,6 +87,10 @@ pub struct Facts {
     pub verifications: BTreeMap<VerificationRef, Option<Verification>>,
     /// What promotions published before.
     pub marks: BTreeMap<(Scope, VerificationId), Option<PublishReport>>,
+    /// Whether promotions are under way.
+    pub jobs: BTreeMap<VerificationRef, bool>,
+    /// How the task's promotions stand, in no order.
+    pub promotions: Option<Vec<Standing>>,
     /// Neighbours of the command's entries, by the entry's number in the command.
     pub neighbours: BTreeMap<usize, Vec<Ranked>>,
     /// The thresholds of the space that the command's vectors lie in.
@@ -129,15 +138,26 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
             if !facts.marks.contains_key(&mark) {
                 ask.needs.push(Need::Mark(mark.0, mark.1));
             }
+            ask.job(&VerificationRef {
+                task: publish.source.clone(),
+                id: publish.verification.id,
+            });
             for (number, product) in publish.products.iter().enumerate() {
                 ask.entry(number, product);
             }
         }
         Command::NotePromoted { verification, .. } => {
-            ask.verification(Some(&VerificationRef {
+            let named = VerificationRef {
                 task: submission.scope.clone(),
                 id: *verification,
-            }));
+            };
+            ask.verification(Some(&named));
+            ask.job(&named);
+        }
+        Command::DropPromotion { .. } => {
+            if facts.promotions.is_none() {
+                ask.needs.push(Need::Promotions);
+            }
         }
         Command::MintToken { hash, .. } | Command::RevokeToken { hash } => ask.token(*hash),
         Command::OpenTask { .. }
@@ -186,6 +206,12 @@ impl Ask<'_> {
             && !self.facts.verifications.contains_key(named)
         {
             self.needs.push(Need::Verification(named.clone()));
+        }
+    }
+
+    fn job(&mut self, named: &VerificationRef) {
+        if !self.facts.jobs.contains_key(named) {
+            self.needs.push(Need::Job(named.clone()));
         }
     }
 

@@ -18,9 +18,11 @@ use crate::membership::{NodeRow, OwnerRow, is_claimable};
 use crate::scope::Scope;
 use crate::state::State;
 
+mod promotions;
 mod texts;
 mod writes;
 
+pub use promotions::{dropped_is_unpublished, promotion_ends_once};
 pub use texts::{known_text, texts_are_one};
 pub use writes::{command_backed, command_permitted, record_permitted};
 
@@ -53,6 +55,8 @@ pub enum Invariant {
     /// 1, 2 and 8 together, as a checker of another make sees them: each scope's history is
     /// linearizable.
     SecondOpinion,
+    /// 5, a promotion is published or dropped, and that once.
+    EndsOnce,
 }
 
 impl Invariant {
@@ -72,6 +76,7 @@ impl Invariant {
             Self::ReadsGoForward => "reads go forward",
             Self::Drained => "everything drains",
             Self::SecondOpinion => "every history is linearizable",
+            Self::EndsOnce => "a promotion ends once",
         }
     }
 }
@@ -162,6 +167,9 @@ pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
         | Body::Promoted { .. } => {
             chained(state.task().is_some(), "the task was never opened".into())
         }
+        Body::PromotionDropped {
+            verified_through, ..
+        } => promotions::drop_applies(state, *verified_through),
         Body::EntryCreated(created) => chained(
             state.head(created.id).is_none(),
             format!("entry {} was made before", created.id),

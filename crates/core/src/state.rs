@@ -12,8 +12,9 @@ use crate::chain::Tip;
 use crate::command::ScopeRow;
 use crate::entry::Head;
 use crate::facts::HashKey;
-use crate::id::EntryId;
+use crate::id::{EntryId, VerificationId};
 use crate::limits::COMMAND_RETRY_MS_MAX;
+use crate::promotion::Standing;
 use crate::scope::Scope;
 use crate::task::Task;
 use crate::time::Timestamp;
@@ -21,8 +22,10 @@ use crate::token::{Token, TokenHash};
 
 mod apply;
 mod change;
+mod promotions;
 
 pub use change::{Change, Fresh, Stamped};
+use promotions::Promotions;
 
 /// What is known of one scope.
 #[derive(Clone, Debug)]
@@ -33,6 +36,7 @@ pub struct State {
     by_hash: BTreeMap<HashKey, Option<EntryId>>,
     tokens: BTreeMap<TokenHash, Option<Token>>,
     fresh: Vec<Arc<Fresh>>,
+    promotions: Promotions,
     denials: Denials,
 }
 
@@ -63,6 +67,7 @@ impl State {
             by_hash: BTreeMap::new(),
             tokens: BTreeMap::new(),
             fresh: Vec::new(),
+            promotions: Promotions::default(),
             denials: Denials::default(),
         }
     }
@@ -166,7 +171,7 @@ impl State {
     /// How many things are remembered beyond the scope's row and task.
     #[must_use]
     pub fn remembered(&self) -> usize {
-        self.heads.len() + self.by_hash.len() + self.tokens.len()
+        self.heads.len() + self.by_hash.len() + self.tokens.len() + self.promotions.len()
     }
 
     /// Notes that the index has been told of everything written so far.
@@ -186,6 +191,20 @@ impl State {
         self.by_hash.clear();
         self.tokens.clear();
         self.fresh.clear();
+        self.promotions = Promotions::default();
+    }
+
+    /// How the task's promotions stand, where `stored` is how those stand that are committed: what was
+    /// decided since counts too.
+    #[must_use]
+    pub fn promotions(&self, stored: &[Standing]) -> Vec<Standing> {
+        self.promotions.over(stored)
+    }
+
+    /// Whether an event that this state has seen ended a promotion.
+    #[must_use]
+    pub fn has_ended(&self, promotion: VerificationId) -> bool {
+        self.promotions.has_ended(promotion)
     }
 
     pub(crate) const fn denials(&mut self) -> &mut Denials {

@@ -59,7 +59,9 @@ const fn access_of(body: &Body, publishes: bool) -> Option<Access> {
         Body::StuckCleared => Access::Control(Control::ClearStuck),
         Body::TaskClosed { .. } => Access::Control(Control::CloseTask),
         Body::TaskArchived => Access::Control(Control::Maintain),
-        Body::VerificationRecorded(_) => Access::Control(Control::RecordVerification),
+        Body::VerificationRecorded(_) | Body::PromotionDropped { .. } => {
+            Access::Control(Control::RecordVerification)
+        }
         Body::Promoted { .. } | Body::Published { .. } => Access::CarryOut,
         Body::EntryCreated(_)
         | Body::EntryAmended(_)
