@@ -5,6 +5,7 @@
 //! by golden files: a changed form is a new format version, and the old one stays readable. Owns forms alone: must not know
 //! who writes a row, nor when.
 
+pub mod attempt;
 pub mod by_hash;
 pub mod chunk;
 pub mod command;
@@ -99,6 +100,8 @@ families! {
     Mark = b'm', mark, "mark";
     /// Promotions under way.
     Job = b'j', job, "job";
+    /// How the attempts at promotions went.
+    Attempt = b'a', attempt, "attempt";
     /// Pieces of large content.
     Chunk = b'b', chunk, "chunk";
     /// What is to be told to others.
@@ -125,7 +128,8 @@ pub enum InBackup {
     /// It leaves them out: they follow from the events, and a restore folds them anew. What no event
     /// made, the operator's tokens, is made anew by the next start.
     Folded,
-    /// It leaves them out: they speak of something outside the store, which knows nothing of a restore.
+    /// It leaves them out: they speak of something outside the store, which knows nothing of a restore, or
+    /// of what is begun anew by it.
     LeftOut,
 }
 
@@ -152,7 +156,7 @@ impl Family {
             | Self::ByHash
             | Self::Location
             | Self::Verification => InBackup::Folded,
-            Self::Relay => InBackup::LeftOut,
+            Self::Relay | Self::Attempt => InBackup::LeftOut,
         }
     }
 

@@ -193,6 +193,10 @@ family_tests! {
         key: keys::job::key(p.slot(), p.verification_id()),
         parsed: keys::job::Key { slot: p.slot(), verification: p.verification_id() },
         value: p.job();
+    attempt, Attempt, p,
+        key: keys::attempt::key(p.slot(), p.verification_id()),
+        parsed: keys::attempt::Key { slot: p.slot(), verification: p.verification_id() },
+        value: p.attempts();
     chunk, Chunk, p,
         key: keys::chunk::key(&p.scope_key(), p.command_id(), p.small()),
         parsed: keys::chunk::Key {
@@ -237,7 +241,7 @@ fn letters_are_fixed_and_unique() {
         .iter()
         .map(|family| char::from(family.letter()))
         .collect();
-    assert_eq!(letters, "nofzqehvcmjbxrtkdiy");
+    assert_eq!(letters, "nofzqehvcmjabxrtkdiy");
     assert_eq!(Family::of(b"?"), None);
     assert_eq!(Family::of(b""), None);
 }
@@ -263,6 +267,7 @@ fn a_slot_behind_the_last_is_corrupt() {
         Family::Owner,
         Family::Quarantine,
         Family::Job,
+        Family::Attempt,
         Family::Outbox,
         Family::Relay,
     ] {
@@ -305,6 +310,12 @@ proptest! {
         prop_assert!(jobs.contains(&keys::job::key(slot, b.verification_id())));
         let foreign = keys::job::key(b.slot(), b.verification_id());
         prop_assert_eq!(jobs.contains(&foreign), slot == b.slot());
+        let behind = keys::job::range_after(keys::job::range_all(), slot, a.verification_id());
+        prop_assert_eq!(
+            behind.contains(&foreign),
+            (b.slot(), b.verification_id()) > (slot, a.verification_id())
+        );
+        prop_assert!(keys::attempt::range_all().contains(&keys::attempt::key(slot, b.verification_id())));
         let rows = keys::scope::range_after(Some(&scope));
         prop_assert_eq!(rows.contains(&keys::scope::key(&other)), other > scope);
         prop_assert!(keys::scope::range_after(None).contains(&keys::scope::key(&scope)));
