@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use sillok_core::command::{Answer, Command};
 use sillok_core::id::{Attempt, CommandId, Epoch};
+use sillok_core::membership::WireVersion;
 use sillok_core::principal::Actor;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
@@ -35,6 +36,7 @@ use crate::scope_actor::{Carried, Pending, Reply};
 use crate::spans::{Spans, keys};
 
 mod batch;
+mod job_news;
 mod resolve;
 mod transaction;
 mod unresolved;
@@ -129,6 +131,20 @@ impl<S: Store, P: Protocol> Shared<S, P> {
         let needs_lease = !self.is_alone() && self.protocol.keeps(Safeguard::ReadsUnderLease);
         (!needs_lease || (!self.members.ends() && has_lease()))
             && self.ownership.is_undisputed(slot, epoch)
+    }
+
+    /// The version of what a node writes to the others. One that is alone has nobody to hold it back.
+    pub(crate) fn spoken(&self) -> WireVersion {
+        if self.is_alone() {
+            self.config.wire_version
+        } else {
+            self.members.spoken()
+        }
+    }
+
+    /// Whether all nodes read what came with this version.
+    pub(crate) fn speaks(&self, version: WireVersion) -> bool {
+        self.spoken() >= version
     }
 
     /// Whether this node has the store to itself.
