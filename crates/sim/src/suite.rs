@@ -17,6 +17,7 @@ use crate::violation::Violation;
 use crate::workload::drains::Drains;
 use crate::workload::fences::Fences;
 use crate::workload::forger::Forger;
+use crate::workload::jobs::Jobs;
 use crate::workload::late::LateRetries;
 use crate::workload::material::PROJECTS;
 use crate::workload::publishing::Publishing;
@@ -131,6 +132,7 @@ impl Suite {
             .workload(Fences)
             .workload(Quarantines)
             .workload(Forger)
+            .workload(Jobs)
             .check(LateRetries)
             .check(Forger)
             .check(Reads)

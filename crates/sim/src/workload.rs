@@ -7,6 +7,7 @@
 pub mod drains;
 pub mod fences;
 pub mod forger;
+pub mod jobs;
 pub mod late;
 pub mod material;
 pub mod publishing;
