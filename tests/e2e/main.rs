@@ -26,6 +26,8 @@ mod durability;
 #[cfg(test)]
 mod import;
 #[cfg(test)]
+mod jobs;
+#[cfg(test)]
 mod logs;
 #[cfg(test)]
 mod manifests;

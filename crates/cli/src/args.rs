@@ -10,6 +10,7 @@ use sillok_core::id::EntryId;
 use sillok_core::scope::Scope;
 
 mod entry;
+mod jobs;
 mod log;
 mod run;
 mod task;
@@ -17,6 +18,7 @@ mod token;
 mod verify;
 
 pub use entry::{Cite, EntryAmend, EntryCommand, EntryPut, Grounds, Recall, Supersede};
+pub use jobs::{JobsCommand, JobsList};
 pub use log::{LogAdd, LogCommand, LogImport, LogList, SnapshotAdd, SnapshotCommand};
 pub use run::{Assume, AuditCommand, Backup, ClusterCommand, ConfigCommand, Demo, Restore, Serve};
 pub use task::{TaskCommand, TaskList, TaskOpen};
@@ -111,6 +113,9 @@ pub enum Command {
     Snapshot(SnapshotCommand),
     /// Run a command and record what truly happened, or record a verdict from elsewhere
     Verify(Verify),
+    /// Promotions that are not finished: list, try anew, give up
+    #[command(subcommand)]
+    Jobs(JobsCommand),
     /// Write entries directly
     #[command(subcommand)]
     Entry(EntryCommand),

@@ -18,6 +18,7 @@ pub mod citation;
 pub mod cluster;
 pub mod configuration;
 pub mod entry;
+pub mod jobs;
 pub mod log;
 pub mod recall;
 pub mod serve;
@@ -86,6 +87,7 @@ async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
         Command::Log(command) => log::run(session, command).await,
         Command::Snapshot(command) => log::snapshot(session, command).await,
         Command::Verify(verify) => verify::run(session, verify).await,
+        Command::Jobs(command) => jobs::run(session, command).await,
         Command::Entry(command) => entry::run(session, command).await,
         Command::Recall(query) => recall::run(session, query).await,
         Command::Show { entry } => entry::show(session, entry).await,

@@ -13,6 +13,7 @@ mod entry;
 mod event;
 mod page;
 mod problem;
+mod promotion;
 mod recall;
 mod record;
 pub mod schema;
@@ -35,6 +36,7 @@ pub use entry::{
 pub use event::{EventView, TailItem, TailQuery, body_json};
 pub use page::{ListQuery, Page, ScopeQuery};
 pub use problem::{Current, Limit, Problem};
+pub use promotion::{AttemptError, DropPromotion, JobQuery, PromotionSpent, WaitingPromotion};
 pub use recall::{Gate, RecallAnswer, RecallRequest, RecallResult, Score};
 pub use record::{
     AppendLogs, AppendMemoryEvent, AppendSnapshot, Appended, LogRecord, RecordQuery, RecordSort,

@@ -146,6 +146,13 @@ fn verifications(tour: &mut Tour) {
         .expect("a verification has an id");
     let retried = tour.json("verify retry", &["--scope", &task, done]);
     assert_eq!(retried["state"], "done", "what is done is left as it is");
+    let retried = tour.json("jobs retry", &["--scope", &task, done]);
+    assert_eq!(retried["state"], "done", "here as well");
+    let listed = tour.json("jobs list", &["--scope", PROJECT]);
+    assert_eq!(listed["items"], json!([]), "nothing waits");
+    let words = ["--scope", &task, done, "--reason", "nobody needs it"];
+    let refused = tour.status(1, "jobs drop", &words);
+    assert_eq!(refused["code"], "conflict", "what is published stays");
 }
 
 fn entries(tour: &mut Tour) {

@@ -45,6 +45,9 @@ impl Secret {
     }
 }
 
+/// A route, by its method and its path.
+type Route = (&'static str, &'static str);
+
 /// How a read that names something foreign must end.
 #[derive(Clone, Copy, PartialEq)]
 enum Ends {
@@ -55,7 +58,7 @@ enum Ends {
 }
 
 /// Every route that reads or steers, with requests for what is foreign.
-fn reads(secret: &Secret) -> BTreeMap<(&'static str, &'static str), Vec<(Value, Ends)>> {
+fn reads(secret: &Secret) -> BTreeMap<Route, Vec<(Value, Ends)>> {
     let scopes = [secret.task.as_str(), WORKTREE, PROJECT, ORG];
     let by_scope = || -> Vec<(Value, Ends)> {
         scopes
@@ -88,8 +91,7 @@ fn reads(secret: &Secret) -> BTreeMap<(&'static str, &'static str), Vec<(Value, 
         .collect();
     recall.push((json!({ "scope": OTHER, "query": secret.text }), Ends::Blind));
     let forbidden = |asked| vec![(asked, Ends::Forbidden)];
-    let promotion = json!({ "scope": secret.task, "verification": secret.verification });
-    BTreeMap::from([
+    let mut all = BTreeMap::from([
         (("get", "/v1/tasks"), with_all()),
         (
             ("get", "/v1/task"),
@@ -104,14 +106,7 @@ fn reads(secret: &Secret) -> BTreeMap<(&'static str, &'static str), Vec<(Value, 
             ("get", "/v1/verifications"),
             vec![(json!({ "scope": secret.task }), Ends::Forbidden)],
         ),
-        (
-            ("get", "/v1/promotions"),
-            vec![(promotion.clone(), Ends::Forbidden)],
-        ),
-        (
-            ("post", "/v1/promotions/retry"),
-            vec![(promotion, Ends::Forbidden)],
-        ),
+        (("get", "/v1/jobs"), with_all()),
         (("get", "/v1/entry"), by_entry()),
         (("get", "/v1/history"), by_entry()),
         (("post", "/v1/recall"), recall),
@@ -124,7 +119,22 @@ fn reads(secret: &Secret) -> BTreeMap<(&'static str, &'static str), Vec<(Value, 
         (("post", "/v1/cluster/fence"), forbidden(fence)),
         (("post", "/v1/cluster/quarantine"), forbidden(quarantine)),
         (("get", "/v1/backup"), forbidden(json!({}))),
-    ])
+    ]);
+    all.extend(of_promotion(secret));
+    all
+}
+
+/// What asks for one promotion, and what steers it.
+fn of_promotion(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 3] {
+    let promotion = json!({ "scope": secret.task, "verification": secret.verification });
+    let mut dropped = promotion.clone();
+    dropped["reason"] = json!("none");
+    let forbidden = |asked: &Value| vec![(asked.clone(), Ends::Forbidden)];
+    [
+        (("get", "/v1/promotions"), forbidden(&promotion)),
+        (("post", "/v1/promotions/retry"), forbidden(&promotion)),
+        (("post", "/v1/promotions/drop"), forbidden(&dropped)),
+    ]
 }
 
 async fn ask(client: &Client, method: &str, path: &str, asked: &Value) -> crate::harness::Reply {

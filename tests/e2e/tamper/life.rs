@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use sillok_core::id::Seq;
 use sillok_core::principal::PrincipalKind;
+use sillok_core::promotion::Attempts;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
@@ -195,5 +196,20 @@ pub(super) async fn leave_a_relay_cursor(vault: &Vault) {
     let key = keys::relay::key(slot, "stream").into();
     vault
         .write(&[(key, Some(keys::relay::encode(&row).into()))])
+        .await;
+}
+
+/// How an attempt at the promotion went that was left in the middle.
+pub(super) async fn leave_an_attempt(vault: &Vault) {
+    let (job, _) = vault.rows(Family::Job).await.remove(0);
+    let job = keys::job::parse(&job).expect("an untouched row");
+    let attempts = Attempts {
+        made: 1,
+        failures: 1,
+        ..Attempts::default()
+    };
+    let key = keys::attempt::key(job.slot, job.verification).into();
+    vault
+        .write(&[(key, Some(keys::attempt::encode(&attempts).into()))])
         .await;
 }

@@ -8,12 +8,13 @@ use sillok_core::id::{CommandId, EntryId, RecordId, VerificationId};
 use sillok_core::scope::Scope;
 use sillok_server::api::{
     AmendEntry, AppendLogs, AppendSnapshot, Appended, ArchiveTask, AuditAnswer, AuditRequest,
-    ClearStuck, CloseTask, ClusterQuery, ClusterView, EntryQuery, EntryView, EntryWritten,
-    EventView, FenceNode, FenceView, History, ListQuery, MarkStuck, MintToken, OpenTask, Page,
-    Promotion, PromotionQuery, PromotionState, PutEntry, QuarantineScope, QuarantineView,
-    RecallAnswer, RecallRequest, RecordQuery, RecordVerification, RecordView, RetryPromotion,
-    RevokeToken, ScopeQuery, StatusView, Supersede, Superseded, TaskChanged, TaskView, TokenMinted,
-    TokenRevoked, TokenView, VerificationRecorded,
+    ClearStuck, CloseTask, ClusterQuery, ClusterView, DropPromotion, EntryQuery, EntryView,
+    EntryWritten, EventView, FenceNode, FenceView, History, JobQuery, ListQuery, MarkStuck,
+    MintToken, OpenTask, Page, Promotion, PromotionQuery, PromotionState, PutEntry,
+    QuarantineScope, QuarantineView, RecallAnswer, RecallRequest, RecordQuery, RecordVerification,
+    RecordView, RetryPromotion, RevokeToken, ScopeQuery, StatusView, Supersede, Superseded,
+    TaskChanged, TaskView, TokenMinted, TokenRevoked, TokenView, VerificationRecorded,
+    WaitingPromotion,
 };
 
 use super::Client;
@@ -69,6 +70,8 @@ writes! {
     append_snapshot: "/v1/snapshots", AppendSnapshot => Appended;
     /// Records a verification.
     record_verification: "/v1/verifications", RecordVerification => VerificationRecorded;
+    /// Gives a promotion up.
+    drop_promotion: "/v1/promotions/drop", DropPromotion => TaskChanged;
     /// Writes an entry.
     put_entry: "/v1/entries", PutEntry => EntryWritten;
     /// Gives an entry a new version.
@@ -199,6 +202,14 @@ impl Client {
     /// [`Failure`]
     pub async fn retry_promotion(&self, asked: &RetryPromotion) -> Result<Promotion, Failure> {
         self.ask("/v1/promotions/retry", asked).await
+    }
+
+    /// One page of the promotions that are not finished.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn jobs(&self, query: &JobQuery) -> Result<Page<WaitingPromotion>, Failure> {
+        self.get("/v1/jobs", query).await
     }
 
     /// Has the server recompute every chain and view.

@@ -83,6 +83,17 @@ pub fn body_json(body: &Body) -> Value {
             let report = report_json(report);
             json!({ "verification": id, "target": target, "status": status, "report": report })
         }
+        Body::PromotionDropped {
+            verification: id,
+            reason,
+            status,
+            verified_through,
+        } => json!({
+            "verification": id,
+            "reason": reason,
+            "status": status,
+            "verified_through": verified_through,
+        }),
         Body::Published {
             source,
             verification: id,

@@ -6,6 +6,7 @@
 mod backup;
 mod entries;
 mod events;
+mod jobs;
 mod node;
 mod recall;
 mod staging;
@@ -54,6 +55,8 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(verifications::record, verifications::list))
         .routes(routes!(verifications::promotion))
         .routes(routes!(verifications::retry))
+        .routes(routes!(jobs::list))
+        .routes(routes!(jobs::drop_promotion))
         .routes(routes!(entries::put))
         .routes(routes!(entries::amend))
         .routes(routes!(entries::supersede))
