@@ -67,6 +67,21 @@ fn seen_by(error: &Error) -> Option<&'static str> {
 }
 
 impl Client {
+    /// Another client of the same number, to ask for things that no command does.
+    #[must_use]
+    pub fn another(&mut self) -> Self {
+        let mut seed = [0; 8];
+        self.rng.fill(&mut seed);
+        Self {
+            sim: self.sim.clone(),
+            clock: self.clock.clone(),
+            recorder: self.recorder.clone(),
+            nodes: self.nodes,
+            number: self.number,
+            rng: Stream::new(u64::from_le_bytes(seed), "another client", 0),
+        }
+    }
+
     /// The principal that this client speaks as.
     #[must_use]
     pub fn principal(&self, kind: PrincipalKind, prefix: &str) -> Principal {

@@ -155,8 +155,8 @@ impl JobQueue {
     /// is due only until the store knows that.
     pub(super) fn take(&self, now_ms: u64) -> Result<Taken, Option<u64>> {
         let mut waiting = self.waiting.lock();
-        let idle =
-            |known: &&mut Waiting| !known.running && !(known.attempts.halted && known.is_kept);
+        let rests = |known: &Waiting| known.attempts.halted && known.is_kept;
+        let idle = |known: &&mut Waiting| !known.running && !rests(known);
         let next = waiting
             .values_mut()
             .filter(idle)

@@ -1,5 +1,5 @@
 //! Jobs: promotions are given up while a worker may be carrying them out, and those that can only fail are
-//! tried anew or given up once they have halted.
+//! given up as well, or tried anew once they have halted.
 //!
 //! That nothing is published of what was dropped, and nothing dropped of what is published, the audit sees.
 
@@ -17,16 +17,18 @@ use crate::workload::{Draw, Workload};
 
 /// The longest wait before a promotion is dropped, in ms: about as long as most take.
 const DROP_AFTER_MS_MAX: u16 = 500;
-/// How often an agent asks whether its promotion has halted, and the wait before each, in ms: together
+/// How often somebody asks whether a promotion has halted, and the wait before each, in ms: together
 /// longer than all attempts take where nothing else goes wrong.
 const LOOKS: u32 = 40;
 const LOOK_MS: u64 = 1_000;
+/// How long a promotion that can only fail is tried before it is given up, in ms.
+const GIVE_UP_MS: u64 = 2_000;
 
 /// The workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Jobs;
 
-/// Whether an agent has waited for a promotion to halt.
+/// Whether an agent has started a promotion that can only fail.
 #[derive(Default)]
 struct Halted(bool);
 
@@ -41,10 +43,10 @@ pub enum Action {
         /// How long the promotion has.
         after_ms: u16,
     },
-    /// Has a task judged whose promotion can only fail, and waits until it has halted. Once for each
-    /// agent, since that takes half a minute.
+    /// Has a task judged whose promotion can only fail, once for each agent.
     Halt {
-        /// Whether it is given up then; otherwise what it fails at is mended, and it is tried anew.
+        /// Whether it is given up after some attempts; otherwise what it fails at is mended once it has
+        /// halted, which takes half a minute, and it is tried anew.
         gives_up: bool,
     },
 }
@@ -138,19 +140,23 @@ async fn halt(agent: &mut Agent, gives_up: bool) {
     let Some(id) = verify(agent, &task, true).await else {
         return;
     };
-    agent.client().halted(&task, id, LOOKS, LOOK_MS).await;
     if gives_up {
-        give_up(agent, &task, id).await;
-        return;
+        agent.client().sleep(GIVE_UP_MS).await;
+        return give_up(agent, &task, id).await;
     }
-    agent.client().mend(&task);
-    // One that has not halted by now goes on by itself, or halts at an attempt that began before.
-    for _ in 0..LOOKS {
-        if agent.client().retry(&task, id).await {
-            agent.client().saw("halted promotion tried anew");
+    // The agent goes on meanwhile: that the promotion ends, the world waits for.
+    let mut operator = agent.client().another();
+    tokio::spawn(async move {
+        operator.halted(&task, id, LOOKS, LOOK_MS).await;
+        operator.mend(&task);
+        // One that has not halted by now goes on by itself, or halts at an attempt that began before.
+        for _ in 0..LOOKS {
+            if operator.retry(&task, id).await {
+                operator.saw("halted promotion tried anew");
+            }
+            if operator.promoted(&task, id, 1).await {
+                return;
+            }
         }
-        if agent.client().promoted(&task, id, 1).await {
-            return;
-        }
-    }
+    });
 }
