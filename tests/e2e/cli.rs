@@ -1,5 +1,6 @@
 //! The command line: exit statuses, JSON, tails, and every line of the README.
 
 mod commands;
+mod judging;
 mod tail;
 mod tour;

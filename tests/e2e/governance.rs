@@ -259,3 +259,31 @@ async fn a_state_holds_until_it_is_resolved() {
         .refused(409, "conflict");
     audited(&world);
 }
+
+#[tokio::test]
+async fn maintenance_says_what_it_would_do_and_leaves_what_is_young() {
+    let world = World::start().await;
+    let content = phrase();
+    let entry = put(&world, &content, None).await["entry"].clone();
+    let before = world.admin().get("/v1/status", &[]).await.ok()["events"].clone();
+    let planned = world.run(&["maintain", "--dry-run", "--json"]).json();
+    assert_eq!(
+        (&planned["looked_at"], &planned["optimised"]),
+        (&json!(1), &json!(false))
+    );
+    let done = world.run(&["maintain", "--json"]).json();
+    assert_eq!(
+        (&done["scopes"], &done["optimised"]),
+        (&json!([]), &json!(true))
+    );
+    let after = world.admin().get("/v1/status", &[]).await.ok()["events"].clone();
+    assert_eq!(before, after, "nothing was due");
+    assert!(finds(&world, &content, &entry).await);
+    let odd = json!({ "only": ["sweep"] });
+    let odd = world.admin().post("/v1/maintenance", &odd).await;
+    odd.refused(400, "invalid_argument");
+    let human = world.principal(PrincipalKind::Human, PROJECT).await;
+    let denied = human.post("/v1/maintenance", &json!({})).await;
+    denied.refused(403, "forbidden");
+    audited(&world);
+}

@@ -28,6 +28,8 @@ mod governance;
 #[cfg(test)]
 mod import;
 #[cfg(test)]
+mod jobs;
+#[cfg(test)]
 mod logs;
 #[cfg(test)]
 mod manifests;

@@ -21,7 +21,9 @@ use vault::{Row, Vault, hex};
 const ROWS_DAMAGED: usize = 3;
 
 /// Families whose rows belong to a scope: an audit names it, and the position in it.
-const OF_SCOPES: [Family; 9] = [
+const OF_SCOPES: [Family; 11] = [
+    Family::Report,
+    Family::Review,
     Family::Scope,
     Family::Event,
     Family::Head,
@@ -48,6 +50,8 @@ impl Bench {
         let vault = Vault::at(&world.data());
         life::leave_a_job(&mut world, &vault).await;
         life::leave_a_relay_cursor(&vault).await;
+        life::leave_an_attempt(&vault).await;
+        life::leave_a_lease(&vault).await;
         let mut bench = Self {
             world,
             vault,
@@ -181,7 +185,9 @@ async fn tampering_with_one_byte_of_a_key_is_found() {
         let mut rows = bench.vault.rows(*family).await;
         // Of these, no event says which must be there; see the test of removed rows.
         match family {
-            Family::Node | Family::Fence | Family::Quarantine | Family::Relay => continue,
+            Family::Node | Family::Fence | Family::Quarantine | Family::Relay | Family::Lease => {
+                continue;
+            }
             Family::Owner => {
                 let slot = Slot::of(&Scope::parse(PROJECT).expect("a scope"));
                 rows.retain(|(key, _)| *key == keys::owner::key(slot));
@@ -224,7 +230,14 @@ async fn tampering_by_removing_a_row_is_found_and_named() {
         let mut rows = bench.vault.rows(*family).await;
         match family {
             // No event says that they must be there: without them a server begins anew.
-            Family::Node | Family::Fence | Family::Quarantine | Family::Relay => continue,
+            Family::Node
+            | Family::Fence
+            | Family::Quarantine
+            | Family::Relay
+            | Family::Attempt
+            | Family::Lease => {
+                continue;
+            }
             // A slot without events needs no owner.
             Family::Owner => {
                 let slot = Slot::of(&Scope::parse(PROJECT).expect("a scope"));

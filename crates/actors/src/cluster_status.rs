@@ -140,21 +140,12 @@ pub(crate) async fn of<S: Store, P: Protocol>(
     Ok(ClusterStatus {
         node: shared.ownership.node().to_owned(),
         is_alone: shared.is_alone(),
-        spoken: spoken_by(shared),
+        spoken: shared.spoken(),
         nodes: nodes.collect(),
         slots: shown.collect(),
         quarantines: quarantines.iter().cloned().collect(),
         reasons,
     })
-}
-
-/// The version of what a node writes to the others. One that is alone has nobody to hold it back.
-fn spoken_by<S: Store, P: Protocol>(shared: &Shared<S, P>) -> WireVersion {
-    if shared.is_alone() {
-        shared.config.wire_version
-    } else {
-        shared.members.spoken()
-    }
 }
 
 /// The orders for the newest run of each node, or for the one before it.

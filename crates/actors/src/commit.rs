@@ -25,6 +25,7 @@ use crate::config::NodeConfig;
 use crate::indexer::IndexRequests;
 use crate::jobs::JobQueue;
 use crate::known_tip::KnownTip;
+use crate::maintenance::Running;
 use crate::metrics::{Counters, count};
 use crate::news::News;
 use crate::outbox_feed::{OutboxFeed, StreamFeeds};
@@ -36,6 +37,7 @@ use crate::scope_actor::{Carried, Pending, Reply};
 use crate::spans::{Spans, keys};
 
 mod batch;
+mod job_news;
 mod resolve;
 mod transaction;
 mod unresolved;
@@ -71,6 +73,7 @@ pub(crate) struct Shared<S: Store, P: Protocol> {
     pub(crate) news: News,
     pub(crate) members: Members,
     pub(crate) jobs: JobQueue,
+    pub(crate) maintenance: Running,
     pub(crate) poisoned: Poisoned,
     pub(crate) held_quarantines: HeldQuarantines,
     pub(crate) unresolved: Unresolved,
@@ -98,6 +101,7 @@ impl<S: Store, P: Protocol> Shared<S, P> {
             news: News::default(),
             members: Members::default(),
             jobs: JobQueue::default(),
+            maintenance: Running::default(),
             poisoned: Poisoned::default(),
             held_quarantines: HeldQuarantines::default(),
             unresolved: Unresolved::default(),
@@ -132,18 +136,23 @@ impl<S: Store, P: Protocol> Shared<S, P> {
             && self.ownership.is_undisputed(slot, epoch)
     }
 
-    /// Whether this node has the store to itself.
-    pub(crate) fn is_alone(&self) -> bool {
-        self.ports.peers.is_none()
-    }
-
-    /// The version of what is written for others to read. A node alone writes for itself.
-    pub(crate) fn speaks(&self) -> WireVersion {
+    /// The version of what a node writes to the others. One that is alone has nobody to hold it back.
+    pub(crate) fn spoken(&self) -> WireVersion {
         if self.is_alone() {
             self.config.wire_version
         } else {
             self.members.spoken()
         }
+    }
+
+    /// Whether all nodes read what came with this version.
+    pub(crate) fn speaks(&self, version: WireVersion) -> bool {
+        self.spoken() >= version
+    }
+
+    /// Whether this node has the store to itself.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.ports.peers.is_none()
     }
 }
 

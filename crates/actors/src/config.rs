@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use sillok_core::config::RulesConfig;
 use sillok_core::limits::{NODE_QUEUE_BYTES_MAX, NODE_QUEUE_MAX, SCOPE_QUEUE_MAX};
 use sillok_core::membership::{BeatConfig, WireVersion};
+use sillok_core::promotion::Patience;
 use sillok_core::quota::QuotasConfig;
 use sillok_core::{Error, ErrorCode};
 
@@ -120,6 +121,16 @@ pub struct JobsConfig {
     pub backoff_ms: u64,
     /// Bytes of one record that a cognifier reads.
     pub record_bytes: usize,
+}
+
+impl JobsConfig {
+    /// How often, and how soon, a promotion is tried again.
+    pub(crate) const fn patience(&self) -> Patience {
+        Patience {
+            failures_max: self.attempts,
+            backoff_ms: self.backoff_ms,
+        }
+    }
 }
 
 impl Default for JobsConfig {

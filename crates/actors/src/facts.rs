@@ -2,8 +2,8 @@
 //!
 //! Owns the loop between asking and fetching. The index is asked before the transaction begins, which
 //! does not live long enough to wait for many searches. What is read in it is a snapshot read, save
-//! for the mark of a promotion: what else must not change until the commit is in the commit's own
-//! conflict set.
+//! for the mark and the job of a promotion: what else must not change until the commit is in the commit's
+//! own conflict set.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use sillok_core::event::EventKind;
 use sillok_core::facts::{Facts, HashKey, Need, RecordFact, needs};
 use sillok_core::id::{EntryId, RecordId, VerificationId};
 use sillok_core::limits::FACT_ROUNDS_MAX;
-use sillok_core::membership::WireVersion;
 use sillok_core::ports::{Embedder, SpaceThresholds};
-use sillok_core::promotion::PublishReport;
+use sillok_core::promotion::{PublishReport, Standing, Stands};
 use sillok_core::scope::Scope;
+use sillok_core::slot::Slot;
 use sillok_core::state::State;
 use sillok_core::token::{Token, TokenHash};
 use sillok_core::verification::Verification;
@@ -27,6 +27,8 @@ use sillok_store::{Error as StoreError, Read, Txn};
 
 use crate::errors::engine_refusal;
 use crate::ports::Ports;
+use crate::protocol::{Protocol, Safeguard};
+use crate::row_stream::RowStream;
 
 /// Why the facts of a command were not fetched.
 #[derive(Debug)]
@@ -50,13 +52,13 @@ impl From<StoreError> for Unfetched {
 pub(crate) async fn gather(
     ports: &Ports,
     rules: &RulesConfig,
-    speaks: WireVersion,
+    has_older_nodes: bool,
     submission: &Submission,
 ) -> Result<Facts, Error> {
     let thresholds = thresholds(&ports.embedder, submission);
     let mut facts = Facts {
         thresholds: thresholds.map(|space| rules.dedup.over(space)),
-        has_older_nodes: speaks < WireVersion::WITH_REVIEWS,
+        has_older_nodes,
         ..Facts::default()
     };
     // Which neighbours a command wants to know does not depend on the state.
@@ -80,6 +82,7 @@ pub(crate) async fn fetch(
     state: &mut State,
     submission: &Submission,
     gathered: Facts,
+    protocol: impl Protocol,
 ) -> Result<Facts, Unfetched> {
     let mut facts = gathered;
     for _ in 0..FACT_ROUNDS_MAX {
@@ -92,6 +95,7 @@ pub(crate) async fn fetch(
                 txn: &mut *txn,
                 state: &mut *state,
                 facts: &mut facts,
+                protocol,
             }
             .one(need)
             .await?;
@@ -115,13 +119,14 @@ fn thresholds(embedder: &Arc<dyn Embedder>, submission: &Submission) -> Option<S
     (embeddings.peek().is_some() && embeddings.all(fits)).then(|| embedder.thresholds())
 }
 
-struct Fetch<'a, T: Txn> {
+struct Fetch<'a, T: Txn, P: Protocol> {
     txn: &'a mut T,
     state: &'a mut State,
     facts: &'a mut Facts,
+    protocol: P,
 }
 
-impl<T: Txn> Fetch<'_, T> {
+impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
     async fn one(&mut self, need: Need) -> Result<(), Unfetched> {
         let here = ScopeKey::of(self.state.scope());
         match need {
@@ -168,6 +173,15 @@ impl<T: Txn> Fetch<'_, T> {
                 let key = keys::task::key(&ScopeKey::of(&task));
                 let was_opened = row(self.txn, key, keys::task::decode).await?.is_some();
                 self.facts.tasks.insert(task, was_opened);
+            }
+            Need::Job(named) => {
+                let is_under_way = job(self.txn, &named).await?
+                    || !self.protocol.keeps(Safeguard::PublishesPending);
+                self.facts.jobs.insert(named, is_under_way);
+            }
+            Need::Promotions => {
+                let found = promotions(self.txn, self.state.scope()).await?;
+                self.facts.promotions = Some(found);
             }
             Need::Neighbours(..) => {
                 let why = "what is close to an entry was not gathered";
@@ -267,4 +281,40 @@ async fn mark(
     value
         .map(|value| keys::mark::decode(&key, &value))
         .transpose()
+}
+
+/// Whether a verification's promotion is under way.
+async fn job(txn: &mut impl Txn, named: &VerificationRef) -> Result<bool, StoreError> {
+    // In conflict: a promotion must not be published while it is dropped.
+    let key = keys::job::key(Slot::of(&named.task), named.id);
+    let value = txn.get(&key, Read::Conflict).await?;
+    let job = value.map(|value| keys::job::decode(&key, &value));
+    Ok(job.transpose()?.is_some())
+}
+
+/// How all promotions of a task stand.
+async fn promotions(txn: &mut impl Txn, task: &Scope) -> Result<Vec<Standing>, StoreError> {
+    let mut rows = RowStream::new(keys::verification::range_of_scope(&ScopeKey::of(task)));
+    let mut found = Vec::new();
+    while let Some((key, value)) = rows.next(txn).await? {
+        let verification = keys::verification::decode(&key, &value)?;
+        let named = VerificationRef {
+            task: task.clone(),
+            id: verification.id,
+        };
+        let stands = if mark(txn, task, named.id).await?.is_some() {
+            Stands::Published
+        } else if job(txn, &named).await? {
+            Stands::Pending
+        } else {
+            Stands::Dropped
+        };
+        found.push(Standing {
+            verification: named.id,
+            outcome: verification.said.outcome,
+            through: verification.through,
+            stands,
+        });
+    }
+    Ok(found)
 }

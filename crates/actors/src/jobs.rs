@@ -1,63 +1,77 @@
 //! Promotion jobs: what waits to be carried out, and what became of it.
 //!
-//! Owns the queue of a node and its backoff. The truth is the job's row in the store, so a job that
-//! was lost with a process is found again at the next start. Carrying one out is [`promote`]'s.
+//! Owns the work on a node's [`queue`]. The truth is the job's row in the store and, beside it, how the
+//! attempts went ([`kept`]): whoever takes a slot goes on from there. Carrying one out is [`promote`]'s.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
-use parking_lot::Mutex;
 use sillok_core::id::VerificationId;
+use sillok_core::membership::WireVersion;
 use sillok_core::ports::Clock;
-use sillok_core::promotion::{Job, NewEntry, PublishReport};
+use sillok_core::promotion::{Attempts, FailedAttempt, Job, LastError, PublishReport};
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::Store;
-use tokio::sync::Notify;
 
+use crate::claims;
 use crate::commit::Shared;
-use crate::config::JobsConfig;
+use crate::errors::refusal;
 use crate::metrics::count;
 use crate::protocol::Protocol;
 use crate::router::Router;
 
+mod kept;
 mod promote;
+mod queue;
 mod stored;
 
-pub(crate) use stored::of_slots;
-use stored::read_unread;
+use kept::Kept;
+pub(crate) use kept::read as read_attempts;
+pub(crate) use queue::JobQueue;
+use queue::Taken;
+use stored::look_at_halted;
+pub(crate) use stored::read_unread;
+pub(crate) use stored::{Found, of_slots, pace_of};
+
+/// How a promotion has ended, if it has.
+enum Ending {
+    /// It is published and noted.
+    Done(Box<PublishReport>),
+    /// It was given up.
+    Dropped,
+    /// It has not; how the attempts went that the store knows of.
+    UnderWay(Attempts),
+}
 
 /// How often the store is asked for a promotion that another node may have ended, in ms.
 const LOOK_MS: u64 = 250;
-/// The longest wait between two attempts, in ms.
-const BACKOFF_MS_MAX: u64 = 60_000;
-/// Jobs for which what was prepared is kept. What is prepared for one may have some megabytes.
-const PREPARED_MAX: usize = 16;
-/// The longest wait for a store or a scope that is out of reach, in ms.
-const REACH_BACKOFF_MS_MAX: u64 = 5_000;
+/// The wait before it is said again that a promotion has halted, in ms, where that could not be kept.
+const KEEP_AGAIN_MS: u64 = 5_000;
 
 /// Where a promotion stands.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PromotionState {
     /// It waits or runs.
     Pending {
-        /// Attempts so far.
+        /// Attempts that failed.
         attempts: u32,
         /// Why the last one failed.
         last_error: Option<Error>,
     },
     /// It has failed as often as it may, and waits until somebody wants it retried.
     Halted {
-        /// Attempts so far.
+        /// Attempts that failed.
         attempts: u32,
         /// Why the last one failed.
         last_error: Option<Error>,
     },
     /// It is published and noted in the task's log.
     Done(Box<PublishReport>),
+    /// It was given up before anything of it was published.
+    Dropped,
 }
 
 /// A job that waits, in the eyes of an operator.
@@ -65,12 +79,23 @@ pub enum PromotionState {
 pub struct WaitingJob {
     /// The job.
     pub job: Job,
-    /// Attempts so far.
+    /// Attempts that failed, since it was last wanted tried anew.
     pub attempts: u32,
     /// Why the last one failed.
     pub last_error: Option<Error>,
     /// Whether it waits until somebody wants it retried.
     pub halted: bool,
+}
+
+impl WaitingJob {
+    fn of(job: Job, attempts: &Attempts) -> Self {
+        Self {
+            job,
+            attempts: attempts.made,
+            last_error: last_error(attempts),
+            halted: attempts.halted,
+        }
+    }
 }
 
 /// Why an attempt failed.
@@ -96,6 +121,20 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// The same, as it is kept. Only what counts has asked the cognifier for certain.
+    fn at<S: Store, P: Protocol>(self, shared: &Shared<S, P>) -> FailedAttempt {
+        let cognifier = || shared.ports.cognifier.name().to_owned();
+        FailedAttempt {
+            error: self.error,
+            at: shared.ports.clock.now(),
+            counts: self.counts,
+            is_costly: self.is_costly,
+            asked: self.counts.then(cognifier),
+        }
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let counts = !error.code.is_passing();
@@ -104,169 +143,6 @@ impl From<Error> for Failure {
             is_costly: counts,
             counts,
         }
-    }
-}
-
-struct Waiting {
-    slot: Slot,
-    job: Job,
-    attempts: u32,
-    /// How many of them count.
-    failures: u32,
-    last_error: Option<Error>,
-    due_ms: u64,
-    running: bool,
-    halted: bool,
-}
-
-/// The promotions of a node that are not finished.
-#[derive(Default)]
-pub(crate) struct JobQueue {
-    waiting: Mutex<BTreeMap<VerificationId, Waiting>>,
-    /// What was drawn from the records of jobs, and embedded, but not published: the next attempt asks
-    /// no model again.
-    prepared: Mutex<BTreeMap<VerificationId, Vec<NewEntry>>>,
-    /// Slots that may hold jobs which nobody has told this queue of.
-    unread: Mutex<BTreeSet<Slot>>,
-    added: Notify,
-    ended: Notify,
-}
-
-impl JobQueue {
-    /// Takes a job in, unless it is there.
-    pub(crate) fn add(&self, slot: Slot, job: Job) {
-        let new = Waiting {
-            slot,
-            job,
-            attempts: 0,
-            failures: 0,
-            last_error: None,
-            due_ms: 0,
-            running: false,
-            halted: false,
-        };
-        self.waiting
-            .lock()
-            .entry(new.job.verification)
-            .or_insert(new);
-        self.added.notify_one();
-    }
-
-    /// Takes a job off the dead-letter list, to be tried anew. Whether it was there.
-    pub(crate) fn retry(&self, id: VerificationId) -> bool {
-        let mut waiting = self.waiting.lock();
-        let Some(job) = waiting.get_mut(&id).filter(|job| job.halted) else {
-            return false;
-        };
-        job.halted = false;
-        job.attempts = 0;
-        job.failures = 0;
-        job.due_ms = 0;
-        drop(waiting);
-        self.added.notify_one();
-        true
-    }
-
-    /// Notes that a commit in a slot was found out about, which may have started a promotion.
-    pub(crate) fn look_again(&self, slot: Slot) {
-        self.unread.lock().insert(slot);
-        self.added.notify_one();
-    }
-
-    /// Keeps the jobs of these slots; whoever holds the others resumes theirs.
-    pub(crate) fn keep_only(&self, keeps: impl Fn(Slot) -> bool) {
-        let mut waiting = self.waiting.lock();
-        waiting.retain(|_, waiting| keeps(waiting.slot));
-        let is_waiting = |id: &VerificationId, _: &mut Vec<NewEntry>| waiting.contains_key(id);
-        self.prepared.lock().retain(is_waiting);
-        drop(waiting);
-        self.ended.notify_waiters();
-    }
-
-    /// What waits, oldest verification first.
-    pub(crate) fn list(&self) -> Vec<WaitingJob> {
-        let shown = |waiting: &Waiting| WaitingJob {
-            job: waiting.job.clone(),
-            attempts: waiting.attempts,
-            last_error: waiting.last_error.clone(),
-            halted: waiting.halted,
-        };
-        self.waiting.lock().values().map(shown).collect()
-    }
-
-    /// Takes the next job that is due, or says in how many milliseconds one will be.
-    fn take(&self, now_ms: u64) -> Result<(Slot, Job), Option<u64>> {
-        let mut waiting = self.waiting.lock();
-        let idle = |waiting: &&mut Waiting| !waiting.running && !waiting.halted;
-        let next = waiting
-            .values_mut()
-            .filter(idle)
-            .min_by_key(|waiting| (waiting.due_ms, waiting.job.created_at));
-        let Some(next) = next else { return Err(None) };
-        if next.due_ms > now_ms {
-            return Err(Some(next.due_ms - now_ms));
-        }
-        next.running = true;
-        next.attempts += 1;
-        Ok((next.slot, next.job.clone()))
-    }
-
-    /// Takes what was prepared for a job, if it was kept.
-    fn prepared(&self, id: VerificationId) -> Option<Vec<NewEntry>> {
-        self.prepared.lock().remove(&id)
-    }
-
-    /// Keeps what was prepared for a job that waits, while there is room. Whether it is kept.
-    fn keep_prepared(&self, id: VerificationId, products: Vec<NewEntry>) -> bool {
-        let waiting = self.waiting.lock();
-        let mut prepared = self.prepared.lock();
-        let is_kept = waiting.contains_key(&id) && prepared.len() < PREPARED_MAX;
-        if is_kept {
-            prepared.insert(id, products);
-        }
-        is_kept
-    }
-
-    fn finished(&self, id: VerificationId) {
-        self.prepared.lock().remove(&id);
-        self.waiting.lock().remove(&id);
-        self.ended.notify_waiters();
-    }
-
-    fn failed(&self, id: VerificationId, failure: Failure, now_ms: u64, config: &JobsConfig) {
-        if let Some(job) = self.waiting.lock().get_mut(&id) {
-            job.failures += u32::from(failure.counts);
-            let wait_ms_max = if failure.is_costly {
-                BACKOFF_MS_MAX
-            } else {
-                REACH_BACKOFF_MS_MAX
-            };
-            let doublings = job.attempts.saturating_sub(1).min(20);
-            let wait_ms = config.backoff_ms.saturating_mul(1 << doublings);
-            job.due_ms = now_ms + wait_ms.min(wait_ms_max);
-            job.running = false;
-            job.halted = job.failures >= config.attempts;
-            job.last_error = Some(failure.error);
-        }
-        self.added.notify_one();
-        self.ended.notify_waiters();
-    }
-
-    fn state(&self, id: VerificationId) -> Option<PromotionState> {
-        let waiting = self.waiting.lock();
-        let job = waiting.get(&id)?;
-        let (attempts, last_error) = (job.attempts, job.last_error.clone());
-        Some(if job.halted {
-            PromotionState::Halted {
-                attempts,
-                last_error,
-            }
-        } else {
-            PromotionState::Pending {
-                attempts,
-                last_error,
-            }
-        })
     }
 }
 
@@ -282,39 +158,73 @@ pub(crate) async fn work<S: Store, P: Protocol>(
             tracing::warn!(%error, "the promotions of a slot were not read; they are read again");
             read_again_ms = Some(shared.config.jobs.backoff_ms);
         }
+        let look_again_ms = look_at_halted(&shared).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "it is not known whether halted promotions are to be tried anew");
+            None
+        });
         match shared.jobs.take(clock.monotonic_ms()) {
-            Ok((_slot, job)) => {
-                match attempt(&shared, &router, &job).await {
-                    Ok(report) => {
-                        shared.counters.promoted(&report);
-                        shared.jobs.finished(job.verification);
-                    }
-                    Err(failure) => {
-                        count(&shared.counters.promotion_failures, 1);
-                        tracing::warn!(error = %failure.error, task = %job.source, verification = %job.verification, "a promotion failed");
-                        let now_ms = clock.monotonic_ms();
-                        shared
-                            .jobs
-                            .failed(job.verification, failure, now_ms, &shared.config.jobs);
-                    }
-                }
+            Ok(taken) => {
+                take_up(&shared, &router, taken).await;
                 // Another worker may sleep while jobs wait.
                 shared.jobs.added.notify_one();
             }
             Err(wait_ms) => {
-                let soonest_ms = wait_ms.into_iter().chain(read_again_ms).min();
-                idle(&shared, clock, soonest_ms).await;
+                let all = [wait_ms, read_again_ms, look_again_ms];
+                idle(&shared, clock, all.into_iter().flatten().min()).await;
             }
         }
     }
 }
 
-/// One attempt at a job, which ends in time whatever it meets.
+/// Makes an attempt at a job, or says again that there is none to be made, and keeps how it went.
+async fn take_up<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Router<S, P>,
+    taken: Taken,
+) {
+    let (clock, id) = (&shared.ports.clock, taken.job.verification);
+    let mut known = taken.attempts;
+    if !taken.is_halted {
+        match attempt(shared, router, &taken.job).await {
+            Ok(report) => {
+                report
+                    .iter()
+                    .for_each(|report| shared.counters.promoted(report));
+                return shared.jobs.finished(id);
+            }
+            Err(failure) => {
+                count(&shared.counters.promotion_failures, 1);
+                tracing::warn!(error = %failure.error, task = %taken.job.source, verification = %id, "a promotion failed");
+                let (failed, patience) = (failure.at(shared), shared.config.jobs.patience());
+                let now_ms = clock.monotonic_ms();
+                match shared.jobs.failed(id, &failed, patience, now_ms) {
+                    Some(after) => known = after,
+                    // It went with its slot, or has ended.
+                    None => return,
+                }
+            }
+        }
+    }
+    let stored = match kept::keep(shared, taken.slot, id, &known).await {
+        Ok(Kept::Stored(stored)) => Some(stored),
+        Ok(Kept::Not) => None,
+        Ok(Kept::Ended) => return shared.jobs.finished(id),
+        Err(error) => {
+            tracing::warn!(%error, verification = %id, "how an attempt went was not kept");
+            None
+        }
+    };
+    let now_ms = clock.monotonic_ms();
+    shared.jobs.put_back(id, stored, now_ms, KEEP_AGAIN_MS);
+}
+
+/// One attempt at a job, which ends in time whatever it meets. None if there was nothing left to do: it
+/// was dropped.
 async fn attempt<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
     job: &Job,
-) -> Result<PublishReport, Failure> {
+) -> Result<Option<PublishReport>, Failure> {
     let carried_out = AssertUnwindSafe(promote::carry_out(shared, router, job)).catch_unwind();
     let ms_max = shared.config.jobs.attempt_ms_max;
     tokio::select! {
@@ -362,15 +272,10 @@ pub(crate) async fn state<S: Store, P: Protocol>(
         tokio::pin!(ended);
         // Listen before looking, so that an end in between is not missed.
         ended.as_mut().enable();
-        if let Some(report) = promote::finished(shared, task, id).await? {
-            return Ok(PromotionState::Done(Box::new(report)));
-        }
-        let state = shared.jobs.state(id).unwrap_or(PromotionState::Pending {
-            attempts: 0,
-            last_error: None,
-        });
+        let state = stands(shared, task, id).await?;
         let now_ms = shared.ports.clock.monotonic_ms();
-        if now_ms >= deadline_ms || matches!(state, PromotionState::Halted { .. }) {
+        let is_waited_for = matches!(state, PromotionState::Pending { .. });
+        if now_ms >= deadline_ms || !is_waited_for {
             return Ok(state);
         }
         let left_ms = deadline_ms - now_ms;
@@ -386,6 +291,76 @@ pub(crate) async fn state<S: Store, P: Protocol>(
             () = shared.ports.clock.sleep(wait_ms) => {}
         }
     }
+}
+
+/// Where a promotion stands now: as the store says, and as its owner knows where that is this node.
+async fn stands<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    task: &Scope,
+    id: VerificationId,
+) -> Result<PromotionState, Error> {
+    let stored = match promote::ending(shared, task, id).await? {
+        Ending::Done(report) => return Ok(PromotionState::Done(report)),
+        Ending::Dropped => return Ok(PromotionState::Dropped),
+        Ending::UnderWay(stored) => stored,
+    };
+    let known = match shared.jobs.attempts(id) {
+        Some(known) => stored.or_remembered(&known),
+        None => stored,
+    };
+    let (attempts, last_error) = (known.made, last_error(&known));
+    Ok(if known.halted {
+        PromotionState::Halted {
+            attempts,
+            last_error,
+        }
+    } else {
+        PromotionState::Pending {
+            attempts,
+            last_error,
+        }
+    })
+}
+
+fn last_error(attempts: &Attempts) -> Option<Error> {
+    attempts.last_error.as_ref().map(LastError::to_error)
+}
+
+/// Has a halted promotion tried anew, whichever node has its slot. Whether it had halted.
+///
+/// # Errors
+/// `not_found` when the task has no such verification; what the store answered.
+pub(crate) async fn retry<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    task: &Scope,
+    id: VerificationId,
+) -> Result<bool, Error> {
+    // The same id names nothing in another task, which may be somebody else's.
+    promote::ending(shared, task, id).await?;
+    if shared.jobs.retry_unkept(id) {
+        return Ok(true);
+    }
+    let slot = Slot::of(task);
+    let is_anew = kept::retry(&shared.store, slot, id).await;
+    let is_anew = is_anew.map_err(|error| refusal(&error))?;
+    if is_anew && shared.ownership.epoch(slot).is_some() {
+        // Another node's owner looks for itself.
+        shared.jobs.look_again(slot);
+    }
+    Ok(is_anew)
+}
+
+/// Checks that all nodes can read that a promotion was dropped.
+///
+/// # Errors
+/// `invalid_state` while one lives that cannot; what the store answered.
+pub(crate) async fn check_drops<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<(), Error> {
+    let known = claims::all_nodes_read(&shared.store, WireVersion::WITH_ATTEMPTS).await;
+    if known.map_err(|error| refusal(&error))? {
+        return Ok(());
+    }
+    let why = "a node of an earlier release lives, which cannot read that a promotion was dropped";
+    Err(Error::new(ErrorCode::InvalidState, why))
 }
 
 pub(crate) fn unknown(task: &Scope, id: VerificationId) -> Error {

@@ -34,6 +34,7 @@ mod facts;
 pub mod follow;
 mod known_tip;
 mod long_reads;
+pub mod maintenance;
 mod news;
 mod outbox_feed;
 mod quarantines;

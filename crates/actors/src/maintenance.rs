@@ -184,7 +184,11 @@ async fn carry_out<S: Store, P: Protocol>(
     }
     let offered = planned.offers.len() as u64;
     for mut offer in planned.offers {
-        let org = offer.scope.with_ancestors().pop().expect("a scope lies in an organisation");
+        let org = offer
+            .scope
+            .with_ancestors()
+            .pop()
+            .expect("a scope lies in an organisation");
         let texts = [offer.product.content.as_str()];
         // Without a vector it is found by its words.
         let embedded = shared.ports.embedder.embed(&texts).await;

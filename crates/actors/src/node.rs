@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use prometheus_client::registry::Registry;
 use sillok_bus::InProcessBus;
-use sillok_core::command::{Answer, Submission};
+use sillok_core::command::{Answer, Command, Submission};
 use sillok_core::id::{Incarnation, Seq, VerificationId};
 use sillok_core::membership::FenceOrder;
 use sillok_core::ports::Forwarded;
@@ -29,6 +29,7 @@ use crate::commit::{Shared, settle};
 use crate::config::NodeConfig;
 use crate::indexer::Indexer;
 use crate::jobs::{self, PromotionState, WaitingJob};
+use crate::maintenance::{self, Maintain, Maintained};
 use crate::metrics::{NodeMetrics, count};
 use crate::news;
 use crate::ownership::Ownership;
@@ -220,6 +221,9 @@ impl<S: Store, P: Protocol> Node<S, P> {
         submission: Submission,
         trace: Option<TraceContext>,
     ) -> Result<Answer, Error> {
+        if let Command::DropPromotion { .. } = submission.command {
+            jobs::check_drops(&self.inner.shared).await?;
+        }
         self.inner.router.submit(submission, trace).await
     }
 
@@ -273,15 +277,19 @@ impl<S: Store, P: Protocol> Node<S, P> {
         jobs::state(&self.inner.shared, task, id, wait_ms).await
     }
 
-    /// Promotions that are not finished.
+    /// Promotions of this node's slots that are not finished, as it knows them. Those of all nodes are
+    /// [`Reader::promotions`].
     #[must_use]
     pub fn waiting_jobs(&self) -> Vec<WaitingJob> {
         self.inner.shared.jobs.list()
     }
 
-    /// Takes a promotion off the dead-letter list, to be tried anew. Whether it was there.
-    pub fn retry_promotion(&self, id: VerificationId) -> bool {
-        self.inner.shared.jobs.retry(id)
+    /// Has a halted promotion tried anew by whichever node has its slot. Whether it had halted.
+    ///
+    /// # Errors
+    /// `not_found` when the task has no such verification; what the store answers.
+    pub async fn retry_promotion(&self, task: &Scope, id: VerificationId) -> Result<bool, Error> {
+        jobs::retry(&self.inner.shared, task, id).await
     }
 
     /// The events of a scope behind a position, in order. Whoever asks for news where there are none is
@@ -341,6 +349,15 @@ impl<S: Store, P: Protocol> Node<S, P> {
     /// What the store answers.
     pub async fn cluster(&self) -> Result<ClusterStatus, Error> {
         cluster_status::of(&self.inner.shared).await
+    }
+
+    /// Looks at all that is published, takes out of recall whose time is over, and offers what proved itself.
+    ///
+    /// # Errors
+    /// `busy` while another run is under way in the cluster; what the store, the index or the owner of a scope
+    /// answered. What was done before stays done.
+    pub async fn maintain(&self, asked: &Maintain) -> Result<Maintained, Error> {
+        maintenance::run(&self.inner.shared, &self.inner.router, asked).await
     }
 
     /// Orders the end of a run of a node, this one or another, which it may still be beating in. Whoever

@@ -66,6 +66,8 @@ pub enum Safeguard {
     FencesBeyondLease,
     /// Whoever owns the slot of a scope hears of its quarantine before it writes there again.
     TellsOwnerOfQuarantine,
+    /// A promotion is published only while it is under way, and was not dropped.
+    PublishesPending,
 }
 
 /// Which safeguards apply.

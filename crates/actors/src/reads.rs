@@ -16,6 +16,7 @@ use crate::errors::refusal;
 use crate::ports::Ports;
 
 mod entries;
+mod promotions;
 mod recall;
 mod records;
 mod reviews;
@@ -25,6 +26,7 @@ mod tasks;
 mod tokens;
 
 pub use entries::{EntryView, History};
+pub use promotions::{JobPlace, ListedJob};
 pub use recall::{Gate, RecallAnswer, RecallQuery, Recalled};
 pub use records::{EventView, StagedRecord};
 pub use status::StoreStatus;

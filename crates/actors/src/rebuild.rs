@@ -187,7 +187,13 @@ impl<'a, S: Store> Rebuild<'a, S> {
     async fn remove_unexplained(&mut self) -> Result<(), Stop> {
         let mut txn = self.store.begin().await?;
         let mut writer = RowWriter::new(self.store).await?;
-        for family in [Family::Location, Family::Job, Family::Mark, Family::Token] {
+        for family in [
+            Family::Location,
+            Family::Job,
+            Family::Attempt,
+            Family::Mark,
+            Family::Token,
+        ] {
             let mut stream = RowStream::new(family.range());
             while let Some((key, value)) = stream.next(&mut txn).await? {
                 if !self.explains(&mut txn, family, &key, &value).await? {

@@ -164,7 +164,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
         let Some(peers) = self.shared.ports.peers.clone() else {
             return Ok(self.alone(slot, submission, trace).await?);
         };
-        if submission.command.since() > self.shared.speaks() {
+        if !self.shared.speaks(submission.command.since()) {
             return Err(older_nodes().into());
         }
         let clock = &self.shared.ports.clock;

@@ -114,7 +114,13 @@ pub fn row_of(place: &Place, change: &Change) -> Row {
 }
 
 /// Writes the row that a change of the scope at `place` leads to.
+///
+/// What became of the attempts at a promotion goes with its job: no event tells of it, so it is no row of
+/// the view, but it says nothing once the job is gone.
 pub fn write_change(txn: &mut impl Txn, place: &Place, change: &Change) {
+    if let Change::JobRemoved(verification) = change {
+        txn.clear(keys::attempt::key(place.slot, *verification));
+    }
     write(txn, row_of(place, change));
 }
 

@@ -7,6 +7,7 @@ mod entry_lines;
 pub(crate) mod faults;
 pub(crate) mod harness;
 pub(crate) mod index;
+mod jobs;
 pub(crate) mod line;
 pub(crate) mod projects;
 mod protocol;

@@ -10,6 +10,7 @@ use sillok_core::id::EntryId;
 use sillok_core::scope::Scope;
 
 mod entry;
+mod jobs;
 mod log;
 mod review;
 mod run;
@@ -20,9 +21,12 @@ mod verify;
 pub use entry::{
     Cite, EntryAmend, EntryCommand, EntryPut, EntryResolve, Grounds, Named, Recall, Supersede,
 };
+pub use jobs::{JobsCommand, JobsList};
 pub use log::{LogAdd, LogCommand, LogImport, LogList, SnapshotAdd, SnapshotCommand};
 pub use review::{Report, ReviewApprove, ReviewCommand, ReviewList, Undo};
-pub use run::{Assume, AuditCommand, Backup, ClusterCommand, ConfigCommand, Demo, Restore, Serve};
+pub use run::{
+    Assume, AuditCommand, Backup, ClusterCommand, ConfigCommand, Demo, Maintain, Restore, Serve,
+};
 pub use task::{TaskCommand, TaskList, TaskOpen};
 pub use token::{TokenCommand, TokenMint};
 pub use verify::{Verify, VerifyCommand, VerifyRecord, VerifyRetry};
@@ -115,6 +119,9 @@ pub enum Command {
     Snapshot(SnapshotCommand),
     /// Run a command and record what truly happened, or record a verdict from elsewhere
     Verify(Verify),
+    /// Promotions that are not finished: list, try anew, give up
+    #[command(subcommand)]
+    Jobs(JobsCommand),
     /// Write entries directly
     #[command(subcommand)]
     Entry(EntryCommand),
@@ -139,6 +146,8 @@ pub enum Command {
     Review(ReviewCommand),
     /// Take a promotion back
     Undo(Undo),
+    /// Look at all that is published: archive, prune, offer, optimise. Once a night is enough
+    Maintain(Maintain),
     /// Follow what happens in a scope and in all that lies inside it
     Tail {
         /// Where to look.

@@ -18,7 +18,9 @@ pub mod citation;
 pub mod cluster;
 pub mod configuration;
 pub mod entry;
+pub mod jobs;
 pub mod log;
+pub mod maintain;
 pub mod recall;
 pub mod review;
 pub mod serve;
@@ -88,6 +90,7 @@ async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
         Command::Log(command) => log::run(session, command).await,
         Command::Snapshot(command) => log::snapshot(session, command).await,
         Command::Verify(verify) => verify::run(session, verify).await,
+        Command::Jobs(command) => jobs::run(session, command).await,
         Command::Entry(command) => entry::run(session, command).await,
         Command::Recall(query) => recall::run(session, query).await,
         Command::Show { entry } => entry::show(session, entry).await,
@@ -96,6 +99,7 @@ async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
         Command::Report(report) => review::report(session, report).await,
         Command::Review(command) => review::run(session, command).await,
         Command::Undo(undo) => review::undo(session, undo).await,
+        Command::Maintain(args) => maintain::run(session, args).await,
         Command::Tail { within, cursor } => tail::run(session, &within, cursor).await,
         Command::Audit(_) => audit::online(session).await,
         Command::Backup(args) => backup::online(session, &args).await,

@@ -5,23 +5,25 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::chain::Tip;
 use crate::citation::Citation;
-use crate::entry::{Claim, Detail, Embedding, Metadata, Status};
-use crate::id::{Attempt, CommandId, EntryId, ReviewId, Seq, TokenId, VerificationId};
+use crate::entry::{Claim, Detail, Embedding, Metadata};
+use crate::id::{Attempt, CommandId, EntryId, ReviewId, VerificationId};
 use crate::membership::WireVersion;
 use crate::permission::{Access, Control};
 use crate::principal::{Principal, PrincipalKind};
-use crate::promotion::{Disposition, NewEntry, PublishReport};
+use crate::promotion::{NewEntry, PublishReport};
 use crate::retention::Retirement;
-use crate::reuse::{ReuseOutcome, Usage};
+use crate::reuse::ReuseOutcome;
 use crate::review::Offer;
-use crate::scope::{Scope, ScopePrefix};
+use crate::scope::Scope;
 use crate::staging::NewRecord;
-use crate::task::{Closing, TaskStatus};
-use crate::time::Timestamp;
+use crate::task::Closing;
 use crate::token::TokenHash;
 use crate::verification::{NewVerification, Verification};
+
+mod answer;
+
+pub use answer::{Answer, AnswerBody, CommandRecord, ScopeRow};
 
 /// A verification of a task, by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -142,6 +144,13 @@ pub enum Command {
     },
     /// Offer an entry of a project to this organisation.
     Offer(Box<Offer>),
+    /// Give up for good a promotion of the task that is not finished, and of which nothing is published.
+    DropPromotion {
+        /// The verification.
+        verification: VerificationId,
+        /// Why.
+        reason: String,
+    },
 }
 
 /// An answer to a question.
@@ -228,7 +237,10 @@ impl Command {
             Self::ClearStuck => Access::Control(Control::ClearStuck),
             Self::CloseTask { .. } => Access::Control(Control::CloseTask),
             Self::ArchiveTask => Access::Control(Control::Maintain),
-            Self::RecordVerification(_) => Access::Control(Control::RecordVerification),
+            // Whoever may have it promoted may have it given up.
+            Self::RecordVerification(_) | Self::DropPromotion { .. } => {
+                Access::Control(Control::RecordVerification)
+            }
             Self::PutEntry { .. } | Self::AmendEntry(_) | Self::Supersede(_) => Access::Entries,
             Self::Publish(_) | Self::NotePromoted { .. } => Access::CarryOut,
             Self::MintToken {
@@ -294,6 +306,7 @@ impl Command {
             Self::UndoPromotion { .. } => "undo_promotion",
             Self::Retire { .. } => "retire",
             Self::Offer(_) => "offer",
+            Self::DropPromotion { .. } => "drop_promotion",
         }
     }
 
@@ -348,6 +361,7 @@ impl Command {
                 Self::Publish(publish) => publish.products.iter().map(entry).sum(),
                 Self::Offer(offer) => entry(&offer.product),
                 Self::Retire { entries, .. } => size_of_val(entries.as_slice()),
+                Self::DropPromotion { reason, .. } => reason.len(),
                 _ => 0,
             }
     }
@@ -417,144 +431,4 @@ pub struct Submission {
     pub attempt: Attempt,
     /// What.
     pub command: Command,
-}
-
-/// What a command led to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
-    /// The scope's last position once the command was applied.
-    pub seq: Seq,
-    /// When it was applied.
-    pub time: Timestamp,
-    /// What there is to say about it.
-    pub result: AnswerBody,
-}
-
-/// What there is to say about an applied command.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AnswerBody {
-    /// Nothing further.
-    Done,
-    /// A task has this status now.
-    Task(TaskStatus),
-    /// Records were staged at these positions.
-    Appended {
-        /// The first record's position.
-        first: Seq,
-        /// How many; they stand one behind the other.
-        count: u32,
-        /// How many secrets were masked.
-        masked: u32,
-    },
-    /// A verification was recorded.
-    Verification {
-        /// Its id, and that of its promotion.
-        id: VerificationId,
-        /// It speaks for the records after this position...
-        from: Seq,
-        /// ...up to and including this one.
-        through: Seq,
-        /// Where the knowledge goes.
-        target: Scope,
-    },
-    /// An entry was written, or the same one was there.
-    Entry {
-        /// The entry.
-        id: EntryId,
-        /// Its active version.
-        version: u64,
-        /// Its status.
-        status: Status,
-        /// What became of what was handed over.
-        disposition: Disposition,
-    },
-    /// An entry was replaced.
-    Superseded {
-        /// The entry that replaces.
-        new: EntryId,
-        /// Its active version.
-        version: u64,
-        /// The entry that was replaced.
-        old: EntryId,
-    },
-    /// A promotion was published.
-    Published(Box<PublishReport>),
-    /// A token was made.
-    Token {
-        /// Its public id.
-        id: TokenId,
-        /// What it covers.
-        prefix: ScopePrefix,
-        /// When it stops to count.
-        expires: Timestamp,
-    },
-    /// What a task said of an entry is counted.
-    Reported {
-        /// The entry.
-        entry: EntryId,
-        /// What all tasks say.
-        usage: Usage,
-        /// Its status.
-        status: Status,
-        /// The question that this raised, if it did.
-        review: Option<ReviewId>,
-    },
-    /// A question was answered.
-    Reviewed {
-        /// The question.
-        review: ReviewId,
-        /// The entry that holds, if the answer says so of one.
-        kept: Option<EntryId>,
-        /// The entry that was taken out of recall, if one was.
-        retired: Option<EntryId>,
-    },
-    /// A promotion was taken back.
-    Undone {
-        /// Entries that it had made, and that were taken out of recall.
-        retired: Vec<EntryId>,
-        /// Entries that hold again.
-        restored: Vec<EntryId>,
-        /// Entries that lost the support which it had given them.
-        revised: Vec<EntryId>,
-        /// Entries of the promotion that somebody had replaced or taken out of recall before.
-        left: Vec<EntryId>,
-    },
-    /// Entries were taken out of recall.
-    Retired {
-        /// How many.
-        retired: u32,
-        /// How many were left: they changed since they were planned.
-        left: u32,
-    },
-}
-
-/// What the store remembers of a command.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum CommandRecord {
-    /// It was applied, once.
-    Applied {
-        /// Digest of its body.
-        digest: Digest,
-        /// What it led to.
-        answer: Answer,
-    },
-    /// This attempt, and every earlier one, can no longer be applied.
-    Aborted {
-        /// Digest of its body.
-        digest: Digest,
-        /// The last attempt that was aborted.
-        attempt: Attempt,
-    },
-}
-
-/// The row of a scope: where its chain ends, and from when on command ids count.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ScopeRow {
-    /// The scope's path, since keys hold only its hash.
-    pub scope: Scope,
-    /// Where its chain ends.
-    pub tip: Tip,
-    /// Commands whose id is older were answered too long ago to be remembered.
-    pub floor: Timestamp,
 }

@@ -20,6 +20,7 @@ use crate::state::{Stamped, State};
 use crate::time::Timestamp;
 
 mod entry;
+mod promotion;
 mod publish;
 mod retire;
 mod reuse;
@@ -177,6 +178,10 @@ pub fn decide(
         Command::UndoPromotion { promotion, reason } => undo::undo(&context, promotion, reason),
         Command::Retire { entries, why } => retire::retire(&context, entries, why),
         Command::Offer(offer) => review::offer(&context, offer),
+        Command::DropPromotion {
+            verification,
+            reason,
+        } => promotion::drop(&context, *verification, reason),
     }
 }
 

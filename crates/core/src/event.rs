@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::citation::Citation;
 use crate::entry::{Binding, Claim, Detail, Embedding, Link, Metadata, Status, Table};
 use crate::fingerprint::ContentHash;
-use crate::id::{EntryId, ReviewId, TokenId, VerificationId};
+use crate::id::{EntryId, ReviewId, Seq, TokenId, VerificationId};
 use crate::principal::PrincipalKind;
 use crate::promotion::PublishReport;
 use crate::retention::Retirement;
@@ -179,6 +179,18 @@ pub enum Body {
         /// Why.
         reason: String,
     },
+    /// A promotion that started in this scope was given up for good before anything of it was published.
+    PromotionDropped {
+        /// The verification.
+        verification: VerificationId,
+        /// Why.
+        reason: String,
+        /// The task's status from now on.
+        status: TaskStatus,
+        /// The last position that a passed verification still speaks for. What lies behind it, the next
+        /// one pins again.
+        verified_through: Seq,
+    },
 }
 
 /// What a task said of an entry, and what follows.
@@ -346,4 +358,5 @@ kinds! {
     Self::StateResolved { .. } => StateResolved = "STATE_RESOLVED";
     Self::SupersessionUndone { .. } => SupersessionUndone = "SUPERSESSION_UNDONE";
     Self::PromotionUndone { .. } => PromotionUndone = "PROMOTION_UNDONE";
+    Self::PromotionDropped { .. } => PromotionDropped = "PROMOTION_DROPPED";
 }

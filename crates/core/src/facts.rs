@@ -15,7 +15,7 @@ use crate::entry::{Table, Version};
 use crate::fingerprint::ContentHash;
 use crate::id::{EntryId, RecordId, ReviewId, VerificationId};
 use crate::ports::{NeighbourRequest, Ranked, SpaceThresholds};
-use crate::promotion::{NewEntry, PublishReport};
+use crate::promotion::{NewEntry, PublishReport, Standing};
 use crate::review::Question;
 use crate::scope::Scope;
 use crate::secret::mask;
@@ -74,6 +74,11 @@ pub enum Need {
     Review(ReviewId),
     /// Whether a task was opened.
     Task(Scope),
+    /// Whether a verification's promotion is under way. It must not end otherwise before the command commits.
+    Job(VerificationRef),
+    /// How all promotions of the command's task stand. None of them must be published before the
+    /// command commits.
+    Promotions,
     /// The neighbours of the command's entry with this number.
     Neighbours(usize, Box<NeighbourRequest>),
 }
@@ -93,6 +98,10 @@ pub struct Facts {
     pub has_older_nodes: bool,
     /// Whether tasks were opened.
     pub tasks: BTreeMap<Scope, bool>,
+    /// Whether promotions are under way.
+    pub jobs: BTreeMap<VerificationRef, bool>,
+    /// How the task's promotions stand, in no order.
+    pub promotions: Option<Vec<Standing>>,
     /// Neighbours of the command's entries, by the entry's number in the command.
     pub neighbours: BTreeMap<usize, Vec<Ranked>>,
     /// The thresholds of the space that the command's vectors lie in.
@@ -135,20 +144,8 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
                 }
             }
         }
-        Command::Publish(publish) => {
-            let mark = (publish.source.clone(), publish.verification.id);
-            if !facts.marks.contains_key(&mark) {
-                ask.needs.push(Need::Mark(mark.0, mark.1));
-            }
-            for (number, product) in publish.products.iter().enumerate() {
-                ask.entry(number, product);
-            }
-        }
-        Command::NotePromoted { verification, .. } => {
-            ask.verification(Some(&VerificationRef {
-                task: submission.scope.clone(),
-                id: *verification,
-            }));
+        Command::Publish(_) | Command::NotePromoted { .. } | Command::DropPromotion { .. } => {
+            ask.promotion(&submission.command);
         }
         Command::MintToken { hash, .. } | Command::RevokeToken { hash } => ask.token(*hash),
         Command::ReportReuse { .. }
@@ -206,6 +203,12 @@ impl Ask<'_> {
         }
     }
 
+    fn job(&mut self, named: &VerificationRef) {
+        if !self.facts.jobs.contains_key(named) {
+            self.needs.push(Need::Job(named.clone()));
+        }
+    }
+
     fn head(&mut self, id: EntryId) {
         let asked = self
             .needs
@@ -256,6 +259,39 @@ impl Ask<'_> {
             if let Some(first) = self.state.head(head.line) {
                 self.head(first.line_head);
             }
+        }
+    }
+
+    /// What a command wants to know that carries a promotion out, or ends it.
+    fn promotion(&mut self, command: &Command) {
+        match command {
+            Command::Publish(publish) => {
+                let mark = (publish.source.clone(), publish.verification.id);
+                if !self.facts.marks.contains_key(&mark) {
+                    self.needs.push(Need::Mark(mark.0, mark.1));
+                }
+                self.job(&VerificationRef {
+                    task: publish.source.clone(),
+                    id: publish.verification.id,
+                });
+                for (number, product) in publish.products.iter().enumerate() {
+                    self.entry(number, product);
+                }
+            }
+            Command::NotePromoted { verification, .. } => {
+                let named = VerificationRef {
+                    task: self.scope.clone(),
+                    id: *verification,
+                };
+                self.verification(Some(&named));
+                self.job(&named);
+            }
+            Command::DropPromotion { .. } => {
+                if self.facts.promotions.is_none() {
+                    self.needs.push(Need::Promotions);
+                }
+            }
+            _ => unreachable!("only what carries promotions out or ends them comes here"),
         }
     }
 

@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::chain::{self, Header, StoredEvent, Tip};
-use crate::channel::Channel;
 use crate::command::Digest;
 use crate::entry::Head;
 use crate::event::Body;
@@ -19,9 +18,13 @@ use crate::scope::Scope;
 use crate::state::State;
 
 mod governed;
+mod heard;
+mod promotions;
 mod texts;
 mod writes;
 
+pub use heard::heard_is_committed;
+pub use promotions::{dropped_is_unpublished, promotion_ends_once};
 pub use texts::{known_text, texts_are_one};
 pub use writes::{command_backed, command_permitted, record_permitted};
 
@@ -54,6 +57,8 @@ pub enum Invariant {
     /// 1, 2 and 8 together, as a checker of another make sees them: each scope's history is
     /// linearizable.
     SecondOpinion,
+    /// 5, a promotion is published or dropped, and that once.
+    EndsOnce,
 }
 
 impl Invariant {
@@ -73,6 +78,7 @@ impl Invariant {
             Self::ReadsGoForward => "reads go forward",
             Self::Drained => "everything drains",
             Self::SecondOpinion => "every history is linearizable",
+            Self::EndsOnce => "a promotion ends once",
         }
     }
 }
@@ -168,6 +174,9 @@ pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
         | Body::Promoted { .. } => {
             chained(state.task().is_some(), "the task was never opened".into())
         }
+        Body::PromotionDropped {
+            verified_through, ..
+        } => promotions::drop_applies(state, *verified_through),
         Body::EntryCreated(created) => chained(
             state.head(created.id).is_none(),
             format!("entry {} was made before", created.id),
@@ -282,50 +291,6 @@ pub fn one_head_of_line(line: &[&Head]) -> Result<(), Violation> {
         ends,
         format!("entry {} does not head the line of {}", last.id, first.id),
     )
-}
-
-/// Invariant 4: of each scope every event was heard once, those of one channel in order, and nothing else.
-/// `heard` are runs of events, first and last, in the order in which they were heard; `tips` is where each
-/// chain ends.
-///
-/// # Errors
-/// What does not hold.
-pub fn heard_is_committed<'a>(
-    tips: &BTreeMap<Scope, Seq>,
-    heard: impl IntoIterator<Item = (Channel, &'a Scope, Seq, Seq)>,
-) -> Result<(), Violation> {
-    let follows = |is_so: bool, scope: &Scope, run: (Seq, Seq), before: Seq| {
-        let what = || format!("{scope}#{} to {} was heard after {before}", run.0, run.1);
-        ensure(is_so && run.1 >= run.0, Invariant::Heard, what)
-    };
-    let mut heard_on: BTreeMap<(&Scope, Channel), Seq> = BTreeMap::new();
-    let mut runs: Vec<(&Scope, Seq, Seq)> = Vec::new();
-    for (channel, scope, first, last) in heard {
-        let before = heard_on.entry((scope, channel)).or_insert(Seq::ZERO);
-        follows(first > *before, scope, (first, last), *before)?;
-        *before = last;
-        runs.push((scope, first, last));
-    }
-    runs.sort_unstable();
-    // The channels tell of a scope's events in turn, and each of those once.
-    let mut known: BTreeMap<&Scope, Seq> = BTreeMap::new();
-    for (scope, first, last) in runs {
-        let before = known.entry(scope).or_insert(Seq::ZERO);
-        follows(first == before.next(), scope, (first, last), *before)?;
-        *before = last;
-    }
-    for (scope, tip) in tips {
-        let last = known.remove(scope).unwrap_or(Seq::ZERO);
-        let what = || format!("{scope} was heard up to {last}, but ends at {tip}");
-        ensure(last == *tip, Invariant::Heard, what)?;
-    }
-    match known.first_key_value() {
-        Some((scope, _)) => broken(
-            Invariant::Heard,
-            format!("{scope} was heard of and is not there"),
-        ),
-        None => Ok(()),
-    }
 }
 
 /// Invariant 2: what was acknowledged is what is stored, by command and body, and each command once.

@@ -31,6 +31,8 @@ pub const CITATION_BYTES_MAX: usize = 24 << 10;
 pub const SHORT_TEXT_BYTES_MAX: usize = 4 << 10;
 /// Bytes of an error text or of an approach that was tried.
 pub const ERROR_TEXT_BYTES_MAX: usize = 32 << 10;
+/// Bytes that are kept of why an attempt at a promotion failed.
+pub const ATTEMPT_ERROR_BYTES_MAX: usize = 1 << 10;
 /// Entries that one promotion publishes.
 pub const PRODUCTS_MAX: usize = 256;
 /// Key decisions that a cognifier proposes for one episode.

@@ -14,9 +14,15 @@ use crate::staging::RecordKind;
 use crate::time::Timestamp;
 use crate::verification::{Outcome, Verification, VerificationSource};
 
+mod attempts;
 mod check;
+mod standing;
 
+pub use attempts::{
+    Attempts, BACKOFF_MS_MAX, FailedAttempt, LastError, Patience, REACH_BACKOFF_MS_MAX, Spent,
+};
 pub use check::Improper;
+pub use standing::{Given, Standing, Stands, given_back};
 
 /// One record as a cognifier reads it.
 #[derive(Clone, Debug, PartialEq)]
@@ -432,7 +438,7 @@ impl PublishReport {
     }
 }
 
-/// A promotion under way: written with the verification, deleted with its end.
+/// A promotion under way: written with the verification, deleted once it is noted or dropped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     /// The task whose verification it carries out.

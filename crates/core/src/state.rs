@@ -12,8 +12,9 @@ use crate::chain::Tip;
 use crate::command::ScopeRow;
 use crate::entry::Head;
 use crate::facts::HashKey;
-use crate::id::{EntryId, ReviewId};
+use crate::id::{EntryId, ReviewId, VerificationId};
 use crate::limits::COMMAND_RETRY_MS_MAX;
+use crate::promotion::Standing;
 use crate::reuse::ReuseOutcome;
 use crate::review::Review;
 use crate::scope::Scope;
@@ -24,8 +25,10 @@ use crate::token::{Token, TokenHash};
 mod apply;
 mod change;
 mod governed;
+mod promotions;
 
 pub use change::{Change, Fresh, Stamped};
+use promotions::Promotions;
 
 /// What is known of one scope.
 #[derive(Clone, Debug)]
@@ -39,6 +42,7 @@ pub struct State {
     reports: BTreeMap<(EntryId, Scope), Option<ReuseOutcome>>,
     reviews: BTreeMap<ReviewId, Option<Arc<Review>>>,
     fresh: Vec<Arc<Fresh>>,
+    promotions: Promotions,
     denials: Denials,
 }
 
@@ -71,6 +75,7 @@ impl State {
             reports: BTreeMap::new(),
             reviews: BTreeMap::new(),
             fresh: Vec::new(),
+            promotions: Promotions::default(),
             denials: Denials::default(),
         }
     }
@@ -210,7 +215,7 @@ impl State {
     /// How many things are remembered beyond the scope's row and task.
     #[must_use]
     pub fn remembered(&self) -> usize {
-        let governed = self.reports.len() + self.reviews.len();
+        let governed = self.reports.len() + self.reviews.len() + self.promotions.len();
         self.heads.len() + self.by_hash.len() + self.tokens.len() + governed
     }
 
@@ -233,6 +238,20 @@ impl State {
         self.reports.clear();
         self.reviews.clear();
         self.fresh.clear();
+        self.promotions = Promotions::default();
+    }
+
+    /// How the task's promotions stand, where `stored` is how those stand that are committed: what was
+    /// decided since counts too.
+    #[must_use]
+    pub fn promotions(&self, stored: &[Standing]) -> Vec<Standing> {
+        self.promotions.over(stored)
+    }
+
+    /// Whether an event that this state has seen ended a promotion.
+    #[must_use]
+    pub fn has_ended(&self, promotion: VerificationId) -> bool {
+        self.promotions.has_ended(promotion)
     }
 
     pub(crate) const fn denials(&mut self) -> &mut Denials {

@@ -11,8 +11,10 @@ mod cluster;
 mod cursor;
 mod entry;
 mod event;
+mod maintenance;
 mod page;
 mod problem;
+mod promotion;
 mod recall;
 mod record;
 mod review;
@@ -34,8 +36,10 @@ pub use entry::{
     Supersede, Superseded, Trust, VerificationRef, VersionView,
 };
 pub use event::{EventView, TailItem, TailQuery, body_json};
+pub use maintenance::{Maintain, Maintained, ScopeMaintained};
 pub use page::{ListQuery, Page, ScopeQuery};
 pub use problem::{Current, Limit, Problem};
+pub use promotion::{AttemptError, DropPromotion, JobQuery, PromotionSpent, WaitingPromotion};
 pub use recall::{Gate, RecallAnswer, RecallRequest, RecallResult, Score};
 pub use record::{
     AppendLogs, AppendMemoryEvent, AppendSnapshot, Appended, LogRecord, RecordQuery, RecordSort,

@@ -92,6 +92,17 @@ impl Agent {
         scope(&format!("{home}/worktree/w{number}/task/t{task}"))
     }
 
+    /// A task of a name that is none of those it turns to, in its own worktree.
+    #[must_use]
+    pub fn task_apart(&self, name: &str) -> Scope {
+        let task = self.task();
+        let (worktree, _) = task
+            .as_str()
+            .rsplit_once('/')
+            .expect("a task lies in a worktree");
+        scope(&format!("{worktree}/{name}"))
+    }
+
     /// Turns to a new task, which is not open yet.
     pub fn next_task(&mut self) -> Scope {
         self.tasks += 1;

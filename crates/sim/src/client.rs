@@ -67,6 +67,21 @@ fn seen_by(error: &Error) -> Option<&'static str> {
 }
 
 impl Client {
+    /// Another client of the same number, to ask for things that no command does.
+    #[must_use]
+    pub fn another(&mut self) -> Self {
+        let mut seed = [0; 8];
+        self.rng.fill(&mut seed);
+        Self {
+            sim: self.sim.clone(),
+            clock: self.clock.clone(),
+            recorder: self.recorder.clone(),
+            nodes: self.nodes,
+            number: self.number,
+            rng: Stream::new(u64::from_le_bytes(seed), "another client", 0),
+        }
+    }
+
     /// The principal that this client speaks as.
     #[must_use]
     pub fn principal(&self, kind: PrincipalKind, prefix: &str) -> Principal {
@@ -224,7 +239,12 @@ impl Client {
                 .await;
             match reply {
                 None | Some(Reply::NoResponders) => {}
-                Some(Reply::Tip(Err(_)) | Reply::Promotion(Err(_)) | Reply::Head(Err(_))) => {}
+                Some(
+                    Reply::Tip(Err(_))
+                    | Reply::Promotion(Err(_))
+                    | Reply::Job(Err(_))
+                    | Reply::Head(Err(_)),
+                ) => {}
                 Some(reply) => return reply,
             }
             let wait_ms = self.rng.between(RETRY_MS.0, RETRY_MS.1);
@@ -320,6 +340,29 @@ impl Client {
             self.sleep(500).await;
         }
         false
+    }
+
+    /// Waits until a promotion has halted, or for so many looks.
+    pub async fn halted(&mut self, task: &Scope, id: VerificationId, looks: u32, look_ms: u64) {
+        for _ in 0..looks {
+            self.sleep(look_ms).await;
+            let reply = self.ask(|_| Request::Halted(task.clone(), id)).await;
+            if matches!(reply, Reply::Job(Ok(true))) {
+                return;
+            }
+        }
+    }
+
+    /// Has a halted promotion tried anew, through any node. Whether it had halted, as far as that was
+    /// heard of.
+    pub async fn retry(&mut self, task: &Scope, id: VerificationId) -> bool {
+        let reply = self.ask(|_| Request::Retry(task.clone(), id)).await;
+        matches!(reply, Reply::Job(Ok(true)))
+    }
+
+    /// Mends what lets the promotions of a task fail.
+    pub fn mend(&self, task: &Scope) {
+        self.sim.lock().mended.insert(task.clone());
     }
 
     /// Drains a node, given by its number, and starts it again once it has said so or taken 10 s of

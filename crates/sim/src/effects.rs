@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 92] = [
+pub const EXPECTED: [&str; 96] = [
     "actor killed with a command in flight",
     "answer came after its caller had given up",
     "answer heard at a later try",
@@ -81,6 +81,7 @@ pub const EXPECTED: [&str; 92] = [
     "event dated by the one before it after a clock that was ahead",
     "event dated by the one before it under a wrong clock",
     "gap of the stream read from the store",
+    "halted promotion tried anew",
     "index failed",
     "loss of the stream noticed",
     "mailbox full",
@@ -106,7 +107,10 @@ pub const EXPECTED: [&str; 92] = [
     "node fenced",
     "panic in a command",
     "panic outlived",
+    "promotion dropped",
     "promotion failed and tried again",
+    "promotion that was to be dropped published before",
+    "question raised by reports",
     "quota used up",
     "read answered from memory",
     "record stored in chunks",

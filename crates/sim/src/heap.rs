@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
+use sillok_core::scope::Scope;
 use tokio::sync::oneshot;
 
 use crate::disk::Disk;
@@ -143,6 +144,8 @@ pub(crate) struct Shared {
     pub(crate) kills_in_commit: BTreeSet<Place>,
     /// Nodes whose generator panics at its next use.
     pub(crate) panics_next: BTreeSet<Place>,
+    /// Tasks whose promotions could only fail, until this was mended.
+    pub(crate) mended: BTreeSet<Scope>,
 }
 
 impl Shared {
@@ -229,6 +232,7 @@ impl Sim {
             without_store: BTreeSet::new(),
             kills_in_commit: BTreeSet::new(),
             panics_next: BTreeSet::new(),
+            mended: BTreeSet::new(),
         })))
     }
 

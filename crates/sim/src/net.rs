@@ -53,6 +53,8 @@ impl fmt::Display for Parcel {
             Request::Head(entry) => write!(f, "head of {entry}")?,
             Request::Drain => write!(f, "drain")?,
             Request::Fence(node, _) => write!(f, "fence of {node}")?,
+            Request::Halted(task, id) => write!(f, "whether promotion {id} of {task} halted")?,
+            Request::Retry(task, id) => write!(f, "promotion {id} of {task} anew")?,
             Request::Quarantine(scope, Some(_), _) => write!(f, "quarantine of {scope}")?,
             Request::Quarantine(scope, None, _) => write!(f, "end of the quarantine of {scope}")?,
             Request::News(slots) => write!(f, "news of {} slots", slots.len())?,

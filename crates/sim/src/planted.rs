@@ -118,6 +118,10 @@ pub const BUGS: &[Bug] = &[
         "quarantine that the owner does not hear of",
         Safeguard::TellsOwnerOfQuarantine,
     ),
+    bug(
+        "promotion published though it was dropped",
+        Safeguard::PublishesPending,
+    ),
     bug("fencing during a store outage", Safeguard::CountsOwnBeats),
     bug(
         "slot orphaned when the watcher dies",

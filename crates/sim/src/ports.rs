@@ -128,6 +128,9 @@ impl Rng for SharedRng {
     }
 }
 
+/// How the title of a task begins whose promotions fail until somebody mends that.
+pub(crate) const HOPELESS: &str = "A hopeless task";
+
 /// The cognifier by rules, which takes its time and sometimes fails.
 struct MoodyCognifier {
     sim: Sim,
@@ -150,9 +153,13 @@ impl Cognifier for MoodyCognifier {
                 .lock()
                 .chance(Purpose::Cognifier, self.place)
                 .between(COGNIFY_US.0, COGNIFY_US.1);
+            let is_hopeless = input.title.starts_with(HOPELESS);
+            let task = input.task.clone();
             let fails = self.sim.after(place, wait_us, move |shared| {
                 let chance = shared.noise.cognifier_permille;
-                let fails = shared.chance(Purpose::Cognifier, place).permille(chance);
+                let is_hopeless = is_hopeless && !shared.mended.contains(&task);
+                let fails =
+                    shared.chance(Purpose::Cognifier, place).permille(chance) || is_hopeless;
                 if fails {
                     shared.effects.saw("cognifier failed");
                 }

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use sillok_actors::Node;
+use sillok_actors::jobs::PromotionState;
 use sillok_actors::protocol::Protocol;
 use sillok_core::Error;
 use sillok_core::id::Seq;
@@ -36,6 +37,11 @@ pub(crate) async fn serve<P: Protocol>(
             let mark = node.reader().mark(&task, id).await;
             Reply::Promotion(mark.map(|mark| mark.is_some()))
         }
+        Request::Halted(task, id) => {
+            let stands = node.promotion(&task, id, 0).await;
+            Reply::Job(stands.map(|stands| matches!(stands, PromotionState::Halted { .. })))
+        }
+        Request::Retry(task, id) => Reply::Job(node.retry_promotion(&task, id).await),
         Request::Drain => {
             node.shutdown().await;
             Reply::Drained

@@ -17,6 +17,8 @@ use crate::violation::Violation;
 use crate::workload::drains::Drains;
 use crate::workload::fences::Fences;
 use crate::workload::forger::Forger;
+use crate::workload::jobs::Jobs;
+use crate::workload::judging::Judging;
 use crate::workload::late::LateRetries;
 use crate::workload::material::PROJECTS;
 use crate::workload::publishing::Publishing;
@@ -124,6 +126,7 @@ impl Suite {
         Self::empty()
             .workload(Staging)
             .workload(Publishing)
+            .workload(Judging)
             .workload(Replacing)
             .workload(LateRetries)
             .workload(Reads)
@@ -131,6 +134,7 @@ impl Suite {
             .workload(Fences)
             .workload(Quarantines)
             .workload(Forger)
+            .workload(Jobs)
             .check(LateRetries)
             .check(Forger)
             .check(Reads)

@@ -7,6 +7,8 @@
 pub mod drains;
 pub mod fences;
 pub mod forger;
+pub mod jobs;
+pub mod judging;
 pub mod late;
 pub mod material;
 pub mod publishing;

@@ -5,6 +5,7 @@
 //! by golden files: a changed form is a new format version, and the old one stays readable. Owns forms alone: must not know
 //! who writes a row, nor when.
 
+pub mod attempt;
 pub mod by_hash;
 pub mod chunk;
 pub mod command;
@@ -12,6 +13,7 @@ pub mod event;
 pub mod fence;
 pub mod head;
 pub mod job;
+pub mod lease;
 pub mod location;
 pub mod mark;
 pub mod node;
@@ -101,6 +103,8 @@ families! {
     Mark = b'm', mark, "mark";
     /// Promotions under way.
     Job = b'j', job, "job";
+    /// How the attempts at promotions went.
+    Attempt = b'a', attempt, "attempt";
     /// Pieces of large content.
     Chunk = b'b', chunk, "chunk";
     /// What is to be told to others.
@@ -121,6 +125,8 @@ families! {
     Report = b'u', report, "report";
     /// What only a person can decide.
     Review = b'w', review, "review";
+    /// What one run of a node does for all.
+    Lease = b'l', lease, "lease";
 }
 
 /// What a backup does with the rows of a family.
@@ -131,7 +137,8 @@ pub enum InBackup {
     /// It leaves them out: they follow from the events, and a restore folds them anew. What no event
     /// made, the operator's tokens, is made anew by the next start.
     Folded,
-    /// It leaves them out: they speak of something outside the store, which knows nothing of a restore.
+    /// It leaves them out: they speak of something outside the store, which knows nothing of a restore, or
+    /// of what is begun anew by it.
     LeftOut,
 }
 
@@ -160,7 +167,7 @@ impl Family {
             | Self::Verification
             | Self::Report
             | Self::Review => InBackup::Folded,
-            Self::Relay => InBackup::LeftOut,
+            Self::Relay | Self::Attempt | Self::Lease => InBackup::LeftOut,
         }
     }
 

@@ -5,21 +5,22 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::judging;
 use crate::harness::{Invocation, PROJECT, Ran, WORKTREE, World, phrase, write_runs};
 
 /// Commands that are tried elsewhere: they do not end, or need more than this.
 const ELSEWHERE: [&str; 3] = ["demo", "serve", "tail"];
 
 /// A session at the command line, and which commands it has tried.
-struct Tour {
+pub(super) struct Tour {
     world: World,
-    task: String,
+    pub(super) task: String,
     tried: BTreeSet<&'static str>,
 }
 
 impl Tour {
     /// Runs a command with `--json`, and notes that it was tried.
-    fn json(&mut self, command: &'static str, words: &[&str]) -> Value {
+    pub(super) fn json(&mut self, command: &'static str, words: &[&str]) -> Value {
         self.status(0, command, words)
     }
 
@@ -32,7 +33,7 @@ impl Tour {
     }
 }
 
-fn text(value: &Value) -> String {
+pub(super) fn text(value: &Value) -> String {
     value
         .as_str()
         .unwrap_or_else(|| panic!("no text: {value}"))
@@ -51,8 +52,8 @@ async fn every_command_prints_one_json_document() {
     tasks_and_logs(&mut tour);
     verifications(&mut tour);
     entries(&mut tour);
-    reviews(&mut tour);
-    undoing(&mut tour);
+    judging::reviews(&mut tour);
+    judging::undoing(&mut tour);
     tokens(&mut tour);
     node(&mut tour);
     let expected: BTreeSet<String> = leaves(&tour.world, &[])
@@ -148,6 +149,13 @@ fn verifications(tour: &mut Tour) {
         .expect("a verification has an id");
     let retried = tour.json("verify retry", &["--scope", &task, done]);
     assert_eq!(retried["state"], "done", "what is done is left as it is");
+    let retried = tour.json("jobs retry", &["--scope", &task, done]);
+    assert_eq!(retried["state"], "done", "here as well");
+    let listed = tour.json("jobs list", &["--scope", PROJECT]);
+    assert_eq!(listed["items"], json!([]), "nothing waits");
+    let words = ["--scope", &task, done, "--reason", "nobody needs it"];
+    let refused = tour.status(1, "jobs drop", &words);
+    assert_eq!(refused["code"], "conflict", "what is published stays");
 }
 
 fn entries(tour: &mut Tour) {
@@ -181,51 +189,6 @@ fn entries(tour: &mut Tour) {
     assert_eq!(history["line"].as_array().map(Vec::len), Some(2));
     let found = tour.json("recall", &[&third, "--scope", WORKTREE, "--limit", "3"]);
     assert_eq!(found["results"][0]["entry"], replaced["new"]);
-}
-
-fn reviews(tour: &mut Tour) {
-    let content = phrase();
-    for value in ["speed=fast", "speed=slow"] {
-        tour.json(
-            "entry put",
-            &[&content, "--scope", PROJECT, "--claim", value],
-        );
-    }
-    for value in ["size=large", "size=small"] {
-        tour.json(
-            "entry put",
-            &[&content, "--scope", PROJECT, "--claim", value],
-        );
-    }
-    let waiting = tour.json("review list", &["--scope", PROJECT]);
-    let waiting = waiting.as_array().expect("a list").clone();
-    assert!(waiting.len() >= 2, "{waiting:?}");
-    let ids: Vec<String> = waiting.iter().map(|review| text(&review["id"])).collect();
-    let shown = tour.json("review show", &["--scope", PROJECT, &ids[0]]);
-    assert_eq!(shown["review"]["id"], ids[0].as_str());
-    let words = ["--scope", PROJECT, "--reason", "seen"];
-    let rejected = tour.json("review reject", &[&[ids[0].as_str()], &words[..]].concat());
-    assert_eq!(rejected["review"], ids[0].as_str());
-    let approved = tour.json("review approve", &[&[ids[1].as_str()], &words[..]].concat());
-    let kept = text(&approved["kept"]);
-    let task = tour.task.clone();
-    let reported = tour.json("report", &[&kept, "helped", "--scope", &task]);
-    assert_eq!(reported["usage"]["helped"], 1);
-    let words = [&phrase(), "--scope", PROJECT, "--table", "gotchas"];
-    let state = text(&tour.json("entry put", &words)["entry"]);
-    let words = [&state, "--expected-version", "1", "--reason", "fixed"];
-    assert_eq!(tour.json("entry resolve", &words)["status"], "deprecated");
-}
-
-fn undoing(tour: &mut Tour) {
-    let task = tour.task.clone();
-    tour.json("log add", &[&phrase(), "--scope", &task]);
-    let words = ["--scope", &task, "--source", "tests_passed", "--run", "r8"];
-    let recorded = tour.json("verify record", &words);
-    let promotion = text(&recorded["verification"]["verification"]);
-    let words = [&promotion, "--scope", &task, "--reason", "wrong branch"];
-    let undone = tour.json("undo", &words);
-    assert_eq!(undone["target"], PROJECT);
 }
 
 #[tokio::test]

@@ -42,9 +42,9 @@ pub(crate) const WRITES: [(&str, bool); 18] = [
     ("/v1/tokens/revoke", false),
 ];
 
-/// The routes that are decided like writes and change what the server does next, but no scope: their
-/// answers are what is checked.
-pub(crate) const STEERS: [&str; 1] = ["/v1/promotions/retry"];
+/// The routes that are decided like writes and change what the server does next: their answers for a
+/// promotion that is done, which they leave as it is, are what is checked.
+pub(crate) const STEERS: [&str; 2] = ["/v1/promotions/retry", "/v1/promotions/drop"];
 
 /// A request that is good, and somebody who may send it.
 pub(crate) struct Good {

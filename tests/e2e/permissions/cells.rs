@@ -219,6 +219,26 @@ async fn permissions_to_retry_a_promotion_are_those_to_record_a_verification() {
 }
 
 #[tokio::test]
+async fn permissions_to_drop_a_promotion_are_those_to_record_a_verification() {
+    let stage = Stage::set().await;
+    let rule = "control/record_verification";
+    let route = ("post".to_owned(), STEERS[1].to_owned());
+    assert_eq!(routes(&stage.world).await[&route], [rule]);
+    let named = stage.world.verified().await;
+    let scope = named["task"].as_str().expect("a task has a name");
+    let body = json!({ "scope": scope, "verification": named["id"], "reason": "none" });
+    for (kind, client) in &stage.principals {
+        let reply = client.post(STEERS[1], &body).await;
+        if tables::control(rule, *kind) {
+            // What is done is left as it is.
+            drop(reply.refused(409, "conflict"));
+        } else {
+            assert_eq!(reply.refused(403, "forbidden")["rule"], rule, "{kind}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn permissions_are_tried_over_every_write_route_of_the_document() {
     let world = World::start().await;
     let routes = routes(&world).await;

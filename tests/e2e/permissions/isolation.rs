@@ -45,6 +45,9 @@ impl Secret {
     }
 }
 
+/// A route, by its method and its path.
+type Route = (&'static str, &'static str);
+
 /// How a read that names something foreign must end.
 #[derive(Clone, Copy, PartialEq)]
 enum Ends {
@@ -55,7 +58,7 @@ enum Ends {
 }
 
 /// Every route that reads or steers, with requests for what is foreign.
-fn reads(secret: &Secret) -> BTreeMap<(&'static str, &'static str), Vec<(Value, Ends)>> {
+fn reads(secret: &Secret) -> BTreeMap<Route, Vec<(Value, Ends)>> {
     let scopes = [secret.task.as_str(), WORKTREE, PROJECT, ORG];
     let by_scope = || -> Vec<(Value, Ends)> {
         scopes
@@ -90,8 +93,7 @@ fn reads(secret: &Secret) -> BTreeMap<(&'static str, &'static str), Vec<(Value, 
         (asked, Ends::Forbidden)
     };
     let review = scopes.iter().map(ask_review).collect();
-    let promotion = json!({ "scope": secret.task, "verification": secret.verification });
-    BTreeMap::from([
+    let mut all = BTreeMap::from([
         (("get", "/v1/tasks"), with_all()),
         (
             ("get", "/v1/task"),
@@ -106,14 +108,7 @@ fn reads(secret: &Secret) -> BTreeMap<(&'static str, &'static str), Vec<(Value, 
             ("get", "/v1/verifications"),
             vec![(json!({ "scope": secret.task }), Ends::Forbidden)],
         ),
-        (
-            ("get", "/v1/promotions"),
-            vec![(promotion.clone(), Ends::Forbidden)],
-        ),
-        (
-            ("post", "/v1/promotions/retry"),
-            vec![(promotion, Ends::Forbidden)],
-        ),
+        (("get", "/v1/jobs"), with_all()),
         (("get", "/v1/reviews"), by_scope()),
         (("get", "/v1/review"), review),
         (("get", "/v1/entry"), by_entry()),
@@ -122,21 +117,41 @@ fn reads(secret: &Secret) -> BTreeMap<(&'static str, &'static str), Vec<(Value, 
         (("get", "/v1/events"), by_scope()),
         (("get", "/v1/tail"), with_all()),
         (("get", "/v1/tokens"), with_all()),
-    ])
+    ]);
+    all.extend(of_promotion(secret));
+    all.extend(of_the_server());
+    all
 }
 
 /// The same of routes that show or steer the whole server.
-fn of_the_server() -> [((&'static str, &'static str), Vec<(Value, Ends)>); 6] {
+fn of_the_server() -> [(Route, Vec<(Value, Ends)>); 7] {
     let forbidden = |asked| vec![(asked, Ends::Forbidden)];
     let fence = json!({ "node": "local", "incarnation": 1 });
     let quarantine = json!({ "scope": PROJECT, "reason": "none" });
     [
         (("post", "/v1/audit/verify"), forbidden(json!({}))),
+        (
+            ("post", "/v1/maintenance"),
+            forbidden(json!({ "dry_run": true })),
+        ),
         (("get", "/v1/status"), vec![(json!({}), Ends::Blind)]),
         (("get", "/v1/cluster"), forbidden(json!({}))),
         (("post", "/v1/cluster/fence"), forbidden(fence)),
         (("post", "/v1/cluster/quarantine"), forbidden(quarantine)),
         (("get", "/v1/backup"), forbidden(json!({}))),
+    ]
+}
+
+/// What asks for one promotion, and what steers it.
+fn of_promotion(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 3] {
+    let promotion = json!({ "scope": secret.task, "verification": secret.verification });
+    let mut dropped = promotion.clone();
+    dropped["reason"] = json!("none");
+    let forbidden = |asked: &Value| vec![(asked.clone(), Ends::Forbidden)];
+    [
+        (("get", "/v1/promotions"), forbidden(&promotion)),
+        (("post", "/v1/promotions/retry"), forbidden(&promotion)),
+        (("post", "/v1/promotions/drop"), forbidden(&dropped)),
     ]
 }
 
@@ -156,8 +171,7 @@ async fn ask(client: &Client, method: &str, path: &str, asked: &Value) -> crate:
 async fn a_token_of_one_project_reads_nothing_of_another() {
     let world = World::start().await;
     let secret = Secret::keep(&world).await;
-    let mut cases = reads(&secret);
-    cases.extend(of_the_server());
+    let cases = reads(&secret);
     for ((method, path), rules) in routes(&world).await {
         let is_read = method == "get"
             || rules

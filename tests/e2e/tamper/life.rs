@@ -1,8 +1,10 @@
 //! A store that was lived in: rows of every family, and what a reader sees of them.
 
 use serde_json::{Value, json};
-use sillok_core::id::Seq;
+use sillok_core::id::{Epoch, Incarnation, Seq};
+use sillok_core::membership::OwnerRow;
 use sillok_core::principal::PrincipalKind;
+use sillok_core::promotion::Attempts;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
@@ -68,6 +70,7 @@ impl Life {
             admin.post("/v1/cluster/quarantine", &order).await.ok();
         }
         life.write_entries(world).await;
+        life.judge(world).await;
         life.verify(world).await;
         life
     }
@@ -94,6 +97,20 @@ impl Life {
         let new = agent.post("/v1/entries/supersede", &replaced).await.ok()["new"].clone();
         self.entries
             .push(new.as_str().expect("it has an id").to_owned());
+    }
+
+    /// What a task says of an entry, and two entries that a person is asked about.
+    async fn judge(&self, world: &World) {
+        let admin = world.admin();
+        let report =
+            json!({ "task": self.tasks[0], "entry": self.entries[4], "outcome": "helped" });
+        admin.post("/v1/reuse", &report).await.ok();
+        let content = phrase();
+        for value in ["one", "two"] {
+            let claim = json!({ "key": "tampered", "value": value });
+            let body = json!({ "scope": PROJECT, "content": content, "claim": claim });
+            admin.post("/v1/entries", &body).await.ok();
+        }
     }
 
     async fn verify(&mut self, world: &World) {
@@ -195,5 +212,33 @@ pub(super) async fn leave_a_relay_cursor(vault: &Vault) {
     let key = keys::relay::key(slot, "stream").into();
     vault
         .write(&[(key, Some(keys::relay::encode(&row).into()))])
+        .await;
+}
+
+/// How an attempt at the promotion went that was left in the middle.
+pub(super) async fn leave_an_attempt(vault: &Vault) {
+    let (job, _) = vault.rows(Family::Job).await.remove(0);
+    let job = keys::job::parse(&job).expect("an untouched row");
+    let attempts = Attempts {
+        made: 1,
+        failures: 1,
+        ..Attempts::default()
+    };
+    let key = keys::attempt::key(job.slot, job.verification).into();
+    vault
+        .write(&[(key, Some(keys::attempt::encode(&attempts).into()))])
+        .await;
+}
+
+/// The lease of a run that ended in the middle of maintenance.
+pub(super) async fn leave_a_lease(vault: &Vault) {
+    let row = OwnerRow {
+        node: "local".to_owned(),
+        incarnation: Incarnation(1),
+        epoch: Epoch(1),
+    };
+    let key = keys::lease::key("maintenance").into();
+    vault
+        .write(&[(key, Some(keys::lease::encode(&row).into()))])
         .await;
 }

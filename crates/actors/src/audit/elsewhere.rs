@@ -32,12 +32,14 @@ pub(super) async fn check<S: Store>(
     for family in [
         Family::Location,
         Family::Job,
+        Family::Attempt,
         Family::Mark,
         Family::Node,
         Family::Fence,
         Family::Quarantine,
         Family::Owner,
         Family::Relay,
+        Family::Lease,
     ] {
         let mut rows = RowStream::new(family.range());
         while let Some((key, value)) = rows.next(&mut txn).await? {
@@ -75,6 +77,15 @@ pub(crate) async fn is_explained(
                 parsed.slot == Slot::of(&job.source) && parsed.verification == job.verification;
             let known = verification(txn, &ScopeKey::of(&job.source), job.verification).await?;
             Ok(fits && known.is_some())
+        }
+        // What is in it no event says, but it goes with the job.
+        Family::Attempt => {
+            let parsed = keys::attempt::parse(key)?;
+            keys::attempt::decode(key, value)?;
+            let job = keys::job::key(parsed.slot, parsed.verification);
+            let job = rows::read(txn, &job, keys::job::decode).await?;
+            // Both may have gone together since the row was read.
+            Ok(job.is_some() || rows::read(txn, key, keys::attempt::decode).await?.is_none())
         }
         Family::Quarantine => {
             let slot = keys::quarantine::parse(key)?.slot;

@@ -3,14 +3,14 @@
 //! Owns what an event sequence must satisfy and what it explains. Audits compare the result with
 //! what is stored, rebuilds write it. It holds hashes of rows, not the rows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use sillok_core::Error;
 use sillok_core::chain::Header;
 use sillok_core::command::ScopeRow;
 use sillok_core::event::Body;
-use sillok_core::id::{CommandId, EntryId, Seq};
+use sillok_core::id::{CommandId, EntryId, Seq, VerificationId};
 use sillok_core::invariants::{self, Invariant, Violation};
 use sillok_core::principal::Actor;
 use sillok_core::staging::Content;
@@ -91,6 +91,10 @@ pub(crate) struct Fold {
     pub(crate) texts: BTreeMap<(CommandId, u32), LargeText>,
     /// Tokens that were made here.
     pub(crate) minted: Vec<TokenHash>,
+    /// Promotions that have ended.
+    ended: BTreeSet<VerificationId>,
+    /// Those of them that were dropped, and by which event.
+    pub(crate) dropped: Vec<(VerificationId, Seq)>,
 }
 
 /// The command whose events are being read.
@@ -123,6 +127,8 @@ impl Fold {
             commands: Vec::new(),
             texts: BTreeMap::new(),
             minted: Vec::new(),
+            ended: BTreeSet::new(),
+            dropped: Vec::new(),
         }
     }
 
@@ -163,6 +169,7 @@ impl Fold {
         let (header, body) = invariants::event_follows(&mut tip, &event).map_err(violated)?;
         invariants::epoch_follows(self.before.as_ref(), &header).map_err(violated)?;
         invariants::event_applies(&self.state, &body).map_err(violated)?;
+        invariants::promotion_ends_once(&mut self.ended, &body).map_err(violated)?;
         let stamped = Stamped {
             seq: header.seq,
             time: header.time,
@@ -242,6 +249,7 @@ impl Fold {
                 }
             }
             Body::TokenMinted { hash, .. } => self.minted.push(*hash),
+            Body::PromotionDropped { verification, .. } => self.dropped.push((*verification, seq)),
             _ => {}
         }
     }
@@ -323,7 +331,7 @@ impl Fold {
     }
 }
 
-fn violated(place: &Place, seq: Seq, violation: &Violation) -> Stop {
+pub(super) fn violated(place: &Place, seq: Seq, violation: &Violation) -> Stop {
     Stop::at(
         place,
         seq,

@@ -6,21 +6,21 @@
 use bytes::Bytes;
 use sillok_core::command::CommandRecord;
 use sillok_core::id::Seq;
-use sillok_core::invariants::{Invariant, RowDifference, view_is_fold};
+use sillok_core::invariants::{Invariant, RowDifference, dropped_is_unpublished, view_is_fold};
 use sillok_core::token::TokenHash;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, Family, ScopeKey};
-use sillok_store::{KeyRange, RangeOptions, Read, Store, Txn};
+use sillok_store::{Error as StoreError, KeyRange, RangeOptions, Read, Store, Txn};
 
 use super::commands::check_commands;
-use super::fold::{Expected, Fold, ShortHash, check_end, reason, short_hash};
+use super::fold::{Expected, Fold, ShortHash, check_end, reason, short_hash, violated};
 use super::texts::check_texts;
 use super::{
     AuditReport, Difference, OnProgress, PROGRESS_EVENTS, Progress, Seen, Stop, last_event, name_of,
 };
 use crate::long_reads::LongReads;
 use crate::row_stream::RowStream;
-use crate::rows::Place;
+use crate::rows::{self, Place};
 
 /// The families that events are read from or answer for, whose keys begin with the scope.
 pub(crate) const SOURCES: [Family; 3] = [Family::Event, Family::Command, Family::Chunk];
@@ -113,6 +113,7 @@ async fn check(
     report.rows += check_view(txn, &place, &fold).await?;
     report.commands += check_commands(txn, &place, &mut fold).await?;
     check_texts(txn, &place, &fold, report).await?;
+    check_dropped(txn, &place, &fold).await?;
     report.scopes += 1;
     Ok(Some((scope, fold.minted)))
 }
@@ -240,6 +241,21 @@ pub(crate) async fn fold_events(
     check_end(&fold, place, row)?;
     fold.finish(txn).await?;
     Ok(fold)
+}
+
+/// Nothing was published of a promotion that was dropped. A mark that does not decode is named with the
+/// other marks.
+async fn check_dropped(txn: &mut impl Txn, place: &Place, fold: &Fold) -> Result<(), Stop> {
+    for (dropped, seq) in &fold.dropped {
+        let key = keys::mark::key(&place.key, *dropped);
+        let mark = match rows::read(txn, &key, keys::mark::decode).await {
+            Err(StoreError::Corrupt { .. }) => continue,
+            read => read?,
+        };
+        let checked = dropped_is_unpublished(*dropped, mark.as_ref());
+        checked.map_err(|violation| violated(place, *seq, &violation))?;
+    }
+    Ok(())
 }
 
 /// The slot of a scope with events has an owner, and none that is older than the last event.

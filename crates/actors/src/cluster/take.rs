@@ -223,7 +223,10 @@ async fn hold<S: Store, P: Protocol>(
 ) -> Result<bool, Error> {
     let ownership = &shared.ownership;
     let waiting = if shared.protocol.keeps(Safeguard::ResumesJobs) && !ready.is_empty() {
-        jobs::of_slots(&shared.store, &ready.keys().copied().collect()).await?
+        {
+            let slots = ready.keys().copied().collect();
+            jobs::of_slots(&shared.store, jobs::pace_of(shared), &slots).await?
+        }
     } else {
         Vec::new()
     };
@@ -240,10 +243,10 @@ async fn hold<S: Store, P: Protocol>(
         count(&shared.counters.slots_taken, is_new.into());
         shared.mark_for_relays(*slot);
     }
-    for (slot, job) in waiting {
+    for found in waiting {
         // What was handed over meanwhile is another's to carry out.
-        if ownership.epoch(slot) == ready.get(&slot).copied() {
-            shared.jobs.add(slot, job);
+        if ownership.epoch(found.slot) == ready.get(&found.slot).copied() {
+            shared.jobs.add_found(found);
         }
     }
     Ok(true)

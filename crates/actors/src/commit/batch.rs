@@ -16,7 +16,8 @@ use sillok_core::decide::{Chunk, Decision, Replay, decide, denial, replay};
 use sillok_core::entry::Head;
 use sillok_core::event::{Body, EventKind};
 use sillok_core::facts::Facts;
-use sillok_core::id::{CommandId, Epoch, Seq};
+use sillok_core::id::{CommandId, Epoch, Seq, VerificationId};
+use sillok_core::membership::WireVersion;
 use sillok_core::permission::authorize_read;
 use sillok_core::ports::Rng;
 use sillok_core::principal::Actor;
@@ -76,6 +77,24 @@ impl Decided {
             _ => None,
         })
     }
+
+    /// The promotions that the batch ended, one way or the other.
+    pub(super) fn ended_jobs(&self) -> impl Iterator<Item = VerificationId> {
+        self.changes.iter().filter_map(|change| match change {
+            Change::JobRemoved(verification) => Some(*verification),
+            _ => None,
+        })
+    }
+
+    /// The promotions that the batch drops.
+    pub(super) fn dropped(&self) -> impl Iterator<Item = VerificationId> {
+        let bodies = self.events.iter().zip(&self.kinds);
+        let drops = bodies.filter(|(_, kind)| **kind == EventKind::PromotionDropped);
+        drops.filter_map(|((_, event), _)| match event.decode_body() {
+            Ok(Some(Body::PromotionDropped { verification, .. })) => Some(verification),
+            _ => None,
+        })
+    }
 }
 
 fn heads_of(changes: &[Change]) -> impl Iterator<Item = &Head> {
@@ -99,6 +118,7 @@ pub(super) async fn gather<S: Store, P: Protocol>(
     panicked: &BTreeSet<usize>,
 ) -> Result<Gathered, Failure> {
     let (ports, rules) = (&shared.ports, &shared.config.rules);
+    let has_older_nodes = !shared.speaks(WireVersion::WITH_REVIEWS);
     let mut gathered = Gathered::with_capacity(batch.len());
     for (index, pending) in batch.iter().enumerate() {
         let submission = &pending.submission;
@@ -108,7 +128,7 @@ pub(super) async fn gather<S: Store, P: Protocol>(
             gathered.push(None);
             continue;
         }
-        let gathering = AssertUnwindSafe(facts::gather(ports, rules, shared.speaks(), submission));
+        let gathering = AssertUnwindSafe(facts::gather(ports, rules, has_older_nodes, submission));
         match gathering.catch_unwind().await {
             Ok(facts) => gathered.push(Some(facts)),
             Err(_panic) => return Err(met_defect(shared, index, submission)),
@@ -249,8 +269,8 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
             Ok(gathered) => gathered,
             Err(error) => return Ok(Err(error)),
         };
-        let state = &mut self.decided.state;
-        match facts::fetch(self.txn, state, submission, gathered).await {
+        let (state, protocol) = (&mut self.decided.state, self.shared.protocol);
+        match facts::fetch(self.txn, state, submission, gathered, protocol).await {
             Ok(facts) => Ok(Ok(facts)),
             Err(Unfetched::Store(error)) if error.is_retryable() => Err(Failure::of(&error)),
             Err(Unfetched::Store(error)) => Ok(Err(refusal(&error))),

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sillok_core::channel::Runs;
-use sillok_core::command::{AnswerBody, ScopeRow};
+use sillok_core::command::ScopeRow;
 use sillok_core::event::Body;
 use sillok_core::id::{Epoch, Seq};
 use sillok_core::ports::Rng;
@@ -19,6 +19,7 @@ use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Error as StoreError, KeyRange, Read, Store, Txn};
 
 use super::batch::{Decided, Deciding, gather};
+use super::job_news::follow_jobs;
 use super::{Failure, Outcome, Shared};
 use crate::documents;
 use crate::errors::refusal;
@@ -119,7 +120,7 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
     }
     note_committed(shared, &decided);
     tell_index(shared, &mut decided, stamp).await?;
-    add_jobs(shared, slot, batch, &decided);
+    follow_jobs(shared, slot, batch, &decided);
     Ok((decided.state, decided.outcomes))
 }
 
@@ -160,28 +161,6 @@ fn note<'a, S: Store, P: Protocol>(
         (run.first, of_run.map(|(.., span)| *span).collect())
     });
     shared.spans.note_commit(scope, rows)
-}
-
-/// Has the promotions carried out that a batch started, each as part of its verification's trace.
-fn add_jobs<S: Store, P: Protocol>(
-    shared: &Shared<S, P>,
-    slot: Slot,
-    batch: &[Pending],
-    decided: &Decided,
-) {
-    for job in decided.jobs() {
-        let starts = |outcome: &Outcome| match outcome {
-            Outcome::Answered(answer) => {
-                matches!(&answer.result, AnswerBody::Verification { id, .. } if *id == job.verification)
-            }
-            _ => false,
-        };
-        let place = decided.outcomes.iter().position(starts);
-        if let Some(pending) = place.and_then(|place| batch.get(place)) {
-            shared.spans.note_promotion(job.verification, &pending.span);
-        }
-        shared.jobs.add(slot, job.clone());
-    }
 }
 
 async fn begin<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<S::Txn, Failure> {
@@ -352,6 +331,16 @@ async fn look_again<P: Protocol>(
     }
     for (key, _) in &decided.chunks {
         txn.conflict_on(&KeyRange::key(key));
+    }
+    for dropped in decided.dropped() {
+        // What was read of it went with the transaction that the chunks have outlived.
+        let key = keys::mark::key(scope_key, dropped);
+        if get(txn, &key, Read::Conflict, keys::mark::decode)
+            .await?
+            .is_some()
+        {
+            return Err(Failure::Again);
+        }
     }
     Ok(())
 }

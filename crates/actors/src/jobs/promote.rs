@@ -23,7 +23,7 @@ use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{RangeOptions, Read, Store, Txn};
 
-use super::{Failure, unknown};
+use super::{Ending, Failure, kept, unknown};
 use crate::commit::Shared;
 use crate::errors::{engine_refusal, refusal};
 use crate::protocol::Protocol;
@@ -32,7 +32,7 @@ use crate::router::Router;
 /// Events that are read at once.
 const PAGE_ROWS: usize = 512;
 
-/// Carries a job out, from wherever an earlier attempt left it.
+/// Carries a job out, from wherever an earlier attempt left it. None if it was dropped.
 ///
 /// # Errors
 /// Why it could not be finished; the job stays.
@@ -40,9 +40,11 @@ pub(super) async fn carry_out<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
     job: &Job,
-) -> Result<PublishReport, Failure> {
-    if let Some(report) = finished(shared, &job.source, job.verification).await? {
-        return Ok(report);
+) -> Result<Option<PublishReport>, Failure> {
+    match ending(shared, &job.source, job.verification).await? {
+        Ending::Done(report) => return Ok(Some(*report)),
+        Ending::Dropped => return Ok(None),
+        Ending::UnderWay(_) => {}
     }
     let verification = verification(shared, &job.source, job.verification).await?;
     let within = shared.spans.of_promotion(job.verification);
@@ -62,18 +64,19 @@ pub(super) async fn carry_out<S: Store, P: Protocol>(
     router
         .submit(as_system(&job.source, verification.id, note), within)
         .await?;
-    Ok(report)
+    Ok(Some(report))
 }
 
-/// What a promotion published, once it is published and noted: its mark is there, its job is gone.
+/// How a promotion has ended. Once its job is gone, a mark says that it is published; without one it was
+/// dropped.
 ///
 /// # Errors
 /// `not_found` when the task has no such verification.
-pub(super) async fn finished<S: Store, P: Protocol>(
+pub(super) async fn ending<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     source: &Scope,
     id: VerificationId,
-) -> Result<Option<PublishReport>, Error> {
+) -> Result<Ending, Error> {
     let named = VerificationRef {
         task: source.clone(),
         id,
@@ -92,10 +95,15 @@ pub(super) async fn finished<S: Store, P: Protocol>(
         .await
         .map_err(|error| refusal(&error))?;
     if job.is_some() {
-        return Ok(None);
+        let key = keys::attempt::key(slot, id);
+        let value = txn.get(&key, Read::Snapshot).await;
+        let value = value.map_err(|error| refusal(&error))?;
+        let attempts = value.and_then(|value| kept::read(&key, &value));
+        return Ok(Ending::UnderWay(attempts.unwrap_or_default()));
     }
     drop(txn);
-    mark(shared, source, id).await
+    let mark = mark(shared, source, id).await?;
+    Ok(mark.map_or(Ending::Dropped, |report| Ending::Done(Box::new(report))))
 }
 
 async fn publish<S: Store, P: Protocol>(

@@ -2,6 +2,8 @@
 
 use sillok_core::command::AnswerBody;
 use sillok_core::principal::PrincipalKind;
+use sillok_core::promotion::{BACKOFF_MS_MAX, Patience, REACH_BACKOFF_MS_MAX};
+use sillok_core::time::Timestamp;
 use sillok_core::verification::Outcome;
 use sillok_store::{KeyRange, MemoryStore, Txn as _, keys};
 
@@ -115,40 +117,107 @@ async fn tried(attempts: u32) -> (JobQueue, VerificationId) {
     let job = node.waiting_jobs().remove(0).job;
     let queue = JobQueue::default();
     queue.add(slot_of_tasks(), job);
-    let mut waiting = queue.waiting.lock();
-    waiting.get_mut(&ids[0]).unwrap().attempts = attempts;
-    drop(waiting);
+    queue.set_made(ids[0], attempts);
     (queue, ids[0])
 }
 
-fn out_of_reach(is_costly: bool) -> Failure {
-    let error = Error::new(ErrorCode::Unavailable, "not now");
-    Failure {
-        is_costly,
-        ..Failure::from(error)
+fn failed(counts: bool) -> FailedAttempt {
+    FailedAttempt {
+        error: Error::new(ErrorCode::Unavailable, "not now"),
+        at: Timestamp::EPOCH,
+        counts,
+        is_costly: true,
+        asked: None,
     }
 }
 
 #[tokio::test]
 async fn the_wait_before_the_next_attempt_is_long_where_that_costs_a_model_call() {
-    let config = JobsConfig::default();
+    let patience = NodeConfig::default().jobs.patience();
     for (is_costly, wait_ms) in [(true, BACKOFF_MS_MAX), (false, REACH_BACKOFF_MS_MAX)] {
         let (queue, id) = tried(40).await;
-        queue.failed(id, out_of_reach(is_costly), 7, &config);
-        let waits = &queue.waiting.lock()[&id];
-        assert_eq!((waits.due_ms, waits.failures), (7 + wait_ms, 0));
+        let failed = FailedAttempt {
+            is_costly,
+            ..failed(false)
+        };
+        let after = queue.failed(id, &failed, patience, 7).unwrap();
+        assert_eq!((queue.due_ms(id), after.failures), (7 + wait_ms, 0));
     }
 }
 
 #[tokio::test]
-async fn a_large_wait_that_is_doubled_stays_the_longest() {
-    let config = JobsConfig {
-        backoff_ms: 1 << 60,
-        ..JobsConfig::default()
+async fn what_has_halted_is_taken_up_until_that_is_kept_and_no_longer() {
+    let patience = Patience {
+        failures_max: 1,
+        backoff_ms: 10,
     };
-    let (queue, id) = tried(5).await;
-    queue.failed(id, out_of_reach(true), 0, &config);
-    assert_eq!(queue.waiting.lock()[&id].due_ms, BACKOFF_MS_MAX);
+    let (queue, id) = tried(0).await;
+    let taken = queue.take(100).unwrap();
+    assert!(!taken.is_halted);
+    let halted = queue.failed(id, &failed(true), patience, 100).unwrap();
+    assert!(halted.halted && halted.next_at.is_none());
+    // The store does not answer: it is said again, and nothing else is tried.
+    queue.put_back(id, None, 100, 50);
+    assert_eq!(queue.take(149).map(|_| ()), Err(Some(1)));
+    assert!(queue.take(150).unwrap().is_halted);
+    queue.put_back(id, Some(halted.clone()), 150, 50);
+    assert_eq!(queue.take(u64::MAX).map(|_| ()), Err(None));
+    assert!(
+        !queue.retry_unkept(id),
+        "whoever wants it anew says so in the store"
+    );
+    // What is stored of the same round is no news, what is stored of the next one is.
+    let (asked, _) = queue.take_halted(1_000);
+    let found = |attempts| Found {
+        slot: asked[0].0,
+        job: asked[0].1.clone(),
+        attempts,
+        due_ms: 0,
+    };
+    queue.add_found(found(halted.clone()));
+    assert!(queue.list()[0].halted);
+    queue.add_found(found(halted.anew().unwrap()));
+    assert!(!queue.list()[0].halted);
+    assert!(!queue.take(1_000).unwrap().is_halted);
+}
+
+#[tokio::test]
+async fn one_whose_halt_could_not_be_kept_is_taken_up_again_where_it_is_known() {
+    let patience = Patience {
+        failures_max: 1,
+        backoff_ms: 10,
+    };
+    let (queue, id) = tried(0).await;
+    queue.take(0).unwrap();
+    queue.failed(id, &failed(true), patience, 0).unwrap();
+    assert!(!queue.retry_unkept(id), "it is being kept");
+    queue.put_back(id, None, 0, 50);
+    assert!(queue.retry_unkept(id));
+    assert!(!queue.retry_unkept(id), "it has not halted any more");
+    assert!(!queue.take(0).unwrap().is_halted);
+}
+
+#[tokio::test]
+async fn nobody_keeps_attempts_but_the_owner_of_the_slot_and_none_of_what_has_ended() {
+    let memory = store();
+    let (node, _, ids) = at_rest(&memory).await;
+    let (slot, known) = (slot_of_tasks(), Attempts::default());
+    let bob = among_others(&memory, "bob");
+    let other = kept::keep(&bob, slot, ids[0], &known).await.unwrap();
+    assert!(matches!(other, Kept::Not));
+    let owner = kept::keep(node.shared(), slot, ids[0], &known);
+    assert!(matches!(owner.await.unwrap(), Kept::Stored(_)));
+    let mut txn = memory.begin().await.unwrap();
+    txn.clear(keys::job::key(slot, ids[1]));
+    txn.commit().await.unwrap();
+    let ended = kept::keep(node.shared(), slot, ids[1], &known);
+    assert!(matches!(ended.await.unwrap(), Kept::Ended));
+    // Whoever has lost the slot keeps nothing more, even of what it knew before.
+    let mut txn = memory.begin().await.unwrap();
+    txn.clear(keys::owner::key(slot));
+    txn.commit().await.unwrap();
+    let late = kept::keep(node.shared(), slot, ids[0], &known);
+    assert!(matches!(late.await.unwrap(), Kept::Not));
 }
 
 #[tokio::test]

@@ -25,7 +25,9 @@ struct Wall(Arc<AtomicU64>, Arc<dyn Clock>);
 
 impl Clock for Wall {
     fn now(&self) -> Timestamp {
-        self.1.now().plus_ms(self.0.load(Ordering::Relaxed) * DAY_MS)
+        self.1
+            .now()
+            .plus_ms(self.0.load(Ordering::Relaxed) * DAY_MS)
     }
 
     fn monotonic_us(&self) -> u64 {
@@ -93,7 +95,14 @@ impl Stage {
     }
 
     async fn status(&self, id: EntryId) -> Status {
-        self.node.reader().entry(id).await.unwrap().unwrap().head.status
+        self.node
+            .reader()
+            .entry(id)
+            .await
+            .unwrap()
+            .unwrap()
+            .head
+            .status
     }
 
     async fn maintain(&self, dry_run: bool, force: bool) -> Result<Maintained, Error> {
@@ -109,12 +118,19 @@ impl Stage {
 #[tokio::test]
 async fn a_dry_run_writes_nothing_and_plans_what_the_run_does() {
     let mut stage = Stage::set().await;
-    let old = stage.put(Table::Observations, "the linker is lld", Detail::Plain).await;
+    let old = stage
+        .put(Table::Observations, "the linker is lld", Detail::Plain)
+        .await;
     stage.days.store(91, Ordering::Relaxed);
-    let young = stage.put(Table::Observations, "CI runs on arm", Detail::Plain).await;
+    let young = stage
+        .put(Table::Observations, "CI runs on arm", Detail::Plain)
+        .await;
     let before = pairs_of(&stage.store).await;
     let planned = stage.maintain(true, false).await.unwrap();
-    assert!(pairs_of(&stage.store).await == before, "a dry run writes nothing");
+    assert!(
+        pairs_of(&stage.store).await == before,
+        "a dry run writes nothing"
+    );
     let done = stage.maintain(false, false).await.unwrap();
     let plans = |run: &Maintained| -> Vec<_> {
         run.scopes
@@ -138,7 +154,11 @@ async fn a_clock_that_jumped_a_year_makes_the_run_ask() {
     let mut entries = Vec::new();
     for number in 0..20 {
         let content = format!("fact number {number} of the build");
-        entries.push(stage.put(Table::Observations, &content, Detail::Plain).await);
+        entries.push(
+            stage
+                .put(Table::Observations, &content, Detail::Plain)
+                .await,
+        );
     }
     stage.days.store(365, Ordering::Relaxed);
     let asked = stage.maintain(false, false).await.unwrap();
@@ -160,7 +180,9 @@ async fn a_skill_that_three_tasks_found_helpful_is_offered_once() {
         success_rate: 1.0,
     };
     let detail = Detail::Skill(Box::new(skill));
-    let id = stage.put(Table::Skills, "bisect: find the commit", detail).await;
+    let id = stage
+        .put(Table::Skills, "bisect: find the commit", detail)
+        .await;
     for number in 0..3 {
         let task = format!("{PROJECT}/worktree/main/task/t{number}");
         stage.give(PrincipalKind::Agent, &task, open_task()).await;
@@ -176,7 +198,12 @@ async fn a_skill_that_three_tasks_found_helpful_is_offered_once() {
         assert_eq!(stage.maintain(false, false).await.unwrap().offered, 1);
     }
     let org = scope("org/acme");
-    let waiting = stage.node.reader().reviews(&org, false, None, 10).await.unwrap();
+    let waiting = stage
+        .node
+        .reader()
+        .reviews(&org, false, None, 10)
+        .await
+        .unwrap();
     assert_eq!(waiting.items.len(), 1, "it is offered once");
     assert!(audit::verify(&stage.store, &|_| {}).await.unwrap().is_ok());
 }
@@ -200,11 +227,16 @@ async fn beside_a_run_of_a_living_node_no_other_begins() {
     put(held("other", run)).await;
     let refused = stage.maintain(false, false).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::Busy);
-    assert!(stage.maintain(true, false).await.is_ok(), "a dry run needs no lease");
+    assert!(
+        stage.maintain(true, false).await.is_ok(),
+        "a dry run needs no lease"
+    );
     // That run is over: another one of its node began.
     put(held("other", Incarnation(run.0 + 7))).await;
     assert!(stage.maintain(false, false).await.is_ok());
     let mut txn = stage.store.begin().await.unwrap();
-    let lease = txn.get(&keys::lease::key(LEASE), sillok_store::Read::Snapshot).await;
+    let lease = txn
+        .get(&keys::lease::key(LEASE), sillok_store::Read::Snapshot)
+        .await;
     assert_eq!(lease.unwrap(), None, "it is given back");
 }

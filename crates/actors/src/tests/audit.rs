@@ -138,6 +138,8 @@ fn scope_of(key: &[u8]) -> Option<ScopeKey> {
         Family::Task,
         Family::ByHash,
         Family::Verification,
+        Family::Report,
+        Family::Review,
     ];
     let family = Family::of(key).unwrap();
     of_scope
@@ -159,8 +161,11 @@ fn an_untouched_world_holds_and_has_rows_of_every_family() {
     let report = audit_of(&WORLD);
     assert_eq!(report.first, None);
     for family in Family::ALL {
-        // No promotion is under way, and a node that has its store to itself is not fenced.
-        let is_absent = matches!(family, Family::Job | Family::Fence);
+        // No promotion and no maintenance is under way, and a node that has its store to itself is not fenced.
+        let is_absent = matches!(
+            family,
+            Family::Job | Family::Attempt | Family::Fence | Family::Lease
+        );
         assert_eq!(keys_of(*family).is_empty(), is_absent, "{family}");
     }
     assert_eq!((report.operator_tokens, report.chunks_unused), (1, 1));
@@ -446,7 +451,9 @@ fn an_unfinished_promotion_that_was_finished_is_found() {
 }
 
 /// The families that a rebuild writes.
-const VIEW: [Family; 9] = [
+const VIEW: [Family; 11] = [
+    Family::Report,
+    Family::Review,
     Family::Head,
     Family::Version,
     Family::ByHash,

@@ -219,8 +219,9 @@ async fn a_promotion_survives_a_cognifier_that_panics_hangs_and_fails_and_can_be
         "{state:?}"
     );
     assert!(node.waiting_jobs()[0].halted);
-    assert!(node.retry_promotion(id));
-    assert!(!node.retry_promotion(id), "it is no longer on the list");
+    assert!(node.retry_promotion(&task, id).await.unwrap());
+    let again = node.retry_promotion(&task, id).await.unwrap();
+    assert!(!again, "it is no longer on the list");
     let state = node.promotion(&task, id, 10_000_000).await.unwrap();
     assert!(matches!(state, PromotionState::Done(_)), "{state:?}");
     assert_eq!(

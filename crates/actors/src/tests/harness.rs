@@ -96,11 +96,15 @@ pub(crate) async fn node(store: &MemoryStore) -> Node<MemoryStore> {
         .unwrap()
 }
 
+/// A clock that begins so late, for a store on which another node ran before.
+pub(crate) fn clock_at(ms: u64) -> Arc<dyn Clock> {
+    Arc::new(CountingClock(AtomicU64::new(16 * ms)))
+}
+
 /// A node whose clock goes on a day later, for a store on which another node ran before.
 pub(crate) async fn later_node(store: &MemoryStore) -> Node<MemoryStore> {
-    let clock = CountingClock(AtomicU64::new(16 * DAY_MS));
     let ports = Ports {
-        clock: Arc::new(clock),
+        clock: clock_at(DAY_MS),
         ..ports()
     };
     Node::start(store.clone(), ports, NodeConfig::default())

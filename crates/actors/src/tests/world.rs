@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use sillok_builtin::embedder::HashEmbedder;
 use sillok_core::citation::Citation;
 use sillok_core::command::{
-    AmendEntry, AnswerBody, Command, CommandRecord, Replacement, Supersede,
+    AmendEntry, AnswerBody, AnswerReview, Command, CommandRecord, Replacement, Supersede,
 };
 use sillok_core::entry::{Binding, Claim, Detail, Embedding, Head, Metadata, Table};
 use sillok_core::id::{Attempt, EntryId, TokenId, VerificationId};
 use sillok_core::ports::Embedder as _;
 use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
 use sillok_core::promotion::NewEntry;
+use sillok_core::reuse::ReuseOutcome;
 use sillok_core::scope::ScopePrefix;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
@@ -101,6 +102,7 @@ impl World {
             ordered.await.unwrap();
         }
         world.entries().await;
+        world.judgements().await;
         world.tokens().await;
         world.beside_events().await;
         world
@@ -258,6 +260,37 @@ impl World {
         self.line = line;
     }
 
+    /// What a task and a person say of entries.
+    async fn judgements(&mut self) {
+        let claims = |value: &str| NewEntry {
+            claim: Some(Claim {
+                key: "site.host".into(),
+                value: value.into(),
+            }),
+            ..entry(Table::Observations, "the site has one host")
+        };
+        for value in ["ada", "bob"] {
+            self.put(PrincipalKind::Human, OTHER_PROJECT, claims(value))
+                .await;
+        }
+        let other = scope(OTHER_PROJECT);
+        let waiting = self.node.reader().reviews(&other, false, None, 10).await;
+        let answer = Command::AnswerReview(Box::new(AnswerReview {
+            review: waiting.unwrap().items[0].id,
+            approve: true,
+            keep: None,
+            reason: "it moved".into(),
+        }));
+        self.give(PrincipalKind::Human, OTHER_PROJECT, answer).await;
+        let entry = *self.line.last().unwrap();
+        let report = Command::ReportReuse {
+            task: scope(TASK),
+            entry,
+            outcome: ReuseOutcome::Helped,
+        };
+        self.give(PrincipalKind::Agent, PROJECT, report).await;
+    }
+
     pub(super) fn amend(&self, expected_version: u64, content: &str) -> Command {
         Command::AmendEntry(Box::new(AmendEntry {
             entry: self.amended,
@@ -347,7 +380,7 @@ impl World {
     }
 }
 
-pub(super) async fn pairs_of(store: &MemoryStore) -> Pairs {
+pub(crate) async fn pairs_of(store: &MemoryStore) -> Pairs {
     let mut txn = store.begin().await.unwrap();
     let rows = RowStream::new(KeyRange::all())
         .collect(&mut txn)

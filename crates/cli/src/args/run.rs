@@ -35,6 +35,20 @@ pub struct Demo {
     pub keep: bool,
 }
 
+/// `maintain`
+#[derive(Debug, Args)]
+pub struct Maintain {
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// A part to do: archive, prune, offer or optimise. May be repeated; all of them without it
+    #[arg(long, value_name = "PART")]
+    pub only: Vec<String>,
+    /// Take out most of a scope, too, where that is due
+    #[arg(long)]
+    pub force: bool,
+}
+
 /// What the operator vouches for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Assume {

@@ -8,14 +8,14 @@ use sillok_core::id::{CommandId, EntryId, RecordId, VerificationId};
 use sillok_core::scope::Scope;
 use sillok_server::api::{
     AmendEntry, AnswerReview, AppendLogs, AppendSnapshot, Appended, ArchiveTask, AuditAnswer,
-    AuditRequest, ClearStuck, CloseTask, ClusterQuery, ClusterView, EntryQuery, EntryView,
-    EntryWritten, EventView, FenceNode, FenceView, History, ListQuery, MarkStuck, MintToken,
-    OpenTask, Page, Promotion, PromotionQuery, PromotionState, PromotionUndone, PutEntry,
-    QuarantineScope, QuarantineView, RecallAnswer, RecallRequest, RecordQuery, RecordVerification,
-    RecordView, ReportReuse, ResolveState, RetryPromotion, ReuseReported, ReviewEvidence,
-    ReviewQuery, ReviewView, Reviewed, ReviewsQuery, RevokeToken, ScopeQuery, StatusView,
-    Supersede, Superseded, TaskChanged, TaskView, TokenMinted, TokenRevoked, TokenView,
-    UndoPromotion, VerificationRecorded,
+    AuditRequest, ClearStuck, CloseTask, ClusterQuery, ClusterView, DropPromotion, EntryQuery,
+    EntryView, EntryWritten, EventView, FenceNode, FenceView, History, JobQuery, ListQuery,
+    Maintain, Maintained, MarkStuck, MintToken, OpenTask, Page, Promotion, PromotionQuery,
+    PromotionState, PromotionUndone, PutEntry, QuarantineScope, QuarantineView, RecallAnswer,
+    RecallRequest, RecordQuery, RecordVerification, RecordView, ReportReuse, ResolveState,
+    RetryPromotion, ReuseReported, ReviewEvidence, ReviewQuery, ReviewView, Reviewed, ReviewsQuery,
+    RevokeToken, ScopeQuery, StatusView, Supersede, Superseded, TaskChanged, TaskView, TokenMinted,
+    TokenRevoked, TokenView, UndoPromotion, VerificationRecorded, WaitingPromotion,
 };
 
 use super::Client;
@@ -71,6 +71,8 @@ writes! {
     append_snapshot: "/v1/snapshots", AppendSnapshot => Appended;
     /// Records a verification.
     record_verification: "/v1/verifications", RecordVerification => VerificationRecorded;
+    /// Gives a promotion up.
+    drop_promotion: "/v1/promotions/drop", DropPromotion => TaskChanged;
     /// Writes an entry.
     put_entry: "/v1/entries", PutEntry => EntryWritten;
     /// Gives an entry a new version.
@@ -225,6 +227,22 @@ impl Client {
     /// [`Failure`]
     pub async fn retry_promotion(&self, asked: &RetryPromotion) -> Result<Promotion, Failure> {
         self.ask("/v1/promotions/retry", asked).await
+    }
+
+    /// One page of the promotions that are not finished.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn jobs(&self, query: &JobQuery) -> Result<Page<WaitingPromotion>, Failure> {
+        self.get("/v1/jobs", query).await
+    }
+
+    /// Has the server look at all that is published.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn maintain(&self, asked: &Maintain) -> Result<Maintained, Failure> {
+        self.ask_long("/v1/maintenance", asked).await
     }
 
     /// Has the server recompute every chain and view.

@@ -52,18 +52,33 @@ fn describe(style: Style, done: &Maintained) -> String {
             ]
         })
         .collect();
-    let columns = ["SCOPE", "LIVE", "AGED", "PRUNED", "KEPT", "TAKEN OUT", "LEFT"];
+    let columns = [
+        "SCOPE",
+        "LIVE",
+        "AGED",
+        "PRUNED",
+        "KEPT",
+        "TAKEN OUT",
+        "LEFT",
+    ];
     let mut lines = vec![format!("{} entries looked at", done.looked_at)];
     if !rows.is_empty() {
         lines.push(table(style, &columns, &rows));
     }
     let offered = if done.dry_run { "to offer" } else { "offered" };
-    lines.push(format!("{} skills {offered} to their organisations", done.offered));
+    lines.push(format!(
+        "{} skills {offered} to their organisations",
+        done.offered
+    ));
     if done.optimised {
         lines.push("the vector tables are compacted and indexed".to_owned());
     }
     if done.dry_run {
-        lines.push(style.dim("nothing was done: this was a dry run").to_string());
+        lines.push(
+            style
+                .dim("nothing was done: this was a dry run")
+                .to_string(),
+        );
     }
     lines.join("\n")
 }

@@ -71,7 +71,11 @@ fn published(promotion: &Promotion) -> Result<(), Failure> {
     if promotion.state == PromotionState::Done {
         return Ok(());
     }
-    let why = promotion.last_error.as_deref().unwrap_or("it is under way");
+    let unsaid = match promotion.state {
+        PromotionState::Dropped => "it was dropped",
+        _ => "it is under way",
+    };
+    let why = promotion.last_error.as_deref().unwrap_or(unsaid);
     Err(Failure::Unpublished(why.to_owned()))
 }
 
@@ -105,6 +109,9 @@ fn describe(style: Style, recorded: &Recorded) -> String {
 /// What a promotion published, line by line, for a person.
 #[must_use]
 pub fn describe_promotion(style: Style, promotion: &Promotion) -> Vec<String> {
+    if promotion.state == PromotionState::Dropped {
+        return vec![format!("{}: it was dropped", style.bad("not published"))];
+    }
     let Some(report) = promotion
         .report
         .as_ref()

@@ -1,7 +1,7 @@
 //! Deciding a promotion: what a verification authorised is published in the target, once.
 
-use super::{Context, Decision, Draft, entry};
-use crate::command::{AnswerBody, Publish};
+use super::{Context, Decision, Draft, entry, promotion};
+use crate::command::{AnswerBody, Publish, VerificationRef};
 use crate::entry::Table;
 use crate::error::{Error, ErrorCode};
 use crate::event::Body;
@@ -21,6 +21,15 @@ pub(super) fn publish(context: &Context<'_>, publish: &Publish) -> Result<Decisi
             Vec::new(),
             AnswerBody::Published(Box::new(report.clone())),
         ));
+    }
+    let named = VerificationRef {
+        task: publish.source.clone(),
+        id: verification.id,
+    };
+    // In conflict with a drop, which takes the job away: what was given up is never published.
+    if context.facts.jobs.get(&named) != Some(&true) {
+        let why = format!("promotion {} was dropped", verification.id);
+        return Err(promotion::ended(context, why));
     }
     if publish.products.len() > PRODUCTS_MAX {
         return Err(Error::too_large(

@@ -1,6 +1,6 @@
 //! Deciding what is done to a task: opening, verifying, marking, closing, archiving.
 
-use super::{Context, Decision, check_level, check_short, check_stated};
+use super::{Context, Decision, check_level, check_short, check_stated, promotion};
 use crate::command::{AnswerBody, VerificationRef};
 use crate::error::{Error, ErrorCode};
 use crate::event::Body;
@@ -194,6 +194,12 @@ pub(super) fn note_promoted(
             format!("no verification {verification}"),
         )
     })?;
+    // In conflict with a drop, which takes the job away: one of the two is too late.
+    let is_under_way = context.facts.jobs.get(&named) == Some(&true);
+    if !is_under_way || context.state.has_ended(verification) {
+        let why = format!("promotion {verification} has ended before");
+        return Err(promotion::ended(context, why));
+    }
     let task = context
         .state
         .task()
@@ -222,6 +228,6 @@ pub(super) fn task<'a>(context: &Context<'a>, action: TaskAction) -> Result<&'a 
     Ok(task)
 }
 
-fn unknown(scope: &Scope) -> Error {
+pub(super) fn unknown(scope: &Scope) -> Error {
     Error::new(ErrorCode::NotFound, format!("{scope} was never opened"))
 }

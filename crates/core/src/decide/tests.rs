@@ -2,5 +2,7 @@
 
 mod entries;
 mod governance;
+mod promotions;
 mod tasks;
+mod undoing;
 mod world;

@@ -20,6 +20,7 @@ use crate::trust::Trust;
 use crate::verification::{NewVerification, Outcome, Verification, VerificationSource};
 
 mod heard;
+mod promotions;
 mod texts;
 
 fn scope(path: &str) -> Scope {

@@ -68,7 +68,9 @@ fn access_of(body: &Body, under: Option<Access>) -> Option<Access> {
         Body::StuckCleared => Access::Control(Control::ClearStuck),
         Body::TaskClosed { .. } => Access::Control(Control::CloseTask),
         Body::TaskArchived => Access::Control(Control::Maintain),
-        Body::VerificationRecorded(_) => Access::Control(Control::RecordVerification),
+        Body::VerificationRecorded(_) | Body::PromotionDropped { .. } => {
+            Access::Control(Control::RecordVerification)
+        }
         Body::Promoted { .. } | Body::Published { .. } => Access::CarryOut,
         Body::EntryCreated(_)
         | Body::EntryAmended(_)

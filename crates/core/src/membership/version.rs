@@ -26,6 +26,8 @@ impl WireVersion {
     pub const WITH_QUARANTINES: Self = Self(2);
     /// The first one whose nodes read reviews, reports of reuse, and entries taken out of recall.
     pub const WITH_REVIEWS: Self = Self(3);
+    /// The first one whose nodes know how the attempts at a promotion are kept, and that one is dropped.
+    pub const WITH_ATTEMPTS: Self = Self(3);
     /// The newest one that this build knows.
     pub const NEWEST: Self = Self(3);
 
@@ -102,10 +104,10 @@ mod tests {
     #[test]
     fn the_older_one_wins_until_all_are_new() {
         let (first, newest) = (WireVersion::FIRST, WireVersion::NEWEST);
-        assert_eq!(spoken(newest, &nodes(&[(2, false), (1, false)])), first);
+        assert_eq!(spoken(newest, &nodes(&[(3, false), (1, false)])), first);
         assert_eq!(spoken(newest, &nodes(&[(3, false), (1, true)])), newest);
         assert_eq!(spoken(newest, &nodes(&[(3, false), (9, false)])), newest);
-        assert_eq!(spoken(first, &nodes(&[(2, false)])), first);
+        assert_eq!(spoken(first, &nodes(&[(3, false)])), first);
         assert_eq!(spoken(newest, &Nodes::new()), newest);
     }
 

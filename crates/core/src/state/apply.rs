@@ -10,7 +10,7 @@ use crate::event::{Body, EntryAmended, EntryCreated, EntryMerged, Text};
 use crate::facts::HashKey;
 use crate::id::{EntryId, Seq};
 use crate::limits::LINKS_MAX;
-use crate::promotion::Job;
+use crate::promotion::{Job, Stands};
 use crate::reuse::Usage;
 use crate::task::{Closing, Task, TaskStatus};
 use crate::token::{Token, TokenHash};
@@ -40,7 +40,8 @@ impl State {
             | Body::TaskClosed { .. }
             | Body::TaskArchived
             | Body::VerificationRecorded(_)
-            | Body::Promoted { .. } => self.apply_to_task(body, at),
+            | Body::Promoted { .. }
+            | Body::PromotionDropped { .. } => self.apply_to_task(body, at),
             Body::Published {
                 source,
                 verification,
@@ -119,6 +120,22 @@ impl State {
                     task.promotions_pending = task.promotions_pending.saturating_sub(1);
                 });
                 changes.push(Change::JobRemoved(*verification));
+                self.promotions.ended(*verification, Stands::Published);
+                changes
+            }
+            Body::PromotionDropped {
+                verification,
+                status,
+                verified_through,
+                ..
+            } => {
+                let mut changes = self.change_task(at, |task| {
+                    task.status = *status;
+                    task.verified_through = *verified_through;
+                    task.promotions_pending = task.promotions_pending.saturating_sub(1);
+                });
+                changes.push(Change::JobRemoved(*verification));
+                self.promotions.ended(*verification, Stands::Dropped);
                 changes
             }
             _ => unreachable!("only a task's own events come here"),
@@ -159,6 +176,7 @@ impl State {
                 task.status = TaskStatus::Open;
             }
         });
+        self.promotions.recorded(verification);
         changes.push(Change::Verification(Box::new(verification.clone())));
         changes.push(Change::JobAdded(Job {
             source: self.scope().clone(),

@@ -3,9 +3,11 @@
 //! Owns the form. A cursor of one sort of listing is refused by another, and one from before a restore by
 //! the restored store.
 
+use sillok_actors::reads::JobPlace;
 use sillok_core::error::{Error, ErrorCode};
 use sillok_core::id::{EntryId, ReviewId, Seq};
 use sillok_core::scope::Scope;
+use sillok_core::slot::Slot;
 
 /// The generation of a store that was never restored, whose cursors do not name it.
 const FIRST_GENERATION: u32 = 1;
@@ -21,6 +23,8 @@ pub enum Cursor {
     Entry(EntryId),
     /// After this question of a scope.
     Review(ReviewId),
+    /// After this promotion.
+    Promotion(JobPlace),
 }
 
 impl Cursor {
@@ -32,6 +36,9 @@ impl Cursor {
             Self::Scope(scope) => format!("p{}", hex::encode(scope.as_str())),
             Self::Entry(entry) => format!("e{entry}"),
             Self::Review(review) => format!("w{review}"),
+            Self::Promotion(place) => {
+                format!("j{:x}-{}", place.slot.number(), place.verification)
+            }
         };
         match generation {
             FIRST_GENERATION => place,
@@ -85,6 +92,23 @@ impl Cursor {
         let id = place.strip_prefix('e').ok_or_else(foreign)?;
         id.parse().map(Some).map_err(|_: Error| foreign())
     }
+
+    /// Reads a cursor over promotions; none stands for the start.
+    ///
+    /// # Errors
+    /// `invalid_argument`, `history_changed`.
+    pub fn promotion(text: Option<&str>, generation: u32) -> Result<Option<JobPlace>, Error> {
+        let Some(text) = text else { return Ok(None) };
+        let place = place_of(text, generation)?.strip_prefix('j');
+        let (slot, id) = place
+            .and_then(|place| place.split_once('-'))
+            .ok_or_else(foreign)?;
+        let slot = u16::from_str_radix(slot, 16).ok().and_then(Slot::new);
+        Ok(Some(JobPlace {
+            slot: slot.ok_or_else(foreign)?,
+            verification: id.parse().map_err(|_: Error| foreign())?,
+        }))
+    }
 }
 
 impl Cursor {
@@ -102,7 +126,7 @@ impl Cursor {
 
 /// The place that a cursor names, if it is of this generation.
 fn place_of(text: &str, generation: u32) -> Result<&str, Error> {
-    if !text.starts_with(['q', 'p', 'e', 'w']) {
+    if !text.starts_with(['q', 'p', 'e', 'w', 'j']) {
         return Err(foreign());
     }
     let (place, given) = match text.split_once('.') {
@@ -128,6 +152,8 @@ fn foreign() -> Error {
 
 #[cfg(test)]
 mod tests {
+    use sillok_core::id::VerificationId;
+
     use super::*;
 
     #[test]
@@ -138,12 +164,31 @@ mod tests {
             let path = Cursor::Scope(scope.clone()).encode(generation);
             let entry = EntryId::from_bytes([9; 16]);
             let line = Cursor::Entry(entry).encode(generation);
+            let place = JobPlace {
+                slot: Slot::new(4_095).unwrap(),
+                verification: VerificationId::from_bytes([7; 16]),
+            };
+            let job = Cursor::Promotion(place).encode(generation);
+            let read_job = |text: &str| Cursor::promotion(Some(text), generation);
+            assert_eq!(read_job(&job).unwrap(), Some(place));
+            for foreign in [&path, &line, &seq, "j", "j1000-", "jfff-x", "jfff"] {
+                assert!(read_job(foreign).is_err(), "{foreign}");
+            }
             let read = |text: &str| Cursor::seq(Some(text), generation);
             assert_eq!(read(&seq).unwrap(), Seq::new(700));
             assert_eq!(Cursor::scope(Some(&path), generation).unwrap(), Some(scope));
             assert_eq!(Cursor::entry(Some(&line), generation).unwrap(), Some(entry));
             assert_eq!(read("700").unwrap(), Seq::new(700));
-            for foreign in [path.as_str(), &line, "", "\u{e9}", "-7", "q7.", "q7.1.1"] {
+            for foreign in [
+                path.as_str(),
+                &line,
+                &job,
+                "",
+                "\u{e9}",
+                "-7",
+                "q7.",
+                "q7.1.1",
+            ] {
                 assert!(read(foreign).is_err(), "{foreign}");
             }
             for wrong in [&path, &line] {
@@ -183,5 +228,6 @@ mod tests {
         assert_eq!(Cursor::seq(None, 3).unwrap(), Seq::ZERO);
         assert_eq!(Cursor::scope(None, 3).unwrap(), None);
         assert_eq!(Cursor::entry(None, 3).unwrap(), None);
+        assert_eq!(Cursor::promotion(None, 3).unwrap(), None);
     }
 }

@@ -75,21 +75,8 @@ pub fn body_json(body: &Body) -> Value {
         Body::StuckCleared | Body::TaskArchived => json!({}),
         Body::TaskClosed { closing, reason } => json!({ "closing": closing, "reason": reason }),
         Body::VerificationRecorded(verification) => verification_json(verification),
-        Body::Promoted {
-            verification: id,
-            target,
-            status,
-            report,
-        } => {
-            let report = report_json(report);
-            json!({ "verification": id, "target": target, "status": status, "report": report })
-        }
-        Body::Published {
-            source,
-            verification: id,
-            report,
-        } => {
-            json!({ "source": source, "verification": id, "report": report_json(report) })
+        Body::Promoted { .. } | Body::PromotionDropped { .. } | Body::Published { .. } => {
+            promotion_json(body)
         }
         Body::EntryCreated(created) => created_json(created),
         Body::EntryAmended(amended) => amended_json(amended),
@@ -130,6 +117,40 @@ pub fn body_json(body: &Body) -> Value {
         | Body::StateResolved { .. }
         | Body::SupersessionUndone { .. }
         | Body::PromotionUndone { .. } => governed_json(body),
+    }
+}
+
+/// What an event shows that ends a promotion.
+fn promotion_json(body: &Body) -> Value {
+    match body {
+        Body::Promoted {
+            verification: id,
+            target,
+            status,
+            report,
+        } => {
+            let report = report_json(report);
+            json!({ "verification": id, "target": target, "status": status, "report": report })
+        }
+        Body::PromotionDropped {
+            verification: id,
+            reason,
+            status,
+            verified_through,
+        } => json!({
+            "verification": id,
+            "reason": reason,
+            "status": status,
+            "verified_through": verified_through,
+        }),
+        Body::Published {
+            source,
+            verification: id,
+            report,
+        } => {
+            json!({ "source": source, "verification": id, "report": report_json(report) })
+        }
+        _ => unreachable!("only what ends promotions comes here"),
     }
 }
 

@@ -79,7 +79,11 @@ pub struct ScopeMaintained {
 impl From<maintenance::ScopeMaintained> for ScopeMaintained {
     fn from(done: maintenance::ScopeMaintained) -> Self {
         let plan = done.plan;
-        let due = plan.aged.iter().chain(&plan.pruned).map(|(entry, _)| *entry);
+        let due = plan
+            .aged
+            .iter()
+            .chain(&plan.pruned)
+            .map(|(entry, _)| *entry);
         Self {
             aged: plan.aged.len() as u64,
             pruned: plan.pruned.len() as u64,

@@ -39,7 +39,7 @@ pub struct StatusView {
     pub index_pending: u64,
     /// The space of the vectors that are made now.
     pub space: String,
-    /// Promotions that are not finished.
+    /// Promotions of this node that are not finished.
     pub promotions: Vec<JobView>,
 }
 
@@ -60,7 +60,7 @@ pub struct JobView {
     /// Why the last one failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
-    /// Whether it waits for the next start of the node.
+    /// Whether it has failed as often as it may, and waits until it is wanted tried anew.
     pub halted: bool,
 }
 

@@ -206,11 +206,12 @@ pub struct RetryPromotion {
 pub enum PromotionState {
     /// It is under way, or waits for the next attempt.
     Pending,
-    /// It has failed as often as it may. It is tried anew when that is asked for, and after the next
-    /// start of the node.
+    /// It has failed as often as it may. It is tried anew when that is asked for.
     Halted,
     /// It is finished.
     Done,
+    /// It was given up before anything of it was published.
+    Dropped,
 }
 
 /// A promotion.

@@ -6,6 +6,7 @@
 mod backup;
 mod entries;
 mod events;
+mod jobs;
 mod node;
 mod recall;
 mod reviews;
@@ -56,6 +57,8 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(verifications::promotion))
         .routes(routes!(verifications::retry))
         .routes(routes!(verifications::undo))
+        .routes(routes!(jobs::list))
+        .routes(routes!(jobs::drop_promotion))
         .routes(routes!(entries::put))
         .routes(routes!(entries::amend))
         .routes(routes!(entries::supersede))
@@ -72,6 +75,7 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(tokens::mint, tokens::list))
         .routes(routes!(tokens::revoke))
         .routes(routes!(node::audit))
+        .routes(routes!(node::maintain))
         .routes(routes!(backup::backup))
         .routes(routes!(node::status))
         .routes(routes!(node::cluster))

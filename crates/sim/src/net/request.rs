@@ -23,6 +23,10 @@ pub(crate) enum Request {
     Tip(Scope, Seq),
     /// Whether a promotion is finished.
     Promotion(Scope, VerificationId),
+    /// Whether a promotion has halted.
+    Halted(Scope, VerificationId),
+    /// That a halted promotion is tried anew.
+    Retry(Scope, VerificationId),
     /// An entry's active version, and the entry that heads its line.
     Head(EntryId),
     /// That the node hands over what it has and ends its run.
@@ -42,6 +46,8 @@ pub(crate) enum Reply {
     Served(Forwarded),
     Tip(Result<Seq, Error>),
     Promotion(Result<bool, Error>),
+    /// Whether the promotion had halted.
+    Job(Result<bool, Error>),
     Head(Result<Option<(u64, EntryId)>, Error>),
     Drained,
     /// The run ends, or that was refused.

@@ -85,6 +85,13 @@ impl Board {
         }
     }
 
+    /// Takes one off that nobody finds any more.
+    pub fn remove(&mut self, project: u8, entry: EntryId) {
+        if let Some(known) = self.0.get_mut(&project) {
+            known.retain(|known| *known != entry);
+        }
+    }
+
     /// The first one of a project.
     pub fn first(&self, project: u8) -> Option<EntryId> {
         self.0.get(&project)?.first().copied()

@@ -3,14 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 use sillok_core::command::{AnswerBody, Command};
-use sillok_core::entry::{Binding, Metadata};
+use sillok_core::entry::Metadata;
 use sillok_core::limits::CHUNK_BYTES;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::staging::{LogLevel, NewRecord, RecordKind};
-use sillok_core::verification::{NewVerification, Outcome, VerificationSource};
 
 use crate::agent::Agent;
-use crate::workload::material::{draw_text, text_of};
+use crate::workload::material::{draw_text, judged, text_of};
 use crate::workload::{Draw, Workload};
 
 /// The longest list of records that one operation appends.
@@ -125,7 +124,7 @@ impl Workload for Staging {
     }
 }
 
-fn record(content: String) -> NewRecord {
+pub(super) fn record(content: String) -> NewRecord {
     NewRecord {
         kind: RecordKind::Log {
             level: LogLevel::Info,
@@ -162,28 +161,10 @@ async fn append_large(agent: &mut Agent, chunks: u8) {
 }
 
 async fn verify(agent: &mut Agent, passed: bool) {
-    let verification = NewVerification {
-        outcome: if passed {
-            Outcome::Passed
-        } else {
-            Outcome::Failed
-        },
-        source: if passed {
-            VerificationSource::TestsPassed
-        } else {
-            VerificationSource::TestsFailed
-        },
-        run: format!("run {} of {}", agent.sent_count(), agent.number()),
-        citations: Vec::new(),
-        binding: Binding::NoRepository,
-        error: (!passed).then(|| "the parser loops for ever".into()),
-        approach: (!passed).then(|| "read line by line".into()),
-        target: None,
-    };
+    let run = format!("run {} of {}", agent.sent_count(), agent.number());
     let task = agent.task();
-    let command = Command::RecordVerification(Box::new(verification));
     let answer = agent
-        .give(PrincipalKind::Orchestrator, &task, command)
+        .give(PrincipalKind::Orchestrator, &task, judged(passed, run))
         .await;
     if let Some(AnswerBody::Verification { id, .. }) = answer.map(|answer| answer.result) {
         agent.client().promoted(&task, id, PROMOTION_TRIES).await;

@@ -2,7 +2,7 @@
 //!
 //! | key | value | mutability |
 //! |---|---|---|
-//! | `j`, slot (2), [`VerificationId`] (16) | [`Job`] | written with the verification, deleted with the note that it was promoted |
+//! | `j`, slot (2), [`VerificationId`] (16) | [`Job`] | written with the verification, deleted with the note that it was promoted or dropped |
 //!
 //! Whoever owns the slot finds here what to resume.
 
@@ -11,6 +11,7 @@ use sillok_core::promotion::Job;
 use sillok_core::slot::Slot;
 
 use super::{Family, codec};
+use crate::key_range::successor;
 use crate::{Error, KeyRange};
 
 const FAMILY: Family = Family::Job;
@@ -53,6 +54,16 @@ pub fn range_of_slot(slot: Slot) -> KeyRange {
 #[must_use]
 pub fn range_all() -> KeyRange {
     FAMILY.range()
+}
+
+/// What of `range` lies behind a job.
+#[must_use]
+pub fn range_after(range: KeyRange, slot: Slot, verification: VerificationId) -> KeyRange {
+    let after = successor(&key(slot, verification));
+    KeyRange {
+        begin: range.begin.max(after),
+        ..range
+    }
 }
 
 /// The stored form of `value`.

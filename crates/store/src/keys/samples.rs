@@ -18,7 +18,9 @@ use sillok_core::id::{
 };
 use sillok_core::membership::{FenceOrder, NodeRow, OwnerRow, WireVersion};
 use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
-use sillok_core::promotion::{Disposition, Job, Product, PublishReport};
+use sillok_core::promotion::{
+    Attempts, Disposition, Job, LastError, Product, PublishReport, Spent,
+};
 use sillok_core::quarantine::QuarantineOrder;
 use sillok_core::reuse::{Report, ReuseOutcome, Usage};
 use sillok_core::review::{Question, Review, ReviewAnswer};
@@ -425,6 +427,28 @@ impl Parts {
             source: self.scope(),
             verification: self.verification_id(),
             created_at: self.time(),
+        }
+    }
+
+    pub(super) fn attempts(&self) -> Attempts {
+        let spent = Spent {
+            cognifier: self.name.clone(),
+            prompt_tokens: self.when(self.number),
+            completion_tokens: self.when(self.number / 2),
+            micro_dollars: self.when(self.number / 3),
+        };
+        Attempts {
+            round: self.small(),
+            made: self.small(),
+            failures: self.small() / 2,
+            last_failed_at: self.when(self.time()),
+            last_error: self.when(LastError {
+                code: self.name.clone(),
+                message: self.text.clone(),
+            }),
+            halted: !self.flag,
+            next_at: self.when(self.time()),
+            spent: self.when(spent),
         }
     }
 

@@ -202,6 +202,10 @@ family_tests! {
         key: keys::job::key(p.slot(), p.verification_id()),
         parsed: keys::job::Key { slot: p.slot(), verification: p.verification_id() },
         value: p.job();
+    attempt, Attempt, p,
+        key: keys::attempt::key(p.slot(), p.verification_id()),
+        parsed: keys::attempt::Key { slot: p.slot(), verification: p.verification_id() },
+        value: p.attempts();
     chunk, Chunk, p,
         key: keys::chunk::key(&p.scope_key(), p.command_id(), p.small()),
         parsed: keys::chunk::Key {
@@ -244,6 +248,10 @@ family_tests! {
             scope: p.scope_key(), entry: p.entry(), task: p.scope_key()
         },
         value: p.report();
+    lease, Lease, p,
+        key: keys::lease::key(&p.name),
+        parsed: keys::lease::Key { name: p.name.clone() },
+        value: p.owner();
     review, Review, p,
         key: keys::review::key(&p.scope_key(), p.review_id()),
         parsed: keys::review::Key { scope: p.scope_key(), review: p.review_id() },
@@ -282,7 +290,7 @@ fn letters_are_fixed_and_unique() {
         .iter()
         .map(|family| char::from(family.letter()))
         .collect();
-    assert_eq!(letters, "nofzqehvcmjbxrtkdiyuw");
+    assert_eq!(letters, "nofzqehvcmjabxrtkdiyuwl");
     assert_eq!(Family::of(b"?"), None);
     assert_eq!(Family::of(b""), None);
 }
@@ -309,6 +317,7 @@ fn a_slot_behind_the_last_is_corrupt() {
         Family::Owner,
         Family::Quarantine,
         Family::Job,
+        Family::Attempt,
         Family::Outbox,
         Family::Relay,
     ] {
@@ -351,6 +360,12 @@ proptest! {
         prop_assert!(jobs.contains(&keys::job::key(slot, b.verification_id())));
         let foreign = keys::job::key(b.slot(), b.verification_id());
         prop_assert_eq!(jobs.contains(&foreign), slot == b.slot());
+        let behind = keys::job::range_after(keys::job::range_all(), slot, a.verification_id());
+        prop_assert_eq!(
+            behind.contains(&foreign),
+            (b.slot(), b.verification_id()) > (slot, a.verification_id())
+        );
+        prop_assert!(keys::attempt::range_all().contains(&keys::attempt::key(slot, b.verification_id())));
         let rows = keys::scope::range_after(Some(&scope));
         prop_assert_eq!(rows.contains(&keys::scope::key(&other)), other > scope);
         prop_assert!(keys::scope::range_after(None).contains(&keys::scope::key(&scope)));

@@ -17,7 +17,7 @@ use crate::invariants;
 use crate::limits::FACT_ROUNDS_MAX;
 use crate::ports::{Ranked, SpaceThresholds};
 use crate::principal::{Actor, Principal, PrincipalId, PrincipalKind};
-use crate::promotion::{Disposition, NewEntry, PublishReport};
+use crate::promotion::{Disposition, NewEntry, PublishReport, Standing, Stands};
 use crate::scope::Scope;
 use crate::staging::{LogLevel, NewRecord, RecordKind};
 use crate::state::{Change, Stamped, State};
@@ -39,6 +39,10 @@ pub(in crate::decide) struct World {
     pub(in crate::decide) tasks: BTreeSet<Scope>,
     pub(in crate::decide) has_older_nodes: bool,
     pub(in crate::decide) now: Timestamp,
+    /// How promotions stand in the store.
+    pub(in crate::decide) standings: BTreeMap<VerificationId, Standing>,
+    /// Whether what is decided is not stored yet: the commands are those of one batch.
+    pub(in crate::decide) in_batch: bool,
     /// What the index finds near any entry with a vector, the closest first.
     pub(in crate::decide) near: Vec<Ranked>,
     /// The thresholds of the space that vectors lie in.
@@ -58,6 +62,8 @@ impl World {
             tasks: BTreeSet::new(),
             has_older_nodes: false,
             now: START,
+            standings: BTreeMap::new(),
+            in_batch: false,
             near: Vec::new(),
             thresholds: None,
             commands: 0,
@@ -151,6 +157,38 @@ impl World {
             }
         }
         self.state.advance(tip);
+        if let Body::VerificationRecorded(verification) = body {
+            let named = VerificationRef {
+                task: self.state.scope().clone(),
+                id: verification.id,
+            };
+            self.verifications.insert(named, (**verification).clone());
+        }
+        if !self.in_batch {
+            self.store(body);
+        }
+    }
+
+    /// Notes what an event says of a promotion, as the store would.
+    fn store(&mut self, body: &Body) {
+        let (id, stands) = match body {
+            Body::VerificationRecorded(verification) => {
+                let standing = Standing {
+                    verification: verification.id,
+                    outcome: verification.said.outcome,
+                    through: verification.through,
+                    stands: Stands::Pending,
+                };
+                self.standings.insert(verification.id, standing);
+                return;
+            }
+            Body::Promoted { verification, .. } => (verification, Stands::Published),
+            Body::PromotionDropped { verification, .. } => (verification, Stands::Dropped),
+            _ => return,
+        };
+        if let Some(standing) = self.standings.get_mut(id) {
+            standing.stands = stands;
+        }
     }
 
     pub(in crate::decide) fn facts(&mut self, submission: &Submission) -> Facts {
@@ -189,6 +227,16 @@ impl World {
                     Need::Task(task) => {
                         let was_opened = self.tasks.contains(&task);
                         facts.tasks.insert(task, was_opened);
+                    }
+                    Need::Job(named) => {
+                        let standing = self.standings.get(&named.id);
+                        let is_under_way =
+                            standing.is_some_and(|standing| standing.stands == Stands::Pending);
+                        facts.jobs.insert(named, is_under_way);
+                    }
+                    Need::Promotions => {
+                        let all = self.standings.values().copied().collect();
+                        facts.promotions = Some(all);
                     }
                     Need::Neighbours(number, request) => {
                         let found = self

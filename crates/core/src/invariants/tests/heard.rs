@@ -1,6 +1,7 @@
 //! Heard if and only if committed.
 
 use super::*;
+use crate::channel::Channel;
 use crate::channel::Channel::{Events, Log};
 
 #[test]

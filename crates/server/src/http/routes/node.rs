@@ -15,7 +15,7 @@ use sillok_store::Store as _;
 use super::authorize_under;
 use crate::api::{
     AuditAnswer, AuditDifference, AuditRequest, ClusterQuery, ClusterView, FenceNode, FenceView,
-    JobView, QuarantineScope, QuarantineView, StatusView,
+    JobView, Maintain, Maintained, QuarantineScope, QuarantineView, StatusView,
 };
 use crate::http::command::Reply;
 use crate::http::extract::{Ask, Caller, Read};
@@ -106,6 +106,22 @@ pub(super) async fn status(State(app): State<App>, Caller(session): Caller) -> R
         space: store.space.0,
         promotions: promotions.collect(),
     }))
+}
+
+/// Look at all that is published: archive what is old, prune what was of little value, offer what proved
+/// itself to its organisation, and compact the vector tables of the node. The answer comes with its end; a
+/// run that ended early is gone on with by the next. Only for a token that covers everything.
+#[utoipa::path(post, path = "/v1/maintenance", tag = "node", operation_id = "maintain", request_body = Maintain,
+    responses((status = 200, description = "What was done.", body = Maintained)),
+    extensions(("x-sillok-access" = json!(["everything"]))))]
+pub(super) async fn maintain(State(app): State<App>, ask: Ask<Maintain>) -> Reply<Maintained> {
+    authorize_under(&ask.session.principal, &ScopePrefix::All)?;
+    let dry_run = ask.body.dry_run;
+    let asked = ask.body.try_into()?;
+    let actor = &ask.session.principal.actor;
+    tracing::info!(%actor, ?asked, "maintenance is asked for");
+    let done = app.node().maintain(&asked).await?;
+    Ok(Json(Maintained::of(dry_run, done)))
 }
 
 /// Show the cluster, as this node sees it: nodes, slots, and what is wrong. Only for a token that covers

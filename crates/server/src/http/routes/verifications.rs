@@ -71,8 +71,8 @@ pub(super) async fn promotion(
     Ok(Json(shown(stands)))
 }
 
-/// Retry a promotion that has failed as often as it may. One that is under way or done is left as it
-/// is. Those may who may record a verification of the task.
+/// Retry a promotion that has failed as often as it may, on whichever node carries it out. One that is
+/// under way, done or dropped is left as it is. Those may who may record a verification of the task.
 #[utoipa::path(post, path = "/v1/promotions/retry", tag = "verifications", operation_id = "retry_promotion",
     request_body = RetryPromotion,
     responses((status = 200, description = "Where it stands now.", body = Promotion)),
@@ -83,11 +83,7 @@ pub(super) async fn retry(State(app): State<App>, ask: Ask<RetryPromotion>) -> R
     let access = Access::Control(Control::RecordVerification);
     authorize(&ask.session.principal, access, &scope)?;
     let id = ask.body.verification.parse()?;
-    // Only once it is known to be this task's: the list is the whole node's.
-    let stands = app.node().promotion(&scope, id, 0).await?;
-    if matches!(stands, Stands::Halted { .. }) {
-        app.node().retry_promotion(id);
-    }
+    app.node().retry_promotion(&scope, id).await?;
     Ok(Json(shown(app.node().promotion(&scope, id, 0).await?)))
 }
 
@@ -129,6 +125,12 @@ fn shown(stands: Stands) -> Promotion {
             attempts: 0,
             last_error: None,
             report: Some((*report).into()),
+        },
+        Stands::Dropped => Promotion {
+            state: PromotionState::Dropped,
+            attempts: 0,
+            last_error: None,
+            report: None,
         },
         Stands::Pending {
             attempts,

@@ -1,0 +1,155 @@
+//! Answers: what a command led to, and what the store remembers of it.
+//!
+//! Owns their forms. They are stored and sent: variants are only ever added at the end.
+
+use serde::{Deserialize, Serialize};
+
+use super::Digest;
+use crate::chain::Tip;
+use crate::entry::Status;
+use crate::id::{Attempt, EntryId, ReviewId, Seq, TokenId, VerificationId};
+use crate::promotion::{Disposition, PublishReport};
+use crate::reuse::Usage;
+use crate::scope::{Scope, ScopePrefix};
+use crate::task::TaskStatus;
+use crate::time::Timestamp;
+
+/// What a command led to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The scope's last position once the command was applied.
+    pub seq: Seq,
+    /// When it was applied.
+    pub time: Timestamp,
+    /// What there is to say about it.
+    pub result: AnswerBody,
+}
+
+/// What there is to say about an applied command.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerBody {
+    /// Nothing further.
+    Done,
+    /// A task has this status now.
+    Task(TaskStatus),
+    /// Records were staged at these positions.
+    Appended {
+        /// The first record's position.
+        first: Seq,
+        /// How many; they stand one behind the other.
+        count: u32,
+        /// How many secrets were masked.
+        masked: u32,
+    },
+    /// A verification was recorded.
+    Verification {
+        /// Its id, and that of its promotion.
+        id: VerificationId,
+        /// It speaks for the records after this position...
+        from: Seq,
+        /// ...up to and including this one.
+        through: Seq,
+        /// Where the knowledge goes.
+        target: Scope,
+    },
+    /// An entry was written, or the same one was there.
+    Entry {
+        /// The entry.
+        id: EntryId,
+        /// Its active version.
+        version: u64,
+        /// Its status.
+        status: Status,
+        /// What became of what was handed over.
+        disposition: Disposition,
+    },
+    /// An entry was replaced.
+    Superseded {
+        /// The entry that replaces.
+        new: EntryId,
+        /// Its active version.
+        version: u64,
+        /// The entry that was replaced.
+        old: EntryId,
+    },
+    /// A promotion was published.
+    Published(Box<PublishReport>),
+    /// A token was made.
+    Token {
+        /// Its public id.
+        id: TokenId,
+        /// What it covers.
+        prefix: ScopePrefix,
+        /// When it stops to count.
+        expires: Timestamp,
+    },
+    /// What a task said of an entry is counted.
+    Reported {
+        /// The entry.
+        entry: EntryId,
+        /// What all tasks say.
+        usage: Usage,
+        /// Its status.
+        status: Status,
+        /// The question that this raised, if it did.
+        review: Option<ReviewId>,
+    },
+    /// A question was answered.
+    Reviewed {
+        /// The question.
+        review: ReviewId,
+        /// The entry that holds, if the answer says so of one.
+        kept: Option<EntryId>,
+        /// The entry that was taken out of recall, if one was.
+        retired: Option<EntryId>,
+    },
+    /// A promotion was taken back.
+    Undone {
+        /// Entries that it had made, and that were taken out of recall.
+        retired: Vec<EntryId>,
+        /// Entries that hold again.
+        restored: Vec<EntryId>,
+        /// Entries that lost the support which it had given them.
+        revised: Vec<EntryId>,
+        /// Entries of the promotion that somebody had replaced or taken out of recall before.
+        left: Vec<EntryId>,
+    },
+    /// Entries were taken out of recall.
+    Retired {
+        /// How many.
+        retired: u32,
+        /// How many were left: they changed since they were planned.
+        left: u32,
+    },
+}
+
+/// What the store remembers of a command.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum CommandRecord {
+    /// It was applied, once.
+    Applied {
+        /// Digest of its body.
+        digest: Digest,
+        /// What it led to.
+        answer: Answer,
+    },
+    /// This attempt, and every earlier one, can no longer be applied.
+    Aborted {
+        /// Digest of its body.
+        digest: Digest,
+        /// The last attempt that was aborted.
+        attempt: Attempt,
+    },
+}
+
+/// The row of a scope: where its chain ends, and from when on command ids count.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScopeRow {
+    /// The scope's path, since keys hold only its hash.
+    pub scope: Scope,
+    /// Where its chain ends.
+    pub tip: Tip,
+    /// Commands whose id is older were answered too long ago to be remembered.
+    pub floor: Timestamp,
+}

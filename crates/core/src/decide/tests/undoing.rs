@@ -1,0 +1,189 @@
+//! Promotions that are taken back: what they made, what that replaced, what they supported.
+
+use super::governance::{human, project, task};
+use super::world::{PROJECT, START, World, entry, supersede};
+use crate::citation::Citation;
+use crate::command::{AnswerBody, Command, Publish, Replacement, VerificationRef};
+use crate::entry::{Binding, Detail, Episode, Status, Table};
+use crate::error::ErrorCode;
+use crate::id::{RecordId, Seq, VerificationId};
+use crate::principal::{Actor, PrincipalId, PrincipalKind};
+use crate::promotion::{NewEntry, Standing, Stands};
+use crate::scope::Scope;
+use crate::verification::{NewVerification, Outcome, Verification, VerificationSource};
+/// A verification that was recorded for the first task, and what it publishes.
+fn promotion(run: &str, facts: &[NewEntry]) -> (VerificationRef, Verification, Command) {
+    let said = NewVerification {
+        outcome: Outcome::Passed,
+        source: VerificationSource::TestsPassed,
+        run: run.into(),
+        citations: Vec::new(),
+        binding: Binding::NoRepository,
+        error: None,
+        approach: None,
+        target: None,
+    };
+    let bytes: [u8; 16] = core::array::from_fn(|place| *run.as_bytes().get(place).unwrap_or(&0));
+    let verification = Verification {
+        id: VerificationId::from_bytes(bytes),
+        said,
+        recorder: Actor {
+            kind: PrincipalKind::Orchestrator,
+            id: PrincipalId::parse("p").unwrap(),
+        },
+        time: START,
+        from: Seq::ZERO,
+        through: Seq::new(9),
+        target: Scope::parse(PROJECT).unwrap(),
+    };
+    let episode = Episode {
+        task_id: task(0),
+        task: run.into(),
+        critique: String::new(),
+        reward: 1.0,
+        success: true,
+        input: String::new(),
+        output: String::new(),
+        key_decisions: Vec::new(),
+        causal_edges: Vec::new(),
+    };
+    let episode = NewEntry {
+        detail: Detail::Episode(Box::new(episode)),
+        ..entry(Table::Episodes, run)
+    };
+    let source = Citation::Log {
+        id: RecordId {
+            scope: task(0),
+            seq: Seq::new(3),
+        },
+        time: START,
+    };
+    let cited = |product: &NewEntry| NewEntry {
+        citations: vec![source.clone()],
+        ..product.clone()
+    };
+    let products = core::iter::once(&episode).chain(facts).map(cited).collect();
+    let publish = Publish {
+        source: task(0),
+        verification: verification.clone(),
+        products,
+    };
+    let named = VerificationRef {
+        task: task(0),
+        id: verification.id,
+    };
+    (named, verification, Command::Publish(Box::new(publish)))
+}
+
+/// Publishes a promotion whose job is under way.
+fn publish(
+    world: &mut World,
+    promotion: (VerificationRef, Verification, Command),
+) -> VerificationRef {
+    let (named, recorded, publish) = promotion;
+    let standing = Standing {
+        verification: recorded.id,
+        outcome: recorded.said.outcome,
+        through: recorded.through,
+        stands: Stands::Pending,
+    };
+    world.standings.insert(recorded.id, standing);
+    world.verifications.insert(named.clone(), recorded);
+    world.give(PrincipalKind::System, publish).unwrap();
+    named
+}
+
+fn undo(promotion: &VerificationRef) -> Command {
+    Command::UndoPromotion {
+        promotion: promotion.clone(),
+        reason: "it was the wrong branch".into(),
+    }
+}
+
+#[test]
+fn undoing_takes_back_what_a_promotion_made_and_what_it_supported() {
+    let mut world = project();
+    let fact = entry(Table::Observations, "the linker is mold");
+    let first = publish(&mut world, promotion("one", core::slice::from_ref(&fact)));
+    let known = world.marks[&(first.task.clone(), first.id)].products[1]
+        .entry
+        .unwrap();
+    let before = world.state.head(known).unwrap().clone();
+    let second = publish(
+        &mut world,
+        promotion("two", &[fact, entry(Table::Observations, "CI runs on arm")]),
+    );
+    assert_eq!(world.state.head(known).unwrap().trust.validation_count, 2);
+
+    let denied = world.give(PrincipalKind::Orchestrator, undo(&second));
+    assert_eq!(
+        denied.unwrap_err().rule(),
+        Some("control/decide_from_project")
+    );
+    let undone = world.give(PrincipalKind::Human, undo(&second)).unwrap();
+    let AnswerBody::Undone {
+        retired,
+        restored,
+        revised,
+        left,
+    } = undone
+    else {
+        panic!("{undone:?}")
+    };
+    assert_eq!((retired.len(), restored.len(), left.len()), (2, 0, 0));
+    assert_eq!(revised, [known]);
+    let after = world.state.head(known).unwrap();
+    assert!((after.trust.confidence - before.trust.confidence).abs() < 1e-12);
+    assert_eq!(after.trust.counted, before.trust.counted);
+    assert_eq!(after.status, before.status);
+    for id in retired {
+        assert_eq!(world.state.head(id).unwrap().status, Status::Archived);
+    }
+    let again = world.give(PrincipalKind::Human, undo(&second)).unwrap_err();
+    assert_eq!(again.code, ErrorCode::Conflict);
+    let unknown = VerificationRef {
+        task: task(1),
+        id: second.id,
+    };
+    let unknown = world
+        .give(PrincipalKind::Human, undo(&unknown))
+        .unwrap_err();
+    assert_eq!(unknown.code, ErrorCode::NotFound);
+}
+
+#[test]
+fn undoing_gives_back_what_was_replaced() {
+    let mut world = project();
+    let old = human(&mut world, Table::Observations, "the linker is lld");
+    let named = publish(
+        &mut world,
+        promotion("one", &[entry(Table::Observations, "the linker is mold")]),
+    );
+    let new = world.marks[&(named.task.clone(), named.id)].products[1]
+        .entry
+        .unwrap();
+    world
+        .give(
+            PrincipalKind::Human,
+            supersede(old, 1, Replacement::Existing(new)),
+        )
+        .unwrap();
+    assert_eq!(world.state.head(old).unwrap().status, Status::Deprecated);
+    let undone = world.give(PrincipalKind::Human, undo(&named)).unwrap();
+    let AnswerBody::Undone { restored, .. } = undone else {
+        panic!("{undone:?}")
+    };
+    assert_eq!(restored, [old]);
+    let head = world.state.head(old).unwrap();
+    assert_eq!((head.status, head.line_head), (Status::Verified, old));
+    assert_eq!(head.lifecycle.superseded_by, None);
+    crate::invariants::one_head_of_line(&[head]).unwrap();
+    crate::invariants::one_head_of_line(&[world.state.head(new).unwrap()]).unwrap();
+    let (again, disposition) = world
+        .put(
+            PrincipalKind::Human,
+            entry(Table::Observations, "the linker is lld"),
+        )
+        .unwrap();
+    assert_eq!(again, old, "its text is found again: {disposition:?}");
+}
