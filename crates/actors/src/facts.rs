@@ -161,7 +161,8 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
             Need::Report(entry, task) => {
                 let key = keys::report::key(&here, entry, &ScopeKey::of(&task));
                 let report = row(self.txn, key, keys::report::decode).await?;
-                let said = report.map(|report| report.outcome);
+                let is_known = self.protocol.keeps(Safeguard::RemembersReports);
+                let said = report.filter(|_| is_known).map(|report| report.outcome);
                 self.state.learn_report(entry, task, said);
             }
             Need::Review(id) => {

@@ -68,6 +68,8 @@ pub enum Safeguard {
     TellsOwnerOfQuarantine,
     /// A promotion is published only while it is under way, and was not dropped.
     PublishesPending,
+    /// What a task said of an entry before is looked up, so that it counts once.
+    RemembersReports,
 }
 
 /// Which safeguards apply.

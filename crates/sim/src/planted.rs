@@ -122,6 +122,10 @@ pub const BUGS: &[Bug] = &[
         "promotion published though it was dropped",
         Safeguard::PublishesPending,
     ),
+    bug(
+        "task counted twice by what it says",
+        Safeguard::RemembersReports,
+    ),
     bug("fencing during a store outage", Safeguard::CountsOwnBeats),
     bug(
         "slot orphaned when the watcher dies",
