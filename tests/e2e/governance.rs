@@ -178,7 +178,7 @@ async fn a_promotion_that_is_taken_back_leaves_recall_and_gives_back_what_it_rep
     let old = put(&world, &phrase(), None).await["entry"].clone();
     let verification = crate::harness::world::verify(&world.admin(), &task, PROJECT).await;
     let report = crate::harness::world::promoted(&world.admin(), &task, &verification).await;
-    let episode = report["report"]["episode"].clone();
+    let episode = report["episode"].clone();
     let body = json!({ "old": old, "expected_version": 1, "new": null, "reason": "newer",
         "replacement": { "content": phrase() } });
     let newer = world

@@ -86,7 +86,7 @@ async fn a_node_of_an_older_version_works_beside_newer_ones() {
         "nodes hand commands to one another"
     );
     let printed = cluster.sillok("ada", "cluster status");
-    let why = "nodes speak version 1 until all of them read version 2";
+    let why = "nodes speak version 1 until all of them read version 3";
     assert!(printed.stdout.contains(why), "{}", printed.stdout);
     // It is upgraded in mid-load.
     load.leaves("eve");

@@ -158,9 +158,10 @@ impl Cognifier for MoodyCognifier {
             let fails = self.sim.after(place, wait_us, move |shared| {
                 let chance = shared.noise.cognifier_permille;
                 let is_hopeless = is_hopeless && !shared.mended.contains(&task);
-                let fails =
-                    shared.chance(Purpose::Cognifier, place).permille(chance) || is_hopeless;
-                if fails {
+                let is_moody = shared.chance(Purpose::Cognifier, place).permille(chance);
+                let fails = is_moody || is_hopeless;
+                // What nobody can cognify fails without a fault.
+                if is_moody {
                     shared.effects.saw("cognifier failed");
                 }
                 shared.line(place, "cognified", &[u8::from(fails)]);
