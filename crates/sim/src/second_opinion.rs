@@ -33,8 +33,8 @@ const ONE_IN: u64 = 64;
 const LAST_LOOK_US: u64 = u64::MAX;
 /// ...which is when a command that nobody heard of has been applied at the latest.
 const END_US: u64 = LAST_LOOK_US - 1;
-/// The only command that may be answered without having written anything: a token that was revoked
-/// before is not revoked again.
+/// The only commands that may be answered without having written anything: a token that was revoked before is
+/// not revoked again, and what a task said before is not counted again.
 const MAY_WRITE_NOTHING: [&str; 2] = ["revoke_token", "report_reuse"];
 
 /// How much was judged a second time.
