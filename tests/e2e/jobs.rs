@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use crate::harness::{Client, ORG, PROJECT, World, world};
 
+/// How often what is stored is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The longest that two attempts may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -64,6 +66,16 @@ async fn a_halted_promotion_outlives_a_kill_and_is_tried_anew_or_given_up() {
     let (dropped, dropped_id) = judged(&admin, &world).await;
     halts(&admin, &kept, &kept_id).await;
     halts(&admin, &dropped, &dropped_id).await;
+    // How an attempt went is stored behind it: what is listed is what a kill leaves.
+    let begun = Instant::now();
+    while jobs(&admin, &[("scope", "*"), ("halted", "true")])
+        .await
+        .len()
+        < 2
+    {
+        assert!(begun.elapsed() < PATIENCE, "both are stored as halted");
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
     world.kill();
     world.start_again().await;
     let admin = world.admin();

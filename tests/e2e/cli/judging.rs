@@ -6,18 +6,14 @@ use super::commands::{Tour, text};
 use crate::harness::{PROJECT, phrase};
 
 pub(super) fn reviews(tour: &mut Tour) {
-    let content = phrase();
-    for value in ["speed=fast", "speed=slow"] {
-        tour.json(
-            "entry put",
-            &[&content, "--scope", PROJECT, "--claim", value],
-        );
-    }
-    for value in ["size=large", "size=small"] {
-        tour.json(
-            "entry put",
-            &[&content, "--scope", PROJECT, "--claim", value],
-        );
+    for claims in [["speed=fast", "speed=slow"], ["size=large", "size=small"]] {
+        let content = phrase();
+        for claim in claims {
+            tour.json(
+                "entry put",
+                &[&content, "--scope", PROJECT, "--claim", claim],
+            );
+        }
     }
     let waiting = tour.json("review list", &["--scope", PROJECT]);
     let waiting = waiting.as_array().expect("a list").clone();
