@@ -5,16 +5,19 @@
 //! records always give the same facts, and agents who find the same thing say it in the same
 //! words, so that publishing merges it. It only proposes; it must not know entries or scopes.
 
+use sillok_core::citation::Excerpt;
 use sillok_core::ports::{BoxFuture, Cognifier, PortError};
 use sillok_core::promotion::{CausalEdge, CognifyInput, Cognition, SkillDraft};
+use sillok_core::task::opening_text;
 use sillok_core::verification::Outcome as Judgement;
 
 use self::facts::{Facts, Rank};
-use self::issue::{Issue, Witnesses};
+use self::issue::Issue;
 use self::sentence::clip;
 use self::work::Work;
 
 mod diff;
+mod evidence;
 mod facts;
 mod issue;
 mod outcome;
@@ -23,7 +26,7 @@ mod steps;
 mod work;
 
 /// Name and version of the rules, recorded on what they propose.
-pub const NAME: &str = "builtin-rules-v1";
+pub const NAME: &str = "builtin-rules-v2";
 
 /// The cognifier.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,15 +36,21 @@ impl RuleCognifier {
     /// What the rules draw from a task's records.
     #[must_use]
     pub fn draw(input: &CognifyInput) -> Cognition {
-        let issue = Issue::of(&input.title, &input.description);
+        let opened_with = opening_text(&input.title, &input.description);
+        let issue = Issue::of(&opened_with);
         let mut facts = Facts::default();
-        let witnesses = Witnesses::of(&input.records);
-        for statement in &issue.statements {
-            facts.add(Rank::Issue, statement.clone(), witnesses.to(statement));
+        if let Some(opening) = &input.opening {
+            for statement in &issue.statements {
+                let at = statement.at.iter().cloned();
+                let excerpts = at
+                    .filter_map(|at| evidence::excerpt(opening, &opened_with, &opened_with, at))
+                    .collect::<Vec<Excerpt>>();
+                facts.add(Rank::Issue, statement.said.clone(), excerpts);
+            }
         }
         let work = Work::of(input, &mut facts);
         let passed = input.outcome == Judgement::Passed;
-        let skill = (passed && work.checked).then(|| skill(&issue, &facts, &work));
+        let skill = (passed && work.checked).then(|| skill(input, &issue, &facts, &work));
         Cognition {
             critique: critique(input, &facts),
             key_decisions: decisions(&facts),
@@ -50,7 +59,7 @@ impl RuleCognifier {
             causal_edges: edges(&facts, &work),
             repeatable: skill.is_some(),
             skill,
-            sources: facts.sources(),
+            sources: facts.sources(input.opening.as_ref()),
             facts: facts.keep(),
         }
     }
@@ -170,7 +179,7 @@ fn edges(facts: &Facts, work: &Work) -> Vec<CausalEdge> {
 }
 
 /// The way it was done: the commands that went right, in order, with what they changed.
-fn skill(issue: &Issue, facts: &Facts, work: &Work) -> SkillDraft {
+fn skill(input: &CognifyInput, issue: &Issue, facts: &Facts, work: &Work) -> SkillDraft {
     let topic = if issue.topic.is_empty() {
         "a task of this kind"
     } else {
@@ -191,7 +200,7 @@ fn skill(issue: &Issue, facts: &Facts, work: &Work) -> SkillDraft {
         name: format!("Resolve: {}", clip(topic, 80)),
         description: about,
         code: steps.collect::<Vec<_>>().join("\n"),
-        sources: facts.sources(),
+        sources: facts.sources(input.opening.as_ref()),
     }
 }
 

@@ -11,6 +11,30 @@ use crate::limits::{CITATION_BYTES_MAX, CITATIONS_MAX, SHORT_TEXT_BYTES_MAX};
 use crate::principal::PrincipalId;
 use crate::time::Timestamp;
 
+/// A stretch of a text of the audit log: of a record's, or of what a task was opened with (its title, a line
+/// break, its description).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Excerpt {
+    /// Where the text stands.
+    pub record: RecordId,
+    /// Its first byte, from 0.
+    pub from: u32,
+    /// The byte behind its last one.
+    pub to: u32,
+}
+
+impl Excerpt {
+    /// What it says, where `text` is its record's; none when the text has no such stretch.
+    #[must_use]
+    pub fn of<'a>(&self, text: &'a str) -> Option<&'a str> {
+        let (from, to) = (
+            usize::try_from(self.from).ok()?,
+            usize::try_from(self.to).ok()?,
+        );
+        text.get(from..to).filter(|stretch| !stretch.is_empty())
+    }
+}
+
 /// One source of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -68,6 +92,8 @@ pub enum Citation {
         /// The run, as the verification names it.
         run: String,
     },
+    /// What a record says in one place, or what a task was opened with.
+    Excerpt(Excerpt),
 }
 
 /// How a test ended.
@@ -100,6 +126,7 @@ impl Citation {
     pub const fn record(&self) -> Option<&RecordId> {
         match self {
             Self::TerminalSnapshot { id } | Self::Log { id, .. } => Some(id),
+            Self::Excerpt(excerpt) => Some(&excerpt.record),
             _ => None,
         }
     }
@@ -132,7 +159,10 @@ impl Citation {
                 .chain(signature.as_deref())
                 .collect(),
             Self::Test { name, run, .. } => vec![name, run],
-            Self::TerminalSnapshot { .. } | Self::Log { .. } | Self::Human { .. } => vec![],
+            Self::TerminalSnapshot { .. }
+            | Self::Log { .. }
+            | Self::Human { .. }
+            | Self::Excerpt(_) => vec![],
         }
     }
 
@@ -163,6 +193,9 @@ impl Citation {
             Self::Commit { hash, .. } if !is_commit_hash(hash) => Err(unresolvable(
                 "a commit is named by 7 to 64 hexadecimal digits",
             )),
+            Self::Excerpt(excerpt) if excerpt.from >= excerpt.to => {
+                Err(unresolvable("an excerpt holds at least one byte"))
+            }
             _ => Ok(()),
         }
     }
@@ -283,5 +316,29 @@ mod tests {
             .is_err()
         );
         assert!(test("", TestOutcome::Pass).check_form().is_err());
+        let excerpt = |from, to| {
+            Citation::Excerpt(Excerpt {
+                record: "org/a/project/p/worktree/w/task/t#3".parse().unwrap(),
+                from,
+                to,
+            })
+        };
+        assert!(excerpt(3, 4).check_form().is_ok());
+        assert!(excerpt(4, 4).check_form().is_err());
+    }
+
+    #[test]
+    fn an_excerpt_says_what_stands_there_and_nothing_where_nothing_does() {
+        let said = |from, to| {
+            let record = "org/a/project/p/worktree/w/task/t#3".parse().unwrap();
+            Excerpt { record, from, to }
+                .of("a 실록 z")
+                .map(str::to_owned)
+        };
+        assert_eq!(said(2, 8).as_deref(), Some("실록"));
+        assert_eq!(said(0, 10).as_deref(), Some("a 실록 z"));
+        for nothing in [(3, 8), (0, 11), (9, 9), (9, 2), (40, 50)] {
+            assert_eq!(said(nothing.0, nothing.1), None, "{nothing:?}");
+        }
     }
 }

@@ -270,8 +270,24 @@ impl Command {
     /// The version that all nodes have to read before the command may be given: an older one reads neither
     /// the command nor the events that it leads to.
     #[must_use]
-    pub const fn since(&self) -> WireVersion {
+    pub fn since(&self) -> WireVersion {
+        let has_excerpt = |citations: &[Citation]| {
+            let is_excerpt = |citation: &Citation| matches!(citation, Citation::Excerpt(_));
+            citations.iter().any(is_excerpt)
+        };
         match self {
+            Self::RecordVerification(said) if has_excerpt(&said.citations) => {
+                WireVersion::WITH_EXCERPTS
+            }
+            Self::AmendEntry(amend) if has_excerpt(&amend.citations) => WireVersion::WITH_EXCERPTS,
+            Self::PutEntry { .. } | Self::Publish(_) | Self::Supersede(_)
+                if self
+                    .entries()
+                    .iter()
+                    .any(|entry| has_excerpt(&entry.citations)) =>
+            {
+                WireVersion::WITH_EXCERPTS
+            }
             Self::ReportReuse { .. }
             | Self::ResolveState { .. }
             | Self::AnswerReview(_)
@@ -310,20 +326,27 @@ impl Command {
         }
     }
 
+    /// The entries that the command writes anew.
+    fn entries(&self) -> &[NewEntry] {
+        match self {
+            Self::PutEntry { entry, .. } => core::slice::from_ref(entry),
+            Self::Publish(publish) => &publish.products,
+            Self::Supersede(supersede) => match &supersede.new {
+                Replacement::New(entry) => core::slice::from_ref(entry),
+                Replacement::Existing(_) => &[],
+            },
+            _ => &[],
+        }
+    }
+
     /// The vectors that the command brings along.
     pub fn embeddings(&self) -> impl Iterator<Item = &Embedding> {
-        let (entries, own): (&[NewEntry], Option<&Embedding>) = match self {
-            Self::PutEntry { entry, .. } => (core::slice::from_ref(&**entry), None),
-            Self::Publish(publish) => (&publish.products, None),
-            Self::AmendEntry(amend) => (&[], amend.embedding.as_ref()),
-            Self::Supersede(supersede) => match &supersede.new {
-                Replacement::New(entry) => (core::slice::from_ref(&**entry), None),
-                Replacement::Existing(_) => (&[], None),
-            },
-            _ => (&[], None),
+        let own = match self {
+            Self::AmendEntry(amend) => amend.embedding.as_ref(),
+            _ => None,
         };
-        entries
-            .iter()
+        let of_entries = self.entries().iter();
+        of_entries
             .filter_map(|entry| entry.embedding.as_ref())
             .chain(own)
     }

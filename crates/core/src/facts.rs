@@ -12,6 +12,7 @@ use crate::citation::Citation;
 use crate::command::{Command, Replacement, Submission, VerificationRef};
 use crate::dedup::compared_from;
 use crate::entry::{Table, Version};
+use crate::event::Body;
 use crate::fingerprint::ContentHash;
 use crate::id::{EntryId, RecordId, ReviewId, VerificationId};
 use crate::ports::{NeighbourRequest, Ranked, SpaceThresholds};
@@ -19,7 +20,9 @@ use crate::promotion::{NewEntry, PublishReport, Standing};
 use crate::review::Question;
 use crate::scope::Scope;
 use crate::secret::mask;
+use crate::staging::RecordKind;
 use crate::state::State;
+use crate::task::opening_text;
 use crate::token::TokenHash;
 use crate::verification::Verification;
 
@@ -40,15 +43,60 @@ pub struct HashKey {
     pub hash: ContentHash,
 }
 
-/// What sort of staged record stands at a position.
+/// What text stands at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordFact {
     /// None.
     Missing,
-    /// A log record or a memory event.
-    Log,
-    /// A terminal snapshot.
-    Snapshot,
+    /// That of a log record or a memory event.
+    Log {
+        /// Its bytes.
+        bytes: u64,
+    },
+    /// That of a terminal snapshot.
+    Snapshot {
+        /// Its bytes.
+        bytes: u64,
+    },
+    /// What a task was opened with.
+    Opening {
+        /// Its bytes.
+        bytes: u64,
+    },
+}
+
+impl RecordFact {
+    /// What an event's body tells. Where content was erased there is none any more, and nothing rests on it.
+    #[must_use]
+    pub fn of(body: Option<&Body>) -> Self {
+        match body {
+            Some(Body::RecordAppended(record)) => {
+                let bytes = record.content.bytes();
+                match record.kind {
+                    RecordKind::Snapshot { .. } => Self::Snapshot { bytes },
+                    RecordKind::Log { .. } | RecordKind::MemoryEvent { .. } => Self::Log { bytes },
+                }
+            }
+            Some(Body::TaskOpened { title, description }) => Self::Opening {
+                bytes: opening_text(title, description).len() as u64,
+            },
+            _ => Self::Missing,
+        }
+    }
+
+    /// Whether `citation` may name it.
+    #[must_use]
+    pub const fn bears(self, citation: &Citation) -> bool {
+        match (citation, self) {
+            (Citation::TerminalSnapshot { .. }, Self::Snapshot { .. })
+            | (Citation::Log { .. }, Self::Log { .. }) => true,
+            (
+                Citation::Excerpt(excerpt),
+                Self::Snapshot { bytes } | Self::Log { bytes } | Self::Opening { bytes },
+            ) => excerpt.to as u64 <= bytes,
+            _ => false,
+        }
+    }
 }
 
 /// One thing that a rule wants to know.

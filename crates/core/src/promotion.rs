@@ -3,14 +3,17 @@
 //! Owns the mapping of a passed or failed verification to entries. It must not know where records
 //! come from or how entries merge: collecting is a job's work, merging is [`crate::dedup`].
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
-use crate::citation::{self, Citation, TestOutcome};
+use crate::citation::{self, Citation, Excerpt, TestOutcome};
 use crate::entry::{Binding, Claim, Detail, Embedding, Episode, Metadata, Skill, Table};
 use crate::id::{EntryId, RecordId, VerificationId};
 use crate::limits::{ENTRY_BYTES_MAX, PRODUCTS_MAX};
 use crate::scope::Scope;
 use crate::staging::RecordKind;
+use crate::task::opening_text;
 use crate::time::Timestamp;
 use crate::verification::{Outcome, Verification, VerificationSource};
 
@@ -54,8 +57,49 @@ pub struct CognifyInput {
     pub error: Option<String>,
     /// The approach that was tried, on failure.
     pub approach: Option<String>,
+    /// Where the task was opened, which is where its title and description stand; none when that is not
+    /// where its log begins.
+    pub opening: Option<RecordId>,
     /// The records, in order.
     pub records: Vec<CognifyRecord>,
+}
+
+impl CognifyInput {
+    /// The text of a record, or what the task was opened with; none of what is no part of the input.
+    #[must_use]
+    pub fn text_of(&self, id: &RecordId) -> Option<Cow<'_, str>> {
+        if self.opening.as_ref() == Some(id) {
+            return Some(opening_text(&self.title, &self.description).into());
+        }
+        self.record(id).map(|record| record.content.as_str().into())
+    }
+
+    fn record(&self, id: &RecordId) -> Option<&CognifyRecord> {
+        let place = self.records.binary_search_by(|record| record.id.cmp(id));
+        place.ok().map(|place| &self.records[place])
+    }
+
+    /// A citation for nodes that read no [excerpts](Citation::Excerpt): of the whole record. What a task was
+    /// opened with cannot be cited there.
+    #[must_use]
+    pub fn whole(&self, citation: Citation) -> Option<Citation> {
+        let Citation::Excerpt(excerpt) = citation else {
+            return Some(citation);
+        };
+        self.record(&excerpt.record).map(of_record)
+    }
+}
+
+/// The citation of a whole record.
+fn of_record(record: &CognifyRecord) -> Citation {
+    let id = record.id.clone();
+    match record.kind {
+        RecordKind::Snapshot { .. } => Citation::TerminalSnapshot { id },
+        RecordKind::Log { .. } | RecordKind::MemoryEvent { .. } => Citation::Log {
+            id,
+            time: record.time,
+        },
+    }
 }
 
 /// One atomic fact: true or false by itself, without pronouns.
@@ -63,8 +107,8 @@ pub struct CognifyInput {
 pub struct Fact {
     /// The fact as a sentence.
     pub content: String,
-    /// The records that it was drawn from.
-    pub sources: Vec<RecordId>,
+    /// What it was drawn from: together they say what it says.
+    pub sources: Vec<Excerpt>,
     /// What it claims, if that can be stated as key and value.
     pub claim: Option<Claim>,
 }
@@ -160,7 +204,7 @@ pub fn products(
             products.extend(
                 facts
                     .take(PRODUCTS_MAX - 2)
-                    .map(|fact| observation(verification, input, fact)),
+                    .map(|fact| observation(verification, fact)),
             );
             if cognition.repeatable {
                 products.extend(
@@ -204,22 +248,20 @@ fn episode(verification: &Verification, input: &CognifyInput, cognition: &Cognit
     };
     new_entry(
         verification,
-        input,
         Table::Episodes,
         &content,
         Detail::Episode(Box::new(detail)),
-        &cognition.sources,
+        records(input, &cognition.sources),
     )
 }
 
-fn observation(verification: &Verification, input: &CognifyInput, fact: &Fact) -> NewEntry {
+fn observation(verification: &Verification, fact: &Fact) -> NewEntry {
     let entry = new_entry(
         verification,
-        input,
         Table::Observations,
         &fact.content,
         Detail::Plain,
-        &fact.sources,
+        fact.sources.iter().cloned().map(Citation::Excerpt),
     );
     NewEntry {
         claim: fact.claim.clone(),
@@ -238,11 +280,10 @@ fn skill(verification: &Verification, input: &CognifyInput, draft: &SkillDraft) 
     };
     new_entry(
         verification,
-        input,
         Table::Skills,
         &content,
         Detail::Skill(Box::new(detail)),
-        &draft.sources,
+        records(input, &draft.sources),
     )
 }
 
@@ -255,11 +296,10 @@ fn gotcha(verification: &Verification, input: &CognifyInput) -> NewEntry {
     let content = format!("{}: {error}", input.title);
     new_entry(
         verification,
-        input,
         Table::Gotchas,
         &content,
         Detail::Plain,
-        &[],
+        core::iter::empty(),
     )
 }
 
@@ -276,21 +316,19 @@ fn failed_pattern(
     let content = format!("Failed approach: {approach}");
     new_entry(
         verification,
-        input,
         Table::Patterns,
         &content,
         Detail::Plain,
-        &cognition.sources,
+        records(input, &cognition.sources),
     )
 }
 
 fn new_entry(
     verification: &Verification,
-    input: &CognifyInput,
     table: Table,
     content: &str,
     detail: Detail,
-    sources: &[RecordId],
+    sources: impl Iterator<Item = Citation>,
 ) -> NewEntry {
     NewEntry {
         table,
@@ -298,33 +336,29 @@ fn new_entry(
         detail,
         metadata: Metadata::default(),
         claim: None,
-        citations: citations(verification, input, sources),
+        citations: citations(verification, sources),
         failure: verification.said.outcome == Outcome::Failed,
         binding: verification.said.binding.clone(),
         embedding: None,
     }
 }
 
-/// What a product rests on: the judgement first, then its own records, then what the judge cited.
+/// What a product rests on: the judgement first, then its own sources, then what the judge cited.
 fn citations(
     verification: &Verification,
-    input: &CognifyInput,
-    sources: &[RecordId],
+    sources: impl Iterator<Item = Citation>,
 ) -> Vec<Citation> {
-    let mut citations = vec![judgement(verification)];
-    for id in sources {
-        if let Some(record) = input.records.iter().find(|record| record.id == *id) {
-            citations.push(match record.kind {
-                RecordKind::Snapshot { .. } => Citation::TerminalSnapshot { id: id.clone() },
-                RecordKind::Log { .. } | RecordKind::MemoryEvent { .. } => Citation::Log {
-                    id: id.clone(),
-                    time: record.time,
-                },
-            });
-        }
-    }
-    citations.extend(verification.said.citations.iter().cloned());
-    citation::join(&[], &citations)
+    let cited = verification.said.citations.iter().cloned();
+    let all: Vec<Citation> = core::iter::once(judgement(verification))
+        .chain(sources)
+        .chain(cited)
+        .collect();
+    citation::join(&[], &all)
+}
+
+/// The citations of whole records.
+fn records(input: &CognifyInput, ids: &[RecordId]) -> impl Iterator<Item = Citation> {
+    ids.iter().filter_map(|id| input.record(id)).map(of_record)
 }
 
 /// The citation that stands for the verification itself.

@@ -217,11 +217,7 @@ pub fn check_citations(
             .get(id)
             .copied()
             .unwrap_or(RecordFact::Missing);
-        let expected = match citation {
-            Citation::TerminalSnapshot { .. } => RecordFact::Snapshot,
-            _ => RecordFact::Log,
-        };
-        if found != expected || !principal.prefix.covers(&id.scope) {
+        if !found.bears(citation) || !principal.prefix.covers(&id.scope) {
             return Err(citation::unresolvable(format!("{id} is no such record")));
         }
     }

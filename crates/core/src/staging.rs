@@ -143,6 +143,17 @@ pub enum Content {
     },
 }
 
+impl Content {
+    /// Bytes of the whole text.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        match self {
+            Self::Inline(text) => text.len() as u64,
+            Self::Chunked { bytes, .. } => *bytes,
+        }
+    }
+}
+
 /// A record as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {

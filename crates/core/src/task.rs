@@ -86,6 +86,12 @@ pub struct Task {
     pub updated_at: Timestamp,
 }
 
+/// What a task was opened with, as one text that can be cited: its title, a line break, its description.
+#[must_use]
+pub fn opening_text(title: &str, description: &str) -> String {
+    format!("{title}\n{description}")
+}
+
 /// What a command wants of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TaskAction {

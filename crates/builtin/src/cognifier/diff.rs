@@ -3,10 +3,12 @@
 //! Owns the forms in which agents record an edit. Comments and indentation are left out, so that
 //! two agents who make the same change say the same. It must not know records.
 
+use core::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::evidence::range;
 use super::sentence::clip;
 
 /// Changes that are read from one text.
@@ -27,6 +29,8 @@ pub(super) struct Change {
     pub(super) before: String,
     /// The code after; empty when lines were only removed.
     pub(super) after: String,
+    /// What of the text says so, in bytes of it: the file's name, and the hunk up to the changed lines.
+    pub(super) at: Vec<Range<usize>>,
 }
 
 impl Change {
@@ -69,57 +73,93 @@ impl Change {
 
 /// The changes of every unified diff in a text.
 pub(super) fn unified(text: &str) -> Vec<Change> {
-    let mut changes = Vec::new();
-    let (mut path, mut section, mut line) = (String::new(), String::new(), 0_u32);
-    let mut open: Option<(u32, Vec<&str>, Vec<&str>)> = None;
-    for row in text.lines().chain([""]) {
-        let changed = row.starts_with(['-', '+'])
-            && !row.starts_with("--- ")
-            && !row.starts_with("+++ ")
-            && line > 0;
-        if !changed && let Some((first, removed, added)) = open.take() {
-            let (before, after) = (code(&removed), code(&added));
-            changes.push(Change {
-                path: path.clone(),
-                section: section.clone(),
-                line: first,
-                before,
-                after,
-            });
-        }
-        if changes.len() == CHANGES_MAX {
+    let mut reading = Reading::default();
+    for row in text.lines() {
+        if reading.changes.len() == CHANGES_MAX {
             break;
         }
-        if let Some(to) = row.strip_prefix("+++ ") {
-            path = to
-                .split('\t')
-                .next()
-                .unwrap_or_default()
-                .trim_start_matches("b/")
-                .trim()
-                .to_owned();
-            line = 0;
-        } else if let Some(hunk) = HUNK.captures(row) {
-            line = hunk[1].parse().unwrap_or(0);
-            section = hunk[2]
-                .trim()
-                .trim_end_matches([':', '{'])
-                .trim()
-                .to_owned();
-        } else if changed {
-            let (_, removed, added) = open.get_or_insert((line, Vec::new(), Vec::new()));
-            if let Some(old) = row.strip_prefix('-') {
-                removed.push(old);
-                line = line.saturating_add(1);
-            } else {
-                added.extend(row.strip_prefix('+'));
-            }
-        } else if line > 0 {
-            line = line.saturating_add(1);
-        }
+        reading.row(row, text);
     }
+    reading.close();
+    let mut changes = reading.changes;
+    changes.truncate(CHANGES_MAX);
     changes.retain(|change| !change.path.is_empty() && change.path != "/dev/null");
     changes
+}
+
+/// A unified diff, as far as it was read.
+#[derive(Default)]
+struct Reading<'a> {
+    path: (String, Range<usize>),
+    /// What encloses the hunk, and where it begins.
+    section: (String, usize),
+    /// The next line of the file before the change; 0 outside of a hunk.
+    line: u32,
+    open: Option<Run<'a>>,
+    changes: Vec<Change>,
+}
+
+/// Changed lines that follow one another.
+struct Run<'a> {
+    first: u32,
+    removed: Vec<&'a str>,
+    added: Vec<&'a str>,
+    /// The byte behind them.
+    end: usize,
+}
+
+impl<'a> Reading<'a> {
+    fn row(&mut self, row: &'a str, text: &str) {
+        let is_changed = row.starts_with(['-', '+'])
+            && !row.starts_with("--- ")
+            && !row.starts_with("+++ ")
+            && self.line > 0;
+        if is_changed {
+            return self.changed(row, range(row, text).end);
+        }
+        self.close();
+        if let Some(to) = row.strip_prefix("+++ ") {
+            let path = to.split('\t').next().unwrap_or_default();
+            let path = path.trim_start_matches("b/").trim().to_owned();
+            self.path = (path, range(row, text));
+            self.line = 0;
+        } else if let Some(hunk) = HUNK.captures(row) {
+            self.line = hunk[1].parse().unwrap_or(0);
+            let section = hunk[2].trim().trim_end_matches([':', '{']).trim();
+            self.section = (section.to_owned(), range(row, text).start);
+        } else if self.line > 0 {
+            self.line = self.line.saturating_add(1);
+        }
+    }
+
+    fn changed(&mut self, row: &'a str, end: usize) {
+        let run = self.open.get_or_insert(Run {
+            first: self.line,
+            removed: Vec::new(),
+            added: Vec::new(),
+            end,
+        });
+        run.end = end;
+        if let Some(old) = row.strip_prefix('-') {
+            run.removed.push(old);
+            self.line = self.line.saturating_add(1);
+        } else {
+            run.added.extend(row.strip_prefix('+'));
+        }
+    }
+
+    fn close(&mut self) {
+        if let Some(run) = self.open.take() {
+            self.changes.push(Change {
+                path: self.path.0.clone(),
+                section: self.section.0.clone(),
+                line: run.first,
+                before: code(&run.removed),
+                after: code(&run.added),
+                at: vec![self.path.1.clone(), self.section.1..run.end],
+            });
+        }
+    }
 }
 
 /// The change that an edit command states in words or in its arguments; none when it states none.
@@ -130,6 +170,7 @@ pub(super) fn stated(command: &str, path: &str) -> Option<Change> {
             path: path.to_owned(),
             before: lines(before),
             after: lines(after),
+            at: vec![0..command.len()],
             ..Change::default()
         }
     };
@@ -210,6 +251,15 @@ mod tests {
     fn a_diff_says_what_was_replaced_where() {
         let changes = unified(DIFF);
         assert_eq!(changes.len(), 1);
+        let said = changes[0].at.iter().map(|at| &DIFF[at.clone()]);
+        assert_eq!(
+            said.collect::<Vec<_>>(),
+            [
+                "+++ b/src/x.py",
+                "@@ -10,4 +10,5 @@ class T(F):\n     def f(self):\n-        return a - b\n+        # add them\n\
+                 +        return a + b  # not minus",
+            ]
+        );
         assert_eq!(
             changes[0].sentence().unwrap(),
             "In src/x.py (class T(F)), `return a - b` was replaced by `return a + b`."
@@ -239,22 +289,26 @@ mod tests {
             "In calc.py, `a - b` was replaced by `a + b`."
         );
         let quoted = stated("edit 'a - b' '# sum\n a + b'", "calc.py").unwrap();
-        assert_eq!(quoted, words);
+        assert_eq!(quoted.sentence(), words.sentence());
         let json = stated(
             r#"{"file_path":"calc.py","old_string":"a - b","new_string":"a + b"}"#,
             "",
         )
         .unwrap();
-        assert_eq!(json, words);
+        assert_eq!(json.sentence(), words.sentence());
         assert_eq!(stated("edit 1:2\nx\nend_of_edit", "calc.py"), None);
     }
 
     proptest! {
         #[test]
         fn any_text_is_read_without_panic(text in "(?s)([-+@ ]{0,3}.{0,20}\n){0,12}") {
-            for change in unified(&format!("+++ b/x\n@@ -1,1 +1,1 @@ y\n{text}")) {
+            let diff = format!("+++ b/x\n@@ -1,1 +1,1 @@ y\n{text}");
+            for change in unified(&diff) {
                 change.sentence();
                 change.place();
+                for at in change.at {
+                    prop_assert!(diff.get(at).is_some());
+                }
             }
             stated(&text, "x");
         }

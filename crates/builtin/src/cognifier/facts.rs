@@ -1,17 +1,18 @@
-//! Facts: a bounded list of statements, each once, with the records that it was drawn from.
+//! Facts: a bounded list of statements, each once, with what it was drawn from.
 //!
 //! Owns the order in which facts are kept when there are too many. It must not know how a fact was
 //! found.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sillok_core::citation::Excerpt;
 use sillok_core::fingerprint::ContentHash;
 use sillok_core::id::RecordId;
 use sillok_core::promotion::Fact;
 
 /// Facts that one task gives.
 pub(super) const FACTS_MAX: usize = 40;
-/// Records that one fact names.
+/// Stretches that one fact names.
 const SOURCES_MAX: usize = 8;
 
 /// What a fact is about, the most telling first, with how many of it are kept.
@@ -42,7 +43,7 @@ impl Rank {
 /// Collects facts.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    found: Vec<(Rank, String, BTreeSet<RecordId>)>,
+    found: Vec<(Rank, String, BTreeSet<Excerpt>)>,
     places: BTreeMap<[u8; 32], usize>,
 }
 
@@ -52,7 +53,7 @@ impl Facts {
         &mut self,
         rank: Rank,
         content: String,
-        sources: impl IntoIterator<Item = RecordId>,
+        sources: impl IntoIterator<Item = Excerpt>,
     ) {
         assert!(!content.trim().is_empty(), "a fact says something");
         let key = *ContentHash::of(&content.to_lowercase()).as_bytes();
@@ -75,13 +76,17 @@ impl Facts {
             .map(|fact| fact.1.as_str())
     }
 
-    /// The records that the most telling facts were drawn from.
-    pub(super) fn sources(&self) -> Vec<RecordId> {
+    /// The records that the most telling facts were drawn from, those of `opening` left out: it is none.
+    pub(super) fn sources(&self, opening: Option<&RecordId>) -> Vec<RecordId> {
         const EPISODE_SOURCES_MAX: usize = 16;
         let mut telling: Vec<_> = self.found.iter().collect();
         telling.sort_by_key(|fact| fact.0);
         let mut sources = Vec::new();
-        for source in telling.into_iter().flat_map(|fact| &fact.2) {
+        for excerpt in telling.into_iter().flat_map(|fact| &fact.2) {
+            let source = &excerpt.record;
+            if opening == Some(source) {
+                continue;
+            }
             if sources.len() < EPISODE_SOURCES_MAX && !sources.contains(source) {
                 sources.push(source.clone());
             }
@@ -101,7 +106,7 @@ impl Facts {
             *count <= fact.0.most()
         });
         found.truncate(FACTS_MAX);
-        let fact = |(_, content, sources): (Rank, String, BTreeSet<RecordId>)| Fact {
+        let fact = |(_, content, sources): (Rank, String, BTreeSet<Excerpt>)| Fact {
             content,
             sources: sources.into_iter().collect(),
             claim: None,

@@ -2,13 +2,11 @@
 //!
 //! Owns which part of a description is the issue, and its topic. It must not know steps.
 
-use std::collections::BTreeSet;
+use core::ops::Range;
 
-use sillok_core::id::RecordId;
-use sillok_core::promotion::CognifyRecord;
-
+use super::evidence::range;
 use super::sentence::{clip, sentences, statement};
-use crate::words::{is_hangul, terms};
+use crate::words::is_hangul;
 
 /// Statements that are taken from a description.
 const STATEMENTS_MAX: usize = 4;
@@ -19,13 +17,25 @@ pub(super) struct Issue {
     /// A few words: the description's heading, or the task's title.
     pub(super) topic: String,
     /// What the description states, each with its topic.
-    pub(super) statements: Vec<String>,
+    pub(super) statements: Vec<Statement>,
+}
+
+/// One thing that a description states.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Statement {
+    /// It, as a sentence.
+    pub(super) said: String,
+    /// Where it stands, and its topic where that is told, in bytes of what the task was opened with.
+    pub(super) at: Vec<Range<usize>>,
 }
 
 impl Issue {
-    /// Reads a task's title and description.
-    pub(super) fn of(title: &str, description: &str) -> Self {
+    /// Reads what a task was opened with, whose first line is the title.
+    pub(super) fn of(opening: &str) -> Self {
         const TOPIC_WORDS_MAX: usize = 14;
+        let (title, description) = opening
+            .split_once('\n')
+            .unwrap_or_else(|| opening.split_at(opening.len()));
         let body = between(description, "ISSUE:", "INSTRUCTIONS:");
         let first = body
             .lines()
@@ -34,7 +44,8 @@ impl Issue {
             .unwrap_or_default();
         let is_heading = !first.ends_with(['.', ':', ',', '?'])
             && (2..=TOPIC_WORDS_MAX).contains(&first.split_whitespace().count());
-        let topic = clip(if is_heading { first } else { title }, 120);
+        let heading = if is_heading { first } else { title };
+        let topic = clip(heading, 120);
         let topic = topic.trim_start_matches(['#', ' ']).to_owned();
         let rest = if is_heading {
             body.trim_start().strip_prefix(first).unwrap_or(body)
@@ -46,73 +57,34 @@ impl Issue {
             topic,
             statements: Vec::new(),
         };
-        for sentence in sentences(&rest.replace(" here: http", " at http")) {
+        let base = range(rest, opening).start;
+        for sentence in sentences(rest) {
             if issue.statements.len() == STATEMENTS_MAX {
                 break;
             }
-            if let Some((_, said)) = statement(&sentence).filter(|(_, said)| says_something(said)) {
-                let statement = issue.with_topic(&said);
-                if !issue.statements.contains(&statement) {
-                    issue.statements.push(statement);
+            let text = sentence.text.replace(" here: http", " at http");
+            let Some((_, said)) = statement(&text).filter(|(_, said)| says_something(said)) else {
+                continue;
+            };
+            let mut at = vec![base + sentence.at.start..base + sentence.at.end];
+            let said = match issue.with_topic(&said) {
+                Some(told) => {
+                    at.insert(0, range(heading, opening));
+                    told
                 }
+                None => said,
+            };
+            if issue.statements.iter().all(|known| known.said != said) {
+                issue.statements.push(Statement { said, at });
             }
         }
         issue
     }
 
-    fn with_topic(&self, said: &str) -> String {
-        if self.topic.is_empty() || said.to_lowercase().contains(&self.topic.to_lowercase()) {
-            return said.to_owned();
-        }
-        format!("{}: {said}", self.topic)
-    }
-}
-
-/// The words of a task's records, by which a statement of the description finds its records.
-pub(super) struct Witnesses<'a> {
-    records: Vec<(&'a RecordId, BTreeSet<String>)>,
-}
-
-impl<'a> Witnesses<'a> {
-    /// Reads the beginning of the first records; an issue is taken up early.
-    pub(super) fn of(records: &'a [CognifyRecord]) -> Self {
-        const RECORDS_MAX: usize = 1_000;
-        const BYTES_MAX: usize = 4_096;
-        let words = |record: &'a CognifyRecord| {
-            let end = record.content.floor_char_boundary(BYTES_MAX);
-            (
-                &record.id,
-                terms(&record.content[..end]).into_iter().collect(),
-            )
-        };
-        Self {
-            records: records.iter().take(RECORDS_MAX).map(words).collect(),
-        }
-    }
-
-    /// The records that bear a statement out: those that share the most of its words, at least
-    /// two; else the first record.
-    pub(super) fn to(&self, statement: &str) -> Vec<RecordId> {
-        const WITNESSES_MAX: usize = 3;
-        let wanted: BTreeSet<String> = terms(statement).into_iter().collect();
-        let shared = self
-            .records
-            .iter()
-            .map(|(id, words)| (wanted.intersection(words).count(), *id));
-        let mut found: Vec<(usize, &RecordId)> =
-            shared.filter(|(shared, _)| *shared >= 2).collect();
-        // Stable: of equals, the earliest.
-        found.sort_by_key(|(shared, _)| core::cmp::Reverse(*shared));
-        let mut ids: Vec<RecordId> = found
-            .into_iter()
-            .take(WITNESSES_MAX)
-            .map(|(_, id)| id.clone())
-            .collect();
-        if ids.is_empty() {
-            ids.extend(self.records.first().map(|(id, _)| (*id).clone()));
-        }
-        ids.sort();
-        ids
+    /// A statement behind its topic; none when it tells the topic itself, or there is none.
+    fn with_topic(&self, said: &str) -> Option<String> {
+        let is_told = said.to_lowercase().contains(&self.topic.to_lowercase());
+        (!is_told).then(|| format!("{}: {said}", self.topic))
     }
 }
 
@@ -153,15 +125,27 @@ fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
 mod tests {
     use super::*;
 
+    fn of(title: &str, description: &str) -> (String, Vec<String>) {
+        let opening = format!("{title}\n{description}");
+        let issue = Issue::of(&opening);
+        for statement in &issue.statements {
+            for at in &statement.at {
+                assert!(!opening[at.clone()].trim().is_empty());
+            }
+        }
+        let said = issue.statements.into_iter().map(|statement| statement.said);
+        (issue.topic, said.collect())
+    }
+
     #[test]
     fn the_issue_is_read_without_greeting_code_and_instructions() {
         let description = "We are solving this.\nISSUE:\nTimeDelta serialization precision\nHi there!\n\nI just found quite strange \
             behaviour of `TimeDelta` field serialization\n\n```python\nprint(1)\n```\n\nOutput of this snippet is `344`, but it \
             seems that `345` is correct.\n\nLooks like a rounding issue here: https://h/fields.py#L1474\n\nINSTRUCTIONS:\nDo it now, please, at once.";
-        let issue = Issue::of("run 7", description);
-        assert_eq!(issue.topic, "TimeDelta serialization precision");
+        let (topic, statements) = of("run 7", description);
+        assert_eq!(topic, "TimeDelta serialization precision");
         assert_eq!(
-            issue.statements,
+            statements,
             [
                 "TimeDelta serialization precision: Output of the snippet is `344`, but `345` is correct.",
                 "TimeDelta serialization precision: A rounding issue at https://h/fields.py#L1474.",
@@ -171,13 +155,13 @@ mod tests {
 
     #[test]
     fn a_title_stands_in_for_a_missing_heading() {
-        let issue = Issue::of(
+        let (topic, statements) = of(
             "add() is wrong",
             "The function add() in calc.py subtracts its arguments.",
         );
-        assert_eq!(issue.topic, "add() is wrong");
+        assert_eq!(topic, "add() is wrong");
         assert_eq!(
-            issue.statements,
+            statements,
             ["add() is wrong: The function add() in calc.py subtracts its arguments."]
         );
     }

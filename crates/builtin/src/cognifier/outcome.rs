@@ -2,6 +2,7 @@
 //!
 //! Owns the shapes of common tools' output. It must not know which command printed it.
 
+use core::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -17,39 +18,62 @@ const ERROR_CHARS_MAX: usize = 200;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
     /// Messages of errors, without place and time.
-    pub(super) errors: Vec<String>,
-    /// Failed tests, each with its message, which may be empty.
-    pub(super) failed_tests: Vec<(String, String)>,
+    pub(super) errors: Vec<Found>,
+    /// Failed tests.
+    pub(super) failed_tests: Vec<FailedTest>,
     /// A test runner's summary, such as `1 failed, 3 passed`.
-    pub(super) summary: Option<String>,
+    pub(super) summary: Option<Found>,
+}
+
+/// Something that an output says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    /// It.
+    pub(super) text: String,
+    /// Where it stands in the output, in bytes.
+    pub(super) at: Range<usize>,
+}
+
+/// A test that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FailedTest {
+    /// Its name.
+    pub(super) name: String,
+    /// Why; may be empty.
+    pub(super) message: String,
+    /// Where both stand in the output, in bytes.
+    pub(super) at: Range<usize>,
 }
 
 impl Outcome {
-    /// Reads an output.
+    /// Reads an output without control codes.
     pub(super) fn of(output: &str) -> Self {
-        let plain = ANSI.replace_all(output, "");
         let mut outcome = Self::default();
-        for test in FAILED_TEST.captures_iter(&plain).take(FOUND_MAX) {
+        for test in FAILED_TEST.captures_iter(output).take(FOUND_MAX) {
             let name = ["pytest", "cargo", "go", "unittest"]
                 .iter()
                 .find_map(|tool| test.name(tool));
             let message = test.name("message").map_or("", |message| message.as_str());
             let name = name.map_or("", |name| name.as_str()).to_owned();
-            outcome
-                .failed_tests
-                .push((name, clip(message, ERROR_CHARS_MAX)));
+            outcome.failed_tests.push(FailedTest {
+                name,
+                message: clip(message, ERROR_CHARS_MAX),
+                at: test.get_match().range(),
+            });
         }
-        for error in ERROR.captures_iter(&plain) {
+        for error in ERROR.captures_iter(output) {
             let message = clip(error["message"].trim_end_matches('.'), ERROR_CHARS_MAX);
-            let told = outcome
-                .failed_tests
-                .iter()
-                .any(|(_, known)| known.contains(&message));
-            if !told && !outcome.errors.contains(&message) && outcome.errors.len() < FOUND_MAX {
-                outcome.errors.push(message);
+            let tests = &outcome.failed_tests;
+            let told = tests.iter().any(|test| test.message.contains(&message))
+                || outcome.errors.iter().any(|known| known.text == message);
+            if !told && outcome.errors.len() < FOUND_MAX {
+                outcome.errors.push(Found {
+                    text: message,
+                    at: error.get_match().range(),
+                });
             }
         }
-        outcome.summary = summary(&plain);
+        outcome.summary = summary(output);
         outcome
     }
 
@@ -58,13 +82,13 @@ impl Outcome {
         let in_summary = self
             .summary
             .as_ref()
-            .is_some_and(|summary| summary.contains("failed") && !summary.starts_with("0 failed"));
+            .is_some_and(|summary| summary.text.contains("failed"));
         in_summary || !self.errors.is_empty() || !self.failed_tests.is_empty()
     }
 }
 
 /// "N failed, M passed" of the last summary in the output.
-fn summary(output: &str) -> Option<String> {
+fn summary(output: &str) -> Option<Found> {
     let last = SUMMARY.captures_iter(output).last()?;
     let number = |names: &[&str]| {
         let found = names.iter().find_map(|name| last.name(name));
@@ -76,16 +100,14 @@ fn summary(output: &str) -> Option<String> {
         number(&["failed", "failed_after", "failed_only"]),
         number(&["passed"]),
     );
-    Some(if failed > 0 {
+    let text = if failed > 0 {
         format!("{failed} failed, {passed} passed")
     } else {
         format!("{passed} passed")
-    })
+    };
+    let at = last.get_match().range();
+    Some(Found { text, at })
 }
-
-static ANSI: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\x1b\[[0-9;]*[A-Za-z]").expect("the pattern is fixed and tested")
-});
 
 static FAILED_TEST: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r"(?m)^(?:FAILED (?P<pytest>[^\s:]+::\S+)(?: - (?P<message>.+))?|test (?P<cargo>\S+) \.\.\. FAILED|\s*--- FAIL: (?P<go>\S+).*|(?:FAIL|ERROR): (?P<unittest>\w+) \(.+\))$";
@@ -113,12 +135,11 @@ mod tests {
         let outcome = Outcome::of(
             "FAILED tests/test_calc.py::test_add - AssertionError: assert -1 == 3\n=== 1 failed, 3 passed in 0.02s ===",
         );
-        let message = "AssertionError: assert -1 == 3".to_owned();
-        assert_eq!(
-            outcome.failed_tests,
-            [("tests/test_calc.py::test_add".to_owned(), message)]
-        );
-        assert_eq!(outcome.summary.as_deref(), Some("1 failed, 3 passed"));
+        let test = &outcome.failed_tests[0];
+        assert_eq!(test.name, "tests/test_calc.py::test_add");
+        assert_eq!(test.message, "AssertionError: assert -1 == 3");
+        assert_eq!(test.at, 0..68);
+        assert_eq!(outcome.summary.as_ref().unwrap().text, "1 failed, 3 passed");
         assert!(outcome.failed() && outcome.errors.is_empty());
         assert!(!Outcome::of("=== 4 passed in 0.02s ===").failed());
     }
@@ -128,11 +149,11 @@ mod tests {
         let outcome = Outcome::of(
             "test calc::adds ... FAILED\ntest result: FAILED. 2 passed; 1 failed; 0 ignored",
         );
-        assert_eq!(outcome.failed_tests[0].0, "calc::adds");
-        assert_eq!(outcome.summary.as_deref(), Some("1 failed, 2 passed"));
+        assert_eq!(outcome.failed_tests[0].name, "calc::adds");
+        assert_eq!(outcome.summary.as_ref().unwrap().text, "1 failed, 2 passed");
         assert_eq!(
-            Outcome::of("error[E0308]: mismatched types").errors,
-            ["error[E0308]: mismatched types"]
+            Outcome::of("error[E0308]: mismatched types").errors[0].text,
+            "error[E0308]: mismatched types"
         );
         assert!(!Outcome::of("test result: ok. 2 passed; 0 failed; 0 ignored").failed());
     }
@@ -153,9 +174,11 @@ mod tests {
                 "bash: foo: command not found",
                 "bash: foo: command not found",
             ),
-            ("\u{1b}[31merror: no rule\u{1b}[0m", "error: no rule"),
         ] {
-            assert_eq!(Outcome::of(output).errors, [error]);
+            let found = Outcome::of(output).errors;
+            assert_eq!(found.len(), 1);
+            assert_eq!(found[0].text, error);
+            assert!(output[found[0].at.clone()].contains(error));
         }
         assert!(!Outcome::of("1466:            raise ValueError(msg)").failed());
     }

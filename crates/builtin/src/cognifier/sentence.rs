@@ -3,9 +3,12 @@
 //! Owns how prose is cut, which openers carry nothing, and which sentences are dropped because a
 //! pronoun would be left hanging. It must not know records or tools.
 
+use core::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
+
+use super::evidence::{offset, range};
 
 /// Characters of the longest statement; longer ones are no atomic facts.
 const CHARS_MAX: usize = 320;
@@ -23,25 +26,59 @@ pub(super) enum Sense {
     Statement,
 }
 
+/// One sentence of a prose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Sentence {
+    /// It, on one line.
+    pub(super) text: String,
+    /// Its bytes in the prose.
+    pub(super) at: Range<usize>,
+}
+
 /// Cuts prose into sentences. Code blocks are left out.
-pub(super) fn sentences(text: &str) -> Vec<String> {
-    let prose: String = text
-        .split("```")
-        .step_by(2)
-        .collect::<Vec<_>>()
-        .join("\n\n");
+pub(super) fn sentences(prose: &str) -> Vec<Sentence> {
+    let blocks = prose.split("```").step_by(2);
+    let items = blocks
+        .flat_map(|block| block.split("\n\n"))
+        .flat_map(split_items);
     let mut sentences = Vec::new();
-    for paragraph in prose.split("\n\n").flat_map(split_items) {
-        let flat = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+    for item in items {
+        let (flat, words) = flatten(item);
+        let base = offset(item, prose);
         let mut from = 0;
-        for end in ends(&flat) {
-            sentences.push(flat[from..end].trim().to_owned());
+        for end in ends(&flat).into_iter().chain([flat.len()]) {
+            let text = flat[from..end].trim();
             from = end;
+            if !text.is_empty() {
+                let at = range(text, &flat);
+                let at = base + place(&words, at.start)..base + place(&words, at.end - 1) + 1;
+                let text = text.to_owned();
+                sentences.push(Sentence { text, at });
+            }
         }
-        sentences.push(flat[from..].trim().to_owned());
     }
-    sentences.retain(|sentence| !sentence.is_empty());
     sentences
+}
+
+/// A text with single blanks between its words, and where each word begins in the one and in the other.
+fn flatten(text: &str) -> (String, Vec<(usize, usize)>) {
+    let mut flat = String::with_capacity(text.len());
+    let mut words = Vec::new();
+    for word in text.split_whitespace() {
+        if !flat.is_empty() {
+            flat.push(' ');
+        }
+        words.push((flat.len(), offset(word, text)));
+        flat.push_str(word);
+    }
+    (flat, words)
+}
+
+/// Where a byte of a word of a flattened text stands in the text.
+fn place(words: &[(usize, usize)], byte: usize) -> usize {
+    let word = words.partition_point(|(flat, _)| *flat <= byte) - 1;
+    let (flat, original) = words[word];
+    original + (byte - flat)
 }
 
 /// The statement that a sentence makes, without openers and hanging pronouns, and its sense; none
@@ -218,19 +255,20 @@ fn without_quotes(text: &str) -> String {
 }
 
 /// List items and headings stand for themselves.
-fn split_items(paragraph: &str) -> Vec<String> {
-    let mut items = vec![String::new()];
+fn split_items(paragraph: &str) -> Vec<&str> {
+    let mut starts = vec![0];
     for line in paragraph.lines() {
         let item = line.trim_start();
-        let starts = item.starts_with("- ") || item.starts_with("* ") || item.starts_with('#');
-        if starts {
-            items.push(item.trim_start_matches(['-', '*', '#', ' ']).to_owned());
-        } else if let Some(last) = items.last_mut() {
-            last.push(' ');
-            last.push_str(item);
+        if item.starts_with("- ") || item.starts_with("* ") || item.starts_with('#') {
+            let text = item.trim_start_matches(['-', '*', '#', ' ']);
+            starts.push(offset(text, paragraph));
         }
     }
+    let ends = starts[1..].iter().copied().chain([paragraph.len()]);
+    let items = starts.iter().zip(ends);
     items
+        .map(|(from, to)| paragraph[*from..to].trim_end_matches(['-', '*', '#', ' ']))
+        .collect()
 }
 
 /// The bytes at which sentences end: after `.`, `!` or `?` before white space, or before a word
@@ -284,6 +322,10 @@ mod tests {
 
     use super::*;
 
+    fn texts(prose: &str) -> Vec<String> {
+        sentences(prose).into_iter().map(|one| one.text).collect()
+    }
+
     fn said(sentence: &str) -> Option<(Sense, String)> {
         statement(sentence)
     }
@@ -291,7 +333,7 @@ mod tests {
     #[test]
     fn sentences_end_at_points_even_when_the_space_is_missing() {
         assert_eq!(
-            sentences(
+            texts(
                 "Rounding is wrong on line 1475.To fix it, round. See `a.B` and e.g. this.\n\n```x. y```\nDone"
             ),
             [
@@ -371,7 +413,9 @@ mod tests {
         #[test]
         fn any_prose_is_read_without_panic(text in "(?s).{0,200}") {
             for sentence in sentences(&text) {
-                statement(&sentence);
+                statement(&sentence.text);
+                let words: Vec<&str> = text[sentence.at].split_whitespace().collect();
+                prop_assert_eq!(words.join(" "), sentence.text);
             }
         }
     }

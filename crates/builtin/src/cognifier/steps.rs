@@ -3,22 +3,32 @@
 //! Owns the grouping, what sort of command a tool record is, and the spelling of paths. It must
 //! not know facts.
 
+use core::ops::Range;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
-use sillok_core::id::RecordId;
+use sillok_core::citation::Excerpt;
 use sillok_core::promotion::CognifyRecord;
 use sillok_core::staging::{LogLevel, RecordKind};
 
-/// One record, with its paths relative to the repository.
+use super::evidence::{excerpt, range};
+
+/// One record, with its paths relative to the repository and without control codes.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
-    pub(super) id: RecordId,
+pub(super) struct Line<'a> {
     pub(super) level: LogLevel,
     pub(super) text: String,
+    record: &'a CognifyRecord,
     tool: Option<String>,
     step: Option<u64>,
+}
+
+impl Line<'_> {
+    /// The stretch of the record that a range of its text was made of.
+    pub(super) fn excerpt(&self, at: Range<usize>) -> Option<Excerpt> {
+        excerpt(&self.record.id, &self.record.content, &self.text, at)
+    }
 }
 
 /// What a command does.
@@ -40,15 +50,15 @@ pub(super) enum Verb {
 
 /// A thought, the command that came of it, and what the command gave.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Step {
-    pub(super) thoughts: Vec<Line>,
-    pub(super) tool: Option<Line>,
-    pub(super) results: Vec<Line>,
+pub(super) struct Step<'a> {
+    pub(super) thoughts: Vec<Line<'a>>,
+    pub(super) tool: Option<Line<'a>>,
+    pub(super) results: Vec<Line<'a>>,
     /// Statements that belong to no command.
-    pub(super) notes: Vec<Line>,
+    pub(super) notes: Vec<Line<'a>>,
 }
 
-impl Step {
+impl Step<'_> {
     /// What its command does; none when it has none.
     pub(super) fn verb(&self) -> Option<Verb> {
         let tool = self.tool.as_ref()?;
@@ -108,19 +118,41 @@ impl Step {
             .join("\n")
     }
 
-    /// The file that the step is about, where its output or its command names one.
-    pub(super) fn file(&self) -> Option<String> {
-        let shown = self
-            .results
-            .iter()
-            .find_map(|line| SHOWN_FILE.captures(&line.text));
-        let tool = self
-            .tool
-            .as_ref()
-            .map(|tool| tool.text.as_str())
-            .unwrap_or_default();
+    /// The stretch of a result that a range of the output was made of: of the first of them, where the
+    /// range goes over several.
+    pub(super) fn output_excerpt(&self, at: Range<usize>) -> Option<Excerpt> {
+        let mut start = 0;
+        for line in &self.results {
+            let end = start + line.text.len();
+            if at.start <= end {
+                return line.excerpt(at.start - start..at.end.min(end) - start);
+            }
+            start = end + 1;
+        }
+        None
+    }
+
+    /// The command's line, where it stands by itself; else everything that was handed to the tool.
+    pub(super) fn command_excerpt(&self) -> Option<Excerpt> {
+        let tool = self.tool.as_ref()?;
+        let text = tool.text.trim();
+        let said = if text.starts_with('{') {
+            text
+        } else {
+            text.split_once('\n').map_or(text, |(first, _)| first)
+        };
+        tool.excerpt(range(said, &tool.text))
+    }
+
+    /// The file that the step is about, where its output or its command names one, and what names it.
+    pub(super) fn file(&self) -> Option<(String, Option<Excerpt>)> {
+        let shown = self.results.iter().find_map(|line| {
+            let found = SHOWN_FILE.captures(&line.text)?;
+            Some((found[1].to_owned(), line.excerpt(found.get_match().range())))
+        });
+        let tool = self.tool.as_ref();
         let argument = || {
-            let arguments: serde_json::Value = serde_json::from_str(tool).ok()?;
+            let arguments: serde_json::Value = serde_json::from_str(&tool?.text).ok()?;
             let path = arguments
                 .get("file_path")
                 .or_else(|| arguments.get("path"))?;
@@ -130,26 +162,18 @@ impl Step {
             PATH.captures(&self.command())
                 .map(|found| found[1].to_owned())
         };
-        shown
-            .map(|found| found[1].to_owned())
-            .or_else(argument)
-            .or_else(named)
-    }
-
-    /// The ids of the command and its results.
-    pub(super) fn ids(&self) -> Vec<RecordId> {
-        self.tool
-            .iter()
-            .chain(&self.results)
-            .map(|line| line.id.clone())
-            .collect()
+        let in_command = || {
+            let path = argument().or_else(named)?;
+            Some((path, self.command_excerpt()))
+        };
+        shown.or_else(in_command)
     }
 }
 
 /// Groups records into steps, in order.
-pub(super) fn steps(records: &[CognifyRecord]) -> Vec<Step> {
+pub(super) fn steps(records: &[CognifyRecord]) -> Vec<Step<'_>> {
     let paths = Paths::of(records);
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<Step<'_>> = Vec::new();
     for record in records {
         let Some(level) = level(&record.kind) else {
             continue;
@@ -197,13 +221,13 @@ fn level(kind: &RecordKind) -> Option<LogLevel> {
     }
 }
 
-fn line(record: &CognifyRecord, level: LogLevel, paths: &Paths) -> Line {
+fn line<'a>(record: &'a CognifyRecord, level: LogLevel, paths: &Paths) -> Line<'a> {
     let metadata: serde_json::Value =
         serde_json::from_str(record.metadata.as_str()).unwrap_or_default();
     Line {
-        id: record.id.clone(),
         level,
-        text: paths.relative(&record.content),
+        text: paths.relative(&CONTROL.replace_all(&record.content, "")),
+        record,
         tool: metadata
             .get("tool")
             .and_then(|tool| tool.as_str())
@@ -269,6 +293,9 @@ static PATH: LazyLock<Regex> = LazyLock::new(|| {
         r#"(?:^|[\s`'"(=:])((?:/|\./)?(?:[\w.-]+/)*[\w-]+\.[A-Za-z][A-Za-z0-9]{0,4})(?:$|[\s`'"):,;])"#,
     )
 });
+
+/// What colours a terminal.
+static CONTROL: LazyLock<Regex> = LazyLock::new(|| compiled(r"\x1b\[[0-9;]*[A-Za-z]"));
 
 static CHANGE_DIRECTORY: LazyLock<Regex> = LazyLock::new(|| compiled(r"^cd\s+\S+\s*&&\s*"));
 

@@ -5,20 +5,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sillok_core::id::RecordId;
+use sillok_core::citation::Excerpt;
 use sillok_core::promotion::CognifyInput;
 use sillok_core::staging::LogLevel;
 
 use super::diff::{Change, stated, unified};
+use super::evidence::range;
 use super::facts::{Facts, Rank};
-use super::outcome::Outcome;
-use super::sentence::{Sense, clip, is_finding, sentences, statement};
+use super::outcome::{Found, Outcome};
+use super::sentence::{Sense, Sentence, clip, is_finding, sentences, statement};
 use super::steps::{Line, Step, Verb, steps};
 
 /// Characters of a command that a fact quotes.
 const COMMAND_CHARS_MAX: usize = 120;
 /// Characters of an output that a fact quotes whole.
 const OUTPUT_CHARS_MAX: usize = 60;
+/// Stretches that show how a command failed.
+const ERRORS_SHOWN_MAX: usize = 4;
 /// Commands that a skill lists.
 const SKILL_COMMANDS_MAX: usize = 12;
 
@@ -40,18 +43,28 @@ pub(super) struct Work {
 }
 
 /// One step, read.
-struct Read {
-    step: Step,
+struct Read<'a> {
+    step: Step<'a>,
     verb: Option<Verb>,
+    /// The file that it is about.
     file: Option<String>,
+    /// What names that file.
+    names_file: Option<Excerpt>,
+    output: String,
     outcome: Outcome,
     failed: bool,
+}
+
+/// A sentence, and what it was drawn from.
+struct Told {
+    said: String,
+    from: Vec<Excerpt>,
 }
 
 impl Work {
     /// Reads a task's records and adds the facts that they give.
     pub(super) fn of(input: &CognifyInput, facts: &mut Facts) -> Self {
-        let reads: Vec<Read> = steps(&input.records).into_iter().map(Read::of).collect();
+        let reads: Vec<Read<'_>> = steps(&input.records).into_iter().map(Read::of).collect();
         let made: BTreeSet<String> = reads
             .iter()
             .filter(|read| read.verb == Some(Verb::Create))
@@ -74,23 +87,26 @@ impl Work {
     /// its index and the file.
     fn changes(
         &mut self,
-        reads: &[Read],
+        reads: &[Read<'_>],
         made: &BTreeSet<String>,
         facts: &mut Facts,
     ) -> Vec<(usize, String)> {
-        let diffs: Vec<(RecordId, Change)> = reads
+        let diffs: Vec<(Change, Vec<Excerpt>)> = reads
             .iter()
             .flat_map(|read| read.step.tool.iter().chain(&read.step.results))
             .filter(|line| line.text.contains("@@ -"))
             .flat_map(|line| {
-                unified(&line.text)
-                    .into_iter()
-                    .map(|change| (line.id.clone(), change))
+                let changes = unified(&line.text).into_iter();
+                changes.map(|change| {
+                    let from = change.at.iter().filter_map(|at| line.excerpt(at.clone()));
+                    let from = from.collect();
+                    (change, from)
+                })
             })
             .collect();
         let in_diff: BTreeSet<&str> = diffs
             .iter()
-            .map(|(_, change)| change.path.as_str())
+            .map(|(change, _)| change.path.as_str())
             .collect();
         let mut edited = Vec::new();
         for (index, read) in reads.iter().enumerate().filter(|(_, read)| read.edited()) {
@@ -101,81 +117,69 @@ impl Work {
                 continue;
             }
             if !in_diff.contains(file.as_str()) {
-                let change = stated(read.step.tool.as_ref().map_or("", |tool| &tool.text), &file);
-                match change.and_then(|change| change.sentence()) {
-                    Some(sentence) => facts.add(Rank::Change, sentence, read.step.ids()),
-                    None => facts.add(
-                        Rank::Edited,
-                        format!("The file {file} was edited."),
-                        read.step.ids(),
-                    ),
-                }
+                let (rank, told) = read.edit(&file);
+                facts.add(rank, told.said, told.from);
             }
             edited.push((index, file));
         }
-        for (id, change) in &diffs {
-            let edits = edited.iter().filter(|(_, file)| *file == change.path);
-            let sources: Vec<RecordId> = edits
-                .flat_map(|(index, _)| reads[*index].step.ids())
-                .chain([id.clone()])
-                .collect();
+        for (change, from) in &diffs {
             if let Some(sentence) = change.sentence() {
-                facts.add(Rank::Change, sentence, sources.clone());
+                facts.add(Rank::Change, sentence, from.clone());
             }
             if let Some(place) = change.place() {
-                facts.add(Rank::Place, place, sources);
+                facts.add(Rank::Place, place, from.clone());
             }
         }
         let files = edited
             .iter()
             .map(|(_, file)| file.clone())
-            .chain(diffs.iter().map(|(_, change)| change.path.clone()));
+            .chain(diffs.iter().map(|(change, _)| change.path.clone()));
         self.files = files.collect::<BTreeSet<_>>().into_iter().collect();
         self.fixes = fixes(reads, &edited, facts);
         edited
     }
 
     /// Adds the facts about errors, tests and what commands printed.
-    fn outcomes(&mut self, reads: &[Read], edited: &[(usize, String)], facts: &mut Facts) {
+    fn outcomes(&mut self, reads: &[Read<'_>], edited: &[(usize, String)], facts: &mut Facts) {
         // Of one command in one phase, only the last outcome stands.
-        let mut last = BTreeMap::<(String, String), (usize, String)>::new();
+        let mut last = BTreeMap::<(String, String), (usize, Told)>::new();
         for (index, read) in reads.iter().enumerate() {
-            for sentence in read.errors() {
-                facts.add(Rank::Error, sentence, read.step.ids());
+            for error in read.errors() {
+                facts.add(Rank::Error, error.said, error.from);
             }
             // `edited` is in the order of the steps.
             let before = edited
                 .partition_point(|(edit, _)| *edit < index)
                 .checked_sub(1);
             let before = before.map(|last| &edited[last]);
-            let phase = match (before, edited.first()) {
-                (Some((_, file)), _) => format!(" after {file} was edited"),
-                (None, Some((_, file))) => format!(" before {file} was edited"),
-                (None, None) => String::new(),
+            let (phase, edit) = match (before, edited.first()) {
+                (Some((edit, file)), _) => (format!(" after {file} was edited"), Some(*edit)),
+                (None, Some((edit, file))) => (format!(" before {file} was edited"), Some(*edit)),
+                (None, None) => (String::new(), None),
             };
             if read.verb == Some(Verb::Run) {
                 self.checked = !read.failed && edited.last().is_some_and(|(edit, _)| *edit < index);
             }
-            if let Some(said) = read.said() {
-                last.insert((read.step.command(), phase), (index, said));
+            if let Some(mut told) = read.said() {
+                told.from.extend(read.step.command_excerpt());
+                told.from
+                    .extend(edit.into_iter().flat_map(|edit| reads[edit].names_edit()));
+                last.insert((read.step.command(), phase), (index, told));
             }
         }
         let mut told: Vec<_> = last
             .into_iter()
-            .map(|((command, phase), (index, said))| (index, command, phase, said))
+            .map(|((command, phase), (index, told))| (index, command, phase, told))
             .collect();
-        told.sort();
-        for (index, command, phase, said) in told {
+        told.sort_by(|a, b| (a.0, &a.1, &a.2).cmp(&(b.0, &b.1, &b.2)));
+        for (_, command, phase, told) in told {
             let command = clip(&command, COMMAND_CHARS_MAX);
-            facts.add(
-                Rank::Outcome,
-                format!("Running `{command}` {said}{phase}."),
-                reads[index].step.ids(),
-            );
+            let sentence = format!("Running `{command}` {}{phase}.", told.said);
+            facts.add(Rank::Outcome, sentence, told.from);
         }
     }
 
-    fn count(&mut self, read: &Read, made: &BTreeSet<String>) {
+    fn count(&mut self, read: &Read<'_>, made: &BTreeSet<String>) {
         let Some(verb) = read.verb else { return };
         self.commands += 1;
         self.commands_failed += u32::from(read.failed);
@@ -197,8 +201,8 @@ impl Work {
     }
 }
 
-impl Read {
-    fn of(step: Step) -> Self {
+impl<'a> Read<'a> {
+    fn of(step: Step<'a>) -> Self {
         let verb = step.verb();
         let shouts = step
             .results
@@ -206,15 +210,21 @@ impl Read {
             .any(|line| line.level == LogLevel::Error);
         // What a viewer shows is not what went wrong, unless the log says so.
         let quiet = matches!(verb, Some(Verb::View | Verb::Submit)) && !shouts;
+        let output = step.output();
         let outcome = if quiet {
             Outcome::default()
         } else {
-            Outcome::of(&step.output())
+            Outcome::of(&output)
         };
         let failed = shouts || outcome.failed();
+        let (file, names_file) = step
+            .file()
+            .map_or((None, None), |(file, named)| (Some(file), named));
         Self {
             verb,
-            file: step.file(),
+            file,
+            names_file,
+            output,
             outcome,
             failed,
             step,
@@ -226,79 +236,123 @@ impl Read {
         self.verb == Some(Verb::Edit) && !self.failed
     }
 
-    /// What went wrong, as sentences.
-    fn errors(&self) -> Vec<String> {
-        let subject = match (self.verb, &self.file) {
-            (Some(Verb::Edit | Verb::Create), Some(file)) => {
-                format!("The edit of {file} failed with")
+    /// What shows that a file was edited, and which.
+    fn names_edit(&self) -> impl Iterator<Item = Excerpt> {
+        let command = self.step.command_excerpt().into_iter();
+        command.chain(self.names_file.clone())
+    }
+
+    /// What it changed in `file`, where its command says so; else that it did.
+    fn edit(&self, file: &str) -> (Rank, Told) {
+        let tool = self.step.tool.as_ref();
+        let change = tool.and_then(|tool| stated(&tool.text, file));
+        let told = change.and_then(|change| {
+            let said = change.sentence()?;
+            let stated = change.at.into_iter();
+            let from = stated.filter_map(|at| tool?.excerpt(at));
+            let from = from.chain(self.names_file.clone()).collect();
+            Some(Told { said, from })
+        });
+        match told {
+            Some(told) => (Rank::Change, told),
+            None => {
+                let said = format!("The file {file} was edited.");
+                let from = self.names_edit().collect();
+                (Rank::Edited, Told { said, from })
             }
-            (Some(_), _) => format!(
-                "`{}` failed with",
-                clip(&self.step.command(), COMMAND_CHARS_MAX)
+        }
+    }
+
+    /// What went wrong.
+    fn errors(&self) -> Vec<Told> {
+        let (subject, named): (_, Vec<Excerpt>) = match (self.verb, &self.file) {
+            (Some(Verb::Edit | Verb::Create), Some(file)) => (
+                format!("The edit of {file} failed with"),
+                self.names_edit().collect(),
             ),
-            (None, _) => "An error was seen:".to_owned(),
+            (Some(_), _) => (
+                format!(
+                    "`{}` failed with",
+                    clip(&self.step.command(), COMMAND_CHARS_MAX)
+                ),
+                self.step.command_excerpt().into_iter().collect(),
+            ),
+            (None, _) => ("An error was seen:".to_owned(), Vec::new()),
         };
-        let mut sentences: Vec<String> = Vec::new();
-        for (test, message) in &self.outcome.failed_tests {
-            let with = if message.is_empty() {
+        let of_subject = |error: &str, at: Option<Excerpt>| Told {
+            said: format!("{subject} {}.", error.trim_end_matches('.')),
+            from: named.iter().cloned().chain(at).collect(),
+        };
+        let mut told: Vec<Told> = Vec::new();
+        for test in &self.outcome.failed_tests {
+            let with = if test.message.is_empty() {
                 String::new()
             } else {
-                format!(" with {message}")
+                format!(" with {}", test.message)
             };
-            sentences.push(format!("Test {test} failed{with}."));
-        }
-        sentences.extend(
-            self.outcome
-                .errors
-                .iter()
-                .map(|error| format!("{subject} {error}.")),
-        );
-        if sentences.is_empty() && self.failed {
-            let shout = self
-                .step
-                .results
-                .iter()
-                .find(|line| line.level == LogLevel::Error);
-            let line = shout.and_then(|line| {
-                line.text
-                    .lines()
-                    .map(str::trim)
-                    .find(|line| !line.is_empty())
+            told.push(Told {
+                said: format!("Test {} failed{with}.", test.name),
+                from: self
+                    .step
+                    .output_excerpt(test.at.clone())
+                    .into_iter()
+                    .collect(),
             });
-            sentences.extend(
-                line.map(|line| format!("{subject} {}.", clip(line, 200).trim_end_matches('.'))),
-            );
         }
-        sentences
+        let errors = self.outcome.errors.iter();
+        told.extend(errors.map(|error| {
+            let at = self.step.output_excerpt(error.at.clone());
+            of_subject(&error.text, at)
+        }));
+        if told.is_empty() && self.failed {
+            let shout = self.shout();
+            told.extend(shout.map(|(line, at)| of_subject(&clip(line, 200), at)));
+        }
+        told
+    }
+
+    /// The first line of what the log marks as an error.
+    fn shout(&self) -> Option<(&str, Option<Excerpt>)> {
+        let mut results = self.step.results.iter();
+        let result = results.find(|line| line.level == LogLevel::Error)?;
+        let mut lines = result.text.lines().map(str::trim);
+        let line = lines.find(|line| !line.is_empty())?;
+        Some((line, result.excerpt(range(line, &result.text))))
     }
 
     /// What running the command gave, as a predicate; none when it says too little.
-    fn said(&self) -> Option<String> {
+    fn said(&self) -> Option<Told> {
         const CHECKS: [&str; 7] = ["test", "check", "build", "clippy", "lint", "tox", "verify"];
         if self.verb != Some(Verb::Run) {
             return None;
         }
-        if let Some(summary) = &self.outcome.summary {
-            return Some(format!("gave {summary}"));
+        let told = |said: String, at| Told {
+            said,
+            from: self.step.output_excerpt(at).into_iter().collect(),
+        };
+        if let Some(Found { text, at }) = &self.outcome.summary {
+            return Some(told(format!("gave {text}"), at.clone()));
         }
         if self.failed {
-            return Some("failed".to_owned());
+            let errors = self.errors().into_iter().flat_map(|error| error.from);
+            return Some(Told {
+                said: "failed".to_owned(),
+                from: errors.take(ERRORS_SHOWN_MAX).collect(),
+            });
         }
-        let output = self.step.output();
-        let shown = output.trim();
+        let shown = self.output.trim();
         if !shown.is_empty() && !shown.contains('\n') && shown.chars().count() <= OUTPUT_CHARS_MAX {
-            return Some(format!("printed `{}`", shown.replace('`', "'")));
+            let said = format!("printed `{}`", shown.replace('`', "'"));
+            return Some(told(said, range(shown, &self.output)));
         }
         let command = self.step.command();
-        CHECKS
-            .iter()
-            .any(|check| command.contains(check))
-            .then(|| "succeeded".to_owned())
+        let is_check = CHECKS.iter().any(|check| command.contains(check));
+        is_check.then(|| told("succeeded".to_owned(), range(shown, &self.output)))
     }
 }
 
 /// Each error with the sentence about the edit that came next.
-fn fixes(reads: &[Read], edited: &[(usize, String)], facts: &Facts) -> Vec<(String, String)> {
+fn fixes(reads: &[Read<'_>], edited: &[(usize, String)], facts: &Facts) -> Vec<(String, String)> {
     let mut fixes = Vec::new();
     for (index, read) in reads.iter().enumerate() {
         let Some(error) = read.errors().into_iter().next() else {
@@ -309,7 +363,7 @@ fn fixes(reads: &[Read], edited: &[(usize, String)], facts: &Facts) -> Vec<(Stri
                 .of(Rank::Change)
                 .find(|change| change.contains(file.as_str()));
             let fix = (
-                error,
+                error.said,
                 change.map_or_else(|| format!("The file {file} was edited."), str::to_owned),
             );
             if !fixes.contains(&fix) {
@@ -321,42 +375,47 @@ fn fixes(reads: &[Read], edited: &[(usize, String)], facts: &Facts) -> Vec<(Stri
 }
 
 /// Adds what an agent thought and noted.
-fn thoughts(read: &Read, facts: &mut Facts) {
+fn thoughts(read: &Read<'_>, facts: &mut Facts) {
     let edits = matches!(read.verb, Some(Verb::Edit));
     let place = read.file.as_deref().filter(|_| edits);
     for line in &read.step.thoughts {
-        for (sense, said) in statements(line) {
+        for (sense, Told { said, mut from }) in statements(line) {
             match sense {
                 Sense::Cause => {
-                    let placed = place
-                        .filter(|file| !said.contains(file.rsplit('/').next().unwrap_or(file)));
-                    let said =
-                        placed.map_or_else(|| said.clone(), |file| format!("{file}: {said}"));
-                    facts.add(Rank::Cause, said, [line.id.clone()]);
+                    let is_told =
+                        |file: &str| said.contains(file.rsplit('/').next().unwrap_or(file));
+                    let said = match place.filter(|file| !is_told(file)) {
+                        Some(file) => {
+                            from.extend(read.names_file.clone());
+                            format!("{file}: {said}")
+                        }
+                        None => said,
+                    };
+                    facts.add(Rank::Cause, said, from);
                 }
-                Sense::Decision => facts.add(Rank::Decision, said, [line.id.clone()]),
-                Sense::Statement if is_finding(&said) => {
-                    facts.add(Rank::Note, said, [line.id.clone()])
-                }
+                Sense::Decision => facts.add(Rank::Decision, said, from),
+                Sense::Statement if is_finding(&said) => facts.add(Rank::Note, said, from),
                 Sense::Statement => {}
             }
         }
     }
     for line in &read.step.notes {
-        for (sense, said) in statements(line) {
+        for (sense, told) in statements(line) {
             let rank = match sense {
                 Sense::Cause => Rank::Cause,
                 Sense::Decision => Rank::Decision,
                 Sense::Statement => Rank::Note,
             };
-            facts.add(rank, said, [line.id.clone()]);
+            facts.add(rank, told.said, told.from);
         }
     }
 }
 
-fn statements(line: &Line) -> Vec<(Sense, String)> {
-    sentences(&line.text)
-        .iter()
-        .filter_map(|sentence| statement(sentence))
-        .collect()
+fn statements(line: &Line<'_>) -> Vec<(Sense, Told)> {
+    let told = |sentence: Sentence| {
+        let (sense, said) = statement(&sentence.text)?;
+        let from = line.excerpt(sentence.at).into_iter().collect();
+        Some((sense, Told { said, from }))
+    };
+    sentences(&line.text).into_iter().filter_map(told).collect()
 }

@@ -28,6 +28,8 @@ impl WireVersion {
     pub const WITH_REVIEWS: Self = Self(3);
     /// The first one whose nodes know how the attempts at a promotion are kept, and that one is dropped.
     pub const WITH_ATTEMPTS: Self = Self(3);
+    /// The first one whose nodes read citations of a stretch of a text.
+    pub const WITH_EXCERPTS: Self = Self(3);
     /// The newest one that this build knows.
     pub const NEWEST: Self = Self(3);
 

@@ -6,12 +6,15 @@
 
 use std::collections::BTreeSet;
 
-use super::{CausalEdge, CognifyInput, Cognition};
+use super::{CausalEdge, CognifyInput, Cognition, Fact};
 use crate::id::RecordId;
 use crate::limits::{
     COGNITION_CHOICES_MAX, COGNITION_EDGES_MAX, COGNITION_TEXT_BYTES_MAX, PRODUCTS_MAX,
     SHORT_TEXT_BYTES_MAX,
 };
+
+/// Characters of a fact that a refusal quotes.
+const FACT_CHARS_SHOWN: usize = 80;
 
 /// What is wrong with a proposal.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -37,6 +40,19 @@ pub enum Improper {
     /// A record that the cognifier was not given.
     #[error("it rests on {0}, which it was not given")]
     UnknownSource(RecordId),
+    /// A stretch of a text that ends behind it, holds nothing, or takes a character apart.
+    #[error("bytes {from} to {to} of {record} are no stretch of its text")]
+    NoStretch {
+        /// Where the text stands.
+        record: RecordId,
+        /// The first byte.
+        from: u32,
+        /// The byte behind the last one.
+        to: u32,
+    },
+    /// A fact that rests on nothing.
+    #[error("the fact '{0}' names nothing that it was drawn from")]
+    NoSource(String),
 }
 
 impl Cognition {
@@ -71,13 +87,36 @@ impl Cognition {
 
     fn sources_were_given(&self, input: &CognifyInput) -> Result<(), Improper> {
         let given: BTreeSet<&RecordId> = input.records.iter().map(|record| &record.id).collect();
-        let of_facts = self.facts.iter().flat_map(|fact| &fact.sources);
         let of_skill = self.skill.iter().flat_map(|skill| &skill.sources);
-        let mut all = self.sources.iter().chain(of_facts).chain(of_skill);
-        match all.find(|source| !given.contains(source)) {
-            Some(unknown) => Err(Improper::UnknownSource(unknown.clone())),
-            None => Ok(()),
+        let mut all = self.sources.iter().chain(of_skill);
+        if let Some(unknown) = all.find(|source| !given.contains(source)) {
+            return Err(Improper::UnknownSource(unknown.clone()));
         }
+        self.facts.iter().try_for_each(|fact| fact.rests_on(input))
+    }
+}
+
+impl Fact {
+    /// Checks that it names what it was drawn from, and that this stands there.
+    fn rests_on(&self, input: &CognifyInput) -> Result<(), Improper> {
+        if self.sources.is_empty() {
+            let said = self.content.chars().take(FACT_CHARS_SHOWN);
+            return Err(Improper::NoSource(said.collect()));
+        }
+        for excerpt in &self.sources {
+            let record = &excerpt.record;
+            let text = input
+                .text_of(record)
+                .ok_or_else(|| Improper::UnknownSource(record.clone()))?;
+            if excerpt.of(&text).is_none() {
+                return Err(Improper::NoStretch {
+                    record: record.clone(),
+                    from: excerpt.from,
+                    to: excerpt.to,
+                });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -99,9 +138,10 @@ fn at_most(what: &'static str, found: usize, max: usize) -> Result<(), Improper>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::citation::Excerpt;
     use crate::entry::{Claim, Metadata};
     use crate::id::Seq;
-    use crate::promotion::{CognifyRecord, Fact, SkillDraft};
+    use crate::promotion::{CognifyRecord, SkillDraft};
     use crate::scope::Scope;
     use crate::staging::{LogLevel, RecordKind};
     use crate::time::Timestamp;
@@ -122,6 +162,7 @@ mod tests {
             outcome: Outcome::Passed,
             error: None,
             approach: None,
+            opening: None,
             records: vec![CognifyRecord {
                 id: id(1),
                 time: Timestamp::from_ms(1),
@@ -137,7 +178,11 @@ mod tests {
     fn fact(source: u64) -> Fact {
         Fact {
             content: "the parser is greedy".to_owned(),
-            sources: vec![id(source)],
+            sources: vec![Excerpt {
+                record: id(source),
+                from: 0,
+                to: 6,
+            }],
             claim: None,
         }
     }
@@ -209,5 +254,16 @@ mod tests {
             sources: vec![id(2)],
         };
         assert_eq!(refused(|it| it.skill = Some(skill)), unknown);
+    }
+
+    #[test]
+    fn a_fact_rests_on_what_stands_there() {
+        let why = refused(|it| it.facts[3].sources.clear());
+        assert!(why.contains("names nothing"), "{why}");
+        for (from, to) in [(0, 7), (2, 2), (3, 1)] {
+            let why =
+                refused(|it| (it.facts[3].sources[0].from, it.facts[3].sources[0].to) = (from, to));
+            assert!(why.contains("are no stretch of its text"), "{why}");
+        }
     }
 }

@@ -164,18 +164,24 @@ fn a_citation_must_resolve() {
     };
     let error = world.put(PrincipalKind::Agent, cited(&id)).unwrap_err();
     assert_eq!(error.code, ErrorCode::UnresolvableCitation);
-    world.records.insert(id.clone(), RecordFact::Snapshot);
+    world
+        .records
+        .insert(id.clone(), RecordFact::Snapshot { bytes: 9 });
     assert!(
         world.put(PrincipalKind::Agent, cited(&id)).is_err(),
         "a snapshot is no log record"
     );
-    world.records.insert(id.clone(), RecordFact::Log);
+    world
+        .records
+        .insert(id.clone(), RecordFact::Log { bytes: 9 });
     assert!(world.put(PrincipalKind::Agent, cited(&id)).is_ok());
     let foreign = RecordId {
         scope: Scope::parse("org/z/project/b/worktree/c/task/d").unwrap(),
         seq: Seq::new(1),
     };
-    world.records.insert(foreign.clone(), RecordFact::Log);
+    world
+        .records
+        .insert(foreign.clone(), RecordFact::Log { bytes: 9 });
     assert!(
         world.put(PrincipalKind::Agent, cited(&foreign)).is_err(),
         "the token does not reach it"
