@@ -33,6 +33,7 @@ mod jobs;
 mod logs;
 #[cfg(test)]
 mod manifests;
+#[cfg(test)]
 mod metrics;
 #[cfg(test)]
 mod nats;
@@ -44,6 +45,8 @@ mod permissions;
 mod recall;
 #[cfg(test)]
 mod refusals;
+#[cfg(test)]
+mod sources;
 #[cfg(test)]
 mod tamper;
 #[cfg(test)]

@@ -250,17 +250,13 @@ async fn record(txn: &mut impl Txn, id: &RecordId) -> Result<RecordFact, Unfetch
     let broken = |error: sillok_core::chain::Broken| {
         Unfetched::Refused(Error::new(ErrorCode::Internal, format!("{id}: {error}")))
     };
-    if event.decode_header().map_err(broken)?.kind != EventKind::RecordAppended {
+    let kind = event.decode_header().map_err(broken)?.kind;
+    if !matches!(kind, EventKind::RecordAppended | EventKind::TaskOpened) {
         return Ok(RecordFact::Missing);
     }
-    Ok(match event.decode_body().map_err(broken)? {
-        Some(sillok_core::event::Body::RecordAppended(record)) => match record.kind {
-            sillok_core::staging::RecordKind::Snapshot { .. } => RecordFact::Snapshot,
-            _ => RecordFact::Log,
-        },
-        // Erased content: the record was there, but it supports nothing any more.
-        _ => RecordFact::Missing,
-    })
+    Ok(RecordFact::of(
+        event.decode_body().map_err(broken)?.as_ref(),
+    ))
 }
 
 async fn verification(

@@ -18,6 +18,7 @@ mod task;
 mod token;
 mod verify;
 
+pub(crate) use entry::bytes;
 pub use entry::{
     Cite, EntryAmend, EntryCommand, EntryPut, EntryResolve, Grounds, Named, Recall, Supersede,
 };

@@ -42,8 +42,8 @@ pub use problem::{Current, Limit, Problem};
 pub use promotion::{AttemptError, DropPromotion, JobQuery, PromotionSpent, WaitingPromotion};
 pub use recall::{Gate, RecallAnswer, RecallRequest, RecallResult, Score};
 pub use record::{
-    AppendLogs, AppendMemoryEvent, AppendSnapshot, Appended, LogRecord, RecordQuery, RecordSort,
-    RecordView,
+    AppendLogs, AppendMemoryEvent, AppendSnapshot, Appended, ExcerptQuery, ExcerptView, LogRecord,
+    RecordQuery, RecordSort, RecordView,
 };
 pub use review::{
     AnswerReview, PromotionUndone, Question, ReportReuse, ResolveState, ReuseReported,

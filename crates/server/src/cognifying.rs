@@ -83,6 +83,7 @@ mod tests {
                 outcome: Outcome::Passed,
                 error: None,
                 approach: None,
+                opening: None,
                 records: Vec::new(),
             };
             cognifier.cognify(&input).await

@@ -105,6 +105,13 @@ fn reads(secret: &Secret) -> BTreeMap<Route, Vec<(Value, Ends)>> {
             vec![(json!({ "id": secret.record }), Ends::Forbidden)],
         ),
         (
+            ("get", "/v1/excerpt"),
+            vec![(
+                json!({ "id": secret.record, "from": "0", "to": "1" }),
+                Ends::Forbidden,
+            )],
+        ),
+        (
             ("get", "/v1/verifications"),
             vec![(json!({ "scope": secret.task }), Ends::Forbidden)],
         ),

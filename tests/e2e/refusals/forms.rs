@@ -267,6 +267,11 @@ async fn a_query_that_is_wrong_is_refused() {
             "invalid_argument",
         ),
         (format!("/v1/record?id={task}"), 400, "invalid_id"),
+        (
+            format!("/v1/excerpt?id={task}%231&from=-1&to=2"),
+            400,
+            "invalid_request",
+        ),
         ("/v1/entry?id=x".to_owned(), 400, "invalid_id"),
         ("/v1/history?id=x".to_owned(), 400, "invalid_id"),
         ("/v1/nowhere".to_owned(), 404, "not_found"),

@@ -5,11 +5,13 @@
 
 use std::sync::Arc;
 
+use sillok_core::citation::{self, Citation};
 use sillok_core::command::{AnswerBody, Command, Publish, Submission, VerificationRef};
 use sillok_core::entry::Embedding;
 use sillok_core::event::Body;
-use sillok_core::id::{Attempt, CommandId, RecordId, VerificationId};
+use sillok_core::id::{Attempt, CommandId, RecordId, Seq, VerificationId};
 use sillok_core::limits::{PROMOTION_BYTES_MAX, PROMOTION_RECORDS_MAX};
+use sillok_core::membership::WireVersion;
 use sillok_core::ports::PortError;
 use sillok_core::principal::Principal;
 use sillok_core::promotion::{CognifyInput, CognifyRecord, Job, NewEntry, PublishReport, products};
@@ -113,7 +115,9 @@ async fn publish<S: Store, P: Protocol>(
     verification: &Verification,
     within: Option<TraceContext>,
 ) -> Result<PublishReport, Failure> {
-    let products = match shared.jobs.prepared(verification.id) {
+    let prepared = shared.jobs.prepared(verification.id);
+    // What was prepared for other nodes than there are now is prepared anew.
+    let products = match prepared.filter(|products| is_read_by_all(shared, products)) {
         Some(products) => products,
         None => prepare(shared, job, verification).await?,
     };
@@ -154,8 +158,22 @@ async fn prepare<S: Store, P: Protocol>(
         return Err(of_engine(&PortError::Unusable(improper.to_string())));
     }
     let mut products = products(verification, &input, &cognition);
+    if !is_read_by_all(shared, &products) {
+        for product in &mut products {
+            let citations = core::mem::take(&mut product.citations);
+            let whole = citations.into_iter().filter_map(|cited| input.whole(cited));
+            product.citations = citation::join(&[], &whole.collect::<Vec<_>>());
+        }
+    }
     embed(shared, &mut products).await?;
     Ok(products)
+}
+
+/// Whether all nodes read the citations of the products.
+fn is_read_by_all<S: Store, P: Protocol>(shared: &Shared<S, P>, products: &[NewEntry]) -> bool {
+    let mut citations = products.iter().flat_map(|product| &product.citations);
+    shared.speaks(WireVersion::WITH_EXCERPTS)
+        || !citations.any(|citation| matches!(citation, Citation::Excerpt(_)))
 }
 
 async fn embed<S: Store, P: Protocol>(
@@ -195,6 +213,7 @@ async fn collect<S: Store, P: Protocol>(
     let task = task(shared, &scope)
         .await?
         .ok_or_else(|| unknown(source, verification.id))?;
+    let opening = opening(shared, source).await?;
     let mut records = Vec::new();
     let mut range = keys::event::range_through(&scope, verification.from, verification.through);
     let mut bytes = 0;
@@ -239,7 +258,32 @@ async fn collect<S: Store, P: Protocol>(
         outcome: verification.said.outcome,
         error: verification.said.error.clone(),
         approach: verification.said.approach.clone(),
+        opening,
         records,
+    })
+}
+
+/// Where the task was opened, if its log begins with that.
+async fn opening<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    task: &Scope,
+) -> Result<Option<RecordId>, Error> {
+    let seq = Seq::new(1);
+    let key = keys::event::key(&ScopeKey::of(task), seq);
+    let value = begin(shared).await?.get(&key, Read::Snapshot).await;
+    let Some(value) = value.map_err(|error| refusal(&error))? else {
+        return Ok(None);
+    };
+    let event = keys::event::decode(&key, &value).map_err(|error| refusal(&error))?;
+    let body = event
+        .decode_body()
+        .map_err(|error| Error::new(ErrorCode::Internal, error.to_string()))?;
+    Ok(match body {
+        Some(Body::TaskOpened { .. }) => Some(RecordId {
+            scope: task.clone(),
+            seq,
+        }),
+        _ => None,
     })
 }
 

@@ -1,6 +1,7 @@
 //! Reading the log of a scope: its events, and the staged records among them with their full text.
 
 use sillok_core::chain::Header;
+use sillok_core::citation::Excerpt;
 use sillok_core::entry::Metadata;
 use sillok_core::event::Body;
 use sillok_core::id::{CommandId, RecordId, Seq};
@@ -8,6 +9,7 @@ use sillok_core::limits::{PAGE_BYTES_MAX, PAGE_SCAN_ROWS_MAX};
 use sillok_core::principal::Actor;
 use sillok_core::scope::Scope;
 use sillok_core::staging::{Content, RecordKind};
+use sillok_core::task::opening_text;
 use sillok_core::time::Timestamp;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, ScopeKey};
@@ -70,15 +72,30 @@ impl<S: Store> Reader<S> {
     /// What the store answers.
     pub async fn record(&self, id: &RecordId) -> Result<Option<StagedRecord>, Error> {
         let mut txn = self.snapshot().await?;
-        let key = keys::event::key(&ScopeKey::of(&id.scope), id.seq);
-        let found = rows::read(&mut txn, &key, |key, value| {
-            Ok(EventView::decode(key, value))
-        })
-        .await;
-        match found.map_err(|error| refusal(&error))?.transpose()? {
+        match event(&mut txn, id).await? {
             Some(event) => staged(&mut txn, &id.scope, event).await,
             None => Ok(None),
         }
+    }
+
+    /// What stands in a stretch of a record's text, or of what a task was opened with; none when there is no
+    /// such text (any more), or it has no such stretch.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn excerpt(&self, excerpt: &Excerpt) -> Result<Option<String>, Error> {
+        let mut txn = self.snapshot().await?;
+        let Some(event) = event(&mut txn, &excerpt.record).await? else {
+            return Ok(None);
+        };
+        let text = match &event.body {
+            Some(Body::TaskOpened { title, description }) => opening_text(title, description),
+            _ => match staged(&mut txn, &excerpt.record.scope, event).await? {
+                Some(record) => record.content,
+                None => return Ok(None),
+            },
+        };
+        Ok(excerpt.of(&text).map(str::to_owned))
     }
 
     /// The staged records of a scope behind a position, in order. A page may hold fewer rows than
@@ -183,6 +200,14 @@ async fn check_position(txn: &mut impl Txn, scope: &Scope, after: Seq) -> Result
          from a backup"
     );
     Err(Error::new(ErrorCode::HistoryChanged, why))
+}
+
+/// The event that stands at a position.
+async fn event(txn: &mut impl Txn, id: &RecordId) -> Result<Option<EventView>, Error> {
+    let key = keys::event::key(&ScopeKey::of(&id.scope), id.seq);
+    let decoded = |key: &[u8], value: &[u8]| Ok(EventView::decode(key, value));
+    let found = rows::read(txn, &key, decoded).await;
+    found.map_err(|error| refusal(&error))?.transpose()
 }
 
 /// The record that an event staged, with its whole text.

@@ -170,7 +170,7 @@ pub(super) fn stated(command: &str, path: &str) -> Option<Change> {
             path: path.to_owned(),
             before: lines(before),
             after: lines(after),
-            at: vec![0..command.len()],
+            at: core::iter::once(0..command.len()).collect(),
             ..Change::default()
         }
     };

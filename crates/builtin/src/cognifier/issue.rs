@@ -66,14 +66,12 @@ impl Issue {
             let Some((_, said)) = statement(&text).filter(|(_, said)| says_something(said)) else {
                 continue;
             };
-            let mut at = vec![base + sentence.at.start..base + sentence.at.end];
-            let said = match issue.with_topic(&said) {
-                Some(told) => {
-                    at.insert(0, range(heading, opening));
-                    told
-                }
-                None => said,
+            let stands = base + sentence.at.start..base + sentence.at.end;
+            let (said, topic) = match issue.with_topic(&said) {
+                Some(told) => (told, Some(range(heading, opening))),
+                None => (said, None),
             };
+            let at = topic.into_iter().chain([stands]).collect();
             if issue.statements.iter().all(|known| known.said != said) {
                 issue.statements.push(Statement { said, at });
             }

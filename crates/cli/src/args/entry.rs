@@ -10,8 +10,8 @@ use super::Within;
 /// What an entry or a verification rests on.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Cite {
-    /// A source: log:RECORD, snapshot:RECORD, commit:HASH@REPOSITORY, file:PATH[:FIRST-LAST],
-    /// human:NAME, or a JSON object. May be repeated
+    /// A source: log:RECORD, snapshot:RECORD, excerpt:RECORD:FROM-TO, commit:HASH@REPOSITORY,
+    /// file:PATH[:FIRST-LAST], human:NAME, or a JSON object. May be repeated
     #[arg(long = "cite", value_name = "SOURCE")]
     pub citations: Vec<String>,
 }
@@ -156,6 +156,19 @@ pub struct Recall {
     /// At least this much confidence, 0 to 1
     #[arg(long, value_name = "SHARE")]
     pub confidence_min: Option<f64>,
+}
+
+/// Parses a range of bytes, FROM-TO, the last one not in it.
+pub(crate) fn bytes(text: &str) -> Result<(u32, u32), String> {
+    let range = text
+        .split_once('-')
+        .and_then(|(from, to)| Some((from.parse::<u32>().ok()?, to.parse::<u32>().ok()?)));
+    let range = range.ok_or("FROM-TO is expected, in bytes")?;
+    if range.0 < range.1 {
+        Ok(range)
+    } else {
+        Err("FROM is not before TO".to_owned())
+    }
 }
 
 /// Parses a JSON object.

@@ -16,6 +16,9 @@ pub enum LogCommand {
     Show {
         /// The record: SCOPE#NUMBER
         record: RecordId,
+        /// Only these bytes of its text, as a citation names them
+        #[arg(long, value_name = "FROM-TO", value_parser = super::entry::bytes)]
+        bytes: Option<(u32, u32)>,
     },
     /// List the records of a scope
     List(LogList),

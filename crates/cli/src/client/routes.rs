@@ -9,13 +9,14 @@ use sillok_core::scope::Scope;
 use sillok_server::api::{
     AmendEntry, AnswerReview, AppendLogs, AppendSnapshot, Appended, ArchiveTask, AuditAnswer,
     AuditRequest, ClearStuck, CloseTask, ClusterQuery, ClusterView, DropPromotion, EntryQuery,
-    EntryView, EntryWritten, EventView, FenceNode, FenceView, History, JobQuery, ListQuery,
-    Maintain, Maintained, MarkStuck, MintToken, OpenTask, Page, Promotion, PromotionQuery,
-    PromotionState, PromotionUndone, PutEntry, QuarantineScope, QuarantineView, RecallAnswer,
-    RecallRequest, RecordQuery, RecordVerification, RecordView, ReportReuse, ResolveState,
-    RetryPromotion, ReuseReported, ReviewEvidence, ReviewQuery, ReviewView, Reviewed, ReviewsQuery,
-    RevokeToken, ScopeQuery, StatusView, Supersede, Superseded, TaskChanged, TaskView, TokenMinted,
-    TokenRevoked, TokenView, UndoPromotion, VerificationRecorded, WaitingPromotion,
+    EntryView, EntryWritten, EventView, ExcerptQuery, ExcerptView, FenceNode, FenceView, History,
+    JobQuery, ListQuery, Maintain, Maintained, MarkStuck, MintToken, OpenTask, Page, Promotion,
+    PromotionQuery, PromotionState, PromotionUndone, PutEntry, QuarantineScope, QuarantineView,
+    RecallAnswer, RecallRequest, RecordQuery, RecordVerification, RecordView, ReportReuse,
+    ResolveState, RetryPromotion, ReuseReported, ReviewEvidence, ReviewQuery, ReviewView, Reviewed,
+    ReviewsQuery, RevokeToken, ScopeQuery, StatusView, Supersede, Superseded, TaskChanged,
+    TaskView, TokenMinted, TokenRevoked, TokenView, UndoPromotion, VerificationRecorded,
+    WaitingPromotion,
 };
 
 use super::Client;
@@ -131,6 +132,14 @@ impl Client {
     pub async fn record(&self, id: &RecordId) -> Result<RecordView, Failure> {
         self.get("/v1/record", &RecordQuery { id: id.to_string() })
             .await
+    }
+
+    /// What a stretch of a record's text says.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn excerpt(&self, query: &ExcerptQuery) -> Result<ExcerptView, Failure> {
+        self.get("/v1/excerpt", query).await
     }
 
     /// One page of a scope's records.

@@ -5,7 +5,7 @@
 use sillok_core::id::RecordId;
 use sillok_server::api::Citation;
 
-use crate::args::Cite;
+use crate::args::{Cite, bytes};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::git;
@@ -34,7 +34,8 @@ fn parse(text: &str) -> Result<Citation, String> {
     }
     let unknown = || {
         format!(
-            "--cite '{text}' is no citation: log:, snapshot:, commit:, file:, human: or JSON is expected"
+            "--cite '{text}' is no citation: log:, excerpt:, snapshot:, commit:, file:, human: or JSON is \
+             expected"
         )
     };
     let (kind, rest) = text.split_once(':').ok_or_else(unknown)?;
@@ -46,6 +47,13 @@ fn parse(text: &str) -> Result<Citation, String> {
         "snapshot" => Citation::TerminalSnapshot {
             id: rest.to_owned(),
         },
+        "excerpt" => {
+            let form = || format!("--cite '{text}' is no excerpt:SCOPE#NUMBER:FROM-TO");
+            let (id, range) = rest.rsplit_once(':').ok_or_else(form)?;
+            let (from, to) = bytes(range).map_err(|why| format!("{}: {why}", form()))?;
+            let id = id.to_owned();
+            Citation::Excerpt { id, from, to }
+        }
         "human" => Citation::Human {
             user: rest.to_owned(),
         },
@@ -102,6 +110,7 @@ pub fn line(citation: &Citation) -> String {
         Citation::Symbol { name, file, .. } => format!("symbol {name} in {file}"),
         Citation::TerminalSnapshot { id } => format!("snapshot {id}"),
         Citation::Log { id, .. } => format!("log {id}"),
+        Citation::Excerpt { id, from, to } => format!("bytes {from}-{to} of {id}"),
         Citation::Human { user } => format!("human {user}"),
         Citation::Test { name, outcome, run } => {
             format!("{name} ({outcome:?}) in run {run}").to_lowercase()
@@ -146,7 +155,23 @@ mod tests {
             parse("{\"kind\":\"human\",\"user\":\"kim\"}").unwrap(),
             Citation::Human { .. }
         ));
-        for bad in ["", "x", "nothing:x", "{", "{}"] {
+        assert_eq!(
+            parse("excerpt:org/a#3:4-19").unwrap(),
+            Citation::Excerpt {
+                id: "org/a#3".into(),
+                from: 4,
+                to: 19
+            }
+        );
+        for bad in [
+            "",
+            "x",
+            "nothing:x",
+            "{",
+            "{}",
+            "excerpt:org/a#3",
+            "excerpt:org/a#3:9-9",
+        ] {
             assert!(parse(bad).is_err(), "{bad}");
         }
     }

@@ -3,17 +3,21 @@
 use serde_json::value::{RawValue, to_raw_value};
 use sillok_core::id::EntryId;
 use sillok_server::api::{
-    AmendEntry, Binding, Claim, Commit, Disposition, EntryHead, EntryView, EntryWritten, History,
-    NewEntry, PutEntry, ResolveState, Supersede, VerificationRef,
+    AmendEntry, Binding, Citation, Claim, Commit, Disposition, EntryHead, EntryView, EntryWritten,
+    ExcerptQuery, History, NewEntry, PutEntry, ResolveState, Supersede, VerificationRef,
 };
 
 use super::citation;
 use super::log::text_or_stdin;
 use crate::args::{self, EntryAmend, EntryCommand, EntryPut, Grounds, Named};
+use crate::client::Client;
 use crate::failure::Failure;
 use crate::git;
 use crate::output::{Style, harmless, one_line, table, time};
 use crate::session::Session;
+
+/// Characters of what a citation quotes.
+const QUOTE_CHARS_MAX: usize = 160;
 
 /// Carries out `entry`.
 ///
@@ -161,12 +165,40 @@ pub async fn supersede(session: &Session, args: args::Supersede) -> Result<(), F
 /// [`Failure`]
 pub async fn show(session: &Session, entry: EntryId) -> Result<(), Failure> {
     let entry = session.client.entry(entry).await?;
-    session.output.show(&entry, |style| describe(style, &entry))
+    let quoted = quotes(session, &entry).await;
+    session
+        .output
+        .show(&entry, |style| describe(style, &entry, &quoted))
 }
 
-/// An entry, for a person.
+/// What the citations of an entry quote, for a person.
+pub async fn quotes(session: &Session, entry: &EntryView) -> Vec<Option<String>> {
+    let mut quoted = Vec::new();
+    if !session.output.json {
+        for citation in &entry.head.citations {
+            quoted.push(quote(&session.client, citation).await);
+        }
+    }
+    quoted
+}
+
+/// What stands where a citation points; nothing where that may not be read, or is not there any more.
+async fn quote(client: &Client, citation: &Citation) -> Option<String> {
+    let Citation::Excerpt { id, from, to } = citation else {
+        return None;
+    };
+    let query = ExcerptQuery {
+        id: id.clone(),
+        from: *from,
+        to: *to,
+    };
+    let said = client.excerpt(&query).await.ok()?;
+    Some(one_line(&said.text, QUOTE_CHARS_MAX))
+}
+
+/// An entry, for a person, with what its citations quote.
 #[must_use]
-pub fn describe(style: Style, entry: &EntryView) -> String {
+pub fn describe(style: Style, entry: &EntryView, quoted: &[Option<String>]) -> String {
     let (head, version) = (&entry.head, &entry.version);
     let mut lines = vec![
         style.name(&head.id.to_string()),
@@ -214,11 +246,11 @@ pub fn describe(style: Style, entry: &EntryView) -> String {
             .map(|link| format!("{:?} {}", link.kind, link.to).to_lowercase()),
     );
     lines.push(format!("\n{}\n", harmless(&version.content)));
-    lines.extend(
-        head.citations
-            .iter()
-            .map(|cited| format!("rests on {}", citation::line(cited))),
-    );
+    for (cited, quote) in head.citations.iter().zip(quoted) {
+        lines.push(format!("rests on {}", citation::line(cited)));
+        let quote = quote.as_ref();
+        lines.extend(quote.map(|quote| style.dim(&format!("  {quote}"))));
+    }
     lines.join("\n")
 }
 

@@ -8,7 +8,8 @@ use sillok_core::id::RecordId;
 use sillok_core::scope::Scope;
 use sillok_core::staging::Trigger;
 use sillok_server::api::{
-    AppendLogs, AppendSnapshot, Appended, ListQuery, LogRecord, RecordSort, RecordView,
+    AppendLogs, AppendSnapshot, Appended, ExcerptQuery, ListQuery, LogRecord, RecordSort,
+    RecordView,
 };
 
 use crate::args::{LogAdd, LogCommand, LogImport, LogList, SnapshotCommand};
@@ -31,7 +32,22 @@ const TEXT_CHARS_MAX: usize = 90;
 pub async fn run(session: &Session, command: LogCommand) -> Result<(), Failure> {
     match command {
         LogCommand::Add(add) => append(session, add).await,
-        LogCommand::Show { record } => {
+        LogCommand::Show {
+            record,
+            bytes: Some((from, to)),
+        } => {
+            let query = ExcerptQuery {
+                id: record.to_string(),
+                from,
+                to,
+            };
+            let excerpt = session.client.excerpt(&query).await?;
+            session.output.show(&excerpt, |_| harmless(&excerpt.text))
+        }
+        LogCommand::Show {
+            record,
+            bytes: None,
+        } => {
             let record = session.client.record(&record).await?;
             session
                 .output

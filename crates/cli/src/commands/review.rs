@@ -24,7 +24,13 @@ pub async fn run(session: &Session, command: ReviewCommand) -> Result<(), Failur
                 id: review.to_string(),
             };
             let found = session.client.review(&query).await?;
-            session.output.show(&found, |style| describe(style, &found))
+            let mut quoted = Vec::new();
+            for view in &found.entries {
+                quoted.push(entry::quotes(session, view).await);
+            }
+            session
+                .output
+                .show(&found, |style| describe(style, &found, &quoted))
         }
         ReviewCommand::Approve(args) => {
             let body = AnswerReview {
@@ -116,7 +122,7 @@ fn asked(question: &Question) -> String {
     }
 }
 
-fn describe(style: Style, found: &ReviewEvidence) -> String {
+fn describe(style: Style, found: &ReviewEvidence, quoted: &[Vec<Option<String>>]) -> String {
     let review = &found.review;
     let mut lines = vec![
         style.name(&review.id.to_string()),
@@ -137,9 +143,9 @@ fn describe(style: Style, found: &ReviewEvidence) -> String {
             one_line(&answer.reason, 300)
         ));
     }
-    for view in &found.entries {
+    for (view, quoted) in found.entries.iter().zip(quoted) {
         lines.push(String::new());
-        lines.push(entry::describe(style, view));
+        lines.push(entry::describe(style, view, quoted));
     }
     lines.join("\n")
 }

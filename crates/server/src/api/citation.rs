@@ -1,7 +1,7 @@
 //! Citations on the wire.
 
 use serde::{Deserialize, Serialize};
-use sillok_core::citation::{self, TestOutcome};
+use sillok_core::citation::{self, Excerpt, TestOutcome};
 use sillok_core::error::Error;
 use sillok_core::principal::PrincipalId;
 use sillok_core::time::Timestamp;
@@ -74,6 +74,17 @@ pub enum Citation {
         /// The run, as the verification names it.
         run: String,
     },
+    /// A stretch of a record's text, or of what a task was opened with (its title, a line break, its
+    /// description).
+    Excerpt {
+        /// Where the text stands.
+        #[schema(value_type = schema::RecordId)]
+        id: String,
+        /// Its first byte, from 0.
+        from: u32,
+        /// The byte behind its last one.
+        to: u32,
+    },
 }
 
 impl TryFrom<Citation> for citation::Citation {
@@ -111,6 +122,11 @@ impl TryFrom<Citation> for citation::Citation {
                 user: PrincipalId::parse(&user)?,
             },
             Citation::Test { name, outcome, run } => Self::Test { name, outcome, run },
+            Citation::Excerpt { id, from, to } => Self::Excerpt(Excerpt {
+                record: id.parse()?,
+                from,
+                to,
+            }),
         })
     }
 }
@@ -150,6 +166,11 @@ impl From<citation::Citation> for Citation {
                 user: user.to_string(),
             },
             citation::Citation::Test { name, outcome, run } => Self::Test { name, outcome, run },
+            citation::Citation::Excerpt(Excerpt { record, from, to }) => Self::Excerpt {
+                id: record.to_string(),
+                from,
+                to,
+            },
         }
     }
 }
@@ -178,6 +199,7 @@ mod tests {
             r#"{"kind":"log","id":"org/a#3","time":5}"#,
             r#"{"kind":"human","user":"kim"}"#,
             r#"{"kind":"test","name":"t","outcome":"pass","run":"1"}"#,
+            r#"{"kind":"excerpt","id":"org/a#3","from":4,"to":9}"#,
         ];
         for text in kinds {
             let wire: Citation = serde_json::from_str(text).unwrap();

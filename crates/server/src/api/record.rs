@@ -204,6 +204,33 @@ pub struct RecordQuery {
     pub id: String,
 }
 
+/// One stretch of a text.
+#[derive(Clone, Debug, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ExcerptQuery {
+    /// Where the text stands: SCOPE#SEQ.
+    pub id: String,
+    /// The first byte of the stretch, from 0.
+    pub from: u32,
+    /// The byte behind its last one.
+    pub to: u32,
+}
+
+/// What a stretch of a text says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ExcerptView {
+    /// Where the text stands.
+    #[schema(value_type = schema::RecordId)]
+    pub id: RecordId,
+    /// The first byte of the stretch, from 0.
+    pub from: u32,
+    /// The byte behind its last one.
+    pub to: u32,
+    /// It, with secrets masked.
+    pub text: String,
+}
+
 /// What sort of record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]

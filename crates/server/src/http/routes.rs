@@ -53,6 +53,7 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(staging::append_memory_event))
         .routes(routes!(staging::list))
         .routes(routes!(staging::show))
+        .routes(routes!(staging::excerpt))
         .routes(routes!(verifications::record, verifications::list))
         .routes(routes!(verifications::promotion))
         .routes(routes!(verifications::retry))

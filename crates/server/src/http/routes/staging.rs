@@ -2,14 +2,15 @@
 
 use axum::Json;
 use axum::extract::State;
+use sillok_core::citation::Excerpt;
 use sillok_core::id::RecordId;
 use sillok_core::permission::authorize_read;
 use sillok_core::scope::Scope;
 
 use super::{PAGE_ROWS, not_found};
 use crate::api::{
-    AppendLogs, AppendMemoryEvent, AppendSnapshot, Appended, Cursor, ListQuery, Page, RecordQuery,
-    RecordView,
+    AppendLogs, AppendMemoryEvent, AppendSnapshot, Appended, Cursor, ExcerptQuery, ExcerptView,
+    ListQuery, Page, RecordQuery, RecordView,
 };
 use crate::http::command::Reply;
 use crate::http::extract::{Read, Write};
@@ -93,4 +94,30 @@ pub(super) async fn show(State(app): State<App>, read: Read<RecordQuery>) -> Rep
         .await?
         .ok_or_else(|| not_found("such record"))?;
     Ok(Json(record.into()))
+}
+
+/// Show what a stretch of a record's text says, or of what a task was opened with.
+#[utoipa::path(get, path = "/v1/excerpt", tag = "staging", operation_id = "show_excerpt", params(ExcerptQuery),
+    responses((status = 200, description = "The stretch.", body = ExcerptView)),
+    extensions(("x-sillok-access" = json!(["read"]))))]
+pub(super) async fn excerpt(
+    State(app): State<App>,
+    read: Read<ExcerptQuery>,
+) -> Reply<ExcerptView> {
+    let ExcerptQuery { id, from, to } = read.query;
+    let id: RecordId = id.parse()?;
+    authorize_read(&read.session.principal, &id.scope)?;
+    let excerpt = Excerpt {
+        record: id,
+        from,
+        to,
+    };
+    let said = app.reader().excerpt(&excerpt).await?;
+    let text = said.ok_or_else(|| not_found("such stretch of a text"))?;
+    Ok(Json(ExcerptView {
+        id: excerpt.record,
+        from,
+        to,
+        text,
+    }))
 }
