@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::harness::world::{promoted, verify};
-use crate::harness::{Client, PROJECT, WORKTREE, World, log, write_runs};
+use crate::harness::world::{log, promoted, verify};
+use crate::harness::{Client, PROJECT, WORKTREE, World, write_runs};
 
 /// Files of recorded runs.
 fn runs(world: &World) -> Vec<String> {
