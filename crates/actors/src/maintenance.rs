@@ -20,7 +20,7 @@ use sillok_store::Store;
 use crate::claims::lease;
 use crate::commit::Shared;
 use crate::errors::{engine_refusal, refusal};
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Safeguard};
 use crate::router::Router;
 
 mod plan;
@@ -134,7 +134,7 @@ pub(crate) async fn run<S: Store, P: Protocol>(
     router: &Router<S, P>,
     asked: &Maintain,
 ) -> Result<Maintained, Error> {
-    if asked.dry_run {
+    if asked.dry_run && shared.protocol.keeps(Safeguard::RehearsesOnly) {
         let planned = plan::of(shared, asked).await?;
         return Ok(Maintained {
             looked_at: planned.looked_at,

@@ -70,6 +70,12 @@ pub enum Safeguard {
     PublishesPending,
     /// What a task said of an entry before is looked up, so that it counts once.
     RemembersReports,
+    /// A rehearsal of maintenance writes nothing.
+    RehearsesOnly,
+    /// The best entries of each task are neither archived nor pruned.
+    KeepsBest,
+    /// All indices hear of entries that leave recall.
+    TellsOfRetired,
 }
 
 /// Which safeguards apply.

@@ -329,6 +329,27 @@ impl Client {
         }
     }
 
+    /// Has any node run maintenance, or say what it would do. It may not answer.
+    pub async fn maintain(&mut self, dry_run: bool) {
+        let asked = self.rng.index(usize::from(self.nodes));
+        let place = Place(u16::try_from(asked).expect("a world has few nodes"));
+        let request = Request::Maintain { dry_run };
+        let reply = self
+            .sim
+            .call(Place::CLIENTS, place, request, CLIENT_TIMEOUT_US)
+            .await;
+        match reply {
+            Some(Reply::Maintained(Ok(gone))) if gone > 0 => self.saw(match dry_run {
+                true => "maintenance planned",
+                false => "entry taken out by maintenance",
+            }),
+            Some(Reply::Maintained(Err(error))) if error.code == ErrorCode::Busy => {
+                self.saw("maintenance met another run");
+            }
+            _ => {}
+        }
+    }
+
     /// Waits until a promotion is finished, or for so long.
     pub async fn promoted(&mut self, task: &Scope, id: VerificationId, tries: u32) -> bool {
         for _ in 0..tries {

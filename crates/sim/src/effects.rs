@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 96] = [
+pub const EXPECTED: [&str; 100] = [
     "actor killed with a command in flight",
     "answer came after its caller had given up",
     "answer heard at a later try",
@@ -77,6 +77,7 @@ pub const EXPECTED: [&str; 96] = [
     "crashed before the sync",
     "disk failed",
     "doubled message recognised by the stream",
+    "entry taken out by maintenance",
     "event dated by the one before it after a clock jump",
     "event dated by the one before it after a clock that was ahead",
     "event dated by the one before it under a wrong clock",
@@ -85,6 +86,8 @@ pub const EXPECTED: [&str; 96] = [
     "index failed",
     "loss of the stream noticed",
     "mailbox full",
+    "maintenance met another run",
+    "maintenance planned",
     "message came again after the window",
     "message heard before",
     "message left out",
@@ -109,6 +112,7 @@ pub const EXPECTED: [&str; 96] = [
     "panic outlived",
     "promotion dropped",
     "promotion failed and tried again",
+    "promotion taken back",
     "promotion that was to be dropped published before",
     "question raised by reports",
     "quota used up",

@@ -51,6 +51,8 @@ impl fmt::Display for Parcel {
             Request::Tip(scope, seen) => write!(f, "tip of {scope} behind {seen}")?,
             Request::Promotion(task, id) => write!(f, "promotion {id} of {task}")?,
             Request::Head(entry) => write!(f, "head of {entry}")?,
+            Request::Maintain { dry_run: false } => write!(f, "maintenance")?,
+            Request::Maintain { dry_run: true } => write!(f, "plan of maintenance")?,
             Request::Drain => write!(f, "drain")?,
             Request::Fence(node, _) => write!(f, "fence of {node}")?,
             Request::Halted(task, id) => write!(f, "whether promotion {id} of {task} halted")?,

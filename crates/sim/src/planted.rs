@@ -126,6 +126,9 @@ pub const BUGS: &[Bug] = &[
         "task counted twice by what it says",
         Safeguard::RemembersReports,
     ),
+    bug("dry run that writes", Safeguard::RehearsesOnly),
+    bug("prune below the best that are kept", Safeguard::KeepsBest),
+    bug("undo that forgets an index", Safeguard::TellsOfRetired),
     bug("fencing during a store outage", Safeguard::CountsOwnBeats),
     bug(
         "slot orphaned when the watcher dies",

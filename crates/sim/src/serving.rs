@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use sillok_actors::Node;
 use sillok_actors::jobs::PromotionState;
+use sillok_actors::maintenance::{Maintain, Part};
 use sillok_actors::protocol::Protocol;
 use sillok_core::Error;
 use sillok_core::id::Seq;
@@ -42,6 +43,7 @@ pub(crate) async fn serve<P: Protocol>(
             Reply::Job(stands.map(|stands| matches!(stands, PromotionState::Halted { .. })))
         }
         Request::Retry(task, id) => Reply::Job(node.retry_promotion(&task, id).await),
+        Request::Maintain { dry_run } => Reply::Maintained(maintain(node, dry_run).await),
         Request::Drain => {
             node.shutdown().await;
             Reply::Drained
@@ -70,6 +72,21 @@ pub(crate) async fn serve<P: Protocol>(
             })
         }
     })
+}
+
+/// Runs maintenance: how many entries it took out, or would take out.
+async fn maintain<P: Protocol>(node: &Node<SimStore, P>, dry_run: bool) -> Result<u64, Error> {
+    let asked = Maintain {
+        dry_run,
+        parts: Part::ALL.into(),
+        force: false,
+    };
+    let done = node.maintain(&asked).await?;
+    let gone = done.scopes.iter().map(|scope| {
+        let planned = scope.plan.going() as u64;
+        if dry_run { planned } else { scope.retired }
+    });
+    Ok(gone.sum())
 }
 
 /// Ends the run that a node is in, as an operator does: the status names it.

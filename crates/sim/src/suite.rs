@@ -20,6 +20,7 @@ use crate::workload::forger::Forger;
 use crate::workload::jobs::Jobs;
 use crate::workload::judging::Judging;
 use crate::workload::late::LateRetries;
+use crate::workload::maintaining::Maintaining;
 use crate::workload::material::PROJECTS;
 use crate::workload::publishing::Publishing;
 use crate::workload::quarantines::Quarantines;
@@ -135,10 +136,12 @@ impl Suite {
             .workload(Quarantines)
             .workload(Forger)
             .workload(Jobs)
+            .workload(Maintaining)
             .check(LateRetries)
             .check(Forger)
             .check(Reads)
             .check(Refusals)
+            .check(Maintaining)
     }
 
     /// With a further workload.

@@ -10,6 +10,7 @@ pub mod forger;
 pub mod jobs;
 pub mod judging;
 pub mod late;
+pub mod maintaining;
 pub mod material;
 pub mod publishing;
 pub mod quarantines;

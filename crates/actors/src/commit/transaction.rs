@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use sillok_core::channel::Runs;
 use sillok_core::command::ScopeRow;
+use sillok_core::entry::Status;
 use sillok_core::event::Body;
-use sillok_core::id::{Epoch, Seq};
+use sillok_core::id::{EntryId, Epoch, Seq};
 use sillok_core::ports::Rng;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
@@ -202,7 +203,7 @@ async fn tell_apart<S: Store, P: Protocol>(
 ) -> Result<(), Failure> {
     let mut txn = begin(shared).await?;
     check_owner(shared, &mut txn, place.slot).await?;
-    write_outbox(&mut txn, place, decided);
+    write_outbox(shared.protocol, &mut txn, place, decided);
     commit(shared, place.slot, txn).await.map(drop)
 }
 
@@ -370,7 +371,7 @@ fn write<P: Protocol>(protocol: P, txn: &mut impl Txn, place: &Place, decided: &
     }
     rows::write_scope(txn, place, decided.state.row());
     if protocol.keeps(Safeguard::TellsWithEvents) {
-        write_outbox(txn, place, decided);
+        write_outbox(protocol, txn, place, decided);
     }
 }
 
@@ -399,9 +400,17 @@ fn write_marks_apart(txn: &mut impl Txn, place: &Place, decided: &Decided) {
 }
 
 /// A row for each run, in the order of the events.
-fn write_outbox(txn: &mut impl Txn, place: &Place, decided: &Decided) {
+fn write_outbox<P: Protocol>(protocol: P, txn: &mut impl Txn, place: &Place, decided: &Decided) {
     for run in decided.runs.as_slice() {
-        rows::write_outbox(txn, place, run.first, run.last, run.entries.clone());
+        let mut entries = run.entries.clone();
+        if !protocol.keeps(Safeguard::TellsOfRetired) {
+            let is_retired = |entry: &EntryId| {
+                let head = decided.state.head(*entry);
+                head.is_some_and(|head| head.status == Status::Archived)
+            };
+            entries.retain(|entry| !is_retired(entry));
+        }
+        rows::write_outbox(txn, place, run.first, run.last, entries);
     }
 }
 

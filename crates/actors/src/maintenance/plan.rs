@@ -18,7 +18,7 @@ use super::{Maintain, Part, ScopeMaintained};
 use crate::commit::Shared;
 use crate::errors::refusal;
 use crate::long_reads::LongReads;
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Safeguard};
 use crate::row_stream::RowStream;
 use crate::rows;
 
@@ -45,7 +45,11 @@ async fn read<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     asked: &Maintain,
 ) -> Result<Plan, StoreError> {
-    let config = &shared.config.rules.retention;
+    let mut config = shared.config.rules.retention.clone();
+    if !shared.protocol.keeps(Safeguard::KeepsBest) {
+        config.keep_best = 0;
+    }
+    let config = &config;
     let mut planner = Planner::new(shared.ports.clock.now(), config);
     let mut offers = Vec::new();
     let mut looked_at = 0;

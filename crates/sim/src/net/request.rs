@@ -29,6 +29,11 @@ pub(crate) enum Request {
     Retry(Scope, VerificationId),
     /// An entry's active version, and the entry that heads its line.
     Head(EntryId),
+    /// A run of maintenance, or only what it would do.
+    Maintain {
+        /// Whether it only says what it would do.
+        dry_run: bool,
+    },
     /// That the node hands over what it has and ends its run.
     Drain,
     /// That the run ends that a node of this name is in, as this person wants.
@@ -49,6 +54,8 @@ pub(crate) enum Reply {
     /// Whether the promotion had halted.
     Job(Result<bool, Error>),
     Head(Result<Option<(u64, EntryId)>, Error>),
+    /// How many entries a run of maintenance took out, or would take out.
+    Maintained(Result<u64, Error>),
     Drained,
     /// The run ends, or that was refused.
     Fenced,

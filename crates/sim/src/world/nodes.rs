@@ -16,6 +16,7 @@ use crate::ports::{SharedRng, ports};
 use crate::runtime::Runtime;
 use crate::serving;
 use crate::store::SimStore;
+use crate::workload::maintaining::retention;
 
 /// The wait before a node that did not start is started again, in ms.
 const START_AGAIN_MS: u64 = 300;
@@ -99,6 +100,7 @@ impl<P: Protocol> World<P> {
         config.admission.commits_at_once = 2;
         config.quotas.writes_per_s = QUOTA_PER_S;
         config.quotas.burst_ms = QUOTA_BURST_MS;
+        config.rules.retention = retention();
         let cell = Cell::default();
         node.cell = Arc::clone(&cell);
         let runtime = Runtime::new();

@@ -1,0 +1,198 @@
+//! Maintaining: runs of maintenance beside everything else, and promotions that are taken back.
+//!
+//! Owns how old entries become in a world, and what must hold of those that a run took out. That an entry's time
+//! was over, its owner asks; that the index shows what is left, the end of every world checks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use sillok_core::command::{AnswerBody, Command, VerificationRef};
+use sillok_core::config::RetentionConfig;
+use sillok_core::entry::{Detail, Head, Kind, Status};
+use sillok_core::event::Body;
+use sillok_core::id::EntryId;
+use sillok_core::principal::PrincipalKind;
+use sillok_core::retention::{Retirement, origin};
+use sillok_core::scope::{Level, Scope};
+use sillok_store::keys::{self, Family, ScopeKey};
+
+use crate::agent::Agent;
+use crate::violation::Violation;
+use crate::workload::material::judged;
+use crate::workload::{Check, Draw, End, Workload};
+
+/// The note of an agent that asks for a run which is no rehearsal.
+const ASKED: &str = "maintenance asked for";
+/// How often an agent asks whether the promotion is finished that it wants to take back.
+const PROMOTION_TRIES: u32 = 12;
+
+/// How long entries last in a world, where a minute has to do for a year.
+#[must_use]
+pub fn retention() -> RetentionConfig {
+    let days = |seconds: f64| seconds / 86_400.0;
+    RetentionConfig {
+        archive_episodic_days: days(20.0),
+        archive_knowledge_days: days(30.0),
+        archive_state_days: days(10.0),
+        prune_days: days(8.0),
+        keep_best: 2,
+        stop_share: 1.0,
+        ..RetentionConfig::default()
+    }
+}
+
+/// The workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Maintaining;
+
+/// An action of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Has any node run maintenance.
+    Maintain {
+        /// Whether it is to say only what it would do.
+        dry_run: bool,
+    },
+    /// Has the newest task judged, and takes back what that published.
+    Undo,
+}
+
+impl Workload for Maintaining {
+    type Action = Action;
+
+    fn name(&self) -> &'static str {
+        "maintaining"
+    }
+
+    fn share(&self) -> u32 {
+        24
+    }
+
+    /// Half of the worlds only rehearse, so that whatever a rehearsal writes is seen to be its own.
+    fn draw(&self, draw: &mut Draw<'_>) -> Action {
+        match draw.stream.permille(500) {
+            true => Action::Maintain {
+                dry_run: draw.projects.is_multiple_of(2),
+            },
+            false => Action::Undo,
+        }
+    }
+
+    async fn act(&self, agent: &mut Agent, action: Action) {
+        match action {
+            Action::Maintain { dry_run } => {
+                if !dry_run {
+                    agent.note(ASKED, serde_json::Value::Null);
+                }
+                agent.client().maintain(dry_run).await;
+            }
+            Action::Undo => undo(agent).await,
+        }
+    }
+}
+
+async fn undo(agent: &mut Agent) {
+    let task = agent.task();
+    let run = format!("doubted run {} of {}", agent.sent_count(), agent.number());
+    let verify = judged(true, run);
+    let answer = agent.give(PrincipalKind::Orchestrator, &task, verify).await;
+    let Some(AnswerBody::Verification { id, .. }) = answer.map(|answer| answer.result) else {
+        return;
+    };
+    if !agent.client().promoted(&task, id, PROMOTION_TRIES).await {
+        return;
+    }
+    let undo = Command::UndoPromotion {
+        promotion: VerificationRef {
+            task: task.clone(),
+            id,
+        },
+        reason: "the run was on the wrong branch".into(),
+    };
+    let project = task
+        .at_level(Level::Project)
+        .expect("the task of an agent lies in a project");
+    let undone = agent.give(PrincipalKind::Human, &project, undo).await;
+    if undone.is_some() {
+        agent.client().saw("promotion taken back");
+    }
+}
+
+impl Check for Maintaining {
+    fn check(&self, end: &End<'_>) -> Result<(), Violation> {
+        let told = Told::read(end);
+        let was_asked = end.history.notes.iter().any(|note| note.kind == ASKED);
+        if let (false, Some(entry)) = (was_asked, told.over.first()) {
+            let what = format!("entry {entry} was taken out, and nobody asked for that");
+            return Err(Violation::new("a rehearsal writes nothing", what));
+        }
+        best_are_left(end, &told)
+    }
+}
+
+/// What the events tell of entries that were taken out.
+#[derive(Default)]
+struct Told {
+    /// Those whose time was over.
+    over: BTreeSet<EntryId>,
+    /// Scopes in which a promotion was taken back: citations went, and with them where entries come from.
+    unsettled: BTreeSet<ScopeKey>,
+}
+
+impl Told {
+    fn read(end: &End<'_>) -> Self {
+        let mut told = Self::default();
+        for (key, value) in end.rows(Family::Event) {
+            let event = keys::event::decode(&key, &value).expect("the audit has read it");
+            match event.decode_body().expect("the audit has read it") {
+                Some(Body::EntriesRetired {
+                    entries,
+                    why: Retirement::Aged | Retirement::Pruned,
+                }) => told.over.extend(entries),
+                Some(Body::PromotionUndone { .. }) => {
+                    let name = keys::event::parse(&key).expect("the audit has read it");
+                    told.unsettled.insert(name.scope);
+                }
+                _ => {}
+            }
+        }
+        told
+    }
+}
+
+/// Of each task, so many entries are left as are kept, or have gone for another reason than their age.
+fn best_are_left(end: &End<'_>, told: &Told) -> Result<(), Violation> {
+    let mut details: BTreeMap<(EntryId, u64), Detail> = BTreeMap::new();
+    for (key, value) in end.rows(Family::Version) {
+        let version = keys::version::decode(&key, &value).expect("the audit has read it");
+        let name = keys::version::parse(&key).expect("the audit has read it");
+        details.insert((name.entry, name.number), version.detail);
+    }
+    // By scope and task: how many there were, and how many of them are not over.
+    let mut tasks: BTreeMap<(Scope, Scope), (usize, usize)> = BTreeMap::new();
+    for (key, value) in end.rows(Family::Head) {
+        let head = keys::head::decode(&key, &value).expect("the audit has read it");
+        let detail = &details[&(head.id, head.version)];
+        let Some(task) = counts(&head).then(|| origin(&head, detail)).flatten() else {
+            continue;
+        };
+        let of_task = tasks.entry((head.scope.clone(), task.clone())).or_default();
+        of_task.0 += 1;
+        let is_over = head.status == Status::Archived && told.over.contains(&head.id);
+        of_task.1 += usize::from(!is_over);
+    }
+    let kept = retention().keep_best;
+    for ((scope, task), (all, left)) in tasks {
+        if left < all.min(kept) && !told.unsettled.contains(&ScopeKey::of(&scope)) {
+            let what = format!("{left} of {all} entries of {task} are left in {scope}");
+            return Err(Violation::new("the best of each task are kept", what));
+        }
+    }
+    Ok(())
+}
+
+/// States are kept until they are resolved, and not because they are good.
+fn counts(head: &Head) -> bool {
+    head.table.kind() != Kind::State
+}
