@@ -10,7 +10,6 @@ use bytes::Bytes;
 use sillok_core::Error;
 use sillok_core::id::{Epoch, Incarnation};
 use sillok_core::membership::reach::homes;
-use sillok_core::membership::version::all_read;
 use sillok_core::membership::{
     FenceOrder, NodeRow, Nodes, OwnerRow, Suspect, WireVersion, check_fence_order, is_claimable,
 };
@@ -341,18 +340,6 @@ pub(crate) async fn owner_of<S: Store>(
     let mut txn = store.begin().await?;
     let owner = owner_row(&mut txn, slot, Read::Snapshot).await?;
     Ok((owner, all_nodes(&mut txn).await?))
-}
-
-/// Whether every living node reads a version, so that what came with it may be written.
-///
-/// # Errors
-/// What the store answered.
-pub(crate) async fn all_nodes_read<S: Store>(
-    store: &S,
-    version: WireVersion,
-) -> Result<bool, StoreError> {
-    let mut txn = store.begin().await?;
-    Ok(all_read(version, &all_nodes(&mut txn).await?))
 }
 
 /// All owners and all nodes.

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use sillok_core::command::{Submission, VerificationRef};
+use sillok_core::command::{Command, Submission, VerificationRef};
 use sillok_core::config::RulesConfig;
 use sillok_core::entry::{Embedding, Head, Version};
 use sillok_core::event::EventKind;
@@ -16,6 +16,7 @@ use sillok_core::id::{EntryId, RecordId, VerificationId};
 use sillok_core::limits::FACT_ROUNDS_MAX;
 use sillok_core::ports::{Embedder, SpaceThresholds};
 use sillok_core::promotion::{PublishReport, Standing, Stands};
+use sillok_core::review::{Question, Review};
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::state::State;
@@ -23,9 +24,9 @@ use sillok_core::token::{Token, TokenHash};
 use sillok_core::verification::Verification;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, ScopeKey};
-use sillok_store::{Error as StoreError, Read, Txn};
+use sillok_store::{Error as StoreError, Read, Store, Txn};
 
-use crate::errors::engine_refusal;
+use crate::errors::{engine_refusal, refusal};
 use crate::ports::Ports;
 use crate::protocol::{Protocol, Safeguard};
 use crate::row_stream::RowStream;
@@ -49,21 +50,26 @@ impl From<StoreError> for Unfetched {
 ///
 /// # Errors
 /// What the index answered.
-pub(crate) async fn gather(
+pub(crate) async fn gather<S: Store>(
+    store: &S,
     ports: &Ports,
     rules: &RulesConfig,
     has_older_nodes: bool,
     submission: &Submission,
 ) -> Result<Facts, Error> {
-    let thresholds = thresholds(&ports.embedder, submission);
+    let offered = offered(store, submission).await?;
+    let thresholds = thresholds(&ports.embedder, submission, offered.as_ref());
     let mut facts = Facts {
         thresholds: thresholds.map(|space| rules.dedup.over(space)),
         has_older_nodes,
         ..Facts::default()
     };
-    // Which neighbours a command wants to know does not depend on the state.
-    let nothing = State::new(&submission.scope, None, None);
-    for need in needs(&nothing, submission, &facts) {
+    // Which neighbours a command wants to know depends on nothing else of the state.
+    let mut known = State::new(&submission.scope, None, None);
+    if let Some(review) = offered {
+        known.learn_review(review.id, Some(review));
+    }
+    for need in needs(&known, submission, &facts) {
         if let Need::Neighbours(number, request) = need {
             let found = ports.index.neighbours(&request).await;
             let found = found.map_err(|error| engine_refusal(&error))?;
@@ -112,11 +118,35 @@ pub(crate) async fn fetch(
 
 /// The thresholds of the space that the command's vectors lie in: those of another space would
 /// compare what cannot be compared.
-fn thresholds(embedder: &Arc<dyn Embedder>, submission: &Submission) -> Option<SpaceThresholds> {
+fn thresholds(
+    embedder: &Arc<dyn Embedder>,
+    submission: &Submission,
+    offered: Option<&Review>,
+) -> Option<SpaceThresholds> {
     let space = embedder.space();
     let fits = |embedding: &Embedding| embedding.space == space;
-    let mut embeddings = submission.command.embeddings().peekable();
+    let of_offer = offered.and_then(|review| match &review.question {
+        Question::Offer(offer) => offer.product.embedding.as_ref(),
+        _ => None,
+    });
+    let mut embeddings = submission.command.embeddings().chain(of_offer).peekable();
     (embeddings.peek().is_some() && embeddings.all(fits)).then(|| embedder.thresholds())
+}
+
+/// The question of an answer that may publish what was offered.
+async fn offered<S: Store>(store: &S, submission: &Submission) -> Result<Option<Review>, Error> {
+    let Command::AnswerReview(answer) = &submission.command else {
+        return Ok(None);
+    };
+    let key = keys::review::key(&ScopeKey::of(&submission.scope), answer.review);
+    let read = async {
+        let mut txn = store.begin().await?;
+        row(&mut txn, key, keys::review::decode).await
+    };
+    let review: Result<Option<Review>, StoreError> = read.await;
+    Ok(review
+        .map_err(|error| refusal(&error))?
+        .filter(|review| matches!(review.question, Question::Offer(_))))
 }
 
 struct Fetch<'a, T: Txn, P: Protocol> {

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use sillok_core::id::VerificationId;
-use sillok_core::membership::WireVersion;
 use sillok_core::ports::Clock;
 use sillok_core::promotion::{Attempts, FailedAttempt, Job, LastError, PublishReport};
 use sillok_core::scope::Scope;
@@ -16,7 +15,6 @@ use sillok_core::slot::Slot;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::Store;
 
-use crate::claims;
 use crate::commit::Shared;
 use crate::errors::refusal;
 use crate::metrics::count;
@@ -160,7 +158,7 @@ pub(crate) async fn work<S: Store, P: Protocol>(
         }
         let look_again_ms = look_at_halted(&shared).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "it is not known whether halted promotions are to be tried anew");
-            None
+            Some(shared.config.jobs.backoff_ms)
         });
         match shared.jobs.take(clock.monotonic_ms()) {
             Ok(taken) => {
@@ -348,19 +346,6 @@ pub(crate) async fn retry<S: Store, P: Protocol>(
         shared.jobs.look_again(slot);
     }
     Ok(is_anew)
-}
-
-/// Checks that all nodes can read that a promotion was dropped.
-///
-/// # Errors
-/// `invalid_state` while one lives that cannot; what the store answered.
-pub(crate) async fn check_drops<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<(), Error> {
-    let known = claims::all_nodes_read(&shared.store, WireVersion::WITH_ATTEMPTS).await;
-    if known.map_err(|error| refusal(&error))? {
-        return Ok(());
-    }
-    let why = "a node of an earlier release lives, which cannot read that a promotion was dropped";
-    Err(Error::new(ErrorCode::InvalidState, why))
 }
 
 pub(crate) fn unknown(task: &Scope, id: VerificationId) -> Error {

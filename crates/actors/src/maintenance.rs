@@ -13,6 +13,7 @@ use sillok_core::command::{AnswerBody, Command, Submission};
 use sillok_core::id::{Attempt, CommandId, EntryId};
 use sillok_core::principal::Principal;
 use sillok_core::retention::{Retirement, ScopePlan};
+use sillok_core::review::Offer;
 use sillok_core::scope::Scope;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::Store;
@@ -89,6 +90,8 @@ pub struct ScopeMaintained {
     pub left: u64,
     /// Whether the plan takes out so much of the scope that somebody has to say so: nothing was done then.
     pub asks: bool,
+    /// Why the rest was not taken out: the scope is under quarantine, say. The run went on elsewhere.
+    pub error: Option<Error>,
 }
 
 /// What a run did, or would do.
@@ -100,6 +103,10 @@ pub struct Maintained {
     pub scopes: Vec<ScopeMaintained>,
     /// Skills that were offered, or would be.
     pub offered: u64,
+    /// Skills that were not, because their organisation refused the question.
+    pub not_offered: u64,
+    /// Entries whose rows cannot be read: an audit names them.
+    pub unreadable: u64,
     /// Whether the vector tables were compacted and indexed.
     pub optimised: bool,
 }
@@ -140,21 +147,39 @@ pub(crate) async fn run<S: Store, P: Protocol>(
             looked_at: planned.looked_at,
             offered: planned.offers.len() as u64,
             scopes: planned.scopes,
-            optimised: false,
+            unreadable: planned.unreadable,
+            ..Maintained::default()
         });
     }
     let Some(_turn) = shared.maintenance.begin() else {
         return Err(beside(shared.ownership.node()));
     };
-    let taken = lease::take(&shared.store, &shared.ownership, LEASE).await;
-    if let Err(holder) = taken.map_err(|error| refusal(&error))? {
-        return Err(beside(&holder.node));
+    match lease::take(&shared.store, &shared.ownership, LEASE).await {
+        Ok(Ok(())) => {}
+        Ok(Err(holder)) => return Err(beside(&holder.node)),
+        Err(error) => {
+            // It may have been taken all the same.
+            give_back(shared).await;
+            return Err(refusal(&error));
+        }
     }
     let done = carry_out(shared, router, asked).await;
-    if let Err(error) = lease::give_back(&shared.store, &shared.ownership, LEASE).await {
-        tracing::warn!(%error, "the lease of maintenance stays with this run until it ends");
-    }
+    give_back(shared).await;
     done
+}
+
+/// Gives the lease back, again while the store does not answer: nobody else may run before.
+async fn give_back<S: Store, P: Protocol>(shared: &Shared<S, P>) {
+    let mut wait_ms = TRY_AGAIN_MS;
+    for _ in 0..TRIES_MAX {
+        match lease::give_back(&shared.store, &shared.ownership, LEASE).await {
+            Ok(()) => return,
+            Err(error) => tracing::warn!(%error, "the lease of maintenance was not given back"),
+        }
+        shared.ports.clock.sleep(wait_ms).await;
+        wait_ms *= 2;
+    }
+    tracing::error!("the lease of maintenance stays with this node until its next run, or its end");
 }
 
 fn beside(node: &str) -> Error {
@@ -169,31 +194,20 @@ async fn carry_out<S: Store, P: Protocol>(
 ) -> Result<Maintained, Error> {
     let mut planned = plan::of(shared, asked).await?;
     for scope in planned.scopes.iter_mut().filter(|scope| !scope.asks) {
-        for (why, entries) in [
-            (Retirement::Aged, core::mem::take(&mut scope.plan.aged)),
-            (Retirement::Pruned, core::mem::take(&mut scope.plan.pruned)),
-        ] {
-            let (retired, left) = retire(shared, router, &scope.scope, &why, &entries).await?;
-            scope.retired += retired;
-            scope.left += left;
-            match why {
-                Retirement::Pruned => scope.plan.pruned = entries,
-                _ => scope.plan.aged = entries,
-            }
+        if let Err(error) = take_out(shared, router, scope).await {
+            tracing::warn!(%error, scope = %scope.scope, "what is due here was not taken out");
+            scope.error = Some(error);
         }
     }
-    let offered = planned.offers.len() as u64;
-    for mut offer in planned.offers {
-        let org = offer
-            .scope
-            .with_ancestors()
-            .pop()
-            .expect("a scope lies in an organisation");
-        let texts = [offer.product.content.as_str()];
-        // Without a vector it is found by its words.
-        let embedded = shared.ports.embedder.embed(&texts).await;
-        offer.product.embedding = embedded.ok().and_then(|mut vectors| vectors.pop());
-        give(shared, router, org, Command::Offer(Box::new(offer))).await?;
+    let (mut offered, mut not_offered) = (0, 0);
+    for offer in planned.offers {
+        match put_question(shared, router, offer).await {
+            Ok(()) => offered += 1,
+            Err(error) => {
+                tracing::warn!(%error, "a skill was not offered to its organisation");
+                not_offered += 1;
+            }
+        }
     }
     let optimises = asked.parts.contains(&Part::Optimise);
     if optimises {
@@ -204,11 +218,49 @@ async fn carry_out<S: Store, P: Protocol>(
         looked_at: planned.looked_at,
         scopes: planned.scopes,
         offered,
+        not_offered,
+        unreadable: planned.unreadable,
         optimised: optimises,
     })
 }
 
-/// Takes planned entries out of a scope: how many went, and how many had changed since.
+/// Takes out what is due in a scope, and counts it.
+async fn take_out<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Router<S, P>,
+    scope: &mut ScopeMaintained,
+) -> Result<(), Error> {
+    let due = [
+        (Retirement::Aged, scope.plan.aged.clone()),
+        (Retirement::Pruned, scope.plan.pruned.clone()),
+    ];
+    for (why, entries) in due {
+        for some in entries.chunks(RETIRED_AT_ONCE) {
+            let (retired, left) = retire(shared, router, &scope.scope, &why, some).await?;
+            scope.retired += retired;
+            scope.left += left;
+        }
+    }
+    Ok(())
+}
+
+/// Asks an organisation whether it takes over what proved itself in a project.
+async fn put_question<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Router<S, P>,
+    mut offer: Offer,
+) -> Result<(), Error> {
+    let texts = [offer.product.content.as_str()];
+    // Without a vector it is found by its words.
+    let embedded = shared.ports.embedder.embed(&texts).await;
+    offer.product.embedding = embedded.ok().and_then(|mut vectors| vectors.pop());
+    let org = plan::organisation(&offer.scope);
+    give(shared, router, org, Command::Offer(Box::new(offer)))
+        .await
+        .map(drop)
+}
+
+/// Takes some planned entries out of a scope: how many went, and how many had changed since.
 async fn retire<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
@@ -216,24 +268,17 @@ async fn retire<S: Store, P: Protocol>(
     why: &Retirement,
     entries: &[(EntryId, u64)],
 ) -> Result<(u64, u64), Error> {
-    let (mut gone, mut stayed) = (0, 0);
-    for some in entries.chunks(RETIRED_AT_ONCE) {
-        let command = Command::Retire {
-            entries: some.to_vec(),
-            why: why.clone(),
-        };
-        match give(shared, router, scope.clone(), command).await? {
-            AnswerBody::Retired { retired, left } => {
-                gone += u64::from(retired);
-                stayed += u64::from(left);
-            }
-            other => {
-                let why = format!("retiring entries was answered with {other:?}");
-                return Err(Error::new(ErrorCode::Internal, why));
-            }
+    let command = Command::Retire {
+        entries: entries.to_vec(),
+        why: why.clone(),
+    };
+    match give(shared, router, scope.clone(), command).await? {
+        AnswerBody::Retired { retired, left } => Ok((u64::from(retired), u64::from(left))),
+        other => {
+            let why = format!("retiring entries was answered with {other:?}");
+            Err(Error::new(ErrorCode::Internal, why))
         }
     }
-    Ok((gone, stayed))
 }
 
 /// Gives a command as the system, again while what it meets passes.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use prometheus_client::registry::Registry;
 use sillok_bus::InProcessBus;
-use sillok_core::command::{Answer, Command, Submission};
+use sillok_core::command::{Answer, Submission};
 use sillok_core::id::{Incarnation, Seq, VerificationId};
 use sillok_core::membership::FenceOrder;
 use sillok_core::ports::Forwarded;
@@ -221,9 +221,6 @@ impl<S: Store, P: Protocol> Node<S, P> {
         submission: Submission,
         trace: Option<TraceContext>,
     ) -> Result<Answer, Error> {
-        if let Command::DropPromotion { .. } = submission.command {
-            jobs::check_drops(&self.inner.shared).await?;
-        }
         self.inner.router.submit(submission, trace).await
     }
 
@@ -357,7 +354,14 @@ impl<S: Store, P: Protocol> Node<S, P> {
     /// `busy` while another run is under way in the cluster; what the store, the index or the owner of a scope
     /// answered. What was done before stays done.
     pub async fn maintain(&self, asked: &Maintain) -> Result<Maintained, Error> {
-        maintenance::run(&self.inner.shared, &self.inner.router, asked).await
+        let (shared, router) = (&self.inner.shared, &self.inner.router);
+        let (shared, router, asked) = (Arc::clone(shared), Arc::clone(router), asked.clone());
+        // Whoever asked may go away: the run goes on, and gives its lease back.
+        let run = tokio::spawn(async move { maintenance::run(&shared, &router, &asked).await });
+        run.await.unwrap_or_else(|_| {
+            let why = "the run of maintenance ended before its time";
+            Err(Error::new(ErrorCode::Internal, why))
+        })
     }
 
     /// Orders the end of a run of a node, this one or another, which it may still be beating in. Whoever

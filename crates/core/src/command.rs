@@ -294,6 +294,7 @@ impl Command {
             | Self::UndoPromotion { .. }
             | Self::Retire { .. }
             | Self::Offer(_) => WireVersion::WITH_REVIEWS,
+            Self::DropPromotion { .. } => WireVersion::WITH_ATTEMPTS,
             _ => WireVersion::FIRST,
         }
     }

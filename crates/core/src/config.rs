@@ -166,6 +166,8 @@ pub struct RetentionConfig {
     pub keep_best: usize,
     /// When more than this share of a scope's live entries would go, the run stops and asks.
     pub stop_share: f64,
+    /// So few need no question, whatever share of a scope they are.
+    pub stop_entries: usize,
 }
 
 impl Default for RetentionConfig {
@@ -181,6 +183,7 @@ impl Default for RetentionConfig {
             prune_success_rate: 0.5,
             keep_best: 5,
             stop_share: 0.5,
+            stop_entries: 16,
         }
     }
 }

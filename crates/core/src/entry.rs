@@ -432,12 +432,14 @@ impl Head {
             .map_or(self.created_at, |validated| validated.max(self.created_at))
     }
 
-    /// When a state was resolved; none while it holds, and for entries of other kinds.
+    /// When a state was resolved; none while it holds, where another entry stands in its place, and for
+    /// entries of other kinds.
     #[must_use]
     pub fn resolved_at(&self) -> Option<Timestamp> {
+        let is_replaced = self.lifecycle.superseded_by.is_some();
         self.lifecycle
             .deprecated_at
-            .filter(|_| self.table.kind() == Kind::State)
+            .filter(|_| self.table.kind() == Kind::State && !is_replaced)
     }
 }
 

@@ -360,12 +360,23 @@ impl Ask<'_> {
             Command::Retire { entries, .. } => {
                 for (entry, _) in entries {
                     self.head_with_text(*entry);
+                    self.worth(*entry);
                 }
             }
             Command::Offer(offer) => {
                 self.review(ReviewId::of_offer(self.scope, &offer.scope, offer.entry))
             }
             _ => unreachable!("only what changes the worth of entries comes here"),
+        }
+    }
+
+    /// The version of an entry whose worth stands in its typed part.
+    fn worth(&mut self, entry: EntryId) {
+        if let Some(head) = self.state.head(entry)
+            && matches!(head.table, Table::Episodes | Table::Skills)
+            && !self.facts.versions.contains_key(&entry)
+        {
+            self.needs.push(Need::Version(entry, head.version));
         }
     }
 

@@ -177,14 +177,14 @@ pub fn status_of(
     }
 }
 
-/// The citations of an entry without those that a promotion gave it: its verification's judgement, and the
-/// records that it spoke for.
+/// The citations of an entry without those that a promotion gave it: its verification's judgement, if it is given,
+/// and the records that it spoke for.
 #[must_use]
 pub fn without(
     citations: &[Citation],
     task: &Scope,
     verification: &Verification,
-    judgement: &Citation,
+    judgement: Option<&Citation>,
 ) -> Vec<Citation> {
     let spoken_for = |citation: &&Citation| {
         citation.record().is_some_and(|record| {
@@ -193,7 +193,7 @@ pub fn without(
                 && record.seq <= verification.through
         })
     };
-    let stays = |citation: &&Citation| *citation != judgement && !spoken_for(citation);
+    let stays = |citation: &&Citation| Some(*citation) != judgement && !spoken_for(citation);
     citations.iter().filter(stays).cloned().collect()
 }
 

@@ -1,8 +1,8 @@
 //! Retention: which entries are old enough to leave recall, and which of them stay all the same.
 //!
 //! Owns the ages and values at which an entry is archived or pruned, and the plan over many of them.
-//! A plan is made from columns, not from entries one by one; the owner of a scope asks [`due`] once more
-//! before it takes an entry out. It must not know where columns come from.
+//! A plan needs a few numbers of each entry, not the entry; the owner of a scope asks [`due`] once more before it
+//! takes one out. It must not know where columns come from.
 
 use std::collections::BTreeMap;
 
@@ -188,8 +188,8 @@ impl ScopePlan {
         reason = "counts of entries are far under 2^53"
     )]
     pub fn asks(&self, config: &RetentionConfig) -> bool {
-        const FEW: usize = 16;
-        self.going() > FEW && self.going() as f64 > self.live as f64 * config.stop_share
+        self.going() > config.stop_entries
+            && self.going() as f64 > self.live as f64 * config.stop_share
     }
 }
 

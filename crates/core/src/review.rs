@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{EntryId, ReviewId};
+use crate::id::{EntryId, ReviewId, Seq};
 use crate::principal::Actor;
 use crate::promotion::NewEntry;
 use crate::scope::Scope;
@@ -93,6 +93,8 @@ pub struct Review {
     pub question: Question,
     /// When it was raised.
     pub raised_at: Timestamp,
+    /// The event that raised it: of entries that were amended behind it, it asks nothing.
+    pub raised_by: Seq,
     /// What was said to it; none while it waits.
     pub answer: Option<ReviewAnswer>,
 }

@@ -130,6 +130,36 @@ impl Trust {
         })
     }
 
+    /// What two entries are worth together that say the same: each validation counts once, the higher
+    /// confidence stands.
+    #[must_use]
+    pub fn joined(&self, other: &Self, config: &TrustConfig) -> Self {
+        let new = other
+            .counted
+            .iter()
+            .filter(|key| !self.counted.contains(key));
+        let mut counted: Vec<[u8; 16]> = self.counted.iter().chain(new).copied().collect();
+        let validation_count = (self.validation_count + counted.len() as u64)
+            .saturating_sub(self.counted.len() as u64);
+        counted.drain(..counted.len().saturating_sub(LINKS_MAX));
+        let latest = if other.last_validated > self.last_validated {
+            other
+        } else {
+            self
+        };
+        Self {
+            confidence: self
+                .confidence
+                .max(other.confidence)
+                .clamp(config.min, config.max),
+            validation_source: latest.validation_source,
+            last_validated: latest.last_validated,
+            validation_count,
+            decay_policy: self.decay_policy,
+            counted,
+        }
+    }
+
     /// Raises confidence to what a verified entry has at least.
     #[must_use]
     pub fn at_least_verified(self, config: &TrustConfig) -> Self {

@@ -22,6 +22,7 @@ use sillok_core::permission::authorize_read;
 use sillok_core::ports::Rng;
 use sillok_core::principal::Actor;
 use sillok_core::promotion::Job;
+use sillok_core::scope::Scope;
 use sillok_core::state::{Change, Stamped, State};
 use sillok_core::time::Timestamp;
 use sillok_core::{Error, ErrorCode};
@@ -68,6 +69,18 @@ impl Decided {
             matches!(record, CommandRecord::Applied { .. })
         };
         self.records.iter().filter(is_applied).count()
+    }
+
+    /// The promotions that the batch publishes: where each came from, and its verification.
+    pub(super) fn published(&self) -> impl Iterator<Item = (&Scope, VerificationId)> {
+        self.changes.iter().filter_map(|change| match change {
+            Change::Mark {
+                source,
+                verification,
+                ..
+            } => Some((source, *verification)),
+            _ => None,
+        })
     }
 
     /// The promotions that the batch started.
@@ -128,7 +141,8 @@ pub(super) async fn gather<S: Store, P: Protocol>(
             gathered.push(None);
             continue;
         }
-        let gathering = AssertUnwindSafe(facts::gather(ports, rules, has_older_nodes, submission));
+        let gathering = facts::gather(&shared.store, ports, rules, has_older_nodes, submission);
+        let gathering = AssertUnwindSafe(gathering);
         match gathering.catch_unwind().await {
             Ok(facts) => gathered.push(Some(facts)),
             Err(_panic) => return Err(met_defect(shared, index, submission)),

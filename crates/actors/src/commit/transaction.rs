@@ -333,17 +333,26 @@ async fn look_again<P: Protocol>(
     for (key, _) in &decided.chunks {
         txn.conflict_on(&KeyRange::key(key));
     }
+    for (source, published) in decided.published() {
+        let key = keys::job::key(Slot::of(source), published);
+        if lacks(txn, &key).await? {
+            return Err(Failure::Again);
+        }
+    }
     for dropped in decided.dropped() {
         // What was read of it went with the transaction that the chunks have outlived.
         let key = keys::mark::key(scope_key, dropped);
-        if get(txn, &key, Read::Conflict, keys::mark::decode)
-            .await?
-            .is_some()
-        {
+        if !lacks(txn, &key).await? {
             return Err(Failure::Again);
         }
     }
     Ok(())
+}
+
+/// Whether a row is not there, which is not to change before the commit.
+async fn lacks(txn: &mut impl Txn, key: &[u8]) -> Result<bool, Failure> {
+    let value = txn.get(key, Read::Conflict).await;
+    Ok(value.map_err(|error| Failure::of(&error))?.is_none())
 }
 
 fn write<P: Protocol>(protocol: P, txn: &mut impl Txn, place: &Place, decided: &Decided) {

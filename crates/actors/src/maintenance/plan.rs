@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use sillok_core::Error;
 use sillok_core::config::RetentionConfig;
 use sillok_core::entry::{Detail, Head, Status, Table, Version};
+use sillok_core::id::{EntryId, ReviewId};
 use sillok_core::promotion::NewEntry;
 use sillok_core::retention::{Aging, Planned, Planner, ScopePlan, origin};
 use sillok_core::review::Offer;
@@ -27,6 +28,7 @@ pub(super) struct Plan {
     pub(super) looked_at: u64,
     pub(super) scopes: Vec<ScopeMaintained>,
     pub(super) offers: Vec<Offer>,
+    pub(super) unreadable: u64,
 }
 
 /// Plans a run over what is stored now.
@@ -51,14 +53,17 @@ async fn read<S: Store, P: Protocol>(
     }
     let config = &config;
     let mut planner = Planner::new(shared.ports.clock.now(), config);
-    let mut offers = Vec::new();
-    let mut looked_at = 0;
+    let mut offers: Vec<Offer> = Vec::new();
+    let (mut looked_at, mut unreadable) = (0, 0);
     // Each head is judged for itself, and asked again by its owner: they need not be of one moment.
     let mut txn = LongReads::of(&shared.store).begin().await?;
     let mut heads = RowStream::new(Family::Head.range());
     while let Some((key, value)) = heads.next(&mut txn).await? {
-        let head = keys::head::decode(&key, &value)?;
         looked_at += 1;
+        let Ok(head) = keys::head::decode(&key, &value) else {
+            unreadable += 1;
+            continue;
+        };
         let is_resolved = head.status == Status::Deprecated && head.resolved_at().is_some();
         if !(head.status.is_live() || is_resolved) {
             continue;
@@ -71,15 +76,25 @@ async fn read<S: Store, P: Protocol>(
         };
         let detail = version.as_ref().map(|version| &version.detail);
         planner.take(&head.scope, [planned(&head, detail)]);
-        if asked.parts.contains(&Part::Offer) && is_offered(&head) {
+        if asked.parts.contains(&Part::Offer)
+            && is_offered(&head)
+            && !was_offered(&mut txn, &head).await?
+        {
             offers.extend(version.map(|version| offer(&head, version)));
         }
     }
-    let scopes = planner.finish();
+    let scopes = chosen(planner.finish(), asked, config);
+    let is_going = |entry: &EntryId| {
+        let plans = scopes.iter().filter(|scope| !scope.asks);
+        let mut going = plans.flat_map(|scope| scope.plan.aged.iter().chain(&scope.plan.pruned));
+        going.any(|(going, _)| going == entry)
+    };
+    offers.retain(|offer| !is_going(&offer.entry));
     Ok(Plan {
         looked_at,
-        scopes: chosen(scopes, asked, config),
+        scopes,
         offers,
+        unreadable,
     })
 }
 
@@ -103,6 +118,7 @@ fn chosen(
             retired: 0,
             left: 0,
             asks,
+            error: None,
         }
     });
     chosen.filter(|scope| scope.plan.going() > 0).collect()
@@ -129,6 +145,20 @@ fn is_offered(head: &Head) -> bool {
     head.table == Table::Skills
         && head.status == Status::Published
         && head.scope.level() == Level::Project
+}
+
+/// Whether the organisation was asked before, whatever it said.
+async fn was_offered(txn: &mut impl Txn, head: &Head) -> Result<bool, StoreError> {
+    let org = organisation(&head.scope);
+    let question = ReviewId::of_offer(&org, &head.scope, head.id);
+    let key = keys::review::key(&ScopeKey::of(&org), question);
+    Ok(rows::read(txn, &key, keys::review::decode).await?.is_some())
+}
+
+/// The organisation that a scope lies in.
+pub(super) fn organisation(scope: &Scope) -> Scope {
+    let within = scope.with_ancestors().pop();
+    within.expect("a scope lies in an organisation")
 }
 
 fn offer(head: &Head, version: Version) -> Offer {

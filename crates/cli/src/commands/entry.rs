@@ -246,6 +246,9 @@ pub fn describe(style: Style, entry: &EntryView, quoted: &[Option<String>]) -> S
             .map(|link| format!("{:?} {}", link.kind, link.to).to_lowercase()),
     );
     lines.push(format!("\n{}\n", harmless(&version.content)));
+    if let Some(skill) = &version.skill {
+        lines.push(format!("{}\n", harmless(&skill.code)));
+    }
     for (cited, quote) in head.citations.iter().zip(quoted) {
         lines.push(format!("rests on {}", citation::line(cited)));
         let quote = quote.as_ref();

@@ -11,7 +11,8 @@ use crate::session::Session;
 /// Carries out `maintain`.
 ///
 /// # Errors
-/// [`Failure::Verdict`] when so much of a scope is due that somebody has to say so.
+/// [`Failure::Verdict`] when so much of a scope is due that somebody has to say so, and when something could not be
+/// done.
 pub async fn run(session: &Session, args: Maintain) -> Result<(), Failure> {
     let asked = api::Maintain {
         dry_run: args.dry_run,
@@ -27,13 +28,32 @@ pub async fn run(session: &Session, args: Maintain) -> Result<(), Failure> {
         .filter(|scope| scope.asks)
         .map(|scope| scope.scope.as_str())
         .collect();
-    if asks.is_empty() {
-        return Ok(());
+    if !asks.is_empty() {
+        return Err(Failure::Verdict(format!(
+            "most of {} is due, and nothing of it was taken out: if the clock is right, give --force",
+            asks.join(", ")
+        )));
     }
-    Err(Failure::Verdict(format!(
-        "most of {} is due, and nothing of it was taken out: if the clock is right, give --force",
-        asks.join(", ")
-    )))
+    undone(&done).map_or(Ok(()), |what| Err(Failure::Verdict(what)))
+}
+
+/// What the run could not do.
+fn undone(done: &Maintained) -> Option<String> {
+    let refused = done.scopes.iter().filter_map(|scope| {
+        let error = scope.error.as_ref()?;
+        Some(format!("{}: {error}", scope.scope))
+    });
+    let mut left: Vec<String> = refused.collect();
+    if done.not_offered > 0 {
+        left.push(format!("{} skills were not offered", done.not_offered));
+    }
+    if done.unreadable > 0 {
+        let entries = done.unreadable;
+        left.push(format!(
+            "{entries} entries cannot be read: run sillok audit verify"
+        ));
+    }
+    (!left.is_empty()).then(|| left.join("; "))
 }
 
 fn describe(style: Style, done: &Maintained) -> String {

@@ -2,7 +2,7 @@
 
 use super::{Context, Decision, check_stated, entry};
 use crate::command::{AnswerBody, VerificationRef};
-use crate::entry::{Head, Kind, Status};
+use crate::entry::{Detail, Head, Kind, Status};
 use crate::error::{Error, ErrorCode};
 use crate::event::Body;
 use crate::id::EntryId;
@@ -80,18 +80,16 @@ pub(super) fn retire(
     Ok(Decision::of(bodies, answer))
 }
 
-/// Whether an entry's time is over by its head alone. What it was worth stands in its version, which the
-/// plan has read: of what is to be pruned, only the age is asked again.
+/// Whether an entry's time is over, by its age and by what it is worth now.
 fn is_over(context: &Context<'_>, head: &Head, why: &Retirement) -> bool {
     let is_resolved = head.status == Status::Deprecated && head.resolved_at().is_some();
     if !(head.status.is_live() || is_resolved) {
         return false;
     }
-    let aging = Aging {
-        table: head.table,
-        age_from: head.age_from(),
-        resolved_at: head.resolved_at(),
-        value: if *why == Retirement::Pruned { 0.0 } else { 1.0 },
-    };
+    let version = context.facts.versions.get(&head.id);
+    let detail = version
+        .and_then(Option::as_ref)
+        .map(|version| &version.detail);
+    let aging = Aging::of(head, detail.unwrap_or(&Detail::Plain));
     due(&aging, context.now, &context.config.retention).as_ref() == Some(why)
 }

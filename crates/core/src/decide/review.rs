@@ -9,9 +9,10 @@ use crate::id::{EntryId, ReviewId};
 use crate::principal::PrincipalKind;
 use crate::provenance::{Backing, status_of};
 use crate::retention::Retirement;
-use crate::review::{Offer, Question};
+use crate::review::{Offer, Question, Review};
 use crate::scope::Level;
 use crate::secret::mask;
+use crate::trust::Trust;
 
 /// Raises the question that the `number`-th write of a command leads to; none while a node lives that reads
 /// no questions: the two entries are linked all the same.
@@ -73,6 +74,9 @@ pub(super) fn answer(context: &Context<'_>, answer: &AnswerReview) -> Result<Dec
         approved: answer.approve,
         reason: mask(&answer.reason).text.into_owned(),
     });
+    if answer.approve {
+        nothing_was_amended(context, review)?;
+    }
     let (kept, retired) = follow(&mut draft, &review.question, answer)?;
     let answer = AnswerBody::Reviewed {
         review: id,
@@ -80,6 +84,25 @@ pub(super) fn answer(context: &Context<'_>, answer: &AnswerReview) -> Result<Dec
         retired,
     };
     Ok(Decision::of(draft.bodies, answer))
+}
+
+/// Refuses an approval where one of the entries has another text by now: nobody was asked about that one.
+fn nothing_was_amended(context: &Context<'_>, review: &Review) -> Result<(), Error> {
+    for id in review.question.entries() {
+        let head = context.state.head(id);
+        if let Some(head) = head.filter(|head| head.version_seq > review.raised_by) {
+            let current = Current {
+                version: Some(head.version),
+                entry: Some(id),
+                seq: None,
+            };
+            let why = format!(
+                "entry {id} was amended after the question was raised: the review can be rejected"
+            );
+            return Err(Error::conflict(why, current));
+        }
+    }
+    Ok(())
 }
 
 const fn is_contradiction(question: &Question) -> bool {
@@ -117,14 +140,12 @@ fn follow(
             Ok((None, Some(*entry)))
         }
         Question::Wrong { entry, .. } => {
-            if draft
-                .state
-                .head(*entry)
-                .is_some_and(|head| head.status.is_live())
-            {
+            let head = draft.state.head(*entry);
+            let is_live = head.is_some_and(|head| head.status.is_live());
+            if is_live {
                 approve(draft, *entry);
             }
-            Ok((Some(*entry), None))
+            Ok((is_live.then_some(*entry), None))
         }
         Question::Offer(offer) if answer.approve => {
             let backing = backing(draft.context);
@@ -170,6 +191,7 @@ fn merge(draft: &mut Draft<'_>, new: EntryId, known: EntryId, cosine: f64) -> Re
     live(draft, known)?;
     let head = live(draft, new)?;
     let (citations, failure) = (head.citations.clone(), head.failure);
+    let (trust, status) = (head.trust.clone(), head.status);
     let version = draft
         .context
         .facts
@@ -189,8 +211,29 @@ fn merge(draft: &mut Draft<'_>, new: EntryId, known: EntryId, cosine: f64) -> Re
         failure,
     };
     entry::merge(draft, known, &said, &backing, None, cosine);
+    inherit(draft, known, &trust, status);
     retire(draft, new, Retirement::Duplicate { of: known });
     Ok(())
+}
+
+/// Hands on what another entry was worth that says the same.
+fn inherit(draft: &mut Draft<'_>, id: EntryId, trust: &Trust, status: Status) {
+    let config = &draft.context.config.trust;
+    let head = draft.state.head(id).expect("the caller has merged into it");
+    // What failed stays a hypothesis, whatever says the same.
+    if head.failure {
+        return;
+    }
+    let (joined, status) = (head.trust.joined(trust, config), head.status.max(status));
+    if joined != head.trust || status != head.status {
+        let revised = TrustRevised {
+            entry: id,
+            citations: head.citations.clone(),
+            status,
+            trust: joined,
+        };
+        draft.push(Body::TrustRevised(Box::new(revised)));
+    }
 }
 
 /// Has `kept` stand in the place of `lost`: as its successor where the two can form a line, else by taking

@@ -204,10 +204,7 @@ pub(super) fn note_promoted(
         .state
         .task()
         .ok_or_else(|| unknown(context.scope()))?;
-    let status = match known.said.outcome {
-        Outcome::Passed => task.status_after_promotion(),
-        Outcome::Failed => task.status,
-    };
+    let status = task.status_after_promotion();
     let body = Body::Promoted {
         verification,
         target: target.clone(),

@@ -2,6 +2,7 @@
 //! it only supported loses that support.
 
 use super::{Context, Decision, Draft, check_stated};
+use crate::citation::Citation;
 use crate::command::{AnswerBody, VerificationRef};
 use crate::entry::{Head, Status};
 use crate::error::{Current, Error, ErrorCode};
@@ -86,11 +87,16 @@ fn published<'a>(
 
 /// Takes an entry out of recall that the promotion made, and gives back what it replaced.
 fn made(draft: &mut Draft<'_>, id: EntryId, promotion: &VerificationRef, undone: &mut Undone) {
+    if undone.retired.contains(&id) {
+        return;
+    }
     let head = draft.state.head(id).cloned();
     let Some(head) = head.filter(|head| head.status.is_live()) else {
         undone.left.push(id);
         return;
     };
+    // What it replaced may be the promotion's own as well: that goes with it.
+    let mut own = None;
     if let Some(old) = restorable(draft, &head) {
         let (line, status) = (head.line, standing(draft.context, &old));
         draft.push(Body::SupersessionUndone {
@@ -99,7 +105,12 @@ fn made(draft: &mut Draft<'_>, id: EntryId, promotion: &VerificationRef, undone:
             line,
             status,
         });
-        undone.restored.push(old.id);
+        if old.promotion == Some(promotion.id) {
+            undone.left.retain(|left| *left != old.id);
+            own = Some(old.id);
+        } else {
+            undone.restored.push(old.id);
+        }
     }
     draft.push(Body::EntriesRetired {
         entries: vec![id],
@@ -109,6 +120,9 @@ fn made(draft: &mut Draft<'_>, id: EntryId, promotion: &VerificationRef, undone:
         },
     });
     undone.retired.push(id);
+    if let Some(old) = own {
+        made(draft, old, promotion, undone);
+    }
 }
 
 /// The entry that `head` replaced, where `head` is the last of its line.
@@ -143,14 +157,23 @@ fn supported(
         }
         return;
     };
-    let Backing::Validated { run, citation, .. } = Backing::of_verification(verification) else {
+    let Backing::Validated {
+        source,
+        run,
+        citation,
+    } = Backing::of_verification(verification)
+    else {
         return;
     };
     let config = &context.config.trust;
     let Some(trust) = head.trust.without_repeated(&run, config) else {
         return;
     };
-    let citations = without(&head.citations, task, verification, &citation);
+    // Another validation that is left may rest on the very same judgement: the same run, or the same person.
+    let is_shared = trust.validation_count > 0
+        && (matches!(citation, Citation::Human { .. }) || trust.has_counted(source, &run));
+    let judgement = (!is_shared).then_some(&citation);
+    let citations = without(&head.citations, task, verification, judgement);
     let revised = Head {
         citations: citations.clone(),
         trust: trust.clone(),

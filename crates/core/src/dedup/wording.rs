@@ -50,7 +50,7 @@ fn push(word: &str, words: &mut Vec<String>) {
     }
     let lower = word.to_lowercase();
     match lower.as_str() {
-        "" | "a" | "an" | "the" | "do" | "does" | "did" | "please" => {}
+        "" | "a" | "an" | "the" | "do" | "does" | "please" => {}
         "are" => words.push("is".to_owned()),
         "were" => words.push("was".to_owned()),
         "each" => words.push("every".to_owned()),
@@ -173,6 +173,8 @@ mod tests {
             ("all tests use one port", "each test uses one port"),
             ("the lock file", "the locked file"),
             ("the default was 5", "the default is 5"),
+            ("the hook didn't run", "the hook doesn't run"),
+            ("it did not load .env", "it does not load .env"),
             ("the node has locks", "the node locks"),
             ("it returns `[]`", "it returns `{}`"),
             ("split at `,`", "split at `;`"),

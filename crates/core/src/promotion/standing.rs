@@ -50,7 +50,8 @@ pub struct Given {
 /// several are dropped does not matter. A failed verification pins nothing for others, and gives nothing
 /// back.
 ///
-/// A task that was verifying is open again, unless another passed promotion of it is still under way.
+/// A task that was verifying is open again once a passed promotion is dropped, unless another passed one of it is
+/// still under way. With the last one that failed, what passed before is done.
 #[must_use]
 pub fn given_back(task: &Task, dropped: VerificationId, all: &[Standing]) -> Given {
     let is_passed = |one: &&Standing| one.outcome == Outcome::Passed;
@@ -66,7 +67,8 @@ pub fn given_back(task: &Task, dropped: VerificationId, all: &[Standing]) -> Giv
     let is_under_way = others().any(|one| one.stands == Stands::Pending);
     Given {
         status: match task.status {
-            TaskStatus::Verifying if !is_under_way => TaskStatus::Open,
+            TaskStatus::Verifying if gives && !is_under_way => TaskStatus::Open,
+            TaskStatus::Verifying if !gives => task.status_after_promotion(),
             status => status,
         },
         verified_through: if gives {

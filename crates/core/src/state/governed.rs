@@ -77,6 +77,7 @@ impl State {
             id,
             question: question.clone(),
             raised_at: at.time,
+            raised_by: at.seq,
             answer: None,
         }));
         changes

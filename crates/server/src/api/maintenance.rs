@@ -74,6 +74,9 @@ pub struct ScopeMaintained {
     pub left: u64,
     /// Whether so much of the scope is due that somebody has to say so, with `force`: nothing was done.
     pub asks: bool,
+    /// Why the rest was not taken out; the run went on elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }
 
 impl From<maintenance::ScopeMaintained> for ScopeMaintained {
@@ -94,6 +97,7 @@ impl From<maintenance::ScopeMaintained> for ScopeMaintained {
             retired: done.retired,
             left: done.left,
             asks: done.asks,
+            error: done.error.map(|error| error.to_string()),
         }
     }
 }
@@ -109,6 +113,10 @@ pub struct Maintained {
     pub scopes: Vec<ScopeMaintained>,
     /// Skills that were offered to their organisation, or would be.
     pub offered: u64,
+    /// Skills that were not, because their organisation refused the question.
+    pub not_offered: u64,
+    /// Entries whose rows cannot be read: an audit names them.
+    pub unreadable: u64,
     /// Whether the vector tables of the node were compacted and indexed.
     pub optimised: bool,
 }
@@ -122,6 +130,8 @@ impl Maintained {
             looked_at: done.looked_at,
             scopes: done.scopes.into_iter().map(Into::into).collect(),
             offered: done.offered,
+            not_offered: done.not_offered,
+            unreadable: done.unreadable,
             optimised: done.optimised,
         }
     }

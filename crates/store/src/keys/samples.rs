@@ -351,6 +351,7 @@ impl Parts {
                 why: self.text.clone(),
             },
             raised_at: self.time(),
+            raised_by: self.seq(),
             answer: self.when(answer),
         }
     }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::world::{PROJECT, START, TASK, World, amend, entry, supersede};
 use crate::citation::Citation;
 use crate::command::{AnswerBody, AnswerReview, Command, Replacement};
-use crate::entry::{Claim, Embedding, SpaceId, Status, Table};
+use crate::entry::{Claim, Detail, Embedding, Skill, SpaceId, Status, Table};
 use crate::error::ErrorCode;
 use crate::event::Body;
 use crate::id::{EntryId, ReviewId};
@@ -353,19 +353,49 @@ fn a_merge_that_is_approved_joins_sources_and_retires_the_new_one() {
             .iter()
             .all(|citation| head.citations.contains(citation))
     );
-    assert_eq!(head.trust.validation_count, 2);
+    // Both people's words, and that the same was said again.
+    assert_eq!(head.trust.validation_count, 3);
     let gone = world.state.head(new).unwrap();
     assert_eq!(gone.status, Status::Archived);
 
     let mut world = project();
     let (_, new, review) = similar(&mut world);
     world
-        .give(PrincipalKind::Human, amend(new, 1, "something else by now"))
+        .give(
+            PrincipalKind::Human,
+            amend(new, 1, "Put no cap on retries."),
+        )
         .unwrap();
+    let approved = world.give(PrincipalKind::Human, answer(review, true, None));
+    let refused = approved.unwrap_err();
+    assert_eq!(
+        refused.code,
+        ErrorCode::Conflict,
+        "nobody was asked about that text"
+    );
+    assert_eq!(
+        refused.current().and_then(|current| current.version),
+        Some(2)
+    );
     world
         .give(PrincipalKind::Human, answer(review, false, None))
         .unwrap();
     assert!(world.state.head(new).unwrap().status.is_live());
+}
+
+#[test]
+fn what_is_merged_hands_on_what_it_was_worth() {
+    let mut world = project();
+    let (known, new, review) = similar(&mut world);
+    for run in 0..3 {
+        report(&mut world, new, run, ReuseOutcome::Helped);
+    }
+    assert_eq!(world.state.head(new).unwrap().status, Status::Published);
+    world
+        .give(PrincipalKind::Human, answer(review, true, None))
+        .unwrap();
+    let head = world.state.head(known).unwrap();
+    assert_eq!(head.status, Status::Published);
 }
 
 #[test]
@@ -483,6 +513,42 @@ fn only_what_is_old_still_is_retired() {
     };
     let odd = world.give(PrincipalKind::System, odd).unwrap_err();
     assert_eq!(odd.code, ErrorCode::InvalidArgument);
+}
+
+#[test]
+fn what_is_worth_more_by_now_is_not_pruned() {
+    let mut world = project();
+    let skill = Skill {
+        name: "deploy".into(),
+        description: "to staging".into(),
+        code: "make deploy".into(),
+        usage_count: 0,
+        success_rate: 1.0,
+    };
+    let draft = NewEntry {
+        detail: Detail::Skill(Box::new(skill)),
+        ..entry(Table::Skills, "deploy to staging")
+    };
+    let (skill, _) = world.put(PrincipalKind::Human, draft).unwrap();
+    for from in 0..2 {
+        report(&mut world, skill, from, ReuseOutcome::Wrong);
+    }
+    world.now = START.plus_ms(91 * DAY_MS);
+    let prune = Command::Retire {
+        entries: vec![(skill, 1)],
+        why: Retirement::Pruned,
+    };
+    // Between the plan and its owner, tasks say that it helped.
+    let mut later = world;
+    for from in 2..6 {
+        report(&mut later, skill, from, ReuseOutcome::Helped);
+    }
+    let left = later.give(PrincipalKind::System, prune).unwrap();
+    let nothing = AnswerBody::Retired {
+        retired: 0,
+        left: 1,
+    };
+    assert_eq!(left, nothing);
 }
 
 #[test]

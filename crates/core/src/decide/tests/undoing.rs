@@ -187,3 +187,58 @@ fn undoing_gives_back_what_was_replaced() {
         .unwrap();
     assert_eq!(again, old, "its text is found again: {disposition:?}");
 }
+
+#[test]
+fn what_a_promotion_made_and_replaced_itself_goes_with_it() {
+    for (first, second) in [(1, 2), (2, 1)] {
+        let mut world = project();
+        let facts = ["the port is 80", "the host is beta"];
+        let facts = facts.map(|text| entry(Table::Observations, text));
+        let named = publish(&mut world, promotion("one", &facts));
+        let products = &world.marks[&(named.task.clone(), named.id)].products;
+        let [old, new] = [first, second].map(|place: usize| products[place].entry.unwrap());
+        let replace = supersede(old, 1, Replacement::Existing(new));
+        world.give(PrincipalKind::Human, replace).unwrap();
+        let undone = world.give(PrincipalKind::Human, undo(&named)).unwrap();
+        let AnswerBody::Undone {
+            retired,
+            restored,
+            left,
+            ..
+        } = undone
+        else {
+            panic!("{undone:?}")
+        };
+        assert_eq!((retired.len(), restored.len(), left.len()), (3, 0, 0));
+        for id in [old, new] {
+            assert!(retired.contains(&id));
+            assert_eq!(world.state.head(id).unwrap().status, Status::Archived);
+        }
+    }
+}
+
+#[test]
+fn what_another_validation_rests_on_too_stays_cited() {
+    let mut world = project();
+    let fact = entry(Table::Observations, "the linker is mold");
+    let first = publish(&mut world, promotion("ci-7", core::slice::from_ref(&fact)));
+    let known = world.marks[&(first.task.clone(), first.id)].products[1]
+        .entry
+        .unwrap();
+    // Another promotion of the same run says the same, and is taken back.
+    let (mut named, mut recorded, publish_it) = promotion("ci-7", &[fact]);
+    let Command::Publish(mut again) = publish_it else {
+        panic!("it publishes")
+    };
+    recorded.id = VerificationId::from_bytes([9; 16]);
+    again.verification = recorded.clone();
+    named.id = recorded.id;
+    let second = publish(&mut world, (named, recorded, Command::Publish(again)));
+    let undone = world.give(PrincipalKind::Human, undo(&second)).unwrap();
+    let AnswerBody::Undone { .. } = undone else {
+        panic!("{undone:?}")
+    };
+    let head = world.state.head(known).unwrap();
+    assert_eq!(head.status, Status::Verified);
+    assert!(head.citations.iter().any(Citation::can_verify));
+}

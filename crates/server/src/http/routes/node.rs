@@ -9,6 +9,7 @@ use axum::response::IntoResponse;
 use sillok_actors::audit::{self, Difference};
 use sillok_core::error::{Error, ErrorCode};
 use sillok_core::id::Incarnation;
+use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::{Scope, ScopePrefix};
 use sillok_store::Store as _;
 
@@ -115,7 +116,16 @@ pub(super) async fn status(State(app): State<App>, Caller(session): Caller) -> R
     responses((status = 200, description = "What was done.", body = Maintained)),
     extensions(("x-sillok-access" = json!(["everything"]))))]
 pub(super) async fn maintain(State(app): State<App>, ask: Ask<Maintain>) -> Reply<Maintained> {
-    authorize_under(&ask.session.principal, &ScopePrefix::All)?;
+    let principal = &ask.session.principal;
+    authorize_under(principal, &ScopePrefix::All)?;
+    // It is carried out as the system: only a person may have that done.
+    if principal.kind() != PrincipalKind::Human {
+        let why = format!(
+            "maintenance is a person's to ask for, not that of {}",
+            principal.actor
+        );
+        return Err(Error::forbidden("control/maintain", why).into());
+    }
     let dry_run = ask.body.dry_run;
     let asked = ask.body.try_into()?;
     let actor = &ask.session.principal.actor;

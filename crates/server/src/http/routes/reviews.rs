@@ -5,6 +5,7 @@ use axum::extract::State;
 use sillok_core::command::Command;
 use sillok_core::id::{EntryId, ReviewId};
 use sillok_core::permission::authorize_read;
+use sillok_core::review::Question;
 use sillok_core::scope::Scope;
 
 use super::entries::Concealed;
@@ -73,7 +74,12 @@ pub(super) async fn show(State(app): State<App>, read: Read<ReviewQuery>) -> Rep
     let id: ReviewId = read.query.id.parse()?;
     let found = app.reader().review(&scope, id).await?;
     let review = found.ok_or_else(|| not_found("such review"))?;
-    let about: Vec<EntryId> = review.question.entries();
+    let mut about: Vec<EntryId> = review.question.entries();
+    if let Question::Offer(offer) = &review.question
+        && authorize_read(&read.session.principal, &offer.scope).is_ok()
+    {
+        about.push(offer.entry);
+    }
     let mut entries = Vec::with_capacity(about.len());
     for id in about {
         let view = app.reader().entry(id).await?;
