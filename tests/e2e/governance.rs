@@ -170,6 +170,18 @@ async fn tasks_publish_what_helps_them_and_doubt_what_is_wrong() {
     audited(&world);
 }
 
+/// Has a fact of a promotion take the place of what a person puts down: both, the old one first.
+async fn replaced_by_a_fact(world: &World, known: &str, report: &Value) -> (Value, Value) {
+    let replaced = put(world, known, None).await["entry"].clone();
+    let products = report["products"].as_array().expect("a list");
+    let fact = products.iter().find(|one| one["table"] == "observations");
+    let fact = fact.expect("the log states a fact")["entry"].clone();
+    let body = json!({ "old": replaced, "expected_version": 1, "new": fact, "reason": "verified" });
+    let admin = world.admin();
+    admin.post("/v1/entries/supersede", &body).await.ok();
+    (replaced, fact)
+}
+
 #[tokio::test]
 async fn a_promotion_that_is_taken_back_leaves_recall_and_gives_back_what_it_replaced() {
     let mut world = World::start().await;
@@ -197,10 +209,19 @@ async fn a_promotion_that_is_taken_back_leaves_recall_and_gives_back_what_it_rep
         "wrong branch",
         "--json",
     ];
+    let known = phrase();
+    let (replaced, fact) = replaced_by_a_fact(&world, &known, &report).await;
+    assert!(finds(&world, &content, &fact).await && !finds(&world, &known, &replaced).await);
+
     let undone = world.run(&line).json();
     let retired = undone["retired"].as_array().expect("a list");
-    assert!(retired.contains(&episode), "{undone}");
+    assert!(
+        retired.contains(&episode) && retired.contains(&fact),
+        "{undone}"
+    );
+    assert_eq!(undone["restored"], json!([replaced]));
     assert_eq!(undone["target"], PROJECT);
+    assert!(finds(&world, &known, &replaced).await && !finds(&world, &content, &fact).await);
     for entry in retired {
         assert_eq!(head(&world, entry).await["status"], "archived");
     }

@@ -131,12 +131,29 @@ impl Drop for Turn<'_> {
     }
 }
 
+/// As [`run`], to its end even where whoever asked goes away: it has a lease to give back.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) async fn run_apart<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Arc<Router<S, P>>,
+    asked: &Maintain,
+) -> Result<Maintained, Error> {
+    let (shared, router, asked) = (Arc::clone(shared), Arc::clone(router), asked.clone());
+    let run = tokio::spawn(async move { run(&shared, &router, &asked).await });
+    run.await.unwrap_or_else(|_| {
+        let why = "the run of maintenance ended before its time";
+        Err(Error::new(ErrorCode::Internal, why))
+    })
+}
+
 /// Carries a run out.
 ///
 /// # Errors
 /// `busy` while another run is under way; what the store, the index or a scope's owner answered. What was done
 /// before stays done, and the next run goes on from there.
-pub(crate) async fn run<S: Store, P: Protocol>(
+async fn run<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
     asked: &Maintain,

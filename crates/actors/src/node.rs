@@ -354,14 +354,7 @@ impl<S: Store, P: Protocol> Node<S, P> {
     /// `busy` while another run is under way in the cluster; what the store, the index or the owner of a scope
     /// answered. What was done before stays done.
     pub async fn maintain(&self, asked: &Maintain) -> Result<Maintained, Error> {
-        let (shared, router) = (&self.inner.shared, &self.inner.router);
-        let (shared, router, asked) = (Arc::clone(shared), Arc::clone(router), asked.clone());
-        // Whoever asked may go away: the run goes on, and gives its lease back.
-        let run = tokio::spawn(async move { maintenance::run(&shared, &router, &asked).await });
-        run.await.unwrap_or_else(|_| {
-            let why = "the run of maintenance ended before its time";
-            Err(Error::new(ErrorCode::Internal, why))
-        })
+        maintenance::run_apart(&self.inner.shared, &self.inner.router, asked).await
     }
 
     /// Orders the end of a run of a node, this one or another, which it may still be beating in. Whoever

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use crate::citation::Citation;
 use crate::entry::{Claim, Detail, Embedding, Metadata};
 use crate::id::{Attempt, CommandId, EntryId, ReviewId, VerificationId};
-use crate::membership::WireVersion;
 use crate::permission::{Access, Control};
 use crate::principal::{Principal, PrincipalKind};
 use crate::promotion::{NewEntry, PublishReport};
@@ -22,6 +21,7 @@ use crate::token::TokenHash;
 use crate::verification::{NewVerification, Verification};
 
 mod answer;
+mod since;
 
 pub use answer::{Answer, AnswerBody, CommandRecord, ScopeRow};
 
@@ -264,38 +264,6 @@ impl Command {
         match self {
             Self::ReportReuse { task, .. } => task,
             _ => scope,
-        }
-    }
-
-    /// The version that all nodes have to read before the command may be given: an older one reads neither
-    /// the command nor the events that it leads to.
-    #[must_use]
-    pub fn since(&self) -> WireVersion {
-        let has_excerpt = |citations: &[Citation]| {
-            let is_excerpt = |citation: &Citation| matches!(citation, Citation::Excerpt(_));
-            citations.iter().any(is_excerpt)
-        };
-        match self {
-            Self::RecordVerification(said) if has_excerpt(&said.citations) => {
-                WireVersion::WITH_EXCERPTS
-            }
-            Self::AmendEntry(amend) if has_excerpt(&amend.citations) => WireVersion::WITH_EXCERPTS,
-            Self::PutEntry { .. } | Self::Publish(_) | Self::Supersede(_)
-                if self
-                    .entries()
-                    .iter()
-                    .any(|entry| has_excerpt(&entry.citations)) =>
-            {
-                WireVersion::WITH_EXCERPTS
-            }
-            Self::ReportReuse { .. }
-            | Self::ResolveState { .. }
-            | Self::AnswerReview(_)
-            | Self::UndoPromotion { .. }
-            | Self::Retire { .. }
-            | Self::Offer(_) => WireVersion::WITH_REVIEWS,
-            Self::DropPromotion { .. } => WireVersion::WITH_ATTEMPTS,
-            _ => WireVersion::FIRST,
         }
     }
 

@@ -12,7 +12,6 @@ use crate::citation::Citation;
 use crate::command::{Command, Replacement, Submission, VerificationRef};
 use crate::dedup::compared_from;
 use crate::entry::{Table, Version};
-use crate::event::Body;
 use crate::fingerprint::ContentHash;
 use crate::id::{EntryId, RecordId, ReviewId, VerificationId};
 use crate::ports::{NeighbourRequest, Ranked, SpaceThresholds};
@@ -20,11 +19,13 @@ use crate::promotion::{NewEntry, PublishReport, Standing};
 use crate::review::Question;
 use crate::scope::Scope;
 use crate::secret::mask;
-use crate::staging::RecordKind;
 use crate::state::State;
-use crate::task::opening_text;
 use crate::token::TokenHash;
 use crate::verification::Verification;
+
+mod record;
+
+pub use record::RecordFact;
 
 /// Live neighbours that are looked at before an episode is linked.
 const LINKED_NEIGHBOURS: usize = 8;
@@ -41,62 +42,6 @@ pub struct HashKey {
     pub failure: bool,
     /// The text's hash.
     pub hash: ContentHash,
-}
-
-/// What text stands at a position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecordFact {
-    /// None.
-    Missing,
-    /// That of a log record or a memory event.
-    Log {
-        /// Its bytes.
-        bytes: u64,
-    },
-    /// That of a terminal snapshot.
-    Snapshot {
-        /// Its bytes.
-        bytes: u64,
-    },
-    /// What a task was opened with.
-    Opening {
-        /// Its bytes.
-        bytes: u64,
-    },
-}
-
-impl RecordFact {
-    /// What an event's body tells. Where content was erased there is none any more, and nothing rests on it.
-    #[must_use]
-    pub fn of(body: Option<&Body>) -> Self {
-        match body {
-            Some(Body::RecordAppended(record)) => {
-                let bytes = record.content.bytes();
-                match record.kind {
-                    RecordKind::Snapshot { .. } => Self::Snapshot { bytes },
-                    RecordKind::Log { .. } | RecordKind::MemoryEvent { .. } => Self::Log { bytes },
-                }
-            }
-            Some(Body::TaskOpened { title, description }) => Self::Opening {
-                bytes: opening_text(title, description).len() as u64,
-            },
-            _ => Self::Missing,
-        }
-    }
-
-    /// Whether `citation` may name it.
-    #[must_use]
-    pub const fn bears(self, citation: &Citation) -> bool {
-        match (citation, self) {
-            (Citation::TerminalSnapshot { .. }, Self::Snapshot { .. })
-            | (Citation::Log { .. }, Self::Log { .. }) => true,
-            (
-                Citation::Excerpt(excerpt),
-                Self::Snapshot { bytes } | Self::Log { bytes } | Self::Opening { bytes },
-            ) => excerpt.to as u64 <= bytes,
-            _ => false,
-        }
-    }
 }
 
 /// One thing that a rule wants to know.

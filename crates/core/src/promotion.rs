@@ -3,8 +3,6 @@
 //! Owns the mapping of a passed or failed verification to entries. It must not know where records
 //! come from or how entries merge: collecting is a job's work, merging is [`crate::dedup`].
 
-use std::borrow::Cow;
-
 use serde::{Deserialize, Serialize};
 
 use crate::citation::{self, Citation, Excerpt, TestOutcome};
@@ -12,95 +10,20 @@ use crate::entry::{Binding, Claim, Detail, Embedding, Episode, Metadata, Skill, 
 use crate::id::{EntryId, RecordId, VerificationId};
 use crate::limits::{ENTRY_BYTES_MAX, PRODUCTS_MAX};
 use crate::scope::Scope;
-use crate::staging::RecordKind;
-use crate::task::opening_text;
 use crate::time::Timestamp;
 use crate::verification::{Outcome, Verification, VerificationSource};
 
 mod attempts;
 mod check;
+mod input;
 mod standing;
 
 pub use attempts::{
     Attempts, BACKOFF_MS_MAX, FailedAttempt, LastError, Patience, REACH_BACKOFF_MS_MAX, Spent,
 };
 pub use check::Improper;
+pub use input::{CognifyInput, CognifyRecord};
 pub use standing::{Given, Standing, Stands, given_back};
-
-/// One record as a cognifier reads it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CognifyRecord {
-    /// Where it stands.
-    pub id: RecordId,
-    /// When it happened.
-    pub time: Timestamp,
-    /// What sort of record.
-    pub kind: RecordKind,
-    /// Its text, cut to what a cognifier may read.
-    pub content: String,
-    /// Its metadata.
-    pub metadata: Metadata,
-}
-
-/// What a cognifier reads: one task's records within a verification's pin.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CognifyInput {
-    /// The task.
-    pub task: Scope,
-    /// Its title.
-    pub title: String,
-    /// Its description.
-    pub description: String,
-    /// How the work was judged.
-    pub outcome: Outcome,
-    /// What went wrong, on failure.
-    pub error: Option<String>,
-    /// The approach that was tried, on failure.
-    pub approach: Option<String>,
-    /// Where the task was opened, which is where its title and description stand; none when that is not
-    /// where its log begins.
-    pub opening: Option<RecordId>,
-    /// The records, in order.
-    pub records: Vec<CognifyRecord>,
-}
-
-impl CognifyInput {
-    /// The text of a record, or what the task was opened with; none of what is no part of the input.
-    #[must_use]
-    pub fn text_of(&self, id: &RecordId) -> Option<Cow<'_, str>> {
-        if self.opening.as_ref() == Some(id) {
-            return Some(opening_text(&self.title, &self.description).into());
-        }
-        self.record(id).map(|record| record.content.as_str().into())
-    }
-
-    fn record(&self, id: &RecordId) -> Option<&CognifyRecord> {
-        let place = self.records.binary_search_by(|record| record.id.cmp(id));
-        place.ok().map(|place| &self.records[place])
-    }
-
-    /// A citation for nodes that read no [excerpts](Citation::Excerpt): of the whole record. What a task was
-    /// opened with cannot be cited there.
-    #[must_use]
-    pub fn whole(&self, citation: Citation) -> Option<Citation> {
-        let Citation::Excerpt(excerpt) = citation else {
-            return Some(citation);
-        };
-        self.record(&excerpt.record).map(of_record)
-    }
-}
-
-/// The citation of a whole record.
-fn of_record(record: &CognifyRecord) -> Citation {
-    let id = record.id.clone();
-    match record.kind {
-        RecordKind::Snapshot { .. } => Citation::TerminalSnapshot { id },
-        RecordKind::Log { .. } | RecordKind::MemoryEvent { .. } => Citation::Log {
-            id,
-            time: record.time,
-        },
-    }
-}
 
 /// One atomic fact: true or false by itself, without pronouns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -358,7 +281,9 @@ fn citations(
 
 /// The citations of whole records.
 fn records(input: &CognifyInput, ids: &[RecordId]) -> impl Iterator<Item = Citation> {
-    ids.iter().filter_map(|id| input.record(id)).map(of_record)
+    ids.iter()
+        .filter_map(|id| input.record(id))
+        .map(input::of_record)
 }
 
 /// The citation that stands for the verification itself.

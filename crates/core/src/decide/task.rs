@@ -13,7 +13,7 @@ use crate::provenance::check_citations;
 use crate::scope::{Level, Scope};
 use crate::secret::mask;
 use crate::task::{Closing, Task, TaskAction, TaskStatus};
-use crate::verification::{NewVerification, Outcome, Verification, VerificationSource};
+use crate::verification::{NewVerification, Verification, VerificationSource};
 
 pub(super) fn open(
     context: &Context<'_>,
@@ -183,17 +183,10 @@ pub(super) fn note_promoted(
         task: context.scope().clone(),
         id: verification,
     };
-    let known = context
-        .facts
-        .verifications
-        .get(&named)
-        .and_then(Option::as_ref);
-    let known = known.ok_or_else(|| {
-        Error::new(
-            ErrorCode::NotFound,
-            format!("no verification {verification}"),
-        )
-    })?;
+    if !matches!(context.facts.verifications.get(&named), Some(Some(_))) {
+        let why = format!("no verification {verification}");
+        return Err(Error::new(ErrorCode::NotFound, why));
+    }
     // In conflict with a drop, which takes the job away: one of the two is too late.
     let is_under_way = context.facts.jobs.get(&named) == Some(&true);
     if !is_under_way || context.state.has_ended(verification) {

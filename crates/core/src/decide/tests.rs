@@ -3,6 +3,7 @@
 mod entries;
 mod governance;
 mod promotions;
+mod retiring;
 mod tasks;
 mod undoing;
 mod world;

@@ -2,21 +2,19 @@
 
 use proptest::prelude::*;
 
-use super::world::{PROJECT, START, TASK, World, amend, entry, supersede};
+use super::world::{PROJECT, START, World, amend, entry, supersede};
 use crate::citation::Citation;
 use crate::command::{AnswerBody, AnswerReview, Command, Replacement};
-use crate::entry::{Claim, Detail, Embedding, Skill, SpaceId, Status, Table};
+use crate::entry::{Claim, Embedding, SpaceId, Status, Table};
 use crate::error::ErrorCode;
 use crate::event::Body;
 use crate::id::{EntryId, ReviewId};
 use crate::ports::{Ranked, SpaceThresholds};
 use crate::principal::PrincipalKind;
 use crate::promotion::NewEntry;
-use crate::retention::Retirement;
 use crate::reuse::ReuseOutcome;
 use crate::review::{Offer, Question};
 use crate::scope::Scope;
-use crate::time::DAY_MS;
 
 pub(super) fn task(number: u32) -> Scope {
     Scope::parse(&format!("{PROJECT}/worktree/c/task/t{number}")).unwrap()
@@ -34,7 +32,12 @@ pub(super) fn human(world: &mut World, table: Table, content: &str) -> EntryId {
     written.unwrap().0
 }
 
-fn report(world: &mut World, id: EntryId, from: u32, outcome: ReuseOutcome) -> AnswerBody {
+pub(super) fn report(
+    world: &mut World,
+    id: EntryId,
+    from: u32,
+    outcome: ReuseOutcome,
+) -> AnswerBody {
     let command = Command::ReportReuse {
         task: task(from),
         entry: id,
@@ -423,168 +426,6 @@ fn an_offer_is_made_once_and_publishes_what_a_person_approves() {
     let head = world.state.head(id).unwrap();
     assert_eq!((head.status, head.table), (Status::Verified, Table::Skills));
     assert!(matches!(head.citations[0], Citation::Human { .. }));
-}
-
-#[test]
-fn a_state_is_resolved_once_and_nothing_else_is() {
-    let mut world = World::new(TASK);
-    let (state, _) = world
-        .put(
-            PrincipalKind::Agent,
-            entry(Table::Gotchas, "port 80 is taken"),
-        )
-        .unwrap();
-    let (fact, _) = world
-        .put(
-            PrincipalKind::Agent,
-            entry(Table::Observations, "port 80 was taken"),
-        )
-        .unwrap();
-    let resolve = |entry, expected_version| Command::ResolveState {
-        entry,
-        expected_version,
-        reason: "moved to 81".into(),
-        verification: None,
-    };
-    let stale = world
-        .give(PrincipalKind::Agent, resolve(state, 2))
-        .unwrap_err();
-    assert_eq!(stale.code, ErrorCode::Conflict);
-    let fact = world
-        .give(PrincipalKind::Agent, resolve(fact, 1))
-        .unwrap_err();
-    assert_eq!(fact.code, ErrorCode::InvalidArgument);
-    world.give(PrincipalKind::Agent, resolve(state, 1)).unwrap();
-    let head = world.state.head(state).unwrap();
-    assert_eq!(
-        (head.status, head.resolved_at()),
-        (Status::Deprecated, Some(START))
-    );
-    let again = world
-        .give(PrincipalKind::Agent, resolve(state, 1))
-        .unwrap_err();
-    assert_eq!(again.code, ErrorCode::Conflict);
-}
-
-#[test]
-fn only_what_is_old_still_is_retired() {
-    let mut world = project();
-    let old = human(&mut world, Table::Observations, "the linker is lld");
-    let touched = human(&mut world, Table::Observations, "CI runs on arm");
-    let young = Command::Retire {
-        entries: vec![(old, 1), (touched, 1)],
-        why: Retirement::Aged,
-    };
-    let left = world.give(PrincipalKind::System, young.clone()).unwrap();
-    assert_eq!(
-        left,
-        AnswerBody::Retired {
-            retired: 0,
-            left: 2
-        }
-    );
-    world.now = START.plus_ms(91 * DAY_MS);
-    world
-        .give(PrincipalKind::Human, amend(touched, 1, "CI runs on arm64"))
-        .unwrap();
-    let denied = world.give(PrincipalKind::Human, young.clone()).unwrap_err();
-    assert_eq!(denied.rule(), Some("control/maintain"));
-    let done = world.give(PrincipalKind::System, young.clone()).unwrap();
-    assert_eq!(
-        done,
-        AnswerBody::Retired {
-            retired: 1,
-            left: 1
-        }
-    );
-    assert_eq!(world.state.head(old).unwrap().status, Status::Archived);
-    assert!(world.state.head(touched).unwrap().status.is_live());
-    let again = world.give(PrincipalKind::System, young).unwrap();
-    assert_eq!(
-        again,
-        AnswerBody::Retired {
-            retired: 0,
-            left: 2
-        }
-    );
-    let odd = Command::Retire {
-        entries: Vec::new(),
-        why: Retirement::Wrong,
-    };
-    let odd = world.give(PrincipalKind::System, odd).unwrap_err();
-    assert_eq!(odd.code, ErrorCode::InvalidArgument);
-}
-
-#[test]
-fn what_is_worth_more_by_now_is_not_pruned() {
-    let mut world = project();
-    let skill = Skill {
-        name: "deploy".into(),
-        description: "to staging".into(),
-        code: "make deploy".into(),
-        usage_count: 0,
-        success_rate: 1.0,
-    };
-    let draft = NewEntry {
-        detail: Detail::Skill(Box::new(skill)),
-        ..entry(Table::Skills, "deploy to staging")
-    };
-    let (skill, _) = world.put(PrincipalKind::Human, draft).unwrap();
-    for from in 0..2 {
-        report(&mut world, skill, from, ReuseOutcome::Wrong);
-    }
-    world.now = START.plus_ms(91 * DAY_MS);
-    let prune = Command::Retire {
-        entries: vec![(skill, 1)],
-        why: Retirement::Pruned,
-    };
-    // Between the plan and its owner, tasks say that it helped.
-    let mut later = world;
-    for from in 2..6 {
-        report(&mut later, skill, from, ReuseOutcome::Helped);
-    }
-    let left = later.give(PrincipalKind::System, prune).unwrap();
-    let nothing = AnswerBody::Retired {
-        retired: 0,
-        left: 1,
-    };
-    assert_eq!(left, nothing);
-}
-
-#[test]
-fn a_state_is_retired_some_time_after_it_was_resolved() {
-    let mut world = project();
-    let state = human(&mut world, Table::Gotchas, "port 80 is taken");
-    let retire = Command::Retire {
-        entries: vec![(state, 1)],
-        why: Retirement::Aged,
-    };
-    world.now = START.plus_ms(400 * DAY_MS);
-    let left = world.give(PrincipalKind::System, retire.clone()).unwrap();
-    assert_eq!(
-        left,
-        AnswerBody::Retired {
-            retired: 0,
-            left: 1
-        }
-    );
-    let resolve = Command::ResolveState {
-        entry: state,
-        expected_version: 1,
-        reason: "moved".into(),
-        verification: None,
-    };
-    world.give(PrincipalKind::Human, resolve).unwrap();
-    world.now = START.plus_ms(431 * DAY_MS);
-    let done = world.give(PrincipalKind::System, retire).unwrap();
-    assert_eq!(
-        done,
-        AnswerBody::Retired {
-            retired: 1,
-            left: 0
-        }
-    );
-    assert_eq!(world.state.head(state).unwrap().status, Status::Archived);
 }
 
 #[test]
