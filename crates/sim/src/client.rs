@@ -11,7 +11,7 @@ use sillok_core::ports::Clock as _;
 use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
-use sillok_core::time::Timestamp;
+use sillok_core::time::{DAY_MS, Timestamp};
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::ScopeKey;
 
@@ -106,8 +106,9 @@ impl Client {
     fn command_id(&mut self, age_ms: u64) -> CommandId {
         let mut random = [0; 10];
         self.rng.fill(&mut random);
-        let now_ms = self.sim.lock().now_us / 1_000;
-        CommandId::from_parts(Timestamp::from_ms(BEGINNING_MS + now_ms - age_ms), random)
+        let shared = self.sim.lock();
+        let now_ms = BEGINNING_MS + shared.now_us / 1_000 + shared.slept_ms;
+        CommandId::from_parts(Timestamp::from_ms(now_ms - age_ms), random)
     }
 
     /// Gives a command and waits until it is known how it ended.
@@ -329,8 +330,19 @@ impl Client {
         }
     }
 
+    /// Begins to count the calls of nodes, or ends it.
+    pub fn count_calls(&self, counts: bool) {
+        self.sim.lock().counts_calls = counts;
+    }
+
+    /// Moves all wall clocks on, as when everybody sleeps and nothing happens meanwhile.
+    pub fn sleep_for_days(&self, days: u64) {
+        self.sim.lock().slept_ms += days * DAY_MS;
+    }
+
     /// Has any node run maintenance, or say what it would do. It may not answer.
-    pub async fn maintain(&mut self, dry_run: bool) {
+    /// How many entries went, or would go, if that is known.
+    pub async fn maintain(&mut self, dry_run: bool) -> Option<u64> {
         let asked = self.rng.index(usize::from(self.nodes));
         let place = Place(u16::try_from(asked).expect("a world has few nodes"));
         let request = Request::Maintain { dry_run };
@@ -339,14 +351,22 @@ impl Client {
             .call(Place::CLIENTS, place, request, CLIENT_TIMEOUT_US)
             .await;
         match reply {
-            Some(Reply::Maintained(Ok(gone))) if gone > 0 => self.saw(match dry_run {
-                true => "maintenance planned",
-                false => "entry taken out by maintenance",
-            }),
-            Some(Reply::Maintained(Err(error))) if error.code == ErrorCode::Busy => {
-                self.saw("maintenance met another run");
+            Some(Reply::Maintained(Ok(gone))) => {
+                if gone > 0 {
+                    self.saw(match dry_run {
+                        true => "maintenance planned",
+                        false => "entry taken out by maintenance",
+                    });
+                }
+                Some(gone)
             }
-            _ => {}
+            Some(Reply::Maintained(Err(error))) => {
+                if error.code == ErrorCode::Busy {
+                    self.saw("maintenance met another run");
+                }
+                None
+            }
+            _ => None,
         }
     }
 

@@ -146,6 +146,10 @@ pub(crate) struct Shared {
     pub(crate) panics_next: BTreeSet<Place>,
     /// Tasks whose promotions could only fail, until this was mended.
     pub(crate) mended: BTreeSet<Scope>,
+    /// How far all wall clocks were moved on, in ms: nights in which nothing happens.
+    pub(crate) slept_ms: u64,
+    /// Whether the calls of nodes are counted.
+    pub(crate) counts_calls: bool,
 }
 
 impl Shared {
@@ -233,6 +237,8 @@ impl Sim {
             kills_in_commit: BTreeSet::new(),
             panics_next: BTreeSet::new(),
             mended: BTreeSet::new(),
+            slept_ms: 0,
+            counts_calls: false,
         })))
     }
 

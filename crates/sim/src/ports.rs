@@ -66,12 +66,16 @@ impl SimClock {
         let facts = shared.clocks.get(&self.place).copied().unwrap_or_default();
         (facts, shared.now_us)
     }
+
+    fn slept_ms(&self) -> u64 {
+        self.sim.lock().slept_ms
+    }
 }
 
 impl Clock for SimClock {
     fn now(&self) -> Timestamp {
         let (facts, now_us) = self.facts();
-        Timestamp::from_ms(facts.wall_ms(now_us))
+        Timestamp::from_ms(facts.wall_ms(now_us) + self.slept_ms())
     }
 
     fn monotonic_us(&self) -> u64 {

@@ -289,6 +289,7 @@ mod tests {
     /// A run that fails as long as the plan has what `needs` looks for.
     fn failing(needs: impl Fn(&Plan) -> bool) -> impl Fn(&Plan) -> Outcome {
         move |plan| Outcome {
+            calls: Vec::new(),
             violation: needs(plan).then(|| Violation::new("it holds", "it does not")),
             digest: String::new(),
             lines: 0,

@@ -296,6 +296,7 @@ impl<P: Protocol> World<P> {
             self.suite.judge(&End {
                 plan: &self.plan,
                 history,
+                retention: &self.retention,
                 store: &self.store,
             })
         })

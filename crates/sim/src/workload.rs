@@ -24,6 +24,7 @@ use std::future::Future;
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use sillok_core::config::RetentionConfig;
 use sillok_store::keys::Family;
 
 use crate::agent::Agent;
@@ -120,6 +121,8 @@ pub struct End<'a> {
     pub plan: &'a Plan,
     /// What clients saw.
     pub history: &'a History,
+    /// How long entries last in it.
+    pub retention: &'a RetentionConfig,
     pub(crate) store: &'a Storage,
 }
 

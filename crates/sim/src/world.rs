@@ -12,6 +12,7 @@ use futures::FutureExt as _;
 use parking_lot::Mutex;
 use sillok_actors::Node;
 use sillok_actors::protocol::{Protocol, Safeguard};
+use sillok_core::config::RetentionConfig;
 use sillok_core::invariants::Invariant;
 use sillok_store::{MemoryConfig, MemoryStore};
 
@@ -32,6 +33,7 @@ use crate::storage::Storage;
 use crate::store::SimStore;
 use crate::suite::Suite;
 use crate::violation::Violation;
+use crate::workload::maintaining::retention;
 
 mod burst;
 mod nodes;
@@ -73,6 +75,20 @@ pub struct Outcome {
     pub effects: Effects,
     /// How much of it was judged a second time.
     pub second_opinion: Opinion,
+    /// Calls of store, index, model and clock that each node waited for while they were
+    /// [counted](crate::client::Client::count_calls), by its number.
+    pub calls: Vec<u64>,
+}
+
+/// The end of a node's process at one of the calls that it waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kill {
+    /// The node, by its number.
+    pub node: u16,
+    /// Which of its calls that are counted, from 1.
+    pub call: u64,
+    /// Whether the call is carried out before, with nobody left to hear of it.
+    pub carried_out: bool,
 }
 
 type Cell<P> = Arc<Mutex<Option<Node<SimStore, P>>>>;
@@ -111,6 +127,10 @@ pub struct World<P: Protocol> {
     pub(crate) watcher_dies: u32,
     /// What did not come to rest.
     restless: Option<Violation>,
+    /// How long entries last.
+    pub(crate) retention: RetentionConfig,
+    kill: Option<Kill>,
+    calls: Vec<u64>,
 }
 
 impl<P: Protocol> World<P> {
@@ -165,12 +185,29 @@ impl<P: Protocol> World<P> {
             under_way: BTreeSet::new(),
             watcher_dies: 0,
             restless: None,
+            retention: retention(),
+            kill: None,
+            calls: vec![0; count],
             sim,
         };
         world.schedule_all();
         world.start_agents();
         world.start_listener();
         world
+    }
+
+    /// The same world, in which entries last for so long.
+    #[must_use]
+    pub fn retaining(mut self, retention: RetentionConfig) -> Self {
+        self.retention = retention;
+        self
+    }
+
+    /// The same world, in which a process ends at one of its calls.
+    #[must_use]
+    pub fn killing(mut self, kill: Kill) -> Self {
+        self.kill = Some(kill);
+        self
     }
 
     fn schedule_all(&mut self) {
@@ -240,6 +277,7 @@ impl<P: Protocol> World<P> {
             acknowledged,
             sim_ms: shared.now_us / 1_000,
             effects,
+            calls: self.calls.clone(),
         }
     }
 
@@ -294,6 +332,17 @@ impl<P: Protocol> World<P> {
         if self.clients.settle().is_err() {
             self.restless = Some(self.restless_at("the clients go on and on"));
         }
+    }
+
+    /// Counts a call of a node, and says whether its process ends with that.
+    fn ends_here(&mut self, place: Place) -> Option<Kill> {
+        let counts = self.sim.lock().counts_calls;
+        let calls = &mut self.calls[usize::from(place.0)];
+        *calls += u64::from(counts);
+        let call = *calls;
+        let here = (place.0, call);
+        self.kill
+            .filter(|kill| counts && (kill.node, kill.call) == here)
     }
 
     fn restless_at(&self, what: &str) -> Violation {
@@ -374,6 +423,13 @@ impl<P: Protocol> World<P> {
                 }
                 if node.pauses > 0 {
                     node.backlog.push(Due::Act(Some((place, run)), act));
+                    return;
+                }
+                if let Some(kill) = self.ends_here(place) {
+                    if kill.carried_out {
+                        act(&mut self.sim.lock());
+                    }
+                    self.crash(place, START_ANEW_US);
                     return;
                 }
                 act(&mut self.sim.lock());

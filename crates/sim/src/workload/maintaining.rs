@@ -182,7 +182,7 @@ fn best_are_left(end: &End<'_>, told: &Told) -> Result<(), Violation> {
         let is_over = head.status == Status::Archived && told.over.contains(&head.id);
         of_task.1 += usize::from(!is_over);
     }
-    let kept = retention().keep_best;
+    let kept = end.retention.keep_best;
     for ((scope, task), (all, left)) in tasks {
         if left < all.min(kept) && !told.unsettled.contains(&ScopeKey::of(&scope)) {
             let what = format!("{left} of {all} entries of {task} are left in {scope}");

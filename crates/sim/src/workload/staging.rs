@@ -124,7 +124,9 @@ impl Workload for Staging {
     }
 }
 
-pub(super) fn record(content: String) -> NewRecord {
+/// A log record.
+#[must_use]
+pub fn record(content: String) -> NewRecord {
     NewRecord {
         kind: RecordKind::Log {
             level: LogLevel::Info,

@@ -16,7 +16,6 @@ use crate::ports::{SharedRng, ports};
 use crate::runtime::Runtime;
 use crate::serving;
 use crate::store::SimStore;
-use crate::workload::maintaining::retention;
 
 /// The wait before a node that did not start is started again, in ms.
 const START_AGAIN_MS: u64 = 300;
@@ -100,7 +99,7 @@ impl<P: Protocol> World<P> {
         config.admission.commits_at_once = 2;
         config.quotas.writes_per_s = QUOTA_PER_S;
         config.quotas.burst_ms = QUOTA_BURST_MS;
-        config.rules.retention = retention();
+        config.rules.retention = self.retention.clone();
         let cell = Cell::default();
         node.cell = Arc::clone(&cell);
         let runtime = Runtime::new();
