@@ -21,8 +21,8 @@ use crate::violation::Violation;
 use crate::workload::material::judged;
 use crate::workload::{Check, Draw, End, Workload};
 
-/// The note of an agent that asks for a run which is no rehearsal.
-const ASKED: &str = "maintenance asked for";
+/// The note of an agent that asks for a run which is no rehearsal, before it asks.
+pub const ASKED: &str = "maintenance asked for";
 /// How often an agent asks whether the promotion is finished that it wants to take back.
 const PROMOTION_TRIES: u32 = 12;
 

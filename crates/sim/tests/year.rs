@@ -1,0 +1,248 @@
+//! A year of work in simulated time: a thousand tasks, and maintenance every night.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sillok_actors::protocol::Correct;
+use sillok_core::command::{AnswerBody, Command};
+use sillok_core::config::RetentionConfig;
+use sillok_core::entry::Status;
+use sillok_core::event::Body;
+use sillok_core::id::{EntryId, VerificationId};
+use sillok_core::principal::PrincipalKind;
+use sillok_core::reuse::ReuseOutcome;
+use sillok_core::scope::Scope;
+use sillok_sim::agent::Agent;
+use sillok_sim::fault::{Profile, StoreShape};
+use sillok_sim::workload::maintaining::{ASKED, Maintaining};
+use sillok_sim::workload::material::{judged, observation, project, text_of};
+use sillok_sim::workload::staging::record;
+use sillok_sim::workload::{Check, Draw, End, Operation, Workload};
+use sillok_sim::{Plan, Suite, Violation, World};
+use sillok_store::keys::{self, Family};
+
+const NIGHTS: u32 = 365;
+const TASKS: u32 = 1_000;
+const AGENTS: u16 = 4;
+/// Facts that each task's log states: with the episode more than are kept of a task.
+const FACTS: u8 = 7;
+/// Days between two facts that a person puts down.
+const PERSON_DAYS: u32 = 30;
+/// Looks until a promotion has to be finished.
+const PROMOTION_LOOKS: u32 = 60;
+/// How often an agent looks whether the night is over, in ms.
+const LOOK_MS: u64 = 20;
+
+/// How far the year is, for all agents.
+#[derive(Default)]
+struct Calendar {
+    night: u32,
+    done: u16,
+}
+
+/// A year of an agent.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Work,
+}
+
+struct Year;
+
+impl Workload for Year {
+    type Action = Action;
+
+    fn name(&self) -> &'static str {
+        "year"
+    }
+
+    fn share(&self) -> u32 {
+        1
+    }
+
+    fn draw(&self, _: &mut Draw<'_>) -> Action {
+        Action::Work
+    }
+
+    async fn act(&self, agent: &mut Agent, Action::Work: Action) {
+        let number = u32::try_from(agent.number()).expect("a few agents");
+        let mut known = None;
+        for night in 0..NIGHTS {
+            let mine = |task: &u32| task % u32::from(AGENTS) == number;
+            let today = (TASKS * night / NIGHTS..TASKS * (night + 1) / NIGHTS).filter(mine);
+            let mut judged = Vec::new();
+            for task in today {
+                judged.extend(work(agent, task, known).await);
+            }
+            for (task, id) in judged {
+                if !agent.client().promoted(&task, id, PROMOTION_LOOKS).await {
+                    agent.note("year", format!("{task} was not promoted").into());
+                }
+            }
+            if night % PERSON_DAYS == number {
+                known = put_down(agent, night).await.or(known);
+            }
+            sleep_over(agent, number, night).await;
+        }
+    }
+}
+
+/// Carries a task out and has it judged.
+async fn work(
+    agent: &mut Agent,
+    number: u32,
+    known: Option<EntryId>,
+) -> Option<(Scope, VerificationId)> {
+    let task = agent.next_task();
+    let open = Command::OpenTask {
+        title: format!("Task {number}"),
+        description: String::new(),
+    };
+    let fact = |fact: u8| format!("{} in module m{number}", text_of(fact));
+    let append = Command::Append {
+        records: (0..FACTS).map(|place| record(fact(place))).collect(),
+    };
+    agent.give(PrincipalKind::Agent, &task, open).await;
+    agent.give(PrincipalKind::Agent, &task, append).await;
+    if let Some(entry) = known {
+        let report = Command::ReportReuse {
+            task: task.clone(),
+            entry,
+            outcome: ReuseOutcome::Helped,
+        };
+        let home = project(u8::try_from(agent.number()).expect("a few agents"));
+        agent.give(PrincipalKind::Agent, &home, report).await;
+    }
+    let verify = judged(!number.is_multiple_of(9), format!("run of task {number}"));
+    let answer = agent.give(PrincipalKind::Orchestrator, &task, verify).await;
+    match answer?.result {
+        AnswerBody::Verification { id, .. } => Some((task, id)),
+        _ => None,
+    }
+}
+
+/// A person puts a fact down that tasks report on.
+async fn put_down(agent: &mut Agent, night: u32) -> Option<EntryId> {
+    let put = Command::PutEntry {
+        entry: Box::new(observation(&format!(
+            "The gateway listens on port {}",
+            8_000 + night
+        ))),
+        verification: None,
+    };
+    let home = project(u8::try_from(agent.number()).expect("a few agents"));
+    match agent.give(PrincipalKind::Human, &home, put).await?.result {
+        AnswerBody::Entry { id, .. } => Some(id),
+        _ => None,
+    }
+}
+
+/// Waits until all agents have ended their day, and the first of them maintenance.
+async fn sleep_over(agent: &mut Agent, number: u32, night: u32) {
+    agent.shared(|calendar: &mut Calendar| calendar.done += 1);
+    if number == 0 {
+        while agent.shared(|calendar: &mut Calendar| calendar.done) < AGENTS {
+            agent.client().sleep(LOOK_MS).await;
+        }
+        agent.note(ASKED, serde_json::Value::Null);
+        if agent.client().maintain(false).await.is_none() {
+            agent.note("year", format!("night {night} had no maintenance").into());
+        }
+        agent.client().sleep_for_days(1);
+        agent.shared(|calendar: &mut Calendar| {
+            calendar.done = 0;
+            calendar.night += 1;
+        });
+    }
+    while agent.shared(|calendar: &mut Calendar| calendar.night) == night {
+        agent.client().sleep(LOOK_MS).await;
+    }
+}
+
+/// What is left after the year, and what it wrote.
+struct Bounded;
+
+impl Check for Bounded {
+    fn check(&self, end: &End<'_>) -> Result<(), Violation> {
+        let wrong = |what: String| Err(Violation::new("a year is bounded", what));
+        if let Some(note) = end.history.notes.iter().find(|note| note.kind == "year") {
+            return wrong(note.value.to_string());
+        }
+        let (mut runs_that_took_out, mut taken_out) = (0, 0);
+        let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+        for (key, value) in end.rows(Family::Event) {
+            let event = keys::event::decode(&key, &value).unwrap();
+            let kind = event.decode_header().unwrap().kind;
+            *kinds.entry(kind.as_str().to_owned()).or_default() += 1;
+            if let Some(Body::EntriesRetired { entries, .. }) = event.decode_body().unwrap() {
+                runs_that_took_out += 1;
+                taken_out += entries.len();
+            }
+        }
+        let heads = end.rows(Family::Head);
+        let decode =
+            |(key, value): &(bytes::Bytes, bytes::Bytes)| keys::head::decode(key, value).unwrap();
+        let archived = heads
+            .iter()
+            .map(decode)
+            .filter(|head| head.status == Status::Archived)
+            .count();
+        let live = heads.len() - archived;
+        println!("{} events: {kinds:?}", kinds.values().sum::<u64>());
+        println!(
+            "{live} entries are live, {archived} archived; {runs_that_took_out} commands took {taken_out} out"
+        );
+        // Each entry goes once, and a night in which nothing goes writes nothing.
+        if archived != taken_out || runs_that_took_out > (NIGHTS * u32::from(AGENTS)) as usize {
+            return wrong(format!(
+                "{taken_out} went in {runs_that_took_out} commands, {archived} are out"
+            ));
+        }
+        // What is older than 90 days keeps its best, and nothing else.
+        let old = TASKS * (NIGHTS - 92) / NIGHTS;
+        let young = TASKS - old;
+        let most =
+            old as usize * end.retention.keep_best + young as usize * (usize::from(FACTS) + 3);
+        if live > most + 64 || taken_out < old as usize {
+            return wrong(format!(
+                "{live} entries are live after a year, {taken_out} went"
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_year_of_a_thousand_tasks_and_nightly_runs_keeps_all_invariants() {
+    let work = |agent| Operation {
+        agent,
+        rest_ms: 0,
+        workload: "year".into(),
+        action: serde_json::to_value(Action::Work).unwrap(),
+    };
+    let plan = Plan {
+        seed: 1,
+        profile: Profile {
+            nodes: 1,
+            store: StoreShape::Disk,
+            faults_ms: 600_000,
+            faults: Vec::new(),
+        },
+        operations: (0..AGENTS).map(work).collect(),
+    };
+    let suite = Suite::empty()
+        .workload(Year)
+        .check(Maintaining)
+        .check(Bounded);
+    let begun = std::time::Instant::now();
+    let world = World::with(&plan, Correct, &suite, false).retaining(RetentionConfig::default());
+    let outcome = world.run();
+    println!(
+        "{} commits, {} acknowledged, {} s of the world in {:?}",
+        outcome.commits,
+        outcome.acknowledged,
+        outcome.sim_ms / 1_000,
+        begun.elapsed()
+    );
+    assert_eq!(outcome.violation, None);
+}
