@@ -34,34 +34,41 @@ fn check(report: &Value) {
         "{report}"
     );
     assert_eq!(report["audit_ok"], true, "{report}");
-    for field in ["published", "merged", "superseded", "refused"] {
+    let done = [
+        "published",
+        "merged",
+        "superseded",
+        "refused",
+        "decided",
+        "pruned",
+    ];
+    for field in done {
         assert!(number(report, field) > 0, "{field}: {report}");
     }
 }
 
-/// Every record that a recall's first result cites is one that `log show` prints.
+/// Every record, and every stretch of one, that a recall's first result cites is one that `log show` prints.
 fn check_citations(home: &Path, answer: &Value) {
     let first = &answer["results"][0];
     assert!(first["entry"].is_string(), "an entry comes first: {answer}");
-    let cited: Vec<&str> = first["citations"]
+    let citations = first["citations"]
         .as_array()
-        .expect("a result has citations")
-        .iter()
-        .filter(|citation| {
-            ["log", "terminal_snapshot"].contains(&citation["kind"].as_str().unwrap_or_default())
-        })
-        .filter_map(|citation| citation["id"].as_str())
-        .collect();
+        .expect("a result has citations");
+    let is_cited = |citation: &&Value| citation["id"].is_string();
+    let cited: Vec<&Value> = citations.iter().filter(is_cited).collect();
     assert!(!cited.is_empty(), "it cites records: {first}");
-    for id in cited {
-        let record = sillok(home, &["log", "show", id, "--json"]).json();
+    for citation in cited {
+        let id = citation["id"].as_str().expect("it was looked at");
+        let bytes = format!("{}-{}", citation["from"], citation["to"]);
+        let (shown, field) = match citation["kind"].as_str() {
+            Some("excerpt") => (vec!["--bytes", bytes.as_str()], "text"),
+            _ => (Vec::new(), "content"),
+        };
+        let line = [["log", "show", id, "--json"].as_slice(), shown.as_slice()].concat();
+        let record = sillok(home, &line).json();
         assert_eq!(record["id"], id);
-        assert!(
-            record["content"]
-                .as_str()
-                .is_some_and(|content| !content.is_empty()),
-            "{record}"
-        );
+        let text = record[field].as_str();
+        assert!(text.is_some_and(|text| !text.is_empty()), "{record}");
     }
 }
 

@@ -75,6 +75,8 @@ pub struct Maintain {
     pub parts: BTreeSet<Part>,
     /// Take out more than the configured share of a scope, too.
     pub force: bool,
+    /// Look into this scope, and what lies inside it, alone.
+    pub within: Option<Scope>,
 }
 
 /// What a run did in one scope, or would do.

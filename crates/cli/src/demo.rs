@@ -7,7 +7,7 @@ use std::io::IsTerminal;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use sillok_core::scope::Scope;
-use sillok_server::api::ListQuery;
+use sillok_server::api::{Citation, ExcerptQuery, ListQuery};
 
 use crate::args::{self, Global};
 use crate::client::{Client, RetryPolicy};
@@ -21,6 +21,7 @@ pub mod agent;
 pub mod governance;
 pub mod home;
 pub mod journal;
+pub mod judgement;
 pub mod play;
 pub mod recorded_play;
 pub mod report;
@@ -31,7 +32,7 @@ pub mod stage;
 
 use self::home::Home;
 use self::play::Played;
-use self::report::{Finding, Report, Sums, finders, page};
+use self::report::{Finding, Pruned, Quote, Report, Sums, finders, page};
 use self::stage::Stage;
 
 /// Records of one page when they are counted.
@@ -68,9 +69,12 @@ pub async fn run(global: &Global, demo: &args::Demo) -> Result<(), Failure> {
 
     // From here on nothing is taken on trust: what counts is what another server finds.
     spinner.set_message("records counted after the restart");
-    let server = LocalServer::start_again(global, home.data.path(), again(demo.address)).await?;
+    let address = again(demo.address);
+    let more = [judgement::RETENTION];
+    let server = LocalServer::start_again(global, home.data.path(), address, &more).await?;
     let operator = operator(&server, &home.data)?;
-    let report = examine(&operator, &home, agents, played).await?;
+    let pruned = judgement::prune(&operator, &home.project, played.judgement.poor).await?;
+    let report = examine(&operator, &home, agents, (played, pruned)).await?;
     spinner.finish_and_clear();
     home.leave_context()?;
     output.show(&report, |style| page::render(&report, style))?;
@@ -124,7 +128,7 @@ async fn examine(
     operator: &Client,
     home: &Home,
     agents: usize,
-    played: Played,
+    (played, pruned): (Played, Vec<Pruned>),
 ) -> Result<Report, Failure> {
     let mut records_durable = 0;
     for agent in &played.agents {
@@ -140,6 +144,8 @@ async fn examine(
         merged: sums.merged,
         superseded: played.outcomes.supersessions.len(),
         refused: played.outcomes.refusals.len(),
+        decided: played.judgement.judged.len(),
+        pruned: pruned.len(),
         audit_ok: audit.ok,
         episodes: sums.episodes,
         linked_episodes: sums.linked_episodes,
@@ -153,6 +159,8 @@ async fn examine(
         recall: played.recall,
         refusals: played.outcomes.refusals,
         supersessions: played.outcomes.supersessions,
+        judged: played.judgement.judged,
+        forgotten: pruned,
         audit,
         flags: home.flags(),
     })
@@ -175,6 +183,24 @@ async fn count_records(client: &Client, task: &Scope) -> Result<u64, Failure> {
     }
 }
 
+/// The first stretch of a log that an entry rests on.
+async fn quote(client: &Client, citations: &[Citation]) -> Result<Option<Quote>, Failure> {
+    let excerpt = citations.iter().find_map(|citation| match citation {
+        Citation::Excerpt { id, from, to } => Some((id.clone(), *from, *to)),
+        _ => None,
+    });
+    let Some((id, from, to)) = excerpt else {
+        return Ok(None);
+    };
+    let said = client.excerpt(&ExcerptQuery { id, from, to }).await?;
+    Ok(Some(Quote {
+        record: said.id,
+        from,
+        to,
+        text: said.text,
+    }))
+}
+
 /// The entries that the promotions made, read back.
 async fn findings(
     client: &Client,
@@ -183,7 +209,9 @@ async fn findings(
     let mut findings = Vec::new();
     for (entry, (by, also_by)) in finders(agents) {
         let view = client.entry(entry).await?;
+        let quote = quote(client, &view.head.citations).await?;
         findings.push(Finding {
+            quote,
             entry,
             table: view.head.table,
             content: view.version.content,

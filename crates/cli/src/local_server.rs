@@ -33,10 +33,20 @@ impl LocalServer {
     /// # Errors
     /// [`Failure::Server`], such as when another process has the data directory.
     pub async fn start(global: &Global, data: &Path, address: SocketAddr) -> Result<Self, Failure> {
-        let flags = [
+        Self::start_with(global, data, address, &[]).await
+    }
+
+    async fn start_with(
+        global: &Global,
+        data: &Path,
+        address: SocketAddr,
+        more: &[(&str, &str)],
+    ) -> Result<Self, Failure> {
+        let mut flags = vec![
             ("server.data", path_text(data)?),
             ("server.address", address.to_string()),
         ];
+        flags.extend(more.iter().map(|(key, value)| (*key, (*value).to_owned())));
         let config = settings::load(global, &flags)?.config;
         let server = Box::pin(Server::start(config)).await?;
         let url = server.url();
@@ -52,8 +62,8 @@ impl LocalServer {
         })
     }
 
-    /// The same, right after another server of this process has stopped: what that one still has
-    /// under way may keep the data directory for a moment.
+    /// The same, with further settings, right after another server of this process has stopped: what that one
+    /// still has under way may keep the data directory for a moment.
     ///
     /// # Errors
     /// [`Failure::Server`]
@@ -61,10 +71,11 @@ impl LocalServer {
         global: &Global,
         data: &Path,
         address: SocketAddr,
+        more: &[(&str, &str)],
     ) -> Result<Self, Failure> {
         let started = Instant::now();
         loop {
-            match Self::start(global, data, address).await {
+            match Self::start_with(global, data, address, more).await {
                 Err(failure) if failure.is_locked() && started.elapsed() < LOCK_WAIT => {
                     tokio::time::sleep(LOCK_PAUSE).await;
                 }

@@ -80,6 +80,7 @@ async fn maintain<P: Protocol>(node: &Node<SimStore, P>, dry_run: bool) -> Resul
         dry_run,
         parts: Part::ALL.into(),
         force: false,
+        within: None,
     };
     let done = node.maintain(&asked).await?;
     let gone = done.scopes.iter().map(|scope| {

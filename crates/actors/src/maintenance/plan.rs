@@ -59,11 +59,15 @@ async fn read<S: Store, P: Protocol>(
     let mut txn = LongReads::of(&shared.store).begin().await?;
     let mut heads = RowStream::new(Family::Head.range());
     while let Some((key, value)) = heads.next(&mut txn).await? {
-        looked_at += 1;
         let Ok(head) = keys::head::decode(&key, &value) else {
             unreadable += 1;
             continue;
         };
+        let is_asked = |within: &Scope| within.contains(&head.scope);
+        if !asked.within.as_ref().is_none_or(is_asked) {
+            continue;
+        }
+        looked_at += 1;
         let is_resolved = head.status == Status::Deprecated && head.resolved_at().is_some();
         if !(head.status.is_live() || is_resolved) {
             continue;

@@ -110,6 +110,7 @@ impl Stage {
             dry_run,
             parts: Part::ALL.into(),
             force,
+            within: None,
         };
         self.node.maintain(&asked).await
     }

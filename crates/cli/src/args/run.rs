@@ -47,6 +47,9 @@ pub struct Maintain {
     /// Take out most of a scope, too, where that is due
     #[arg(long)]
     pub force: bool,
+    /// Look into this scope, and what lies inside it, alone
+    #[arg(long, value_name = "SCOPE")]
+    pub scope: Option<Scope>,
 }
 
 /// What the operator vouches for.

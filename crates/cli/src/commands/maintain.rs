@@ -18,6 +18,7 @@ pub async fn run(session: &Session, args: Maintain) -> Result<(), Failure> {
         dry_run: args.dry_run,
         only: args.only,
         force: args.force,
+        scope: args.scope.map(|scope| scope.to_string()),
     };
     let shown = progress::waiting("the server looks at all entries");
     let done = progress::during(shown, session.client.maintain(&asked)).await?;

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use super::governance::Outcomes;
+use super::judgement::Judgement;
 use super::report::{AgentReport, RecallReport};
 
 /// What was played.
@@ -16,6 +17,8 @@ pub struct Played {
     pub recall: Option<RecallReport>,
     /// What was refused and replaced.
     pub outcomes: Outcomes,
+    /// What a person decided, and what was put down that is worth little.
+    pub judgement: Judgement,
     /// The sample repository, when one was made.
     pub repository: Option<PathBuf>,
     /// What the reader must know about the verdicts.

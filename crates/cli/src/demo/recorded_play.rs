@@ -13,6 +13,7 @@ use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
 use super::governance::{self, Advice, Grounds};
+use super::judgement;
 use super::play::Played;
 use super::report::{AgentReport, AttemptReport};
 use super::stage::{Agent, Stage};
@@ -66,6 +67,7 @@ pub async fn play(
         agents: details,
         recall: None,
         outcomes,
+        judgement: judgement::judge(stage).await?,
         repository: None,
         note: Some(note.to_owned()),
     })

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use sillok_core::ErrorCode;
 use sillok_core::entry::Table;
-use sillok_core::id::{EntryId, VerificationId};
+use sillok_core::id::{EntryId, RecordId, ReviewId, VerificationId};
 use sillok_core::scope::Scope;
 use sillok_core::verification::{Outcome, VerificationSource};
 use sillok_server::api::{AuditAnswer, Current, Disposition, Problem, Promotion, RecallResult};
@@ -34,6 +34,10 @@ pub struct Report {
     pub superseded: usize,
     /// Requests that were refused, as they should be.
     pub refused: usize,
+    /// Questions that a person answered.
+    pub decided: usize,
+    /// Entries that were pruned.
+    pub pruned: usize,
     /// Whether the audit found every chain and view as it should be.
     pub audit_ok: bool,
     /// Episodes that were published.
@@ -63,6 +67,10 @@ pub struct Report {
     pub refusals: Vec<Refusal>,
     /// What was replaced, and why.
     pub supersessions: Vec<Supersession>,
+    /// What a person decided, and why.
+    pub judged: Vec<Judged>,
+    /// What was pruned, and why.
+    pub forgotten: Vec<Pruned>,
     /// The audit's answer.
     pub audit: AuditAnswer,
     /// The flags that later commands need to find the data directory; empty when they find it.
@@ -149,6 +157,48 @@ pub struct Finding {
     pub by: String,
     /// Who found the same again.
     pub also_by: BTreeSet<String>,
+    /// The first of what it was drawn from, where it names that to the byte.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quote: Option<Quote>,
+}
+
+/// A stretch of a log.
+#[derive(Clone, Debug, Serialize)]
+pub struct Quote {
+    /// Where the text stands.
+    pub record: RecordId,
+    /// The first byte, from 0.
+    pub from: u32,
+    /// The byte behind the last one.
+    pub to: u32,
+    /// What stands there.
+    pub text: String,
+}
+
+/// A question that only a person can answer, and the answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct Judged {
+    /// The question.
+    pub review: ReviewId,
+    /// Why it was raised.
+    pub why: String,
+    /// What holds.
+    pub kept: String,
+    /// What does not hold any more.
+    pub lost: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// An entry that left recall because it was worth little.
+#[derive(Clone, Debug, Serialize)]
+pub struct Pruned {
+    /// The entry.
+    pub entry: EntryId,
+    /// Its text.
+    pub text: String,
+    /// Why it went.
+    pub why: String,
 }
 
 /// A recall, with what it gave.

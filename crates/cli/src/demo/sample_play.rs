@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 
 use super::agent::Work;
 use super::governance::{self, Advice, Grounds};
+use super::judgement;
 use super::play::Played;
 use super::report::{AgentReport, RecallReport};
 use super::sample_repository::SampleRepository;
@@ -62,6 +63,7 @@ pub async fn play(stage: &Stage, agents: usize, folder: &Path) -> Result<Played,
         agents: details,
         recall: Some(recall),
         outcomes,
+        judgement: judgement::judge(stage).await?,
         repository: Some(repository.root().to_owned()),
         note: None,
     })

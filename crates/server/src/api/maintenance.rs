@@ -25,6 +25,10 @@ pub struct Maintain {
     /// Take out more than the configured share of a scope, too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
+    /// Look into this scope, and what lies inside it, alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::Scope>)]
+    pub scope: Option<String>,
 }
 
 impl TryFrom<Maintain> for maintenance::Maintain {
@@ -47,6 +51,7 @@ impl TryFrom<Maintain> for maintenance::Maintain {
             dry_run: asked.dry_run,
             parts,
             force: asked.force,
+            within: asked.scope.as_deref().map(Scope::parse).transpose()?,
         })
     }
 }

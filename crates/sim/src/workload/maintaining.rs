@@ -66,7 +66,7 @@ impl Workload for Maintaining {
     }
 
     fn share(&self) -> u32 {
-        24
+        12
     }
 
     /// Half of the worlds only rehearse, so that whatever a rehearsal writes is seen to be its own.

@@ -5,7 +5,7 @@
 use sillok_core::entry::Table;
 use sillok_core::verification::{Outcome, VerificationSource};
 
-use super::{AgentReport, Finding, Refusal, Report};
+use super::{AgentReport, Finding, Quote, Refusal, Report};
 use crate::commands::recall;
 use crate::output::{Style, one_line, table};
 
@@ -26,6 +26,8 @@ pub fn render(report: &Report, style: Style) -> String {
         recalled(report, style),
         refused(report, style),
         replaced(report, style),
+        decided(report, style),
+        forgotten(report, style),
         lasting(report, style),
         next(report, style),
     ];
@@ -183,10 +185,22 @@ fn finding_line(finding: &Finding, style: Style) -> String {
         let others: Vec<&str> = finding.also_by.iter().map(String::as_str).collect();
         by += &format!(", and the same by {}: merged", others.join(", "));
     }
-    format!(
+    let mut lines = format!(
         "{mark} {text}\n    {}",
         style.dim(&format!("{} by {by}", finding.table))
-    )
+    );
+    if let Some(Quote {
+        record,
+        from,
+        to,
+        text,
+    }) = &finding.quote
+    {
+        let said = one_line(text, TEXT_CHARS_MAX);
+        let place = format!("    since bytes {from}-{to} of {record} say: {said}");
+        lines += &format!("\n{}", style.dim(&place));
+    }
+    lines
 }
 
 fn recalled(report: &Report, style: Style) -> Option<String> {
@@ -246,6 +260,33 @@ fn replaced(report: &Report, style: Style) -> Option<String> {
         )
     });
     section(style, "What was replaced", lines.collect())
+}
+
+fn decided(report: &Report, style: Style) -> Option<String> {
+    let lines = report.judged.iter().map(|done| {
+        format!(
+            "{} {}\n{} {}\n    asked, because the newer one {}\n    answered: {}",
+            style.bad("not"),
+            style.dim(&one_line(&done.lost, TEXT_CHARS_MAX)),
+            style.good("but"),
+            one_line(&done.kept, TEXT_CHARS_MAX),
+            one_line(&done.why, TEXT_CHARS_MAX),
+            one_line(&done.reason, TEXT_CHARS_MAX)
+        )
+    });
+    section(style, "What a person decided", lines.collect())
+}
+
+fn forgotten(report: &Report, style: Style) -> Option<String> {
+    let lines = report.forgotten.iter().map(|gone| {
+        format!(
+            "{} {}\n    because {} (the demo calls old what others do after 90 days)",
+            style.dim("gone"),
+            one_line(&gone.text, TEXT_CHARS_MAX),
+            gone.why
+        )
+    });
+    section(style, "What was pruned", lines.collect())
 }
 
 fn lasting(report: &Report, style: Style) -> Option<String> {

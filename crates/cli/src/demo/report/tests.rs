@@ -111,6 +111,14 @@ fn finding(number: u8, table: Table, content: &str) -> Finding {
         failure: number == 3,
         by: by.unwrap(),
         also_by,
+        quote: (number == 2).then(|| Quote {
+            record: format!("{}#5", scope("/worktree/agent-1/task/fix"))
+                .parse()
+                .unwrap(),
+            from: 4,
+            to: 31,
+            text: "the loop skips a last line.".to_owned(),
+        }),
     }
 }
 
@@ -186,6 +194,8 @@ fn report() -> Report {
         merged: sums.merged,
         superseded: 1,
         refused: 2,
+        decided: 1,
+        pruned: 1,
         audit_ok: true,
         episodes: sums.episodes,
         linked_episodes: sums.linked_episodes,
@@ -208,6 +218,18 @@ fn report() -> Report {
             old_text: "Read lines.".to_owned(),
             new_text: "Read every line.".to_owned(),
             reason: "It was too short.".to_owned(),
+        }],
+        judged: vec![Judged {
+            review: ReviewId::from_bytes([6; 16]),
+            why: "claims another value for tally.port".to_owned(),
+            kept: "The service listens on port 9090.".to_owned(),
+            lost: "The service listens on port 8080.".to_owned(),
+            reason: "The port was moved.".to_owned(),
+        }],
+        forgotten: vec![Pruned {
+            entry: id(5),
+            text: "Guess and run again.".to_owned(),
+            why: "it is old, and helped in 20 of 100 uses".to_owned(),
         }],
         audit: AuditAnswer {
             ok: true,
