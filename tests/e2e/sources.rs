@@ -117,7 +117,7 @@ async fn an_excerpt_is_cited_read_and_refused() {
     let record = log(&admin, &task, "the port is 5432, 확인됨").await;
     let put = async |id: &str, from: u32, to: u32| {
         let cited = json!({ "kind": "excerpt", "id": id, "from": from, "to": to });
-        let body = json!({ "scope": task, "content": "The database listens on port 5432.",
+        let body = json!({ "scope": PROJECT, "content": "The database listens on port 5432.",
             "citations": [cited] });
         admin.post("/v1/entries", &body).await
     };
@@ -154,7 +154,7 @@ async fn an_excerpt_is_cited_read_and_refused() {
         "entry",
         "put",
         "--scope",
-        &task,
+        PROJECT,
         "--cite",
         &cite,
         "--json",

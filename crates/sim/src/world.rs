@@ -36,7 +36,10 @@ use crate::violation::Violation;
 use crate::workload::maintaining::retention;
 
 mod burst;
+mod kill;
 mod nodes;
+
+pub use kill::Kill;
 
 /// How long a world may take to drain once its faults are over, in µs.
 const DRAIN_US_MAX: u64 = 90_000_000;
@@ -78,17 +81,6 @@ pub struct Outcome {
     /// Calls of store, index, model and clock that each node waited for while they were
     /// [counted](crate::client::Client::count_calls), by its number.
     pub calls: Vec<u64>,
-}
-
-/// The end of a node's process at one of the calls that it waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kill {
-    /// The node, by its number.
-    pub node: u16,
-    /// Which of its calls that are counted, from 1.
-    pub call: u64,
-    /// Whether the call is carried out before, with nobody left to hear of it.
-    pub carried_out: bool,
 }
 
 type Cell<P> = Arc<Mutex<Option<Node<SimStore, P>>>>;
@@ -200,13 +192,6 @@ impl<P: Protocol> World<P> {
     #[must_use]
     pub fn retaining(mut self, retention: RetentionConfig) -> Self {
         self.retention = retention;
-        self
-    }
-
-    /// The same world, in which a process ends at one of its calls.
-    #[must_use]
-    pub fn killing(mut self, kill: Kill) -> Self {
-        self.kill = Some(kill);
         self
     }
 
@@ -332,17 +317,6 @@ impl<P: Protocol> World<P> {
         if self.clients.settle().is_err() {
             self.restless = Some(self.restless_at("the clients go on and on"));
         }
-    }
-
-    /// Counts a call of a node, and says whether its process ends with that.
-    fn ends_here(&mut self, place: Place) -> Option<Kill> {
-        let counts = self.sim.lock().counts_calls;
-        let calls = &mut self.calls[usize::from(place.0)];
-        *calls += u64::from(counts);
-        let call = *calls;
-        let here = (place.0, call);
-        self.kill
-            .filter(|kill| counts && (kill.node, kill.call) == here)
     }
 
     fn restless_at(&self, what: &str) -> Violation {

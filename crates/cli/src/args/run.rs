@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use sillok_core::id::RecordId;
+use sillok_core::scope::Scope;
 use sillok_core::time::Timestamp;
 
 /// `serve`
