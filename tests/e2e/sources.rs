@@ -126,16 +126,16 @@ async fn an_excerpt_is_cited_read_and_refused() {
     // Behind its end, holding nothing, of no record, and of nobody's log.
     put(&record, 4, 4000)
         .await
-        .refused(400, "unresolvable_citation");
+        .refused(422, "unresolvable_citation");
     put(&record, 9, 9)
         .await
-        .refused(400, "unresolvable_citation");
+        .refused(422, "unresolvable_citation");
     put(&format!("{task}#999"), 0, 1)
         .await
-        .refused(400, "unresolvable_citation");
+        .refused(422, "unresolvable_citation");
     put("org/other/project/p/worktree/w/task/t#1", 0, 1)
         .await
-        .refused(400, "unresolvable_citation");
+        .refused(422, "unresolvable_citation");
 
     let shown = world.run(&["show", entry]);
     shown.ended(0);

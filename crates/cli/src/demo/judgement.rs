@@ -16,7 +16,7 @@ use crate::client::Client;
 use crate::failure::Failure;
 
 /// What the second server is told of retention, for the demo alone.
-pub const RETENTION: (&str, &str) = ("retention.prune_days", "0.0");
+pub const RETENTION: (&str, &str) = ("retention.prune_days", "0.0000001");
 
 const BEFORE: (&str, &str) = ("The tally service listens on port 8080.", "8080");
 const AFTER: (&str, &str) = ("The tally service listens on port 9090.", "9090");
