@@ -42,7 +42,7 @@ mod nodes;
 pub use kill::Kill;
 
 /// How long a world may take to drain once its faults are over, in µs.
-const DRAIN_US_MAX: u64 = 90_000_000;
+const DRAIN_US_MAX: u64 = 120_000_000;
 /// How often it is looked whether it has drained, in µs.
 const LOOK_US: u64 = 500_000;
 /// How long a node that was drained is down, in µs.

@@ -24,7 +24,7 @@ use crate::workload::{Check, Draw, End, Workload};
 /// The note of an agent that asks for a run which is no rehearsal, before it asks.
 pub const ASKED: &str = "maintenance asked for";
 /// How often an agent asks whether the promotion is finished that it wants to take back.
-const PROMOTION_TRIES: u32 = 12;
+const PROMOTION_TRIES: u32 = 6;
 
 /// How long entries last in a world, where a minute has to do for a year.
 #[must_use]
