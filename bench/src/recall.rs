@@ -21,6 +21,7 @@ use sillok_core::entry::Table;
 use sillok_core::id::EntryId;
 use sillok_core::ports::{Embedder, VectorIndex};
 use sillok_core::principal::PrincipalKind;
+use sillok_core::recall::Narrowing;
 use sillok_core::scope::Scope;
 use sillok_store::FjallStore;
 use sillok_vectors_lance::{LanceConfig, LanceIndex};
@@ -139,9 +140,13 @@ fn query(number: u32, text: String) -> RecallQuery {
         scope: scope("org/bench/project/corpus/worktree/main/task/1"),
         text,
         limit: Some(RESULTS),
-        tables: tables.to_vec(),
+        narrowing: Narrowing {
+            tables: tables.to_vec(),
+            ..Narrowing::default()
+        },
         failures_only: false,
         confidence_min: Some(0.5),
+        tokens_max: None,
     }
 }
 
@@ -150,7 +155,7 @@ async fn recalls(reader: &Reader<FjallStore>, recalls: u32) -> Result<Histogram<
     let mut latency = histogram();
     for number in 0..WARM + recalls {
         let query = query(number, corpus::question(&mut rng));
-        let tables = query.tables.clone();
+        let tables = query.narrowing.tables.clone();
         let sent = Instant::now();
         let answer = reader.recall(query).await?;
         if number >= WARM {

@@ -220,6 +220,141 @@ async fn failures_come_back_only_when_they_are_asked_for() {
 }
 
 #[tokio::test]
+async fn an_answer_is_narrowed_to_kinds_files_and_symbols() {
+    let world = World::start().await;
+    let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;
+    let word = phrase();
+    let write = async |table: &str, end: &str, citations: Value| {
+        let content = format!("{word} {end}");
+        let body = json!({ "scope": WORKTREE, "table": table, "content": content, "citations": citations });
+        agent.post("/v1/entries", &body).await.ok();
+    };
+    let file = json!([{ "kind": "file", "path": "src/scan.rs", "lines": [1, 9] }]);
+    let symbol = json!([{ "kind": "symbol", "id": "rust:lex::next", "name": "next", "file": "src/lex/next.rs" }]);
+    write("observations", "cites the file", file).await;
+    write(
+        "observations",
+        "names it: src/scan.rs:4 is wrong",
+        json!([]),
+    )
+    .await;
+    write("gotchas", "cites the symbol", symbol).await;
+    write(
+        "gotchas",
+        "names another: next_line in src/scan.rs.orig",
+        json!([]),
+    )
+    .await;
+
+    for (narrowed, ends) in [
+        (
+            json!({ "kinds": ["state"] }),
+            vec!["cites the symbol", "src/scan.rs.orig"],
+        ),
+        (json!({ "kinds": ["knowledge"] }), vec![]),
+        (
+            json!({ "files": ["src/scan.rs"] }),
+            vec!["cites the file", "is wrong"],
+        ),
+        (json!({ "files": ["./src/lex/"] }), vec!["cites the symbol"]),
+        (json!({ "symbols": ["next"] }), vec!["cites the symbol"]),
+        (
+            json!({ "symbols": ["rust:lex::next"], "files": ["src/scan.rs"] }),
+            vec![],
+        ),
+        (
+            json!({ "files": ["src/scan.rs"], "kinds": ["state"] }),
+            vec![],
+        ),
+        (
+            json!({ "files": ["src/"] }),
+            vec![
+                "cites the file",
+                "is wrong",
+                "cites the symbol",
+                "src/scan.rs.orig",
+            ],
+        ),
+    ] {
+        let mut body = json!({ "scope": WORKTREE, "query": word, "limit": 50 });
+        body.as_object_mut()
+            .unwrap()
+            .extend(narrowed.as_object().unwrap().clone());
+        let found = asked(&agent, &body).await;
+        assert_eq!(found.len(), ends.len(), "{narrowed}: {found:?}");
+        for end in ends {
+            assert!(
+                has(&found, end),
+                "{narrowed}: {end} is missing in {found:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_keeps_to_the_room_that_there_is() {
+    let world = World::start().await;
+    let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;
+    let word = phrase();
+    let long = format!("{word} {}", "and so on ".repeat(200));
+    put(&agent, WORKTREE, &long).await;
+    for number in 0..3 {
+        put(&agent, WORKTREE, &format!("{word} in short, {number}")).await;
+    }
+    let body = json!({ "scope": WORKTREE, "query": word, "limit": 4 });
+    let all = agent.post("/v1/recall", &body).await.ok();
+    let tokens = |answer: &Value| -> u64 {
+        let results = answer["results"].as_array().unwrap().iter();
+        results
+            .map(|result| result["tokens"].as_u64().unwrap())
+            .sum()
+    };
+    assert_eq!(
+        (
+            all["left_out"].as_u64(),
+            all["results"].as_array().unwrap().len()
+        ),
+        (Some(0), 4)
+    );
+    assert_eq!(all["tokens"].as_u64().unwrap(), tokens(&all));
+
+    let room =
+        json!({ "scope": WORKTREE, "query": word, "limit": 4, "tokens_max": tokens(&all) - 1 });
+    let most = agent.post("/v1/recall", &room).await.ok();
+    assert_eq!(
+        (
+            most["left_out"].as_u64(),
+            most["results"].as_array().unwrap().len()
+        ),
+        (Some(1), 3)
+    );
+
+    let short = all["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|r| !r["content"].as_str().unwrap().contains("and so on"));
+    let one = short.unwrap()["tokens"].as_u64().unwrap();
+    let room =
+        json!({ "scope": WORKTREE, "query": word, "limit": 4, "tokens_max": 2 * one + one / 2 });
+    let answer = agent.post("/v1/recall", &room).await.ok();
+    assert_eq!(
+        (answer["left_out"].as_u64(), answer["tokens"].as_u64()),
+        (Some(2), Some(tokens(&answer))),
+        "{answer}"
+    );
+    assert_eq!(
+        answer["results"].as_array().unwrap().len(),
+        2,
+        "what does not fit makes no room for less: {answer}"
+    );
+    assert!(
+        !has(answer["results"].as_array().unwrap(), "and so on"),
+        "the long one does not fit"
+    );
+}
+
+#[tokio::test]
 async fn nobody_verifies_by_citing_alone() {
     let world = World::start().await;
     let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;

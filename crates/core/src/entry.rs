@@ -55,6 +55,20 @@ impl Kind {
     }
 }
 
+impl FromStr for Kind {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.as_str() == text)
+            .ok_or_else(|| {
+                let names = Self::ALL.map(Self::as_str).join(", ");
+                Error::new(ErrorCode::InvalidArgument, format!("the kinds are {names}"))
+            })
+    }
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

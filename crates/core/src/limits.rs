@@ -72,6 +72,8 @@ pub const FACT_ROUNDS_MAX: usize = 4;
 pub const RECALL_RESULTS_MAX: usize = 200;
 /// Candidates that an index returns per list for one recall.
 pub const RECALL_CANDIDATES_MAX: usize = 1_000;
+/// Files, and symbols, that one recall is narrowed to.
+pub const PLACES_MAX: usize = 32;
 /// Bytes of a recall's query.
 pub const QUERY_BYTES_MAX: usize = 8 << 10;
 /// Rows of one page of any listing.

@@ -1,6 +1,6 @@
 //! Recall: how two ranked lists become one, what is left out, and what each place rests on.
 //!
-//! Owns fusion, the score and its factors, and how recalled text is marked as data. It must not
+//! Owns fusion, the score and its factors, what a question is narrowed to, and how recalled text is marked as data. It must not
 //! know how the lists were found: that is behind the [`VectorIndex`](crate::ports::VectorIndex)
 //! port.
 
@@ -15,6 +15,10 @@ use crate::id::EntryId;
 use crate::ports::SearchLists;
 use crate::scope::Scope;
 use crate::time::Timestamp;
+
+mod narrow;
+
+pub use narrow::{Budget, Narrowing, tokens_of};
 
 /// One entry after fusion, with where it stood in each list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -194,6 +194,14 @@ fn entries(tour: &mut Tour) {
     assert_eq!(history["line"].as_array().map(Vec::len), Some(2));
     let found = tour.json("recall", &[&third, "--scope", WORKTREE, "--limit", "3"]);
     assert_eq!(found["results"][0]["entry"], replaced["new"]);
+    let mut narrowed = |flags: &[&str]| {
+        let asked = [third.as_str(), "--scope", WORKTREE];
+        tour.json("recall", &[&asked, flags].concat())
+    };
+    let about = narrowed(&["--file", "src/none.rs", "--symbol", "none"]);
+    assert_eq!(about["results"], json!([]));
+    let small = narrowed(&["--kind", "episodic", "--limit", "1", "--tokens-max", "1"]);
+    assert_eq!((&small["results"], &small["left_out"]), (&json!([]), &json!(1)));
 }
 
 #[tokio::test]

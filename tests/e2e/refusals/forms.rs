@@ -319,6 +319,26 @@ async fn a_question_that_is_wrong_is_refused() {
             400,
             "invalid_request",
         ),
+        (
+            json!({ "scope": task, "query": "x", "kinds": ["state"], "tables": ["skills"] }),
+            400,
+            "invalid_argument",
+        ),
+        (
+            json!({ "scope": task, "query": "x", "files": ["/etc/passwd"] }),
+            400,
+            "invalid_argument",
+        ),
+        (
+            json!({ "scope": task, "query": "x", "symbols": vec!["f"; 33] }),
+            413,
+            "too_large",
+        ),
+        (
+            json!({ "scope": task, "query": "x", "tokens_max": 0 }),
+            400,
+            "invalid_argument",
+        ),
     ] {
         admin.post("/v1/recall", &body).await.refused(status, code);
     }

@@ -9,7 +9,9 @@ use sillok_core::entry::{Embedding, Head, Status, Table, Version};
 use sillok_core::id::EntryId;
 use sillok_core::limits::{QUERY_BYTES_MAX, RECALL_CANDIDATES_MAX, RECALL_RESULTS_MAX};
 use sillok_core::ports::SearchRequest;
-use sillok_core::recall::{Fused, Hit, Score, confidence_min, fuse, mark_as_data, rank};
+use sillok_core::recall::{
+    Budget, Fused, Hit, Narrowing, Score, confidence_min, fuse, mark_as_data, rank, tokens_of,
+};
 use sillok_core::scope::Scope;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::ScopeKey;
@@ -27,12 +29,14 @@ pub struct RecallQuery {
     pub text: String,
     /// How many results at most; as configured when none is given.
     pub limit: Option<usize>,
-    /// Entries of these tables; of all when empty.
-    pub tables: Vec<Table>,
+    /// What the answer is to be about.
+    pub narrowing: Narrowing,
     /// Failures, and nothing else.
     pub failures_only: bool,
     /// Stored confidence at least this, where that is more than what is configured.
     pub confidence_min: Option<f64>,
+    /// Room for so many tokens, as [`tokens_of`] estimates them.
+    pub tokens_max: Option<u64>,
 }
 
 /// What was recalled, the best first.
@@ -40,6 +44,8 @@ pub struct RecallQuery {
 pub struct RecallAnswer {
     /// The results.
     pub results: Vec<Recalled>,
+    /// Tokens of their marked texts together, estimated, and results that there was no room for.
+    pub budget: Budget,
     /// Whether the question was compared by meaning too; only by its words when no embedder
     /// answered.
     pub by_meaning: bool,
@@ -54,6 +60,8 @@ pub struct Recalled {
     pub version: Version,
     /// Its text, marked as data.
     pub data: String,
+    /// Tokens of that, estimated.
+    pub tokens: u64,
     /// Where it stood in each list.
     pub found: Fused,
     /// Its score by its factors.
@@ -85,8 +93,10 @@ impl<S: Store> Reader<S> {
     /// # Errors
     /// `invalid_argument` or `too_large` for the question, `unavailable` when the index does not
     /// answer, and what the store answers.
-    pub async fn recall(&self, query: RecallQuery) -> Result<RecallAnswer, Error> {
+    pub async fn recall(&self, mut query: RecallQuery) -> Result<RecallAnswer, Error> {
         let results_max = self.check(&query)?;
+        let mut budget = Budget::of(query.tokens_max)?;
+        query.narrowing = query.narrowing.checked()?;
         let embedding = self.embed(&query.text).await;
         let by_meaning = embedding.is_some();
         let request = self.request(&query, embedding, results_max);
@@ -111,11 +121,29 @@ impl<S: Store> Reader<S> {
             &self.rules,
         );
         let mut results = Vec::with_capacity(results_max.min(hits.len()));
-        for hit in hits.into_iter().take(results_max) {
-            results.extend(recalled(&mut txn, hit).await?);
+        // Those that there was no room for count: what stands further down does not take their place.
+        let mut places = results_max;
+        for hit in hits {
+            if places == 0 {
+                break;
+            }
+            let Some(found) = recalled(&mut txn, hit).await? else {
+                continue;
+            };
+            if !query
+                .narrowing
+                .concerns(&found.head.citations, &found.version.content)
+            {
+                continue;
+            }
+            places -= 1;
+            if budget.takes(found.tokens) {
+                results.push(found);
+            }
         }
         Ok(RecallAnswer {
             results,
+            budget,
             by_meaning,
         })
     }
@@ -170,10 +198,11 @@ impl<S: Store> Reader<S> {
         embedding: Option<Embedding>,
         results_max: usize,
     ) -> SearchRequest {
-        let tables = if query.tables.is_empty() {
+        let narrowed = query.narrowing.searched();
+        let tables = if narrowed.is_empty() {
             Table::ALL
         } else {
-            &query.tables
+            &narrowed
         };
         let configured = tables
             .iter()
@@ -186,7 +215,7 @@ impl<S: Store> Reader<S> {
         );
         SearchRequest {
             scopes: query.scope.with_ancestors(),
-            tables: query.tables.clone(),
+            tables: narrowed,
             statuses: live.to_vec(),
             failures: query.failures_only,
             confidence_min: query
@@ -194,13 +223,17 @@ impl<S: Store> Reader<S> {
                 .map_or(lowest, |least| least.max(lowest)),
             text: query.text.clone(),
             embedding,
-            limit: self
-                .rules
-                .recall
-                .candidates
-                .max(results_max)
-                .min(RECALL_CANDIDATES_MAX),
+            limit: self.candidates(query, results_max),
         }
+    }
+
+    /// Length of each list. The index knows no files and symbols: as much as it gives is looked through for them.
+    fn candidates(&self, query: &RecallQuery, results_max: usize) -> usize {
+        if query.narrowing.has_places() {
+            return RECALL_CANDIDATES_MAX;
+        }
+        let configured = self.rules.recall.candidates;
+        configured.max(results_max).min(RECALL_CANDIDATES_MAX)
     }
 }
 
@@ -217,7 +250,7 @@ async fn heads(txn: &mut impl Txn, fused: &[Fused]) -> Result<BTreeMap<EntryId, 
 
 /// Whether an entry is what the question asked for, by its head: the index may be behind.
 fn fits(head: &Head, query: &RecallQuery) -> bool {
-    (query.tables.is_empty() || query.tables.contains(&head.table))
+    query.narrowing.admits(head.table)
         && query
             .confidence_min
             .is_none_or(|least| head.trust.confidence >= least)
@@ -233,6 +266,7 @@ async fn recalled(txn: &mut impl Txn, hit: Hit) -> Result<Option<Recalled>, Erro
     Ok(Some(Recalled {
         head,
         version,
+        tokens: tokens_of(&data),
         data,
         found: hit.fused,
         score: hit.score,

@@ -7,6 +7,7 @@ use sillok_core::entry::{Head, Status, Table};
 use sillok_core::id::{RecordId, Seq};
 use sillok_core::invariants::{one_active_version, one_head_of_line, reads_go_forward};
 use sillok_core::principal::PrincipalKind;
+use sillok_core::recall::Narrowing;
 use sillok_core::scope::{Scope, ScopePrefix};
 use sillok_store::Store;
 
@@ -304,9 +305,10 @@ fn query(path: &str, text: &str) -> RecallQuery {
         scope: scope(path),
         text: text.into(),
         limit: Some(50),
-        tables: Vec::new(),
+        narrowing: Narrowing::default(),
         failures_only: false,
         confidence_min: None,
+        tokens_max: None,
     }
 }
 
@@ -384,7 +386,10 @@ async fn recall_leaves_out_what_was_replaced_and_keeps_failures_apart() {
 async fn recall_keeps_to_tables_limits_and_confidence() {
     let world = World::new().await;
     let of_table = RecallQuery {
-        tables: vec![Table::Episodes],
+        narrowing: Narrowing {
+            tables: vec![Table::Episodes],
+            ..Narrowing::default()
+        },
         ..query(PROJECT, "the last line is lost")
     };
     let episodes = recalled(&world, of_table).await;
@@ -430,6 +435,23 @@ async fn recall_keeps_to_tables_limits_and_confidence() {
         (
             RecallQuery {
                 confidence_min: Some(f64::NAN),
+                ..query(PROJECT, "x")
+            },
+            ErrorCode::InvalidArgument,
+        ),
+        (
+            RecallQuery {
+                tokens_max: Some(0),
+                ..query(PROJECT, "x")
+            },
+            ErrorCode::InvalidArgument,
+        ),
+        (
+            RecallQuery {
+                narrowing: Narrowing {
+                    files: vec!["../x".into()],
+                    ..Narrowing::default()
+                },
                 ..query(PROJECT, "x")
             },
             ErrorCode::InvalidArgument,

@@ -1,7 +1,7 @@
 //! Flags of the commands on entries, and the short form of citations.
 
 use clap::{Args, Subcommand};
-use sillok_core::entry::Table;
+use sillok_core::entry::{Kind, Table};
 use sillok_core::id::{EntryId, VerificationId};
 use sillok_core::scope::Scope;
 
@@ -147,6 +147,18 @@ pub struct Recall {
     /// At most this many results
     #[arg(long, default_value_t = 10, value_name = "N")]
     pub limit: usize,
+    /// Of these kinds only; may be repeated
+    #[arg(long = "kind", value_name = "KIND")]
+    pub kinds: Vec<Kind>,
+    /// About this file, or this directory with a / at its end; may be repeated
+    #[arg(long = "file", value_name = "PATH")]
+    pub files: Vec<String>,
+    /// About this function, type or other named piece of code; may be repeated
+    #[arg(long = "symbol", value_name = "NAME")]
+    pub symbols: Vec<String>,
+    /// No more than fits in this many tokens, about four characters each
+    #[arg(long, value_name = "TOKENS")]
+    pub tokens_max: Option<u64>,
     /// In these tables only; may be repeated
     #[arg(long = "table", value_name = "TABLE")]
     pub tables: Vec<Table>,

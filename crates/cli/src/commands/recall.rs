@@ -25,20 +25,30 @@ pub async fn run(session: &Session, recall: Recall) -> Result<(), Failure> {
         scope: scope.to_string(),
         query: recall.query.join(" "),
         limit: Some(recall.limit),
+        kinds: recall.kinds,
         tables: recall.tables,
+        files: recall.files,
+        symbols: recall.symbols,
         failures_only: recall.failures_only,
         confidence_min: recall.confidence_min,
+        tokens_max: recall.tokens_max,
     };
     let answer = session.client.recall(&request).await?;
     session.output.show(&answer, |style| {
-        if answer.results.is_empty() {
+        if answer.results.is_empty() && answer.left_out == 0 {
             return format!("nothing in {scope} or above it");
         }
         let results = answer.results.iter().zip(1..);
-        results
+        let mut shown: Vec<String> = results
             .map(|(result, place)| describe(style, place, result))
-            .collect::<Vec<_>>()
-            .join("\n\n")
+            .collect();
+        if answer.left_out > 0 {
+            shown.push(style.dim(&format!(
+                "{} tokens; {} more did not fit",
+                answer.tokens, answer.left_out
+            )));
+        }
+        shown.join("\n\n")
     })
 }
 

@@ -20,16 +20,32 @@ pub struct RecallRequest {
     /// At most so many results, 1 to 200; the configured number when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
+    /// Entries of these kinds; all when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<schema::Kind>)]
+    pub kinds: Vec<Kind>,
     /// Entries of these tables; all when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<schema::Table>)]
     pub tables: Vec<Table>,
+    /// Entries that cite one of these files, or whose text names one: paths from the root of the work tree, or
+    /// directories with a `/` at the end. At most 32. They are looked for among the 1,000 nearest by meaning
+    /// and the 1,000 nearest by words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Entries that cite one of these symbols, by id or name, or whose text names one; looked for as files are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub symbols: Vec<String>,
     /// Only entries that tell of a failure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failures_only: bool,
     /// Stored confidence at least this, where that is more than the configured floor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence_min: Option<f64>,
+    /// Room for so many tokens of marked text: of the results, the best first, those that fit are given, and the
+    /// others counted. Tokens are estimated: one for four bytes of ASCII, one for each other character.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_max: Option<u64>,
 }
 
 /// What a recall found, the best first.
@@ -37,6 +53,10 @@ pub struct RecallRequest {
 pub struct RecallAnswer {
     /// The results.
     pub results: Vec<RecallResult>,
+    /// Tokens of the results' marked texts, estimated.
+    pub tokens: u64,
+    /// Results that there was no room for.
+    pub left_out: u64,
     /// Whether the question was compared by meaning too; only by its words when no embedder
     /// answered.
     pub by_meaning: bool,
@@ -64,6 +84,8 @@ pub struct RecallResult {
     pub content: String,
     /// Its text, wrapped so that a model reads it as data.
     pub data_marked_text: String,
+    /// Tokens of the wrapped text, estimated.
+    pub tokens: u64,
     /// Its active version.
     pub version: u64,
     /// What it rests on.

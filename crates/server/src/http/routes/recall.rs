@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use sillok_actors::reads::{self, RecallQuery};
 use sillok_core::permission::authorize_read;
+use sillok_core::recall::Narrowing;
 use sillok_core::scope::Scope;
 
 use crate::api::{Gate, RecallAnswer, RecallRequest, RecallResult, Score};
@@ -22,14 +23,22 @@ pub(super) async fn recall(State(app): State<App>, ask: Ask<RecallRequest>) -> R
         scope,
         text: ask.body.query,
         limit: ask.body.limit,
-        tables: ask.body.tables,
+        narrowing: Narrowing {
+            kinds: ask.body.kinds,
+            tables: ask.body.tables,
+            files: ask.body.files,
+            symbols: ask.body.symbols,
+        },
         failures_only: ask.body.failures_only,
         confidence_min: ask.body.confidence_min,
+        tokens_max: ask.body.tokens_max,
     };
     let answer = app.reader().recall(query).await?;
     let results = answer.results.into_iter().map(shown).collect();
     Ok(Json(RecallAnswer {
         results,
+        tokens: answer.budget.used,
+        left_out: answer.budget.left_out,
         by_meaning: answer.by_meaning,
     }))
 }
@@ -43,6 +52,7 @@ fn shown(found: reads::Recalled) -> RecallResult {
         status: head.status,
         content: found.version.content,
         data_marked_text: found.data,
+        tokens: found.tokens,
         version: head.version,
         citations: head.citations.into_iter().map(Into::into).collect(),
         score: Score {
