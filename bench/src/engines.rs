@@ -78,6 +78,7 @@ pub(crate) fn ports(index: Arc<dyn VectorIndex>) -> Ports {
         cognifier: Arc::new(RuleCognifier),
         peers: None,
         streams: None,
+        calendar: None,
         tracer: None,
         beats: None,
     }

@@ -300,6 +300,17 @@ async fn maintenance_says_what_it_would_do_and_leaves_what_is_young() {
     let after = world.admin().get("/v1/status", &[]).await.ok()["events"].clone();
     assert_eq!(before, after, "nothing was due");
     assert!(finds(&world, &content, &entry).await);
+    let status = world.admin().get("/v1/status", &[]).await.ok();
+    let run = &status["maintenance"];
+    assert_eq!(
+        (&run["retired"], &run["asks"]),
+        (&json!(0), &json!(0)),
+        "{status}"
+    );
+    assert!(
+        run["ended"].as_str().is_some() && status["maintenance_due"].as_str().is_some(),
+        "{status}"
+    );
     let odd = json!({ "only": ["sweep"] });
     let odd = world.admin().post("/v1/maintenance", &odd).await;
     odd.refused(400, "invalid_argument");

@@ -185,7 +185,12 @@ async fn tampering_with_one_byte_of_a_key_is_found() {
         let mut rows = bench.vault.rows(*family).await;
         // Of these, no event says which must be there; see the test of removed rows.
         match family {
-            Family::Node | Family::Fence | Family::Quarantine | Family::Relay | Family::Lease => {
+            Family::Node
+            | Family::Fence
+            | Family::Quarantine
+            | Family::Relay
+            | Family::Lease
+            | Family::Run => {
                 continue;
             }
             Family::Owner => {
@@ -235,7 +240,8 @@ async fn tampering_by_removing_a_row_is_found_and_named() {
             | Family::Quarantine
             | Family::Relay
             | Family::Attempt
-            | Family::Lease => {
+            | Family::Lease
+            | Family::Run => {
                 continue;
             }
             // A slot without events needs no owner.

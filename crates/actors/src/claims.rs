@@ -69,7 +69,10 @@ pub(crate) struct Owners {
 }
 
 /// Runs a transaction anew while it meets other writers.
-async fn retried<T, F: Future<Output = Result<T, StoreError>>>(
+///
+/// # Errors
+/// What the last try ended with.
+pub(crate) async fn retried<T, F: Future<Output = Result<T, StoreError>>>(
     mut attempt: impl FnMut() -> F,
 ) -> Result<T, StoreError> {
     for _ in 1..TRIES_MAX {

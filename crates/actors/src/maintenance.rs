@@ -1,6 +1,6 @@
 //! Maintenance: one run over all that is published, for the whole cluster.
 //!
-//! Owns the order of a run: the lease, the plan, and the commands that carry it out. What is due is core's
+//! Owns the order of a run: the lease, the plan, and the commands that carry it out; when nobody asks for one, [`nightly`] does. What is due is core's
 //! rule, and the owner of each scope asks it once more, so that a run which was thought to be over, or a plan
 //! that is out of date, takes nothing out that should stay. Nothing is kept of a run that ended early: the
 //! next one plans anew from what is left.
@@ -14,7 +14,9 @@ use sillok_core::id::{Attempt, CommandId, EntryId};
 use sillok_core::principal::Principal;
 use sillok_core::retention::{Retirement, ScopePlan};
 use sillok_core::review::Offer;
+use sillok_core::schedule::{Outcome, Run};
 use sillok_core::scope::Scope;
+use sillok_core::time::Timestamp;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::Store;
 
@@ -24,9 +26,10 @@ use crate::errors::{engine_refusal, refusal};
 use crate::protocol::{Protocol, Safeguard};
 use crate::router::Router;
 
+pub(crate) mod nightly;
 mod plan;
 
-/// Name of the lease.
+/// Name of the lease, and of the schedule.
 const LEASE: &str = "maintenance";
 /// Entries that one command takes out: a scope's other writers wait for no longer than that takes.
 const RETIRED_AT_ONCE: usize = 256;
@@ -79,6 +82,24 @@ pub struct Maintain {
     pub within: Option<Scope>,
 }
 
+impl Maintain {
+    /// A whole run.
+    #[must_use]
+    pub fn whole() -> Self {
+        Self {
+            dry_run: false,
+            parts: Part::ALL.into(),
+            force: false,
+            within: None,
+        }
+    }
+
+    /// Whether nothing is left out, so that it stands for a night's run.
+    fn is_whole(&self) -> bool {
+        self.within.is_none() && self.parts.len() == Part::ALL.len()
+    }
+}
+
 /// What a run did in one scope, or would do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScopeMaintained {
@@ -113,6 +134,22 @@ pub struct Maintained {
     pub optimised: bool,
 }
 
+impl Maintained {
+    /// What is written down of it.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        let count = |is: fn(&ScopeMaintained) -> bool| {
+            self.scopes.iter().filter(|scope| is(scope)).count() as u64
+        };
+        Outcome {
+            retired: self.scopes.iter().map(|scope| scope.retired).sum(),
+            offered: self.offered,
+            asks: count(|scope| scope.asks),
+            refused: count(|scope| scope.error.is_some()) + self.not_offered,
+        }
+    }
+}
+
 /// Whether a run is under way in this process.
 #[derive(Debug, Default)]
 pub(crate) struct Running(AtomicBool);
@@ -141,16 +178,18 @@ pub(crate) async fn run_apart<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Arc<Router<S, P>>,
     asked: &Maintain,
-) -> Result<Maintained, Error> {
+    due: Option<Timestamp>,
+) -> Result<Option<Maintained>, Error> {
     let (shared, router, asked) = (Arc::clone(shared), Arc::clone(router), asked.clone());
-    let run = tokio::spawn(async move { run(&shared, &router, &asked).await });
+    let run = tokio::spawn(async move { run(&shared, &router, &asked, due).await });
     run.await.unwrap_or_else(|_| {
         let why = "the run of maintenance ended before its time";
         Err(Error::new(ErrorCode::Internal, why))
     })
 }
 
-/// Carries a run out.
+/// Carries a run out, for a time of the calendar or because somebody asked for it. None when another node had
+/// one for that time.
 ///
 /// # Errors
 /// `busy` while another run is under way; what the store, the index or a scope's owner answered. What was done
@@ -159,16 +198,17 @@ async fn run<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
     asked: &Maintain,
-) -> Result<Maintained, Error> {
+    due: Option<Timestamp>,
+) -> Result<Option<Maintained>, Error> {
     if asked.dry_run && shared.protocol.keeps(Safeguard::RehearsesOnly) {
         let planned = plan::of(shared, asked).await?;
-        return Ok(Maintained {
+        return Ok(Some(Maintained {
             looked_at: planned.looked_at,
             offered: planned.offers.len() as u64,
             scopes: planned.scopes,
             unreadable: planned.unreadable,
             ..Maintained::default()
-        });
+        }));
     }
     let Some(_turn) = shared.maintenance.begin() else {
         return Err(beside(shared.ownership.node()));
@@ -182,9 +222,40 @@ async fn run<S: Store, P: Protocol>(
             return Err(refusal(&error));
         }
     }
-    let done = carry_out(shared, router, asked).await;
+    let done = once(shared, router, asked, due).await;
     give_back(shared).await;
     done
+}
+
+/// Carries a run out under the lease, unless another node had one for the time that it is due for.
+async fn once<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Router<S, P>,
+    asked: &Maintain,
+    due: Option<Timestamp>,
+) -> Result<Option<Maintained>, Error> {
+    if let Some(due) = due
+        && nightly::is_done(shared, due)
+            .await
+            .map_err(|error| refusal(&error))?
+    {
+        return Ok(None);
+    }
+    let began = shared.ports.clock.now();
+    let done = carry_out(shared, router, asked).await?;
+    if asked.is_whole() {
+        let run = Run {
+            node: shared.ownership.node().to_owned(),
+            began,
+            ended: shared.ports.clock.now(),
+            did: done.outcome(),
+        };
+        if let Err(error) = nightly::note(shared, &run, due).await {
+            // What was done is done: the worst is another run that finds nothing.
+            tracing::warn!(%error, "it was not written down that maintenance is done");
+        }
+    }
+    Ok(Some(done))
 }
 
 /// Gives the lease back, again while the store does not answer: nobody else may run before.

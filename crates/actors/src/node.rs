@@ -128,6 +128,15 @@ impl<S: Store, P: Protocol> Node<S, P> {
         Self::run(twin, indexer, Stamp::ZERO).await
     }
 
+    /// What the node's tasks work with.
+    #[cfg(test)]
+    pub(crate) fn parts(&self) -> (Arc<Shared<S, P>>, Arc<Router<S, P>>) {
+        (
+            Arc::clone(&self.inner.shared),
+            Arc::clone(&self.inner.router),
+        )
+    }
+
     /// What the parts of the node share.
     #[cfg(test)]
     pub(crate) fn shared(&self) -> &Arc<Shared<S, P>> {
@@ -180,6 +189,9 @@ impl<S: Store, P: Protocol> Node<S, P> {
             put_away_idle(shared, router)
         }));
         tasks.push(kept_up(with(), |(shared, _)| settle(shared)));
+        tasks.push(kept_up(with(), |(shared, router)| {
+            maintenance::nightly::keep(shared, router)
+        }));
         for _ in 0..shared.config.jobs.workers {
             tasks.push(kept_up(with(), |(shared, router)| {
                 jobs::work(shared, router)
@@ -354,7 +366,9 @@ impl<S: Store, P: Protocol> Node<S, P> {
     /// `busy` while another run is under way in the cluster; what the store, the index or the owner of a scope
     /// answered. What was done before stays done.
     pub async fn maintain(&self, asked: &Maintain) -> Result<Maintained, Error> {
-        maintenance::run_apart(&self.inner.shared, &self.inner.router, asked).await
+        let (shared, router) = (&self.inner.shared, &self.inner.router);
+        let done = maintenance::run_apart(shared, router, asked, None).await?;
+        Ok(done.expect("what is due for no time is done for none"))
     }
 
     /// Orders the end of a run of a node, this one or another, which it may still be beating in. Whoever

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sillok_bus::Streams;
-use sillok_core::ports::{Clock, Cognifier, Embedder, Peers, Rng, VectorIndex};
+use sillok_core::ports::{Calendar, Clock, Cognifier, Embedder, Peers, Rng, VectorIndex};
 use sillok_core::trace::Tracer;
 use tokio::runtime::Handle;
 
@@ -27,6 +27,8 @@ pub struct Ports {
     pub peers: Option<Arc<dyn Peers>>,
     /// The streams that all nodes reach; none where only this process listens.
     pub streams: Option<Streams>,
+    /// When maintenance is due; none where somebody else sees to that.
+    pub calendar: Option<Arc<dyn Calendar>>,
     /// Who records what the node does as spans of traces; none where nobody does.
     pub tracer: Option<Arc<dyn Tracer>>,
     /// Where the node beats: on threads that do nothing else, so that no load makes it look dead. None:

@@ -34,6 +34,7 @@ pub mod recall;
 pub mod retention;
 pub mod reuse;
 pub mod review;
+pub mod schedule;
 pub mod scope;
 pub mod secret;
 pub mod slot;

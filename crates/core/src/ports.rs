@@ -105,6 +105,15 @@ pub enum PeerError {
     Silent,
 }
 
+/// Names the times at which something is done again and again.
+pub trait Calendar: Send + Sync + 'static {
+    /// The newest time that it names, up to and with `now`; none when there is none.
+    fn latest(&self, now: Timestamp) -> Option<Timestamp>;
+
+    /// The first time that it names behind `now`.
+    fn next(&self, now: Timestamp) -> Option<Timestamp>;
+}
+
 /// Turns text into vectors of one space.
 pub trait Embedder: Send + Sync + 'static {
     /// The space that the vectors lie in.

@@ -50,7 +50,7 @@ pub use review::{
     ReviewAnswer, ReviewEvidence, ReviewQuery, ReviewView, Reviewed, ReviewsQuery, UndoPromotion,
     Usage,
 };
-pub use status::{AuditAnswer, AuditDifference, AuditRequest, JobView, StatusView};
+pub use status::{AuditAnswer, AuditDifference, AuditRequest, JobView, MaintenanceRun, StatusView};
 pub use task::{ArchiveTask, ClearStuck, CloseTask, MarkStuck, OpenTask, TaskChanged, TaskView};
 pub use token::{MintToken, RevokeToken, TokenMinted, TokenRevoked, TokenView};
 pub use verification::{

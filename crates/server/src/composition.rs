@@ -16,7 +16,7 @@ use sillok_bus_nats::server::ListenError;
 use sillok_bus_nats::{Client, Handler, NatsPeers, NatsStream, consumers};
 use sillok_core::id::TokenId;
 use sillok_core::limits::TOKEN_LIFETIME_MS_MAX;
-use sillok_core::ports::{Clock, Embedder, VectorIndex};
+use sillok_core::ports::{Calendar, Clock, Embedder, VectorIndex};
 use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use sillok_core::scope::ScopePrefix;
 use sillok_core::slot::{SLOT_HASH, SLOTS};
@@ -108,6 +108,8 @@ fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
     let beats = lock.as_ref().map(|_| BeatThread::start()).transpose();
     let beats = beats.map_err(Error::Threads)?;
     let embedder: Arc<dyn Embedder> = Arc::new(HashEmbedder);
+    let calendar = config.maintenance.calendar()?;
+    let calendar = calendar.map(|calendar| Arc::new(calendar) as Arc<dyn Calendar>);
     let ports = Ports {
         clock: Arc::new(SystemClock),
         rng: rng_factory(),
@@ -116,6 +118,7 @@ fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
         cognifier: Arc::new(Aside(RuleCognifier)),
         peers: None,
         streams: None,
+        calendar,
         tracer: None,
         beats: beats.as_ref().map(BeatThread::handle),
     };

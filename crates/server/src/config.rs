@@ -7,6 +7,7 @@ mod cluster;
 mod foundationdb;
 pub mod layers;
 mod log;
+mod maintenance;
 mod telemetry;
 
 use std::fmt::Display;
@@ -26,6 +27,7 @@ pub use cluster::ClusterConfig;
 pub use foundationdb::FoundationDbConfig;
 pub use layers::{Error, Layer, Layers, Loaded, Origin};
 pub use log::{LogConfig, LogFormat};
+pub use maintenance::{CronCalendar, MaintenanceConfig};
 pub use telemetry::TelemetryConfig;
 
 /// The configuration of a server.
@@ -56,6 +58,8 @@ pub struct Config {
     pub recall: RecallConfig,
     /// `[retention]`
     pub retention: RetentionConfig,
+    /// `[maintenance]`
+    pub maintenance: MaintenanceConfig,
     /// `[dedup]`
     pub dedup: DedupConfig,
     /// `[nats]`
@@ -341,6 +345,7 @@ impl Config {
         self.nats.check()?;
         self.telemetry.check()?;
         self.log.check()?;
+        self.maintenance.check()?;
         self.cluster.check()?;
         within(
             "node.passivate_after_ms",

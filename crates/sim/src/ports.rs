@@ -47,6 +47,7 @@ pub(crate) fn ports(
             names: Arc::clone(names),
         })),
         streams: Some(streams(sim, place)),
+        calendar: None,
         tracer: None,
         // There is one thread, which the seed steps.
         beats: None,

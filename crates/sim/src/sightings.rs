@@ -4,10 +4,12 @@
 //! fenced, whose clock an event was dated by. It judges nothing: that is the monitor's.
 
 use sillok_core::membership::{BeatConfig, NodeRow, OwnerRow, is_claimable};
+use sillok_core::schedule::Runs;
 
 use crate::heap::ClockFacts;
 use crate::monitor::{Moment, Monitor};
 use crate::ports::BEGINNING_MS;
+use crate::workload::maintaining::Nights;
 use crate::writes::Writes;
 
 /// Slots that one node hands over in a row before that counts as many: more than one round takes.
@@ -95,6 +97,10 @@ impl Monitor {
     pub(crate) fn sight_commit(&mut self, moment: Moment, writes: &Writes) {
         for _ in 0..writes.barred() {
             self.effects.saw("attempt barred whose outcome was unknown");
+        }
+        let is_of_a_night = |runs: &&Runs| runs.last.is_some() && Nights::names(runs.through);
+        for _ in writes.runs.iter().filter(is_of_a_night) {
+            self.effects.saw("maintenance run at its time");
         }
         let clock = moment.clock;
         let own_ms = clock.wall_ms(moment.now_us);

@@ -11,6 +11,7 @@ use sillok_core::event::EventKind;
 use sillok_core::id::{Epoch, Incarnation, Seq};
 use sillok_core::membership::{NodeRow, OwnerRow};
 use sillok_core::quarantine::QuarantineOrder;
+use sillok_core::schedule::Runs;
 use sillok_core::slot::Slot;
 use sillok_core::time::Timestamp;
 use sillok_store::KeyRange;
@@ -31,6 +32,8 @@ pub(crate) struct Writes {
     pub(crate) quarantines: Vec<QuarantineOrder>,
     /// Slots of which it is written down how far a stream was told.
     pub(crate) relayed: Vec<Slot>,
+    /// What it writes down of runs of maintenance.
+    pub(crate) runs: Vec<Runs>,
     /// Slots whose outboxes are told of events.
     pub(crate) slots: Vec<Slot>,
     /// The epoch and the time of each event.
@@ -91,6 +94,10 @@ impl Writes {
                 self.positions.push((at.scope, at.seq));
                 self.events.push((header.epoch, header.time));
                 self.published[0] += usize::from(header.kind == EventKind::Published);
+            }
+            Some(Family::Run) => {
+                let runs = keys::run::decode(key, value).expect("the node wrote it");
+                self.runs.push(runs);
             }
             Some(Family::Mark) => self.published[1] += 1,
             Some(Family::Command) => self.commands.push((key.clone(), value.clone())),

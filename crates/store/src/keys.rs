@@ -23,6 +23,7 @@ pub mod quarantine;
 pub mod relay;
 pub mod report;
 pub mod review;
+pub mod run;
 pub mod scope;
 pub mod task;
 pub mod token;
@@ -127,6 +128,8 @@ families! {
     Review = b'w', review, "review";
     /// What one run of a node does for all.
     Lease = b'l', lease, "lease";
+    /// How what is done again and again went.
+    Run = b's', run, "run";
 }
 
 /// What a backup does with the rows of a family.
@@ -167,7 +170,7 @@ impl Family {
             | Self::Verification
             | Self::Report
             | Self::Review => InBackup::Folded,
-            Self::Relay | Self::Attempt | Self::Lease => InBackup::LeftOut,
+            Self::Relay | Self::Attempt | Self::Lease | Self::Run => InBackup::LeftOut,
         }
     }
 

@@ -201,7 +201,10 @@ fn entries(tour: &mut Tour) {
     let about = narrowed(&["--file", "src/none.rs", "--symbol", "none"]);
     assert_eq!(about["results"], json!([]));
     let small = narrowed(&["--kind", "episodic", "--limit", "1", "--tokens-max", "1"]);
-    assert_eq!((&small["results"], &small["left_out"]), (&json!([]), &json!(1)));
+    assert_eq!(
+        (&small["results"], &small["left_out"]),
+        (&json!([]), &json!(1))
+    );
 }
 
 #[tokio::test]

@@ -40,6 +40,7 @@ pub(super) async fn check<S: Store>(
         Family::Owner,
         Family::Relay,
         Family::Lease,
+        Family::Run,
     ] {
         let mut rows = RowStream::new(family.range());
         while let Some((key, value)) = rows.next(&mut txn).await? {

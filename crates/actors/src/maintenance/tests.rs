@@ -7,7 +7,7 @@ use sillok_core::command::{AnswerBody, Command};
 use sillok_core::entry::{Binding, Detail, Metadata, Skill, Status, Table};
 use sillok_core::id::{EntryId, Epoch, Incarnation};
 use sillok_core::membership::{OwnerRow, WireVersion};
-use sillok_core::ports::{BoxFuture, Clock};
+use sillok_core::ports::{BoxFuture, Calendar, Clock};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::promotion::NewEntry;
 use sillok_core::reuse::ReuseOutcome;
@@ -207,6 +207,77 @@ async fn a_skill_that_three_tasks_found_helpful_is_offered_once() {
         .unwrap();
     assert_eq!(waiting.items.len(), 1, "it is offered once");
     assert!(audit::verify(&stage.store, &|_| {}).await.unwrap().is_ok());
+}
+
+/// A calendar that names the beginning of each day.
+struct Midnight;
+
+impl Calendar for Midnight {
+    fn latest(&self, now: Timestamp) -> Option<Timestamp> {
+        Some(Timestamp::from_ms(now.ms() / DAY_MS * DAY_MS))
+    }
+
+    fn next(&self, now: Timestamp) -> Option<Timestamp> {
+        Some(Timestamp::from_ms((now.ms() / DAY_MS + 1) * DAY_MS))
+    }
+}
+
+#[tokio::test]
+async fn what_is_due_is_run_once_for_its_time_and_missed_nights_together() {
+    let mut stage = Stage::set().await;
+    let old = stage
+        .put(Table::Observations, "the linker is lld", Detail::Plain)
+        .await;
+    let (shared, router) = stage.node.parts();
+    let look = async || nightly::look(&shared, &router, &Midnight).await.unwrap();
+    let runs = async || nightly::known(&stage.store).await.unwrap().unwrap();
+
+    look().await;
+    assert_eq!(
+        runs().await.last,
+        None,
+        "what was due before the first look is not made up for"
+    );
+    look().await;
+    assert_eq!(runs().await.last, None);
+
+    stage.days.store(100, Ordering::Relaxed);
+    look().await;
+    let first = runs().await;
+    assert_eq!(first.through.ms() % DAY_MS, 0);
+    let run = first.last.clone().unwrap();
+    assert_eq!((run.did.retired, run.did.asks), (1, 0));
+    assert!(run.began <= run.ended && first.through <= run.began);
+    assert_eq!(stage.status(old).await, Status::Archived);
+    look().await;
+    assert_eq!(runs().await, first, "a hundred nights are one run");
+
+    // Another node that saw the same before finds it done once it has the lease.
+    let late = run_apart(&shared, &router, &Maintain::whole(), Some(first.through));
+    assert_eq!(late.await.unwrap(), None);
+    assert_eq!(runs().await, first);
+
+    stage.days.store(101, Ordering::Relaxed);
+    look().await;
+    let second = runs().await;
+    assert_eq!(second.through, first.through.plus_ms(DAY_MS));
+    assert_eq!(second.last.unwrap().did.retired, 0);
+    assert!(audit::verify(&stage.store, &|_| {}).await.unwrap().is_ok());
+}
+
+#[tokio::test]
+async fn a_whole_run_by_hand_is_written_down_and_a_part_or_rehearsal_is_not() {
+    let stage = Stage::set().await;
+    let part = Maintain {
+        parts: [Part::Archive].into(),
+        ..Maintain::whole()
+    };
+    stage.node.maintain(&part).await.unwrap();
+    stage.maintain(true, false).await.unwrap();
+    assert_eq!(nightly::known(&stage.store).await.unwrap(), None);
+    stage.maintain(false, false).await.unwrap();
+    let runs = nightly::known(&stage.store).await.unwrap().unwrap();
+    assert!(runs.last.is_some() && runs.through <= runs.last.unwrap().began);
 }
 
 #[tokio::test]

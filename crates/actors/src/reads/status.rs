@@ -2,6 +2,7 @@
 
 use sillok_core::entry::SpaceId;
 use sillok_core::ports::IndexStats;
+use sillok_core::schedule::Runs;
 use sillok_core::scope::Level;
 use sillok_core::stamp::Stamp;
 use sillok_core::{Error, ErrorCode};
@@ -10,6 +11,7 @@ use sillok_store::{Store, Txn, keys};
 
 use super::Reader;
 use crate::errors::refusal;
+use crate::maintenance::nightly;
 use crate::row_stream::RowStream;
 
 /// What the store and the index hold.
@@ -31,6 +33,8 @@ pub struct StoreStatus {
     pub index: IndexStats,
     /// The last commit whose entries the index has stored.
     pub indexed_through: Option<Stamp>,
+    /// What is known of runs of maintenance; none where there was none, and no node keeps a calendar.
+    pub maintenance: Option<Runs>,
     /// The space of the vectors that are made now.
     pub space: SpaceId,
 }
@@ -76,6 +80,9 @@ impl<S: Store> Reader<S> {
             promotions_pending,
             index: self.index.stats().await.map_err(unavailable)?,
             indexed_through: self.index.watermark().await.map_err(unavailable)?,
+            maintenance: nightly::known(&self.store)
+                .await
+                .map_err(|error| refusal(&error))?,
             space: self.embedder.space(),
         })
     }

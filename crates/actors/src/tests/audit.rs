@@ -164,7 +164,7 @@ fn an_untouched_world_holds_and_has_rows_of_every_family() {
         // No promotion and no maintenance is under way, and a node that has its store to itself is not fenced.
         let is_absent = matches!(
             family,
-            Family::Job | Family::Attempt | Family::Fence | Family::Lease
+            Family::Job | Family::Attempt | Family::Fence | Family::Lease | Family::Run
         );
         assert_eq!(keys_of(*family).is_empty(), is_absent, "{family}");
     }

@@ -81,6 +81,7 @@ pub(crate) fn ports() -> Ports {
         cognifier: Arc::new(RuleCognifier),
         peers: None,
         streams: None,
+        calendar: None,
         tracer: None,
         beats: None,
     }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use sillok_core::id::{Seq, VerificationId};
+use sillok_core::schedule::Run;
 use sillok_core::scope::Scope;
 use sillok_core::time::Timestamp;
 use utoipa::ToSchema;
@@ -41,6 +42,48 @@ pub struct StatusView {
     pub space: String,
     /// Promotions of this node that are not finished.
     pub promotions: Vec<JobView>,
+    /// The last whole run of maintenance in the cluster, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maintenance: Option<MaintenanceRun>,
+    /// When maintenance is due next, where the node sees to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::Timestamp>)]
+    pub maintenance_due: Option<Timestamp>,
+}
+
+/// A run of maintenance that came to its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MaintenanceRun {
+    /// The node that carried it out.
+    pub node: String,
+    /// When it began.
+    #[schema(value_type = schema::Timestamp)]
+    pub began: Timestamp,
+    /// When it ended.
+    #[schema(value_type = schema::Timestamp)]
+    pub ended: Timestamp,
+    /// Entries that were taken out of recall.
+    pub retired: u64,
+    /// Skills that were offered to their organisation.
+    pub offered: u64,
+    /// Scopes of which so much is due that somebody has to say so.
+    pub asks: u64,
+    /// Scopes and skills that refused.
+    pub refused: u64,
+}
+
+impl From<Run> for MaintenanceRun {
+    fn from(run: Run) -> Self {
+        Self {
+            node: run.node,
+            began: run.began,
+            ended: run.ended,
+            retired: run.did.retired,
+            offered: run.did.offered,
+            asks: run.did.asks,
+            refused: run.did.refused,
+        }
+    }
 }
 
 /// A promotion that is not finished.

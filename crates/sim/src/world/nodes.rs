@@ -16,6 +16,7 @@ use crate::ports::{SharedRng, ports};
 use crate::runtime::Runtime;
 use crate::serving;
 use crate::store::SimStore;
+use crate::workload::maintaining::{Nights, has_nights};
 
 /// The wait before a node that did not start is started again, in ms.
 const START_AGAIN_MS: u64 = 300;
@@ -87,6 +88,9 @@ impl<P: Protocol> World<P> {
         node.index = Some(index.clone());
         let index = Arc::new(index);
         let mut ports = ports(&self.sim, place, &self.names, &rng, index);
+        if has_nights(self.plan.seed) {
+            ports.calendar = Some(Arc::new(Nights));
+        }
         if is_alone {
             ports.peers = None;
             ports.streams = None;

@@ -24,6 +24,7 @@ use sillok_core::promotion::{
 use sillok_core::quarantine::QuarantineOrder;
 use sillok_core::reuse::{Report, ReuseOutcome, Usage};
 use sillok_core::review::{Question, Review, ReviewAnswer};
+use sillok_core::schedule::{Outcome as RunOutcome, Run, Runs};
 use sillok_core::scope::{Scope, ScopePrefix};
 use sillok_core::slot::{SLOTS, Slot};
 use sillok_core::stamp::Stamp;
@@ -243,6 +244,24 @@ impl Parts {
             seq: self.seq(),
             hash,
             time: self.time(),
+        }
+    }
+
+    pub(super) fn runs(&self) -> Runs {
+        let run = Run {
+            node: self.name.clone(),
+            began: self.time(),
+            ended: self.time().plus_ms(1),
+            did: RunOutcome {
+                retired: self.number,
+                offered: 1,
+                asks: 0,
+                refused: self.number / 2,
+            },
+        };
+        Runs {
+            through: self.time(),
+            last: self.flag.then_some(run),
         }
     }
 

@@ -252,6 +252,10 @@ family_tests! {
         key: keys::lease::key(&p.name),
         parsed: keys::lease::Key { name: p.name.clone() },
         value: p.owner();
+    run, Run, p,
+        key: keys::run::key(&p.name),
+        parsed: keys::run::Key { name: p.name.clone() },
+        value: p.runs();
     review, Review, p,
         key: keys::review::key(&p.scope_key(), p.review_id()),
         parsed: keys::review::Key { scope: p.scope_key(), review: p.review_id() },
@@ -290,7 +294,7 @@ fn letters_are_fixed_and_unique() {
         .iter()
         .map(|family| char::from(family.letter()))
         .collect();
-    assert_eq!(letters, "nofzqehvcmjabxrtkdiyuwl");
+    assert_eq!(letters, "nofzqehvcmjabxrtkdiyuwls");
     assert_eq!(Family::of(b"?"), None);
     assert_eq!(Family::of(b""), None);
 }

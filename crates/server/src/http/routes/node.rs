@@ -106,6 +106,13 @@ pub(super) async fn status(State(app): State<App>, Caller(session): Caller) -> R
         index_pending: store.index.pending,
         space: store.space.0,
         promotions: promotions.collect(),
+        maintenance: store.maintenance.and_then(|runs| runs.last).map(Into::into),
+        maintenance_due: app
+            .node()
+            .ports()
+            .calendar
+            .as_ref()
+            .and_then(|calendar| calendar.next(app.clock().now())),
     }))
 }
 
