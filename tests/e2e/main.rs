@@ -10,6 +10,8 @@ mod harness;
 #[cfg(test)]
 mod backup;
 #[cfg(test)]
+mod checkpoints;
+#[cfg(test)]
 mod cli;
 #[cfg(test)]
 mod cluster;

@@ -20,6 +20,7 @@ use crate::errors::refusal;
 use crate::long_reads::LongReads;
 use crate::rows::Place;
 
+pub mod checkpoint;
 mod commands;
 pub(crate) mod elsewhere;
 pub(crate) mod fold;

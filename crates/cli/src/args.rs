@@ -26,7 +26,8 @@ pub use jobs::{JobsCommand, JobsList};
 pub use log::{LogAdd, LogCommand, LogImport, LogList, SnapshotAdd, SnapshotCommand};
 pub use review::{Report, ReviewApprove, ReviewCommand, ReviewList, Undo};
 pub use run::{
-    Assume, AuditCommand, Backup, ClusterCommand, ConfigCommand, Demo, Maintain, Restore, Serve,
+    Against, Assume, AuditCommand, Backup, ClusterCommand, ConfigCommand, Demo, Maintain, Restore,
+    Serve,
 };
 pub use task::{TaskCommand, TaskList, TaskOpen};
 pub use token::{TokenCommand, TokenMint};

@@ -14,6 +14,7 @@ use crate::session::{Need, Session};
 
 pub mod audit;
 pub mod backup;
+pub mod checkpoint;
 pub mod citation;
 pub mod cluster;
 pub mod configuration;
@@ -41,9 +42,10 @@ pub async fn run(args: Args) -> Result<(), Failure> {
         Command::Serve(serve) => serve::run(&global, &serve).await,
         Command::Demo(demo) => Box::pin(crate::demo::run(&global, &demo)).await,
         Command::Rebuild => audit::rebuild(&global, output).await,
-        Command::Audit(AuditCommand::Verify { offline: true }) => {
-            audit::offline(&global, output).await
-        }
+        Command::Audit(AuditCommand::Verify {
+            offline: true,
+            against,
+        }) => audit::offline(&global, output, &against).await,
         Command::Backup(args) if args.offline => backup::offline(&global, output, &args).await,
         Command::Restore(args) => backup::restore(&global, output, &args).await,
         Command::Config(ConfigCommand::Show { origin }) => {
@@ -101,7 +103,10 @@ async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
         Command::Undo(undo) => review::undo(session, undo).await,
         Command::Maintain(args) => maintain::run(session, args).await,
         Command::Tail { within, cursor } => tail::run(session, &within, cursor).await,
-        Command::Audit(_) => audit::online(session).await,
+        Command::Audit(AuditCommand::Verify { against, .. }) => {
+            audit::online(session, &against).await
+        }
+        Command::Audit(AuditCommand::Checkpoint { file }) => checkpoint::make(session, &file).await,
         Command::Backup(args) => backup::online(session, &args).await,
         Command::Status => serve::status(session).await,
         Command::Cluster(command) => cluster::run(session, command).await,

@@ -29,6 +29,12 @@ impl EventHash {
         ))
     }
 
+    /// The hash with these bytes, as somebody else says it.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// The 32 bytes of the hash.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {

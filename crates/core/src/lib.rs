@@ -7,6 +7,7 @@
 
 pub mod chain;
 pub mod channel;
+pub mod checkpoint;
 pub mod citation;
 pub mod command;
 pub mod config;

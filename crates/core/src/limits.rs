@@ -74,6 +74,8 @@ pub const RECALL_RESULTS_MAX: usize = 200;
 pub const RECALL_CANDIDATES_MAX: usize = 1_000;
 /// Files, and symbols, that one recall is narrowed to.
 pub const PLACES_MAX: usize = 32;
+/// Chains that are held against a checkpoint at once.
+pub const CHAIN_ENDS_MAX: usize = 10_000;
 /// Bytes of a recall's query.
 pub const QUERY_BYTES_MAX: usize = 8 << 10;
 /// Rows of one page of any listing.

@@ -50,7 +50,10 @@ pub use review::{
     ReviewAnswer, ReviewEvidence, ReviewQuery, ReviewView, Reviewed, ReviewsQuery, UndoPromotion,
     Usage,
 };
-pub use status::{AuditAnswer, AuditDifference, AuditRequest, JobView, MaintenanceRun, StatusView};
+pub use status::{
+    AuditAnswer, AuditDifference, AuditRequest, ChainEnd, ChainsCompared, CheckpointView,
+    CompareChains, JobView, MaintenanceRun, StatusView,
+};
 pub use task::{ArchiveTask, ClearStuck, CloseTask, MarkStuck, OpenTask, TaskChanged, TaskView};
 pub use token::{MintToken, RevokeToken, TokenMinted, TokenRevoked, TokenView};
 pub use verification::{

@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use ed25519_dalek::SigningKey;
 use sillok_core::id::CommandId;
 use sillok_core::principal::Actor;
 use sillok_core::scope::Scope;
@@ -44,6 +45,13 @@ impl TokenKey {
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; SECRET_BYTES] {
         &self.0
+    }
+
+    /// The key that checkpoints are signed by: the same on all nodes that know this one.
+    #[must_use]
+    pub fn checkpoint_key(&self) -> SigningKey {
+        let derived = blake3::keyed_hash(&self.0, b"sillok 2026 checkpoint signing");
+        SigningKey::from_bytes(derived.as_bytes())
     }
 
     /// The secret that a command of a principal mints in a scope.

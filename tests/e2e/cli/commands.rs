@@ -319,6 +319,13 @@ fn node(tour: &mut Tour) {
     assert!(alone.stderr.contains("to itself"), "{alone:#?}");
     quarantine(tour, &other);
     assert_eq!(tour.json("audit verify", &[])["ok"], true);
+    let file = tour.world.folder().join("a.checkpoint");
+    let file = file.to_str().unwrap();
+    assert!(tour.json("audit checkpoint", &[file])["scopes"].as_u64() > Some(0));
+    assert_eq!(
+        tour.json("audit verify", &["--checkpoint", file])["ok"],
+        true
+    );
     let file = tour.world.folder().join("a.backup");
     let file = file.to_str().unwrap();
     let events = tour.json("backup", &[file])["events"].as_u64();

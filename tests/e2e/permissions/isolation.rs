@@ -146,6 +146,11 @@ fn of_the_server() -> [(Route, Vec<(Value, Ends)>); 7] {
         (("post", "/v1/cluster/fence"), forbidden(fence)),
         (("post", "/v1/cluster/quarantine"), forbidden(quarantine)),
         (("get", "/v1/backup"), forbidden(json!({}))),
+        (("get", "/v1/checkpoint"), forbidden(json!({}))),
+        (
+            ("post", "/v1/checkpoint/compare"),
+            forbidden(json!({ "ends": [] })),
+        ),
     ]
 }
 

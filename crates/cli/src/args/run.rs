@@ -99,7 +99,26 @@ pub enum AuditCommand {
         /// Open the data directory itself; no server may be running
         #[arg(long)]
         offline: bool,
+        #[command(flatten)]
+        against: Against,
     },
+    /// Sign the ends of all chains into a file, to be kept where the store is not
+    Checkpoint {
+        /// The file to write
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+}
+
+/// What an audit is held against besides.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Against {
+    /// Prove as well that nothing before this checkpoint was changed or cut off
+    #[arg(long, value_name = "FILE")]
+    pub checkpoint: Option<PathBuf>,
+    /// The key that the checkpoint has to be signed by, in hexadecimal
+    #[arg(long, value_name = "KEY", requires = "checkpoint")]
+    pub key: Option<String>,
 }
 
 /// `backup`

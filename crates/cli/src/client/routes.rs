@@ -8,15 +8,15 @@ use sillok_core::id::{CommandId, EntryId, RecordId, VerificationId};
 use sillok_core::scope::Scope;
 use sillok_server::api::{
     AmendEntry, AnswerReview, AppendLogs, AppendSnapshot, Appended, ArchiveTask, AuditAnswer,
-    AuditRequest, ClearStuck, CloseTask, ClusterQuery, ClusterView, DropPromotion, EntryQuery,
-    EntryView, EntryWritten, EventView, ExcerptQuery, ExcerptView, FenceNode, FenceView, History,
-    JobQuery, ListQuery, Maintain, Maintained, MarkStuck, MintToken, OpenTask, Page, Promotion,
-    PromotionQuery, PromotionState, PromotionUndone, PutEntry, QuarantineScope, QuarantineView,
-    RecallAnswer, RecallRequest, RecordQuery, RecordVerification, RecordView, ReportReuse,
-    ResolveState, RetryPromotion, ReuseReported, ReviewEvidence, ReviewQuery, ReviewView, Reviewed,
-    ReviewsQuery, RevokeToken, ScopeQuery, StatusView, Supersede, Superseded, TaskChanged,
-    TaskView, TokenMinted, TokenRevoked, TokenView, UndoPromotion, VerificationRecorded,
-    WaitingPromotion,
+    AuditRequest, ChainsCompared, CheckpointView, ClearStuck, CloseTask, ClusterQuery, ClusterView,
+    CompareChains, DropPromotion, EntryQuery, EntryView, EntryWritten, EventView, ExcerptQuery,
+    ExcerptView, FenceNode, FenceView, History, JobQuery, ListQuery, Maintain, Maintained,
+    MarkStuck, MintToken, OpenTask, Page, Promotion, PromotionQuery, PromotionState,
+    PromotionUndone, PutEntry, QuarantineScope, QuarantineView, RecallAnswer, RecallRequest,
+    RecordQuery, RecordVerification, RecordView, ReportReuse, ResolveState, RetryPromotion,
+    ReuseReported, ReviewEvidence, ReviewQuery, ReviewView, Reviewed, ReviewsQuery, RevokeToken,
+    ScopeQuery, StatusView, Supersede, Superseded, TaskChanged, TaskView, TokenMinted,
+    TokenRevoked, TokenView, UndoPromotion, VerificationRecorded, WaitingPromotion,
 };
 
 use super::Client;
@@ -260,6 +260,22 @@ impl Client {
     /// [`Failure`]
     pub async fn audit(&self) -> Result<AuditAnswer, Failure> {
         self.ask_long("/v1/audit/verify", &AuditRequest {}).await
+    }
+
+    /// Has the server sign the ends of all chains.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn checkpoint(&self) -> Result<CheckpointView, Failure> {
+        self.get("/v1/checkpoint", &Nothing {}).await
+    }
+
+    /// Asks whether these events are in their chains.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn compare_chains(&self, chains: &CompareChains) -> Result<ChainsCompared, Failure> {
+        self.ask_long("/v1/checkpoint/compare", chains).await
     }
 
     /// What the server is doing.

@@ -2,10 +2,12 @@
 
 use indicatif::ProgressBar;
 use sillok_server::api::{AuditAnswer, AuditDifference};
-use sillok_server::audit::{self, Progress};
+use sillok_server::audit::checkpoint::against as against_ends;
+use sillok_server::audit::{self, Difference, Progress};
 use sillok_server::{Config, open_data_dir, rebuild as rebuilding};
 
-use crate::args::Global;
+use super::checkpoint;
+use crate::args::{Against, Global};
 use crate::data_directory::DataDirectory;
 use crate::failure::Failure;
 use crate::output::{Output, Style, one_line};
@@ -16,10 +18,14 @@ use crate::settings::{self, path_text};
 /// Carries out `audit verify`, by the server.
 ///
 /// # Errors
-/// [`Failure::Verdict`] when it found a difference.
-pub async fn online(session: &Session) -> Result<(), Failure> {
+/// [`Failure::Verdict`] when it found a difference, and when the checkpoint is none, or not signed as it has to be.
+pub async fn online(session: &Session, against: &Against) -> Result<(), Failure> {
+    let checkpoint = checkpoint::read(against)?;
     let shown = progress::waiting("the server checks all events");
-    let answer = progress::during(shown, session.client.audit()).await?;
+    let mut answer = progress::during(shown, session.client.audit()).await?;
+    if let Some(checkpoint) = checkpoint.filter(|_| answer.ok) {
+        answer = with(answer, checkpoint::compare(session, &checkpoint).await?);
+    }
     show(session.output, &answer)
 }
 
@@ -27,13 +33,18 @@ pub async fn online(session: &Session) -> Result<(), Failure> {
 ///
 /// # Errors
 /// [`Failure::Verdict`] when it found a difference.
-pub async fn offline(global: &Global, output: Output) -> Result<(), Failure> {
+pub async fn offline(global: &Global, output: Output, against: &Against) -> Result<(), Failure> {
+    let checkpoint = checkpoint::read(against)?;
     // The index is no part of what is audited: it is rebuilt from what is.
     let config = configuration(global, &[("index.engine", "exact".to_owned())])?;
     let data = Box::pin(open_data_dir(&config)).await?;
     let spinner = progress::spinner("events checked");
     let shown = spinner.clone();
     let report = audit::verify(&data.store, &move |progress| advance(&shown, progress)).await?;
+    let differs = match checkpoint.filter(|_| report.is_ok()) {
+        Some(checkpoint) => against_ends(&data.store, &checkpoint.ends).await?,
+        None => None,
+    };
     spinner.finish_and_clear();
     let answer = AuditAnswer {
         ok: report.is_ok(),
@@ -41,16 +52,29 @@ pub async fn offline(global: &Global, output: Output) -> Result<(), Failure> {
         events: report.events,
         rows: report.rows,
         commands: report.commands,
-        difference: report.first.map(|found| AuditDifference {
-            scope: found.scope,
-            seq: found.seq,
-            family: found.family,
-            key: found.key,
-            what: found.what,
-            invariant: found.invariant.as_str().to_owned(),
-        }),
+        difference: report.first.map(shown_difference),
     };
-    show(output, &answer)
+    show(output, &with(answer, differs.map(shown_difference)))
+}
+
+/// The verdict of an audit that passed, with what a checkpoint says.
+fn with(answer: AuditAnswer, differs: Option<AuditDifference>) -> AuditAnswer {
+    AuditAnswer {
+        ok: answer.ok && differs.is_none(),
+        difference: answer.difference.or(differs),
+        ..answer
+    }
+}
+
+fn shown_difference(found: Difference) -> AuditDifference {
+    AuditDifference {
+        scope: found.scope,
+        seq: found.seq,
+        family: found.family,
+        key: found.key,
+        what: found.what,
+        invariant: found.invariant.as_str().to_owned(),
+    }
 }
 
 /// Carries out `rebuild`.

@@ -1,6 +1,9 @@
 //! The state of the node, and the verdict of an audit, on the wire.
 
 use serde::{Deserialize, Serialize};
+use sillok_core::Error;
+use sillok_core::chain::EventHash;
+use sillok_core::checkpoint;
 use sillok_core::id::{Seq, VerificationId};
 use sillok_core::schedule::Run;
 use sillok_core::scope::Scope;
@@ -105,6 +108,71 @@ pub struct JobView {
     pub last_error: Option<String>,
     /// Whether it has failed as often as it may, and waits until it is wanted tried anew.
     pub halted: bool,
+}
+
+/// The ends of all chains of events, signed.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct CheckpointView {
+    /// The checkpoint, to be kept where the store is not: lines of JSON.
+    pub text: String,
+    /// The key that it is signed by, in hexadecimal: the same for all checkpoints of the installation.
+    pub key: String,
+    /// Chains that it has the end of.
+    pub scopes: u64,
+}
+
+/// The end of a chain, as a checkpoint has it.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChainEnd {
+    /// The scope.
+    #[schema(value_type = schema::Scope)]
+    pub scope: Scope,
+    /// Its last event then.
+    #[schema(value_type = u64)]
+    pub seq: Seq,
+    /// The hash of that event: 64 hexadecimal digits.
+    pub hash: String,
+}
+
+impl From<&checkpoint::ChainEnd> for ChainEnd {
+    fn from(end: &checkpoint::ChainEnd) -> Self {
+        Self {
+            scope: end.scope.clone(),
+            seq: end.seq,
+            hash: end.hash.to_string(),
+        }
+    }
+}
+
+impl TryFrom<ChainEnd> for checkpoint::ChainEnd {
+    type Error = Error;
+
+    fn try_from(end: ChainEnd) -> Result<Self, Error> {
+        Ok(Self {
+            hash: EventHash::from_bytes(checkpoint::parse_hash(&end.hash)?),
+            scope: end.scope,
+            seq: end.seq,
+        })
+    }
+}
+
+/// Asks whether these events are in their chains.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CompareChains {
+    /// Ends that a checkpoint has, at most 10,000.
+    pub ends: Vec<ChainEnd>,
+}
+
+/// Whether they are.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ChainsCompared {
+    /// Whether all of them are.
+    pub ok: bool,
+    /// The first that is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub difference: Option<AuditDifference>,
 }
 
 /// Asks for an audit of everything.

@@ -4,6 +4,7 @@
 //! request to a command or a read, and back.
 
 mod backup;
+mod checkpoint;
 mod entries;
 mod events;
 mod jobs;
@@ -76,6 +77,8 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(tokens::mint, tokens::list))
         .routes(routes!(tokens::revoke))
         .routes(routes!(node::audit))
+        .routes(routes!(checkpoint::make))
+        .routes(routes!(checkpoint::compare))
         .routes(routes!(node::maintain))
         .routes(routes!(backup::backup))
         .routes(routes!(node::status))

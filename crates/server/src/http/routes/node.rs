@@ -48,7 +48,7 @@ pub(super) async fn audit(State(app): State<App>, ask: Ask<AuditRequest>) -> Rep
     }))
 }
 
-fn shown(difference: Difference) -> AuditDifference {
+pub(super) fn shown(difference: Difference) -> AuditDifference {
     let Difference {
         scope,
         seq,
