@@ -88,6 +88,8 @@ async fn a_halted_promotion_outlives_a_kill_and_is_tried_anew_or_given_up() {
     }
     let none = jobs(&admin, &[("scope", PROJECT), ("halted", "false")]).await;
     assert!(none.is_empty(), "{none:?}");
+    let planned = world.sillok("maintain --dry-run --json").json();
+    assert_eq!(planned["halted"], 2, "a night's run names them");
     let listed = world.sillok("jobs list --halted --json").json();
     assert_eq!(listed["items"].as_array().map(Vec::len), Some(2));
     // One is given up: its records are the next verification's.

@@ -130,6 +130,8 @@ pub struct Maintained {
     pub not_offered: u64,
     /// Entries whose rows cannot be read: an audit names them.
     pub unreadable: u64,
+    /// Promotions that have failed as often as they may, and wait for somebody.
+    pub halted: u64,
     /// Whether the vector tables were compacted and indexed.
     pub optimised: bool,
 }
@@ -146,6 +148,7 @@ impl Maintained {
             offered: self.offered,
             asks: count(|scope| scope.asks),
             refused: count(|scope| scope.error.is_some()) + self.not_offered,
+            halted: self.halted,
         }
     }
 }
@@ -207,6 +210,7 @@ async fn run<S: Store, P: Protocol>(
             offered: planned.offers.len() as u64,
             scopes: planned.scopes,
             unreadable: planned.unreadable,
+            halted: planned.halted,
             ..Maintained::default()
         }));
     }
@@ -310,6 +314,7 @@ async fn carry_out<S: Store, P: Protocol>(
         offered,
         not_offered,
         unreadable: planned.unreadable,
+        halted: planned.halted,
         optimised: optimises,
     })
 }

@@ -40,6 +40,8 @@ pub struct Outcome {
     pub asks: u64,
     /// Scopes and skills that refused.
     pub refused: u64,
+    /// Promotions that have failed as often as they may, and wait for somebody.
+    pub halted: u64,
 }
 
 impl Runs {

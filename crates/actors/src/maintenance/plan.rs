@@ -29,6 +29,7 @@ pub(super) struct Plan {
     pub(super) scopes: Vec<ScopeMaintained>,
     pub(super) offers: Vec<Offer>,
     pub(super) unreadable: u64,
+    pub(super) halted: u64,
 }
 
 /// Plans a run over what is stored now.
@@ -94,12 +95,26 @@ async fn read<S: Store, P: Protocol>(
         going.any(|(going, _)| going == entry)
     };
     offers.retain(|offer| !is_going(&offer.entry));
+    let halted = halted(&mut txn).await?;
     Ok(Plan {
         looked_at,
         scopes,
         offers,
         unreadable,
+        halted,
     })
+}
+
+/// Promotions, of all scopes, that have failed as often as they may.
+async fn halted(txn: &mut impl Txn) -> Result<u64, StoreError> {
+    let mut rows = RowStream::new(keys::attempt::range_all());
+    let mut halted = 0;
+    while let Some((key, value)) = rows.next(txn).await? {
+        // One that cannot be read, an audit names.
+        let attempts = keys::attempt::decode(&key, &value);
+        halted += u64::from(attempts.is_ok_and(|attempts| attempts.halted));
+    }
+    Ok(halted)
 }
 
 /// The parts of a plan that were asked for.

@@ -253,7 +253,8 @@ async fn what_is_due_is_run_once_for_its_time_and_missed_nights_together() {
     assert_eq!(runs().await, first, "a hundred nights are one run");
 
     // Another node that saw the same before finds it done once it has the lease.
-    let late = run_apart(&shared, &router, &Maintain::whole(), Some(first.through));
+    let whole = Maintain::whole();
+    let late = run_apart(&shared, &router, &whole, Some(first.through));
     assert_eq!(late.await.unwrap(), None);
     assert_eq!(runs().await, first);
 

@@ -91,6 +91,12 @@ fn describe(style: Style, done: &Maintained) -> String {
         "{} skills {offered} to their organisations",
         done.offered
     ));
+    if done.halted > 0 {
+        lines.push(format!(
+            "{} promotions have failed as often as they may: see sillok jobs list --halted",
+            done.halted
+        ));
+    }
     if done.optimised {
         lines.push("the vector tables are compacted and indexed".to_owned());
     }

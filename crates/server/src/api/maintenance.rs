@@ -122,6 +122,8 @@ pub struct Maintained {
     pub not_offered: u64,
     /// Entries whose rows cannot be read: an audit names them.
     pub unreadable: u64,
+    /// Promotions that have failed as often as they may, and wait for somebody.
+    pub halted: u64,
     /// Whether the vector tables of the node were compacted and indexed.
     pub optimised: bool,
 }
@@ -137,6 +139,7 @@ impl Maintained {
             offered: done.offered,
             not_offered: done.not_offered,
             unreadable: done.unreadable,
+            halted: done.halted,
             optimised: done.optimised,
         }
     }

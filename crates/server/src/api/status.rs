@@ -73,6 +73,8 @@ pub struct MaintenanceRun {
     pub asks: u64,
     /// Scopes and skills that refused.
     pub refused: u64,
+    /// Promotions that had failed as often as they may, and waited for somebody.
+    pub halted: u64,
 }
 
 impl From<Run> for MaintenanceRun {
@@ -85,6 +87,7 @@ impl From<Run> for MaintenanceRun {
             offered: run.did.offered,
             asks: run.did.asks,
             refused: run.did.refused,
+            halted: run.did.halted,
         }
     }
 }

@@ -257,6 +257,7 @@ impl Parts {
                 offered: 1,
                 asks: 0,
                 refused: self.number / 2,
+                halted: 3,
             },
         };
         Runs {
