@@ -4,19 +4,26 @@
 //! counted: the others do not rest on it. It must not know how the answer came.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use serde::Deserialize;
+use serde_json::Value;
 use sillok_core::citation::Excerpt;
 use sillok_core::entry::Claim;
 use sillok_core::id::RecordId;
 use sillok_core::limits::CITATIONS_MAX;
 use sillok_core::promotion::{CausalEdge, CognifyInput, Cognition, Fact, SkillDraft, Used};
 
-use crate::prompt::OPENING;
+use crate::prompt::{self, OPENING};
 use crate::quote::Text;
+use crate::schema;
 
 /// Quotes that one fact has at most.
 const QUOTES_MAX: usize = 16;
+
+static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
+    serde_json::from_str(prompt::SCHEMA).expect("the schema of this crate is JSON")
+});
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -90,14 +97,7 @@ pub(crate) fn read(
     left_out: (usize, usize),
     used: Used,
 ) -> Result<Cognition, String> {
-    let answer: Answer = serde_json::from_str(text).map_err(|error| {
-        let (line, column) = (error.line(), error.column());
-        let why = match error.classify() {
-            serde_json::error::Category::Data => "not of the schema",
-            _ => "not JSON",
-        };
-        format!("the answer is {why}, at line {line}, column {column}")
-    })?;
+    let answer = of_schema(text)?;
     if answer
         .facts
         .iter()
@@ -135,6 +135,20 @@ pub(crate) fn read(
         .check(input)
         .map_err(|improper| improper.to_string());
     checked.map(|()| cognition)
+}
+
+fn of_schema(text: &str) -> Result<Answer, String> {
+    let not_json = |error: serde_json::Error| {
+        let (line, column) = (error.line(), error.column());
+        format!("the answer is not JSON, at line {line}, column {column}")
+    };
+    let not_of_it = || "the answer is not of the schema".to_owned();
+    let value: Value = serde_json::from_str(text).map_err(not_json)?;
+    if !schema::allows(&SCHEMA, &value) {
+        return Err(not_of_it());
+    }
+    // From the text again: a key that comes twice is lost in a value.
+    serde_json::from_str(text).map_err(|_| not_of_it())
 }
 
 impl From<Edge> for CausalEdge {

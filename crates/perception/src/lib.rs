@@ -14,6 +14,7 @@ mod model;
 mod prompt;
 mod quote;
 mod rate;
+mod schema;
 mod secret;
 
 pub use cognifier::ModelCognifier;

@@ -11,7 +11,9 @@
 //!
 //! Owns bytes. It must not know what a request says.
 
+use std::fs::Permissions;
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -111,7 +113,10 @@ impl Line {
     /// # Errors
     /// The socket could not be made.
     pub(crate) fn lay(far: Far, bytes_max: usize) -> io::Result<Self> {
-        let folder = tempfile::Builder::new().prefix("sillok").tempdir()?;
+        let folder = tempfile::Builder::new()
+            .prefix("sillok")
+            .permissions(Permissions::from_mode(0o700))
+            .tempdir()?;
         let socket = folder.path().join("line");
         let listener = UnixListener::bind(&socket)?;
         let is_over = Arc::new(AtomicBool::new(false));
@@ -242,7 +247,6 @@ mod tests {
 
     #[tokio::test]
     async fn the_socket_is_for_its_owner_alone_and_goes_with_the_line() {
-        use std::os::unix::fs::PermissionsExt as _;
         let far = Far::of(&Url::parse("http://127.0.0.1:1/").unwrap()).unwrap();
         let line = Line::lay(far, 1).unwrap();
         let folder = line.socket().parent().unwrap().to_owned();

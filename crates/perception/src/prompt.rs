@@ -166,7 +166,8 @@ mod tests {
     #[test]
     fn every_record_has_its_number_and_stands_between_marks() {
         let given = given(&input(&["first line", "둘째 줄"]), 100_000);
-        assert_eq!(given.left_out, (2, 2));
+        let (front, back) = given.left_out;
+        assert_eq!(front, back, "nothing is left out");
         for (heading, text) in [
             (
                 "Record 0, what the task was opened with",

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 use sillok_core::entry::Metadata;
 use sillok_core::promotion::CognifyRecord;
 use sillok_core::scope::Scope;
@@ -8,7 +8,6 @@ use sillok_core::time::Timestamp;
 use sillok_core::verification::Outcome;
 
 use super::*;
-use crate::prompt;
 
 const TASK: &str = "org/a/project/p/worktree/w/task/t";
 
@@ -210,12 +209,22 @@ fn what_is_no_answer_is_refused_without_a_word_of_it() {
         "I cannot do that, hunter2.".to_owned(),
         format!("```json\n{whole}\n```"),
         format!("{whole}{whole}"),
+        "[".repeat(100),
         whole[..whole.len() - 1].to_owned(),
         "[".repeat(100_000),
     ] {
         let why = refused(&text);
         assert!(
             why.contains("not JSON") && !why.contains("hunter2"),
+            "{why}"
+        );
+    }
+    let twice = format!("{},\"result\":\"hunter2\"}}", &whole[..whole.len() - 1]);
+    let listed = json!([[], "hunter2", [], "r", 0.5, [], true, null]).to_string();
+    for text in [twice, listed] {
+        let why = refused(&text);
+        assert!(
+            why.contains("not of the schema") && !why.contains("hunter2"),
             "{why}"
         );
     }
@@ -239,6 +248,16 @@ fn what_is_no_answer_is_refused_without_a_word_of_it() {
             why.contains("not of the schema") && !why.contains("hunter2"),
             "{why}"
         );
+    }
+}
+
+#[test]
+fn a_record_that_has_no_number_is_none() {
+    let input = input(&["the first line"]);
+    let mut wrong = answer(&[fact(1, "the first line")]);
+    for number in [json!(-1), json!(1.5), json!("1"), json!(u64::MAX as f64)] {
+        wrong["facts"][0]["quotes"][0]["record"] = number;
+        assert!(read_all(&wrong, &input).is_err());
     }
 }
 
