@@ -14,6 +14,8 @@ use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, ModelIden, ServiceTarget, webc};
 use reqwest::{StatusCode, Url, redirect};
 use sillok_core::ports::PortError;
+use tracing::instrument::WithSubscriber as _;
+use tracing::subscriber::NoSubscriber;
 
 use crate::Error;
 use crate::config::Section;
@@ -201,7 +203,9 @@ impl Model {
             let line = Line::lay(self.far.clone(), self.answer_bytes_max)
                 .map_err(|error| unlaid(format!("no socket could be made: {error}")))?;
             let client = client(&line).map_err(|why| unlaid(why.to_owned()))?;
-            let answer = ask(client, self.target()).await;
+            // The client traces bodies, and who knows what a provider repeats there.
+            let unheard = NoSubscriber::default();
+            let answer = ask(client, self.target()).with_subscriber(unheard).await;
             answer.map_err(|error| self.failed(&error, &line))
         };
         match tokio::time::timeout(self.timeout, called).await {
