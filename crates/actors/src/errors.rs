@@ -45,7 +45,7 @@ pub(crate) fn engine_refusal(error: &PortError) -> Error {
     let code = match error {
         PortError::Unavailable(_) => ErrorCode::Unavailable,
         // Asking again does not help.
-        PortError::Unusable(_) => ErrorCode::Internal,
+        PortError::Unusable(_) | PortError::Wasted { .. } => ErrorCode::Internal,
     };
     Error::new(code, error.to_string())
 }

@@ -25,6 +25,7 @@ mod kept;
 mod promote;
 mod queue;
 mod stored;
+mod used;
 
 use kept::Kept;
 pub(crate) use kept::read as read_attempts;

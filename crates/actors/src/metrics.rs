@@ -151,6 +151,14 @@ counters! {
     promotions_started as "promotions_started": "Promotions that a verification started",
     promotions as "promotions": "Promotions that were finished",
     promotion_failures as "promotion_failures": "Attempts at a promotion that failed",
+    cognifier_prompt_tokens as "cognifier_prompt_tokens":
+        "Tokens that a model was given to draw knowledge from, as it counts them",
+    cognifier_completion_tokens as "cognifier_completion_tokens":
+        "Tokens that a model gave in answer, as it counts them",
+    cognifier_micro_dollars as "cognifier_micro_dollars":
+        "What these cost, in millionths of a dollar, at the configured price",
+    cognified_facts_left_out as "cognified_facts_left_out":
+        "Facts that were not taken over since what they quote stands nowhere",
     forwarded as "forwarded": "Commands that were handed to the nodes that own their slots",
     reads_from_memory as "reads_from_memory": "Reads that were answered without asking the store",
     announced_slots as "announced_slots":

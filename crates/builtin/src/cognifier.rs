@@ -7,7 +7,7 @@
 
 use sillok_core::citation::Excerpt;
 use sillok_core::ports::{BoxFuture, Cognifier, PortError};
-use sillok_core::promotion::{CausalEdge, CognifyInput, Cognition, SkillDraft};
+use sillok_core::promotion::{CausalEdge, CognifyInput, Cognition, SkillDraft, Used};
 use sillok_core::task::opening_text;
 use sillok_core::verification::Outcome as Judgement;
 
@@ -61,6 +61,8 @@ impl RuleCognifier {
             skill,
             sources: facts.sources(input.opening.as_ref()),
             facts: facts.keep(),
+            left_out: 0,
+            used: Used::default(),
         }
     }
 }

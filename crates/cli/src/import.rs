@@ -185,7 +185,7 @@ mod tests {
         Line {
             level: LogLevel::Info,
             content: "x".repeat(bytes),
-            metadata: serde_json::json!({}),
+            metadata: crate::trajectory::Place::default(),
         }
     }
 

@@ -6,8 +6,8 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sillok_core::limits::{ERROR_TEXT_BYTES_MAX, RECORD_BYTES_MAX};
 use sillok_core::staging::LogLevel;
 
@@ -67,8 +67,22 @@ pub struct Line {
     pub level: LogLevel,
     /// Its text, at most as long as a record may be.
     pub content: String,
-    /// `step`, and `tool` for actions; `part` where a text was too long for one record.
-    pub metadata: Value,
+    /// Where in the run it stands.
+    pub metadata: Place,
+}
+
+/// Where in a run a record stands. Its fields are in the order of the alphabet, and stay so: an import that is
+/// repeated sends the same bytes, whatever a JSON library makes of the order of keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// Which part of a text it is that was too long for one record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<usize>,
+    /// The step, from 1.
+    pub step: usize,
+    /// The program that an action ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -208,25 +222,23 @@ fn title(name: &str, statement: &Statement) -> String {
 
 fn lines(step: &Step, number: usize) -> Vec<Line> {
     let said = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+    let place = Place {
+        step: number,
+        ..Place::default()
+    };
     let mut lines = Vec::new();
     if let Some(thought) = said(&step.thought) {
-        push(
-            &mut lines,
-            LogLevel::Thought,
-            thought.trim(),
-            &json!({ "step": number }),
-        );
+        push(&mut lines, LogLevel::Thought, thought.trim(), &place);
     }
     if let Some(action) = said(&step.action) {
         let action = action.trim();
         let tool = action.split_whitespace().next().expect("it is not blank");
         let tool: String = tool.chars().take(TITLE_CHARS_MAX).collect();
-        push(
-            &mut lines,
-            LogLevel::Tool,
-            action,
-            &json!({ "tool": tool, "step": number }),
-        );
+        let action_place = Place {
+            tool: Some(tool),
+            ..place.clone()
+        };
+        push(&mut lines, LogLevel::Tool, action, &action_place);
     }
     if let Some(observation) = said(&step.observation) {
         let level = if shows_error(&observation) {
@@ -234,27 +246,20 @@ fn lines(step: &Step, number: usize) -> Vec<Line> {
         } else {
             LogLevel::Info
         };
-        push(
-            &mut lines,
-            level,
-            observation.trim_end(),
-            &json!({ "step": number }),
-        );
+        push(&mut lines, level, observation.trim_end(), &place);
     }
     lines
 }
 
 /// Adds a text as one record, or as several when it is longer than a record may be.
-fn push(lines: &mut Vec<Line>, level: LogLevel, text: &str, metadata: &Value) {
+fn push(lines: &mut Vec<Line>, level: LogLevel, text: &str, place: &Place) {
     let mut rest = text;
     let mut part = 1;
     while !rest.is_empty() {
         let piece = clip_bytes(rest, RECORD_BYTES_MAX);
         rest = &rest[piece.len()..];
-        let mut metadata = metadata.clone();
-        if part > 1 || !rest.is_empty() {
-            metadata["part"] = part.into();
-        }
+        let mut metadata = place.clone();
+        metadata.part = (part > 1 || !rest.is_empty()).then_some(part);
         lines.push(Line {
             level,
             content: piece.to_owned(),

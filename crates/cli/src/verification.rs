@@ -124,9 +124,9 @@ pub async fn record(
 async fn snapshot(client: &Client, ran: &Execution, task: &Scope) -> Result<RecordId, Failure> {
     let metadata = json!({
         "command": ran.command,
-        "exit_status": ran.exit_status,
-        "ending": ran.ending,
         "duration_ms": ran.duration_ms,
+        "ending": ran.ending,
+        "exit_status": ran.exit_status,
     });
     let appended = client
         .append_snapshot(&AppendSnapshot {

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::fingerprint::ContentHash;
 use crate::id::EntryId;
 use crate::membership::WireVersion;
-use crate::promotion::{CognifyInput, Cognition};
+use crate::promotion::{CognifyInput, Cognition, Used};
 use crate::scope::Scope;
 use crate::slot::Slot;
 use crate::stamp::Stamp;
@@ -58,6 +58,14 @@ pub enum PortError {
     /// It answered with something that cannot be used.
     #[error("unusable answer: {0}")]
     Unusable(String),
+    /// The same, of a cognifier that says what the answer has used.
+    #[error("unusable answer: {why}")]
+    Wasted {
+        /// What is wrong with it.
+        why: String,
+        /// What it has used.
+        used: Used,
+    },
 }
 
 /// The other nodes of a cluster, as one node reaches them.

@@ -19,7 +19,7 @@ mod input;
 mod standing;
 
 pub use attempts::{
-    Attempts, BACKOFF_MS_MAX, FailedAttempt, LastError, Patience, REACH_BACKOFF_MS_MAX, Spent,
+    Attempts, BACKOFF_MS_MAX, FailedAttempt, LastError, Patience, REACH_BACKOFF_MS_MAX, Spent, Used,
 };
 pub use check::Improper;
 pub use input::{CognifyInput, CognifyRecord};
@@ -81,6 +81,10 @@ pub struct Cognition {
     pub skill: Option<SkillDraft>,
     /// The records that the critique rests on, for the episode's citations.
     pub sources: Vec<RecordId>,
+    /// Facts that the engine left out itself, since what they name stands nowhere.
+    pub left_out: u32,
+    /// What it used.
+    pub used: Used,
 }
 
 /// An entry as it is handed to the scope that may publish it.

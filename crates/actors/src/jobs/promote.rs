@@ -25,7 +25,7 @@ use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{RangeOptions, Read, Store, Txn};
 
-use super::{Ending, Failure, kept, unknown};
+use super::{Ending, Failure, kept, unknown, used};
 use crate::commit::Shared;
 use crate::errors::{engine_refusal, refusal};
 use crate::protocol::Protocol;
@@ -153,6 +153,7 @@ async fn prepare<S: Store, P: Protocol>(
 ) -> Result<Vec<NewEntry>, Failure> {
     let input = collect(shared, &job.source, verification).await?;
     let cognition = shared.ports.cognifier.cognify(&input).await;
+    used::note(shared, verification.id, &cognition);
     let cognition = cognition.map_err(|error| of_engine(&error))?;
     if let Err(improper) = cognition.check(&input) {
         return Err(of_engine(&PortError::Unusable(improper.to_string())));

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use parking_lot::Mutex;
 use sillok_core::id::VerificationId;
-use sillok_core::promotion::{Attempts, FailedAttempt, Job, NewEntry, Patience};
+use sillok_core::promotion::{Attempts, FailedAttempt, Job, NewEntry, Patience, Used};
 use sillok_core::slot::Slot;
 use tokio::sync::Notify;
 
@@ -216,6 +216,13 @@ impl JobQueue {
         self.prepared.lock().remove(&id);
         self.waiting.lock().remove(&id);
         self.ended.notify_waiters();
+    }
+
+    /// Notes what a cognifier has used for a job. The store hears of it with the next attempt that fails.
+    pub(super) fn used(&self, id: VerificationId, cognifier: &str, used: Used) {
+        if let Some(known) = self.waiting.lock().get_mut(&id) {
+            known.attempts = known.attempts.having_used(cognifier, used);
+        }
     }
 
     /// Notes that an attempt has failed: what is known of the attempts now, if the job still waits here.

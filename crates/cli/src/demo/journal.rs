@@ -85,7 +85,7 @@ impl Journal {
             record(
                 LogLevel::Tool,
                 command,
-                &json!({ "tool": tool, "step": self.step }),
+                &json!({ "step": self.step, "tool": tool }),
             ),
         ];
         if !output.trim().is_empty() {

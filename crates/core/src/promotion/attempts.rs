@@ -60,6 +60,17 @@ pub struct Spent {
     pub micro_dollars: Option<u64>,
 }
 
+/// What one call of a cognifier used, as far as it says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Used {
+    /// Tokens that it was given.
+    pub prompt_tokens: Option<u64>,
+    /// Tokens that it gave.
+    pub completion_tokens: Option<u64>,
+    /// What that cost, in millionths of a dollar.
+    pub micro_dollars: Option<u64>,
+}
+
 /// An attempt that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedAttempt {
@@ -147,6 +158,32 @@ impl Attempts {
         }
     }
 
+    /// What is known once a cognifier has used this for it, whatever comes of the attempt.
+    #[must_use]
+    pub fn having_used(&self, cognifier: &str, used: Used) -> Self {
+        let before = self.spent.as_ref();
+        let plus = |before: Option<u64>, more: Option<u64>| match (before, more) {
+            (None, None) => None,
+            (before, more) => {
+                let (before, more) = (before.unwrap_or_default(), more.unwrap_or_default());
+                Some(before.saturating_add(more))
+            }
+        };
+        let spent = Spent {
+            cognifier: cognifier.to_owned(),
+            prompt_tokens: plus(before.and_then(|b| b.prompt_tokens), used.prompt_tokens),
+            completion_tokens: plus(
+                before.and_then(|b| b.completion_tokens),
+                used.completion_tokens,
+            ),
+            micro_dollars: plus(before.and_then(|b| b.micro_dollars), used.micro_dollars),
+        };
+        Self {
+            spent: Some(spent),
+            ..self.clone()
+        }
+    }
+
     /// What is known once somebody wants it tried anew: none where it has not halted. Why it failed and
     /// what it used stay known.
     #[must_use]
@@ -228,6 +265,34 @@ mod tests {
         assert_eq!((anew.round, anew.made, anew.failures), (1, 0, 0));
         assert_eq!(anew.last_error, attempts.last_error, "why is still known");
         assert_eq!(anew.spent.as_ref().unwrap().cognifier, "rules 1");
+    }
+
+    #[test]
+    fn what_calls_used_is_added_up_over_attempts_and_rounds() {
+        let used = |prompt, completion, dollars| Used {
+            prompt_tokens: prompt,
+            completion_tokens: completion,
+            micro_dollars: dollars,
+        };
+        let mut attempts = Attempts::default().having_used("m 1", used(Some(10), None, None));
+        for at in 0..3 {
+            attempts = attempts.after(&failed(at, true), PATIENCE);
+            attempts = attempts.having_used("m 2", used(Some(5), Some(1), None));
+        }
+        let spent = attempts.anew().unwrap().spent.unwrap();
+        let expected = Spent {
+            cognifier: "m 2".to_owned(),
+            prompt_tokens: Some(25),
+            completion_tokens: Some(3),
+            micro_dollars: None,
+        };
+        assert_eq!(spent, expected);
+        let most = attempts.having_used("m 2", used(Some(u64::MAX), None, Some(7)));
+        let spent = most.spent.unwrap();
+        assert_eq!(
+            (spent.prompt_tokens, spent.micro_dollars),
+            (Some(u64::MAX), Some(7))
+        );
     }
 
     #[test]
