@@ -4,6 +4,7 @@
 //! crates. How values are found is [`layers`]'. It must not know how anything is used.
 
 mod cluster;
+mod engines;
 mod foundationdb;
 pub mod layers;
 mod log;
@@ -21,6 +22,7 @@ use sillok_core::config::{DedupConfig, RecallConfig, RetentionConfig, RulesConfi
 use sillok_core::limits::{PAGE_ROWS_MAX, RECORD_BYTES_MAX};
 use sillok_core::membership::BeatConfig;
 use sillok_core::quota::QuotasConfig;
+use sillok_perception::{CognifierConfig, EmbedderConfig};
 
 pub use cluster::ClusterConfig;
 pub use foundationdb::FoundationDbConfig;
@@ -50,6 +52,10 @@ pub struct Config {
     pub quotas: QuotasConfig,
     /// `[jobs]`
     pub jobs: JobsConfig,
+    /// `[cognifier]`
+    pub cognifier: CognifierConfig,
+    /// `[embedder]`
+    pub embedder: EmbedderConfig,
     /// `[trust]`
     pub trust: TrustConfig,
     /// `[recall]`
@@ -338,6 +344,7 @@ impl Config {
         if self.store.engine == StoreEngine::FoundationDb {
             crate::foundationdb::check(&self.foundationdb)?;
         }
+        self.check_engines()?;
         self.nats.check()?;
         self.telemetry.check()?;
         self.log.check()?;

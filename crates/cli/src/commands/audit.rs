@@ -13,6 +13,13 @@ use crate::progress;
 use crate::session::Session;
 use crate::settings::{self, path_text};
 
+/// What is opened only to be read as it is needs no index and no model, and so no model's key.
+pub(super) const WITHOUT_ENGINES: [(&str, &str); 3] = [
+    ("index.engine", "exact"),
+    ("cognifier.provider", "builtin"),
+    ("embedder.provider", "builtin"),
+];
+
 /// Carries out `audit verify`, by the server.
 ///
 /// # Errors
@@ -29,7 +36,10 @@ pub async fn online(session: &Session) -> Result<(), Failure> {
 /// [`Failure::Verdict`] when it found a difference.
 pub async fn offline(global: &Global, output: Output) -> Result<(), Failure> {
     // The index is no part of what is audited: it is rebuilt from what is.
-    let config = configuration(global, &[("index.engine", "exact".to_owned())])?;
+    let config = configuration(
+        global,
+        &WITHOUT_ENGINES.map(|(key, value)| (key, value.to_owned())),
+    )?;
     let data = Box::pin(open_data_dir(&config)).await?;
     let spinner = progress::spinner("events checked");
     let shown = spinner.clone();
@@ -58,7 +68,8 @@ pub async fn offline(global: &Global, output: Output) -> Result<(), Failure> {
 /// # Errors
 /// [`Failure::Core`] when the events do not hold; nothing was changed then.
 pub async fn rebuild(global: &Global, output: Output) -> Result<(), Failure> {
-    let config = configuration(global, &[])?;
+    // Nothing is drawn from records again: a model's key need not be at hand.
+    let config = configuration(global, &[("cognifier.provider", "builtin".to_owned())])?;
     let data = Box::pin(open_data_dir(&config)).await?;
     if data.store.is_shared() {
         let why =
