@@ -29,6 +29,7 @@ pub mod cluster_status;
 mod commit;
 mod commit_turns;
 mod documents;
+pub mod embedding_space;
 mod errors;
 mod facts;
 pub mod follow;

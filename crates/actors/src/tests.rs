@@ -13,6 +13,7 @@ pub(crate) mod projects;
 mod protocol;
 mod reading;
 mod restore;
+mod spending;
 pub(crate) mod stream;
 pub(crate) mod world;
 mod writing;

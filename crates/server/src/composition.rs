@@ -9,7 +9,7 @@ use std::sync::Arc;
 use prometheus_client::registry::Registry;
 use sillok_actors::audit::is_operators;
 use sillok_actors::{Node, Ports};
-use sillok_builtin::{ExactIndex, HashEmbedder, RuleCognifier};
+use sillok_builtin::ExactIndex;
 use sillok_bus::Streams;
 use sillok_bus::wire::{ClusterKey, RUN_BYTES};
 use sillok_bus_nats::server::ListenError;
@@ -32,12 +32,11 @@ use tokio::task::JoinSet;
 
 use crate::Error;
 use crate::beats::BeatThread;
-use crate::cognifying::Aside;
 use crate::config::{Config, IndexEngine, StoreConfig, StoreEngine};
 use crate::data_directory::{DataDirectory, Lock};
 use crate::engine::Engine;
-use crate::foundationdb;
 use crate::system::{SystemClock, rng_factory};
+use crate::{engines, foundationdb};
 
 /// The exit status of a process whose journal failed.
 pub const EXIT_STORE_FAILED: i32 = 70;
@@ -107,15 +106,16 @@ fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
     };
     let beats = lock.as_ref().map(|_| BeatThread::start()).transpose();
     let beats = beats.map_err(Error::Threads)?;
-    let embedder: Arc<dyn Embedder> = Arc::new(HashEmbedder);
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let embedder = engines::embedder(config)?;
     let calendar = config.maintenance.calendar()?;
     let calendar = calendar.map(|calendar| Arc::new(calendar) as Arc<dyn Calendar>);
     let ports = Ports {
-        clock: Arc::new(SystemClock),
         rng: rng_factory(),
         index: open_index(&directory, config, embedder.as_ref())?,
         embedder,
-        cognifier: Arc::new(Aside(RuleCognifier)),
+        cognifier: engines::cognifier(config, Arc::clone(&clock))?,
+        clock,
         peers: None,
         streams: None,
         calendar,
@@ -212,8 +212,10 @@ fn open_index(
 /// Starts a node on an opened data directory.
 ///
 /// # Errors
-/// What the store or an engine answered.
+/// [`Error::Config`] where what is stored is of another embedding space, and what the store or an engine
+/// answered.
 pub async fn start_node(data: &OpenData, config: &Config) -> Result<Node<Engine>, Error> {
+    engines::check_space(&data.store, &data.ports.embedder.space()).await?;
     Ok(Node::start(data.store.clone(), data.ports.clone(), config.node_config()).await?)
 }
 

@@ -4,7 +4,9 @@
 //! crates. How values are found is [`layers`]'. It must not know how anything is used.
 
 mod cluster;
+mod engines;
 mod foundationdb;
+mod index;
 pub mod layers;
 mod log;
 mod maintenance;
@@ -22,9 +24,11 @@ use sillok_core::config::{DedupConfig, RecallConfig, RetentionConfig, RulesConfi
 use sillok_core::limits::{PAGE_ROWS_MAX, RECORD_BYTES_MAX};
 use sillok_core::membership::BeatConfig;
 use sillok_core::quota::QuotasConfig;
+use sillok_perception::{CognifierConfig, EmbedderConfig};
 
 pub use cluster::ClusterConfig;
 pub use foundationdb::FoundationDbConfig;
+pub use index::{IndexConfig, IndexEngine};
 pub use layers::{Error, Layer, Layers, Loaded, Origin};
 pub use log::{LogConfig, LogFormat};
 pub use maintenance::{CronCalendar, MaintenanceConfig};
@@ -52,6 +56,10 @@ pub struct Config {
     pub quotas: QuotasConfig,
     /// `[jobs]`
     pub jobs: JobsConfig,
+    /// `[cognifier]`
+    pub cognifier: CognifierConfig,
+    /// `[embedder]`
+    pub embedder: EmbedderConfig,
     /// `[trust]`
     pub trust: TrustConfig,
     /// `[recall]`
@@ -219,54 +227,6 @@ impl Default for StoreConfig {
     }
 }
 
-/// Which engine answers searches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum IndexEngine {
-    /// Lance tables in the data directory.
-    Lance,
-    /// Everything in memory, searched exactly, and built anew at each start. For small stores.
-    Exact,
-}
-
-/// `[index]`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct IndexConfig {
-    /// Which engine answers searches.
-    pub engine: IndexEngine,
-    /// Entries that are stored at once.
-    pub batch_entries: usize,
-    /// How long writes are gathered before they are stored, in ms. They are visible before.
-    pub gather_ms: u64,
-    /// The index is optimised after so many stored entries.
-    pub optimise_after_entries: u64,
-    /// How long to wait after the index did not answer, in ms.
-    pub retry_after_ms: u64,
-    /// Bytes that loaded parts of indices take, over all tables.
-    pub cache_bytes: usize,
-    /// Bytes that loaded file metadata takes, over all tables.
-    pub metadata_cache_bytes: usize,
-    /// Threads that search, store and build.
-    pub threads: usize,
-}
-
-impl Default for IndexConfig {
-    fn default() -> Self {
-        let indexer = IndexerConfig::default();
-        Self {
-            engine: IndexEngine::Lance,
-            batch_entries: indexer.batch_entries,
-            gather_ms: indexer.gather_ms,
-            optimise_after_entries: indexer.optimise_after_entries,
-            retry_after_ms: indexer.retry_after_ms,
-            cache_bytes: 256 << 20,
-            metadata_cache_bytes: 32 << 20,
-            threads: 2,
-        }
-    }
-}
-
 impl Config {
     /// The sections that the rules read.
     #[must_use]
@@ -342,6 +302,7 @@ impl Config {
         if self.store.engine == StoreEngine::FoundationDb {
             crate::foundationdb::check(&self.foundationdb)?;
         }
+        self.check_engines()?;
         self.nats.check()?;
         self.telemetry.check()?;
         self.log.check()?;

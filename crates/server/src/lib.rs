@@ -10,6 +10,7 @@ pub mod composition;
 pub mod config;
 pub mod data_directory;
 pub mod engine;
+mod engines;
 pub mod error;
 mod foundationdb;
 pub mod http;

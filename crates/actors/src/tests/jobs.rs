@@ -47,7 +47,7 @@ impl Cognifier for Failing {
 }
 
 /// A node some days later than the first one, with this cognifier and so many attempts.
-async fn started<P: Protocol>(
+pub(super) async fn started<P: Protocol>(
     memory: &MemoryStore,
     days: u64,
     cognifier: Option<Arc<dyn Cognifier>>,
@@ -75,7 +75,7 @@ fn by(number: u64, command: Command) -> Submission {
 }
 
 /// Opens the task, stages what is worth a promotion, and has it judged.
-async fn verified<P: Protocol>(node: &Node<MemoryStore, P>) -> VerificationId {
+pub(super) async fn verified<P: Protocol>(node: &Node<MemoryStore, P>) -> VerificationId {
     node.submit(by(0, open_task())).await.unwrap();
     let line = append("root cause: an early stop");
     node.submit(by(1, line)).await.unwrap();
@@ -93,7 +93,7 @@ fn drop_of(verification: VerificationId) -> Command {
     }
 }
 
-async fn listed<P: Protocol>(node: &Node<MemoryStore, P>) -> Vec<ListedJob> {
+pub(super) async fn listed<P: Protocol>(node: &Node<MemoryStore, P>) -> Vec<ListedJob> {
     let all = node.reader().promotions(&ScopePrefix::All, None, None, 10);
     all.await.unwrap().items
 }

@@ -15,6 +15,13 @@ use crate::progress;
 use crate::session::Session;
 use crate::settings::{self, path_text};
 
+/// What is opened only to be read as it is needs no index and no model, and so no model's key.
+pub(super) const WITHOUT_ENGINES: [(&str, &str); 3] = [
+    ("index.engine", "exact"),
+    ("cognifier.provider", "builtin"),
+    ("embedder.provider", "builtin"),
+];
+
 /// Carries out `audit verify`, by the server.
 ///
 /// # Errors
@@ -36,7 +43,10 @@ pub async fn online(session: &Session, against: &Against) -> Result<(), Failure>
 pub async fn offline(global: &Global, output: Output, against: &Against) -> Result<(), Failure> {
     let checkpoint = checkpoint::read(against)?;
     // The index is no part of what is audited: it is rebuilt from what is.
-    let config = configuration(global, &[("index.engine", "exact".to_owned())])?;
+    let config = configuration(
+        global,
+        &WITHOUT_ENGINES.map(|(key, value)| (key, value.to_owned())),
+    )?;
     let data = Box::pin(open_data_dir(&config)).await?;
     let spinner = progress::spinner("events checked");
     let shown = spinner.clone();
@@ -82,7 +92,8 @@ fn shown_difference(found: Difference) -> AuditDifference {
 /// # Errors
 /// [`Failure::Core`] when the events do not hold; nothing was changed then.
 pub async fn rebuild(global: &Global, output: Output) -> Result<(), Failure> {
-    let config = configuration(global, &[])?;
+    // Nothing is drawn from records again: a model's key need not be at hand.
+    let config = configuration(global, &[("cognifier.provider", "builtin".to_owned())])?;
     let data = Box::pin(open_data_dir(&config)).await?;
     if data.store.is_shared() {
         let why =

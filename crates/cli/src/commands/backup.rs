@@ -15,7 +15,7 @@ use sillok_server::restore::{RestoreReport, Until};
 use sillok_server::system::SystemClock;
 use sillok_server::{open_data_dir, restoring};
 
-use super::audit::{advance, configuration};
+use super::audit::{WITHOUT_ENGINES, advance, configuration};
 use crate::args::{Backup, Global, Restore};
 use crate::data_directory::DataDirectory;
 use crate::failure::Failure;
@@ -69,7 +69,10 @@ pub async fn online(session: &Session, args: &Backup) -> Result<(), Failure> {
 /// As [`online`].
 pub async fn offline(global: &Global, output: Output, args: &Backup) -> Result<(), Failure> {
     // The index is no part of a backup: it is made anew from what is.
-    let config = configuration(global, &[("index.engine", "exact".to_owned())])?;
+    let config = configuration(
+        global,
+        &WITHOUT_ENGINES.map(|(key, value)| (key, value.to_owned())),
+    )?;
     let data = Box::pin(open_data_dir(&config)).await?;
     if data.store.is_shared() {
         let why = "the store is a FoundationDB cluster: back it up with its own tools";

@@ -1,3 +1,5 @@
+//! Answers of every kind: whole ones, wrong ones, and ones that quote what is not there.
+
 use proptest::prelude::*;
 use serde_json::json;
 use sillok_core::entry::Metadata;

@@ -1,0 +1,106 @@
+//! The engines that draw knowledge and make vectors, as the configuration names them.
+//!
+//! Owns the choice. It must not know what either of them does.
+
+use std::sync::Arc;
+
+use sillok_actors::embedding_space;
+use sillok_builtin::{HashEmbedder, RuleCognifier};
+use sillok_core::entry::SpaceId;
+use sillok_core::ports::{Clock, Cognifier, Embedder};
+use sillok_core::{Error as CoreError, ErrorCode};
+use sillok_perception::{ModelCognifier, ModelEmbedder};
+
+use crate::Error;
+use crate::cognifying::Aside;
+use crate::config::{self, Config};
+use crate::engine::Engine;
+
+/// The embedder that a configuration names. Nothing is sent anywhere.
+///
+/// # Errors
+/// [`Error::Config`] where what it names cannot be used.
+pub(crate) fn embedder(config: &Config) -> Result<Arc<dyn Embedder>, Error> {
+    let model = ModelEmbedder::new(&config.embedder).map_err(|error| unusable(&error))?;
+    let engine: Arc<dyn Embedder> = match model {
+        Some(model) => Arc::new(model),
+        None => Arc::new(HashEmbedder),
+    };
+    Ok(engine)
+}
+
+/// The cognifier that a configuration names. Nothing is sent anywhere.
+///
+/// # Errors
+/// [`Error::Config`] where what it names cannot be used.
+pub(crate) fn cognifier(
+    config: &Config,
+    clock: Arc<dyn Clock>,
+) -> Result<Arc<dyn Cognifier>, Error> {
+    let model = ModelCognifier::new(&config.cognifier, clock).map_err(|error| unusable(&error))?;
+    let engine: Arc<dyn Cognifier> = match model {
+        // It waits, and computes next to nothing.
+        Some(model) => Arc::new(model),
+        None => Arc::new(Aside(RuleCognifier)),
+    };
+    Ok(engine)
+}
+
+/// Checks that an embedder of `space` can go on with what is stored.
+///
+/// # Errors
+/// [`Error::Config`] naming both spaces where it cannot, and what the store answered.
+pub(crate) async fn check_space(store: &Engine, space: &SpaceId) -> Result<(), Error> {
+    let checked = embedding_space::check(store, space).await;
+    checked.map_err(|error: CoreError| match error.code {
+        ErrorCode::InvalidArgument => Error::Config(config::Error::Invalid {
+            reason: error.message,
+        }),
+        _ => error.into(),
+    })
+}
+
+fn unusable(error: &sillok_perception::Error) -> Error {
+    Error::Config(config::Error::Invalid {
+        reason: error.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use sillok_perception::{CognifierProvider, EmbedderProvider};
+
+    use super::*;
+    use crate::system::SystemClock;
+
+    fn name_of(config: &Config) -> Result<String, Error> {
+        let cognifier = cognifier(config, Arc::new(SystemClock))?;
+        Ok(cognifier.name().to_owned())
+    }
+
+    #[test]
+    fn engines_are_those_that_are_configured_and_of_this_program_unless_they_are() {
+        let mut config = Config::default();
+        assert_eq!(name_of(&config).unwrap(), sillok_builtin::cognifier::NAME);
+        assert_eq!(embedder(&config).unwrap().space(), HashEmbedder.space());
+        config.cognifier.provider = CognifierProvider::Ollama;
+        config.cognifier.model = "llama3.2".to_owned();
+        assert_eq!(name_of(&config).unwrap(), "ollama/llama3.2@prompt-1");
+        config.embedder.provider = EmbedderProvider::Ollama;
+        config.embedder.model = "bge-m3".to_owned();
+        config.embedder.dimensions = 1_024;
+        assert_eq!(embedder(&config).unwrap().space().0, "ollama/bge-m3/1024");
+    }
+
+    #[test]
+    fn a_model_without_its_key_is_no_engine() {
+        let mut config = Config::default();
+        config.cognifier.provider = CognifierProvider::Gemini;
+        let refused = name_of(&config).unwrap_err();
+        assert!(matches!(refused, Error::Config(_)));
+        assert!(
+            refused.to_string().contains("cognifier.api_key_env"),
+            "{refused}"
+        );
+    }
+}
