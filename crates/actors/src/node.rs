@@ -130,7 +130,7 @@ impl<S: Store, P: Protocol> Node<S, P> {
 
     /// What the node's tasks work with.
     #[cfg(test)]
-    pub(crate) fn parts(&self) -> (Arc<Shared<S, P>>, Arc<Router<S, P>>) {
+    pub(crate) fn parts(&self) -> tasks::Parts<S, P> {
         (
             Arc::clone(&self.inner.shared),
             Arc::clone(&self.inner.router),

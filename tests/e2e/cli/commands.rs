@@ -319,13 +319,7 @@ fn node(tour: &mut Tour) {
     assert!(alone.stderr.contains("to itself"), "{alone:#?}");
     quarantine(tour, &other);
     assert_eq!(tour.json("audit verify", &[])["ok"], true);
-    let file = tour.world.folder().join("a.checkpoint");
-    let file = file.to_str().unwrap();
-    assert!(tour.json("audit checkpoint", &[file])["scopes"].as_u64() > Some(0));
-    assert_eq!(
-        tour.json("audit verify", &["--checkpoint", file])["ok"],
-        true
-    );
+    checkpoint(tour);
     let file = tour.world.folder().join("a.backup");
     let file = file.to_str().unwrap();
     let events = tour.json("backup", &[file])["events"].as_u64();
@@ -364,6 +358,16 @@ fn node(tour: &mut Tour) {
     // The status of a server needs one; what only reads the memory does without.
     tour.world.run(&["status", "--json"]).ended(75);
     assert_eq!(tour.json("task show", &[&other])["status"], "archived");
+}
+
+fn checkpoint(tour: &mut Tour) {
+    let file = tour.world.folder().join("a.checkpoint");
+    let file = file.to_str().unwrap();
+    assert!(tour.json("audit checkpoint", &[file])["scopes"].as_u64() > Some(0));
+    assert_eq!(
+        tour.json("audit verify", &["--checkpoint", file])["ok"],
+        true
+    );
 }
 
 /// Every command that the help lists, down to those that list no further ones. `verify` is both.

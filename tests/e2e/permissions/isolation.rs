@@ -131,7 +131,7 @@ fn reads(secret: &Secret) -> BTreeMap<Route, Vec<(Value, Ends)>> {
 }
 
 /// The same of routes that show or steer the whole server.
-fn of_the_server() -> [(Route, Vec<(Value, Ends)>); 7] {
+fn of_the_server() -> [(Route, Vec<(Value, Ends)>); 9] {
     let forbidden = |asked| vec![(asked, Ends::Forbidden)];
     let fence = json!({ "node": "local", "incarnation": 1 });
     let quarantine = json!({ "scope": PROJECT, "reason": "none" });

@@ -409,6 +409,11 @@ async fn recall_keeps_to_tables_limits_and_confidence() {
             .iter()
             .all(|one| one.head.trust.confidence >= 0.69)
     );
+}
+
+#[tokio::test]
+async fn a_question_that_is_none_is_refused() {
+    let world = World::new().await;
     let refused = [
         (
             RecallQuery {

@@ -99,6 +99,7 @@ pub enum AuditCommand {
         /// Open the data directory itself; no server may be running
         #[arg(long)]
         offline: bool,
+        /// What it is held against besides.
         #[command(flatten)]
         against: Against,
     },

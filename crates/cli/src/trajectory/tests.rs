@@ -135,7 +135,7 @@ fn a_huge_observation_becomes_several_records_that_join_to_it() {
             .collect::<String>(),
         text
     );
-    assert_eq!(sent(&parts[1]), r#"{"part":2,"step":1}"#);
+    assert_eq!(sent(parts[1]), r#"{"part":2,"step":1}"#);
 }
 
 #[test]

@@ -163,6 +163,7 @@ fn recall() -> RecallReport {
             status: sillok_core::entry::Status::Verified,
             content: "The loop skips a last line.\u{1b}[2J\nIt is so.".to_owned(),
             data_marked_text: String::new(),
+            tokens: 1,
             version: 1,
             citations: vec![Citation::Log {
                 id: format!("{task}#5"),
