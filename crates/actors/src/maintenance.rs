@@ -173,11 +173,24 @@ impl Drop for Turn<'_> {
     }
 }
 
+/// Carries a run out that somebody asked for.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) async fn by_hand<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Arc<Router<S, P>>,
+    asked: &Maintain,
+) -> Result<Maintained, Error> {
+    let done = run_apart(shared, router, asked, None).await?;
+    Ok(done.expect("a run for no time of the calendar is one that nobody had"))
+}
+
 /// As [`run`], to its end even where whoever asked goes away: it has a lease to give back.
 ///
 /// # Errors
 /// As [`run`].
-pub(crate) async fn run_apart<S: Store, P: Protocol>(
+async fn run_apart<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Arc<Router<S, P>>,
     asked: &Maintain,

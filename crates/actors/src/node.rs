@@ -128,15 +128,6 @@ impl<S: Store, P: Protocol> Node<S, P> {
         Self::run(twin, indexer, Stamp::ZERO).await
     }
 
-    /// What the node's tasks work with.
-    #[cfg(test)]
-    pub(crate) fn parts(&self) -> tasks::Parts<S, P> {
-        (
-            Arc::clone(&self.inner.shared),
-            Arc::clone(&self.inner.router),
-        )
-    }
-
     /// What the parts of the node share.
     #[cfg(test)]
     pub(crate) fn shared(&self) -> &Arc<Shared<S, P>> {
@@ -366,9 +357,7 @@ impl<S: Store, P: Protocol> Node<S, P> {
     /// `busy` while another run is under way in the cluster; what the store, the index or the owner of a scope
     /// answered. What was done before stays done.
     pub async fn maintain(&self, asked: &Maintain) -> Result<Maintained, Error> {
-        let (shared, router) = (&self.inner.shared, &self.inner.router);
-        let done = maintenance::run_apart(shared, router, asked, None).await?;
-        Ok(done.expect("what is due for no time is done for none"))
+        maintenance::by_hand(&self.inner.shared, &self.inner.router, asked).await
     }
 
     /// Orders the end of a run of a node, this one or another, which it may still be beating in. Whoever

@@ -228,7 +228,8 @@ async fn what_is_due_is_run_once_for_its_time_and_missed_nights_together() {
     let old = stage
         .put(Table::Observations, "the linker is lld", Detail::Plain)
         .await;
-    let (shared, router) = stage.node.parts();
+    let shared = Arc::clone(stage.node.shared());
+    let router = Arc::new(Router::new(Arc::clone(&shared)));
     let look = async || nightly::look(&shared, &router, &Midnight).await.unwrap();
     let runs = async || nightly::known(&stage.store).await.unwrap().unwrap();
 

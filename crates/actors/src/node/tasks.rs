@@ -25,7 +25,7 @@ use crate::stream_relay;
 const AGAIN_MS: u64 = 1_000;
 
 /// What the tasks of a node work with.
-pub(crate) type Parts<S, P> = (Arc<Shared<S, P>>, Arc<Router<S, P>>);
+pub(super) type Parts<S, P> = (Arc<Shared<S, P>>, Arc<Router<S, P>>);
 
 /// Runs a task of the node, and runs it anew should it panic: a defect that one input brings out
 /// must not end the work on all others.
