@@ -1,6 +1,10 @@
 //! Engines that ask a model, against a server on this machine that speaks as each provider does, well or not.
 
+#[cfg(test)]
 mod cognifiers;
+#[cfg(test)]
 mod embedders;
+#[cfg(test)]
 mod hostile;
+#[cfg(test)]
 mod server;
