@@ -87,8 +87,9 @@ pub const PAGE_SCAN_ROWS_MAX: usize = 10_000;
 
 /// How far a client's record time or command id may lie ahead of the node's clock, in ms.
 pub const CLOCK_AHEAD_MS_MAX: u64 = 5 * 60 * 1_000;
-/// How far a node's clock may lie behind the last event of a scope before it refuses to write.
-pub const CLOCK_BEHIND_MS_MAX: u64 = 5 * 60 * 1_000;
+/// How far a node's clock may lie behind the last event of a scope before it refuses to write: events are dated by the one
+/// before them till then. So the floor of command ids, which follows that date, still trails by 30 days.
+pub const CLOCK_BEHIND_MS_MAX: u64 = COMMAND_RETRY_MS_MAX - 30 * 24 * 60 * 60 * 1_000;
 /// The longest span over which a command may be retried: hooks spool offline for 30 days.
 pub const COMMAND_RETRY_MS_MAX: u64 = 31 * 24 * 60 * 60 * 1_000;
 

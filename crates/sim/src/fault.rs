@@ -370,14 +370,14 @@ fn draw_storm(permille: u32, stream: &mut Stream) -> u32 {
     u32::try_from(stream.between(700, 950)).expect("a small number")
 }
 
-/// By how much a wall clock is wrong, in ms: a little; or so far ahead that whoever comes later lies
+/// By how much a wall clock is wrong, in ms: a little; or a day, so far ahead that whoever comes later lies
 /// too far behind the events that were written meanwhile, and has to refuse for some seconds.
 fn draw_offset(ms: i64, stream: &mut Stream) -> i64 {
     if stream.permille(700) {
         return ms;
     }
     let further = stream.between(FAR_MS.0, FAR_MS.1);
-    i64::try_from(CLOCK_BEHIND_MS_MAX + further).expect("some minutes")
+    i64::try_from(CLOCK_BEHIND_MS_MAX + further).expect("a day")
 }
 
 /// By how much clocks run too fast or too slowly, in millionths: up to 2 %, which is more than any

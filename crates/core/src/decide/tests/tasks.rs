@@ -8,7 +8,7 @@ use crate::error::ErrorCode;
 use crate::event::Body;
 use crate::facts::Facts;
 use crate::id::CommandId;
-use crate::limits::{CLOCK_AHEAD_MS_MAX, COMMAND_RETRY_MS_MAX};
+use crate::limits::{CLOCK_AHEAD_MS_MAX, CLOCK_BEHIND_MS_MAX, COMMAND_RETRY_MS_MAX};
 use crate::principal::PrincipalKind;
 use crate::task::TaskStatus;
 use crate::time::Timestamp;
@@ -79,11 +79,23 @@ fn a_command_below_the_floor_is_never_executed() {
 }
 
 #[test]
-fn a_clock_far_behind_the_scope_is_refused() {
+fn behind_a_clock_that_was_ahead_by_hours_a_scope_goes_on_and_by_more_than_a_day_it_waits() {
     let mut world = World::task();
-    world.now = Timestamp::from_ms(START.ms() - 10 * CLOCK_AHEAD_MS_MAX);
-    let error = world
+    let tip = world.state.row().tip.time;
+    world.now = Timestamp::from_ms(tip.ms() - CLOCK_BEHIND_MS_MAX);
+    world
         .give(PrincipalKind::Agent, append("x", None))
+        .expect("a day is let pass");
+    let row = world.state.row();
+    assert_eq!(row.tip.time, tip, "dated by the one before it");
+    let longest_retry = 30 * crate::time::DAY_MS;
+    assert!(
+        world.now.since_ms(row.floor) >= longest_retry,
+        "the floor trails by the longest retry"
+    );
+    world.now = Timestamp::from_ms(tip.ms() - CLOCK_BEHIND_MS_MAX - 1);
+    let error = world
+        .give(PrincipalKind::Agent, append("y", None))
         .unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable);
 }
