@@ -1,7 +1,7 @@
 //! Tasks, logs, verifications, clocks and denials.
 
 use super::super::{decide, denial};
-use super::world::{PROJECT, START, TASK, World, append, open, verification};
+use super::world::{PROJECT, TASK, World, append, open, verification};
 use crate::command::{AnswerBody, Command};
 use crate::config::RulesConfig;
 use crate::error::ErrorCode;
