@@ -134,6 +134,8 @@ pub struct Maintained {
     pub halted: u64,
     /// Whether the vector tables were compacted and indexed.
     pub optimised: bool,
+    /// Why they were not, though that was asked for.
+    pub index_error: Option<Error>,
 }
 
 impl Maintained {
@@ -147,7 +149,9 @@ impl Maintained {
             retired: self.scopes.iter().map(|scope| scope.retired).sum(),
             offered: self.offered,
             asks: count(|scope| scope.asks),
-            refused: count(|scope| scope.error.is_some()) + self.not_offered,
+            refused: count(|scope| scope.error.is_some())
+                + self.not_offered
+                + u64::from(self.index_error.is_some()),
             halted: self.halted,
         }
     }
@@ -316,11 +320,10 @@ async fn carry_out<S: Store, P: Protocol>(
             }
         }
     }
-    let optimises = asked.parts.contains(&Part::Optimise);
-    if optimises {
-        let optimised = shared.ports.index.optimise().await;
-        optimised.map_err(|error| engine_refusal(&error))?;
-    }
+    let optimised = match asked.parts.contains(&Part::Optimise) {
+        true => Some(shared.ports.index.optimise().await),
+        false => None,
+    };
     Ok(Maintained {
         looked_at: planned.looked_at,
         scopes: planned.scopes,
@@ -328,7 +331,10 @@ async fn carry_out<S: Store, P: Protocol>(
         not_offered,
         unreadable: planned.unreadable,
         halted: planned.halted,
-        optimised: optimises,
+        optimised: matches!(optimised, Some(Ok(()))),
+        index_error: optimised
+            .and_then(Result::err)
+            .map(|error| engine_refusal(&error)),
     })
 }
 

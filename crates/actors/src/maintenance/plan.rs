@@ -2,7 +2,7 @@
 //!
 //! Owns the reading. Which entry goes is core's; carrying it out is [`super`]'s.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sillok_core::Error;
 use sillok_core::config::RetentionConfig;
@@ -76,25 +76,35 @@ async fn read<S: Store, P: Protocol>(
         // The typed part says what these were worth, and where an episode comes from.
         let typed = matches!(head.table, Table::Episodes | Table::Skills);
         let version = match typed {
-            true => version(&mut txn, &head).await?,
-            false => None,
+            true => version(&mut txn, &head).await,
+            false => Ok(None),
+        };
+        // One row that is damaged keeps nobody from the rest.
+        let version = match version {
+            Err(StoreError::Corrupt { .. }) => {
+                unreadable += 1;
+                continue;
+            }
+            version => version?,
         };
         let detail = version.as_ref().map(|version| &version.detail);
         planner.take(&head.scope, [planned(&head, detail)]);
-        if asked.parts.contains(&Part::Offer)
-            && is_offered(&head)
-            && !was_offered(&mut txn, &head).await?
-        {
-            offers.extend(version.map(|version| offer(&head, version)));
+        if asked.parts.contains(&Part::Offer) && is_offered(&head) {
+            match was_offered(&mut txn, &head).await {
+                Ok(true) => {}
+                Ok(false) => offers.extend(version.map(|version| offer(&head, version))),
+                Err(StoreError::Corrupt { .. }) => unreadable += 1,
+                Err(error) => return Err(error),
+            }
         }
     }
     let scopes = chosen(planner.finish(), asked, config);
-    let is_going = |entry: &EntryId| {
-        let plans = scopes.iter().filter(|scope| !scope.asks);
-        let mut going = plans.flat_map(|scope| scope.plan.aged.iter().chain(&scope.plan.pruned));
-        going.any(|(going, _)| going == entry)
-    };
-    offers.retain(|offer| !is_going(&offer.entry));
+    let plans = scopes.iter().filter(|scope| !scope.asks);
+    let going: BTreeSet<EntryId> = plans
+        .flat_map(|scope| scope.plan.aged.iter().chain(&scope.plan.pruned))
+        .map(|(entry, _)| *entry)
+        .collect();
+    offers.retain(|offer| !going.contains(&offer.entry));
     let halted = halted(&mut txn).await?;
     Ok(Plan {
         looked_at,

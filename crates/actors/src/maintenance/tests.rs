@@ -13,6 +13,7 @@ use sillok_core::promotion::NewEntry;
 use sillok_core::reuse::ReuseOutcome;
 use sillok_core::time::{DAY_MS, Timestamp};
 use sillok_core::{Error, ErrorCode};
+use sillok_store::keys::ScopeKey;
 use sillok_store::{MemoryStore, Store, Txn as _, keys};
 
 use super::*;
@@ -207,6 +208,31 @@ async fn a_skill_that_three_tasks_found_helpful_is_offered_once() {
         .unwrap();
     assert_eq!(waiting.items.len(), 1, "it is offered once");
     assert!(audit::verify(&stage.store, &|_| {}).await.unwrap().is_ok());
+}
+
+#[tokio::test]
+async fn a_damaged_row_is_counted_and_keeps_nobody_from_the_rest() {
+    let mut stage = Stage::set().await;
+    let old = stage
+        .put(Table::Observations, "the linker is lld", Detail::Plain)
+        .await;
+    let skill = Skill {
+        name: "bisect".into(),
+        description: "Find the commit that broke it".into(),
+        code: "git bisect run".into(),
+        usage_count: 0,
+        success_rate: 1.0,
+    };
+    let detail = Detail::Skill(Box::new(skill));
+    let damaged = stage.put(Table::Skills, "bisect", detail).await;
+    let key = keys::version::key(&ScopeKey::of(&scope(PROJECT)), damaged, 1);
+    let mut txn = stage.store.begin().await.unwrap();
+    txn.set(key, vec![9, 9, 9]);
+    txn.commit().await.unwrap();
+    stage.days.store(91, Ordering::Relaxed);
+    let done = stage.maintain(false, false).await.unwrap();
+    assert_eq!((done.unreadable, done.scopes[0].retired), (1, 1));
+    assert_eq!(stage.status(old).await, Status::Archived);
 }
 
 /// A calendar that names the beginning of each day.

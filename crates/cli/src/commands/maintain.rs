@@ -54,6 +54,9 @@ fn undone(done: &Maintained) -> Option<String> {
             "{entries} entries cannot be read: run sillok audit verify"
         ));
     }
+    if let Some(error) = &done.index_error {
+        left.push(format!("the vector tables were not compacted: {error}"));
+    }
     (!left.is_empty()).then(|| left.join("; "))
 }
 

@@ -126,6 +126,9 @@ pub struct Maintained {
     pub halted: u64,
     /// Whether the vector tables of the node were compacted and indexed.
     pub optimised: bool,
+    /// Why they were not, though that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index_error: Option<String>,
 }
 
 impl Maintained {
@@ -141,6 +144,7 @@ impl Maintained {
             unreadable: done.unreadable,
             halted: done.halted,
             optimised: done.optimised,
+            index_error: done.index_error.map(|error| error.to_string()),
         }
     }
 }

@@ -71,7 +71,7 @@ pub struct MaintenanceRun {
     pub offered: u64,
     /// Scopes of which so much is due that somebody has to say so.
     pub asks: u64,
-    /// Scopes and skills that refused.
+    /// Scopes, skills and vector tables that refused.
     pub refused: u64,
     /// Promotions that had failed as often as they may, and waited for somebody.
     pub halted: u64,
