@@ -297,9 +297,9 @@ mod tests {
         assert!(why.starts_with("profile.faults[1].ppm: 250001 "), "{why}");
         let why = with_fault(FaultKind::ClockOffset {
             node: 0,
-            ms: 330_001,
+            ms: 86_430_001,
         });
-        assert!(why.starts_with("profile.faults[1].ms: 330001 "), "{why}");
+        assert!(why.starts_with("profile.faults[1].ms: 86430001 "), "{why}");
         let why = with_fault(FaultKind::FullMailbox { commands: 0 });
         assert!(why.starts_with("profile.faults[1].commands: 0 "), "{why}");
     }
