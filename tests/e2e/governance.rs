@@ -308,7 +308,7 @@ async fn maintenance_says_what_it_would_do_and_leaves_what_is_young() {
         "{status}"
     );
     assert!(
-        run["ended"].as_str().is_some() && status["maintenance_due"].as_str().is_some(),
+        run["ended"].as_u64().is_some() && status["maintenance_due"].as_u64().is_some(),
         "{status}"
     );
     let odd = json!({ "only": ["sweep"] });
