@@ -31,6 +31,8 @@ pub enum Safeguard {
     ResumesWhereStreamEnds,
     /// The same of the relay of log records.
     ResumesWhereLogEnds,
+    /// A stream that lost all of a slot is told again all that it would keep.
+    FillsNewStreams,
     /// The numbers of commits go on rising when the process starts again. Kept by the engines: only a
     /// simulated disk asks for it.
     StampsRise,

@@ -2,8 +2,8 @@
 //! order, by the slot's owner.
 //!
 //! Owns the cursor of each slot and what follows when a stream forgets. The outbox is the truth:
-//! whatever the stream lost is told again, and of what it merely let age at most the last message of
-//! a slot. A relay whose slot has gone elsewhere does no harm: it can only append what is committed,
+//! whatever the stream lost is told again, as far back as it keeps anything, and of what it merely let
+//! age at most the last message of a slot. A relay whose slot has gone elsewhere does no harm: it can only append what is committed,
 //! behind what is there.
 
 use std::collections::BTreeMap;
@@ -111,6 +111,17 @@ enum Untold {
     All(Error),
 }
 
+/// What became of a round over the slots that are marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Round {
+    /// All of it was told.
+    Whole,
+    /// A page of each slot was told, and some hold more.
+    GoesOn,
+    /// Some of it could not be told.
+    Refused,
+}
+
 impl From<StreamError> for Untold {
     fn from(error: StreamError) -> Self {
         let refusal = Error::new(ErrorCode::Unavailable, error.to_string());
@@ -187,10 +198,10 @@ pub(crate) async fn run<S: Store, P: Protocol>(
             relay.look().await;
             relay.keep_reads().await;
         }
-        if relay.tell_all().await {
-            behind.ends();
-        } else {
-            clock.sleep(RETRY_MS).await;
+        match relay.tell_all().await {
+            Round::Whole => behind.ends(),
+            Round::GoesOn => {}
+            Round::Refused => clock.sleep(RETRY_MS).await,
         }
     }
 }
@@ -319,18 +330,26 @@ impl<S: Store, P: Protocol> Relay<S, P> {
         self.feed().mark(slot);
     }
 
-    /// Tells what is marked. Whether all of it was told; the rest is marked again.
-    async fn tell_all(&mut self) -> bool {
-        let mut is_told = true;
+    /// Tells what is marked, a page of each slot. What is left is marked again.
+    async fn tell_all(&mut self) -> Round {
+        let mut round = Round::Whole;
         let mut slots = self.feed().take().into_iter();
         while let Some(slot) = slots.next() {
-            let Err(untold) = self.tell(slot).await else {
-                continue;
+            let untold = match self.tell(slot).await {
+                Ok(true) => continue,
+                Ok(false) => {
+                    self.feed().mark(slot);
+                    if round == Round::Whole {
+                        round = Round::GoesOn;
+                    }
+                    continue;
+                }
+                Err(untold) => untold,
             };
             // Whatever happened to it: where it ends is asked for anew.
             self.cursors.remove(&slot);
             self.feed().mark(slot);
-            is_told = false;
+            round = Round::Refused;
             match untold {
                 Untold::Slot(error) => {
                     tracing::warn!(%error, %slot, "the stream was not told of a commit; it is told again");
@@ -341,54 +360,51 @@ impl<S: Store, P: Protocol> Relay<S, P> {
                 }
             }
         }
-        is_told
+        round
     }
 
-    /// Tells the stream what it lacks of a slot.
-    async fn tell(&mut self, slot: Slot) -> Result<(), Untold> {
+    /// Tells the stream what it lacks of a slot, up to a page of it, so that the others need not wait. Whether
+    /// it lacks nothing more.
+    async fn tell(&mut self, slot: Slot) -> Result<bool, Untold> {
         let Some(epoch) = self.shared.ownership.epoch(slot) else {
             self.cursors.remove(&slot);
-            return Ok(());
+            return Ok(true);
         };
         let known = self.cursors.get(&slot).copied();
         let mut cursor = match known.filter(|cursor| cursor.epoch == epoch) {
             Some(cursor) => cursor,
             None => self.find(slot, epoch).await?,
         };
-        loop {
-            let before = cursor.stamp;
-            cursor.pass();
-            let mut is_last = true;
-            let rows = rows_after(&self.shared.store, slot, cursor.read, PAGE_ROWS).await?;
-            for (stamp, row) in &rows {
-                cursor.read = *stamp;
-                if !self.is_ours(*stamp, row).await? {
-                    cursor.skipped += 1;
-                    continue;
-                }
-                let message = message_of(slot, *stamp, cursor.stamp, row.clone());
-                let _span = self.shared.spans.of_row("stream", SpanKind::Producer, row);
-                cursor.seq = self.stream.append(message, cursor.seq).await?;
-                cursor.stamp = *stamp;
-                self.unseen.insert(slot, *stamp);
-                self.shared.counters.told(self.channel);
-                if cursor.pass() {
-                    is_last = false;
-                    break;
-                }
+        let before = cursor.stamp;
+        cursor.pass();
+        let rows = rows_after(&self.shared.store, slot, cursor.read, PAGE_ROWS).await?;
+        let mut is_last = rows.len() < PAGE_ROWS;
+        for (stamp, row) in &rows {
+            cursor.read = *stamp;
+            if !self.is_ours(*stamp, row).await? {
+                cursor.skipped += 1;
+                continue;
             }
-            if cursor.stamp > before || cursor.skipped > SKIPPED_MAX {
-                if !self.keep(slot, &cursor).await? {
-                    self.cursors.remove(&slot);
-                    return Ok(());
-                }
-                cursor.skipped = 0;
-            }
-            self.cursors.insert(slot, cursor);
-            if is_last && rows.len() < PAGE_ROWS {
-                return Ok(());
+            let message = message_of(slot, *stamp, cursor.stamp, row.clone());
+            let _span = self.shared.spans.of_row("stream", SpanKind::Producer, row);
+            cursor.seq = self.stream.append(message, cursor.seq).await?;
+            cursor.stamp = *stamp;
+            self.unseen.insert(slot, *stamp);
+            self.shared.counters.told(self.channel);
+            if cursor.pass() {
+                is_last = false;
+                break;
             }
         }
+        if cursor.stamp > before || cursor.skipped > SKIPPED_MAX {
+            if !self.keep(slot, &cursor).await? {
+                self.cursors.remove(&slot);
+                return Ok(true);
+            }
+            cursor.skipped = 0;
+        }
+        self.cursors.insert(slot, cursor);
+        Ok(is_last)
     }
 
     /// Whether a row is told on this channel.

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sillok_actors::audit;
 use sillok_actors::protocol::Protocol;
+use sillok_core::channel::Channel;
 use sillok_core::command::{CommandRecord, Digest};
 use sillok_core::id::{CommandId, Seq};
 use sillok_core::invariants::{Invariant, Violation, acknowledged_is_stored_once};
@@ -208,6 +209,16 @@ pub(crate) fn unheard<P: Protocol>(world: &World<P>) -> Option<String> {
     let committed = rows(&world.store, Family::Outbox).len();
     let heard = world.heard.len();
     (heard < committed).then(|| format!("{heard} of {committed} runs of events were heard"))
+}
+
+/// What a stream that was created anew still lacks, if anything.
+pub(crate) fn unfilled<P: Protocol>(world: &World<P>) -> Option<String> {
+    let mut shared = world.sim.lock();
+    let lacks = |channel| shared.server.of(channel).unfilled();
+    let [events, log] = Channel::ALL.map(lacks);
+    let what =
+        || format!("a stream that was created anew lacks {events} events and {log} records it had");
+    (events + log > 0).then(what)
 }
 
 /// Where each chain ends.

@@ -115,7 +115,10 @@ pub const EFFECTS_OF: &[(&str, &[&str])] = &[
     ("loses suffix", &["message of a lost suffix told again"]),
     (
         "stream recreated",
-        &["append to a stream that was created anew"],
+        &[
+            "append to a stream that was created anew",
+            "message told again to a stream that was created anew",
+        ],
     ),
     ("disk fails", &["disk failed"]),
 ];

@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 101] = [
+pub const EXPECTED: [&str; 102] = [
     "actor killed with a command in flight",
     "answer came after its caller had given up",
     "answer heard at a later try",
@@ -94,6 +94,7 @@ pub const EXPECTED: [&str; 101] = [
     "message left out",
     "message of a lost suffix told again",
     "message recognised by the stream",
+    "message told again to a stream that was created anew",
     "messages out of order",
     "more slots handed over than one round takes",
     "news of a commit lost",

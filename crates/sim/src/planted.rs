@@ -77,6 +77,10 @@ pub const BUGS: &[Bug] = &[
         "relay of the log that skips on reconnect",
         Safeguard::ResumesWhereLogEnds,
     ),
+    bug(
+        "new stream that is told the last of each slot",
+        Safeguard::FillsNewStreams,
+    ),
     bug("cursor moved by a stale relay", Safeguard::RelaysUnderOwner),
     bug("stamps that restart", Safeguard::StampsRise),
     bug(

@@ -57,6 +57,8 @@ pub(crate) struct Held {
     window_us: u64,
     /// What it acknowledged and lost.
     lost: BTreeSet<(Slot, Stamp)>,
+    /// What it held when it was created anew, and was not told again.
+    unfilled: BTreeSet<(Slot, Stamp)>,
 }
 
 /// A message that it holds.
@@ -102,6 +104,11 @@ impl Held {
             // It keeps messages by their count.
             keeps_ms: 0,
         }
+    }
+
+    /// Messages that it held when it was created anew, and that nobody has told it again.
+    pub(crate) fn unfilled(&self) -> usize {
+        self.unfilled.len()
     }
 
     fn newest(&self, slot: Slot) -> Option<&Numbered> {
@@ -164,6 +171,8 @@ impl Held {
     fn lose(&mut self, count: usize) -> usize {
         let kept = self.messages.len().saturating_sub(count);
         let lost = self.messages.split_off(kept);
+        // Of what is lost while it is filled nobody can tell later whether it has aged.
+        self.unfilled.clear();
         let messages = lost.iter().map(|lost| &lost.numbered.message);
         self.lost
             .extend(messages.map(|message| (message.slot, message.stamp)));
@@ -218,11 +227,14 @@ impl Shared {
     pub(crate) fn recreate_streams(&mut self) {
         for channel in Channel::ALL {
             let held = self.server.of(channel);
+            let messages = std::mem::take(&mut held.messages).into_iter();
+            let stamps = messages.map(|stored| stored.numbered.message);
+            held.unfilled
+                .extend(stamps.map(|message| (message.slot, message.stamp)));
             *held = Held {
                 created: held.created + 1,
                 first: 1,
                 last: 0,
-                messages: VecDeque::new(),
                 ends: BTreeMap::new(),
                 ..std::mem::take(held)
             };
@@ -369,11 +381,14 @@ impl Shared {
             return (Err(StreamError::Unexpected), seen);
         }
         let was_lost = held.lost.remove(&(message.slot, message.stamp));
+        let is_filled = held.unfilled.remove(&(message.slot, message.stamp));
         let seq = held.append(message, now_us);
         detail.extend_from_slice(&seq.to_le_bytes());
         self.line(Place::STREAM, "appended", &detail);
-        let seen = was_lost.then_some("message of a lost suffix told again");
-        (Ok(Answer::Appended(seq)), seen.into_iter().collect())
+        let lost = was_lost.then_some("message of a lost suffix told again");
+        let filled = is_filled.then_some("message told again to a stream that was created anew");
+        let seen = lost.into_iter().chain(filled);
+        (Ok(Answer::Appended(seq)), seen.collect())
     }
 
     /// Leaves messages out, doubles and mixes them; the first one stays, since readers know the

@@ -8,11 +8,12 @@ use sillok_core::channel::Channel;
 use sillok_core::id::Epoch;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
+use sillok_store::keys::ScopeKey;
 use sillok_store::keys::relay::RelayRow;
 use sillok_store::{KeyRange, RangeOptions, Read, Store, Txn, keys};
 
 use super::cursors::{self, Kept, kept};
-use super::{Cursor, Relay, Untold};
+use super::{Cursor, PAGE_ROWS, Relay, Untold};
 use crate::protocol::{Protocol, Safeguard};
 
 impl<S: Store, P: Protocol> Relay<S, P> {
@@ -70,13 +71,46 @@ impl<S: Store, P: Protocol> Relay<S, P> {
             // Somebody else wrote behind it: what is no message, or one that was told long ago.
             return Ok(row.stamp);
         }
+        let is_gone = !is_same || row.seq >= end.stream.first;
         match last {
-            // What lay behind it was lost.
-            Some(last) if is_same && row.seq >= end.stream.first => Ok(last),
-            // What was told last has aged, or was lost: it is told again, since nobody can tell which
-            // for certain. One message is enough: whoever has not heard what lay before it sees the
-            // gap.
+            // What lay behind it was lost, or a stream that was made anew is not filled to its end yet.
+            Some(last) if is_gone => Ok(last),
+            None if is_gone && self.shared.protocol.keeps(Safeguard::FillsNewStreams) => {
+                self.before_kept(slot, end.stream.keeps_ms).await
+            }
+            // What was told last has aged, or was lost and others have aged since: it is told again,
+            // since nobody can tell which for certain. One message is enough: whoever has not heard
+            // what lay before it sees the gap.
             _ => self.before(slot, Some(row.stamp)).await,
+        }
+    }
+
+    /// The last row of a slot before what a stream keeps that lost all of it; where nobody knows how long it keeps
+    /// anything, all is told again. Ages are those of events, so up to a page of rows more is told.
+    async fn before_kept(&self, slot: Slot, keeps_ms: u64) -> Result<Stamp, Untold> {
+        if keeps_ms == 0 {
+            return Ok(Stamp::ZERO);
+        }
+        let now = self.shared.ports.clock.now();
+        let oldest_ms = now.ms().saturating_sub(keeps_ms);
+        let mut range = keys::outbox::range_of_slot(slot);
+        loop {
+            let mut txn = self.shared.store.begin().await?;
+            let page = RangeOptions::last(PAGE_ROWS, Read::Snapshot);
+            let rows = txn.range(&range, page).await?;
+            let Some((key, value)) = rows.last() else {
+                return Ok(Stamp::ZERO);
+            };
+            let row = keys::outbox::decode(key, value)?;
+            let event_key = keys::event::key(&ScopeKey::of(&row.scope), row.last);
+            let event = txn.get(&event_key, Read::Snapshot).await?;
+            // What cannot be read says nothing of its age.
+            let event = event.and_then(|value| keys::event::decode(&event_key, &value).ok());
+            let header = event.and_then(|event| event.decode_header().ok());
+            if header.is_some_and(|header| header.time.ms() < oldest_ms) {
+                return Ok(keys::outbox::parse(key)?.stamp);
+            }
+            range.end = key.clone();
         }
     }
 

@@ -40,6 +40,16 @@ fn relay_of(
     }
 }
 
+/// Has a relay tell what is marked to its end. Whether nothing kept it from that.
+async fn whole(relay: &mut Relay<MemoryStore, Correct>) -> bool {
+    loop {
+        match relay.tell_all().await {
+            Round::GoesOn => {}
+            round => return round == Round::Whole,
+        }
+    }
+}
+
 impl Bench {
     async fn new(projects: usize) -> Self {
         let projects = Projects::new(&store(), projects).await;
@@ -55,20 +65,20 @@ impl Bench {
     async fn tell(&mut self, project: usize) {
         self.projects.open_another(project).await;
         self.projects.node.shared().stream_feeds.mark(slot(project));
-        assert!(self.relay.tell_all().await);
+        assert!(whole(&mut self.relay).await);
     }
 
     async fn tell_all(&mut self) {
         for held in self.projects.node.ownership().held() {
             self.projects.node.shared().stream_feeds.mark(held);
         }
-        assert!(self.relay.tell_all().await);
+        assert!(whole(&mut self.relay).await);
     }
 
     /// Looks, and tells what is missed.
     async fn look(&mut self) {
         self.relay.look().await;
-        assert!(self.relay.tell_all().await);
+        assert!(whole(&mut self.relay).await);
     }
 
     /// Every commit of some projects.
@@ -153,19 +163,88 @@ async fn what_was_lost_is_not_taken_for_aged() {
 }
 
 #[tokio::test]
-async fn a_stream_created_anew_is_told_the_last_of_each_slot() {
+async fn a_stream_created_anew_is_filled_again() {
     let mut bench = Bench::new(2).await;
     bench.tell(0).await;
     bench.tell_all().await;
     bench.look().await;
     bench.stream.create_anew();
     bench.look().await;
-    let committed = bench.committed(2).await;
-    for slot in [slot(0), slot(1)] {
-        let last = committed.iter().rfind(|(of, _)| *of == slot);
-        assert!(bench.stream.stamps().contains(last.unwrap()));
+    assert_eq!(bench.stream.stamps(), bench.committed(2).await);
+    assert_eq!(bench.stream.messages().len(), 3, "each once");
+    // And so it is by another run, which has the rows alone.
+    bench.stream.create_anew();
+    bench.relay = relay(&bench.projects.node, &bench.stream);
+    bench.tell_all().await;
+    assert_eq!(bench.stream.messages().len(), 3);
+}
+
+#[tokio::test]
+async fn filling_goes_on_where_another_run_left_off() {
+    let mut bench = Bench::new(1).await;
+    for _ in 0..(2 * PAGE_ROWS) {
+        bench.projects.open_another(0).await;
     }
-    assert_eq!(bench.stream.stamps().len(), 2, "the rest is in the store");
+    bench.tell_all().await;
+    bench.stream.create_anew();
+    bench.relay = relay(&bench.projects.node, &bench.stream);
+    bench.projects.node.shared().stream_feeds.mark(slot(0));
+    assert_eq!(bench.relay.tell_all().await, Round::GoesOn);
+    assert_eq!(bench.stream.messages().len(), PAGE_ROWS);
+    // One that has told more, and has not written so down.
+    let committed = bench.committed(1).await;
+    let store = &bench.projects.node.shared().store;
+    let rows = rows_after(store, slot(0), Stamp::ZERO, 2 * PAGE_ROWS).await;
+    let (stamp, row) = rows.unwrap().swap_remove(PAGE_ROWS);
+    let before = bench.stream.messages().pop().unwrap().stamp;
+    bench
+        .stream
+        .tell_again(message_of(slot(0), stamp, before, row));
+    for _ in 0..2 {
+        bench.relay = relay(&bench.projects.node, &bench.stream);
+        bench.tell_all().await;
+        assert_eq!(bench.stream.stamps(), committed);
+        assert_eq!(bench.stream.messages().len(), committed.len(), "each once");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_created_anew_is_told_what_it_would_still_keep() {
+    let mut bench = Bench::new(1).await;
+    for _ in 0..(3 * PAGE_ROWS) {
+        bench.projects.open_another(0).await;
+    }
+    bench.tell_all().await;
+    let committed = bench.committed(1).await;
+    for (keeps_ms, least, most) in [
+        (0, committed.len(), committed.len()),
+        (u64::MAX, committed.len(), committed.len()),
+        // The clock goes on with each look at it: all of it is older.
+        (1, 1, PAGE_ROWS),
+    ] {
+        bench.stream.create_anew();
+        bench.stream.say_it_keeps(keeps_ms);
+        bench.relay = relay(&bench.projects.node, &bench.stream);
+        bench.tell_all().await;
+        let told = bench.stream.stamps();
+        assert!((least..=most).contains(&told.len()), "{keeps_ms}");
+        let newest = committed.iter().skip(committed.len() - told.len());
+        assert!(told.iter().eq(newest), "{keeps_ms}");
+    }
+}
+
+#[tokio::test]
+async fn a_slot_whose_part_of_the_stream_was_lost_is_filled_again() {
+    let mut bench = Bench::new(2).await;
+    bench.tell(1).await;
+    for _ in 0..3 {
+        bench.tell(0).await;
+    }
+    // All of one slot went with the end of the stream, whose numbers another one gets.
+    bench.stream.lose(4);
+    bench.tell(1).await;
+    bench.look().await;
+    assert_eq!(bench.stream.stamps(), bench.committed(2).await);
 }
 
 #[tokio::test]
@@ -228,8 +307,8 @@ async fn what_no_node_wrote_makes_no_commit_told_twice() {
     bench.stream.scribble(slot(0));
     bench.projects.open_another(0).await;
     bench.projects.node.shared().stream_feeds.mark(slot(0));
-    assert!(!bench.relay.tell_all().await);
-    assert!(bench.relay.tell_all().await, "it goes on behind that");
+    assert_eq!(bench.relay.tell_all().await, Round::Refused);
+    assert!(whole(&mut bench.relay).await, "it goes on behind that");
     assert_eq!(bench.stream.messages().len(), 5);
     bench.stream.scribble(slot(0));
     // Another run finds the same.
@@ -293,9 +372,9 @@ async fn what_is_not_told_is_marked_again() {
     bench.projects.open_another(1).await;
     bench.projects.node.shared().stream_feeds.mark(slot(0));
     bench.projects.node.shared().stream_feeds.mark(slot(1));
-    assert!(!bench.relay.tell_all().await);
+    assert_eq!(bench.relay.tell_all().await, Round::Refused);
     bench.stream.set_down(false);
-    assert!(bench.relay.tell_all().await);
+    assert!(whole(&mut bench.relay).await);
     assert_eq!(bench.stream.stamps(), bench.committed(2).await);
 }
 
@@ -323,9 +402,9 @@ async fn a_slot_that_cannot_be_told_does_not_hold_up_the_others() {
         previous: before.stamp,
         ..before.clone()
     });
-    assert!(!bench.relay.tell_all().await);
+    assert_eq!(bench.relay.tell_all().await, Round::Refused);
     assert_eq!(bench.stream.stamps(), told);
-    assert!(bench.relay.tell_all().await, "it goes on behind that");
+    assert!(whole(&mut bench.relay).await, "it goes on behind that");
     assert_eq!(bench.stream.messages().len(), 6);
 }
 
@@ -337,7 +416,7 @@ async fn a_slot_that_is_held_no_longer_is_not_told() {
     let epoch = bench.projects.node.ownership().epoch(slot(0)).unwrap();
     bench.projects.node.ownership().release(slot(0), epoch);
     bench.projects.node.shared().stream_feeds.mark(slot(0));
-    assert!(bench.relay.tell_all().await);
+    assert!(whole(&mut bench.relay).await);
     assert_eq!(bench.stream.messages().len(), 1);
     assert!(!bench.relay.cursors.contains_key(&slot(0)));
 }

@@ -44,7 +44,7 @@ impl Pair {
         for held in self.projects.node.ownership().held() {
             self.relays[channel].feed().mark(held);
         }
-        assert!(self.relays[channel].tell_all().await);
+        assert!(whole(&mut self.relays[channel]).await);
         self.relays[channel].keep_reads().await;
     }
 
@@ -282,7 +282,7 @@ async fn what_holds_nothing_for_a_stream_is_read_once() {
         }
         pair.begin_again();
         pair.relays[EVENTS].feed().mark(slot(0));
-        assert!(pair.relays[EVENTS].tell_all().await);
+        assert!(whole(&mut pair.relays[EVENTS]).await);
         let cursor = pair.relays[EVENTS].cursors[&slot(0)];
         assert_eq!((cursor.read, cursor.skipped), (last, 0));
     }
