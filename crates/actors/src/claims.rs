@@ -51,6 +51,16 @@ pub(crate) enum Beat {
     Replaced,
 }
 
+/// A slot on its way out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Leaving {
+    pub(crate) slot: Slot,
+    /// The epoch under which it is held.
+    pub(crate) epoch: Epoch,
+    /// The node that it goes to.
+    pub(crate) to: String,
+}
+
 /// What became of an attempt to hand a slot over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HandOver {
@@ -303,31 +313,45 @@ pub(crate) async fn claim<S: Store, P: Protocol>(
     .await
 }
 
-/// Writes a slot that is held under an epoch over to a living node.
+/// Writes slots that are held under epochs over to living nodes, in one transaction. What became of each.
 ///
 /// # Errors
-/// What the store answered. After `OutcomeUnknown` the slot's row tells.
+/// What the store answered. After `OutcomeUnknown` the slots' rows tell.
 pub(crate) async fn hand_over<S: Store>(
     store: &S,
     ownership: &Ownership,
-    slot: Slot,
-    epoch: Epoch,
-    to: &str,
-) -> Result<HandOver, StoreError> {
+    leaving: &[Leaving],
+) -> Result<Vec<HandOver>, StoreError> {
     retried(|| async {
         let mut txn = store.begin().await?;
-        let owner = owner_row(&mut txn, slot, Read::Conflict).await?;
-        if ownership.confirmed(slot, owner.as_ref()) != Some(epoch) {
-            return Ok(HandOver::NotHeld);
-        }
         // One that others are better places than serves nobody, or ends.
         let nodes = all_nodes(&mut txn).await?;
-        let Some(receiver) = nodes.get(to).filter(|_| homes(&nodes).contains(&to)) else {
-            return Ok(HandOver::NoReceiver);
-        };
-        write_owner(&mut txn, slot, to, receiver.incarnation, Epoch(epoch.0 + 1));
-        txn.commit().await?;
-        Ok(HandOver::Done)
+        let homes = homes(&nodes);
+        let mut became = Vec::with_capacity(leaving.len());
+        for Leaving { slot, epoch, to } in leaving {
+            let owner = owner_row(&mut txn, *slot, Read::Conflict).await?;
+            if ownership.confirmed(*slot, owner.as_ref()) != Some(*epoch) {
+                became.push(HandOver::NotHeld);
+                continue;
+            }
+            let to = to.as_str();
+            let Some(receiver) = nodes.get(to).filter(|_| homes.contains(&to)) else {
+                became.push(HandOver::NoReceiver);
+                continue;
+            };
+            write_owner(
+                &mut txn,
+                *slot,
+                to,
+                receiver.incarnation,
+                Epoch(epoch.0 + 1),
+            );
+            became.push(HandOver::Done);
+        }
+        if became.contains(&HandOver::Done) {
+            txn.commit().await?;
+        }
+        Ok(became)
     })
     .await
 }

@@ -158,24 +158,34 @@ async fn a_run_that_is_over_takes_nothing() {
     assert_eq!(taken(&store, &again, &[1]).await, [(1, 1)]);
 }
 
+/// Hands the first slot over. What became of it.
+async fn handed(store: &MemoryStore, by: &Ownership, epoch: Epoch, to: &str) -> HandOver {
+    let to = to.to_owned();
+    let slot = slot(1);
+    let leaving = [Leaving { slot, epoch, to }];
+    let became = hand_over(store, by, &leaving).await.unwrap();
+    assert_eq!(became.len(), 1);
+    became[0]
+}
+
 #[tokio::test]
 async fn a_slot_is_handed_to_a_living_node_by_its_owner_alone() {
     let store = store();
     let (a, b) = (started(&store, "a").await, started(&store, "b").await);
     taken(&store, &a, &[1]).await;
     let held = |by: &Ownership| by.epoch(slot(1)).unwrap_or(Epoch(1));
-    let to = |by, to| hand_over(&store, by, slot(1), held(by), to);
-    assert_eq!(to(&b, "b").await.unwrap(), HandOver::NotHeld);
-    assert_eq!(to(&a, "nobody").await.unwrap(), HandOver::NoReceiver);
-    assert_eq!(to(&a, "b").await.unwrap(), HandOver::Done);
+    let to = |by, to| handed(&store, by, held(by), to);
+    assert_eq!(to(&b, "b").await, HandOver::NotHeld);
+    assert_eq!(to(&a, "nobody").await, HandOver::NoReceiver);
+    assert_eq!(to(&a, "b").await, HandOver::Done);
     // Nobody heard of it, and it is tried again.
-    assert_eq!(to(&a, "b").await.unwrap(), HandOver::NotHeld);
+    assert_eq!(to(&a, "b").await, HandOver::NotHeld);
     let owner = owner_of(&store, slot(1)).await.unwrap().0.unwrap();
     assert_eq!((owner.node.as_str(), owner.epoch), ("b", Epoch(2)));
     assert_eq!(owner.incarnation, b.incarnation());
     assert_eq!(taken(&store, &b, &[1]).await, [(1, 2)]);
     fence(&store, &suspect(&store, "a").await).await.unwrap();
-    assert_eq!(to(&b, "a").await.unwrap(), HandOver::NoReceiver);
+    assert_eq!(to(&b, "a").await, HandOver::NoReceiver);
 }
 
 #[tokio::test]
@@ -184,12 +194,12 @@ async fn a_slot_is_handed_to_a_node_off_the_bus_only_where_none_reaches_it() {
     let (a, b) = (started(&store, "a").await, started(&store, "b").await);
     taken(&store, &a, &[1]).await;
     let says = |node, reaches| beat(&store, node, reaches, Correct);
-    let to_b = || hand_over(&store, &a, slot(1), Epoch(1), "b");
+    let to_b = || handed(&store, &a, Epoch(1), "b");
     assert!(matches!(says(&b, false).await, Ok(Beat::Committed(_))));
-    assert_eq!(to_b().await.unwrap(), HandOver::NoReceiver);
+    assert_eq!(to_b().await, HandOver::NoReceiver);
     // The bus itself is gone: a slot is as well off there as anywhere.
     assert!(matches!(says(&a, false).await, Ok(Beat::Committed(_))));
-    assert_eq!(to_b().await.unwrap(), HandOver::Done);
+    assert_eq!(to_b().await, HandOver::Done);
 }
 
 #[tokio::test]

@@ -14,17 +14,17 @@ use sillok_core::membership::{home, living};
 use sillok_core::slot::Slot;
 use sillok_store::Store;
 
-use crate::claims::{self, HandOver};
+use crate::claims::{self, HandOver, Leaving};
 use crate::commit::Shared;
 use crate::errors::refusal;
 use crate::metrics::count;
 use crate::protocol::Protocol;
 use crate::router::Router;
 
-/// Slots that are handed over in one round.
+/// Slots that are handed over in one round, by one transaction if all are quiet.
 const HANDED_OVER_MAX: usize = 16;
-/// Slots that a node which ends hands over at once.
-const DRAINED_AT_ONCE: usize = 32;
+/// Rounds that a node which ends makes at once.
+const DRAINED_AT_ONCE: usize = 8;
 /// How long a node that ends begins to hand slots over, in ms.
 const DRAIN_MS_MAX: u64 = 20_000;
 /// How often the end of what is in flight in a slot is looked for, in ms.
@@ -57,10 +57,10 @@ pub(super) async fn some<S: Store, P: Protocol>(
     leaving.rotate_left(passed);
     let mut are_left = leaving.len() > HANDED_OVER_MAX;
     leaving.truncate(HANDED_OVER_MAX);
-    for (slot, target) in leaving {
-        *handed_over = Some(slot);
+    if let Some((last, _)) = leaving.last() {
+        *handed_over = Some(*last);
         // The others wait for the next look, if one stays: nothing turns without rest.
-        are_left &= one(shared, router, slot, &target).await?;
+        are_left &= together(shared, router, leaving).await?;
     }
     if are_left {
         shared.members.changed.notify_one();
@@ -68,52 +68,84 @@ pub(super) async fn some<S: Store, P: Protocol>(
     Ok(())
 }
 
-/// Hands one slot over: takes no further commands, finishes what is in flight, and writes the slot
-/// over to `target`. Whether the slot is gone; one that does not fall quiet in time stays.
-async fn one<S: Store, P: Protocol>(
+/// Hands slots over to the nodes beside them: each takes no further commands, finishes what is in flight, and
+/// is written over with those that are quiet by then. Whether all of them are gone; one that does not fall
+/// quiet in time stays.
+async fn together<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
-    slot: Slot,
-    target: &str,
+    slots: Vec<(Slot, String)>,
 ) -> Result<bool, Error> {
-    let Some(epoch) = shared.ownership.epoch(slot) else {
-        return Ok(true);
+    let leaves = |(slot, to)| {
+        let epoch = shared.ownership.epoch(slot)?;
+        let leaves = shared.ownership.start_leaving(slot, epoch);
+        leaves.then_some(Leaving { slot, epoch, to })
     };
-    if !shared.ownership.start_leaving(slot, epoch) {
-        return Ok(true);
-    }
+    let mut leaving: Vec<Leaving> = slots.into_iter().filter_map(leaves).collect();
     let clock = &shared.ports.clock;
     let deadline_ms = clock.monotonic_ms() + LEAVING_MS_MAX;
-    while router.in_flight(slot) > 0 {
-        if clock.monotonic_ms() >= deadline_ms {
-            shared.ownership.stay(slot);
+    let mut are_gone = true;
+    while !leaving.is_empty() {
+        let is_quiet = |one: &Leaving| router.in_flight(one.slot) == 0;
+        let (quiet, busy): (Vec<_>, Vec<_>) = leaving.into_iter().partition(is_quiet);
+        leaving = busy;
+        if !quiet.is_empty() {
+            let written = write_over(shared, router, quiet).await;
+            if written.is_err() {
+                stay(shared, &leaving);
+            }
+            are_gone &= written?;
+        } else if clock.monotonic_ms() >= deadline_ms {
+            stay(shared, &leaving);
             return Ok(false);
+        } else {
+            clock.sleep(LEAVING_POLL_MS).await;
         }
-        clock.sleep(LEAVING_POLL_MS).await;
     }
-    match claims::hand_over(&shared.store, &shared.ownership, slot, epoch, target).await {
-        Ok(HandOver::Done) => {
-            count(&shared.counters.slots_handed_over, 1);
-            let_go(shared, slot, epoch);
-            router.expect_at(slot, target);
-            Ok(true)
-        }
-        // It was handed over before, and nobody heard of it; or it was taken from a run that is over.
-        Ok(HandOver::NotHeld) => {
-            let_go(shared, slot, epoch);
-            Ok(true)
-        }
-        Ok(HandOver::NoReceiver) => {
-            // An earlier try of which nobody heard may still be carried out.
-            shared.ownership.stay_in_doubt(slot);
-            Ok(false)
-        }
-        // Held or not, the next attempt or the next commit in the slot finds out.
+    Ok(are_gone)
+}
+
+/// Has slots stay that nobody tried to write over.
+fn stay<S: Store, P: Protocol>(shared: &Shared<S, P>, leaving: &[Leaving]) {
+    for one in leaving {
+        shared.ownership.stay(one.slot);
+    }
+}
+
+/// Writes quiet slots over. Whether all of them are gone.
+async fn write_over<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Router<S, P>,
+    quiet: Vec<Leaving>,
+) -> Result<bool, Error> {
+    let became = match claims::hand_over(&shared.store, &shared.ownership, &quiet).await {
+        Ok(became) => became,
+        // Held or not, the next attempt or the next commit in each slot finds out.
         Err(error) => {
-            shared.ownership.stay_in_doubt(slot);
-            Err(refusal(&error))
+            for one in &quiet {
+                shared.ownership.stay_in_doubt(one.slot);
+            }
+            return Err(refusal(&error));
+        }
+    };
+    let mut are_gone = true;
+    for (Leaving { slot, epoch, to }, became) in quiet.into_iter().zip(became) {
+        match became {
+            HandOver::Done => {
+                count(&shared.counters.slots_handed_over, 1);
+                let_go(shared, slot, epoch);
+                router.expect_at(slot, &to);
+            }
+            // It was handed over before, and nobody heard of it; or it was taken from a run that is over.
+            HandOver::NotHeld => let_go(shared, slot, epoch),
+            HandOver::NoReceiver => {
+                // An earlier try of which nobody heard may still be carried out.
+                shared.ownership.stay_in_doubt(slot);
+                are_gone = false;
+            }
         }
     }
+    Ok(are_gone)
 }
 
 /// Lets go of a slot that is held no longer, and leaves its promotions to whoever holds it.
@@ -147,18 +179,18 @@ pub(crate) async fn drain<S: Store, P: Protocol>(
     let mut others = homes(&nodes);
     others.retain(|name| *name != me);
     let held = shared.ownership.held().into_iter();
-    let targets = held.filter_map(|slot| Some((slot, home(slot, others.iter().copied())?)));
-    let handing_over = stream::iter(targets).for_each_concurrent(
-        DRAINED_AT_ONCE,
-        async |(slot, target)| {
-            if clock.monotonic_ms() >= deadline_ms {
-                return;
-            }
-            if let Err(error) = one(shared, router, slot, target).await {
-                tracing::warn!(%error, %slot, "a slot was not handed over; it is taken once this run has ended");
-            }
-        },
-    );
+    let targets =
+        held.filter_map(|slot| Some((slot, home(slot, others.iter().copied())?.to_owned())));
+    let targets: Vec<(Slot, String)> = targets.collect();
+    let parts = stream::iter(targets.chunks(HANDED_OVER_MAX));
+    let handing_over = parts.for_each_concurrent(DRAINED_AT_ONCE, async |slots| {
+        if clock.monotonic_ms() >= deadline_ms {
+            return;
+        }
+        if let Err(error) = together(shared, router, slots.to_vec()).await {
+            tracing::warn!(%error, ?slots, "slots were not handed over; they are taken once this run has ended");
+        }
+    });
     handing_over.await;
 }
 

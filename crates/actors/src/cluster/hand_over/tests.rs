@@ -42,6 +42,20 @@ async fn holding_on<S: Store>(
     (here, router)
 }
 
+fn to_bob(slot: Slot, epoch: Epoch) -> [Leaving; 1] {
+    let to = "bob".to_owned();
+    [Leaving { slot, epoch, to }]
+}
+
+/// Hands one slot over to bob. Whether it is gone.
+async fn one<S: Store>(
+    here: &On<S>,
+    router: &Router<S, Correct>,
+    slot: Slot,
+) -> Result<bool, Error> {
+    together(here, router, vec![(slot, "bob".to_owned())]).await
+}
+
 async fn owner(here: &Here, slot: Slot) -> String {
     let owners = claims::owners(&here.store).await.unwrap();
     owners.slots[&slot].node.clone()
@@ -133,13 +147,13 @@ async fn a_slot_that_was_taken_meanwhile_is_let_go() {
     let (here, router) = holding(&[slot], &["bob"]).await;
     // Handed over before, and nobody heard of it.
     let epoch = here.ownership.epoch(slot).unwrap();
-    let handed = claims::hand_over(&here.store, &here.ownership, slot, epoch, "bob").await;
-    assert!(matches!(handed, Ok(HandOver::Done)));
-    assert!(one(&here, &router, slot, "bob").await.unwrap());
+    let handed = claims::hand_over(&here.store, &here.ownership, &to_bob(slot, epoch)).await;
+    assert!(matches!(handed.as_deref(), Ok([HandOver::Done])));
+    assert!(one(&here, &router, slot).await.unwrap());
     assert_eq!(here.ownership.epoch(slot), None);
     assert_eq!(here.counters.slots_handed_over.get(), 0);
     // What is not held any more is gone, and stays as it is.
-    assert!(one(&here, &router, slot, "bob").await.unwrap());
+    assert!(one(&here, &router, slot).await.unwrap());
 }
 
 #[tokio::test]
@@ -147,13 +161,67 @@ async fn a_slot_stays_whose_receiver_is_gone() {
     let slot = slots_at("bob", &["ada", "bob"]).next().unwrap();
     let (here, router) = holding(&[slot], &[]).await;
     let epoch = here.ownership.epoch(slot).unwrap();
-    assert!(!one(&here, &router, slot, "bob").await.unwrap());
+    assert!(!one(&here, &router, slot).await.unwrap());
     assert_eq!(here.ownership.epoch(slot), Some(epoch));
     assert!(!here.ownership.is_leaving(slot));
     assert!(
         !here.holds_for_certain(slot, epoch),
         "an earlier try may be on its way"
     );
+}
+
+#[tokio::test]
+async fn of_slots_that_leave_together_each_goes_as_far_as_it_can() {
+    let busy = Slot::of(&scope(TASK));
+    let mut calm = slots_at("bob", &["bob"]).filter(|slot| *slot != busy);
+    let [gone, taken, lost] = [(); 3].map(|()| calm.next().unwrap());
+    let (here, router) = holding(&[busy, gone, taken, lost], &["bob", "eve"]).await;
+    let epoch = here.ownership.epoch(taken).unwrap();
+    let handed = claims::hand_over(&here.store, &here.ownership, &to_bob(taken, epoch)).await;
+    assert!(matches!(handed.as_deref(), Ok([HandOver::Done])));
+    let under_way = router.submit(submission(0, PrincipalKind::Agent, TASK, open_task()), None);
+    futures::pin_mut!(under_way);
+    assert!(futures::poll!(under_way.as_mut()).is_pending());
+    let to = |slot, name: &str| (slot, name.to_owned());
+    let slots = vec![
+        to(busy, "bob"),
+        to(gone, "eve"),
+        to(taken, "bob"),
+        to(lost, "nobody"),
+    ];
+    assert!(
+        !together(&here, &router, slots).await.unwrap(),
+        "one has no receiver"
+    );
+    under_way.await.unwrap();
+    assert_eq!(here.ownership.held(), [lost]);
+    assert!(!here.ownership.is_leaving(lost));
+    for (slot, name) in [(busy, "bob"), (gone, "eve"), (taken, "bob"), (lost, "ada")] {
+        assert_eq!(owner(&here, slot).await, name);
+    }
+    assert_eq!(here.counters.slots_handed_over.get(), 2);
+}
+
+#[tokio::test]
+async fn slots_that_are_not_quiet_stay_if_those_that_are_cannot_be_written_over() {
+    let busy = Slot::of(&scope(TASK));
+    let calm = slots_at("bob", &["bob"])
+        .find(|slot| *slot != busy)
+        .unwrap();
+    let line = Line::new(&store(), Fate::Arrives);
+    let (here, router) = holding_on(&line, &[busy, calm], &["bob"]).await;
+    let under_way = router.submit(submission(0, PrincipalKind::Agent, TASK, open_task()), None);
+    futures::pin_mut!(under_way);
+    assert!(futures::poll!(under_way.as_mut()).is_pending());
+    line.hold_next();
+    let slots = [busy, calm].map(|slot| (slot, "bob".to_owned()));
+    together(&here, &router, slots.to_vec()).await.unwrap_err();
+    for slot in [busy, calm] {
+        assert!(here.ownership.epoch(slot).is_some() && !here.ownership.is_leaving(slot));
+    }
+    let of = |slot: Slot| here.ownership.epoch(slot).unwrap();
+    assert!(here.holds_for_certain(busy, of(busy)), "nobody tried");
+    assert!(!here.holds_for_certain(calm, of(calm)), "it may be bob's");
 }
 
 #[tokio::test]
@@ -164,13 +232,13 @@ async fn a_slot_is_in_doubt_once_nobody_heard_whether_it_was_handed_over() {
     let epoch = here.ownership.epoch(slot).unwrap();
     assert!(here.holds_for_certain(slot, epoch));
     line.hold_next();
-    one(&here, &router, slot, "bob").await.unwrap_err();
+    one(&here, &router, slot).await.unwrap_err();
     assert_eq!(here.ownership.epoch(slot), Some(epoch), "it takes commands");
     assert!(!here.ownership.is_leaving(slot));
     assert!(!here.holds_for_certain(slot, epoch), "it may be bob's");
     line.land().await.unwrap();
     line.mend();
-    assert!(one(&here, &router, slot, "bob").await.unwrap());
+    assert!(one(&here, &router, slot).await.unwrap());
     assert_eq!(here.ownership.epoch(slot), None);
 }
 
@@ -180,8 +248,8 @@ async fn what_was_taken_anew_meanwhile_is_not_handed_over_unmarked() {
     let (here, _router) = holding(&[slot], &["bob"]).await;
     let held = here.ownership.epoch(slot).unwrap();
     let marked = Epoch(held.0 + 1);
-    let handed = claims::hand_over(&here.store, &here.ownership, slot, marked, "bob").await;
-    assert!(matches!(handed, Ok(HandOver::NotHeld)));
+    let handed = claims::hand_over(&here.store, &here.ownership, &to_bob(slot, marked)).await;
+    assert!(matches!(handed.as_deref(), Ok([HandOver::NotHeld])));
     assert_eq!(owner(&here, slot).await, "ada");
 }
 
@@ -209,7 +277,7 @@ async fn a_slot_waits_for_what_is_under_way() {
     futures::pin_mut!(under_way);
     assert!(futures::poll!(under_way.as_mut()).is_pending());
     assert_eq!(router.in_flight(slot), 1);
-    assert!(one(&here, &router, slot, "bob").await.unwrap());
+    assert!(one(&here, &router, slot).await.unwrap());
     assert_eq!(owner(&here, slot).await, "bob");
     // Had it gone before, the command would have found it gone.
     assert_eq!(here.counters.commands.get(), 1);
