@@ -24,6 +24,8 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,targe
     && cp /target/debug/sillok /usr/local/bin/sillok
 
 FROM debian:bookworm-slim AS run
+# Whom providers of models are trusted by.
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 # Nobody has this number on the machine, and it has no right to anything there.
 USER 65532:65532
 ENTRYPOINT ["/usr/local/bin/sillok"]

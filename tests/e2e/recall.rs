@@ -367,3 +367,37 @@ async fn nobody_verifies_by_citing_alone() {
         assert_eq!(written["status"], "hypothesis", "{written}");
     }
 }
+
+#[tokio::test]
+async fn with_an_embedder_that_made_none_of_the_stored_vectors_nothing_starts_or_is_rebuilt() {
+    let mut world = World::start().await;
+    world.verified().await;
+    world.stop();
+    let other = [
+        ("SILLOK__EMBEDDER__PROVIDER", "ollama"),
+        ("SILLOK__EMBEDDER__MODEL", "of-tests"),
+        // Nobody listens there.
+        ("SILLOK__EMBEDDER__ENDPOINT", "http://127.0.0.1:1"),
+    ];
+    // As many coordinates as the built-in one's vectors have, and another number of them.
+    for dimensions in ["384", "1024"] {
+        let mut launch = world
+            .launch()
+            .env("SILLOK__EMBEDDER__DIMENSIONS", dimensions);
+        let mut rebuild = world
+            .invocation("rebuild")
+            .env("SILLOK__EMBEDDER__DIMENSIONS", dimensions);
+        for (name, value) in other {
+            launch = launch.env(name, value);
+            rebuild = rebuild.env(name, value);
+        }
+        let (status, said) = launch.start_in_vain(Duration::from_secs(60));
+        assert_eq!(status.code(), Some(78), "{said}");
+        assert!(
+            said.contains("the stored vectors are of the space"),
+            "{said}"
+        );
+        rebuild.run().ended(78);
+    }
+    world.start_again().await;
+}

@@ -35,14 +35,29 @@ pub async fn of_entries<S: Store>(store: &S) -> Result<Option<SpaceId>, Error> {
         };
         range.begin = key_range::successor(last);
         for (key, value) in &rows {
-            let head = keys::head::decode(key, value).map_err(|error| refusal(&error))?;
-            let document = documents::load(&mut txn, &head, Stamp::default()).await?;
-            if let Some(embedding) = document.and_then(|document| document.embedding) {
-                return Ok(Some(embedding.space));
+            let space = space_of(&mut txn, (key, value)).await;
+            match space {
+                Ok(None) => {}
+                // What is damaged keeps nobody from the rest: the audit names it.
+                Err(error) if error.code == ErrorCode::Internal => {
+                    tracing::warn!(%error, "an entry's vector cannot be read");
+                }
+                found => return found,
             }
         }
     }
     Ok(None)
+}
+
+/// The space of an entry's vector, if it has one.
+async fn space_of(
+    txn: &mut impl Txn,
+    (key, value): (&[u8], &[u8]),
+) -> Result<Option<SpaceId>, Error> {
+    let head = keys::head::decode(key, value).map_err(|error| refusal(&error))?;
+    let document = documents::load(txn, &head, Stamp::default()).await?;
+    let embedding = document.and_then(|document| document.embedding);
+    Ok(embedding.map(|embedding| embedding.space))
 }
 
 /// Checks that an embedder of `space` can go on with what is stored.

@@ -164,6 +164,10 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
                 let head = head(self.txn, &here, id).await?;
                 self.state.learn_head(id, head);
             }
+            Need::HeadElsewhere(scope, id) => {
+                let head = head_elsewhere(self.txn, &scope, id).await?;
+                self.facts.elsewhere.insert((scope, id), head);
+            }
             Need::ByHash(key) => {
                 let entry = by_hash(self.txn, &here, &key).await?;
                 self.state.learn_hash(key, entry);
@@ -239,6 +243,19 @@ async fn head(
     id: EntryId,
 ) -> Result<Option<Head>, StoreError> {
     row(txn, keys::head::key(scope, id), keys::head::decode).await
+}
+
+async fn head_elsewhere(
+    txn: &mut impl Txn,
+    scope: &Scope,
+    id: EntryId,
+) -> Result<Option<Head>, StoreError> {
+    // In conflict: nothing is published that its scope takes back meanwhile.
+    let key = keys::head::key(&ScopeKey::of(scope), id);
+    let value = txn.get(&key, Read::Conflict).await?;
+    value
+        .map(|value| keys::head::decode(&key, &value))
+        .transpose()
 }
 
 async fn by_hash(

@@ -103,7 +103,7 @@ struct Failure {
     error: Error,
     /// Whether to fail again costs a model call, so that the next attempt is not to come soon.
     is_costly: bool,
-    /// Whether it is one of the few that a promotion has. That a store or a scope was out of reach is
+    /// Whether it is one of the few that a promotion has. That a store, a scope or an engine was out of reach is
     /// none: it says nothing of the promotion, and an outage must not put all of them on a list that
     /// somebody has to go through.
     counts: bool,

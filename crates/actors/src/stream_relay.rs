@@ -11,29 +11,29 @@ use std::sync::Arc;
 
 use futures::future::join_all;
 use sillok_bus::EventStream;
-use sillok_bus::stream::{Numbered, SlotEnd, StreamError, StreamState};
+use sillok_bus::stream::{Numbered, SlotEnd, StreamState};
 use sillok_core::channel::Channel;
 use sillok_core::id::Epoch;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
 use sillok_core::trace::SpanKind;
-use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::outbox::OutboxRow;
 use sillok_store::keys::relay::{ReadRow, RelayRow};
-use sillok_store::{Error as StoreError, Read, Store, Txn, keys};
+use sillok_store::{Read, Store, Txn, keys};
 
 use crate::channels::channel_of;
 use crate::commit::Shared;
-use crate::errors::refusal;
 use crate::outbox_feed::OutboxFeed;
 use crate::protocol::{Protocol, Safeguard};
 use crate::relay::{message_of, rows_after};
 
 pub(crate) mod cursors;
+mod outcome;
 mod passed_over;
 mod resume;
 
 use cursors::passed;
+use outcome::{Round, Untold};
 
 /// Rows of one slot that are read at once.
 const PAGE_ROWS: usize = 128;
@@ -99,51 +99,6 @@ impl Held {
             slot: numbered.message.slot,
             stamp: numbered.message.stamp,
         }
-    }
-}
-
-/// Why a slot was not told.
-#[derive(Debug)]
-enum Untold {
-    /// Something about this slot: the others go on.
-    Slot(Error),
-    /// The stream or the store does not answer.
-    All(Error),
-}
-
-/// What became of a round over the slots that are marked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Round {
-    /// All of it was told.
-    Whole,
-    /// A page of each slot was told, and some hold more.
-    GoesOn,
-    /// Some of it could not be told.
-    Refused,
-}
-
-impl From<StreamError> for Untold {
-    fn from(error: StreamError) -> Self {
-        let refusal = Error::new(ErrorCode::Unavailable, error.to_string());
-        match error {
-            StreamError::Unexpected => Self::Slot(refusal),
-            StreamError::NoResponders | StreamError::Unavailable(_) => Self::All(refusal),
-        }
-    }
-}
-
-impl From<Error> for Untold {
-    fn from(error: Error) -> Self {
-        match error.code {
-            ErrorCode::Internal => Self::Slot(error),
-            _ => Self::All(error),
-        }
-    }
-}
-
-impl From<StoreError> for Untold {
-    fn from(error: StoreError) -> Self {
-        refusal(&error).into()
     }
 }
 

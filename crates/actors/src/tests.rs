@@ -11,6 +11,7 @@ mod jobs;
 pub(crate) mod line;
 pub(crate) mod projects;
 mod protocol;
+mod questions;
 mod reading;
 mod restore;
 mod spending;

@@ -11,18 +11,18 @@ use std::collections::BTreeMap;
 use crate::citation::Citation;
 use crate::command::{Command, Replacement, Submission, VerificationRef};
 use crate::dedup::compared_from;
-use crate::entry::{Table, Version};
+use crate::entry::{Head, Table, Version};
 use crate::fingerprint::ContentHash;
 use crate::id::{EntryId, RecordId, ReviewId, VerificationId};
 use crate::ports::{NeighbourRequest, Ranked, SpaceThresholds};
 use crate::promotion::{NewEntry, PublishReport, Standing};
-use crate::review::Question;
 use crate::scope::Scope;
 use crate::secret::mask;
 use crate::state::State;
 use crate::token::TokenHash;
 use crate::verification::Verification;
 
+mod governed;
 mod record;
 
 pub use record::RecordFact;
@@ -53,6 +53,8 @@ pub enum Need {
     ByHash(HashKey),
     /// The token with a hash. Goes into the state.
     Token(TokenHash),
+    /// The head of an entry of another scope. It must not change before the command commits.
+    HeadElsewhere(Scope, EntryId),
     /// One version of an entry of the scope.
     Version(EntryId, u64),
     /// What stands at a position.
@@ -81,6 +83,8 @@ pub enum Need {
 pub struct Facts {
     /// Versions of entries.
     pub versions: BTreeMap<EntryId, Option<Version>>,
+    /// Heads of entries of other scopes.
+    pub elsewhere: BTreeMap<(Scope, EntryId), Option<Head>>,
     /// What stands at positions.
     pub records: BTreeMap<RecordId, RecordFact>,
     /// Recorded verifications.
@@ -308,9 +312,12 @@ impl Ask<'_> {
                     self.worth(*entry);
                 }
             }
-            Command::Offer(offer) => {
-                self.review(ReviewId::of_offer(self.scope, &offer.scope, offer.entry))
-            }
+            Command::Offer(offer) => self.review(ReviewId::of_offer(
+                self.scope,
+                &offer.scope,
+                offer.entry,
+                offer.version,
+            )),
             _ => unreachable!("only what changes the worth of entries comes here"),
         }
     }
@@ -339,43 +346,6 @@ impl Ask<'_> {
     fn review(&mut self, id: ReviewId) {
         if !self.state.knows_review(id) {
             self.needs.push(Need::Review(id));
-        }
-    }
-
-    /// A question, and the entries that an answer changes.
-    fn answer(&mut self, id: ReviewId) {
-        self.review(id);
-        let Some(review) = self.state.review(id) else {
-            return;
-        };
-        for entry in review.question.entries() {
-            self.line(entry);
-        }
-        match &review.question {
-            Question::Merge { new, .. } => self.candidate(*new),
-            Question::Offer(offer) => self.entry(0, &offer.product),
-            Question::Contradiction { .. } | Question::Wrong { .. } => {}
-        }
-    }
-
-    /// What a promotion made, and what that replaced.
-    fn undo(&mut self, promotion: &VerificationRef) {
-        self.verification(Some(promotion));
-        let mark = (promotion.task.clone(), promotion.id);
-        let Some(published) = self.facts.marks.get(&mark) else {
-            self.needs.push(Need::Mark(mark.0, mark.1));
-            return;
-        };
-        for product in published.iter().flat_map(|report| &report.products) {
-            let Some(entry) = product.entry else { continue };
-            self.line(entry);
-            let replaced = self
-                .state
-                .head(entry)
-                .and_then(|head| head.lifecycle.supersedes);
-            if let Some(old) = replaced {
-                self.head_with_text(old);
-            }
         }
     }
 

@@ -177,18 +177,20 @@ impl ReviewId {
         ))
     }
 
-    /// The id of the question whether `org` takes an entry of one of its projects over: the same
-    /// entry is offered once.
+    /// The id of the question whether `org` takes a version of an entry of one of its projects over: the
+    /// same one is offered once.
     #[must_use]
-    pub fn of_offer(org: &Scope, from: &Scope, entry: EntryId) -> Self {
-        Self::from_bytes(derive(
-            "sillok 2026 offer id",
-            &[
-                org.as_str().as_bytes(),
-                from.as_str().as_bytes(),
-                entry.as_bytes(),
-            ],
-        ))
+    pub fn of_offer(org: &Scope, from: &Scope, entry: EntryId, version: u64) -> Self {
+        let number = version.to_le_bytes();
+        let parts = [
+            org.as_str().as_bytes(),
+            from.as_str().as_bytes(),
+            entry.as_bytes(),
+            &number,
+        ];
+        // Of a first version, the id tells no version: that of offers from before they did.
+        let told = if version == 1 { 3 } else { 4 };
+        Self::from_bytes(derive("sillok 2026 offer id", &parts[..told]))
     }
 }
 

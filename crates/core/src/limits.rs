@@ -66,7 +66,9 @@ pub const NODE_QUEUE_MAX: usize = 16_384;
 /// Bytes of commands that may wait in one node.
 pub const NODE_QUEUE_BYTES_MAX: usize = 256 << 20;
 /// How often `needs` may ask for further facts about one command.
-pub const FACT_ROUNDS_MAX: usize = 4;
+pub const FACT_ROUNDS_MAX: usize = 12;
+/// Entries of one line below an entry that is taken back, among which one is looked for that holds again.
+pub const UNCOVERED_MAX: usize = 8;
 
 /// Results of one recall.
 pub const RECALL_RESULTS_MAX: usize = 200;

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::CLOCK_BEHIND_MS_MAX;
 use crate::time::Timestamp;
 
 /// What is known of the runs of one schedule.
@@ -57,19 +58,28 @@ impl Runs {
     /// The time of the calendar for which something is to be done now, if there is one: `latest` is the newest
     /// that it names up to `now`. Those that were missed, since nobody ran, are made up for by one run.
     ///
-    /// When the clock was ahead once, what it led to does not keep anybody from doing what is due.
+    /// A node whose clock is ahead does what is due before the others would, and they do it no more. When a
+    /// clock was ahead by more than clocks may be, what it led to keeps nobody from doing what is due.
     #[must_use]
     pub fn due(&self, latest: Option<Timestamp>, now: Timestamp) -> Option<Timestamp> {
-        latest.filter(|latest| *latest > self.through || self.through > now)
+        latest.filter(|latest| *latest > self.through || self.is_wrong(now))
     }
 
-    /// What is known once a run is over. A run that somebody asked for by hand stands for no time of the calendar.
+    /// What is known once a run is over, as the clock says then. A run that somebody asked for by hand stands for
+    /// no time of the calendar.
     #[must_use]
     pub fn after(&self, run: Run, due: Option<Timestamp>) -> Self {
-        Self {
-            through: due.unwrap_or(self.through),
-            last: Some(run),
-        }
+        let through = match due {
+            Some(due) if self.is_wrong(run.ended) => due,
+            Some(due) => due.max(self.through),
+            None => self.through,
+        };
+        let last = Some(run);
+        Self { through, last }
+    }
+
+    fn is_wrong(&self, now: Timestamp) -> bool {
+        self.through > now.plus_ms(CLOCK_BEHIND_MS_MAX)
     }
 }
 
@@ -128,11 +138,31 @@ mod tests {
 
     #[test]
     fn a_clock_that_was_ahead_once_stops_nothing() {
-        let ahead = Runs::begin(at(50)).after(run(), Some(at(90_000)));
+        let far = at(90_000 + CLOCK_BEHIND_MS_MAX);
+        let ahead = Runs::begin(at(50)).after(run(), Some(far));
         assert_eq!(ahead.due(latest(450), at(450)), Some(at(400)));
         let corrected = ahead.after(run(), Some(at(400)));
         assert_eq!(corrected.due(latest(460), at(460)), None);
         assert_eq!(corrected.due(latest(500), at(500)), Some(at(500)));
+    }
+
+    #[test]
+    fn nodes_whose_clocks_differ_run_once_for_each_time() {
+        // One clock is three times of the calendar ahead of the other.
+        let (mut runs, mut ran) = (Runs::begin(at(1_050)), Vec::new());
+        for now in (1_050..3_000).step_by(10) {
+            for clock in [now + 300, now] {
+                if let Some(due) = runs.due(latest(clock), at(clock)) {
+                    ran.push(due);
+                    runs = runs.after(run(), Some(due));
+                }
+            }
+        }
+        let times: Vec<Timestamp> = (13..=32).map(|hundreds| at(hundreds * 100)).collect();
+        assert_eq!(ran, times);
+        // Whoever was thought dead and ends late makes none due again.
+        let late = runs.after(run(), Some(at(1_300)));
+        assert_eq!(late.through, runs.through);
     }
 
     proptest! {

@@ -11,7 +11,7 @@ use serde_json::Value;
 use sillok_core::citation::Excerpt;
 use sillok_core::entry::Claim;
 use sillok_core::id::RecordId;
-use sillok_core::limits::CITATIONS_MAX;
+use sillok_core::limits::{CITATIONS_MAX, PRODUCTS_MAX};
 use sillok_core::promotion::{CausalEdge, CognifyInput, Cognition, Fact, SkillDraft, Used};
 
 use crate::prompt::{self, OPENING};
@@ -98,6 +98,10 @@ pub(crate) fn read(
     used: Used,
 ) -> Result<Cognition, String> {
     let answer = of_schema(text)?;
+    // Before anything is looked for.
+    if answer.facts.len() > PRODUCTS_MAX {
+        return Err(format!("it states more than {PRODUCTS_MAX} facts"));
+    }
     if answer
         .facts
         .iter()

@@ -54,8 +54,8 @@ impl Budgets {
     ) -> Result<Reserved, PortError> {
         let day = now.ms() / DAY_MS;
         let mut today = self.today.lock();
-        // A clock that is set back gives nobody a second budget.
-        if day > today.day {
+        // A clock that is set back gives nobody a second budget, unless it was ahead by days.
+        if day > today.day || today.day > day + 1 {
             *today = Today {
                 day,
                 ..Today::default()

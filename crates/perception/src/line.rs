@@ -174,9 +174,11 @@ async fn serve(
     let (mut near_in, mut near_out) = tokio::io::split(near);
     let (mut far_in, mut far_out) = tokio::io::split(far);
     let there = async {
-        tokio::io::copy(&mut near_in, &mut far_out).await?;
-        far_out.shutdown().await?;
-        // Who asks may be done with asking before the answer has come.
+        // Who asks may be done with asking before the answer has come, and who answers with listening: what
+        // comes back is read to its end either way.
+        if tokio::io::copy(&mut near_in, &mut far_out).await.is_ok() {
+            far_out.shutdown().await.ok();
+        }
         std::future::pending::<io::Result<()>>().await
     };
     let back = async {

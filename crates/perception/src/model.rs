@@ -197,8 +197,9 @@ impl Model {
     where
         F: Future<Output = genai::Result<T>>,
     {
+        let begun = tokio::time::Instant::now();
+        self.turns.take(self.timeout).await.map_err(Failed::free)?;
         let called = async {
-            self.turns.take(self.timeout).await.map_err(Failed::free)?;
             let unlaid = |why: String| Failed::free(PortError::Unavailable(why));
             let line = Line::lay(self.far.clone(), self.answer_bytes_max)
                 .map_err(|error| unlaid(format!("no socket could be made: {error}")))?;
@@ -208,13 +209,14 @@ impl Model {
             let answer = ask(client, self.target()).with_subscriber(unheard).await;
             answer.map_err(|error| self.failed(&error, &line))
         };
-        match tokio::time::timeout(self.timeout, called).await {
+        match tokio::time::timeout_at(begun + self.timeout, called).await {
             Ok(answer) => answer,
             Err(_elapsed) => {
                 let ms = self.timeout.as_millis();
                 let why = format!("{} did not answer within {ms} ms", self.label());
+                // Not that it is out of reach: what it is asked may be too much, and each time may cost.
                 Err(Failed {
-                    error: PortError::Unavailable(why),
+                    error: PortError::Unusable(why),
                     may_cost: true,
                 })
             }

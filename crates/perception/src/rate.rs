@@ -30,12 +30,13 @@ impl Turns {
     /// # Errors
     /// `Unavailable` where it would come later than after `patience`.
     pub(crate) async fn take(&self, patience: Duration) -> Result<(), PortError> {
+        let deadline = tokio::time::Instant::now() + patience;
         loop {
             let Err(not_yet) = self.limiter.check() else {
                 return Ok(());
             };
             let wait = not_yet.wait_time_from(self.limiter.clock().now());
-            if wait > patience {
+            if tokio::time::Instant::now() + wait > deadline {
                 let why = format!(
                     "{} calls a minute are configured, and no turn is left in time",
                     self.per_minute

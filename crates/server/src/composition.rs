@@ -70,7 +70,7 @@ pub struct OpenData {
 ///
 /// # Errors
 /// [`Error::Locked`] at once when another process has it, [`Error::NewerFormat`] without a change,
-/// and what else stands in the way.
+/// [`Error::Config`] where what is stored is of another embedding space, and what else stands in the way.
 pub async fn open_data_dir(config: &Config) -> Result<OpenData, Error> {
     match config.store.engine {
         StoreEngine::Embedded => open_aside(config, None).await,
@@ -108,6 +108,9 @@ fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
     let beats = beats.map_err(Error::Threads)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let embedder = engines::embedder(config)?;
+    // Before the index: one of vectors of another space cannot be read, or is filled without them.
+    let is_fit = engines::check_space(&store, &embedder.space());
+    tokio::runtime::Handle::current().block_on(is_fit)?;
     let calendar = config.maintenance.calendar()?;
     let calendar = calendar.map(|calendar| Arc::new(calendar) as Arc<dyn Calendar>);
     let ports = Ports {
@@ -212,10 +215,8 @@ fn open_index(
 /// Starts a node on an opened data directory.
 ///
 /// # Errors
-/// [`Error::Config`] where what is stored is of another embedding space, and what the store or an engine
-/// answered.
+/// What the store or an engine answered.
 pub async fn start_node(data: &OpenData, config: &Config) -> Result<Node<Engine>, Error> {
-    engines::check_space(&data.store, &data.ports.embedder.space()).await?;
     Ok(Node::start(data.store.clone(), data.ports.clone(), config.node_config()).await?)
 }
 

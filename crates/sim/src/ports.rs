@@ -160,7 +160,7 @@ impl Cognifier for MoodyCognifier {
                 .between(COGNIFY_US.0, COGNIFY_US.1);
             let is_hopeless = input.title.starts_with(HOPELESS);
             let task = input.task.clone();
-            let fails = self.sim.after(place, wait_us, move |shared| {
+            let failed = self.sim.after(place, wait_us, move |shared| {
                 let chance = shared.noise.cognifier_permille;
                 let is_hopeless = is_hopeless && !shared.mended.contains(&task);
                 let is_moody = shared.chance(Purpose::Cognifier, place).permille(chance);
@@ -170,12 +170,18 @@ impl Cognifier for MoodyCognifier {
                     shared.effects.saw("cognifier failed");
                 }
                 shared.line(place, "cognified", &[u8::from(fails)]);
-                fails
+                let why = || "the simulation says so".to_owned();
+                if is_hopeless {
+                    Some(PortError::Unusable(why()))
+                } else {
+                    is_moody.then(|| PortError::Unavailable(why()))
+                }
             });
-            if fails.await.unwrap_or(true) {
-                return Err(PortError::Unavailable("the simulation says so".into()));
+            let over = |_| Some(PortError::Unavailable("the world is over".into()));
+            match failed.await.unwrap_or_else(over) {
+                Some(error) => Err(error),
+                None => RuleCognifier.cognify(input).await,
             }
-            RuleCognifier.cognify(input).await
         })
     }
 }

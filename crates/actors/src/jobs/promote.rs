@@ -400,6 +400,12 @@ fn as_system(scope: &Scope, verification: VerificationId, command: Command) -> S
     }
 }
 
+/// Why an engine failed the promotion. That it was out of reach says nothing of the promotion: whoever brings it
+/// back need not go through all that waited for it.
 fn of_engine(error: &PortError) -> Failure {
-    Failure::of_its_own(engine_refusal(error))
+    let counts = !matches!(error, PortError::Unavailable(_));
+    Failure {
+        counts,
+        ..Failure::of_its_own(engine_refusal(error))
+    }
 }

@@ -176,10 +176,10 @@ fn is_offered(head: &Head) -> bool {
         && head.scope.level() == Level::Project
 }
 
-/// Whether the organisation was asked before, whatever it said.
+/// Whether the organisation was asked about this version before, whatever it said.
 async fn was_offered(txn: &mut impl Txn, head: &Head) -> Result<bool, StoreError> {
     let org = organisation(&head.scope);
-    let question = ReviewId::of_offer(&org, &head.scope, head.id);
+    let question = ReviewId::of_offer(&org, &head.scope, head.id, head.version);
     let key = keys::review::key(&ScopeKey::of(&org), question);
     Ok(rows::read(txn, &key, keys::review::decode).await?.is_some())
 }

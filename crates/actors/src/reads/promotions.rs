@@ -83,10 +83,17 @@ async fn page_of(
         let Some((key, value)) = rows.next(txn).await? else {
             return Ok(Page { items, next: None });
         };
-        let job = keys::job::decode(&key, &value)?;
-        let slot = keys::job::parse(&key)?.slot;
-        let verification = job.verification;
+        let place = keys::job::parse(&key)?;
+        let (slot, verification) = (place.slot, place.verification);
         last = Some(JobPlace { slot, verification });
+        let job = match keys::job::decode(&key, &value) {
+            Ok(job) => job,
+            // What is damaged keeps nobody from the rest: the audit names it.
+            Err(error) => {
+                tracing::warn!(%error, %verification, "a promotion under way cannot be read");
+                continue;
+            }
+        };
         if !under.covers(&job.source) {
             continue;
         }

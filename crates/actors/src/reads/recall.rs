@@ -13,6 +13,7 @@ use sillok_core::recall::{
     Budget, Fused, Hit, Narrowing, Score, confidence_min, fuse, mark_as_data, rank, tokens_of,
 };
 use sillok_core::scope::Scope;
+use sillok_core::secret::mask;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::ScopeKey;
 use sillok_store::{Store, Txn};
@@ -97,7 +98,8 @@ impl<S: Store> Reader<S> {
         let results_max = self.check(&query)?;
         let mut budget = Budget::of(query.tokens_max)?;
         query.narrowing = query.narrowing.checked()?;
-        let embedding = self.embed(&query.text).await;
+        // As with what is stored: no secret leaves for whoever makes the vectors.
+        let embedding = self.embed(&mask(&query.text).text).await;
         let by_meaning = embedding.is_some();
         let request = self.request(&query, embedding, results_max);
         let lists =

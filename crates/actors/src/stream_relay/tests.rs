@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use sillok_bus::Message;
 use sillok_store::MemoryStore;
 
+use sillok_core::{Error, ErrorCode};
+
 use super::*;
 use crate::Node;
 use crate::protocol::Correct;

@@ -183,7 +183,7 @@ impl Cognifier for Moody {
         match self.calls.fetch_add(1, Ordering::Relaxed) {
             0 => panic!("the planted defect"),
             1 => Box::pin(std::future::pending()),
-            2 => Box::pin(async { Err(PortError::Unavailable("not now".into())) }),
+            2 => Box::pin(async { Err(PortError::Unusable("not a word of it".into())) }),
             3 => Box::pin(async {
                 Ok(Cognition {
                     score: f64::NAN,

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use sillok_builtin::RuleCognifier;
 use sillok_core::ErrorCode;
 use sillok_core::command::{AnswerBody, Command, Publish, Submission};
 use sillok_core::entry::Table;
@@ -42,8 +43,42 @@ impl Cognifier for Failing {
 
     fn cognify<'a>(&'a self, _: &'a CognifyInput) -> BoxFuture<'a, Result<Cognition, PortError>> {
         self.0.fetch_add(1, Ordering::Relaxed);
-        Box::pin(async { Err(PortError::Unavailable("the model is away".into())) })
+        Box::pin(async { Err(PortError::Unusable("the model babbles".into())) })
     }
+}
+
+/// A cognifier that is out of reach so many times, and then answers.
+struct Away(AtomicU64);
+
+impl Cognifier for Away {
+    fn name(&self) -> &str {
+        "away 1"
+    }
+
+    fn cognify<'a>(
+        &'a self,
+        input: &'a CognifyInput,
+    ) -> BoxFuture<'a, Result<Cognition, PortError>> {
+        let left = self.0.load(Ordering::Relaxed);
+        if left == 0 {
+            return Box::pin(async move { RuleCognifier.cognify(input).await });
+        }
+        self.0.store(left - 1, Ordering::Relaxed);
+        Box::pin(async { Err(PortError::Unavailable("nobody listens".into())) })
+    }
+}
+
+#[tokio::test]
+async fn an_engine_that_is_out_of_reach_for_long_halts_nothing() {
+    let memory = store();
+    let away = Arc::new(Away(AtomicU64::new(20)));
+    let cognifier = Arc::clone(&away) as Arc<dyn Cognifier>;
+    let node = started(&memory, 0, Some(cognifier), 2, Correct).await;
+    let id = verified(&node).await;
+    let state = node.promotion(&scope(TASK), id, 10_000_000).await.unwrap();
+    assert!(matches!(state, PromotionState::Done(_)), "{state:?}");
+    assert_eq!(away.0.load(Ordering::Relaxed), 0);
+    node.shutdown().await;
 }
 
 /// A node some days later than the first one, with this cognifier and so many attempts.
@@ -143,8 +178,8 @@ async fn a_promotion_that_has_halted_stays_so_over_a_restart_until_it_is_wanted_
     else {
         panic!("it stays halted: {state:?}")
     };
-    assert_eq!(error.code, ErrorCode::Unavailable);
-    assert!(error.message.contains("the model is away"));
+    assert_eq!(error.code, ErrorCode::Internal);
+    assert!(error.message.contains("the model babbles"));
     let job = listed(&node).await.remove(0);
     assert_eq!(job.job.source, scope(TASK));
     assert_eq!((job.attempts.failures, job.attempts.round), (2, 0));

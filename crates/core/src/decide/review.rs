@@ -32,13 +32,13 @@ pub(super) fn raise(draft: &mut Draft<'_>, number: usize, question: Question) ->
     Some(id)
 }
 
-/// Raises the question whether this organisation takes an entry over, once for each entry.
+/// Raises the question whether this organisation takes an entry over, once for each version of it.
 pub(super) fn offer(context: &Context<'_>, offer: &Offer) -> Result<Decision, Error> {
     if context.scope().level() != Level::Org || !context.scope().contains(&offer.scope) {
         let why = format!("{} is offered to its organisation", offer.scope);
         return Err(Error::new(ErrorCode::InvalidPromotion, why));
     }
-    let id = ReviewId::of_offer(context.scope(), &offer.scope, offer.entry);
+    let id = ReviewId::of_offer(context.scope(), &offer.scope, offer.entry, offer.version);
     let mut bodies = Vec::new();
     if context.state.review(id).is_none() {
         let question = Box::new(Question::Offer(Box::new(offer.clone())));
@@ -148,6 +148,7 @@ fn follow(
             Ok((is_live.then_some(*entry), None))
         }
         Question::Offer(offer) if answer.approve => {
+            still_stands(draft.context, offer)?;
             let backing = backing(draft.context);
             let id = entry::derived_id(draft.context, 0);
             let written = entry::write(draft, 0, id, &offer.product, &backing, None);
@@ -157,6 +158,29 @@ fn follow(
             Ok((None, None))
         }
     }
+}
+
+/// Refuses to publish what is not any more in the project as it was offered: nobody was asked about that.
+fn still_stands(context: &Context<'_>, offer: &Offer) -> Result<(), Error> {
+    let source = (offer.scope.clone(), offer.entry);
+    let head = context.facts.elsewhere.get(&source);
+    let head = head.and_then(Option::as_ref);
+    if head.is_some_and(|head| head.status.is_live() && head.version == offer.version) {
+        return Ok(());
+    }
+    let current = Current {
+        version: head.map(|head| head.version),
+        entry: Some(offer.entry),
+        seq: None,
+    };
+    let by_now = head.map_or("gone".to_owned(), |head| {
+        format!("{} in version {}", head.status, head.version)
+    });
+    let why = format!(
+        "entry {} of {} was offered in version {} and is {by_now}: the review can be rejected",
+        offer.entry, offer.scope, offer.version
+    );
+    Err(Error::conflict(why, current))
 }
 
 fn live<'a>(draft: &'a Draft<'_>, id: EntryId) -> Result<&'a Head, Error> {
@@ -192,14 +216,13 @@ fn merge(draft: &mut Draft<'_>, new: EntryId, known: EntryId, cosine: f64) -> Re
     let head = live(draft, new)?;
     let (citations, failure) = (head.citations.clone(), head.failure);
     let (trust, status) = (head.trust.clone(), head.status);
-    let version = draft
-        .context
-        .facts
-        .versions
-        .get(&new)
-        .and_then(Option::as_ref);
-    let content = version
-        .map(|version| version.content.clone())
+    // What was written since the index was told is in the state, with its text.
+    let fresh = draft.state.fresh().iter().find(|fresh| fresh.id == new);
+    let fresh = fresh.map(|fresh| fresh.content.clone());
+    let version = draft.context.facts.versions.get(&new);
+    let stored = version.and_then(Option::as_ref);
+    let content = fresh
+        .or_else(|| stored.map(|version| version.content.clone()))
         .ok_or_else(|| {
             let why = format!("the text of entry {new} is not there");
             Error::new(ErrorCode::NotFound, why)

@@ -90,28 +90,21 @@ fn made(draft: &mut Draft<'_>, id: EntryId, promotion: &VerificationRef, undone:
     if undone.retired.contains(&id) {
         return;
     }
-    let head = draft.state.head(id).cloned();
-    let Some(head) = head.filter(|head| head.status.is_live()) else {
+    let Some(head) = draft.state.head(id).cloned() else {
         undone.left.push(id);
         return;
     };
-    // What it replaced may be the promotion's own as well: that goes with it.
-    let mut own = None;
-    if let Some(old) = restorable(draft, &head) {
-        let (line, status) = (head.line, standing(draft.context, &old));
-        draft.push(Body::SupersessionUndone {
-            new: id,
-            old: old.id,
-            line,
-            status,
-        });
-        if old.promotion == Some(promotion.id) {
-            undone.left.retain(|left| *left != old.id);
-            own = Some(old.id);
-        } else {
-            undone.restored.push(old.id);
-        }
+    let is_replaced = head.status == Status::Deprecated && head.lifecycle.superseded_by.is_some();
+    if !(head.status.is_live() || is_replaced) {
+        undone.left.push(id);
+        return;
     }
+    // What it replaced may be the promotion's own as well: that goes with it.
+    let below = if is_replaced {
+        None
+    } else {
+        uncover(draft, head)
+    };
     draft.push(Body::EntriesRetired {
         entries: vec![id],
         why: Retirement::Undone {
@@ -120,17 +113,44 @@ fn made(draft: &mut Draft<'_>, id: EntryId, promotion: &VerificationRef, undone:
         },
     });
     undone.retired.push(id);
-    if let Some(old) = own {
-        made(draft, old, promotion, undone);
+    let Some(old) = below else { return };
+    if old.promotion == Some(promotion.id) {
+        made(draft, old.id, promotion, undone);
+    } else {
+        undone.restored.push(old.id);
     }
 }
 
+/// Takes back that the last entry of a line replaced another, which holds again: the nearest one below it
+/// that no undoing took back while it was replaced.
+fn uncover(draft: &mut Draft<'_>, mut last: Head) -> Option<Head> {
+    while let Some(old) = replaced(draft, &last) {
+        let was_undone = old.status == Status::Archived;
+        let status = if was_undone {
+            old.status
+        } else {
+            standing(draft.context, &old)
+        };
+        draft.push(Body::SupersessionUndone {
+            new: last.id,
+            old: old.id,
+            line: last.line,
+            status,
+        });
+        if !was_undone {
+            return Some(old);
+        }
+        last = draft.state.head(old.id)?.clone();
+    }
+    None
+}
+
 /// The entry that `head` replaced, where `head` is the last of its line.
-fn restorable(draft: &Draft<'_>, head: &Head) -> Option<Head> {
+fn replaced(draft: &Draft<'_>, head: &Head) -> Option<Head> {
     let old = draft.state.head(head.lifecycle.supersedes?)?;
     let first = draft.state.head(head.line)?;
     let is_last = first.line_head == head.id && old.lifecycle.superseded_by == Some(head.id);
-    (is_last && old.status == Status::Deprecated).then(|| old.clone())
+    (is_last && !old.status.is_live()).then(|| old.clone())
 }
 
 /// The status that an entry has by what stands behind it.

@@ -169,7 +169,7 @@ async fn who_does_not_answer_is_not_waited_for() {
         .await
         .unwrap_err();
     let words = "anthropic/test-model did not answer within 300 ms";
-    assert_eq!(refused, PortError::Unavailable(words.to_owned()));
+    assert_eq!(refused, PortError::Unusable(words.to_owned()));
 }
 
 #[tokio::test]

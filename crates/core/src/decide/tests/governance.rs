@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::world::{PROJECT, START, World, amend, entry, supersede};
 use crate::citation::Citation;
 use crate::command::{AnswerBody, AnswerReview, Command, Replacement};
-use crate::entry::{Claim, Embedding, SpaceId, Status, Table};
+use crate::entry::{Claim, Embedding, Head, SpaceId, Status, Table};
 use crate::error::ErrorCode;
 use crate::event::Body;
 use crate::id::{EntryId, ReviewId};
@@ -401,15 +401,26 @@ fn what_is_merged_hands_on_what_it_was_worth() {
     assert_eq!(head.status, Status::Published);
 }
 
+/// An entry of a project, as it stands there, and its offer to the organisation.
+fn offered() -> (Head, Command) {
+    let mut world = project();
+    let skill = entry(Table::Skills, "bisect\nFind the commit that broke it");
+    let (id, _) = world.put(PrincipalKind::Human, skill.clone()).unwrap();
+    let head = world.state.head(id).unwrap().clone();
+    let offer = Offer {
+        scope: Scope::parse(PROJECT).unwrap(),
+        entry: id,
+        version: head.version,
+        product: skill,
+    };
+    (head, Command::Offer(Box::new(offer)))
+}
+
 #[test]
 fn an_offer_is_made_once_and_publishes_what_a_person_approves() {
     let mut world = World::new("org/a");
-    let offer = Command::Offer(Box::new(Offer {
-        scope: Scope::parse(PROJECT).unwrap(),
-        entry: EntryId::from_bytes([1; 16]),
-        version: 1,
-        product: entry(Table::Skills, "bisect\nFind the commit that broke it"),
-    }));
+    let (head, offer) = offered();
+    world.elsewhere.insert((head.scope.clone(), head.id), head);
     let raised = questions(&mut world, PrincipalKind::System, offer.clone());
     let [(review, Question::Offer(_))] = raised.as_slice() else {
         panic!("{raised:?}")
@@ -426,6 +437,45 @@ fn an_offer_is_made_once_and_publishes_what_a_person_approves() {
     let head = world.state.head(id).unwrap();
     assert_eq!((head.status, head.table), (Status::Verified, Table::Skills));
     assert!(matches!(head.citations[0], Citation::Human { .. }));
+}
+
+#[test]
+fn what_does_not_stand_any_more_as_it_was_offered_is_not_published() {
+    let (head, offer) = offered();
+    let amended = Head {
+        version: 2,
+        ..head.clone()
+    };
+    let found_wrong = Head {
+        status: Status::Archived,
+        ..head.clone()
+    };
+    for now in [Some(amended.clone()), Some(found_wrong), None] {
+        let mut world = World::new("org/a");
+        let raised = questions(&mut world, PrincipalKind::System, offer.clone());
+        let (review, _) = raised[0];
+        let there = now.map(|head| ((head.scope.clone(), head.id), head));
+        world.elsewhere.extend(there);
+        let refused = world.give(PrincipalKind::Human, answer(review, true, None));
+        let refused = refused.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::Conflict, "{refused}");
+        assert!(refused.message.contains("can be rejected"), "{refused}");
+        world
+            .give(PrincipalKind::Human, answer(review, false, None))
+            .unwrap();
+    }
+    // The new version is another question.
+    let mut world = World::new("org/a");
+    assert_eq!(
+        questions(&mut world, PrincipalKind::System, offer.clone()).len(),
+        1
+    );
+    let Command::Offer(mut again) = offer else {
+        panic!("it is an offer")
+    };
+    again.version = amended.version;
+    let raised = questions(&mut world, PrincipalKind::System, Command::Offer(again));
+    assert_eq!(raised.len(), 1);
 }
 
 #[test]

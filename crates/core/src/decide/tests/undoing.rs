@@ -189,6 +189,52 @@ fn undoing_gives_back_what_was_replaced() {
 }
 
 #[test]
+fn what_was_taken_back_while_it_was_replaced_is_not_given_back() {
+    let mut world = project();
+    let oldest = human(&mut world, Table::Observations, "the linker is ld");
+    let mut made = Vec::new();
+    for (run, linker) in [("one", "lld"), ("two", "gold"), ("three", "mold")] {
+        let fact = entry(Table::Observations, &format!("the linker is {linker}"));
+        let named = publish(&mut world, promotion(run, &[fact]));
+        let products = &world.marks[&(named.task.clone(), named.id)].products;
+        let id = products[1].entry.unwrap();
+        let old = made.last().map_or(oldest, |(_, id)| *id);
+        let replace = supersede(old, 1, Replacement::Existing(id));
+        world.give(PrincipalKind::Human, replace).unwrap();
+        made.push((named, id));
+    }
+    let [(first, one), (second, two), (third, three)] = made.try_into().unwrap();
+    for (named, id) in [(first, one), (second, two)] {
+        let undone = world.give(PrincipalKind::Human, undo(&named)).unwrap();
+        let AnswerBody::Undone {
+            retired,
+            restored,
+            left,
+            ..
+        } = undone
+        else {
+            panic!("{undone:?}")
+        };
+        assert!(retired.contains(&id), "{retired:?}");
+        assert_eq!((restored.len(), left.len()), (0, 0));
+        assert_eq!(world.state.head(id).unwrap().status, Status::Archived);
+    }
+    assert_eq!(world.state.head(three).unwrap().status, Status::Verified);
+    let undone = world.give(PrincipalKind::Human, undo(&third)).unwrap();
+    let AnswerBody::Undone { restored, .. } = undone else {
+        panic!("{undone:?}")
+    };
+    assert_eq!(restored, [oldest], "and none of what was taken back");
+    for id in [one, two, three] {
+        let head = world.state.head(id).unwrap();
+        assert_eq!(head.status, Status::Archived);
+    }
+    let head = world.state.head(oldest).unwrap();
+    assert_eq!((head.status, head.line_head), (Status::Verified, oldest));
+    assert_eq!(head.lifecycle.superseded_by, None);
+}
+
+#[test]
 fn what_a_promotion_made_and_replaced_itself_goes_with_it() {
     for (first, second) in [(1, 2), (2, 1)] {
         let mut world = project();

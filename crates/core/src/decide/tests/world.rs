@@ -8,7 +8,7 @@ use crate::command::{
     AmendEntry, AnswerBody, Command, Replacement, Submission, Supersede, VerificationRef,
 };
 use crate::config::RulesConfig;
-use crate::entry::{Binding, Detail, Metadata, Table, Version};
+use crate::entry::{Binding, Detail, Head, Metadata, Table, Version};
 use crate::error::Error;
 use crate::event::Body;
 use crate::facts::{Facts, Need, RecordFact, needs};
@@ -38,6 +38,10 @@ pub(in crate::decide) struct World {
     /// Tasks that were opened elsewhere.
     pub(in crate::decide) tasks: BTreeSet<Scope>,
     pub(in crate::decide) has_older_nodes: bool,
+    /// Entries of other scopes.
+    pub(in crate::decide) elsewhere: BTreeMap<(Scope, EntryId), Head>,
+    /// Whether the index has not heard of what was written.
+    pub(in crate::decide) index_lags: bool,
     pub(in crate::decide) now: Timestamp,
     /// How promotions stand in the store.
     pub(in crate::decide) standings: BTreeMap<VerificationId, Standing>,
@@ -61,6 +65,8 @@ impl World {
             marks: BTreeMap::new(),
             tasks: BTreeSet::new(),
             has_older_nodes: false,
+            elsewhere: BTreeMap::new(),
+            index_lags: false,
             now: START,
             standings: BTreeMap::new(),
             in_batch: false,
@@ -125,7 +131,9 @@ impl World {
             self.state.row().tip.seq.get(),
             before.seq.get() + decision.bodies.len() as u64
         );
-        self.state.index_was_told();
+        if !self.index_lags {
+            self.state.index_was_told();
+        }
         Ok(decision.result)
     }
 
@@ -201,6 +209,11 @@ impl World {
             for need in needs(&self.state, submission, &facts) {
                 match need {
                     Need::Head(id) => self.state.learn_head(id, None),
+                    Need::HeadElsewhere(scope, id) => {
+                        let named = (scope, id);
+                        let found = self.elsewhere.get(&named).cloned();
+                        facts.elsewhere.insert(named, found);
+                    }
                     Need::ByHash(key) => self.state.learn_hash(key, None),
                     Need::Token(hash) => self.state.learn_token(hash, None),
                     Need::Version(id, _) => {

@@ -1,0 +1,56 @@
+//! What is to be known before a question is answered, or a promotion taken back.
+
+use super::{Ask, Need};
+use crate::command::VerificationRef;
+use crate::entry::Status;
+use crate::id::ReviewId;
+use crate::limits::UNCOVERED_MAX;
+use crate::review::Question;
+
+impl Ask<'_> {
+    /// A question, and the entries that an answer changes.
+    pub(super) fn answer(&mut self, id: ReviewId) {
+        self.review(id);
+        let Some(review) = self.state.review(id) else {
+            return;
+        };
+        for entry in review.question.entries() {
+            self.line(entry);
+        }
+        match &review.question {
+            Question::Merge { new, .. } => self.candidate(*new),
+            Question::Offer(offer) => {
+                self.entry(0, &offer.product);
+                let source = (offer.scope.clone(), offer.entry);
+                if !self.facts.elsewhere.contains_key(&source) {
+                    self.needs.push(Need::HeadElsewhere(source.0, source.1));
+                }
+            }
+            Question::Contradiction { .. } | Question::Wrong { .. } => {}
+        }
+    }
+
+    /// What a promotion made, and what that replaced.
+    pub(super) fn undo(&mut self, promotion: &VerificationRef) {
+        self.verification(Some(promotion));
+        let mark = (promotion.task.clone(), promotion.id);
+        let Some(published) = self.facts.marks.get(&mark) else {
+            self.needs.push(Need::Mark(mark.0, mark.1));
+            return;
+        };
+        for product in published.iter().flat_map(|report| &report.products) {
+            let Some(entry) = product.entry else { continue };
+            self.line(entry);
+            // What was taken back itself, while it was replaced, is passed over.
+            let mut above = self.state.head(entry);
+            for _ in 0..UNCOVERED_MAX {
+                let Some(old) = above.and_then(|head| head.lifecycle.supersedes) else {
+                    break;
+                };
+                self.head_with_text(old);
+                let known = self.state.head(old);
+                above = known.filter(|head| head.status == Status::Archived);
+            }
+        }
+    }
+}
