@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use sillok_bus::Message;
-use sillok_store::MemoryStore;
-
 use sillok_core::{Error, ErrorCode};
+use sillok_store::MemoryStore;
 
 use super::*;
 use crate::Node;
