@@ -3,6 +3,7 @@
 
 mod admission;
 mod audit;
+mod embedding;
 mod entry_lines;
 pub(crate) mod faults;
 pub(crate) mod harness;
@@ -11,7 +12,6 @@ mod jobs;
 pub(crate) mod line;
 pub(crate) mod projects;
 mod protocol;
-mod questions;
 mod reading;
 mod restore;
 mod spending;

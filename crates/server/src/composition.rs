@@ -109,8 +109,8 @@ fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let embedder = engines::embedder(config)?;
     // Before the index: one of vectors of another space cannot be read, or is filled without them.
-    let is_fit = engines::check_space(&store, &embedder.space());
-    tokio::runtime::Handle::current().block_on(is_fit)?;
+    let space = embedder.space();
+    tokio::runtime::Handle::current().block_on(engines::check_space(&store, &space))?;
     let calendar = config.maintenance.calendar()?;
     let calendar = calendar.map(|calendar| Arc::new(calendar) as Arc<dyn Calendar>);
     let ports = Ports {

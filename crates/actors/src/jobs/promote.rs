@@ -117,10 +117,15 @@ async fn publish<S: Store, P: Protocol>(
 ) -> Result<PublishReport, Failure> {
     let prepared = shared.jobs.prepared(verification.id);
     // What was prepared for other nodes than there are now is prepared anew.
-    let products = match prepared.filter(|products| is_read_by_all(shared, products)) {
+    let mut products = match prepared.filter(|products| is_read_by_all(shared, products)) {
         Some(products) => products,
         None => prepare(shared, job, verification).await?,
     };
+    if let Err(mut failure) = embed(shared, &mut products).await {
+        // The cognifier was asked, and is not asked again because of the embedder.
+        failure.is_costly = !shared.jobs.keep_prepared(verification.id, products);
+        return Err(failure);
+    }
     let publish = Publish {
         source: job.source.clone(),
         verification: verification.clone(),
@@ -145,7 +150,7 @@ async fn publish<S: Store, P: Protocol>(
     }
 }
 
-/// Draws from a task's records what is worth publishing.
+/// Draws from a task's records what is worth publishing, without vectors.
 async fn prepare<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     job: &Job,
@@ -166,7 +171,6 @@ async fn prepare<S: Store, P: Protocol>(
             product.citations = citation::join(&[], &whole.collect::<Vec<_>>());
         }
     }
-    embed(shared, &mut products).await?;
     Ok(products)
 }
 
@@ -177,10 +181,14 @@ fn is_read_by_all<S: Store, P: Protocol>(shared: &Shared<S, P>, products: &[NewE
         || !citations.any(|citation| matches!(citation, Citation::Excerpt(_)))
 }
 
+/// Gives the products their vectors, where they have none yet.
 async fn embed<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     products: &mut [NewEntry],
 ) -> Result<(), Failure> {
+    if products.iter().all(|product| product.embedding.is_some()) {
+        return Ok(());
+    }
     let vectors: Vec<Embedding> = {
         let texts: Vec<&str> = products
             .iter()

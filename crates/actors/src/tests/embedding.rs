@@ -1,0 +1,124 @@
+//! What reaches whoever makes vectors, and what is not done twice where nobody does.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use sillok_builtin::{HashEmbedder, RuleCognifier};
+use sillok_core::entry::{Embedding, SpaceId};
+use sillok_core::ports::{BoxFuture, Cognifier, Embedder, PortError, SpaceThresholds};
+use sillok_core::promotion::{CognifyInput, Cognition};
+use sillok_core::recall::Narrowing;
+
+use super::harness::{TASK, ports, scope, store};
+use super::jobs::verified;
+use crate::jobs::PromotionState;
+use crate::reads::RecallQuery;
+use crate::{Node, NodeConfig, Ports};
+
+/// An embedder that keeps what it was given, and is out of reach so many times first.
+#[derive(Default)]
+struct Heard {
+    texts: Mutex<Vec<String>>,
+    away: AtomicU64,
+}
+
+/// A cognifier that counts how often it is asked.
+#[derive(Default)]
+struct Asked(AtomicU64);
+
+impl Cognifier for Asked {
+    fn name(&self) -> &str {
+        RuleCognifier.name()
+    }
+
+    fn cognify<'a>(
+        &'a self,
+        input: &'a CognifyInput,
+    ) -> BoxFuture<'a, Result<Cognition, PortError>> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        RuleCognifier.cognify(input)
+    }
+}
+
+impl Embedder for Heard {
+    fn space(&self) -> SpaceId {
+        HashEmbedder.space()
+    }
+
+    fn dimensions(&self) -> usize {
+        HashEmbedder.dimensions()
+    }
+
+    fn thresholds(&self) -> SpaceThresholds {
+        HashEmbedder.thresholds()
+    }
+
+    fn embed<'a>(
+        &'a self,
+        texts: &'a [&'a str],
+    ) -> BoxFuture<'a, Result<Vec<Embedding>, PortError>> {
+        let left = self.away.load(Ordering::Relaxed);
+        if left > 0 {
+            self.away.store(left - 1, Ordering::Relaxed);
+            return Box::pin(async { Err(PortError::Unavailable("nobody listens".into())) });
+        }
+        let texts_here = texts.iter().map(|text| (*text).to_owned());
+        self.texts.lock().extend(texts_here);
+        HashEmbedder.embed(texts)
+    }
+}
+
+#[tokio::test]
+async fn a_question_is_masked_before_it_is_embedded() {
+    let heard = Arc::new(Heard::default());
+    let embedder = Arc::clone(&heard) as Arc<dyn Embedder>;
+    let ports = Ports {
+        embedder,
+        ..ports()
+    };
+    let node = Node::start(store(), ports, NodeConfig::default())
+        .await
+        .unwrap();
+    let secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    let query = RecallQuery {
+        scope: scope(TASK),
+        text: format!("why is {secret} refused"),
+        limit: None,
+        narrowing: Narrowing::default(),
+        failures_only: false,
+        confidence_min: None,
+        tokens_max: None,
+    };
+    node.reader().recall(query).await.unwrap();
+    let heard = heard.texts.lock().join(" ");
+    assert!(
+        heard.contains("refused") && !heard.contains("abcdefghij"),
+        "{heard}"
+    );
+    node.shutdown().await;
+}
+
+#[tokio::test]
+async fn an_embedder_that_is_out_of_reach_has_no_cognifier_asked_again() {
+    let asked = Arc::new(Asked::default());
+    let away = Arc::new(Heard {
+        away: AtomicU64::new(12),
+        ..Heard::default()
+    });
+    let mut config = NodeConfig::default();
+    config.jobs.attempts = 2;
+    config.jobs.workers = 1;
+    let ports = Ports {
+        cognifier: Arc::clone(&asked) as Arc<dyn Cognifier>,
+        embedder: Arc::clone(&away) as Arc<dyn Embedder>,
+        ..ports()
+    };
+    let node = Node::start(store(), ports, config).await.unwrap();
+    let id = verified(&node).await;
+    let state = node.promotion(&scope(TASK), id, 10_000_000).await.unwrap();
+    assert!(matches!(state, PromotionState::Done(_)), "{state:?}");
+    assert_eq!(asked.0.load(Ordering::Relaxed), 1);
+    assert!(!away.texts.lock().is_empty());
+    node.shutdown().await;
+}
