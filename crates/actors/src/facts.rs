@@ -5,6 +5,7 @@
 //! for the mark and the job of a promotion: what else must not change until the commit is in the commit's
 //! own conflict set.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sillok_core::command::{Command, Submission, VerificationRef};
@@ -16,6 +17,7 @@ use sillok_core::id::{EntryId, RecordId, VerificationId};
 use sillok_core::limits::FACT_ROUNDS_MAX;
 use sillok_core::ports::{Embedder, SpaceThresholds};
 use sillok_core::promotion::{PublishReport, Standing, Stands};
+use sillok_core::reuse::ReuseOutcome;
 use sillok_core::review::{Question, Review};
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
@@ -193,16 +195,17 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
                 self.facts.marks.insert((source, id), found);
             }
             Need::Report(entry, task) => {
-                let key = keys::report::key(&here, entry, &ScopeKey::of(&task));
-                let report = row(self.txn, key, keys::report::decode).await?;
-                let is_known = self.protocol.keeps(Safeguard::RemembersReports);
-                let said = report.filter(|_| is_known).map(|report| report.outcome);
+                let said = self.said(&here, entry, &task).await?;
                 self.state.learn_report(entry, task, said);
             }
             Need::Review(id) => {
                 let key = keys::review::key(&here, id);
                 let review = row(self.txn, key, keys::review::decode).await?;
                 self.state.learn_review(id, review);
+            }
+            Need::Merges(entries) => {
+                let found = merges(self.txn, &here, &entries).await?;
+                self.facts.merges = Some(found);
             }
             Need::Task(task) => {
                 let key = keys::task::key(&ScopeKey::of(&task));
@@ -224,6 +227,21 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
             }
         }
         Ok(())
+    }
+}
+
+impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
+    /// What a task said of an entry.
+    async fn said(
+        &mut self,
+        here: &ScopeKey,
+        entry: EntryId,
+        task: &Scope,
+    ) -> Result<Option<ReuseOutcome>, StoreError> {
+        let key = keys::report::key(here, entry, &ScopeKey::of(task));
+        let report = row(self.txn, key, keys::report::decode).await?;
+        let is_known = self.protocol.keeps(Safeguard::RemembersReports);
+        Ok(report.filter(|_| is_known).map(|report| report.outcome))
     }
 }
 
@@ -334,6 +352,27 @@ async fn job(txn: &mut impl Txn, named: &VerificationRef) -> Result<bool, StoreE
     let value = txn.get(&key, Read::Conflict).await?;
     let job = value.map(|value| keys::job::decode(&key, &value));
     Ok(job.transpose()?.is_some())
+}
+
+/// Into which entries of a scope these ones were merged, because a person said so.
+async fn merges(
+    txn: &mut impl Txn,
+    scope: &ScopeKey,
+    entries: &[EntryId],
+) -> Result<BTreeMap<EntryId, EntryId>, StoreError> {
+    let mut rows = RowStream::new(keys::review::range_of_scope(scope));
+    let mut found = BTreeMap::new();
+    while let Some((key, value)) = rows.next(txn).await? {
+        let review = keys::review::decode(&key, &value)?;
+        let is_approved = review.answer.is_some_and(|answer| answer.approved);
+        if let Question::Merge { new, known, .. } = review.question
+            && is_approved
+            && entries.contains(&new)
+        {
+            found.insert(new, known);
+        }
+    }
+    Ok(found)
 }
 
 /// How all promotions of a task stand.

@@ -67,6 +67,8 @@ pub enum Need {
     Report(EntryId, Scope),
     /// A question of the scope. Goes into the state.
     Review(ReviewId),
+    /// Into which entries a person's answer merged these ones of the scope.
+    Merges(Vec<EntryId>),
     /// Whether a task was opened.
     Task(Scope),
     /// Whether a verification's promotion is under way. It must not end otherwise before the command commits.
@@ -85,6 +87,8 @@ pub struct Facts {
     pub versions: BTreeMap<EntryId, Option<Version>>,
     /// Heads of entries of other scopes.
     pub elsewhere: BTreeMap<(Scope, EntryId), Option<Head>>,
+    /// Into which entries of the scope persons' answers merged others of it.
+    pub merges: Option<BTreeMap<EntryId, EntryId>>,
     /// What stands at positions.
     pub records: BTreeMap<RecordId, RecordFact>,
     /// Recorded verifications.

@@ -104,11 +104,16 @@ impl Trust {
         }
     }
 
-    /// Takes back that the same thing succeeded again in `run`; none when that was not counted. What is left
-    /// is what the other validations gave: a draft's confidence when there are none.
+    /// Takes one validation back; none when that was not counted. What is left is at most what the others gave,
+    /// and no less than a verified entry has: a draft's confidence when there are none.
     #[must_use]
-    pub fn without_repeated(&self, run: &str, config: &TrustConfig) -> Option<Self> {
-        let key = validation_key(VerificationSource::RepeatedSuccess, run);
+    pub fn without(
+        &self,
+        source: VerificationSource,
+        run: &str,
+        config: &TrustConfig,
+    ) -> Option<Self> {
+        let key = validation_key(source, run);
         let mut counted = self.counted.clone();
         counted.remove(counted.iter().position(|known| *known == key)?);
         let validation_count = self.validation_count.saturating_sub(1);
@@ -120,7 +125,7 @@ impl Trust {
         let confidence = if validation_count == 0 {
             config.draft
         } else {
-            self.confidence - config.boost_repeated_success
+            self.confidence - config.boost(source).unwrap_or_default()
         };
         Some(Self {
             confidence: confidence.max(floor).clamp(config.min, config.max),
@@ -217,22 +222,23 @@ mod tests {
     fn a_repetition_that_is_taken_back_counts_no_more() {
         let config = TrustConfig::default();
         let at = Timestamp::from_ms(1);
+        let again = VerificationSource::RepeatedSuccess;
         let draft = Trust::draft(Kind::Knowledge, &config);
         let first = draft
             .validated(VerificationSource::TestsPassed, "a", at, &config)
             .at_least_verified(&config);
         let twice = first.validated(VerificationSource::RepeatedSuccess, "b", at, &config);
-        let back = twice.without_repeated("b", &config).unwrap();
+        let back = twice.without(again, "b", &config).unwrap();
         assert!((back.confidence - first.confidence).abs() < 1e-12);
         assert_eq!((back.validation_count, &back.counted), (1, &first.counted));
-        assert_eq!(back.without_repeated("b", &config), None, "once");
+        assert_eq!(back.without(again, "b", &config), None, "once");
         assert_eq!(
-            first.without_repeated("a", &config),
+            first.without(again, "a", &config),
             None,
             "only a repetition"
         );
         let alone = draft.validated(VerificationSource::RepeatedSuccess, "b", at, &config);
-        let back = alone.without_repeated("b", &config).unwrap();
+        let back = alone.without(again, "b", &config).unwrap();
         assert_eq!((back.confidence, back.validation_count), (config.draft, 0));
     }
 

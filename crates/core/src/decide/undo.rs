@@ -13,7 +13,7 @@ use crate::provenance::{Backing, without};
 use crate::retention::Retirement;
 use crate::scope::Scope;
 use crate::secret::mask;
-use crate::verification::Verification;
+use crate::verification::{Verification, VerificationSource};
 
 /// What undoing did.
 #[derive(Default)]
@@ -22,6 +22,15 @@ struct Undone {
     restored: Vec<EntryId>,
     revised: Vec<EntryId>,
     left: Vec<EntryId>,
+}
+
+/// How a promotion validated an entry that it has not made.
+#[derive(Clone, Copy)]
+enum Gave {
+    /// It said the same once more.
+    ByRepeating,
+    /// It made another entry, which was merged into this one.
+    ByMaking,
 }
 
 pub(super) fn undo(
@@ -37,10 +46,19 @@ pub(super) fn undo(
         let Some(id) = product.entry else { continue };
         match product.disposition {
             Disposition::Created | Disposition::Contradicts { .. } => {
-                made(&mut draft, id, promotion, &mut undone);
+                let merges = context.facts.merges.as_ref();
+                match merges.and_then(|merges| merges.get(&id)) {
+                    // A person found that it says what another entry says, which got what it was worth.
+                    Some(known) => {
+                        let from = (&promotion.task, verification, Gave::ByMaking);
+                        supported(&mut draft, *known, from, &mut undone);
+                    }
+                    None => made(&mut draft, id, promotion, &mut undone),
+                }
             }
             Disposition::Merged { .. } => {
-                supported(&mut draft, id, (&promotion.task, verification), &mut undone);
+                let from = (&promotion.task, verification, Gave::ByRepeating);
+                supported(&mut draft, id, from, &mut undone);
             }
             Disposition::LeftOut => {}
         }
@@ -165,7 +183,7 @@ fn standing(context: &Context<'_>, head: &Head) -> Status {
 fn supported(
     draft: &mut Draft<'_>,
     id: EntryId,
-    (task, verification): (&Scope, &Verification),
+    (task, verification, gave): (&Scope, &Verification, Gave),
     undone: &mut Undone,
 ) {
     let context = draft.context;
@@ -186,7 +204,11 @@ fn supported(
         return;
     };
     let config = &context.config.trust;
-    let Some(trust) = head.trust.without_repeated(&run, config) else {
+    let counted = match gave {
+        Gave::ByRepeating => VerificationSource::RepeatedSuccess,
+        Gave::ByMaking => source,
+    };
+    let Some(trust) = head.trust.without(counted, &run, config) else {
         return;
     };
     // Another validation that is left may rest on the very same judgement: the same run, or the same person.

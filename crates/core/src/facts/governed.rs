@@ -3,7 +3,7 @@
 use super::{Ask, Need};
 use crate::command::VerificationRef;
 use crate::entry::Status;
-use crate::id::ReviewId;
+use crate::id::{EntryId, ReviewId};
 use crate::limits::UNCOVERED_MAX;
 use crate::review::Question;
 
@@ -38,8 +38,24 @@ impl Ask<'_> {
             self.needs.push(Need::Mark(mark.0, mark.1));
             return;
         };
-        for product in published.iter().flat_map(|report| &report.products) {
-            let Some(entry) = product.entry else { continue };
+        let products = published.iter().flat_map(|report| &report.products);
+        let entries: Vec<EntryId> = products.filter_map(|product| product.entry).collect();
+        // Those that are gone may have gone into others, which hold what the promotion gave.
+        let is_gone = |entry: &&EntryId| {
+            let head = self.state.head(**entry);
+            head.is_some_and(|head| head.status == Status::Archived)
+        };
+        let gone: Vec<EntryId> = entries.iter().filter(is_gone).copied().collect();
+        match &self.facts.merges {
+            None if !gone.is_empty() => self.needs.push(Need::Merges(gone)),
+            None => {}
+            Some(merges) => {
+                for known in gone.iter().filter_map(|entry| merges.get(entry)) {
+                    self.line(*known);
+                }
+            }
+        }
+        for entry in entries {
             self.line(entry);
             // What was taken back itself, while it was replaced, is passed over.
             let mut above = self.state.head(entry);

@@ -53,7 +53,7 @@ fn raised(answer: &AnswerBody) -> Option<ReviewId> {
     }
 }
 
-fn answer(review: ReviewId, approve: bool, keep: Option<EntryId>) -> Command {
+pub(super) fn answer(review: ReviewId, approve: bool, keep: Option<EntryId>) -> Command {
     Command::AnswerReview(Box::new(AnswerReview {
         review,
         approve,
@@ -63,7 +63,7 @@ fn answer(review: ReviewId, approve: bool, keep: Option<EntryId>) -> Command {
 }
 
 /// The questions that the last command raised.
-fn questions(
+pub(super) fn questions(
     world: &mut World,
     kind: PrincipalKind,
     command: Command,

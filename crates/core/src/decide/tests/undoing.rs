@@ -1,14 +1,16 @@
 //! Promotions that are taken back: what they made, what that replaced, what they supported.
 
-use super::governance::{human, project, task};
+use super::governance::{answer, human, project, questions, task};
 use super::world::{PROJECT, START, World, entry, supersede};
 use crate::citation::Citation;
 use crate::command::{AnswerBody, Command, Publish, Replacement, VerificationRef};
-use crate::entry::{Binding, Detail, Episode, Status, Table};
+use crate::entry::{Binding, Detail, Embedding, Episode, SpaceId, Status, Table};
 use crate::error::ErrorCode;
-use crate::id::{RecordId, Seq, VerificationId};
+use crate::id::{RecordId, ReviewId, Seq, VerificationId};
+use crate::ports::{Ranked, SpaceThresholds};
 use crate::principal::{Actor, PrincipalId, PrincipalKind};
 use crate::promotion::{NewEntry, Standing, Stands};
+use crate::review::Question;
 use crate::scope::Scope;
 use crate::verification::{NewVerification, Outcome, Verification, VerificationSource};
 /// A verification that was recorded for the first task, and what it publishes.
@@ -80,6 +82,14 @@ fn publish(
     world: &mut World,
     promotion: (VerificationRef, Verification, Command),
 ) -> VerificationRef {
+    publish_asking(world, promotion).0
+}
+
+/// The same, with the questions that it raises.
+fn publish_asking(
+    world: &mut World,
+    promotion: (VerificationRef, Verification, Command),
+) -> (VerificationRef, Vec<(ReviewId, Question)>) {
     let (named, recorded, publish) = promotion;
     let standing = Standing {
         verification: recorded.id,
@@ -89,8 +99,58 @@ fn publish(
     };
     world.standings.insert(recorded.id, standing);
     world.verifications.insert(named.clone(), recorded);
-    world.give(PrincipalKind::System, publish).unwrap();
-    named
+    let raised = questions(world, PrincipalKind::System, publish);
+    (named, raised)
+}
+
+#[test]
+fn undoing_takes_back_what_an_approved_merge_handed_on() {
+    let mut world = project();
+    let placed = |content: &str| NewEntry {
+        embedding: Some(Embedding {
+            space: SpaceId("s".into()),
+            values: vec![1.0],
+        }),
+        ..entry(Table::Observations, content)
+    };
+    world.thresholds = Some(SpaceThresholds {
+        merge: 0.95,
+        similar: 0.85,
+    });
+    let (known, _) = world
+        .put(PrincipalKind::Human, placed("Retries need a cap."))
+        .unwrap();
+    let before = world.state.head(known).unwrap().clone();
+    world.near = vec![Ranked {
+        scope: Scope::parse(PROJECT).unwrap(),
+        entry: known,
+        score: 0.9,
+    }];
+    let promoted = promotion("two", &[placed("Put a cap on retries.")]);
+    // The index has not heard of it when the question is answered: its text is in the state alone.
+    world.index_lags = true;
+    let (named, raised) = publish_asking(&mut world, promoted);
+    let [(review, Question::Merge { new, .. })] = raised.as_slice() else {
+        panic!("{raised:?}")
+    };
+    world.versions.remove(new);
+    world
+        .give(PrincipalKind::Human, answer(*review, true, None))
+        .unwrap();
+    world.index_lags = false;
+    let merged = world.state.head(known).unwrap().clone();
+    assert_eq!(merged.trust.validation_count, 3);
+    world.merges.insert(*new, known);
+    let undone = world.give(PrincipalKind::Human, undo(&named)).unwrap();
+    let AnswerBody::Undone { revised, left, .. } = undone else {
+        panic!("{undone:?}")
+    };
+    assert_eq!((revised.as_slice(), left.len()), ([known].as_slice(), 0));
+    let after = world.state.head(known).unwrap();
+    // The person's own word stays, and the person's answer that the two say the same.
+    assert_eq!(after.trust.validation_count, 2);
+    assert_eq!(after.citations, before.citations);
+    assert_eq!(after.status, Status::Verified);
 }
 
 fn undo(promotion: &VerificationRef) -> Command {

@@ -40,6 +40,8 @@ pub(in crate::decide) struct World {
     pub(in crate::decide) has_older_nodes: bool,
     /// Entries of other scopes.
     pub(in crate::decide) elsewhere: BTreeMap<(Scope, EntryId), Head>,
+    /// Into which entries answers merged others.
+    pub(in crate::decide) merges: BTreeMap<EntryId, EntryId>,
     /// Whether the index has not heard of what was written.
     pub(in crate::decide) index_lags: bool,
     pub(in crate::decide) now: Timestamp,
@@ -66,6 +68,7 @@ impl World {
             tasks: BTreeSet::new(),
             has_older_nodes: false,
             elsewhere: BTreeMap::new(),
+            merges: BTreeMap::new(),
             index_lags: false,
             now: START,
             standings: BTreeMap::new(),
@@ -237,6 +240,7 @@ impl World {
                     }
                     Need::Report(entry, task) => self.state.learn_report(entry, task, None),
                     Need::Review(id) => self.state.learn_review(id, None),
+                    Need::Merges(_) => facts.merges = Some(self.merges.clone()),
                     Need::Task(task) => {
                         let was_opened = self.tasks.contains(&task);
                         facts.tasks.insert(task, was_opened);
