@@ -7,11 +7,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::json;
-use sillok_bus::EventStream as _;
 use sillok_bus_nats::{NatsConfig, cluster_key, connect};
 use sillok_core::channel::Channel;
-use sillok_core::scope::Scope;
-use sillok_core::slot::Slot;
 use sillok_nats_server::NatsServer;
 
 use crate::harness::listener::LOOK_EVERY;

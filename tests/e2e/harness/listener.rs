@@ -9,8 +9,6 @@ use sillok_bus::follower::{Judged, Look};
 use sillok_bus::{EventStream as _, Follower};
 use sillok_bus_nats::{NatsConfig, NatsStream, cluster_key, connect};
 use sillok_core::channel::Channel;
-use sillok_core::scope::Scope;
-use sillok_core::slot::Slot;
 
 /// The longest that anything may take to be heard.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -44,12 +42,6 @@ impl Listener {
             lanes: Channel::ALL.map(lane),
             heard: BTreeMap::new(),
         }
-    }
-
-    pub(crate) fn stream(&self, channel: Channel) -> &NatsStream {
-        let mut lanes = self.lanes.iter();
-        let lane = lanes.find(|lane| lane.channel == channel);
-        &lane.expect("each channel has one").stream
     }
 
     /// Hears what there is on both streams.
