@@ -37,6 +37,8 @@ use outcome::{Round, Untold};
 
 /// Rows of one slot that are read at once.
 const PAGE_ROWS: usize = 128;
+/// The same, while others wait for their turn.
+const TURN_ROWS: usize = 16;
 /// The wait before a slot is told again, in ms.
 const RETRY_MS: u64 = 200;
 /// How often it is looked whether the stream still holds what it acknowledged, in ms.
@@ -285,12 +287,17 @@ impl<S: Store, P: Protocol> Relay<S, P> {
         self.feed().mark(slot);
     }
 
-    /// Tells what is marked, a page of each slot. What is left is marked again.
+    /// Tells what is marked, some rows of each slot. What is left is marked again.
     async fn tell_all(&mut self) -> Round {
         let mut round = Round::Whole;
         let mut slots = self.feed().take().into_iter();
+        let rows_max = if slots.len() > 1 {
+            TURN_ROWS
+        } else {
+            PAGE_ROWS
+        };
         while let Some(slot) = slots.next() {
-            let untold = match self.tell(slot).await {
+            let untold = match self.tell(slot, rows_max).await {
                 Ok(true) => continue,
                 Ok(false) => {
                     self.feed().mark(slot);
@@ -318,9 +325,9 @@ impl<S: Store, P: Protocol> Relay<S, P> {
         round
     }
 
-    /// Tells the stream what it lacks of a slot, up to a page of it, so that the others need not wait. Whether
+    /// Tells the stream what it lacks of a slot, up to so many rows, so that the others need not wait. Whether
     /// it lacks nothing more.
-    async fn tell(&mut self, slot: Slot) -> Result<bool, Untold> {
+    async fn tell(&mut self, slot: Slot, rows_max: usize) -> Result<bool, Untold> {
         let Some(epoch) = self.shared.ownership.epoch(slot) else {
             self.cursors.remove(&slot);
             return Ok(true);
@@ -332,8 +339,8 @@ impl<S: Store, P: Protocol> Relay<S, P> {
         };
         let before = cursor.stamp;
         cursor.pass();
-        let rows = rows_after(&self.shared.store, slot, cursor.read, PAGE_ROWS).await?;
-        let mut is_last = rows.len() < PAGE_ROWS;
+        let rows = rows_after(&self.shared.store, slot, cursor.read, rows_max).await?;
+        let mut is_last = rows.len() < rows_max;
         for (stamp, row) in &rows {
             cursor.read = *stamp;
             if !self.is_ours(*stamp, row).await? {

@@ -211,9 +211,22 @@ pub(crate) fn unheard<P: Protocol>(world: &World<P>) -> Option<String> {
     (heard < committed).then(|| format!("{heard} of {committed} runs of events were heard"))
 }
 
-/// What a stream that was created anew still lacks, if anything.
-pub(crate) fn unfilled<P: Protocol>(world: &World<P>) -> Option<String> {
+/// What the streams were never told, or lack since they were created anew, if anything.
+pub(crate) fn untold<P: Protocol>(world: &World<P>) -> Option<String> {
+    if world.is_alone() {
+        return None;
+    }
     let mut shared = world.sim.lock();
+    for (key, _) in rows(&world.store, Family::Outbox) {
+        let at = keys::outbox::parse(&key).expect("the audit has read it");
+        let mut channels = Channel::ALL.into_iter();
+        if !channels.any(|channel| shared.server.of(channel).was_told(at.slot, at.stamp)) {
+            return Some(format!(
+                "no stream was ever told of {} in slot {}",
+                at.stamp, at.slot
+            ));
+        }
+    }
     let lacks = |channel| shared.server.of(channel).unfilled();
     let [events, log] = Channel::ALL.map(lacks);
     let what =

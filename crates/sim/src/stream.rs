@@ -25,6 +25,10 @@ const TIMEOUT_US: u64 = 2_000_000;
 /// Messages that it keeps, at least and at most: more than there are slots, or it would never hold the
 /// last message of each.
 const KEEPS: (u64, u64) = (160, 4_000);
+/// The same, of one that keeps them by their age, in µs.
+const KEEPS_US: (u64, u64) = (4_000_000, 60_000_000);
+/// Streams that do, in a thousandth.
+const BY_AGE_PERMILLE: u32 = 300;
 /// How long it recognises a message that comes again, in µs, at least and at most.
 const WINDOW_US: (u64, u64) = (5_000, 5_000_000);
 /// The same, where it is so short that a message which is held up comes behind it.
@@ -54,11 +58,15 @@ pub(crate) struct Held {
     messages: VecDeque<Stored>,
     ends: BTreeMap<Slot, u64>,
     keeps: usize,
+    /// How long it keeps each, in µs; none where it keeps them by their count.
+    keeps_us: Option<u64>,
     window_us: u64,
     /// What it acknowledged and lost.
     lost: BTreeSet<(Slot, Stamp)>,
     /// What it held when it was created anew, and was not told again.
     unfilled: BTreeSet<(Slot, Stamp)>,
+    /// What it was ever told.
+    told: BTreeSet<(Slot, Stamp)>,
 }
 
 /// A message that it holds.
@@ -101,14 +109,19 @@ impl Held {
             created: self.created,
             first: self.first,
             last: self.last,
-            // It keeps messages by their count.
-            keeps_ms: 0,
+            // Of how long that is, one that keeps messages by their count knows nothing.
+            keeps_ms: self.keeps_us.map_or(0, |keeps_us| keeps_us / 1_000),
         }
     }
 
     /// Messages that it held when it was created anew, and that nobody has told it again.
     pub(crate) fn unfilled(&self) -> usize {
         self.unfilled.len()
+    }
+
+    /// Whether it was ever told of a commit.
+    pub(crate) fn was_told(&self, slot: Slot, stamp: Stamp) -> bool {
+        self.told.contains(&(slot, stamp))
     }
 
     fn newest(&self, slot: Slot) -> Option<&Numbered> {
@@ -140,6 +153,7 @@ impl Held {
         let seq = self.last;
         let behind = self.ends.insert(message.slot, seq).unwrap_or(0);
         let stored_ns = now_us * 1_000;
+        self.told.insert((message.slot, message.stamp));
         let numbered = Numbered {
             seq,
             stored_ns,
@@ -150,8 +164,17 @@ impl Held {
             behind,
             numbered,
         });
-        self.age(self.keeps);
+        self.age(self.kept(now_us));
         seq
+    }
+
+    /// How many of the newest messages it keeps.
+    fn kept(&self, now_us: u64) -> usize {
+        let Some(keeps_us) = self.keeps_us else {
+            return self.keeps;
+        };
+        let is_old = |stored: &Stored| now_us.saturating_sub(stored.at_us) > keeps_us;
+        self.messages.len() - self.messages.partition_point(is_old)
     }
 
     /// Forgets all but the newest messages.
@@ -205,10 +228,15 @@ impl Shared {
             .permille(SHORT_PERMILLE);
         let window_us = if is_short { SHORT_WINDOW_US } else { WINDOW_US };
         let window_us = self.draw_us(Purpose::Stream, Place::STREAM, window_us);
+        let is_by_age = self
+            .chance(Purpose::Stream, Place::STREAM)
+            .permille(BY_AGE_PERMILLE);
+        let keeps_us = self.draw_us(Purpose::Stream, Place::STREAM, KEEPS_US);
         Held {
             created: 1,
             first: 1,
             keeps: usize::try_from(keeps).expect("a small number"),
+            keeps_us: is_by_age.then_some(keeps_us),
             window_us,
             ..Held::default()
         }
@@ -228,9 +256,11 @@ impl Shared {
         for channel in Channel::ALL {
             let held = self.server.of(channel);
             let messages = std::mem::take(&mut held.messages).into_iter();
-            let stamps = messages.map(|stored| stored.numbered.message);
+            let held_before = messages.map(|stored| stored.numbered.message);
+            // Which of it is too old by a relay's clock, that clock says.
+            let held_before = held_before.filter(|_| held.keeps_us.is_none());
             held.unfilled
-                .extend(stamps.map(|message| (message.slot, message.stamp)));
+                .extend(held_before.map(|message| (message.slot, message.stamp)));
             *held = Held {
                 created: held.created + 1,
                 first: 1,

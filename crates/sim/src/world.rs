@@ -343,7 +343,7 @@ impl<P: Protocol> World<P> {
                 Some((Invariant::Drained, what))
             } else if let Some(what) = check::unheard(self) {
                 Some((Invariant::Heard, what))
-            } else if let Some(what) = check::unfilled(self) {
+            } else if let Some(what) = check::untold(self) {
                 Some((Invariant::Heard, what))
             } else {
                 index::unindexed(self).map(|what| (Invariant::ViewIsFold, what))

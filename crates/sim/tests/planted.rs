@@ -8,12 +8,18 @@ use sillok_sim::shrink::shrink;
 use sillok_sim::{Suite, quiet_planted_panics, run};
 
 /// Bugs that are caught within few seeds.
-const QUICK: [&str; 5] = [
+const QUICK: [&str; 11] = [
     "command id not checked",
     "unknown outcome taken as success",
     "unknown outcome taken as failure",
     "acknowledgement before commit",
     "batch that drops its last command",
+    "relay that skips on reconnect",
+    "relay of the log that skips on reconnect",
+    "new stream that is told the last of each slot",
+    "cursor moved by a stale relay",
+    "beat without fence check",
+    "stale hint of an owner that loops",
 ];
 /// Seeds within which each of them is caught, from seed 0.
 const SEEDS: u64 = 50;

@@ -64,8 +64,10 @@ impl Listener {
     /// what is stored: all of it, once, whatever the streams lost meanwhile.
     pub(crate) async fn check(&mut self, stored: &BTreeMap<String, BTreeSet<u64>>) {
         for (scope, seqs) in stored {
-            self.hears(scope, *seqs.last().expect("something is stored"))
-                .await;
+            // Each of them: the streams come one behind the other.
+            for seq in seqs {
+                self.hears(scope, *seq).await;
+            }
         }
         for (scope, seqs) in stored {
             assert_eq!(self.of(scope, None), *seqs, "{scope}: heard, and stored");

@@ -22,7 +22,7 @@ pub(super) enum Untold {
 pub(super) enum Round {
     /// All of it was told.
     Whole,
-    /// A page of each slot was told, and some hold more.
+    /// Some rows of each slot were told, and some slots hold more.
     GoesOn,
     /// Some of it could not be told.
     Refused,

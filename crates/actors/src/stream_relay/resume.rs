@@ -76,7 +76,9 @@ impl<S: Store, P: Protocol> Relay<S, P> {
             // What lay behind it was lost, or a stream that was made anew is not filled to its end yet.
             Some(last) if is_gone => Ok(last),
             None if is_gone && self.shared.protocol.keeps(Safeguard::FillsNewStreams) => {
-                self.before_kept(slot, end.stream.keeps_ms).await
+                // However old it is, what never was told is told.
+                let kept = self.before_kept(slot, end.stream.keeps_ms).await?;
+                Ok(kept.min(row.stamp))
             }
             // What was told last has aged, or was lost and others have aged since: it is told again,
             // since nobody can tell which for certain. One message is enough: whoever has not heard

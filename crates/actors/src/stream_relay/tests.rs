@@ -235,6 +235,43 @@ async fn a_stream_created_anew_is_told_what_it_would_still_keep() {
 }
 
 #[tokio::test]
+async fn what_never_was_told_is_told_to_a_new_stream_however_old_it_is() {
+    let mut bench = Bench::new(1).await;
+    bench.tell_all().await;
+    let told = bench.committed(1).await;
+    for _ in 0..(2 * PAGE_ROWS) {
+        bench.projects.open_another(0).await;
+    }
+    bench.stream.create_anew();
+    bench.stream.say_it_keeps(1);
+    bench.relay = relay(&bench.projects.node, &bench.stream);
+    bench.tell_all().await;
+    let committed = bench.committed(1).await;
+    let untold: BTreeSet<_> = committed.difference(&told).copied().collect();
+    assert_eq!(bench.stream.stamps(), untold);
+}
+
+#[tokio::test]
+async fn while_several_slots_lack_much_each_gets_its_turn_soon() {
+    let mut bench = Bench::new(2).await;
+    for project in 0..2 {
+        for _ in 0..PAGE_ROWS {
+            bench.projects.open_another(project).await;
+        }
+    }
+    for held in [slot(0), slot(1)] {
+        bench.projects.node.shared().stream_feeds.mark(held);
+    }
+    assert_eq!(bench.relay.tell_all().await, Round::GoesOn);
+    for held in [slot(0), slot(1)] {
+        let messages = bench.stream.messages().into_iter();
+        assert_eq!(messages.filter(|told| told.slot == held).count(), TURN_ROWS);
+    }
+    bench.tell_all().await;
+    assert_eq!(bench.stream.stamps(), bench.committed(2).await);
+}
+
+#[tokio::test]
 async fn a_slot_whose_part_of_the_stream_was_lost_is_filled_again() {
     let mut bench = Bench::new(2).await;
     bench.tell(1).await;
