@@ -253,7 +253,12 @@ async fn writes_go_on_without_the_collector_and_lost_spans_are_counted_and_said_
         assert!(begun.elapsed() < Duration::from_secs(30), "none is lost");
     }
     assert_eq!(admin.metric::<u64>("sillok_spans_sent_total").await, 0);
-    let said = world.server().said();
+    // It is counted before it is said.
+    let mut said = world.server().said();
+    while !said.contains("spans are lost") && begun.elapsed() < Duration::from_secs(30) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        said = world.server().said();
+    }
     assert_eq!(said.matches("spans are lost").count(), 1, "{said}");
     let stopping = std::time::Instant::now();
     world.stop();
