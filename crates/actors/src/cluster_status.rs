@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use sillok_core::Error;
 use sillok_core::channel::Channel;
 use sillok_core::id::{Epoch, Incarnation};
@@ -22,7 +23,9 @@ use crate::stream_relay::cursors::kept;
 
 /// Slots that one transaction looks at: its reads must end well before the store's limit for a
 /// transaction.
-const SLOTS_AT_ONCE: usize = 128;
+const SLOTS_AT_ONCE: usize = 32;
+/// Transactions that look at once.
+const COUNTED_AT_ONCE: usize = 16;
 
 /// A cluster, as one node sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -173,20 +176,29 @@ async fn count_untold<S: Store>(
     store: &S,
     slots: &[Slot],
 ) -> Result<BTreeMap<Slot, u64>, StoreError> {
+    // Each read waits for a store that may be a network away: not one after the other.
+    let counted = stream::iter(
+        slots
+            .chunks(SLOTS_AT_ONCE)
+            .map(|some| untold_of(store, some)),
+    );
+    let counted: Vec<Vec<(Slot, u64)>> = counted.buffered(COUNTED_AT_ONCE).try_collect().await?;
+    Ok(counted.into_iter().flatten().collect())
+}
+
+async fn untold_of<S: Store>(store: &S, slots: &[Slot]) -> Result<Vec<(Slot, u64)>, StoreError> {
     let limit = usize::try_from(UNTOLD_MAX).expect("a small number");
-    let mut untold = BTreeMap::new();
-    for some in slots.chunks(SLOTS_AT_ONCE) {
-        let mut txn = store.begin().await?;
-        for slot in some {
-            let mut most = 0;
-            for channel in Channel::ALL {
-                let told = kept(&mut txn, *slot, channel).await?.told_through();
-                let behind = keys::outbox::range_after(*slot, told);
-                let rows = txn.range(&behind, RangeOptions::first(limit, Read::Snapshot));
-                most = most.max(rows.await?.len() as u64);
-            }
-            untold.insert(*slot, most);
+    let mut untold = Vec::with_capacity(slots.len());
+    let mut txn = store.begin().await?;
+    for slot in slots {
+        let mut most = 0;
+        for channel in Channel::ALL {
+            let told = kept(&mut txn, *slot, channel).await?.told_through();
+            let behind = keys::outbox::range_after(*slot, told);
+            let rows = txn.range(&behind, RangeOptions::first(limit, Read::Snapshot));
+            most = most.max(rows.await?.len() as u64);
         }
+        untold.push((*slot, most));
     }
     Ok(untold)
 }
