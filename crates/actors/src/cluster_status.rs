@@ -177,12 +177,10 @@ async fn count_untold<S: Store>(
     slots: &[Slot],
 ) -> Result<BTreeMap<Slot, u64>, StoreError> {
     // Each read waits for a store that may be a network away: not one after the other.
-    let counted = stream::iter(
-        slots
-            .chunks(SLOTS_AT_ONCE)
-            .map(|some| untold_of(store, some)),
-    );
-    let counted: Vec<Vec<(Slot, u64)>> = counted.buffered(COUNTED_AT_ONCE).try_collect().await?;
+    let parts = slots.chunks(SLOTS_AT_ONCE);
+    let counts: Vec<_> = parts.map(|some| untold_of(store, some)).collect();
+    let counted = stream::iter(counts).buffered(COUNTED_AT_ONCE);
+    let counted: Vec<Vec<(Slot, u64)>> = counted.try_collect().await?;
     Ok(counted.into_iter().flatten().collect())
 }
 

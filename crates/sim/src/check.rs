@@ -227,7 +227,7 @@ pub(crate) fn untold<P: Protocol>(world: &World<P>) -> Option<String> {
             ));
         }
     }
-    let lacks = |channel| shared.server.of(channel).unfilled();
+    let lacks = |channel| shared.server.of(channel).unfilled.len();
     let [events, log] = Channel::ALL.map(lacks);
     let what =
         || format!("a stream that was created anew lacks {events} events and {log} records it had");

@@ -64,7 +64,7 @@ pub(crate) struct Held {
     /// What it acknowledged and lost.
     lost: BTreeSet<(Slot, Stamp)>,
     /// What it held when it was created anew, and was not told again.
-    unfilled: BTreeSet<(Slot, Stamp)>,
+    pub(crate) unfilled: BTreeSet<(Slot, Stamp)>,
     /// What it was ever told.
     told: BTreeSet<(Slot, Stamp)>,
 }
@@ -112,11 +112,6 @@ impl Held {
             // Of how long that is, one that keeps messages by their count knows nothing.
             keeps_ms: self.keeps_us.map_or(0, |keeps_us| keeps_us / 1_000),
         }
-    }
-
-    /// Messages that it held when it was created anew, and that nobody has told it again.
-    pub(crate) fn unfilled(&self) -> usize {
-        self.unfilled.len()
     }
 
     /// Whether it was ever told of a commit.
@@ -221,16 +216,17 @@ impl Shared {
         }
     }
 
+    fn stream_chance(&mut self, permille: u32) -> bool {
+        let chance = self.chance(Purpose::Stream, Place::STREAM);
+        chance.permille(permille)
+    }
+
     fn made(&mut self) -> Held {
         let keeps = self.draw_us(Purpose::Stream, Place::STREAM, KEEPS);
-        let is_short = self
-            .chance(Purpose::Stream, Place::STREAM)
-            .permille(SHORT_PERMILLE);
+        let is_short = self.stream_chance(SHORT_PERMILLE);
         let window_us = if is_short { SHORT_WINDOW_US } else { WINDOW_US };
         let window_us = self.draw_us(Purpose::Stream, Place::STREAM, window_us);
-        let is_by_age = self
-            .chance(Purpose::Stream, Place::STREAM)
-            .permille(BY_AGE_PERMILLE);
+        let is_by_age = self.stream_chance(BY_AGE_PERMILLE);
         let keeps_us = self.draw_us(Purpose::Stream, Place::STREAM, KEEPS_US);
         Held {
             created: 1,
