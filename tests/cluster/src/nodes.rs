@@ -6,7 +6,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use sillok_foundationdb_server::FoundationDb;
-use sillok_nats_server::{NatsServer, Way};
+use sillok_nats_server::NatsServer;
+use sillok_test_way::Way;
 use tempfile::TempDir;
 
 use crate::binary;
@@ -26,6 +27,8 @@ pub struct Cluster {
     nats: NatsServer,
     /// The way of each node to NATS, where there are any.
     ways: BTreeMap<String, Way>,
+    /// The way of each node to the store at a socket, where there are any.
+    store_ways: BTreeMap<String, Way>,
     store: Store,
     /// Variables of every node beyond those that all clusters have.
     settings: Vec<(&'static str, &'static str)>,
@@ -55,7 +58,8 @@ impl Cluster {
         cluster.with_nodes(names).await
     }
 
-    /// As [`start_in`](Self::start_in), where each node has a way of its own to NATS that can be cut.
+    /// As [`start_in`](Self::start_in), where each node has ways of its own to NATS and to the store at a
+    /// socket that can be cut.
     ///
     /// # Panics
     /// If any of it does not come up.
@@ -66,8 +70,13 @@ impl Cluster {
     ) -> Self {
         let mut cluster = Self::without_nodes(folder, settings).await;
         for name in names {
-            let way = cluster.nats.way().await;
+            let way = Way::to(cluster.nats.port()).await;
             cluster.ways.insert((*name).to_owned(), way);
+            if let Store::Socket(_) = cluster.store {
+                let from = cluster.path(&format!("way-{name}"));
+                let way = Way::between(&from, &socket(cluster.folder.path()));
+                cluster.store_ways.insert((*name).to_owned(), way);
+            }
         }
         cluster.with_nodes(names).await
     }
@@ -84,6 +93,7 @@ impl Cluster {
             nodes: BTreeMap::new(),
             nats: NatsServer::start().await,
             ways: BTreeMap::new(),
+            store_ways: BTreeMap::new(),
             store,
             settings: settings.to_vec(),
             folder,
@@ -160,6 +170,13 @@ impl Cluster {
         &self.ways[name]
     }
 
+    /// The way of a node to the store; none where that is FoundationDB, whose clients keep to the address that
+    /// the server names.
+    #[must_use]
+    pub fn store_way(&self, name: &str) -> Option<&Way> {
+        self.store_ways.get(name)
+    }
+
     /// Starts a node, on the data directory that it had.
     ///
     /// # Panics
@@ -187,12 +204,14 @@ impl Cluster {
     pub fn launch(&self, name: &str) -> Launch {
         let data = self.path(&format!("data-{name}"));
         let token = self.path("token");
-        let nats = self
-            .ways
-            .get(name)
-            .map_or_else(|| self.nats.url(), Way::url);
+        let over = |way: &Way| format!("nats://{}", way.begins().display());
+        let nats = self.ways.get(name).map_or_else(|| self.nats.url(), over);
         let launch = match &self.store {
-            Store::Socket(_) => Launch::node(&data, &socket(self.folder.path()), &token),
+            Store::Socket(_) => {
+                let own = self.store_way(name).map(|way| way.begins().to_owned());
+                let socket = own.unwrap_or_else(|| socket(self.folder.path()));
+                Launch::node(&data, &socket, &token)
+            }
             Store::FoundationDb(server, binary) => {
                 let named_by = server.cluster_file();
                 Launch::node_on_foundationdb(binary, &data, &named_by, &token)

@@ -1,10 +1,6 @@
-//! For tests: a nats-server of a test's own, on a free port of 127.0.0.1, and ways to it that can be cut.
+//! For tests: a nats-server of a test's own, on a free port of 127.0.0.1.
 //!
 //! Owns its process and its data: both end with it.
-
-mod way;
-
-pub use way::Way;
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -112,9 +108,10 @@ impl NatsServer {
         }
     }
 
-    /// A way of its own to the server, also when that is started again.
-    pub async fn way(&self) -> Way {
-        Way::to(self.port).await
+    /// The port where it listens, also when it is started again.
+    #[must_use]
+    pub const fn port(&self) -> u16 {
+        self.port
     }
 
     /// Where it listens.
