@@ -1,9 +1,9 @@
 //! Maintenance: one run over all that is published, for the whole cluster.
 //!
-//! Owns the order of a run: the lease, the plan, and the commands that carry it out; when nobody asks for one, [`nightly`] does. What is due is core's
-//! rule, and the owner of each scope asks it once more, so that a run which was thought to be over, or a plan
-//! that is out of date, takes nothing out that should stay. Nothing is kept of a run that ended early: the
-//! next one plans anew from what is left.
+//! Owns the order of a run: the lease, the plan, and the commands that carry it out; when nobody asks for one,
+//! [`nightly`] does. What is due is core's rule, and the owner of each scope asks it once more, so that a run which
+//! was thought to be over, or a plan that is out of date, takes nothing out that should stay. Nothing is kept of a
+//! run that ended early: the next one plans anew from what is left.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,6 +26,7 @@ use crate::errors::{engine_refusal, refusal};
 use crate::protocol::{Protocol, Safeguard};
 use crate::router::Router;
 
+mod forget;
 pub(crate) mod nightly;
 mod plan;
 
@@ -49,13 +50,21 @@ pub enum Part {
     Prune,
     /// Offers skills that proved themselves in a project to their organisation.
     Offer,
+    /// Forgets the answers to commands that nobody may give again.
+    Forget,
     /// Compacts and indexes the vector tables of the node that runs it.
     Optimise,
 }
 
 impl Part {
     /// All parts, in the order of a run.
-    pub const ALL: [Self; 4] = [Self::Archive, Self::Prune, Self::Offer, Self::Optimise];
+    pub const ALL: [Self; 5] = [
+        Self::Archive,
+        Self::Prune,
+        Self::Offer,
+        Self::Forget,
+        Self::Optimise,
+    ];
 
     /// The part's name.
     #[must_use]
@@ -64,6 +73,7 @@ impl Part {
             Self::Archive => "archive",
             Self::Prune => "prune",
             Self::Offer => "offer",
+            Self::Forget => "forget",
             Self::Optimise => "optimise",
         }
     }
@@ -132,6 +142,8 @@ pub struct Maintained {
     pub unreadable: u64,
     /// Promotions that have failed as often as they may, and wait for somebody.
     pub halted: u64,
+    /// Answers to commands that were forgotten, or would be.
+    pub forgotten: u64,
     /// Whether the vector tables were compacted and indexed.
     pub optimised: bool,
     /// Why they were not, though that was asked for.
@@ -228,6 +240,7 @@ async fn run<S: Store, P: Protocol>(
             scopes: planned.scopes,
             unreadable: planned.unreadable,
             halted: planned.halted,
+            forgotten: forget::answers(shared, asked).await?,
             ..Maintained::default()
         }));
     }
@@ -320,6 +333,7 @@ async fn carry_out<S: Store, P: Protocol>(
             }
         }
     }
+    let forgotten = forget::answers(shared, asked).await?;
     let optimised = match asked.parts.contains(&Part::Optimise) {
         true => Some(shared.ports.index.optimise().await),
         false => None,
@@ -331,6 +345,7 @@ async fn carry_out<S: Store, P: Protocol>(
         not_offered,
         unreadable: planned.unreadable,
         halted: planned.halted,
+        forgotten,
         optimised: matches!(optimised, Some(Ok(()))),
         index_error: optimised
             .and_then(Result::err)

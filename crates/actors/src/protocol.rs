@@ -78,6 +78,8 @@ pub enum Safeguard {
     KeepsBest,
     /// All indices hear of entries that leave recall.
     TellsOfRetired,
+    /// The answer to a command is kept for as long as it may be given again.
+    KeepsAnswers,
 }
 
 /// Which safeguards apply.

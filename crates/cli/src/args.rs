@@ -148,7 +148,7 @@ pub enum Command {
     Review(ReviewCommand),
     /// Take a promotion back
     Undo(Undo),
-    /// Look at all that is published: archive, prune, offer, optimise. Once a night is enough
+    /// Look at all that is published: archive, prune, offer, forget, optimise. Once a night is enough
     Maintain(Maintain),
     /// Follow what happens in a scope and in all that lies inside it
     Tail {

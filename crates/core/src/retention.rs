@@ -4,6 +4,8 @@
 //! A plan needs a few numbers of each entry, not the entry; the owner of a scope asks [`due`] once more before it
 //! takes one out. It must not know where columns come from.
 
+pub mod answers;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

@@ -102,6 +102,11 @@ impl State {
         self.row.floor = self.row.floor.max(tip.time.minus_ms(COMMAND_RETRY_MS_MAX));
     }
 
+    /// Raises the floor of command ids where it lies higher than the chain's end has it.
+    pub fn raise_floor(&mut self, floor: Timestamp) {
+        self.row.floor = self.row.floor.max(floor);
+    }
+
     /// The task, in a task's scope, once it is opened.
     #[must_use]
     pub fn task(&self) -> Option<&Task> {

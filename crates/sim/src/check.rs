@@ -11,6 +11,7 @@ use sillok_core::channel::Channel;
 use sillok_core::command::{CommandRecord, Digest};
 use sillok_core::id::{CommandId, Seq};
 use sillok_core::invariants::{Invariant, Violation, acknowledged_is_stored_once};
+use sillok_core::limits::COMMAND_RETRY_MS_MAX;
 use sillok_core::membership::{Nodes, is_owner_living};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::Scope;
@@ -81,15 +82,29 @@ fn broken(invariant: Invariant, what: String) -> Violation {
     Violation { invariant, what }
 }
 
-/// Invariant 2: the acknowledged commands are those that are stored, each once, by id and body.
+/// Invariant 2: the acknowledged commands are those that are stored, each once, by id and body. Answers may be
+/// forgotten once nobody may ask again.
 fn sets_are_equal(history: &History, store: &Storage) -> Result<(), Violation> {
+    let stored = stored(store);
+    let is_stored: BTreeSet<CommandId> = stored.iter().map(|(command, _)| *command).collect();
+    let scopes = rows(store, Family::Scope);
+    let ended = scopes.iter().map(|(key, value)| {
+        let row = keys::scope::decode(key, value).expect("the audit has read it");
+        row.tip.time
+    });
+    let newest = ended.max().unwrap_or_default();
+    let may_be_forgotten = |command: CommandId| {
+        let made = command.time().expect("it was carried out");
+        newest.since_ms(made) > COMMAND_RETRY_MS_MAX
+    };
     let mut acknowledged: BTreeSet<(CommandId, Digest)> = BTreeSet::new();
     for call in &history.calls {
-        if let Some((_, Ending::Acknowledged(_))) = call.ended {
+        let is_kept = is_stored.contains(&call.command) || !may_be_forgotten(call.command);
+        if is_kept && let Some((_, Ending::Acknowledged(_))) = call.ended {
             acknowledged.insert((call.command, call.digest));
         }
     }
-    acknowledged_is_stored_once(&acknowledged, stored(store))
+    acknowledged_is_stored_once(&acknowledged, stored)
 }
 
 /// The commands of clients that are stored as applied.

@@ -133,6 +133,10 @@ pub const BUGS: &[Bug] = &[
     bug("dry run that writes", Safeguard::RehearsesOnly),
     bug("prune below the best that are kept", Safeguard::KeepsBest),
     bug("undo that forgets an index", Safeguard::TellsOfRetired),
+    bug(
+        "answer forgotten before the retry window",
+        Safeguard::KeepsAnswers,
+    ),
     bug("fencing during a store outage", Safeguard::CountsOwnBeats),
     bug(
         "slot orphaned when the watcher dies",

@@ -8,7 +8,7 @@ use sillok_sim::shrink::shrink;
 use sillok_sim::{Suite, quiet_planted_panics, run};
 
 /// Bugs that are caught within few seeds.
-const QUICK: [&str; 11] = [
+const QUICK: [&str; 12] = [
     "command id not checked",
     "unknown outcome taken as success",
     "unknown outcome taken as failure",
@@ -20,6 +20,7 @@ const QUICK: [&str; 11] = [
     "cursor moved by a stale relay",
     "beat without fence check",
     "stale hint of an owner that loops",
+    "answer forgotten before the retry window",
 ];
 /// Seeds within which each of them is caught, from seed 0.
 const SEEDS: u64 = 50;

@@ -137,6 +137,14 @@ impl Fold {
         self.state.row()
     }
 
+    /// Takes a floor of command ids over that lies higher than the events lead to: maintenance raises it where
+    /// nobody writes any more, and a restore to an earlier moment leaves it where it was.
+    fn raise_floor(&mut self, stored: &ScopeRow) {
+        if stored.tip == self.row().tip {
+            self.state.raise_floor(stored.floor);
+        }
+    }
+
     /// The last event that was folded.
     pub(crate) fn last(&self) -> Option<&Header> {
         self.before.as_ref()
@@ -351,13 +359,17 @@ pub(super) fn reason(error: StoreError) -> String {
 }
 
 /// Compares a scope's own row with where its events end.
-pub(super) fn check_end(fold: &Fold, place: &Place, value: &Bytes) -> Result<(), Stop> {
+pub(super) fn check_end(fold: &mut Fold, place: &Place, value: &Bytes) -> Result<(), Stop> {
+    let key = keys::scope::key(&place.key);
+    let stored = keys::scope::decode(&key, value);
+    if let Ok(stored) = &stored {
+        fold.raise_floor(stored);
+    }
     let row = fold.row();
     if keys::scope::encode(row) == *value {
         return Ok(());
     }
-    let key = keys::scope::key(&place.key);
-    let stored = match keys::scope::decode(&key, value) {
+    let stored = match stored {
         Ok(stored) => stored,
         Err(error) => {
             return Err(Stop::at(

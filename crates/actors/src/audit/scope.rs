@@ -238,7 +238,7 @@ pub(crate) async fn fold_events(
         }
     }
     // Whether events are missing comes before what the last ones say.
-    check_end(&fold, place, row)?;
+    check_end(&mut fold, place, row)?;
     fold.finish(txn).await?;
     Ok(fold)
 }

@@ -242,7 +242,7 @@ async fn current_state<P: Protocol>(
     let key = keys::scope::key(scope_key);
     let row = get(txn, &key, tip_read(protocol), keys::scope::decode).await?;
     match carried {
-        Some(state) if row.as_ref().is_some_and(|row| row.tip == state.row().tip) => Ok(state),
+        Some(state) if row.as_ref() == Some(state.row()) => Ok(state),
         Some(_) => Err(Failure::Again),
         None => {
             let key = keys::task::key(scope_key);

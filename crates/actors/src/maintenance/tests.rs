@@ -1,5 +1,6 @@
 //! Tests of maintenance runs: what they take out, what they leave, and that only one runs at a time.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,11 +14,11 @@ use sillok_core::promotion::NewEntry;
 use sillok_core::reuse::ReuseOutcome;
 use sillok_core::time::{DAY_MS, Timestamp};
 use sillok_core::{Error, ErrorCode};
-use sillok_store::keys::ScopeKey;
+use sillok_store::keys::{Family, ScopeKey};
 use sillok_store::{MemoryStore, Store, Txn as _, keys};
 
 use super::*;
-use crate::tests::harness::{PROJECT, open_task, ports, scope, store, submission};
+use crate::tests::harness::{PROJECT, append, open_task, ports, scope, store, submission};
 use crate::tests::world::pairs_of;
 use crate::{Node, NodeConfig, Ports, audit};
 
@@ -65,12 +66,25 @@ impl Stage {
     }
 
     async fn give(&mut self, kind: PrincipalKind, path: &str, command: Command) -> AnswerBody {
+        let submission = self.made(kind, path, command);
+        self.node.submit(submission).await.unwrap().result
+    }
+
+    /// A command that is made now.
+    fn made(&mut self, kind: PrincipalKind, path: &str, command: Command) -> Submission {
         self.given += 1;
         let mut submission = submission(self.given, kind, path, command);
         let mut random = [0; 10];
         random[2..].copy_from_slice(&self.given.to_be_bytes());
         submission.id = CommandId::from_parts(self.node.ports().clock.now(), random);
-        self.node.submit(submission).await.unwrap().result
+        submission
+    }
+
+    /// How many answers are kept.
+    async fn answers(&self) -> usize {
+        let pairs = pairs_of(&self.store).await;
+        let is_answer = |key: &&Vec<u8>| Family::of(key) == Some(Family::Command);
+        pairs.keys().filter(is_answer).count()
     }
 
     async fn put(&mut self, table: Table, content: &str, detail: Detail) -> EntryId {
@@ -339,4 +353,126 @@ async fn beside_a_run_of_a_living_node_no_other_begins() {
         .get(&keys::lease::key(LEASE), sillok_store::Read::Snapshot)
         .await;
     assert_eq!(lease.unwrap(), None, "it is given back");
+}
+
+/// A task of its own, opened by an agent, with `records` records.
+async fn worked(stage: &mut Stage, name: &str, records: usize) -> Submission {
+    let task = format!("{PROJECT}/worktree/w/task/{name}");
+    let opened = stage.made(PrincipalKind::Agent, &task, open_task());
+    stage.node.submit(opened.clone()).await.unwrap();
+    for _ in 0..records {
+        stage
+            .give(PrincipalKind::Agent, &task, append("a line"))
+            .await;
+    }
+    opened
+}
+
+async fn holds(stage: &Stage) {
+    let report = audit::verify(&stage.store, &|_| {}).await.unwrap();
+    assert_eq!(report.first, None);
+}
+
+#[tokio::test]
+async fn answers_are_forgotten_once_nobody_may_ask_again() {
+    let mut stage = Stage::set().await;
+    let many = 2 * 256 + 7;
+    let opened = worked(&mut stage, "old", many).await;
+    stage.days.store(30, Ordering::Relaxed);
+    worked(&mut stage, "newer", 1).await;
+    let before = stage.answers().await;
+    assert_eq!(before, many + 3);
+    assert_eq!(stage.maintain(false, false).await.unwrap().forgotten, 0);
+    assert_eq!(stage.answers().await, before);
+    // A retry still has its first answer.
+    stage.node.submit(opened.clone()).await.unwrap();
+    stage.days.store(32, Ordering::Relaxed);
+    assert_eq!(
+        stage.maintain(false, false).await.unwrap().forgotten,
+        0,
+        "nobody has written since"
+    );
+    worked(&mut stage, "newest", 1).await;
+    let rows = pairs_of(&stage.store).await;
+    let planned = stage.maintain(true, false).await.unwrap();
+    assert!(
+        pairs_of(&stage.store).await == rows,
+        "a dry run writes nothing"
+    );
+    let done = stage.maintain(false, false).await.unwrap();
+    assert_eq!(
+        (planned.forgotten, done.forgotten),
+        (many as u64 + 1, many as u64 + 1)
+    );
+    assert_eq!(stage.answers().await, 4);
+    let refused = stage.node.submit(opened.clone()).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Expired);
+    holds(&stage).await;
+    let rows = pairs_of(&stage.store).await;
+    assert_eq!(stage.maintain(false, false).await.unwrap().forgotten, 0);
+    let scopes = |pairs: &BTreeMap<Vec<u8>, Vec<u8>>| -> Vec<_> {
+        let of = |(key, _): &(&Vec<u8>, &Vec<u8>)| Family::of(key) == Some(Family::Scope);
+        let rows = pairs.iter().filter(of);
+        rows.map(|(key, value)| (key.clone(), value.clone()))
+            .collect()
+    };
+    assert!(
+        scopes(&pairs_of(&stage.store).await) == scopes(&rows),
+        "it is looked at once"
+    );
+    // Whoever goes on there is answered as ever.
+    let late = stage.made(
+        PrincipalKind::Agent,
+        opened.scope.as_str(),
+        append("a late line"),
+    );
+    let first = stage.node.submit(late.clone()).await.unwrap();
+    assert_eq!(stage.node.submit(late).await.unwrap(), first);
+    holds(&stage).await;
+}
+
+#[tokio::test]
+async fn a_scope_that_is_written_to_forgets_what_is_behind_its_floor() {
+    let mut stage = Stage::set().await;
+    worked(&mut stage, "long", 3).await;
+    stage.days.store(40, Ordering::Relaxed);
+    let task = format!("{PROJECT}/worktree/w/task/long");
+    stage
+        .give(PrincipalKind::Agent, &task, append("a line of today"))
+        .await;
+    let within = Maintain {
+        parts: [Part::Forget].into(),
+        within: Some(scope(&format!("{PROJECT}/worktree/other"))),
+        ..Maintain::whole()
+    };
+    assert_eq!(stage.node.maintain(&within).await.unwrap().forgotten, 0);
+    let others = Maintain {
+        parts: [Part::Archive, Part::Prune].into(),
+        ..Maintain::whole()
+    };
+    assert_eq!(stage.node.maintain(&others).await.unwrap().forgotten, 0);
+    assert_eq!(stage.maintain(false, false).await.unwrap().forgotten, 4);
+    assert_eq!(stage.answers().await, 1);
+    holds(&stage).await;
+}
+
+#[tokio::test]
+async fn who_writes_while_answers_are_forgotten_is_not_refused() {
+    let mut stage = Stage::set().await;
+    let opened = worked(&mut stage, "old", 2).await;
+    stage.days.store(40, Ordering::Relaxed);
+    worked(&mut stage, "newest", 1).await;
+    let task = opened.scope.as_str().to_owned();
+    let late = stage.made(PrincipalKind::Agent, &task, append("a late line"));
+    let (done, written) = tokio::join!(
+        stage.maintain(false, false),
+        stage.node.submit(late.clone())
+    );
+    done.unwrap();
+    assert_eq!(stage.node.submit(late).await.unwrap(), written.unwrap());
+    assert_eq!(
+        stage.node.submit(opened).await.unwrap_err().code,
+        ErrorCode::Expired
+    );
+    holds(&stage).await;
 }

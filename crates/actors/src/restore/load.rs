@@ -171,12 +171,13 @@ impl Load<'_> {
         key: &[u8],
         value: &[u8],
     ) -> Result<Option<Row>, Error> {
-        let ends = self.cut().and_then(|cut| cut.last.get(scope));
-        let Some((name, _)) = ends.filter(|(_, last)| *last == seq) else {
+        let ends = self.cut().and_then(|cut| cut.ends.get(scope));
+        let Some(end) = ends.filter(|end| end.last == seq) else {
             return Ok(None);
         };
         let event = keys::event::decode(key, value).map_err(content)?;
-        let mut state = State::new(name, None, None);
+        let mut state = State::new(&end.scope, None, None);
+        state.raise_floor(end.floor);
         state.advance(Tip {
             seq,
             hash: event.hash(),

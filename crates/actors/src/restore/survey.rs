@@ -49,14 +49,24 @@ pub struct Survey {
 pub(super) struct Cut {
     /// Commits up to and with this counter are restored.
     pub(super) through: u64,
-    /// The last event of each scope that is left.
-    pub(super) last: BTreeMap<ScopeKey, (Scope, Seq)>,
+    /// Where each scope ends that is left.
+    pub(super) ends: BTreeMap<ScopeKey, ScopeEnd>,
+}
+
+/// Where a scope ends that is left.
+#[derive(Clone, Debug)]
+pub(super) struct ScopeEnd {
+    pub(super) scope: Scope,
+    /// Its last event.
+    pub(super) last: Seq,
+    /// Its floor of command ids in the backup: answers below it may have been forgotten.
+    pub(super) floor: Timestamp,
 }
 
 impl Cut {
     /// Whether an event of a scope is restored.
     pub(super) fn keeps(&self, scope: &ScopeKey, seq: Seq) -> bool {
-        self.last.get(scope).is_some_and(|(_, last)| seq <= *last)
+        self.ends.get(scope).is_some_and(|end| seq <= end.last)
     }
 }
 
@@ -76,11 +86,11 @@ pub fn survey(file: &mut (impl Read + Seek), until: &Until) -> Result<Survey, Er
         cut: None,
     };
     if let Some(through) = search.found(&end)? {
-        let last = last_events(file, &survey, through)?;
-        if last.is_empty() && end.events > 0 {
+        let ends = ends(file, &survey, through)?;
+        if ends.is_empty() && end.events > 0 {
             return Err(Error::NothingByThen);
         }
-        survey.cut = Some(Cut { through, last });
+        survey.cut = Some(Cut { through, ends });
     }
     Ok(survey)
 }
@@ -269,28 +279,40 @@ impl Search {
     }
 }
 
-/// The last event of each scope that was committed by then.
-fn last_events(
+/// Where the scopes end that were committed to by then.
+fn ends(
     file: &mut (impl Read + Seek),
     survey: &Survey,
     through: u64,
-) -> Result<BTreeMap<ScopeKey, (Scope, Seq)>, Error> {
-    let mut last: BTreeMap<ScopeKey, (Scope, Seq)> = BTreeMap::new();
+) -> Result<BTreeMap<ScopeKey, ScopeEnd>, Error> {
+    let mut ends: BTreeMap<ScopeKey, ScopeEnd> = BTreeMap::new();
+    let mut floors: BTreeMap<ScopeKey, Timestamp> = BTreeMap::new();
     let (_, _, hash) = read_through(file, |generation, family, key, value| {
-        if family != Family::Outbox {
-            return Ok(());
-        }
-        let (counter, row) = told(generation, key, value)?;
-        if counter <= through {
-            let ended = last
-                .entry(ScopeKey::of(&row.scope))
-                .or_insert((row.scope, Seq::ZERO));
-            ended.1 = ended.1.max(row.last);
+        match family {
+            Family::Scope => {
+                let row = keys::scope::decode(key, value).map_err(content)?;
+                floors.insert(ScopeKey::of(&row.scope), row.floor);
+            }
+            Family::Outbox => {
+                let (counter, row) = told(generation, key, value)?;
+                if counter <= through {
+                    let end = ends.entry(ScopeKey::of(&row.scope)).or_insert(ScopeEnd {
+                        scope: row.scope,
+                        last: Seq::ZERO,
+                        floor: Timestamp::EPOCH,
+                    });
+                    end.last = end.last.max(row.last);
+                }
+            }
+            _ => {}
         }
         Ok(())
     })?;
     if hash != survey.hash {
         return Err(Error::Changed);
     }
-    Ok(last)
+    for (scope, end) in &mut ends {
+        end.floor = floors.get(scope).copied().unwrap_or_default();
+    }
+    Ok(ends)
 }

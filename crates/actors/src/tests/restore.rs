@@ -8,6 +8,7 @@ use sillok_core::ErrorCode;
 use sillok_core::event::Body;
 use sillok_core::id::{Epoch, Seq};
 use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
+use sillok_core::retention::answers::is_forgotten;
 use sillok_core::scope::{Scope, ScopePrefix};
 use sillok_core::slot::SLOT_HASH;
 use sillok_core::staging::Content;
@@ -400,5 +401,41 @@ fn what_does_not_hold_together_is_not_restored() {
             .await
             .unwrap_err();
         assert!(refused.to_string().contains(PROJECT), "{refused}");
+    });
+}
+
+#[test]
+fn a_cut_before_answers_were_forgotten_leaves_the_floor_where_it_was() {
+    run(async {
+        let world = World::new().await;
+        let give =
+            |number, text: &str| submission(number, PrincipalKind::Agent, TASK, append(text));
+        let kept = world.node.submit(give(70_001, "kept")).await.unwrap();
+        world.node.submit(give(70_002, "cut off")).await.unwrap();
+        world.node.shutdown().await;
+        let mut pairs = pairs_of(&world.store).await;
+        let task = ScopeKey::of(&scope(TASK));
+        let of_task = keys::scope::key(&task);
+        let mut row = keys::scope::decode(&of_task, &pairs[&of_task]).unwrap();
+        row.floor = row.tip.time.plus_ms(1);
+        pairs.insert(of_task, keys::scope::encode(&row));
+        pairs.retain(|key, _| match keys::command::parse(key) {
+            Ok(of) => of.scope != task || !is_forgotten(of.actor.kind, of.command, row.floor),
+            Err(_) => true,
+        });
+        let bytes = backup_of(&pairs).await;
+        let until = Until::Event(scope(TASK), kept.seq);
+        let (store, report) = restored(&bytes, &until).await.unwrap();
+        assert!(report.events_cut >= 1);
+        assert_eq!(report.audit.first, None);
+        let node = later_node(&store).await;
+        let refused = node.submit(give(70_001, "kept")).await.unwrap_err();
+        assert_eq!(
+            refused.code,
+            ErrorCode::Expired,
+            "it is not carried out twice"
+        );
+        node.shutdown().await;
+        assert!(audit::verify(&store, &|_| {}).await.unwrap().is_ok());
     });
 }

@@ -100,6 +100,17 @@ fn describe(style: Style, done: &Maintained) -> String {
             done.halted
         ));
     }
+    if done.forgotten > 0 {
+        let forgotten = if done.dry_run {
+            "to forget"
+        } else {
+            "forgotten"
+        };
+        lines.push(format!(
+            "{} answers to old commands {forgotten}",
+            done.forgotten
+        ));
+    }
     if done.optimised {
         lines.push("the vector tables are compacted and indexed".to_owned());
     }

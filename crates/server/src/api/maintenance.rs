@@ -19,7 +19,7 @@ pub struct Maintain {
     /// Say what would be done, and do nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
-    /// The parts to do: archive, prune, offer, optimise; all of them when empty.
+    /// The parts to do: archive, prune, offer, forget, optimise; all of them when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
     /// Take out more than the configured share of a scope, too.
@@ -124,6 +124,9 @@ pub struct Maintained {
     pub unreadable: u64,
     /// Promotions that have failed as often as they may, and wait for somebody.
     pub halted: u64,
+    /// Answers to commands that were forgotten, since nobody may give these again, or would be.
+    #[serde(default)]
+    pub forgotten: u64,
     /// Whether the vector tables of the node were compacted and indexed.
     pub optimised: bool,
     /// Why they were not, though that was asked for.
@@ -143,6 +146,7 @@ impl Maintained {
             not_offered: done.not_offered,
             unreadable: done.unreadable,
             halted: done.halted,
+            forgotten: done.forgotten,
             optimised: done.optimised,
             index_error: done.index_error.map(|error| error.to_string()),
         }

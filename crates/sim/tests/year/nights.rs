@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sillok_actors::protocol::Correct;
-use sillok_core::command::{AnswerBody, Command};
+use sillok_core::command::{AnswerBody, Command, ScopeRow};
 use sillok_core::config::RetentionConfig;
 use sillok_core::entry::Status;
 use sillok_core::event::Body;
 use sillok_core::id::{EntryId, VerificationId};
+use sillok_core::limits::COMMAND_RETRY_MS_MAX;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::reuse::ReuseOutcome;
 use sillok_core::scope::Scope;
@@ -19,7 +20,7 @@ use sillok_sim::workload::material::{judged, observation, project, text_of};
 use sillok_sim::workload::staging::record;
 use sillok_sim::workload::{Check, Draw, End, Operation, Workload};
 use sillok_sim::{Plan, Suite, Violation, World};
-use sillok_store::keys::{self, Family};
+use sillok_store::keys::{self, Family, ScopeKey};
 
 const NIGHTS: u32 = 365;
 const TASKS: u32 = 1_000;
@@ -208,8 +209,45 @@ impl Check for Bounded {
                 "{live} entries are live after a year, {taken_out} went"
             ));
         }
-        Ok(())
+        answers_are_few(end)
     }
+}
+
+/// Of answers to commands only those are left that somebody may still ask for.
+fn answers_are_few(end: &End<'_>) -> Result<(), Violation> {
+    let scopes: Vec<ScopeRow> = end
+        .rows(Family::Scope)
+        .iter()
+        .map(|(key, value)| keys::scope::decode(key, value).unwrap())
+        .collect();
+    let newest = scopes.iter().map(|row| row.tip.time).max().unwrap();
+    let by_key: BTreeMap<ScopeKey, &ScopeRow> = scopes
+        .iter()
+        .map(|row| (ScopeKey::of(&row.scope), row))
+        .collect();
+    let (mut kept, mut of_system, mut overdue) = (0_u32, 0_u32, 0_u32);
+    for (key, _) in end.rows(Family::Command) {
+        let of = keys::command::parse(&key).unwrap();
+        if of.actor.kind == PrincipalKind::System {
+            of_system += 1;
+            continue;
+        }
+        kept += 1;
+        let made = of.command.time().unwrap();
+        // The last night may have come before the newest event.
+        let longest = 2 * COMMAND_RETRY_MS_MAX;
+        let is_idle = newest.since_ms(by_key[&of.scope].tip.time) > longest;
+        overdue += u32::from(is_idle || newest.since_ms(made) > longest);
+    }
+    println!("{kept} answers to commands are kept, and {of_system} of the system's");
+    // Four commands of each task, and an open window of a month.
+    if overdue > 0 || kept > TASKS {
+        return Err(Violation::new(
+            "a year is bounded",
+            format!("{kept} answers are kept, {overdue} of them for too long"),
+        ));
+    }
+    Ok(())
 }
 
 #[test]

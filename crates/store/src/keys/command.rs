@@ -83,6 +83,20 @@ pub fn range_of_scope(scope: &ScopeKey) -> KeyRange {
     KeyRange::prefix(&codec::build(FAMILY, &[scope.as_bytes()]))
 }
 
+/// The records of a scope behind all that a principal has there.
+#[must_use]
+pub fn range_behind(scope: &ScopeKey, actor: &Actor) -> KeyRange {
+    let id = actor.id.as_str().as_bytes();
+    let of_actor = codec::build(
+        FAMILY,
+        &[scope.as_bytes(), &[ordinal(actor.kind)], id, &[0]],
+    );
+    KeyRange {
+        begin: KeyRange::prefix(&of_actor).end,
+        ..range_of_scope(scope)
+    }
+}
+
 /// The stored form of `value`.
 #[must_use]
 pub fn encode(value: &CommandRecord) -> Vec<u8> {

@@ -1,0 +1,168 @@
+//! Forgetting answers: those to commands that nobody may give again.
+//!
+//! Owns the reading and the removal. Which answer is needed no more is core's rule. No event tells of it and no
+//! owner is asked: a floor never falls, a commit finds the one that it decided by raised and decides anew, and
+//! none reads the answer to a command below it.
+
+use bytes::Bytes;
+use sillok_core::Error;
+use sillok_core::command::ScopeRow;
+use sillok_core::retention::answers::{idle_floor, is_forgotten, settled_floor};
+use sillok_core::scope::Scope;
+use sillok_core::time::Timestamp;
+use sillok_store::keys::{self, Family, ScopeKey};
+use sillok_store::{Error as StoreError, KeyRange, RangeOptions, Read, Store, Txn, key_range};
+
+use super::{Maintain, Part};
+use crate::claims::retried;
+use crate::commit::Shared;
+use crate::errors::refusal;
+use crate::long_reads::LongReads;
+use crate::protocol::{Protocol, Safeguard};
+use crate::row_stream::RowStream;
+
+/// Records that are looked at, and removed, at once.
+const RECORDS_AT_ONCE: usize = 256;
+
+/// Forgets what is needed no more, or counts it in a dry run, where that was asked for. How many answers.
+///
+/// # Errors
+/// What the store answered. What was forgotten before stays so.
+pub(super) async fn answers<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    asked: &Maintain,
+) -> Result<u64, Error> {
+    if !asked.parts.contains(&Part::Forget) {
+        return Ok(0);
+    }
+    let forgotten = in_all_scopes(shared, asked).await;
+    forgotten.map_err(|error| refusal(&error))
+}
+
+async fn in_all_scopes<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    asked: &Maintain,
+) -> Result<u64, StoreError> {
+    // A node whose clock was ahead may have dated it.
+    let newest = newest(&shared.store).await?.min(shared.ports.clock.now());
+    let mut txn = LongReads::of(&shared.store).begin().await?;
+    let mut scopes = RowStream::new(Family::Scope.range());
+    let mut forgotten = 0;
+    while let Some((key, value)) = scopes.next(&mut txn).await? {
+        // One that cannot be read, an audit names.
+        let Ok(mut row) = keys::scope::decode(&key, &value) else {
+            continue;
+        };
+        if !shared.protocol.keeps(Safeguard::KeepsAnswers) {
+            row.floor = row.tip.time;
+        }
+        let is_asked = |within: &Scope| within.contains(&row.scope);
+        if row.floor == settled_floor(&row) || !asked.within.as_ref().is_none_or(is_asked) {
+            continue;
+        }
+        let key = ScopeKey::of(&row.scope);
+        let mut left = keys::command::range_of_scope(&key);
+        while !left.is_empty() {
+            let seen = some(&mut txn, &row, newest, left).await?;
+            forgotten += seen.old.len() as u64;
+            let is_idle = idle_floor(&row, newest).is_some();
+            let does_something = is_idle || !seen.old.is_empty();
+            if does_something
+                && !asked.dry_run
+                && !remove(&shared.store, &row, newest, &seen).await?
+            {
+                // Somebody wrote there again.
+                break;
+            }
+            left = seen.left;
+        }
+    }
+    Ok(forgotten)
+}
+
+/// When the newest event of all scopes happened.
+async fn newest<S: Store>(store: &S) -> Result<Timestamp, StoreError> {
+    let mut txn = LongReads::of(store).begin().await?;
+    let mut scopes = RowStream::new(Family::Scope.range());
+    let mut newest = Timestamp::EPOCH;
+    while let Some((key, value)) = scopes.next(&mut txn).await? {
+        if let Ok(row) = keys::scope::decode(&key, &value) {
+            newest = newest.max(row.tip.time);
+        }
+    }
+    Ok(newest)
+}
+
+/// Some records of a scope.
+struct Seen {
+    /// Those that are needed no more.
+    old: Vec<Bytes>,
+    /// What was not looked at.
+    left: KeyRange,
+}
+
+/// Looks at the next records of a scope. Those of one principal come in the order of their time, so that what
+/// follows one which is kept is passed over.
+async fn some(
+    txn: &mut impl Txn,
+    row: &ScopeRow,
+    newest: Timestamp,
+    range: KeyRange,
+) -> Result<Seen, StoreError> {
+    let floor = idle_floor(row, newest).map_or(row.floor, |floor| floor.max(row.floor));
+    let options = RangeOptions::first(RECORDS_AT_ONCE, Read::Snapshot);
+    let rows = txn.range(&range, options).await?;
+    let mut left = KeyRange {
+        begin: range.end.clone(),
+        end: range.end,
+    };
+    if rows.len() == RECORDS_AT_ONCE
+        && let Some((last, _)) = rows.last()
+    {
+        left.begin = key_range::successor(last);
+    }
+    let mut old = Vec::new();
+    for (key, _) in rows {
+        let Ok(of) = keys::command::parse(&key) else {
+            continue;
+        };
+        if is_forgotten(of.actor.kind, of.command, floor) {
+            old.push(key);
+        } else {
+            let passed = keys::command::range_behind(&of.scope, &of.actor).begin;
+            left.begin = left.begin.max(passed).min(left.end.clone());
+        }
+    }
+    Ok(Seen { old, left })
+}
+
+/// Removes old records, together with the floor that allows it in an idle scope. Whether that was still so.
+async fn remove<S: Store>(
+    store: &S,
+    row: &ScopeRow,
+    newest: Timestamp,
+    seen: &Seen,
+) -> Result<bool, StoreError> {
+    let key = keys::scope::key(&ScopeKey::of(&row.scope));
+    retried(|| async {
+        let mut txn = store.begin().await?;
+        if let Some(raised) = idle_floor(row, newest) {
+            let found = txn.get(&key, Read::Conflict).await?;
+            let found = found.map(|value| keys::scope::decode(&key, &value));
+            let Some(found) = found.transpose()?.filter(|found| found.tip == row.tip) else {
+                return Ok(false);
+            };
+            let settled = seen.left.is_empty().then(|| settled_floor(row));
+            let floor = found.floor.max(settled.unwrap_or(raised));
+            txn.set(
+                key.clone(),
+                keys::scope::encode(&ScopeRow { floor, ..found }),
+            );
+        }
+        for old in &seen.old {
+            txn.clear(old.clone());
+        }
+        txn.commit().await.map(|_| true)
+    })
+    .await
+}
