@@ -447,7 +447,8 @@ async fn a_node_that_is_cut_from_the_store_commits_nothing_and_gets_its_slots_ba
     }
     way.mend();
     let begun = Instant::now();
-    while slots_and_reach(&cluster, "ada", "bob").await.0 != before {
+    // Those that were written to for the first time meanwhile may be his as well.
+    while slots_and_reach(&cluster, "ada", "bob").await.0 < before {
         assert!(begun.elapsed() < PATIENCE, "he does not get his slots back");
         tokio::time::sleep(LOOK_EVERY).await;
     }
