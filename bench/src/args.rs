@@ -50,13 +50,15 @@ pub(crate) enum Item {
     Scopes,
     /// Recall and publishing over a large published store
     Recall,
+    /// Promotions: tasks in a minute, and the same found by several at once
+    Promotion,
     /// Three nodes: routing, delivery, takeover, drain, tails
     Cluster,
 }
 
 impl Item {
     /// All items, in the order in which they run.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Disk,
         Self::Store,
         Self::Actors,
@@ -65,6 +67,7 @@ impl Item {
         Self::Memory,
         Self::Scopes,
         Self::Recall,
+        Self::Promotion,
         Self::Cluster,
     ];
 
@@ -79,6 +82,7 @@ impl Item {
             Self::Memory => "memory after many records",
             Self::Scopes => "many scopes",
             Self::Recall => "recall over a large published store",
+            Self::Promotion => "what tasks wrote becomes knowledge",
             Self::Cluster => "three nodes, and one that many listen to",
         }
     }

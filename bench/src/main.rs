@@ -13,6 +13,7 @@ mod error;
 mod gauge;
 mod http;
 mod memory;
+mod promotion;
 mod recall;
 mod report;
 mod scale;
@@ -73,6 +74,7 @@ fn run(args: &Args) -> Result<ExitCode, Error> {
             Item::Memory => memory::measure(&scale, &mut report)?,
             Item::Scopes => scopes::measure(&scale, &mut report)?,
             Item::Recall => recall::measure(&scale, &mut report)?,
+            Item::Promotion => promotion::measure(&scale, &mut report)?,
             Item::Cluster => cluster::measure(&scale, &mut report)?,
         }
     }

@@ -32,6 +32,8 @@ pub(crate) struct Scale {
     pub(crate) recalls: u32,
     /// Publishes that are timed.
     pub(crate) publishes: u32,
+    /// Tasks that are promoted.
+    pub(crate) promotions: usize,
     /// What nodes among others are measured with.
     pub(crate) cluster: ClusterScale,
 }
@@ -67,6 +69,7 @@ impl Scale {
         entries: 100_000,
         recalls: 2_000,
         publishes: 100,
+        promotions: 500,
         cluster: ClusterScale {
             writers: 48,
             idle: 300,
@@ -90,6 +93,7 @@ impl Scale {
         entries: 1_500,
         recalls: 40,
         publishes: 5,
+        promotions: 8,
         cluster: ClusterScale {
             writers: 12,
             idle: 12,

@@ -119,3 +119,12 @@ fn an_item_that_cannot_be_measured_ends_with_status_2_and_says_why() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("no-such-binary"));
 }
+
+#[test]
+fn promotions_are_measured_and_the_same_patterns_become_one_entry_each() {
+    let rows = rows_of(&["promotion"]);
+    assert!(figure(&rows, "promotions: 8 tasks") > 0.0);
+    assert!(figure(&rows, "promotions: 5 agents") > 0.0);
+    assert!((figure(&rows, "promotions: entries") - 20.0).abs() < f64::EPSILON);
+    assert!((figure(&rows, "promotions: tasks") - 100.0).abs() < f64::EPSILON);
+}
