@@ -149,9 +149,10 @@ impl Bed {
         let citing = stated.values().flatten().map(tasks_of);
         let citations = citing.map(|tasks| tasks.len()).sum();
         if (entries, citations) != (PATTERNS, AGENTS * PATTERNS) || stated.len() != PATTERNS {
+            let patterns = (0..PATTERNS).map(found);
+            let lost: Vec<String> = patterns.filter(|one| !stated.contains_key(one)).collect();
             return Err(Error::Wrong(format!(
-                "{} of {PATTERNS} patterns became {entries} entries that cite {citations} tasks",
-                stated.len()
+                "{PATTERNS} patterns became {entries} entries that cite {citations} tasks; lost: {lost:?}"
             )));
         }
         Ok(Same {
