@@ -160,11 +160,16 @@ impl Client {
         path: &str,
         body: &impl Serialize,
     ) -> Result<T, Failure> {
-        let patient = Self {
+        self.patient().ask(path, body).await
+    }
+
+    /// The client that waits for work which may take the server long.
+    #[must_use]
+    pub fn patient(&self) -> Self {
+        Self {
             answer_timeout: LONG_ANSWER_TIMEOUT,
             ..self.clone()
-        };
-        patient.ask(path, body).await
+        }
     }
 
     /// Writes, under a new command id that every attempt carries.

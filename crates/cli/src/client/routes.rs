@@ -267,7 +267,7 @@ impl Client {
     /// # Errors
     /// [`Failure`]
     pub async fn checkpoint(&self) -> Result<CheckpointView, Failure> {
-        self.get("/v1/checkpoint", &Nothing {}).await
+        self.patient().get("/v1/checkpoint", &Nothing {}).await
     }
 
     /// Asks whether these events are in their chains.

@@ -2,7 +2,7 @@
 //! [`sillok_perception`]'s.
 
 use sillok_core::{Error, ErrorCode};
-use sillok_perception::CognifierProvider;
+use sillok_perception::{CognifierProvider, EmbedderProvider};
 
 use super::Config;
 
@@ -16,11 +16,19 @@ impl Config {
         let of_section = |error: sillok_perception::Error| refused(error.to_string());
         self.cognifier.check().map_err(of_section)?;
         self.embedder.check().map_err(of_section)?;
-        let asks_a_model = self.cognifier.provider != CognifierProvider::Builtin;
-        if asks_a_model && self.cognifier.timeout_ms >= self.jobs.attempt_ms_max {
+        let of_cognifier = match self.cognifier.provider {
+            CognifierProvider::Builtin => 0,
+            _ => self.cognifier.timeout_ms,
+        };
+        let of_embedder = match self.embedder.provider {
+            EmbedderProvider::Builtin => 0,
+            _ => self.embedder.timeout_ms,
+        };
+        if of_cognifier + of_embedder >= self.jobs.attempt_ms_max {
             return Err(refused(
-                "configuration cognifier.timeout_ms takes less than jobs.attempt_ms_max: an attempt that ends \
-                 in the midst of a call has paid for nothing"
+                "configuration cognifier.timeout_ms and embedder.timeout_ms, of those that ask a model, take \
+                 less together than jobs.attempt_ms_max: an attempt that ends in the midst of a call has paid \
+                 for nothing"
                     .to_owned(),
             ));
         }
@@ -40,6 +48,13 @@ mod tests {
         config.cognifier.provider = CognifierProvider::Gemini;
         let error = config.check().unwrap_err();
         assert!(error.message.contains("cognifier.timeout_ms"), "{error}");
+        config.jobs.attempt_ms_max += config.embedder.timeout_ms;
+        config.check().unwrap();
+        config.embedder.provider = EmbedderProvider::Openai;
+        config.embedder.model = "a-model".to_owned();
+        config.embedder.dimensions = 8;
+        let error = config.check().unwrap_err();
+        assert!(error.message.contains("embedder.timeout_ms"), "{error}");
     }
 
     #[test]
