@@ -263,12 +263,12 @@ fn tasks_of(head: &Head) -> BTreeSet<Scope> {
 fn pattern(number: usize) -> String {
     const CAUSES: [&str; 10] = [
         "the loop stops one item early",
-        "the cache is read before it is filled",
+        "the cache keeps the key of the last call",
         "the lock is held across the call",
         "the offset counts characters and not bytes",
         "the timeout is given in seconds",
         "the default is shared by all calls",
-        "the file is closed before it is flushed",
+        "the file stays open after an error",
         "the header is parsed twice",
         "the retry drops its first argument",
         "the comparison ignores the time zone",
