@@ -12,6 +12,7 @@ use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::time::{DAY_MS, Timestamp};
+use sillok_core::validity::AsOf;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::ScopeKey;
 
@@ -20,6 +21,7 @@ use crate::history::{Call, Ending, Note, Recorder, TipRead};
 use crate::net::{CLIENT_TIMEOUT_US, Reply, Request};
 use crate::ports::{BEGINNING_MS, SimClock};
 use crate::rng::Stream;
+use crate::workload::branches::Seen;
 
 /// The wait before a command is sent again, in ms, at least and at most.
 const RETRY_MS: (u64, u64) = (20, 400);
@@ -244,7 +246,8 @@ impl Client {
                     Reply::Tip(Err(_))
                     | Reply::Promotion(Err(_))
                     | Reply::Job(Err(_))
-                    | Reply::Head(Err(_)),
+                    | Reply::Head(Err(_))
+                    | Reply::Recalled(Err(_)),
                 ) => {}
                 Some(reply) => return reply,
             }
@@ -435,6 +438,23 @@ impl Client {
     pub async fn head(&mut self, entry: EntryId) -> Option<(u64, EntryId)> {
         match self.ask(|_| Request::Head(entry)).await {
             Reply::Head(Ok(head)) => head,
+            _ => None,
+        }
+    }
+
+    /// What holds at a commit in a scope and those above it, as any node says, and how many entries it found that
+    /// had ended there.
+    pub(crate) async fn recall_at(
+        &mut self,
+        scope: &Scope,
+        commit: &str,
+    ) -> Option<(Vec<Seen>, u64)> {
+        let as_of = AsOf::checked(commit, []).expect("the workload names commits");
+        match self
+            .ask(|_| Request::Recall(scope.clone(), as_of.clone()))
+            .await
+        {
+            Reply::Recalled(Ok(told)) => Some(told),
             _ => None,
         }
     }
