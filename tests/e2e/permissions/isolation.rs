@@ -88,6 +88,11 @@ fn reads(secret: &Secret) -> BTreeMap<Route, Vec<(Value, Ends)>> {
         })
         .collect();
     recall.push((json!({ "scope": OTHER, "query": secret.text }), Ends::Blind));
+    let at_commit = json!({ "commit": "abcdef1" });
+    recall.push((
+        json!({ "scope": OTHER, "query": secret.text, "as_of": at_commit }),
+        Ends::Blind,
+    ));
     let ask_review = |scope: &&str| {
         let asked = json!({ "scope": scope, "id": secret.entries[0] });
         (asked, Ends::Forbidden)

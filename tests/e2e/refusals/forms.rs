@@ -284,6 +284,12 @@ async fn a_query_that_is_wrong_is_refused() {
         .refused(400, "invalid_request");
 }
 
+/// More commits than a question may say something of.
+fn many_judged() -> Value {
+    let judged = (0..1_025).map(|number| (format!("{number:07}"), json!("no")));
+    Value::Object(judged.collect())
+}
+
 #[tokio::test]
 async fn a_question_that_is_wrong_is_refused() {
     let world = World::start().await;
@@ -338,6 +344,31 @@ async fn a_question_that_is_wrong_is_refused() {
             json!({ "scope": task, "query": "x", "tokens_max": 0 }),
             400,
             "invalid_argument",
+        ),
+        (
+            json!({ "scope": task, "query": "x", "as_of": { "commit": "HEAD" } }),
+            400,
+            "invalid_argument",
+        ),
+        (
+            json!({ "scope": task, "query": "x", "as_of": { "commit": "a".repeat(65) } }),
+            400,
+            "invalid_argument",
+        ),
+        (
+            json!({ "scope": task, "query": "x", "as_of": { "commit": "abcdef1", "judged": { "zzz": "no" } } }),
+            400,
+            "invalid_argument",
+        ),
+        (
+            json!({ "scope": task, "query": "x", "as_of": { "commit": "abcdef1", "judged": { "abcdef2": "maybe" } } }),
+            400,
+            "invalid_request",
+        ),
+        (
+            json!({ "scope": task, "query": "x", "as_of": { "commit": "abcdef1", "judged": many_judged() } }),
+            413,
+            "too_large",
         ),
     ] {
         admin.post("/v1/recall", &body).await.refused(status, code);
