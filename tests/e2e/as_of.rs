@@ -2,11 +2,12 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use sillok_core::principal::PrincipalKind;
 
-use crate::harness::{Client, Ran, WORKTREE, World, phrase};
+use crate::harness::{Client, Launch, PROJECT, Ran, WORKTREE, World, phrase};
 
 /// Commits that no repository knows.
 const FIRST: &str = "1111111111111111111111111111111111111111";
@@ -138,11 +139,7 @@ async fn a_server_judges_by_the_repository_that_it_is_told_of() {
     let first = commit(dir, "first");
     git(dir, &["branch", "side"]);
     let second = commit(dir, "second");
-    let repositories = format!(
-        "{{ \"{}\" = \"{}\" }}",
-        crate::harness::PROJECT,
-        dir.display()
-    );
+    let repositories = format!("{{ \"{}\" = \"{}\" }}", PROJECT, dir.display());
     let world =
         World::start_with(|launch| launch.env("SILLOK_GIT__REPOSITORIES", &repositories)).await;
     let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;
@@ -162,14 +159,11 @@ async fn a_server_judges_by_the_repository_that_it_is_told_of() {
     let answer = recalled(&agent, &word, json!({ "commit": merged })).await;
     assert_eq!(said(&answer), one(&new, "holds"), "the merge brought it");
 
-    let nowhere = format!("{{ \"{}\" = \"/nowhere\" }}", crate::harness::PROJECT);
-    let refused = world
-        .invocation("serve --listen 127.0.0.1:0")
-        .env("SILLOK_DATA", folder.path().join("data"))
-        .env("SILLOK_GIT__REPOSITORIES", nowhere)
-        .run();
-    refused.ended(78);
-    assert!(refused.stderr.contains("git.repositories"), "{refused:?}");
+    let nowhere = format!("{{ \"{}\" = \"/nowhere\" }}", PROJECT);
+    let in_vain = Launch::new(&folder.path().join("data")).env("SILLOK_GIT__REPOSITORIES", nowhere);
+    let (status, said) = in_vain.start_in_vain(Duration::from_secs(30));
+    assert_eq!(status.code(), Some(78), "{said}");
+    assert!(said.contains("git.repositories"), "{said}");
 }
 
 /// The entries that a `recall` in a work tree found, with what it says of each.
