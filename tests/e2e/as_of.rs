@@ -141,7 +141,7 @@ async fn a_server_judges_by_the_repository_that_it_is_told_of() {
     let second = commit(dir, "second");
     let repositories = format!("{{ \"{}\" = \"{}\" }}", PROJECT, dir.display());
     let world =
-        World::start_with(|launch| launch.env("SILLOK_GIT__REPOSITORIES", &repositories)).await;
+        World::start_with(|launch| launch.env("SILLOK__GIT__REPOSITORIES", &repositories)).await;
     let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;
     let word = phrase();
     let [old, new] = replaced(&agent, &word, [&first, &second]).await;
@@ -160,7 +160,8 @@ async fn a_server_judges_by_the_repository_that_it_is_told_of() {
     assert_eq!(said(&answer), one(&new, "holds"), "the merge brought it");
 
     let nowhere = format!("{{ \"{}\" = \"/nowhere\" }}", PROJECT);
-    let in_vain = Launch::new(&folder.path().join("data")).env("SILLOK_GIT__REPOSITORIES", nowhere);
+    let in_vain =
+        Launch::new(&folder.path().join("data")).env("SILLOK__GIT__REPOSITORIES", nowhere);
     let (status, said) = in_vain.start_in_vain(Duration::from_secs(30));
     assert_eq!(status.code(), Some(78), "{said}");
     assert!(said.contains("git.repositories"), "{said}");
