@@ -1,6 +1,6 @@
 //! What holds at a commit: through the API with the asker's word, with the server's own repository, and in work trees.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -29,8 +29,11 @@ async fn replaced(client: &Client, word: &str, commits: [&str; 2]) -> [String; 2
         "replacement": stated("takes two minutes", commits[1]),
     });
     let new = client.post("/v1/entries/supersede", &body).await.ok();
-    let id = |value: &Value| value.as_str().expect("an entry has an id").to_owned();
     [id(&old["entry"]), id(&new["new"])]
+}
+
+fn id(value: &Value) -> String {
+    value.as_str().expect("an entry has an id").to_owned()
 }
 
 async fn recalled(client: &Client, word: &str, as_of: Value) -> Value {
@@ -172,96 +175,120 @@ fn found(ran: &Ran) -> Vec<(String, Option<String>)> {
     said(&ran.json())
 }
 
+/// A repository with a branch `side` and a tag `start` where an entry begins, and a later commit on `main` at which
+/// another one replaced it.
+struct Tree {
+    world: World,
+    folder: tempfile::TempDir,
+    dir: PathBuf,
+    word: String,
+    old: String,
+    new: String,
+}
+
+impl Tree {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().expect("there is room for a temporary folder");
+        let dir = folder.path().join("tree");
+        std::fs::create_dir(&dir).expect("the folder can be written to");
+        git(&dir, &["init", "--quiet", "--initial-branch=main"]);
+        commit(&dir, "first");
+        git(&dir, &["tag", "start"]);
+        git(&dir, &["branch", "side"]);
+        let mut tree = Self {
+            world: World::start().await,
+            folder,
+            dir,
+            word: phrase(),
+            old: String::new(),
+            new: String::new(),
+        };
+        let text = format!("{} takes nine minutes", tree.word);
+        let put = tree.run(&tree.dir, &["entry", "put", &text, "--scope", WORKTREE]);
+        tree.old = id(&put.json()["entry"]);
+        commit(&tree.dir, "second");
+        let newer = format!("{} takes two minutes", tree.word);
+        let words = ["supersede", &tree.old, "--expected-version", "1"];
+        let why = ["--reason", "measured", "--content", &newer];
+        let replaced = tree.run(&tree.dir, &[&words[..], &why].concat());
+        tree.new = id(&replaced.json()["new"]);
+        tree
+    }
+
+    fn run(&self, dir: &Path, words: &[&str]) -> Ran {
+        let line = self.world.invocation("");
+        let line = words.iter().fold(line, |line, word| line.arg(word));
+        line.arg("--json").dir(dir).run()
+    }
+
+    fn recall(&self, dir: &Path, flags: &[&str]) -> Ran {
+        let asked = ["recall", &self.word, "--scope", WORKTREE];
+        self.run(dir, &[&asked[..], flags].concat())
+    }
+
+    /// The entries that a `recall` in a work tree found, with what it says of each.
+    fn found(&self, dir: &Path, flags: &[&str]) -> Vec<(String, Option<String>)> {
+        said(&self.recall(dir, flags).json())
+    }
+
+    fn now(&self) -> Vec<(String, Option<String>)> {
+        vec![(self.new.clone(), None)]
+    }
+}
+
 #[tokio::test]
 async fn a_work_tree_recalls_what_holds_at_its_own_head() {
-    let world = World::start().await;
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path().join("tree");
-    std::fs::create_dir(&dir).unwrap();
-    git(&dir, &["init", "--quiet", "--initial-branch=main"]);
-    commit(&dir, "first");
-    git(&dir, &["tag", "start"]);
-    let word = phrase();
-    let run = |dir: &Path, words: &[&str]| {
-        let command = words
-            .iter()
-            .fold(world.invocation(""), |line, word| line.arg(word));
-        command.arg("--json").dir(dir).run()
-    };
-    let text = format!("{word} takes nine minutes");
-    let put = run(&dir, &["entry", "put", &text, "--scope", WORKTREE]).json();
-    let old = put["entry"].as_str().unwrap().to_owned();
-    git(&dir, &["branch", "side"]);
-    commit(&dir, "second");
-    let newer = format!("{word} takes two minutes");
-    let words = [
-        "supersede",
-        &old,
-        "--expected-version",
-        "1",
-        "--reason",
-        "measured",
-    ];
-    let by = ["--content", &*newer];
-    let new = run(&dir, &[&words[..], &by].concat()).json();
-    let new = new["new"].as_str().unwrap().to_owned();
-
-    let recall = |dir: &Path, flags: &[&str]| {
-        let asked = ["recall", &*word, "--scope", WORKTREE];
-        run(dir, &[&asked[..], flags].concat())
-    };
-    assert_eq!(found(&recall(&dir, &[])), one(&new, "holds"));
-    assert_eq!(
-        found(&recall(&dir, &["--as-of", "side"])),
-        one(&old, "holds")
-    );
-    assert_eq!(
-        found(&recall(&dir, &["--as-of", "start"])),
-        one(&old, "holds")
-    );
-    assert_eq!(
-        found(&recall(&dir, &["--as-of", "none"])),
-        [(new.clone(), None)]
-    );
-    git(&dir, &["checkout", "--quiet", "side"]);
-    assert_eq!(found(&recall(&dir, &[])), one(&old, "holds"));
+    let tree = Tree::new().await;
+    let dir = tree.dir.as_path();
+    let (old, new) = (one(&tree.old, "holds"), one(&tree.new, "holds"));
+    assert_eq!(tree.found(dir, &[]), new);
+    assert_eq!(tree.found(dir, &["--as-of", "side"]), old);
+    assert_eq!(tree.found(dir, &["--as-of", "start"]), old);
+    assert_eq!(tree.found(dir, &["--as-of", "HEAD~1"]), old);
+    assert_eq!(tree.found(dir, &["--as-of", "none"]), tree.now());
+    git(dir, &["checkout", "--quiet", "side"]);
+    assert_eq!(tree.found(dir, &[]), old);
+    git(dir, &["merge", "--quiet", "--no-edit", "main"]);
+    assert_eq!(tree.found(dir, &[]), new);
     for wrong in ["nowhere", "side:x", "--all", ""] {
         let flag = format!("--as-of={wrong}");
-        recall(&dir, &[&flag]).ended(2);
+        tree.recall(dir, &[&flag]).ended(2);
     }
-    recall(&dir, &["--as-of", FIRST]).ended(0);
+    tree.recall(dir, &["--as-of", FIRST]).ended(0);
+}
 
-    // A clone that is cut off says so; a tree of another repository is no reason to leave anything out.
-    git(&dir, &["checkout", "--quiet", "main"]);
-    let third = commit(&dir, "third");
+#[tokio::test]
+async fn a_work_tree_that_does_not_know_says_so() {
+    let tree = Tree::new().await;
+    let dir = tree.dir.as_path();
+    let third = commit(dir, "third");
     let url = format!("file://{}", dir.display());
-    let clone = folder.path().join("clone");
-    let args = [
-        "clone",
-        "--quiet",
-        "--depth",
-        "1",
-        &url,
-        clone.to_str().unwrap(),
-    ];
-    git(folder.path(), &args);
-    let cut_off = recall(&clone, &["--as-of", "HEAD"]);
-    assert_eq!(cut_off.json()["at"]["commit"], third.as_str());
+    let clone = tree.folder.path().join("clone");
+    let path = clone.to_str().expect("the path is UTF-8");
+    let args = ["clone", "--quiet", "--depth", "1", &url, path];
+    git(tree.folder.path(), &args);
+    let cut_off = tree.recall(&clone, &["--as-of", "HEAD"]).json();
+    assert_eq!(cut_off["at"]["commit"], third.as_str());
     let unknown = |entry: &str| one(entry, "unknown").remove(0);
-    assert_eq!(found(&cut_off), [unknown(&new), unknown(&old)]);
-    let shown = world
-        .invocation("recall")
-        .arg(&word)
-        .arg("--scope")
-        .arg(WORKTREE);
-    let shown = shown.arg("--as-of").arg("HEAD").dir(&clone).run();
+    assert_eq!(said(&cut_off), [unknown(&tree.new), unknown(&tree.old)]);
+    let shown = tree.world.invocation("recall").arg(&tree.word);
+    let shown = shown.arg("--scope").arg(WORKTREE).arg("--as-of");
+    let shown = shown.arg("HEAD").dir(&clone).run();
     assert!(shown.stdout.contains("is unknown"), "{shown:?}");
-    let other = folder.path().join("other");
+    // A tree of another repository is no reason to leave anything out.
+    let other = tree.folder.path().join("other");
     std::fs::create_dir(&other).unwrap();
     git(&other, &["init", "--quiet"]);
+    assert_eq!(
+        tree.found(&other, &[]),
+        tree.now(),
+        "there is no commit yet"
+    );
     commit(&other, "another history");
-    assert_eq!(found(&recall(&other, &[])), [(new.clone(), None)]);
+    let ran = tree.recall(&other, &[]);
+    assert_eq!(said(&ran.json()), tree.now());
+    assert!(ran.stderr.contains("knows none"), "{ran:?}");
     let bare = tempfile::tempdir().unwrap();
-    assert_eq!(found(&recall(bare.path(), &[])), [(new, None)]);
-    recall(bare.path(), &["--as-of", "HEAD"]).ended(2);
+    assert_eq!(tree.found(bare.path(), &[]), tree.now());
+    tree.recall(bare.path(), &["--as-of", "HEAD"]).ended(2);
 }

@@ -35,10 +35,11 @@ use crate::news;
 use crate::ownership::Ownership;
 use crate::ports::Ports;
 use crate::protocol::{Correct, Protocol};
-use crate::reads::{EventView, Page, Reader, RecallAnswer, RecallQuery, StagedRecord, page_rows};
+use crate::reads::{EventView, Page, Reader, StagedRecord, page_rows};
 use crate::relay;
 use crate::router::Router;
 
+mod recall;
 mod tasks;
 
 use tasks::{keep_indexing, kept_up, kept_up_on, put_away_idle, stream_relays};
@@ -383,15 +384,6 @@ impl<S: Store, P: Protocol> Node<S, P> {
         by: Actor,
     ) -> Result<QuarantineOrder, Error> {
         cluster::quarantine(&self.inner.shared, scope, reason, by).await
-    }
-
-    /// Answers a question, as [`Reader::recall`].
-    ///
-    /// # Errors
-    /// As [`Reader::recall`].
-    pub async fn recall(&self, query: RecallQuery) -> Result<RecallAnswer, Error> {
-        let protocol = self.inner.shared.protocol;
-        self.reader().recall_under(protocol, query).await
     }
 
     /// Reads committed state.

@@ -3,6 +3,8 @@
 //! Owns retries: the same command under the same id, at another node, until it is acknowledged or
 //! refused for good. It must not know what the commands mean.
 
+mod recall;
+
 use std::sync::Arc;
 
 use sillok_core::command::{Answer, Command, Submission};
@@ -12,7 +14,6 @@ use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::time::{DAY_MS, Timestamp};
-use sillok_core::validity::AsOf;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::ScopeKey;
 
@@ -21,7 +22,6 @@ use crate::history::{Call, Ending, Note, Recorder, TipRead};
 use crate::net::{CLIENT_TIMEOUT_US, Reply, Request};
 use crate::ports::{BEGINNING_MS, SimClock};
 use crate::rng::Stream;
-use crate::workload::branches::Seen;
 
 /// The wait before a command is sent again, in ms, at least and at most.
 const RETRY_MS: (u64, u64) = (20, 400);
@@ -438,23 +438,6 @@ impl Client {
     pub async fn head(&mut self, entry: EntryId) -> Option<(u64, EntryId)> {
         match self.ask(|_| Request::Head(entry)).await {
             Reply::Head(Ok(head)) => head,
-            _ => None,
-        }
-    }
-
-    /// What holds at a commit in a scope and those above it, as any node says, and how many entries it found that
-    /// had ended there.
-    pub(crate) async fn recall_at(
-        &mut self,
-        scope: &Scope,
-        commit: &str,
-    ) -> Option<(Vec<Seen>, u64)> {
-        let as_of = AsOf::checked(commit, []).expect("the workload names commits");
-        match self
-            .ask(|_| Request::Recall(scope.clone(), as_of.clone()))
-            .await
-        {
-            Reply::Recalled(Ok(told)) => Some(told),
             _ => None,
         }
     }

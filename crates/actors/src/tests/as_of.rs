@@ -7,7 +7,6 @@ use sillok_builtin::{CommitGraph, HashEmbedder};
 use sillok_core::command::{AnswerBody, Command, Replacement, Supersede};
 use sillok_core::entry::{Binding, Embedding, Table};
 use sillok_core::id::EntryId;
-use sillok_core::limits::RECALL_CANDIDATES_MAX;
 use sillok_core::ports::{BoxFuture, Embedder as _, GitFacts, PortError, Rng as _};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::promotion::NewEntry;
@@ -180,7 +179,7 @@ async fn what_is_recalled_at_a_commit_is_what_holds_there_whoever_judges() {
             let expected = holding(&kept, before);
             let judged = node.recall(query(at(commit))).await.unwrap();
             assert_eq!(found(&judged, |_| true), expected, "at {commit}");
-            assert_eq!(judged.at.as_ref().unwrap().unjudged, [String::new(); 0]);
+            assert!(judged.at.as_ref().unwrap().unjudged.is_empty());
             replaced_that_hold += judged
                 .results
                 .iter()
@@ -202,7 +201,7 @@ async fn what_is_recalled_at_a_commit_is_what_holds_there_whoever_judges() {
             let as_of = AsOf::checked(&hash(commit), unjudged.into_iter().zip(words));
             let second = blind.recall(query(Some(as_of.unwrap()))).await.unwrap();
             assert_eq!(found(&second, |_| true), expected, "at {commit}");
-            assert_eq!(second.at.unwrap().unjudged, [String::new(); 0]);
+            assert!(second.at.unwrap().unjudged.is_empty());
         }
         let now = blind.recall(query(None)).await.unwrap();
         assert!(now.at.is_none() && now.results.iter().all(|one| one.validity.is_none()));
@@ -301,7 +300,6 @@ async fn what_does_not_hold_takes_no_place_from_what_is_further_down() {
         ..ports()
     };
     let node = Node::start(store(), ports, config).await.unwrap();
-    assert!(RECALL_CANDIDATES_MAX > 14);
     for number in 0..14 {
         // The nearest ones begin at a commit that comes later.
         let new = match number {

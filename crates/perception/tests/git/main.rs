@@ -19,7 +19,7 @@ struct Made {
 impl Made {
     fn new() -> Self {
         let made = Self {
-            folder: tempfile::tempdir().unwrap(),
+            folder: tempfile::tempdir().expect("there is room for a temporary folder"),
         };
         made.git(&["init", "--quiet", "--initial-branch=main"]);
         made
@@ -35,7 +35,7 @@ impl Made {
 
     /// A commit that adds a line to a file of its own.
     fn commit(&self, name: &str) -> String {
-        std::fs::write(self.path().join(name), name).unwrap();
+        std::fs::write(self.path().join(name), name).expect("the folder can be written to");
         self.git(&["add", name]);
         self.git(&["commit", "--quiet", "-m", name]);
         self.head()
@@ -72,15 +72,16 @@ fn git(dir: &Path, args: &[&str]) -> String {
         ])
         .args(args)
         .output()
-        .unwrap();
+        .expect("git can be started");
     let said = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "git {args:?}: {said}");
-    String::from_utf8(done.stdout).unwrap().trim().to_owned()
+    String::from_utf8_lossy(&done.stdout).trim().to_owned()
 }
 
 fn judge(path: &Path, at: &str, commits: &[&str]) -> Vec<Ancestry> {
     let commits: Vec<String> = commits.iter().map(ToString::to_string).collect();
-    Repository::open(path).unwrap().judge(at, &commits).unwrap()
+    let repository = Repository::open(path).expect("there is a repository");
+    repository.judge(at, &commits).expect("it can be read")
 }
 
 #[test]
@@ -264,7 +265,7 @@ fn what_is_written_later_is_seen_by_a_repository_that_was_asked_before() {
 }
 
 fn scope(path: &str) -> Scope {
-    Scope::parse(path).unwrap()
+    Scope::parse(path).expect("the tests name scopes")
 }
 
 async fn ancestry(
