@@ -170,11 +170,6 @@ async fn a_server_judges_by_the_repository_that_it_is_told_of() {
     assert!(said.contains("git.repositories"), "{said}");
 }
 
-/// The entries that a `recall` in a work tree found, with what it says of each.
-fn found(ran: &Ran) -> Vec<(String, Option<String>)> {
-    said(&ran.json())
-}
-
 /// A repository with a branch `side` and a tag `start` where an entry begins, and a later commit on `main` at which
 /// another one replaced it.
 struct Tree {
@@ -204,7 +199,7 @@ impl Tree {
             new: String::new(),
         };
         let text = format!("{} takes nine minutes", tree.word);
-        let put = tree.run(&tree.dir, &["entry", "put", &text, "--scope", WORKTREE]);
+        let put = tree.run(&tree.dir, &["entry", "put", &text, "--scope", PROJECT]);
         tree.old = id(&put.json()["entry"]);
         commit(&tree.dir, "second");
         let newer = format!("{} takes two minutes", tree.word);
@@ -222,7 +217,7 @@ impl Tree {
     }
 
     fn recall(&self, dir: &Path, flags: &[&str]) -> Ran {
-        let asked = ["recall", &self.word, "--scope", WORKTREE];
+        let asked = ["recall", &self.word, "--scope", PROJECT];
         self.run(dir, &[&asked[..], flags].concat())
     }
 
@@ -272,7 +267,7 @@ async fn a_work_tree_that_does_not_know_says_so() {
     let unknown = |entry: &str| one(entry, "unknown").remove(0);
     assert_eq!(said(&cut_off), [unknown(&tree.new), unknown(&tree.old)]);
     let shown = tree.world.invocation("recall").arg(&tree.word);
-    let shown = shown.arg("--scope").arg(WORKTREE).arg("--as-of");
+    let shown = shown.arg("--scope").arg(PROJECT).arg("--as-of");
     let shown = shown.arg("HEAD").dir(&clone).run();
     assert!(shown.stdout.contains("is unknown"), "{shown:?}");
     // A tree of another repository is no reason to leave anything out.
