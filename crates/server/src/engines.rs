@@ -55,7 +55,7 @@ pub(crate) fn cognifier(
 pub(crate) fn repositories(config: &Config) -> Result<Arc<dyn GitFacts>, Error> {
     let invalid = |reason: String| Error::Config(config::Error::Invalid { reason });
     let named = config.git.of_projects();
-    let named = named.map_err(|error| invalid(error.message.into()))?;
+    let named = named.map_err(|error| invalid(error.message))?;
     if named.is_empty() {
         return Ok(Arc::new(CommitGraph::default()));
     }
