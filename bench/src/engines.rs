@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sillok_actors::{Node, NodeConfig, Ports};
-use sillok_builtin::{ExactIndex, HashEmbedder, RuleCognifier};
+use sillok_builtin::{CommitGraph, ExactIndex, HashEmbedder, RuleCognifier};
 use sillok_core::ports::VectorIndex;
 use sillok_core::slot::{SLOT_HASH, SLOTS};
 use sillok_server::system::{SystemClock, rng_factory};
@@ -76,6 +76,7 @@ pub(crate) fn ports(index: Arc<dyn VectorIndex>) -> Ports {
         index,
         embedder: Arc::new(HashEmbedder),
         cognifier: Arc::new(RuleCognifier),
+        git: Arc::new(CommitGraph::default()),
         peers: None,
         streams: None,
         calendar: None,

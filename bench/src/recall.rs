@@ -147,6 +147,7 @@ fn query(number: u32, text: String) -> RecallQuery {
         failures_only: false,
         confidence_min: Some(0.5),
         tokens_max: None,
+        as_of: None,
     }
 }
 

@@ -8,6 +8,8 @@
 mod harness;
 
 #[cfg(test)]
+mod as_of;
+#[cfg(test)]
 mod backup;
 #[cfg(test)]
 mod checkpoints;

@@ -39,6 +39,7 @@ use crate::reads::{EventView, Page, Reader, StagedRecord, page_rows};
 use crate::relay;
 use crate::router::Router;
 
+mod recall;
 mod tasks;
 
 use tasks::{keep_indexing, kept_up, kept_up_on, put_away_idle, stream_relays};

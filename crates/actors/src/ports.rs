@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sillok_bus::Streams;
-use sillok_core::ports::{Calendar, Clock, Cognifier, Embedder, Peers, Rng, VectorIndex};
+use sillok_core::ports::{Calendar, Clock, Cognifier, Embedder, GitFacts, Peers, Rng, VectorIndex};
 use sillok_core::trace::Tracer;
 use tokio::runtime::Handle;
 
@@ -23,6 +23,8 @@ pub struct Ports {
     pub embedder: Arc<dyn Embedder>,
     /// Records to knowledge.
     pub cognifier: Arc<dyn Cognifier>,
+    /// What repositories say of their commits, where some are at hand.
+    pub git: Arc<dyn GitFacts>,
     /// The other nodes; none on a node that has the store to itself.
     pub peers: Option<Arc<dyn Peers>>,
     /// The streams that all nodes reach; none where only this process listens.

@@ -80,6 +80,8 @@ pub enum Safeguard {
     TellsOfRetired,
     /// The answer to a command is kept for as long as it may be given again.
     KeepsAnswers,
+    /// An entry does not hold any more at the commit that ended it.
+    EndsBeforeItsLastCommit,
 }
 
 /// Which safeguards apply.

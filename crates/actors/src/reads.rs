@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use sillok_core::config::RulesConfig;
 use sillok_core::limits::PAGE_ROWS_MAX;
-use sillok_core::ports::{Clock, Embedder, VectorIndex};
+use sillok_core::ports::{Clock, Embedder, GitFacts, VectorIndex};
 use sillok_core::{Error, ErrorCode};
 use sillok_store::Store;
 
@@ -18,6 +18,7 @@ use crate::ports::Ports;
 mod entries;
 mod promotions;
 mod recall;
+mod recall_at;
 mod records;
 mod reviews;
 mod status;
@@ -28,6 +29,7 @@ mod tokens;
 pub use entries::{EntryView, History};
 pub use promotions::{JobPlace, ListedJob};
 pub use recall::{Gate, RecallAnswer, RecallQuery, Recalled};
+pub use recall_at::AtCommit;
 pub use records::{EventView, StagedRecord};
 pub use status::StoreStatus;
 pub use tail::{TailCursor, TailItem, TailPage};
@@ -38,6 +40,7 @@ pub struct Reader<S> {
     index: Arc<dyn VectorIndex>,
     embedder: Arc<dyn Embedder>,
     clock: Arc<dyn Clock>,
+    git: Arc<dyn GitFacts>,
     rules: RulesConfig,
 }
 
@@ -48,6 +51,7 @@ impl<S: Clone> Clone for Reader<S> {
             index: Arc::clone(&self.index),
             embedder: Arc::clone(&self.embedder),
             clock: Arc::clone(&self.clock),
+            git: Arc::clone(&self.git),
             rules: self.rules.clone(),
         }
     }
@@ -70,6 +74,7 @@ impl<S: Store> Reader<S> {
             index,
             embedder,
             clock,
+            git,
             ..
         } = ports;
         Self {
@@ -77,6 +82,7 @@ impl<S: Store> Reader<S> {
             index,
             embedder,
             clock,
+            git,
             rules,
         }
     }

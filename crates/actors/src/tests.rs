@@ -2,6 +2,7 @@
 //! parts share with them.
 
 mod admission;
+mod as_of;
 mod audit;
 mod embedding;
 mod entry_lines;

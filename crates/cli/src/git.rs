@@ -3,7 +3,7 @@
 //! Owns the calls of the `git` program. It must not know servers or records.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use sillok_core::citation::is_commit_hash;
@@ -49,6 +49,23 @@ pub fn head(dir: &Path) -> Option<Commit> {
         hash,
         repository: named.or_else(|| path(dir))?,
     })
+}
+
+/// The commit that a revision names in `dir`'s repository: a hash, a branch, a tag, HEAD~3.
+///
+/// # Errors
+/// [`Error`], with what git said.
+pub fn commit_of(dir: &Path, revision: &str) -> Result<String, Error> {
+    let commit = format!("{revision}^{{commit}}");
+    run(dir, ["rev-parse", "--verify", "--end-of-options", &commit])
+}
+
+/// Where `dir`'s repository is read: its work tree, or the bare repository; none when `dir` is in none.
+#[must_use]
+pub fn root(dir: &Path) -> Option<PathBuf> {
+    let tree = run(dir, ["rev-parse", "--show-toplevel"]);
+    let found = tree.or_else(|_| run(dir, ["rev-parse", "--absolute-git-dir"]));
+    found.ok().map(PathBuf::from)
 }
 
 /// The path of the repository itself, which is the same from each of its work trees.
@@ -178,6 +195,27 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(error.contains("checkout nowhere"), "{error}");
+    }
+
+    #[test]
+    fn a_revision_names_a_commit_and_nothing_that_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path();
+        assert_eq!(root(dir), None);
+        run(dir, ["init", "--quiet", "--initial-branch=main"]).unwrap();
+        assert!(commit_of(dir, "HEAD").is_err(), "there is no commit yet");
+        let identity = ["-c", "user.name=t", "-c", "user.email=t@localhost"];
+        let commit = ["commit", "--quiet", "--allow-empty", "-m", "one"];
+        run(dir, identity.iter().chain(&commit)).unwrap();
+        let hash = head(dir).unwrap().hash;
+        run(dir, ["tag", "first"]).unwrap();
+        for revision in ["HEAD", "main", "first", &hash, &hash[..9], "HEAD~0"] {
+            assert_eq!(commit_of(dir, revision).unwrap(), hash, "{revision}");
+        }
+        for none in ["", "nowhere", "HEAD~1", "HEAD:x", "--all", "main..main"] {
+            assert!(commit_of(dir, none).is_err(), "{none}");
+        }
+        assert_eq!(root(dir), dir.canonicalize().ok());
     }
 
     #[test]

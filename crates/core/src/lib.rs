@@ -47,6 +47,7 @@ pub mod time;
 pub mod token;
 pub mod trace;
 pub mod trust;
+pub mod validity;
 pub mod verification;
 
 pub use error::{Error, ErrorCode};

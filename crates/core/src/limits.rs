@@ -76,6 +76,10 @@ pub const RECALL_RESULTS_MAX: usize = 200;
 pub const RECALL_CANDIDATES_MAX: usize = 1_000;
 /// Files, and symbols, that one recall is narrowed to.
 pub const PLACES_MAX: usize = 32;
+/// Commits of which one recall says, or is told, whether they lie before the one that it is asked at.
+pub const COMMITS_JUDGED_MAX: usize = 1_024;
+/// Commits that are looked at to find out whether some lie before another.
+pub const COMMITS_WALKED_MAX: usize = 2_000_000;
 /// Chains that are held against a checkpoint at once.
 pub const CHAIN_ENDS_MAX: usize = 10_000;
 /// Bytes of a recall's query.

@@ -21,6 +21,7 @@ use crate::slot::Slot;
 use crate::stamp::Stamp;
 use crate::time::Timestamp;
 use crate::trace::TraceContext;
+use crate::validity::Ancestry;
 
 /// A boxed future that may move between threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -159,6 +160,18 @@ pub trait Cognifier: Send + Sync + 'static {
         &'a self,
         input: &'a CognifyInput,
     ) -> BoxFuture<'a, Result<Cognition, PortError>>;
+}
+
+/// What a repository says of its commits, where one is at hand.
+pub trait GitFacts: Send + Sync + 'static {
+    /// Whether each of `commits` is `at` or an ancestor of it, in order, in the repository of the project that
+    /// `scope` lies in; none where no repository is at hand for that.
+    fn ancestry<'a>(
+        &'a self,
+        scope: &'a Scope,
+        at: &'a str,
+        commits: &'a [String],
+    ) -> BoxFuture<'a, Result<Option<Vec<Ancestry>>, PortError>>;
 }
 
 /// What an index keeps of one entry: its active version and the head's filters.

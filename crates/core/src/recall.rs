@@ -15,6 +15,7 @@ use crate::id::EntryId;
 use crate::ports::SearchLists;
 use crate::scope::Scope;
 use crate::time::Timestamp;
+use crate::validity::is_replaced_at_a_commit;
 
 mod narrow;
 
@@ -115,11 +116,11 @@ pub fn fuse(lists: &SearchLists, k: f64) -> Vec<Fused> {
 pub fn score(fused: &Fused, head: &Head, now: Timestamp, config: &RulesConfig) -> Score {
     let kind = head.table.kind();
     let confidence = confidence_at(&head.trust, head.created_at, now, &config.trust);
-    // A state is resolved when it is deprecated.
+    // One that was replaced is not resolved: where it holds still, it holds whole.
     let relevance = relevance_at(
         kind,
         head.age_from(),
-        head.lifecycle.deprecated_at,
+        head.resolved_at(),
         now,
         &config.retention,
     );
@@ -155,13 +156,22 @@ pub fn confidence_min(table: Table, failures_only: bool, config: &RecallConfig) 
     }
 }
 
-/// Whether recall may return an entry at all: a live status, failures in searches for failures
-/// only and nothing else there, and enough stored confidence.
+/// What kind of answer a question wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Failures, and nothing else.
+    pub failures_only: bool,
+    /// What holds at a commit, and not what holds now.
+    pub at_commit: bool,
+}
+
+/// Whether recall may return an entry at all: a live status, or one that was replaced at a commit where a commit is
+/// asked about; failures in searches for failures only and nothing else there, and enough stored confidence.
 #[must_use]
-pub fn admits(head: &Head, failures_only: bool, config: &RecallConfig) -> bool {
-    head.status.is_live()
-        && head.failure == failures_only
-        && head.trust.confidence >= confidence_min(head.table, failures_only, config)
+pub fn admits(head: &Head, asked: Asked, config: &RecallConfig) -> bool {
+    (head.status.is_live() || (asked.at_commit && is_replaced_at_a_commit(head)))
+        && head.failure == asked.failures_only
+        && head.trust.confidence >= confidence_min(head.table, asked.failures_only, config)
 }
 
 /// Scores what was found and orders it: the highest total first, ties by entry and scope. What has
@@ -170,15 +180,14 @@ pub fn admits(head: &Head, failures_only: bool, config: &RecallConfig) -> bool {
 pub fn rank<'a>(
     fused: Vec<Fused>,
     head_of: impl Fn(&Fused) -> Option<&'a Head>,
-    failures_only: bool,
+    asked: Asked,
     now: Timestamp,
     config: &RulesConfig,
 ) -> Vec<Hit> {
     let mut hits: Vec<Hit> = fused
         .into_iter()
         .filter_map(|fused| {
-            let head =
-                head_of(&fused).filter(|head| admits(head, failures_only, &config.recall))?;
+            let head = head_of(&fused).filter(|head| admits(head, asked, &config.recall))?;
             let score = score(&fused, head, now, config);
             Some(Hit { fused, score })
         })

@@ -1,4 +1,4 @@
-//! Cognifiers and embedders that ask a model over HTTP.
+//! Cognifiers and embedders that ask a model over HTTP, and what git repositories say.
 //!
 //! [`ModelCognifier`] and [`ModelEmbedder`] stand behind ports of [`sillok_core::ports`]. What a model answers
 //! is bounded in bytes and time, checked, and only ever a proposal: the rules decide. This crate must not know
@@ -9,6 +9,7 @@ mod budget;
 pub mod cognifier;
 pub mod config;
 pub mod embedder;
+pub mod git;
 mod line;
 mod model;
 mod prompt;

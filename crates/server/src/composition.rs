@@ -118,6 +118,7 @@ fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
         index: open_index(&directory, config, embedder.as_ref())?,
         embedder,
         cognifier: engines::cognifier(config, Arc::clone(&clock))?,
+        git: engines::repositories(config)?,
         clock,
         peers: None,
         streams: None,

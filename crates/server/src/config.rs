@@ -6,6 +6,7 @@
 mod cluster;
 mod engines;
 mod foundationdb;
+mod git;
 mod index;
 pub mod layers;
 mod log;
@@ -28,6 +29,7 @@ use sillok_perception::{CognifierConfig, EmbedderConfig};
 
 pub use cluster::ClusterConfig;
 pub use foundationdb::FoundationDbConfig;
+pub use git::GitConfig;
 pub use index::{IndexConfig, IndexEngine};
 pub use layers::{Error, Layer, Layers, Loaded, Origin};
 pub use log::{LogConfig, LogFormat};
@@ -66,6 +68,8 @@ pub struct Config {
     pub recall: RecallConfig,
     /// `[retention]`
     pub retention: RetentionConfig,
+    /// `[git]`
+    pub git: GitConfig,
     /// `[maintenance]`
     pub maintenance: MaintenanceConfig,
     /// `[dedup]`
@@ -306,6 +310,7 @@ impl Config {
         self.nats.check()?;
         self.telemetry.check()?;
         self.log.check()?;
+        self.git.check()?;
         self.maintenance.check()?;
         self.cluster.check()?;
         within(

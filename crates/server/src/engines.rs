@@ -1,14 +1,16 @@
-//! The engines that draw knowledge and make vectors, as the configuration names them.
+//! The engines that draw knowledge, make vectors and read repositories, as the configuration names them.
 //!
-//! Owns the choice. It must not know what either of them does.
+//! Owns the choice. It must not know what any of them does.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sillok_actors::embedding_space;
-use sillok_builtin::{HashEmbedder, RuleCognifier};
+use sillok_builtin::{CommitGraph, HashEmbedder, RuleCognifier};
 use sillok_core::entry::SpaceId;
-use sillok_core::ports::{Clock, Cognifier, Embedder};
+use sillok_core::ports::{Clock, Cognifier, Embedder, GitFacts};
 use sillok_core::{Error as CoreError, ErrorCode};
+use sillok_perception::git::{Repositories, Repository};
 use sillok_perception::{ModelCognifier, ModelEmbedder};
 
 use crate::Error;
@@ -44,6 +46,29 @@ pub(crate) fn cognifier(
         None => Arc::new(Aside(RuleCognifier)),
     };
     Ok(engine)
+}
+
+/// The repositories that a configuration names.
+///
+/// # Errors
+/// [`Error::Config`] where one of them cannot be read.
+pub(crate) fn repositories(config: &Config) -> Result<Arc<dyn GitFacts>, Error> {
+    let invalid = |reason: String| Error::Config(config::Error::Invalid { reason });
+    let named = config.git.of_projects();
+    let named = named.map_err(|error| invalid(error.message))?;
+    if named.is_empty() {
+        return Ok(Arc::new(CommitGraph::default()));
+    }
+    let mut opened = BTreeMap::new();
+    for (project, path) in named {
+        let repository = Repository::open(path).map_err(|error| {
+            invalid(format!(
+                "configuration git.repositories: {project}: {error}"
+            ))
+        })?;
+        opened.insert(project, repository);
+    }
+    Ok(Arc::new(Repositories::new(opened)))
 }
 
 /// Checks that an embedder of `space` can go on with what is stored.

@@ -3,6 +3,8 @@
 //! Owns retries: the same command under the same id, at another node, until it is acknowledged or
 //! refused for good. It must not know what the commands mean.
 
+mod recall;
+
 use std::sync::Arc;
 
 use sillok_core::command::{Answer, Command, Submission};
@@ -244,7 +246,8 @@ impl Client {
                     Reply::Tip(Err(_))
                     | Reply::Promotion(Err(_))
                     | Reply::Job(Err(_))
-                    | Reply::Head(Err(_)),
+                    | Reply::Head(Err(_))
+                    | Reply::Recalled(Err(_)),
                 ) => {}
                 Some(reply) => return reply,
             }

@@ -51,6 +51,7 @@ impl fmt::Display for Parcel {
             Request::Tip(scope, seen) => write!(f, "tip of {scope} behind {seen}")?,
             Request::Promotion(task, id) => write!(f, "promotion {id} of {task}")?,
             Request::Head(entry) => write!(f, "head of {entry}")?,
+            Request::Recall(scope, at) => write!(f, "recall in {scope} at {}", at.commit)?,
             Request::Maintain { dry_run: false } => write!(f, "maintenance")?,
             Request::Maintain { dry_run: true } => write!(f, "plan of maintenance")?,
             Request::Drain => write!(f, "drain")?,

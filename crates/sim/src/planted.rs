@@ -137,6 +137,10 @@ pub const BUGS: &[Bug] = &[
         "answer forgotten before the retry window",
         Safeguard::KeepsAnswers,
     ),
+    bug(
+        "entry that holds at the commit that ended it",
+        Safeguard::EndsBeforeItsLastCommit,
+    ),
     bug("fencing during a store outage", Safeguard::CountsOwnBeats),
     bug(
         "slot orphaned when the watcher dies",

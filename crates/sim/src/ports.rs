@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sillok_actors::Ports;
-use sillok_builtin::{HashEmbedder, RuleCognifier};
+use sillok_builtin::{CommitGraph, HashEmbedder, RuleCognifier};
 use sillok_core::ports::{BoxFuture, Clock, Cognifier, PortError, Rng, VectorIndex};
 use sillok_core::promotion::{CognifyInput, Cognition};
 use sillok_core::time::Timestamp;
@@ -41,6 +41,7 @@ pub(crate) fn ports(
             sim: sim.clone(),
             place,
         }),
+        git: Arc::new(CommitGraph::default()),
         peers: Some(Arc::new(SimPeers {
             sim: sim.clone(),
             here: place,

@@ -8,13 +8,19 @@ use sillok_actors::Node;
 use sillok_actors::jobs::PromotionState;
 use sillok_actors::maintenance::{Maintain, Part};
 use sillok_actors::protocol::Protocol;
+use sillok_actors::reads::RecallQuery;
 use sillok_core::Error;
 use sillok_core::id::Seq;
+use sillok_core::limits::RECALL_RESULTS_MAX;
 use sillok_core::principal::Actor;
+use sillok_core::recall::Narrowing;
 use sillok_core::scope::Scope;
+use sillok_core::validity::AsOf;
 
 use crate::net::{Reply, Request};
 use crate::store::SimStore;
+use crate::workload::branches::Seen;
+use crate::workload::material::TEXTS;
 
 /// Events of a scope that are read at once.
 const EVENTS_AT_ONCE: usize = 64;
@@ -43,6 +49,7 @@ pub(crate) async fn serve<P: Protocol>(
             Reply::Job(stands.map(|stands| matches!(stands, PromotionState::Halted { .. })))
         }
         Request::Retry(task, id) => Reply::Job(node.retry_promotion(&task, id).await),
+        Request::Recall(scope, as_of) => Reply::Recalled(recall(node, scope, as_of).await),
         Request::Maintain { dry_run } => Reply::Maintained(maintain(node, dry_run).await),
         Request::Drain => {
             node.shutdown().await;
@@ -72,6 +79,32 @@ pub(crate) async fn serve<P: Protocol>(
             })
         }
     })
+}
+
+/// What is recalled at a commit, and how many entries had ended there.
+async fn recall<P: Protocol>(
+    node: &Node<SimStore, P>,
+    scope: Scope,
+    as_of: AsOf,
+) -> Result<(Vec<Seen>, u64), Error> {
+    let query = RecallQuery {
+        scope,
+        text: TEXTS[..4].join(" "),
+        limit: Some(RECALL_RESULTS_MAX),
+        narrowing: Narrowing::default(),
+        failures_only: false,
+        confidence_min: None,
+        tokens_max: None,
+        as_of: Some(as_of),
+    };
+    let answer = node.recall(query).await?;
+    let seen = answer.results.into_iter().map(|one| Seen {
+        entry: one.head.id,
+        from: one.head.lifecycle.valid_from_commit,
+        to: one.head.lifecycle.valid_to_commit,
+        validity: one.validity,
+    });
+    Ok((seen.collect(), answer.at.map_or(0, |at| at.ended)))
 }
 
 /// Runs maintenance: how many entries it took out, or would take out.

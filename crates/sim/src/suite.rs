@@ -14,6 +14,7 @@ use sillok_core::ports::BoxFuture;
 use crate::agent::{Agent, Commons};
 use crate::rng::Stream;
 use crate::violation::Violation;
+use crate::workload::branches::Branches;
 use crate::workload::drains::Drains;
 use crate::workload::fences::Fences;
 use crate::workload::forger::Forger;
@@ -137,11 +138,13 @@ impl Suite {
             .workload(Forger)
             .workload(Jobs)
             .workload(Maintaining)
+            .workload(Branches)
             .check(LateRetries)
             .check(Forger)
             .check(Reads)
             .check(Refusals)
             .check(Maintaining)
+            .check(Branches)
     }
 
     /// With a further workload.

@@ -57,6 +57,27 @@ enum Ends {
     Blind,
 }
 
+/// Questions for what is foreign, now and at a commit.
+fn of_recall(secret: &Secret, scopes: &[&str]) -> Vec<(Value, Ends)> {
+    let mut all = Vec::new();
+    for as_of in [Value::Null, json!({ "commit": "abcdef1" })] {
+        let ask = |scope: &str| {
+            let asked = json!({ "scope": scope, "query": secret.text, "as_of": as_of });
+            without_null(asked)
+        };
+        all.extend(scopes.iter().map(|scope| (ask(scope), Ends::Forbidden)));
+        all.push((ask(OTHER), Ends::Blind));
+    }
+    all
+}
+
+fn without_null(mut body: Value) -> Value {
+    if let Some(fields) = body.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    body
+}
+
 /// Every route that reads or steers, with requests for what is foreign.
 fn reads(secret: &Secret) -> BTreeMap<Route, Vec<(Value, Ends)>> {
     let scopes = [secret.task.as_str(), WORKTREE, PROJECT, ORG];
@@ -78,16 +99,6 @@ fn reads(secret: &Secret) -> BTreeMap<Route, Vec<(Value, Ends)>> {
             .map(|id| (json!({ "id": id }), Ends::NotFound))
             .collect()
     };
-    let mut recall: Vec<(Value, Ends)> = scopes
-        .iter()
-        .map(|scope| {
-            (
-                json!({ "scope": scope, "query": secret.text }),
-                Ends::Forbidden,
-            )
-        })
-        .collect();
-    recall.push((json!({ "scope": OTHER, "query": secret.text }), Ends::Blind));
     let ask_review = |scope: &&str| {
         let asked = json!({ "scope": scope, "id": secret.entries[0] });
         (asked, Ends::Forbidden)
@@ -120,7 +131,7 @@ fn reads(secret: &Secret) -> BTreeMap<Route, Vec<(Value, Ends)>> {
         (("get", "/v1/review"), review),
         (("get", "/v1/entry"), by_entry()),
         (("get", "/v1/history"), by_entry()),
-        (("post", "/v1/recall"), recall),
+        (("post", "/v1/recall"), of_recall(secret, &scopes)),
         (("get", "/v1/events"), by_scope()),
         (("get", "/v1/tail"), with_all()),
         (("get", "/v1/tokens"), with_all()),

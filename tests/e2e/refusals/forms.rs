@@ -284,6 +284,35 @@ async fn a_query_that_is_wrong_is_refused() {
         .refused(400, "invalid_request");
 }
 
+/// More commits than a question may say something of.
+fn many_judged() -> Value {
+    let judged = (0..1_025).map(|number| (format!("{number:07}"), json!("no")));
+    Value::Object(judged.collect())
+}
+
+#[tokio::test]
+async fn a_question_that_names_no_commit_is_refused() {
+    let world = World::start().await;
+    let (admin, task) = (world.admin(), world.task().await);
+    let judged = |commits: Value| json!({ "commit": "abcdef1", "judged": commits });
+    for (as_of, status, code) in [
+        (json!({ "commit": "HEAD" }), 400, "invalid_argument"),
+        (json!({ "commit": "a".repeat(65) }), 400, "invalid_argument"),
+        (json!({}), 400, "invalid_request"),
+        (json!("abcdef1"), 400, "invalid_request"),
+        (judged(json!({ "zzz": "no" })), 400, "invalid_argument"),
+        (
+            judged(json!({ "abcdef2": "maybe" })),
+            400,
+            "invalid_request",
+        ),
+        (judged(many_judged()), 413, "too_large"),
+    ] {
+        let body = json!({ "scope": task, "query": "x", "as_of": as_of });
+        admin.post("/v1/recall", &body).await.refused(status, code);
+    }
+}
+
 #[tokio::test]
 async fn a_question_that_is_wrong_is_refused() {
     let world = World::start().await;

@@ -8,18 +8,22 @@ use std::collections::BTreeMap;
 use sillok_core::entry::{Embedding, Head, Status, Table, Version};
 use sillok_core::id::EntryId;
 use sillok_core::limits::{QUERY_BYTES_MAX, RECALL_CANDIDATES_MAX, RECALL_RESULTS_MAX};
-use sillok_core::ports::SearchRequest;
+use sillok_core::ports::{SearchLists, SearchRequest};
 use sillok_core::recall::{
-    Budget, Fused, Hit, Narrowing, Score, confidence_min, fuse, mark_as_data, rank, tokens_of,
+    Asked, Budget, Fused, Hit, Narrowing, Score, confidence_min, fuse, mark_as_data, rank,
+    tokens_of,
 };
 use sillok_core::scope::Scope;
 use sillok_core::secret::mask;
+use sillok_core::validity::{AsOf, Validity};
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::ScopeKey;
 use sillok_store::{Store, Txn};
 
 use super::entries::{head_of, view};
+use super::recall_at::AtCommit;
 use super::{EntryView, Reader};
+use crate::protocol::{Correct, Protocol};
 
 /// A question.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +42,17 @@ pub struct RecallQuery {
     pub confidence_min: Option<f64>,
     /// Room for so many tokens, as [`tokens_of`] estimates them.
     pub tokens_max: Option<u64>,
+    /// What holds at this commit, and not what holds now.
+    pub as_of: Option<AsOf>,
+}
+
+impl RecallQuery {
+    const fn asked(&self) -> Asked {
+        Asked {
+            failures_only: self.failures_only,
+            at_commit: self.as_of.is_some(),
+        }
+    }
 }
 
 /// What was recalled, the best first.
@@ -50,6 +65,8 @@ pub struct RecallAnswer {
     /// Whether the question was compared by meaning too; only by its words when no embedder
     /// answered.
     pub by_meaning: bool,
+    /// What is said of the commit that was asked about, if one was.
+    pub at: Option<AtCommit>,
 }
 
 /// One result.
@@ -69,6 +86,8 @@ pub struct Recalled {
     pub score: Score,
     /// Whether its sources still hold.
     pub gate: Gate,
+    /// Whether it holds at the commit that was asked about, if one was.
+    pub validity: Option<Validity>,
 }
 
 /// Whether an entry's file and symbol citations hold in a work tree.
@@ -94,18 +113,49 @@ impl<S: Store> Reader<S> {
     /// # Errors
     /// `invalid_argument` or `too_large` for the question, `unavailable` when the index does not
     /// answer, and what the store answers.
-    pub async fn recall(&self, mut query: RecallQuery) -> Result<RecallAnswer, Error> {
+    pub async fn recall(&self, query: RecallQuery) -> Result<RecallAnswer, Error> {
+        self.recall_under(Correct, query).await
+    }
+
+    /// As [`recall`](Self::recall), under a protocol.
+    pub(crate) async fn recall_under<P: Protocol>(
+        &self,
+        protocol: P,
+        mut query: RecallQuery,
+    ) -> Result<RecallAnswer, Error> {
         let results_max = self.check(&query)?;
-        let mut budget = Budget::of(query.tokens_max)?;
+        let room = (results_max, Budget::of(query.tokens_max)?);
         query.narrowing = query.narrowing.checked()?;
         // As with what is stored: no secret leaves for whoever makes the vectors.
         let embedding = self.embed(&mask(&query.text).text).await;
-        let by_meaning = embedding.is_some();
-        let request = self.request(&query, embedding, results_max);
-        let lists =
-            self.index.search(&request).await.map_err(|error| {
+        let mut request = self.request(&query, embedding, results_max);
+        loop {
+            let lists = self.index.search(&request).await.map_err(|error| {
                 Error::new(ErrorCode::Unavailable, format!("the index: {error}"))
             })?;
+            let is_full = lists.vector.len().max(lists.text.len()) >= request.limit;
+            let answer = self.answer(protocol, &query, &request, lists, room).await?;
+            let places = answer.results.len() as u64 + answer.budget.left_out;
+            let is_short = places < results_max as u64;
+            let at = answer.at.as_ref();
+            // What does not hold at the commit takes no place from what lies further down and does.
+            let is_crowded = at.is_some_and(AtCommit::left_something_out) && is_short && is_full;
+            if !is_crowded || request.limit >= RECALL_CANDIDATES_MAX {
+                return Ok(answer);
+            }
+            request.limit = RECALL_CANDIDATES_MAX;
+        }
+    }
+
+    /// What the index's lists come to, with room for so many results and tokens.
+    async fn answer<P: Protocol>(
+        &self,
+        protocol: P,
+        query: &RecallQuery,
+        request: &SearchRequest,
+        lists: SearchLists,
+        (mut places, mut budget): (usize, Budget),
+    ) -> Result<RecallAnswer, Error> {
         let seen = |found: &Fused| request.scopes.contains(&found.scope);
         let fused: Vec<Fused> = fuse(&lists, self.rules.recall.rrf_k)
             .into_iter()
@@ -114,22 +164,24 @@ impl<S: Store> Reader<S> {
         // The snapshot is taken after the search: what the index knows, the store knows by then.
         let mut txn = self.snapshot().await?;
         let heads = heads(&mut txn, &fused).await?;
-        let head_of = |found: &Fused| heads.get(&found.entry).filter(|head| fits(head, &query));
-        let hits = rank(
-            fused,
-            head_of,
-            query.failures_only,
-            self.clock.now(),
-            &self.rules,
-        );
-        let mut results = Vec::with_capacity(results_max.min(hits.len()));
+        let head_of = |found: &Fused| heads.get(&found.entry).filter(|head| fits(head, query));
+        let now = self.clock.now();
+        let hits = rank(fused, head_of, query.asked(), now, &self.rules);
+        let (hits, at) = match &query.as_of {
+            None => (hits.into_iter().map(|hit| (hit, None)).collect(), None),
+            Some(as_of) => {
+                let asked = (&query.scope, as_of);
+                let (held, at) = self.held(protocol, asked, hits, &heads).await;
+                (held, Some(at))
+            }
+        };
+        let mut results = Vec::with_capacity(places.min(hits.len()));
         // Those that there was no room for count: what stands further down does not take their place.
-        let mut places = results_max;
-        for hit in hits {
+        for (hit, validity) in hits {
             if places == 0 {
                 break;
             }
-            let Some(found) = recalled(&mut txn, hit).await? else {
+            let Some(found) = recalled(&mut txn, hit, validity).await? else {
                 continue;
             };
             if !query
@@ -146,7 +198,8 @@ impl<S: Store> Reader<S> {
         Ok(RecallAnswer {
             results,
             budget,
-            by_meaning,
+            by_meaning: request.embedding.is_some(),
+            at,
         })
     }
 
@@ -210,15 +263,17 @@ impl<S: Store> Reader<S> {
             .iter()
             .map(|table| confidence_min(*table, query.failures_only, &self.rules.recall));
         let lowest = configured.fold(1.0, f64::min);
-        let live = [Status::Hypothesis, Status::Verified, Status::Published];
+        let mut statuses = vec![Status::Hypothesis, Status::Verified, Status::Published];
         assert!(
-            live.iter().all(|status| status.is_live()),
+            statuses.iter().all(|status| status.is_live()),
             "recall searches what is live"
         );
+        // What was replaced holds still at commits before that.
+        statuses.extend(query.as_of.as_ref().map(|_| Status::Deprecated));
         SearchRequest {
             scopes: query.scope.with_ancestors(),
             tables: narrowed,
-            statuses: live.to_vec(),
+            statuses,
             failures: query.failures_only,
             confidence_min: query
                 .confidence_min
@@ -259,7 +314,11 @@ fn fits(head: &Head, query: &RecallQuery) -> bool {
 }
 
 /// A result with its text.
-async fn recalled(txn: &mut impl Txn, hit: Hit) -> Result<Option<Recalled>, Error> {
+async fn recalled(
+    txn: &mut impl Txn,
+    hit: Hit,
+    validity: Option<Validity>,
+) -> Result<Option<Recalled>, Error> {
     let Some(EntryView { head, version }) = view(txn, &hit.fused.scope, hit.fused.entry).await?
     else {
         return Ok(None);
@@ -273,5 +332,6 @@ async fn recalled(txn: &mut impl Txn, hit: Hit) -> Result<Option<Recalled>, Erro
         found: hit.fused,
         score: hit.score,
         gate: Gate::Unverifiable,
+        validity,
     }))
 }

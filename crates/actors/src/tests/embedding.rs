@@ -89,6 +89,7 @@ async fn a_question_is_masked_before_it_is_embedded() {
         failures_only: false,
         confidence_min: None,
         tokens_max: None,
+        as_of: None,
     };
     node.reader().recall(query).await.unwrap();
     let heard = heard.texts.lock().join(" ");

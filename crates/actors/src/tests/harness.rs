@@ -5,6 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use sillok_builtin::CommitGraph;
 use sillok_builtin::cognifier::RuleCognifier;
 use sillok_builtin::embedder::HashEmbedder;
 use sillok_builtin::index::ExactIndex;
@@ -79,6 +80,7 @@ pub(crate) fn ports() -> Ports {
         index: Arc::new(ExactIndex::new()),
         embedder: Arc::new(HashEmbedder),
         cognifier: Arc::new(RuleCognifier),
+        git: Arc::new(CommitGraph::default()),
         peers: None,
         streams: None,
         calendar: None,

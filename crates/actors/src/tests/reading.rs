@@ -309,6 +309,7 @@ fn query(path: &str, text: &str) -> RecallQuery {
         failures_only: false,
         confidence_min: None,
         tokens_max: None,
+        as_of: None,
     }
 }
 

@@ -168,6 +168,10 @@ pub struct Recall {
     /// At least this much confidence, 0 to 1
     #[arg(long, value_name = "SHARE")]
     pub confidence_min: Option<f64>,
+    /// What holds at this commit: a hash, a branch, a tag, HEAD~3; or none, for what holds now whatever the commit.
+    /// Unless it is said: HEAD, where there is a work tree that knows of the entries' commits
+    #[arg(long, value_name = "REV")]
+    pub as_of: Option<String>,
 }
 
 /// Parses a range of bytes, FROM-TO, the last one not in it.

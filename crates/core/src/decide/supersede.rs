@@ -22,6 +22,10 @@ pub(super) fn supersede(context: &Context<'_>, supersede: &Supersede) -> Result<
         }
     }
     let old = entry::live_head(context, supersede.old, supersede.expected_version)?;
+    let commit = supersede
+        .commit
+        .clone()
+        .or_else(|| begins(&supersede.new).map(str::to_owned));
     let mut draft = Draft::new(context);
     let new = match &supersede.new {
         Replacement::Existing(id) => {
@@ -47,7 +51,7 @@ pub(super) fn supersede(context: &Context<'_>, supersede: &Supersede) -> Result<
         old: old.id,
         line: old.line,
         reason: mask(&supersede.reason).text.into_owned(),
-        commit: supersede.commit.clone(),
+        commit,
     });
     let version = draft
         .state
@@ -62,6 +66,15 @@ pub(super) fn supersede(context: &Context<'_>, supersede: &Supersede) -> Result<
             old: old.id,
         },
     ))
+}
+
+/// The commit from which a new entry holds: unless another is named, what it replaces ends there, so that there is
+/// none in between at which neither holds. One that exists may have begun long before it replaced anything.
+fn begins(new: &Replacement) -> Option<&str> {
+    match new {
+        Replacement::New(new) => new.binding.commit(),
+        Replacement::Existing(_) => None,
+    }
 }
 
 /// An entry that exists may replace another when it is live, of the same table, and stands alone:

@@ -65,6 +65,11 @@ fn published(number: u8) -> Head {
     head(number, Table::Observations, Status::Published, false, 0.9)
 }
 
+const FAILURES: Asked = Asked {
+    failures_only: true,
+    at_commit: false,
+};
+
 fn numbers() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(0u8..30, 0..30)
 }
@@ -106,7 +111,7 @@ proptest! {
         let config = RulesConfig::default();
         let run = |order: &[u8]| {
             let fused = order.iter().map(|n| Fused { similarity: 0.5, ..fuse(&SearchLists { vector: ranked(&[*n]), text: vec![] }, 60.0).remove(0) }).collect();
-            rank(fused, |one| heads.iter().find(|head| head.id == one.entry), false, Timestamp::EPOCH, &config)
+            rank(fused, |one| heads.iter().find(|head| head.id == one.entry), Asked::default(), Timestamp::EPOCH, &config)
         };
         let hits = run(&order);
         order.sort_unstable();
@@ -154,7 +159,7 @@ fn weak_patterns_and_very_weak_entries_are_left_out() {
     let admitted = |table, confidence| {
         admits(
             &head(1, table, Status::Verified, false, confidence),
-            false,
+            Asked::default(),
             &config,
         )
     };
@@ -168,13 +173,13 @@ fn weak_patterns_and_very_weak_entries_are_left_out() {
 fn failures_come_up_in_failure_searches_only_and_at_any_confidence() {
     let config = RecallConfig::default();
     let failure = head(1, Table::Patterns, Status::Hypothesis, true, 0.1);
-    assert!(admits(&failure, true, &config));
+    assert!(admits(&failure, FAILURES, &config));
     assert!(!admits(
         &head(1, Table::Patterns, Status::Hypothesis, true, 0.9),
-        false,
+        Asked::default(),
         &config
     ));
-    assert!(!admits(&published(1), true, &config));
+    assert!(!admits(&published(1), FAILURES, &config));
 }
 
 #[test]
@@ -182,15 +187,48 @@ fn only_live_statuses_are_recalled() {
     for status in [Status::Deprecated, Status::Archived] {
         assert!(!admits(
             &head(1, Table::Observations, status, false, 1.0),
-            false,
+            Asked::default(),
             &RecallConfig::default()
         ));
         assert!(!admits(
             &head(1, Table::Observations, status, true, 1.0),
-            true,
+            FAILURES,
             &RecallConfig::default()
         ));
     }
+}
+
+#[test]
+fn what_was_replaced_at_a_commit_is_recalled_at_commits_alone() {
+    let config = RecallConfig::default();
+    let at_commit = Asked {
+        at_commit: true,
+        ..Asked::default()
+    };
+    let mut replaced = head(1, Table::Gotchas, Status::Deprecated, false, 0.9);
+    replaced.lifecycle.deprecated_at = Some(Timestamp::EPOCH);
+    assert!(!admits(&replaced, at_commit, &config), "it was resolved");
+    replaced.lifecycle.superseded_by = Some(entry(2));
+    assert!(
+        !admits(&replaced, at_commit, &config),
+        "nobody said at which commit"
+    );
+    replaced.lifecycle.valid_to_commit = Some("abcdef1".into());
+    assert!(admits(&replaced, at_commit, &config));
+    assert!(!admits(&replaced, Asked::default(), &config));
+    let fused = fuse(
+        &SearchLists {
+            vector: ranked(&[1]),
+            text: vec![],
+        },
+        60.0,
+    )
+    .remove(0);
+    let now = Timestamp::from_ms(DAY_MS);
+    let scored = score(&fused, &replaced, now, &RulesConfig::default());
+    assert!(scored.relevance > 0.9, "it is not resolved where it holds");
+    replaced.status = Status::Archived;
+    assert!(!admits(&replaced, at_commit, &config));
 }
 
 #[test]
@@ -206,7 +244,7 @@ fn what_has_no_head_is_left_out() {
     let hits = rank(
         fused,
         |one| (one.entry == head.id).then_some(&head),
-        false,
+        Asked::default(),
         Timestamp::EPOCH,
         &RulesConfig::default(),
     );

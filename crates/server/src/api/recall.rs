@@ -1,9 +1,12 @@
 //! Recall on the wire.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use sillok_core::entry::{Kind, Status, Table};
 use sillok_core::id::EntryId;
 use sillok_core::scope::Scope;
+use sillok_core::validity::{Ancestry, Validity};
 use utoipa::ToSchema;
 
 use super::{Binding, Citation, schema};
@@ -46,6 +49,36 @@ pub struct RecallRequest {
     /// others counted. Tokens are estimated: one for four bytes of ASCII, one for each other character.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_max: Option<u64>,
+    /// What holds at a commit, judged by ancestry; without it, what holds now whatever the commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<AsOf>,
+}
+
+/// A commit at which a question is asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AsOf {
+    /// The commit: 7 to 64 hexadecimal digits.
+    pub commit: String,
+    /// What the asker's own repository says of other commits: whether each is `commit` or an ancestor of it. At most
+    /// 1,024, of those that an earlier answer named. It narrows this answer alone.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(value_type = BTreeMap<String, schema::Ancestry>)]
+    pub judged: BTreeMap<String, Ancestry>,
+}
+
+/// What an answer says of the commit that it was asked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AtCommit {
+    /// The commit.
+    pub commit: String,
+    /// Entries that were found and begin at a commit that does not lie before it.
+    pub not_yet: u64,
+    /// Entries that were found and ended there or before.
+    pub ended: u64,
+    /// Commits that decide whether something that was found holds, and that nobody has judged; at most 1,024. Ask
+    /// again with what your repository says of them.
+    pub unjudged: Vec<String>,
 }
 
 /// What a recall found, the best first.
@@ -60,6 +93,9 @@ pub struct RecallAnswer {
     /// Whether the question was compared by meaning too; only by its words when no embedder
     /// answered.
     pub by_meaning: bool,
+    /// What is said of the commit that was asked about, if one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<AtCommit>,
 }
 
 /// One result of a recall.
@@ -96,6 +132,17 @@ pub struct RecallResult {
     pub binding: Binding,
     /// What the cognitive gate says of its citations.
     pub gate: Gate,
+    /// Whether it holds at the commit that was asked about, if one was: `always` without a commit of its own,
+    /// `holds`, or `unknown`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::Validity>)]
+    pub validity: Option<Validity>,
+    /// The commit from which it holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub valid_from_commit: Option<String>,
+    /// The commit that ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub valid_to_commit: Option<String>,
 }
 
 /// A score and its factors: `total` is the product of the four.

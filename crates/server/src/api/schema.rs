@@ -109,6 +109,10 @@ named! {
         "How far an entry is trusted to be what it says.",
         ["hypothesis", "verified", "published", "deprecated", "archived"],
     );
+    /// Whether one commit lies before another.
+    Ancestry = one_of("Whether a commit is another one, or an ancestor of it.", ["yes", "no", "unknown"]);
+    /// Whether an entry holds at a commit.
+    Validity = one_of("Whether an entry holds at a commit.", ["always", "holds", "unknown"]);
     /// How confidence fades.
     DecayPolicy = one_of("How confidence fades.", ["recency_bias", "stable", "manual_only"]);
     /// How two entries are related.

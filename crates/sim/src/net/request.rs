@@ -11,6 +11,9 @@ use sillok_core::ports::Forwarded;
 use sillok_core::principal::Actor;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
+use sillok_core::validity::AsOf;
+
+use crate::workload::branches::Seen;
 
 /// What is asked of a node.
 #[derive(Clone, Debug)]
@@ -29,6 +32,8 @@ pub(crate) enum Request {
     Retry(Scope, VerificationId),
     /// An entry's active version, and the entry that heads its line.
     Head(EntryId),
+    /// What holds in a scope, and those above it, at a commit.
+    Recall(Scope, AsOf),
     /// A run of maintenance, or only what it would do.
     Maintain {
         /// Whether it only says what it would do.
@@ -54,6 +59,8 @@ pub(crate) enum Reply {
     /// Whether the promotion had halted.
     Job(Result<bool, Error>),
     Head(Result<Option<(u64, EntryId)>, Error>),
+    /// What was recalled, and how many entries had ended there.
+    Recalled(Result<(Vec<Seen>, u64), Error>),
     /// How many entries a run of maintenance took out, or would take out.
     Maintained(Result<u64, Error>),
     Drained,

@@ -16,6 +16,7 @@ use crate::ports::{SharedRng, ports};
 use crate::runtime::Runtime;
 use crate::serving;
 use crate::store::SimStore;
+use crate::workload::branches;
 use crate::workload::maintaining::{Nights, has_nights};
 
 /// The wait before a node that did not start is started again, in ms.
@@ -88,6 +89,7 @@ impl<P: Protocol> World<P> {
         node.index = Some(index.clone());
         let index = Arc::new(index);
         let mut ports = ports(&self.sim, place, &self.names, &rng, index);
+        ports.git = Arc::new(branches::history(self.plan.seed));
         if has_nights(self.plan.seed) {
             ports.calendar = Some(Arc::new(Nights));
         }

@@ -180,6 +180,9 @@ fn recall() -> RecallReport {
             },
             binding: Binding::NoRepository,
             gate: Gate::Unverifiable,
+            validity: None,
+            valid_from_commit: None,
+            valid_to_commit: None,
         }],
     }
 }

@@ -6,8 +6,9 @@ use sillok_actors::reads::{self, RecallQuery};
 use sillok_core::permission::authorize_read;
 use sillok_core::recall::Narrowing;
 use sillok_core::scope::Scope;
+use sillok_core::validity::AsOf;
 
-use crate::api::{Gate, RecallAnswer, RecallRequest, RecallResult, Score};
+use crate::api::{AtCommit, Gate, RecallAnswer, RecallRequest, RecallResult, Score};
 use crate::http::App;
 use crate::http::command::Reply;
 use crate::http::extract::Ask;
@@ -19,6 +20,10 @@ use crate::http::extract::Ask;
 pub(super) async fn recall(State(app): State<App>, ask: Ask<RecallRequest>) -> Reply<RecallAnswer> {
     let scope = Scope::parse(&ask.body.scope)?;
     authorize_read(&ask.session.principal, &scope)?;
+    let as_of = ask
+        .body
+        .as_of
+        .map(|asked| AsOf::checked(&asked.commit, asked.judged));
     let query = RecallQuery {
         scope,
         text: ask.body.query,
@@ -32,14 +37,21 @@ pub(super) async fn recall(State(app): State<App>, ask: Ask<RecallRequest>) -> R
         failures_only: ask.body.failures_only,
         confidence_min: ask.body.confidence_min,
         tokens_max: ask.body.tokens_max,
+        as_of: as_of.transpose()?,
     };
-    let answer = app.reader().recall(query).await?;
+    let answer = app.node().recall(query).await?;
     let results = answer.results.into_iter().map(shown).collect();
     Ok(Json(RecallAnswer {
         results,
         tokens: answer.budget.used,
         left_out: answer.budget.left_out,
         by_meaning: answer.by_meaning,
+        at: answer.at.map(|at| AtCommit {
+            commit: at.commit,
+            not_yet: at.not_yet,
+            ended: at.ended,
+            unjudged: at.unjudged,
+        }),
     }))
 }
 
@@ -68,6 +80,9 @@ fn shown(found: reads::Recalled) -> RecallResult {
         gate: match found.gate {
             reads::Gate::Unverifiable => Gate::Unverifiable,
         },
+        validity: found.validity,
+        valid_from_commit: head.lifecycle.valid_from_commit,
+        valid_to_commit: head.lifecycle.valid_to_commit,
         scope: head.scope,
     }
 }
