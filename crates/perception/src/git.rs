@@ -1,17 +1,15 @@
 //! What repositories say of their commits: which lies before which.
 //!
-//! Owns reading git repositories through the `git` program, and where history ends. It only reads: no network, no work
-//! tree. It must not know what is decided by an answer.
+//! Owns reading git repositories, and where history ends. It only reads: no network, no work tree, no program is
+//! started. It must not know what is decided by an answer.
 
-use std::collections::{BTreeMap, HashSet};
-use std::io::Write as _;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use gix::ObjectId;
 use parking_lot::Mutex;
-use sillok_core::citation::is_commit_hash;
 use sillok_core::limits::COMMITS_WALKED_MAX;
 use sillok_core::ports::{BoxFuture, GitFacts, PortError};
 use sillok_core::scope::Scope;
@@ -37,30 +35,27 @@ pub enum Error {
         /// What stands in the way.
         why: String,
     },
+    /// It cannot be read.
+    #[error("the repository {path} cannot be read: {why}")]
+    Read {
+        /// Where it lies.
+        path: PathBuf,
+        /// What stands in the way.
+        why: String,
+    },
 }
-
-/// Variables by which a git hook points git at its own repository.
-const FOREIGN_VARIABLES: [&str; 7] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_COMMON_DIR",
-    "GIT_PREFIX",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-];
 
 /// A commit with all that lies before it, as far as that is there.
 #[derive(Debug)]
 struct Before {
-    at: String,
-    commits: HashSet<String>,
+    at: ObjectId,
+    commits: HashSet<ObjectId>,
     /// Whether something lies before it that is not there: a shallow clone, an object that cannot be read, a
     /// history that is too long.
     is_cut: bool,
 }
 
-/// A repository, asked anew for each question: what is fetched or rewritten meanwhile counts.
+/// A repository, opened anew for each question: what is fetched or rewritten meanwhile counts.
 #[derive(Debug)]
 pub struct Repository {
     path: PathBuf,
@@ -75,7 +70,7 @@ impl Repository {
     /// [`Error::Open`]
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = path.into();
-        git(&path, &["rev-parse", "--git-dir"], "")?;
+        open(&path)?;
         Ok(Self {
             path,
             kept: Mutex::default(),
@@ -89,24 +84,29 @@ impl Repository {
     /// it was collected since makes no difference. Takes time; it blocks.
     ///
     /// # Errors
-    /// [`Error::Open`]. A commit that is missing or cannot be read is no error: it is unknown.
+    /// [`Error::Open`] and [`Error::Read`]. A commit that is missing or cannot be read is no error: it is unknown.
     pub fn judge(&self, at: &str, commits: &[String]) -> Result<Vec<Ancestry>, Error> {
-        let mut named = self.resolve(at, commits)?;
-        let Some(at) = named.remove(0) else {
+        let repository = open(&self.path)?;
+        let Some(at) = resolve(&repository, at) else {
             return Ok(vec![Ancestry::Unknown; commits.len()]);
         };
-        let before = self.before(&at)?;
-        let named_ones = named.iter().flatten();
-        let are_all_before = named_ones
-            .clone()
-            .all(|commit| before.commits.contains(commit));
-        let reached = if before.is_cut || are_all_before {
-            HashSet::new()
+        let named: Vec<Option<ObjectId>> = commits
+            .iter()
+            .map(|commit| resolve(&repository, commit))
+            .collect();
+        let before = self.before(&repository, at)?;
+        let others: BTreeSet<ObjectId> = named
+            .iter()
+            .flatten()
+            .filter(|commit| !before.commits.contains(*commit))
+            .copied()
+            .collect();
+        let reached = if before.is_cut || others.is_empty() {
+            BTreeSet::new()
         } else {
-            // What a reference reaches and does not lie before. One that is broken reaches none.
-            self.walk(&["--all", "--not", &at])?.0
+            self.reached(&repository, &before, others)?
         };
-        let judge = |commit: Option<String>| match commit {
+        let judge = |commit: Option<ObjectId>| match commit {
             Some(commit) if before.commits.contains(&commit) => Ancestry::Yes,
             Some(commit) if reached.contains(&commit) => Ancestry::No,
             _ => Ancestry::Unknown,
@@ -114,39 +114,12 @@ impl Repository {
         Ok(named.into_iter().map(judge).collect())
     }
 
-    /// The commits of names, which may be short, that of `at` first; none where there is none of a name, or several,
-    /// or it cannot be read.
-    fn resolve(&self, at: &str, commits: &[String]) -> Result<Vec<Option<String>>, Error> {
-        let names: Vec<&str> = core::iter::once(at)
-            .chain(commits.iter().map(String::as_str))
-            // Anything else could be a branch, or a range, or a flag.
-            .map(|name| if is_commit_hash(name) { name } else { NO_NAME })
-            .collect();
-        let check = ["cat-file", "--batch-check=%(objectname) %(objecttype)"];
-        let said = git(&self.path, &check, &names.join("\n"))?;
-        let commit = |(name, line): (&&str, &str)| {
-            let (hash, kind) = line.split_once(' ')?;
-            let is_one = kind == "commit" && hash.starts_with(&name.to_ascii_lowercase());
-            is_one.then(|| hash.to_owned())
-        };
-        // A spoilt object may end the program before it has answered all.
-        let lines = said.text.lines().chain(core::iter::repeat(""));
-        Ok(names.iter().zip(lines).map(commit).collect())
-    }
-
     /// What lies before a commit, from memory where that is known.
-    fn before(&self, at: &str) -> Result<Arc<Before>, Error> {
+    fn before(&self, repository: &gix::Repository, at: ObjectId) -> Result<Arc<Before>, Error> {
         if let Some(known) = self.kept.lock().iter().find(|known| known.at == at) {
             return Ok(Arc::clone(known));
         }
-        let (mut commits, is_whole) = self.walk(&[at])?;
-        // Where something before it cannot be read, not even the commit itself may be named.
-        commits.insert(at.to_owned());
-        let found = Arc::new(Before {
-            at: at.to_owned(),
-            is_cut: !is_whole || self.ends()?.iter().any(|end| commits.contains(end)),
-            commits,
-        });
+        let found = Arc::new(self.walk(repository, at)?);
         if !found.is_cut && found.commits.len() <= KEPT_COMMITS_MAX {
             let mut kept = self.kept.lock();
             kept.retain(|known| known.at != at);
@@ -156,85 +129,100 @@ impl Repository {
         Ok(found)
     }
 
-    /// The commits that revisions name, and whether those are all.
-    fn walk(&self, revisions: &[&str]) -> Result<(HashSet<String>, bool), Error> {
-        let most = format!("--max-count={COMMITS_WALKED_MAX}");
-        let args = [&["rev-list", &most], revisions].concat();
-        let said = run(&self.path, &args, "")?;
-        let commits: HashSet<String> = said.text.lines().map(str::to_owned).collect();
-        let is_whole = said.is_well && commits.len() < COMMITS_WALKED_MAX;
-        Ok((commits, is_whole))
+    fn walk(&self, repository: &gix::Repository, at: ObjectId) -> Result<Before, Error> {
+        let shallow = repository.shallow_commits().map_err(self.unread())?;
+        let ends = |commit: &ObjectId| {
+            let shallow = shallow.as_ref();
+            shallow.is_some_and(|ends| ends.iter().any(|end| end == commit))
+        };
+        let walk = repository.rev_walk([at]).all().map_err(self.unread())?;
+        let mut before = Before {
+            at,
+            commits: HashSet::from([at]),
+            is_cut: false,
+        };
+        for found in walk {
+            let Ok(found) = found else {
+                before.is_cut = true;
+                break;
+            };
+            before.is_cut |= ends(&found.id);
+            before.commits.insert(found.id);
+            if before.commits.len() >= COMMITS_WALKED_MAX {
+                before.is_cut = true;
+                break;
+            }
+        }
+        Ok(before)
     }
 
-    /// The commits at which a shallow clone ends.
-    fn ends(&self) -> Result<Vec<String>, Error> {
-        let file = git(&self.path, &["rev-parse", "--git-path", "shallow"], "")?;
-        let file = self.path.join(file.text.trim());
-        let text = std::fs::read_to_string(file).unwrap_or_default();
-        Ok(text.lines().map(str::to_owned).collect())
+    /// Those of `others` that a reference reaches. None of them lies before the commit that `before` is of, so that
+    /// what does need not be walked through.
+    fn reached(
+        &self,
+        repository: &gix::Repository,
+        before: &Arc<Before>,
+        mut others: BTreeSet<ObjectId>,
+    ) -> Result<BTreeSet<ObjectId>, Error> {
+        let mut tips: BTreeSet<ObjectId> = BTreeSet::new();
+        let references = repository.references().map_err(self.unread())?;
+        for reference in references.all().map_err(self.unread())? {
+            // A reference that is broken, or of something else than a commit, reaches none.
+            let commit = reference.ok().and_then(|mut one| {
+                let commit = one.peel_to_commit().ok()?;
+                Some(commit.id)
+            });
+            tips.extend(commit);
+        }
+        tips.extend(repository.head_id().ok().map(gix::Id::detach));
+        tips.retain(|tip| !before.commits.contains(tip));
+        let known = Arc::clone(before);
+        let walk = repository.rev_walk(tips);
+        let walk = walk.selected(move |commit| !known.commits.contains(commit));
+        let walk = walk.map_err(self.unread())?;
+        let mut reached = BTreeSet::new();
+        for found in walk.take(COMMITS_WALKED_MAX) {
+            let Ok(found) = found else { continue };
+            if others.remove(&found.id) {
+                reached.insert(found.id);
+            }
+            if others.is_empty() {
+                break;
+            }
+        }
+        Ok(reached)
+    }
+
+    fn unread<E: std::fmt::Display>(&self) -> impl Fn(E) -> Error {
+        |error| Error::Read {
+            path: self.path.clone(),
+            why: error.to_string(),
+        }
     }
 }
 
-/// What no commit is called.
-const NO_NAME: &str = "-";
-
-/// What the program said.
-struct Said {
-    text: String,
-    why: String,
-    is_well: bool,
-}
-
-/// As [`run`], for what goes well where there is a repository.
-fn git(path: &Path, args: &[&str], input: &str) -> Result<Said, Error> {
-    let said = run(path, args, input)?;
-    if said.is_well {
-        return Ok(said);
-    }
-    Err(Error::Open {
-        path: path.to_owned(),
-        why: said.why,
-    })
-}
-
-/// Runs `git` on the repository at a path, and no other one: no variable of the environment leads elsewhere, none above
-/// it is taken. It fetches nothing and asks nobody.
-fn run(path: &Path, args: &[&str], input: &str) -> Result<Said, Error> {
-    let failed = |error: std::io::Error| Error::Open {
+/// Opens a repository as it lies there: no variable of the environment leads elsewhere, no configuration but its
+/// own is read.
+fn open(path: &Path) -> Result<gix::Repository, Error> {
+    let opened = gix::open_opts(path, gix::open::Options::isolated());
+    opened.map_err(|error| Error::Open {
         path: path.to_owned(),
         why: error.to_string(),
-    };
-    let mut command = Command::new("git");
-    for variable in FOREIGN_VARIABLES {
-        command.env_remove(variable);
-    }
-    let mut child = command
-        .arg("-C")
-        .arg(path)
-        .args(args)
-        .env("GIT_CEILING_DIRECTORIES", path.parent().unwrap_or(path))
-        .env("GIT_NO_LAZY_FETCH", "1")
-        .env("GIT_TERMINAL_PROMPT", "0")
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .env("LC_ALL", "C")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(failed)?;
-    let stdin = child.stdin.take();
-    let written = input.to_owned();
-    // Whoever writes all before it reads anything may wait for ever. A program that ended reads no more.
-    let writer = std::thread::spawn(move || {
-        stdin.map(|mut stdin| stdin.write_all(format!("{written}\n").as_bytes()))
-    });
-    let done = child.wait_with_output().map_err(failed)?;
-    drop(writer.join());
-    Ok(Said {
-        text: String::from_utf8_lossy(&done.stdout).into_owned(),
-        why: String::from_utf8_lossy(&done.stderr).trim().to_owned(),
-        is_well: done.status.success(),
     })
+}
+
+/// The commit of a name, which may be short; none where there is none of it, or several, or it cannot be read.
+fn resolve(repository: &gix::Repository, name: &str) -> Option<ObjectId> {
+    let prefix = gix::hash::Prefix::from_hex(name).ok()?;
+    let mut candidates = HashSet::new();
+    repository
+        .objects
+        .lookup_prefix(prefix, Some(&mut candidates))
+        .ok()?;
+    let is_commit = |id: &ObjectId| repository.find_commit(*id).is_ok();
+    let mut commits = candidates.into_iter().filter(is_commit);
+    let first = commits.next()?;
+    commits.next().is_none().then_some(first)
 }
 
 /// The repositories of projects, as a server has them on its disk.
