@@ -23,6 +23,7 @@ use crate::rows::Place;
 pub mod checkpoint;
 mod commands;
 pub(crate) mod elsewhere;
+mod erasures;
 pub(crate) mod fold;
 pub(crate) mod lines;
 mod lookup;

@@ -37,6 +37,7 @@ use crate::scope_actor::{Carried, Pending, Reply};
 use crate::spans::{Spans, keys};
 
 mod batch;
+mod erasing;
 mod job_news;
 mod resolve;
 mod transaction;

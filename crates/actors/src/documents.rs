@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use sillok_core::entry::Head;
+use sillok_core::entry::{Detail, Head, Metadata};
 use sillok_core::event::{Body, Text};
 use sillok_core::id::EntryId;
 use sillok_core::ports::IndexDoc;
@@ -16,15 +16,15 @@ use sillok_store::{Read, Txn};
 
 use crate::errors::refusal;
 
-/// The document of an entry whose head is `head`; none once its content was erased.
+/// The document of an entry whose head is `head`. Once its content was erased, it has none, and no vector: whoever keeps
+/// it stores that over what it had.
 ///
 /// # Errors
 /// What the store answered, or `internal` when the event is not the one that the head names.
-pub(crate) async fn load(
-    txn: &mut impl Txn,
-    head: &Head,
-    stamp: Stamp,
-) -> Result<Option<IndexDoc>, Error> {
+pub(crate) async fn load(txn: &mut impl Txn, head: &Head, stamp: Stamp) -> Result<IndexDoc, Error> {
+    if head.is_erased() {
+        return Ok(document(head, no_text(head), stamp));
+    }
     let key = keys::event::key(&ScopeKey::of(&head.scope), head.version_seq);
     let value = txn
         .get(&key, Read::Snapshot)
@@ -39,10 +39,9 @@ pub(crate) async fn load(
         .map_err(|error| Error::new(ErrorCode::Internal, error.to_string()))?
         .flatten();
     let text = match body {
-        None => return Ok(None),
         Some(Body::EntryCreated(created)) => created.text,
         Some(Body::EntryAmended(amended)) => amended.text,
-        Some(_) => {
+        _ => {
             let why = format!(
                 "entry {} names event {} as its text",
                 head.id, head.version_seq
@@ -50,7 +49,19 @@ pub(crate) async fn load(
             return Err(Error::new(ErrorCode::Internal, why));
         }
     };
-    Ok(Some(document(head, text, stamp)))
+    Ok(document(head, text, stamp))
+}
+
+/// What an entry has whose text was erased.
+fn no_text(head: &Head) -> Text {
+    Text {
+        content: String::new(),
+        detail: Detail::Plain,
+        metadata: Metadata::default(),
+        claim: None,
+        content_hash: head.content_hash,
+        embedding: None,
+    }
 }
 
 /// The document of an entry with this text.
@@ -83,7 +94,7 @@ pub(crate) async fn load_all(
     let last: BTreeMap<EntryId, &Head> = heads.map(|head| (head.id, head)).collect();
     let mut docs = Vec::with_capacity(last.len());
     for head in last.into_values() {
-        docs.extend(load(txn, head, stamp).await?);
+        docs.push(load(txn, head, stamp).await?);
     }
     Ok(docs)
 }

@@ -56,8 +56,7 @@ async fn space_of(
 ) -> Result<Option<SpaceId>, Error> {
     let head = keys::head::decode(key, value).map_err(|error| refusal(&error))?;
     let document = documents::load(txn, &head, Stamp::default()).await?;
-    let embedding = document.and_then(|document| document.embedding);
-    Ok(embedding.map(|embedding| embedding.space))
+    Ok(document.embedding.map(|embedding| embedding.space))
 }
 
 /// Checks that an embedder of `space` can go on with what is stored.

@@ -8,13 +8,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use sillok_core::chain::{Broken, StoredEvent};
 use sillok_core::command::{Command, Submission, VerificationRef};
 use sillok_core::config::RulesConfig;
 use sillok_core::entry::{Embedding, Head, Version};
+use sillok_core::erasure::{KnownEvent, Texts};
 use sillok_core::event::EventKind;
 use sillok_core::facts::{Facts, HashKey, Need, RecordFact, needs};
-use sillok_core::id::{EntryId, RecordId, VerificationId};
+use sillok_core::id::{EntryId, RecordId, Seq, VerificationId};
 use sillok_core::limits::FACT_ROUNDS_MAX;
+use sillok_core::membership::WireVersion;
 use sillok_core::ports::{Embedder, SpaceThresholds};
 use sillok_core::promotion::{PublishReport, Standing, Stands};
 use sillok_core::reuse::ReuseOutcome;
@@ -29,6 +32,7 @@ use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Error as StoreError, Read, Store, Txn};
 
 use crate::errors::{engine_refusal, refusal};
+use crate::long_reads::LongReads;
 use crate::ports::Ports;
 use crate::protocol::{Protocol, Safeguard};
 use crate::row_stream::RowStream;
@@ -56,14 +60,14 @@ pub(crate) async fn gather<S: Store>(
     store: &S,
     ports: &Ports,
     rules: &RulesConfig,
-    has_older_nodes: bool,
+    spoken: WireVersion,
     submission: &Submission,
 ) -> Result<Facts, Error> {
     let offered = offered(store, submission).await?;
     let thresholds = thresholds(&ports.embedder, submission, offered.as_ref());
     let mut facts = Facts {
         thresholds: thresholds.map(|space| rules.dedup.over(space)),
-        has_older_nodes,
+        spoken,
         ..Facts::default()
     };
     // Which neighbours a command wants to know depends on nothing else of the state.
@@ -72,27 +76,45 @@ pub(crate) async fn gather<S: Store>(
         known.learn_review(review.id, Some(review));
     }
     for need in needs(&known, submission, &facts) {
-        if let Need::Neighbours(number, request) = need {
-            let found = ports.index.neighbours(&request).await;
-            let found = found.map_err(|error| engine_refusal(&error))?;
-            facts.neighbours.insert(number, found);
+        match need {
+            Need::Neighbours(number, request) => {
+                let found = ports.index.neighbours(&request).await;
+                let found = found.map_err(|error| engine_refusal(&error))?;
+                facts.neighbours.insert(number, found);
+            }
+            Need::Texts(entries) => {
+                let found = texts(store, &submission.scope, &entries).await;
+                facts.texts = Some(found.map_err(|error| refusal(&error))?);
+            }
+            _ => {}
         }
     }
     Ok(facts)
 }
 
-/// Fetches all that is needed to decide `submission` beyond what was gathered, round by round.
+/// Fetches all that is needed to decide `submission` beyond what was gathered, round by round. `unstored` are the events
+/// that the commands before it, of the same batch, lead to.
 ///
 /// # Errors
 /// What the store answered.
 pub(crate) async fn fetch(
     txn: &mut impl Txn,
     state: &mut State,
+    unstored: &[(Seq, StoredEvent)],
     submission: &Submission,
     gathered: Facts,
     protocol: impl Protocol,
 ) -> Result<Facts, Unfetched> {
     let mut facts = gathered;
+    if let (Some(texts), Command::Erase(order)) = (&mut facts.texts, &submission.command) {
+        let here = ScopeKey::of(&submission.scope);
+        read_on(txn, &here, &order.entries, texts).await?;
+        for (seq, event) in unstored {
+            if *seq > texts.through {
+                texts.read(event, &order.entries).map_err(broken)?;
+            }
+        }
+    }
     for _ in 0..FACT_ROUNDS_MAX {
         let missing = needs(state, submission, &facts);
         if missing.is_empty() {
@@ -221,8 +243,15 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
                 let found = promotions(self.txn, self.state.scope()).await?;
                 self.facts.promotions = Some(found);
             }
-            Need::Neighbours(..) => {
-                let why = "what is close to an entry was not gathered";
+            Need::Events(positions) => {
+                for seq in positions {
+                    let event = row(self.txn, keys::event::key(&here, seq), keys::event::decode);
+                    let known = event.await?.map(KnownEvent::of).transpose();
+                    self.facts.events.insert(seq, known.map_err(broken)?);
+                }
+            }
+            Need::Neighbours(..) | Need::Texts(_) => {
+                let why = "what is close to an entry, or holds its text, was not gathered";
                 return Err(Unfetched::Refused(Error::new(ErrorCode::Internal, why)));
             }
         }
@@ -243,6 +272,43 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
         let is_known = self.protocol.keeps(Safeguard::RemembersReports);
         Ok(report.filter(|_| is_known).map(|report| report.outcome))
     }
+}
+
+/// What the events of a scope say of the texts of some entries. All of them are read.
+async fn texts<S: Store>(
+    store: &S,
+    scope: &Scope,
+    entries: &[EntryId],
+) -> Result<Texts, StoreError> {
+    let scope = ScopeKey::of(scope);
+    let mut txn = LongReads::of(store).begin().await?;
+    let mut texts = Texts::default();
+    read_on(&mut txn, &scope, entries, &mut texts).await?;
+    Ok(texts)
+}
+
+/// Reads the events that came since.
+async fn read_on(
+    txn: &mut impl Txn,
+    scope: &ScopeKey,
+    entries: &[EntryId],
+    texts: &mut Texts,
+) -> Result<(), StoreError> {
+    let mut rows = RowStream::new(keys::event::range_after(scope, texts.through));
+    while let Some((key, value)) = rows.next(txn).await? {
+        let event = keys::event::decode(&key, &value)?;
+        let read = texts.read(&event, entries);
+        read.map_err(|broken| StoreError::Corrupt {
+            family: keys::Family::Event.as_str(),
+            key: hex::encode(&key),
+            reason: broken.to_string(),
+        })?;
+    }
+    Ok(())
+}
+
+fn broken(broken: Broken) -> Unfetched {
+    Unfetched::Refused(Error::new(ErrorCode::Internal, broken.to_string()))
 }
 
 /// Reads one row and decodes it.
@@ -312,7 +378,7 @@ async fn record(txn: &mut impl Txn, id: &RecordId) -> Result<RecordFact, Unfetch
     let Some(event) = event else {
         return Ok(RecordFact::Missing);
     };
-    let broken = |error: sillok_core::chain::Broken| {
+    let broken = |error: Broken| {
         Unfetched::Refused(Error::new(ErrorCode::Internal, format!("{id}: {error}")))
     };
     let kind = event.decode_header().map_err(broken)?.kind;

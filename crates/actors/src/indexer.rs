@@ -386,10 +386,7 @@ async fn current(
         return Ok(Vec::new());
     };
     let head: Head = keys::head::decode(&key, &value).map_err(|error| refusal(&error))?;
-    Ok(documents::load(txn, &head, stamp)
-        .await?
-        .into_iter()
-        .collect())
+    Ok(vec![documents::load(txn, &head, stamp).await?])
 }
 
 #[cfg(test)]

@@ -82,6 +82,8 @@ pub enum Safeguard {
     KeepsAnswers,
     /// An entry does not hold any more at the commit that ended it.
     EndsBeforeItsLastCommit,
+    /// What a person has erased is destroyed, and not only said to be.
+    ErasesContent,
 }
 
 /// Which safeguards apply.

@@ -247,7 +247,7 @@ impl<'a, S: Store> Rebuild<'a, S> {
         let mut docs: Vec<IndexDoc> = Vec::new();
         while let Some((key, value)) = heads.next(&mut txn).await? {
             let head = keys::head::decode(&key, &value)?;
-            docs.extend(documents::load(&mut txn, &head, stamp).await?);
+            docs.push(documents::load(&mut txn, &head, stamp).await?);
             if docs.len() == DOCS_AT_ONCE {
                 self.hand_over(index, &mut docs).await?;
             }

@@ -52,6 +52,18 @@ pub enum Error {
         /// What it has of the scope instead.
         has: String,
     },
+    /// What the moment had was erased later, so that it cannot be restored.
+    #[error(
+        "event {seq} of {scope} was erased by event {by}: restore to a moment that has event {by}, or all of the backup"
+    )]
+    ErasedSince {
+        /// The scope.
+        scope: Scope,
+        /// The event that was erased.
+        seq: Seq,
+        /// The event that erased it.
+        by: Seq,
+    },
     /// Nothing had happened by the time to which it was to be restored.
     #[error("the backup has no commit that was whole by then: its first one ends later")]
     NothingByThen,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::citation::Citation;
 use crate::entry::{Claim, Detail, Embedding, Metadata};
+use crate::erasure::Erase;
 use crate::id::{Attempt, CommandId, EntryId, ReviewId, VerificationId};
 use crate::permission::{Access, Control};
 use crate::principal::{Principal, PrincipalKind};
@@ -151,6 +152,8 @@ pub enum Command {
         /// Why.
         reason: String,
     },
+    /// Destroy content of this scope, for good.
+    Erase(Box<Erase>),
 }
 
 /// An answer to a question.
@@ -254,6 +257,7 @@ impl Command {
             Self::ReportReuse { .. } => Access::Control(Control::ReportOutcome),
             Self::AnswerReview(_) | Self::UndoPromotion { .. } => Access::Decide,
             Self::Retire { .. } | Self::Offer(_) => Access::Control(Control::Maintain),
+            Self::Erase(_) => Access::Control(Control::Erase),
         }
     }
 
@@ -292,6 +296,7 @@ impl Command {
             Self::Retire { .. } => "retire",
             Self::Offer(_) => "offer",
             Self::DropPromotion { .. } => "drop_promotion",
+            Self::Erase(_) => "erase",
         }
     }
 
@@ -354,6 +359,9 @@ impl Command {
                 Self::Offer(offer) => entry(&offer.product),
                 Self::Retire { entries, .. } => size_of_val(entries.as_slice()),
                 Self::DropPromotion { reason, .. } => reason.len(),
+                Self::Erase(erase) => {
+                    size_of_val(erase.records.as_slice()) + size_of_val(erase.entries.as_slice())
+                }
                 _ => 0,
             }
     }
@@ -403,6 +411,12 @@ impl Command {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Digest(pub [u8; 32]);
+
+impl Digest {
+    /// What stands in place of a digest of content that was erased. It fits every body: who gives such a command again
+    /// is told its answer.
+    pub const ERASED: Self = Self([0; 32]);
+}
 
 impl core::fmt::Debug for Digest {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

@@ -13,13 +13,13 @@ use crate::id::Attempt;
 use crate::limits::{
     CLOCK_AHEAD_MS_MAX, CLOCK_BEHIND_MS_MAX, DENIAL_SAMPLE_MS, SHORT_TEXT_BYTES_MAX,
 };
-use crate::membership::WireVersion;
 use crate::permission;
 use crate::scope::{Level, Scope};
 use crate::state::{Stamped, State};
 use crate::time::Timestamp;
 
 mod entry;
+mod erase;
 mod promotion;
 mod publish;
 mod retire;
@@ -87,7 +87,7 @@ pub fn replay(
         Some(
             CommandRecord::Applied { digest: known, .. }
             | CommandRecord::Aborted { digest: known, .. },
-        ) if *known != digest => Err(Error::new(
+        ) if *known != digest && *known != Digest::ERASED => Err(Error::new(
             ErrorCode::CommandReused,
             "this command id was used with another body",
         )),
@@ -119,7 +119,7 @@ pub fn decide(
         submission.command.access(),
         submission.command.acts_in(&submission.scope),
     )?;
-    if facts.has_older_nodes && submission.command.since() >= WireVersion::WITH_REVIEWS {
+    if submission.command.since() > facts.spoken {
         return Err(older_nodes());
     }
     check_clock(&state.row().tip, now)?;
@@ -182,6 +182,7 @@ pub fn decide(
             verification,
             reason,
         } => promotion::drop(&context, *verification, reason),
+        Command::Erase(order) => erase::erase(&context, order),
     }
 }
 

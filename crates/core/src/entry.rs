@@ -387,6 +387,12 @@ pub struct Head {
 }
 
 impl Head {
+    /// Whether the entry's content was erased. Nothing brings it back.
+    #[must_use]
+    pub fn is_erased(&self) -> bool {
+        self.content_hash == ContentHash::erased(self.id, self.version)
+    }
+
     /// The later of creation and last validation: what age is counted from.
     #[must_use]
     pub fn age_from(&self) -> Timestamp {

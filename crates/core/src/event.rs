@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::citation::Citation;
 use crate::entry::{Binding, Claim, Detail, Embedding, Link, Metadata, Status, Table};
+use crate::erasure::ContentErased;
 use crate::fingerprint::ContentHash;
 use crate::id::{EntryId, ReviewId, Seq, TokenId, VerificationId};
 use crate::principal::PrincipalKind;
@@ -191,6 +192,8 @@ pub enum Body {
         /// one pins again.
         verified_through: Seq,
     },
+    /// A person had content of earlier events destroyed.
+    ContentErased(Box<ContentErased>),
 }
 
 /// What a task said of an entry, and what follows.
@@ -359,4 +362,5 @@ kinds! {
     Self::SupersessionUndone { .. } => SupersessionUndone = "SUPERSESSION_UNDONE";
     Self::PromotionUndone { .. } => PromotionUndone = "PROMOTION_UNDONE";
     Self::PromotionDropped { .. } => PromotionDropped = "PROMOTION_DROPPED";
+    Self::ContentErased(_) => ContentErased = "CONTENT_ERASED";
 }

@@ -12,8 +12,10 @@ use crate::citation::Citation;
 use crate::command::{Command, Replacement, Submission, VerificationRef};
 use crate::dedup::compared_from;
 use crate::entry::{Head, Table, Version};
+use crate::erasure::{KnownEvent, Texts};
 use crate::fingerprint::ContentHash;
-use crate::id::{EntryId, RecordId, ReviewId, VerificationId};
+use crate::id::{EntryId, RecordId, ReviewId, Seq, VerificationId};
+use crate::membership::WireVersion;
 use crate::ports::{NeighbourRequest, Ranked, SpaceThresholds};
 use crate::promotion::{NewEntry, PublishReport, Standing};
 use crate::scope::Scope;
@@ -22,6 +24,7 @@ use crate::state::State;
 use crate::token::TokenHash;
 use crate::verification::Verification;
 
+mod erasure;
 mod governed;
 mod record;
 
@@ -76,6 +79,10 @@ pub enum Need {
     /// How all promotions of the command's task stand. None of them must be published before the
     /// command commits.
     Promotions,
+    /// The events of the scope at positions.
+    Events(Vec<Seq>),
+    /// The events that hold the texts of entries of the scope. It takes reading all of its events.
+    Texts(Vec<EntryId>),
     /// The neighbours of the command's entry with this number.
     Neighbours(usize, Box<NeighbourRequest>),
 }
@@ -95,8 +102,12 @@ pub struct Facts {
     pub verifications: BTreeMap<VerificationRef, Option<Verification>>,
     /// What promotions published before.
     pub marks: BTreeMap<(Scope, VerificationId), Option<PublishReport>>,
-    /// Whether a node of the cluster is so old that it reads no [reviews](crate::review): none is raised then.
-    pub has_older_nodes: bool,
+    /// The version that all nodes of the cluster read: what came later is not written.
+    pub spoken: WireVersion,
+    /// Events of the scope; none where there is none.
+    pub events: BTreeMap<Seq, Option<KnownEvent>>,
+    /// The events that hold the texts of the entries that are to be erased.
+    pub texts: Option<Texts>,
     /// Whether tasks were opened.
     pub tasks: BTreeMap<Scope, bool>,
     /// Whether promotions are under way.
@@ -155,6 +166,7 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
         | Command::UndoPromotion { .. }
         | Command::Retire { .. }
         | Command::Offer(_) => ask.governed(&submission.command),
+        Command::Erase(order) => ask.erase(order),
         Command::OpenTask { .. }
         | Command::Append { .. }
         | Command::MarkStuck { .. }

@@ -11,18 +11,21 @@ use serde::{Deserialize, Serialize};
 use crate::chain::{self, Header, StoredEvent, Tip};
 use crate::command::Digest;
 use crate::entry::Head;
+use crate::erasure::Erased;
 use crate::event::Body;
 use crate::id::{CommandId, EntryId, Seq};
 use crate::membership::{NodeRow, OwnerRow, is_claimable};
 use crate::scope::Scope;
 use crate::state::State;
 
+mod erasure;
 mod governed;
 mod heard;
 mod promotions;
 mod texts;
 mod writes;
 
+pub use erasure::erasure_is_whole;
 pub use heard::heard_is_committed;
 pub use promotions::{dropped_is_unpublished, promotion_ends_once};
 pub use texts::{known_text, texts_are_one};
@@ -120,22 +123,25 @@ fn ensure(
 }
 
 /// Invariant 1, one event: it follows `tip`, holds what it committed to, is of the kind that its
-/// header says, and its content is there. Moves the tip onto it.
+/// header says, and its content is there, or a person `ordered` it erased: then what is left of it counts. Moves the
+/// tip onto it.
 ///
 /// # Errors
 /// What does not hold; the tip then stays.
-pub fn event_follows(tip: &mut Tip, event: &StoredEvent) -> Result<(Header, Body), Violation> {
+pub fn event_follows(
+    tip: &mut Tip,
+    event: &StoredEvent,
+    ordered: Option<&Erased>,
+) -> Result<(Header, Body), Violation> {
     let mut next = *tip;
     let refused = |why: chain::Broken| Violation {
         invariant: Invariant::Chained,
         what: why.to_string(),
     };
     let header = chain::verify(&mut next, event).map_err(refused)?;
-    let Some(body) = event.decode_body().map_err(refused)? else {
-        return broken(
-            Invariant::Chained,
-            "the content is missing, and nothing says that it was erased",
-        );
+    let body = match event.decode_body().map_err(refused)? {
+        Some(body) => body,
+        None => erasure::rest(&header, ordered)?,
     };
     let kind = header.kind;
     ensure(body.kind() == kind, Invariant::Chained, || {
@@ -219,6 +225,7 @@ pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
         | Body::StateResolved { .. }
         | Body::SupersessionUndone { .. }
         | Body::PromotionUndone { .. } => governed::event_applies(state, body),
+        Body::ContentErased(erased) => erasure::event_applies(state, erased),
         Body::TokenRevoked { hash, token } => {
             let same = state.token(hash).is_some_and(|known| known.id == *token);
             chained(same, format!("token {token} was never made"))

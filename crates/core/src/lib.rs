@@ -15,6 +15,7 @@ pub mod decay;
 pub mod decide;
 pub mod dedup;
 pub mod entry;
+pub mod erasure;
 pub mod error;
 pub mod event;
 pub mod facts;

@@ -47,6 +47,14 @@ pub const PROMOTION_RECORDS_MAX: usize = 100_000;
 pub const PROMOTION_BYTES_MAX: usize = 32 << 20;
 /// Tags, links and validations that one entry's head keeps.
 pub const LINKS_MAX: usize = 256;
+/// Records, entries and offers that one command erases.
+pub const ERASED_MAX: usize = 256;
+/// Events that lose their content by one command.
+pub const ERASED_EVENTS_MAX: usize = 4_096;
+/// Bytes that are left of all of them.
+pub const ERASED_REST_BYTES_MAX: usize = 2 << 20;
+/// Bytes of what is left that one event of an erasure names, unless a single one is larger.
+pub const ERASURE_BYTES_MAX: usize = 48 << 10;
 /// Entries that one command takes out of recall.
 pub const RETIRED_MAX: usize = 1_024;
 /// The best entries of each task that a plan keeps.

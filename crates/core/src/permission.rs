@@ -75,6 +75,8 @@ pub enum Control {
     DecideBelowProject,
     /// The same in a project or organisation.
     DecideFromProject,
+    /// Destroy content.
+    Erase,
 }
 
 /// One row of the table of control commands.
@@ -89,7 +91,7 @@ pub struct ControlRule {
 }
 
 /// Who may give which control command.
-pub const CONTROLS: [ControlRule; 12] = [
+pub const CONTROLS: [ControlRule; 13] = [
     ControlRule {
         control: Control::OpenTask,
         name: "control/open_task",
@@ -148,6 +150,11 @@ pub const CONTROLS: [ControlRule; 12] = [
     ControlRule {
         control: Control::DecideFromProject,
         name: "control/decide_from_project",
+        allowed: [false, false, true, false],
+    },
+    ControlRule {
+        control: Control::Erase,
+        name: "control/erase",
         allowed: [false, false, true, false],
     },
 ];

@@ -24,6 +24,7 @@ use crate::token::{Token, TokenHash};
 
 mod apply;
 mod change;
+mod erased;
 mod governed;
 mod promotions;
 
@@ -222,6 +223,11 @@ impl State {
     pub fn remembered(&self) -> usize {
         let governed = self.reports.len() + self.reviews.len() + self.promotions.len();
         self.heads.len() + self.by_hash.len() + self.tokens.len() + governed
+    }
+
+    /// Leaves the text of an entry out of what is compared.
+    fn forget_fresh(&mut self, entry: EntryId) {
+        self.fresh.retain(|fresh| fresh.id != entry);
     }
 
     /// Notes that the index has been told of everything written so far.

@@ -139,6 +139,9 @@ fn check_answer(fold: &Fold, run: Option<&CommandRun>, result: &AnswerBody) -> R
             .flatten()
             .all(has),
         AnswerBody::Retired { retired, .. } => run.is_some() || *retired == 0,
+        AnswerBody::Erased {
+            events, entries, ..
+        } => (run.is_some() || *events == 0) && entries.iter().all(has),
     };
     if holds {
         Ok(())

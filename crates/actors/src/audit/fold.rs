@@ -20,6 +20,7 @@ use sillok_core::token::TokenHash;
 use sillok_store::keys::{self, Family, ScopeKey};
 use sillok_store::{Error as StoreError, Txn};
 
+use super::erasures::Erasures;
 use super::lines::check_lines;
 use super::lookup::recorded;
 use super::{Difference, Stop};
@@ -95,6 +96,7 @@ pub(crate) struct Fold {
     ended: BTreeSet<VerificationId>,
     /// Those of them that were dropped, and by which event.
     pub(crate) dropped: Vec<(VerificationId, Seq)>,
+    erasures: Erasures,
 }
 
 /// The command whose events are being read.
@@ -129,6 +131,7 @@ impl Fold {
             minted: Vec::new(),
             ended: BTreeSet::new(),
             dropped: Vec::new(),
+            erasures: Erasures::default(),
         }
     }
 
@@ -174,7 +177,9 @@ impl Fold {
         let mut tip = self.state.row().tip;
         let violated =
             |violation: Violation| at(expected, violation.to_string()).of(violation.invariant);
-        let (header, body) = invariants::event_follows(&mut tip, &event).map_err(violated)?;
+        let ordered = self.erasures.of(txn, &self.place, expected, &event).await?;
+        let followed = invariants::event_follows(&mut tip, &event, ordered);
+        let (header, body) = followed.map_err(violated)?;
         invariants::epoch_follows(self.before.as_ref(), &header).map_err(violated)?;
         invariants::event_applies(&self.state, &body).map_err(violated)?;
         invariants::promotion_ends_once(&mut self.ended, &body).map_err(violated)?;
@@ -183,6 +188,13 @@ impl Fold {
             time: header.time,
             actor: header.actor.clone(),
         };
+        if let Body::ContentErased(erased) = &body {
+            let left = self.erasures.left(erased);
+            let what = |seq| format!("event {seq} was erased, but its content is still there");
+            if let Some(seq) = left {
+                return Err(at(seq, what(seq)).of(Invariant::Chained));
+            }
+        }
         let repeat = match &body {
             Body::EntryCreated(created) => {
                 invariants::known_text(&self.state, created).map(|known| (created.id, known))
@@ -321,6 +333,7 @@ impl Fold {
         let at = |violation: Violation| violated(place, record.first, &violation);
         invariants::command_permitted(&place.scope, &actor, &bodies).map_err(at)?;
         invariants::texts_are_one(&repeats, &bodies).map_err(at)?;
+        invariants::erasure_is_whole(&self.state, &bodies).map_err(at)?;
         let named = bodies.iter().find_map(|body| match body {
             Body::Published {
                 source,

@@ -10,6 +10,7 @@ use sillok_store::keys::outbox::OutboxRow;
 use sillok_store::keys::{self, Family, ScopeKey};
 use sillok_store::{Read, Store, Txn};
 
+use super::erasures::Erasures;
 use super::fold::reason;
 use super::scope::{place_of, unnamed};
 use super::{AuditReport, Stop};
@@ -22,6 +23,7 @@ pub(super) async fn check<S: Store>(store: &S, report: &mut AuditReport) -> Resu
     // Before the rows: when the store keeps no moment for as long as this takes, more is told than is asked for.
     let tips = tips(&mut txn).await?;
     let mut told: BTreeMap<ScopeKey, Seq> = BTreeMap::new();
+    let mut erasures: BTreeMap<ScopeKey, Erasures> = BTreeMap::new();
     let mut rows = RowStream::new(Family::Outbox.range());
     while let Some((key, value)) = rows.next(&mut txn).await? {
         let wrong = |error| unnamed(Family::Outbox, &key, reason(error));
@@ -45,7 +47,8 @@ pub(super) async fn check<S: Store>(store: &S, report: &mut AuditReport) -> Resu
             return Err(at(row.first, "the event is told twice"));
         }
         *through = row.last;
-        check_entries(&mut txn, &place, &row, &key).await?;
+        let of_scope = erasures.entry(place.key).or_default();
+        check_entries(&mut txn, &place, &row, &key, of_scope).await?;
         report.outbox_rows += 1;
     }
     check_all_told(&mut txn, tips, told).await
@@ -57,6 +60,7 @@ async fn check_entries(
     place: &Place,
     row: &OutboxRow,
     key: &[u8],
+    erasures: &mut Erasures,
 ) -> Result<(), Stop> {
     let before = Seq::new(row.first.get() - 1);
     let mut events = RowStream::new(keys::event::range_through(&place.key, before, row.last));
@@ -65,8 +69,12 @@ async fn check_entries(
     while let Some((key, value)) = events.next(txn).await? {
         let event = keys::event::decode(&key, &value).ok();
         // Whether the event itself holds was checked with its scope.
-        if let Some(body) = event.and_then(|event| event.decode_body().ok().flatten()) {
-            changed.extend(entries_of(&body));
+        if let Some(event) = event {
+            let seq = Seq::new(before.get() + count + 1);
+            let rest = erasures.of(txn, place, seq, &event).await?;
+            let body = event.decode_body().ok().flatten();
+            let body = body.as_ref().or(rest.map(|erased| &erased.rest));
+            changed.extend(body.map(entries_of).unwrap_or_default());
         }
         count += 1;
     }
@@ -105,6 +113,7 @@ fn entries_of(body: &Body) -> Vec<EntryId> {
         Body::ReuseReported(reported) => vec![reported.entry],
         Body::TrustRevised(revised) => vec![revised.entry],
         Body::EntriesRetired { entries, .. } => entries.clone(),
+        Body::ContentErased(erased) => erased.entries.clone(),
         Body::ReviewRaised { question, .. } => match **question {
             Question::Wrong { entry, .. } => vec![entry],
             _ => Vec::new(),

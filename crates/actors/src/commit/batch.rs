@@ -17,7 +17,6 @@ use sillok_core::entry::Head;
 use sillok_core::event::{Body, EventKind};
 use sillok_core::facts::Facts;
 use sillok_core::id::{CommandId, Epoch, Seq, VerificationId};
-use sillok_core::membership::WireVersion;
 use sillok_core::permission::authorize_read;
 use sillok_core::ports::Rng;
 use sillok_core::principal::Actor;
@@ -29,6 +28,7 @@ use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Error as StoreError, Read, Store, Txn};
 
+use super::erasing::Erasing;
 use super::unresolved::name_of;
 use super::{Failure, Outcome, Shared};
 use crate::errors::refusal;
@@ -49,6 +49,8 @@ pub(super) struct Decided {
     pub(super) records: Vec<(Vec<u8>, CommandRecord)>,
     /// Keys and contents of the chunks, which are written before everything else.
     pub(super) chunks: Vec<(Vec<u8>, Vec<u8>)>,
+    /// What erasures destroy.
+    pub(super) erasing: Erasing,
     /// What the transaction must find unchanged when it is begun anew after the chunks.
     pub(super) seen: Vec<(Vec<u8>, Option<CommandRecord>)>,
 }
@@ -131,7 +133,7 @@ pub(super) async fn gather<S: Store, P: Protocol>(
     panicked: &BTreeSet<usize>,
 ) -> Result<Gathered, Failure> {
     let (ports, rules) = (&shared.ports, &shared.config.rules);
-    let has_older_nodes = !shared.speaks(WireVersion::WITH_REVIEWS);
+    let spoken = shared.spoken();
     let mut gathered = Gathered::with_capacity(batch.len());
     for (index, pending) in batch.iter().enumerate() {
         let submission = &pending.submission;
@@ -141,7 +143,7 @@ pub(super) async fn gather<S: Store, P: Protocol>(
             gathered.push(None);
             continue;
         }
-        let gathering = facts::gather(&shared.store, ports, rules, has_older_nodes, submission);
+        let gathering = facts::gather(&shared.store, ports, rules, spoken, submission);
         let gathering = AssertUnwindSafe(gathering);
         match gathering.catch_unwind().await {
             Ok(facts) => gathered.push(Some(facts)),
@@ -248,7 +250,12 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
             return Ok(Outcome::Refused(seen.err().unwrap_or(error)));
         }
         let applied = match self.facts(submission, gathered).await? {
-            Ok(facts) => self.apply(submission, &facts),
+            Ok(facts) => {
+                let before = self.decided.events.len();
+                let applied = self.apply(submission, &facts);
+                self.erase(&facts, before).await?;
+                applied
+            }
             Err(error) => {
                 self.bar(submission, key, digest);
                 return Ok(Outcome::Refused(error));
@@ -272,6 +279,25 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
         }
     }
 
+    /// Adds what the events from the one with this index on order destroyed.
+    async fn erase(&mut self, facts: &Facts, first: usize) -> Result<(), Failure> {
+        let decided = &mut self.decided;
+        for ((_, event), kind) in decided.events.iter().zip(&decided.kinds).skip(first) {
+            if *kind != EventKind::ContentErased {
+                continue;
+            }
+            if let Ok(Some(Body::ContentErased(erased))) = event.decode_body() {
+                let records = &mut decided.records;
+                let adding =
+                    decided
+                        .erasing
+                        .add(self.txn, &self.scope_key, facts, &erased, records);
+                adding.await.map_err(|error| Failure::of(&error))?;
+            }
+        }
+        Ok(())
+    }
+
     /// The facts of a command, or why it cannot be decided. That another writer came between, or that
     /// the transaction has lived too long, says nothing of the command.
     async fn facts(
@@ -284,7 +310,8 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
             Err(error) => return Ok(Err(error)),
         };
         let (state, protocol) = (&mut self.decided.state, self.shared.protocol);
-        match facts::fetch(self.txn, state, submission, gathered, protocol).await {
+        let unstored = &self.decided.events;
+        match facts::fetch(self.txn, state, unstored, submission, gathered, protocol).await {
             Ok(facts) => Ok(Ok(facts)),
             Err(Unfetched::Store(error)) if error.is_retryable() => Err(Failure::of(&error)),
             Err(Unfetched::Store(error)) => Ok(Err(refusal(&error))),

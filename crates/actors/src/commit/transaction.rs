@@ -20,6 +20,7 @@ use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Error as StoreError, KeyRange, Read, Store, Txn};
 
 use super::batch::{Decided, Deciding, gather};
+use super::erasing::Erasing;
 use super::job_news::follow_jobs;
 use super::{Failure, Outcome, Shared};
 use crate::documents;
@@ -88,6 +89,7 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
             changes: Vec::new(),
             records: Vec::new(),
             chunks: Vec::new(),
+            erasing: Erasing::default(),
             seen: Vec::new(),
         },
         earlier: BTreeMap::new(),
@@ -330,6 +332,7 @@ async fn look_again<P: Protocol>(
             return Err(Failure::Again);
         }
     }
+    decided.erasing.look_again(txn).await?;
     for (key, _) in &decided.chunks {
         txn.conflict_on(&KeyRange::key(key));
     }
@@ -374,6 +377,9 @@ fn write<P: Protocol>(protocol: P, txn: &mut impl Txn, place: &Place, decided: &
     }
     for (key, record) in &decided.records {
         rows::write_command(txn, key.clone(), record);
+    }
+    if protocol.keeps(Safeguard::ErasesContent) {
+        decided.erasing.write(txn, place);
     }
     if decided.events.is_empty() {
         return;

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
 use bytes::Bytes;
-use sillok_core::chain::Header;
+use sillok_core::chain::{Broken, Header};
+use sillok_core::event::{Body, EventKind};
 use sillok_core::id::Seq;
 use sillok_core::scope::Scope;
 use sillok_core::slot::{SLOT_HASH, SLOTS};
@@ -287,8 +288,10 @@ fn ends(
 ) -> Result<BTreeMap<ScopeKey, ScopeEnd>, Error> {
     let mut ends: BTreeMap<ScopeKey, ScopeEnd> = BTreeMap::new();
     let mut floors: BTreeMap<ScopeKey, Timestamp> = BTreeMap::new();
+    let mut erasures: Vec<(ScopeKey, Seq, Seq)> = Vec::new();
     let (_, _, hash) = read_through(file, |generation, family, key, value| {
         match family {
+            Family::Event => erasures.extend(first_erased(key, value)?),
             Family::Scope => {
                 let row = keys::scope::decode(key, value).map_err(content)?;
                 floors.insert(ScopeKey::of(&row.scope), row.floor);
@@ -311,8 +314,37 @@ fn ends(
     if hash != survey.hash {
         return Err(Error::Changed);
     }
+    for (scope, erased, by) in erasures {
+        let Some(end) = ends.get(&scope) else {
+            continue;
+        };
+        if erased <= end.last && by > end.last {
+            return Err(Error::ErasedSince {
+                scope: end.scope.clone(),
+                seq: erased,
+                by,
+            });
+        }
+    }
     for (scope, end) in &mut ends {
         end.floor = floors.get(scope).copied().unwrap_or_default();
     }
     Ok(ends)
+}
+
+/// The first event that one erased, if this one did: the scope, that event, and this one.
+fn first_erased(key: &Bytes, value: &Bytes) -> Result<Option<(ScopeKey, Seq, Seq)>, Error> {
+    if header_of(key, value)?.kind != EventKind::ContentErased {
+        return Ok(None);
+    }
+    let event = keys::event::decode(key, value).map_err(content)?;
+    let broken = |broken: Broken| Error::Content(broken.to_string());
+    let at = keys::event::parse(key).map_err(content)?;
+    Ok(match event.decode_body().map_err(broken)? {
+        Some(Body::ContentErased(erased)) => erased
+            .events
+            .first()
+            .map(|first| (at.scope, first.at.seq, at.seq)),
+        _ => None,
+    })
 }

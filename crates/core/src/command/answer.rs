@@ -122,6 +122,15 @@ pub enum AnswerBody {
         /// How many were left: they changed since they were planned.
         left: u32,
     },
+    /// Content was erased.
+    Erased {
+        /// Events that lost their content.
+        events: u32,
+        /// Entries that lost theirs.
+        entries: Vec<EntryId>,
+        /// How many of what was named had been erased before.
+        known: u32,
+    },
 }
 
 /// What the store remembers of a command.

@@ -35,6 +35,7 @@ impl Command {
             | Self::Retire { .. }
             | Self::Offer(_) => WireVersion::WITH_REVIEWS,
             Self::DropPromotion { .. } => WireVersion::WITH_ATTEMPTS,
+            Self::Erase(_) => WireVersion::WITH_ERASURE,
             _ => WireVersion::FIRST,
         }
     }

@@ -6,6 +6,7 @@ use crate::entry::{Head, Status};
 use crate::error::{Current, Error, ErrorCode};
 use crate::event::{Body, TrustRevised};
 use crate::id::{EntryId, ReviewId};
+use crate::membership::WireVersion;
 use crate::principal::PrincipalKind;
 use crate::provenance::{Backing, status_of};
 use crate::retention::Retirement;
@@ -18,7 +19,7 @@ use crate::trust::Trust;
 /// no questions: the two entries are linked all the same.
 pub(super) fn raise(draft: &mut Draft<'_>, number: usize, question: Question) -> Option<ReviewId> {
     let context = draft.context;
-    if context.facts.has_older_nodes {
+    if context.facts.spoken < WireVersion::WITH_REVIEWS {
         return None;
     }
     let id = ReviewId::derived(

@@ -218,12 +218,12 @@ fn an_event_follows_with_its_content_or_not_at_all() {
         [2; 16],
     );
     let mut tip = start;
-    let (header, body) = event_follows(&mut tip, &first).unwrap();
+    let (header, body) = event_follows(&mut tip, &first, None).unwrap();
     assert_eq!((header.seq, body), (Seq::new(1), opened()));
-    event_follows(&mut tip, &second).unwrap();
+    event_follows(&mut tip, &second, None).unwrap();
     assert_eq!(tip, end);
     let mut tip = start;
-    broken_is(event_follows(&mut tip, &second), Invariant::Chained);
+    broken_is(event_follows(&mut tip, &second, None), Invariant::Chained);
     broken_is(
         event_follows(
             &mut tip,
@@ -231,6 +231,7 @@ fn an_event_follows_with_its_content_or_not_at_all() {
                 sealed: None,
                 ..first.clone()
             },
+            None,
         ),
         Invariant::Chained,
     );
@@ -242,7 +243,7 @@ fn an_event_follows_with_its_content_or_not_at_all() {
         header: postcard::to_allocvec(&header).unwrap(),
         sealed: first.sealed,
     };
-    broken_is(event_follows(&mut tip, &renamed), Invariant::Chained);
+    broken_is(event_follows(&mut tip, &renamed, None), Invariant::Chained);
 }
 
 #[test]

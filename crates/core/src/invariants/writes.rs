@@ -89,6 +89,7 @@ fn access_of(body: &Body, under: Option<Access>) -> Option<Access> {
             _ => Access::Control(Control::ManageTokens),
         },
         Body::TokenRevoked { .. } => Access::Control(Control::ManageTokens),
+        Body::ContentErased(_) => Access::Control(Control::Erase),
     })
 }
 

@@ -30,13 +30,22 @@ impl WireVersion {
     pub const WITH_ATTEMPTS: Self = Self(3);
     /// The first one whose nodes read citations of a stretch of a text.
     pub const WITH_EXCERPTS: Self = Self(3);
+    /// The first one whose nodes read that content was erased.
+    pub const WITH_ERASURE: Self = Self(4);
     /// The newest one that this build knows.
-    pub const NEWEST: Self = Self(3);
+    pub const NEWEST: Self = Self(4);
 
     /// Its number.
     #[must_use]
     pub const fn get(self) -> u8 {
         self.0
+    }
+}
+
+impl Default for WireVersion {
+    /// What is spoken where there are no other nodes.
+    fn default() -> Self {
+        Self::NEWEST
     }
 }
 
@@ -106,10 +115,10 @@ mod tests {
     #[test]
     fn the_older_one_wins_until_all_are_new() {
         let (first, newest) = (WireVersion::FIRST, WireVersion::NEWEST);
-        assert_eq!(spoken(newest, &nodes(&[(3, false), (1, false)])), first);
-        assert_eq!(spoken(newest, &nodes(&[(3, false), (1, true)])), newest);
-        assert_eq!(spoken(newest, &nodes(&[(3, false), (9, false)])), newest);
-        assert_eq!(spoken(first, &nodes(&[(3, false)])), first);
+        assert_eq!(spoken(newest, &nodes(&[(4, false), (1, false)])), first);
+        assert_eq!(spoken(newest, &nodes(&[(4, false), (1, true)])), newest);
+        assert_eq!(spoken(newest, &nodes(&[(4, false), (9, false)])), newest);
+        assert_eq!(spoken(first, &nodes(&[(4, false)])), first);
         assert_eq!(spoken(newest, &Nodes::new()), newest);
     }
 

@@ -85,6 +85,7 @@ impl State {
             | Body::StateResolved { .. }
             | Body::SupersessionUndone { .. } => self.apply_governed(body, at),
             Body::PromotionUndone { .. } => Vec::new(),
+            Body::ContentErased(erased) => self.content_erased(erased, at),
         }
     }
 
@@ -358,7 +359,7 @@ pub(super) fn key_of(head: &Head) -> HashKey {
     }
 }
 
-fn version(entry: EntryId, number: u64, text: &Text, at: &Stamped) -> Version {
+pub(super) fn version(entry: EntryId, number: u64, text: &Text, at: &Stamped) -> Version {
     Version {
         entry,
         number,

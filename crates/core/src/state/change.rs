@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::entry::{Claim, Embedding, Head, Version};
 use crate::facts::HashKey;
 use crate::id::{EntryId, Seq, VerificationId};
@@ -68,7 +70,7 @@ pub enum Change {
 }
 
 /// When, where in the chain, and by whom an event was made.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamped {
     /// The event's position.
     pub seq: Seq,

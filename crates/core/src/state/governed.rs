@@ -103,7 +103,7 @@ impl State {
         vec![self.set_review(review)]
     }
 
-    fn set_review(&mut self, review: Review) -> Change {
+    pub(super) fn set_review(&mut self, review: Review) -> Change {
         let review = Arc::new(review);
         self.reviews.insert(review.id, Some(Arc::clone(&review)));
         Change::Review(review)

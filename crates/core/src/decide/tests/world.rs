@@ -3,18 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::decide;
-use crate::chain::{Origin, seal};
+use crate::chain::{Origin, StoredEvent, seal};
 use crate::command::{
     AmendEntry, AnswerBody, Command, Replacement, Submission, Supersede, VerificationRef,
 };
 use crate::config::RulesConfig;
 use crate::entry::{Binding, Detail, Head, Metadata, Table, Version};
+use crate::erasure::{KnownEvent, Texts};
 use crate::error::Error;
 use crate::event::Body;
 use crate::facts::{Facts, Need, RecordFact, needs};
 use crate::id::{Attempt, CommandId, EntryId, Epoch, RecordId, VerificationId};
 use crate::invariants;
 use crate::limits::FACT_ROUNDS_MAX;
+use crate::membership::WireVersion;
 use crate::ports::{Ranked, SpaceThresholds};
 use crate::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use crate::promotion::{Disposition, NewEntry, PublishReport, Standing, Stands};
@@ -53,6 +55,8 @@ pub(in crate::decide) struct World {
     pub(in crate::decide) near: Vec<Ranked>,
     /// The thresholds of the space that vectors lie in.
     pub(in crate::decide) thresholds: Option<SpaceThresholds>,
+    /// All events, as they are stored.
+    pub(in crate::decide) events: Vec<StoredEvent>,
     commands: u64,
 }
 
@@ -75,6 +79,7 @@ impl World {
             in_batch: false,
             near: Vec::new(),
             thresholds: None,
+            events: Vec::new(),
             commands: 0,
         }
     }
@@ -130,6 +135,7 @@ impl World {
         }
         let actor = &submission.principal.actor;
         invariants::command_permitted(self.state.scope(), actor, &decision.bodies).unwrap();
+        invariants::erasure_is_whole(&self.state, &decision.bodies).unwrap();
         assert_eq!(
             self.state.row().tip.seq.get(),
             before.seq.get() + decision.bodies.len() as u64
@@ -148,7 +154,14 @@ impl World {
             command: submission.id,
             epoch: Epoch(1),
         };
-        drop(seal(&mut tip, body, &origin, self.now, [0; 16]));
+        self.events
+            .push(seal(&mut tip, body, &origin, self.now, [0; 16]));
+        if let Body::ContentErased(erased) = body {
+            for event in &erased.events {
+                let place = usize::try_from(event.at.seq.get() - 1).unwrap();
+                self.events[place].sealed = None;
+            }
+        }
         for change in self.state.apply(
             body,
             &Stamped {
@@ -205,13 +218,26 @@ impl World {
     pub(in crate::decide) fn facts(&mut self, submission: &Submission) -> Facts {
         let mut facts = Facts {
             thresholds: self.thresholds,
-            has_older_nodes: self.has_older_nodes,
+            spoken: if self.has_older_nodes {
+                WireVersion::FIRST
+            } else {
+                WireVersion::NEWEST
+            },
             ..Facts::default()
         };
         for _ in 0..=FACT_ROUNDS_MAX {
             for need in needs(&self.state, submission, &facts) {
                 match need {
                     Need::Head(id) => self.state.learn_head(id, None),
+                    Need::Events(positions) => {
+                        for seq in positions {
+                            let place = usize::try_from(seq.get()).unwrap().checked_sub(1);
+                            let stored = place.and_then(|place| self.events.get(place)).cloned();
+                            let known = stored.map(|stored| KnownEvent::of(stored).unwrap());
+                            facts.events.insert(seq, known);
+                        }
+                    }
+                    Need::Texts(entries) => facts.texts = Some(self.texts(&entries)),
                     Need::HeadElsewhere(scope, id) => {
                         let named = (scope, id);
                         let found = self.elsewhere.get(&named).cloned();
@@ -271,6 +297,14 @@ impl World {
             "facts come to an end"
         );
         facts
+    }
+
+    pub(in crate::decide) fn texts(&self, entries: &[EntryId]) -> Texts {
+        let mut texts = Texts::default();
+        for stored in &self.events {
+            texts.read(stored, entries).unwrap();
+        }
+        texts
     }
 
     pub(in crate::decide) fn put(

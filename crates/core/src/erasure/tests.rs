@@ -1,0 +1,174 @@
+//! What is left of content, by example.
+
+use super::*;
+use crate::config::TrustConfig;
+use crate::entry::{Binding, Claim, Episode, Kind, Status, Table};
+use crate::event::Body;
+use crate::scope::Scope;
+use crate::staging::{LogLevel, RecordKind};
+use crate::time::Timestamp;
+use crate::trust::Trust;
+
+const SECRET: &str = "a word that nobody may read again";
+
+fn entry(number: u8) -> EntryId {
+    EntryId::from_bytes([number; 16])
+}
+
+fn text() -> Text {
+    let episode = Episode {
+        task_id: Scope::parse("org/a/project/b/worktree/c/task/d").unwrap(),
+        task: SECRET.into(),
+        critique: SECRET.into(),
+        reward: 0.5,
+        success: true,
+        input: SECRET.into(),
+        output: SECRET.into(),
+        key_decisions: vec![SECRET.into()],
+        causal_edges: Vec::new(),
+    };
+    Text {
+        content: SECRET.into(),
+        detail: Detail::Episode(Box::new(episode)),
+        metadata: Metadata::parse(&format!("{{\"said\":\"{SECRET}\"}}")).unwrap(),
+        claim: Some(Claim {
+            key: SECRET.into(),
+            value: SECRET.into(),
+        }),
+        content_hash: ContentHash::of(SECRET),
+        embedding: None,
+    }
+}
+
+fn bodies() -> Vec<Body> {
+    let created = EntryCreated {
+        id: entry(1),
+        table: Table::Episodes,
+        text: text(),
+        citations: Vec::new(),
+        binding: Binding::NoRepository,
+        status: Status::Verified,
+        trust: Trust::draft(Kind::Episodic, &TrustConfig::default()),
+        failure: false,
+        promotion: None,
+    };
+    let amended = EntryAmended {
+        id: entry(1),
+        version: 2,
+        text: text(),
+        citations: Vec::new(),
+        status: Status::Verified,
+        trust: Trust::draft(Kind::Episodic, &TrustConfig::default()),
+    };
+    let merged = EntryMerged {
+        into: entry(1),
+        content: SECRET.into(),
+        cosine: 1.0,
+        citations: Vec::new(),
+        status: Status::Verified,
+        trust: Trust::draft(Kind::Episodic, &TrustConfig::default()),
+        promotion: None,
+        used_at: Timestamp::EPOCH,
+    };
+    let record = Record {
+        kind: RecordKind::Log {
+            level: LogLevel::Info,
+        },
+        content: Content::Inline(SECRET.into()),
+        metadata: text().metadata,
+        time: Timestamp::EPOCH,
+        masked: 1,
+    };
+    let contradiction = Question::Contradiction {
+        new: entry(1),
+        known: entry(2),
+        why: SECRET.into(),
+    };
+    let offer = Question::Offer(Box::new(Offer {
+        scope: Scope::parse("org/a/project/b").unwrap(),
+        entry: entry(1),
+        version: 1,
+        product: NewEntry {
+            table: Table::Skills,
+            content: SECRET.into(),
+            detail: text().detail,
+            metadata: text().metadata,
+            claim: text().claim,
+            citations: Vec::new(),
+            failure: false,
+            binding: Binding::NoRepository,
+            embedding: None,
+        },
+    }));
+    let raised = |question| Body::ReviewRaised {
+        id: ReviewId::from_bytes([1; 16]),
+        question: Box::new(question),
+    };
+    vec![
+        Body::RecordAppended(Box::new(record)),
+        Body::EntryCreated(Box::new(created)),
+        Body::EntryAmended(Box::new(amended)),
+        Body::Merged(Box::new(merged)),
+        raised(contradiction),
+        raised(offer),
+    ]
+}
+
+#[test]
+fn nothing_of_a_text_is_left_in_any_body_and_its_kind_stays() {
+    let hash = hex::encode(ContentHash::of(SECRET).as_bytes());
+    for body in bodies() {
+        assert!(format!("{body:?}").contains(SECRET), "{body:?}");
+        let rest = rest_of(&body, |_, entry, version| {
+            ContentHash::erased(entry, version)
+        })
+        .unwrap();
+        let left = format!("{rest:?}");
+        assert!(!left.contains(SECRET) && !left.contains(&hash), "{left}");
+        assert_eq!(rest.kind(), body.kind());
+        assert_eq!(
+            rest_of(&rest, |named, _, _| named),
+            Some(rest),
+            "what is left is left"
+        );
+    }
+}
+
+#[test]
+fn what_nobody_wrote_a_text_into_is_not_erased() {
+    let wrong = Question::Wrong {
+        entry: entry(1),
+        tasks: 2,
+    };
+    let asked = Body::ReviewRaised {
+        id: ReviewId::from_bytes([1; 16]),
+        question: Box::new(wrong),
+    };
+    assert_eq!(rest_of(&asked, |hash, _, _| hash), None);
+    assert!(!holds_text_of(&asked, &[entry(1)]));
+    assert_eq!(rest_of(&Body::StuckCleared, |hash, _, _| hash), None);
+}
+
+#[test]
+fn the_texts_of_an_entry_are_those_of_its_own_events() {
+    let of_first: Vec<bool> = bodies()
+        .iter()
+        .map(|body| holds_text_of(body, &[entry(1)]))
+        .collect();
+    assert_eq!(of_first, [false, true, true, true, true, false]);
+    let of_second = bodies()
+        .iter()
+        .filter(|body| holds_text_of(body, &[entry(2)]))
+        .count();
+    assert_eq!(of_second, 1, "the question is about it too");
+}
+
+#[test]
+fn what_stands_in_place_of_hashes_differs_by_entry_and_version() {
+    let all = [
+        ContentHash::erased(entry(1), 1),
+        ContentHash::erased(entry(1), 2),
+        ContentHash::erased(entry(2), 1),
+    ];
+    assert!(all[0] != all[1] && all[0] != all[2] && all[1] != all[2]);
+}

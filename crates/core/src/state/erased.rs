@@ -1,0 +1,46 @@
+//! What an erasure does to the view of a scope.
+//!
+//! Owns the part of `apply` that takes texts out of versions and questions, and entries out of recall for good.
+
+use super::apply::version;
+use super::{Change, Stamped, State};
+use crate::entry::Status;
+use crate::erasure::ContentErased;
+use crate::event::Body;
+use crate::fingerprint::ContentHash;
+
+impl State {
+    pub(super) fn content_erased(&mut self, erased: &ContentErased, at: &Stamped) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for event in &erased.events {
+            match &event.rest {
+                Body::EntryCreated(created) => {
+                    let bare = version(created.id, 1, &created.text, &event.at);
+                    changes.push(Change::Version(Box::new(bare)));
+                }
+                Body::EntryAmended(amended) => {
+                    let bare = version(amended.id, amended.version, &amended.text, &event.at);
+                    changes.push(Change::Version(Box::new(bare)));
+                }
+                Body::ReviewRaised { id, question } => {
+                    let known = self.review(*id).cloned();
+                    let mut review = known.expect("an event names questions that the state knows");
+                    review.question = (**question).clone();
+                    changes.push(self.set_review(review));
+                }
+                _ => {}
+            }
+        }
+        for entry in &erased.entries {
+            let known = self.head(*entry).cloned();
+            let before = known.expect("an event names entries that the state knows");
+            changes.extend(self.text_lost(&before));
+            changes.extend(self.change_head(*entry, at, |head| {
+                head.status = Status::Archived;
+                head.content_hash = ContentHash::erased(head.id, head.version);
+            }));
+            self.forget_fresh(*entry);
+        }
+        changes
+    }
+}
