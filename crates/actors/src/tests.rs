@@ -6,6 +6,7 @@ mod as_of;
 mod audit;
 mod embedding;
 mod entry_lines;
+mod erase;
 pub(crate) mod faults;
 pub(crate) mod harness;
 pub(crate) mod index;

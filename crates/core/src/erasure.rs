@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::chain::{Broken, Header, StoredEvent};
-use crate::entry::{Detail, Metadata};
+use crate::entry::{Claim, Detail, Metadata};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Body, EntryAmended, EntryCreated, EntryMerged, EventKind, Text};
 use crate::fingerprint::ContentHash;
@@ -18,7 +18,7 @@ use crate::id::{EntryId, ReviewId, Seq};
 use crate::limits::ERASED_MAX;
 use crate::promotion::NewEntry;
 use crate::review::{Offer, Question};
-use crate::staging::{Content, Record};
+use crate::staging::{Content, Record, RecordKind};
 use crate::state::Stamped;
 
 /// What a person orders erased in a scope.
@@ -218,16 +218,28 @@ pub fn rest_of(
 ) -> Option<Body> {
     Some(match body {
         Body::RecordAppended(record) => Body::RecordAppended(Box::new(Record {
+            kind: match &record.kind {
+                RecordKind::MemoryEvent { .. } => RecordKind::MemoryEvent {
+                    event_type: String::new(),
+                },
+                kind => kind.clone(),
+            },
             content: Content::Inline(String::new()),
             metadata: Metadata::default(),
             ..(**record).clone()
         })),
         Body::EntryCreated(created) => Body::EntryCreated(Box::new(EntryCreated {
-            text: rest_of_text(name(created.text.content_hash, created.id, 1)),
+            text: rest_of_text(
+                &created.text,
+                name(created.text.content_hash, created.id, 1),
+            ),
             ..(**created).clone()
         })),
         Body::EntryAmended(amended) => Body::EntryAmended(Box::new(EntryAmended {
-            text: rest_of_text(name(amended.text.content_hash, amended.id, amended.version)),
+            text: rest_of_text(
+                &amended.text,
+                name(amended.text.content_hash, amended.id, amended.version),
+            ),
             ..(**amended).clone()
         })),
         Body::Merged(merged) => Body::Merged(Box::new(EntryMerged {
@@ -242,12 +254,16 @@ pub fn rest_of(
     })
 }
 
-fn rest_of_text(content_hash: ContentHash) -> Text {
+/// That a text claims something stays, since such texts are no repetitions of others.
+fn rest_of_text(text: &Text, content_hash: ContentHash) -> Text {
     Text {
         content: String::new(),
         detail: Detail::Plain,
         metadata: Metadata::default(),
-        claim: None,
+        claim: text.claim.as_ref().map(|_| Claim {
+            key: String::new(),
+            value: String::new(),
+        }),
         content_hash,
         embedding: None,
     }

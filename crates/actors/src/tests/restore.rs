@@ -44,15 +44,19 @@ async fn backup_of(pairs: &Pairs) -> Vec<u8> {
         counter: 10_000,
         ..MemoryConfig::default()
     });
+    fill(&store, pairs).await;
+    whole(&store).await
+}
+
+pub(super) async fn fill(store: &MemoryStore, pairs: &Pairs) {
     let mut txn = store.begin().await.unwrap();
     for (key, value) in pairs {
         txn.set(key.clone(), value.clone());
     }
     txn.commit().await.unwrap();
-    whole(&store).await
 }
 
-async fn whole(store: &MemoryStore) -> Vec<u8> {
+pub(super) async fn whole(store: &MemoryStore) -> Vec<u8> {
     let mut backup = Backup::begin(store, NOW, "test").await.unwrap();
     let mut bytes = Vec::new();
     while let Some(piece) = backup.next().await.unwrap() {
@@ -73,7 +77,10 @@ fn operator() -> Principal {
 }
 
 /// Restores, with the store that comes of it.
-async fn restored(bytes: &[u8], until: &Until) -> Result<(MemoryStore, RestoreReport), Error> {
+pub(super) async fn restored(
+    bytes: &[u8],
+    until: &Until,
+) -> Result<(MemoryStore, RestoreReport), Error> {
     let mut file = Cursor::new(bytes);
     let survey = survey(&mut file, until)?;
     let mut rng = CountingRng::new();
