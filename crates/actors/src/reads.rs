@@ -16,6 +16,7 @@ use crate::errors::refusal;
 use crate::ports::Ports;
 
 mod entries;
+mod erasure;
 mod promotions;
 mod recall;
 mod recall_at;
@@ -27,6 +28,7 @@ mod tasks;
 mod tokens;
 
 pub use entries::{EntryView, History};
+pub use erasure::Remains;
 pub use promotions::{JobPlace, ListedJob};
 pub use recall::{Gate, RecallAnswer, RecallQuery, Recalled};
 pub use recall_at::AtCommit;

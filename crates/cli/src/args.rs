@@ -148,6 +148,8 @@ pub enum Command {
     Review(ReviewCommand),
     /// Take a promotion back
     Undo(Undo),
+    /// Destroy content for good: records, entries, offers. Only a person may
+    Erase(Erase),
     /// Look at all that is published: archive, prune, offer, forget, optimise. Once a night is enough
     Maintain(Maintain),
     /// Follow what happens in a scope and in all that lies inside it

@@ -101,6 +101,7 @@ async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
         Command::Report(report) => review::report(session, report).await,
         Command::Review(command) => review::run(session, command).await,
         Command::Undo(undo) => review::undo(session, undo).await,
+        Command::Erase(erase) => erase::erase(session, erase).await,
         Command::Maintain(args) => maintain::run(session, args).await,
         Command::Tail { within, cursor } => tail::run(session, &within, cursor).await,
         Command::Audit(AuditCommand::Verify { against, .. }) => {

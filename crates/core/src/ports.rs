@@ -203,6 +203,14 @@ pub struct IndexDoc {
     pub stamp: Stamp,
 }
 
+impl IndexDoc {
+    /// Whether the entry's content was erased: no other has none.
+    #[must_use]
+    pub const fn is_erased(&self) -> bool {
+        self.content.is_empty()
+    }
+}
+
 /// A hybrid search. All filters must hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchRequest {
@@ -272,7 +280,8 @@ pub trait VectorIndex: Send + Sync + 'static {
     fn offer(&self, docs: Vec<IndexDoc>);
 
     /// Stores these states durably, keyed by (scope, entry), together with the cursor `through`:
-    /// everything up to that stamp is now stored. Repeating it changes nothing.
+    /// everything up to that stamp is now stored. Repeating it changes nothing. Of an entry that
+    /// [was erased](IndexDoc::is_erased) nothing is left on the disk by then, in no older state either.
     fn apply(&self, docs: Vec<IndexDoc>, through: Stamp) -> BoxFuture<'_, Result<(), PortError>>;
 
     /// The cursor of the last [`apply`](Self::apply) that is stored; none when nothing is.

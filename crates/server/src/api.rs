@@ -10,6 +10,7 @@ mod citation;
 mod cluster;
 mod cursor;
 mod entry;
+mod erase;
 mod event;
 mod maintenance;
 mod page;
@@ -35,6 +36,7 @@ pub use entry::{
     EntryWritten, Episode, History, HistoryQuery, Lifecycle, Link, NewEntry, PutEntry, Skill,
     Supersede, Superseded, Trust, VerificationRef, VersionView,
 };
+pub use erase::{ContentErased, EraseContent};
 pub use event::{EventView, TailItem, TailQuery, body_json};
 pub use maintenance::{Maintain, Maintained, ScopeMaintained};
 pub use page::{ListQuery, Page, ScopeQuery};

@@ -5,6 +5,8 @@
 //! built, or makes the step start anew. It must not know how requests are answered.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use lance::Dataset;
 use lance::dataset::cleanup::CleanupPolicyBuilder;
@@ -25,6 +27,10 @@ use crate::indices::{TEXT_INDEX, VECTOR_INDEX};
 use crate::table::Table;
 use crate::words;
 
+/// How long searches that began before a table was written anew are waited for: so many looks, so far apart.
+const SEARCH_LOOKS: u32 = 200;
+const SEARCH_LOOK: Duration = Duration::from_millis(25);
+
 /// One step of maintenance: it makes a version of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
@@ -32,6 +38,8 @@ enum Step {
     Compact,
     /// Build both for the first time.
     Build,
+    /// Write all data files anew that have rows which are no longer there, and the indices with them.
+    Rewrite,
     /// Index what no segment covers, as a new segment or, with all segments, as one.
     Extend { merge: bool },
 }
@@ -93,13 +101,42 @@ impl Table {
         self.refresh(dataset).await
     }
 
-    async fn compact(&self, dataset: &mut Dataset) -> Result<(), Error> {
+    /// Writes every data file anew, with all indices, that holds a row which is no longer there. Files with older
+    /// states stay until [`Self::remove_older`]. The version that searches looked at until then.
+    pub(crate) async fn rewrite(&self) -> Result<Weak<Dataset>, Error> {
+        let _one_at_a_time = self.maintenance.lock().await;
+        let before = self.view.read().dataset.as_ref().map(Arc::downgrade);
+        let Some(before) = before else {
+            return Ok(Weak::new());
+        };
+        self.take(Step::Rewrite).await?;
+        Ok(before)
+    }
+
+    /// Removes all versions but the latest, once no search looks at the one `before`, or has for long.
+    pub(crate) async fn remove_older(&self, before: &Weak<Dataset>) -> Result<(), Error> {
+        let _one_at_a_time = self.maintenance.lock().await;
+        if self.view.read().dataset.is_none() {
+            return Ok(());
+        }
+        let mut left = SEARCH_LOOKS;
+        while before.strong_count() > 0 && left > 0 {
+            tokio::time::sleep(SEARCH_LOOK).await;
+            left -= 1;
+        }
+        self.keep_versions(1).await
+    }
+
+    /// Puts small data files together, and those whose rows are gone by more than a share.
+    async fn compact(&self, dataset: &mut Dataset, gone: Option<f32>) -> Result<(), Error> {
         let config = &self.shared.config;
+        let usual = CompactionOptions::default();
         let options = CompactionOptions {
+            materialize_deletions_threshold: gone.unwrap_or(usual.materialize_deletions_threshold),
             target_rows_per_fragment: config.fragment_rows_max,
             max_bytes_per_file: Some(config.fragment_bytes_max),
             num_threads: Some(1),
-            ..CompactionOptions::default()
+            ..usual
         };
         let made = Box::pin(compact_files(dataset, options, None)).await?;
         tracing::debug!(table = %self.directory.display(), ?made, "compacted");
@@ -126,7 +163,21 @@ impl Table {
 
     async fn attempt(&self, step: Step, dataset: &mut Dataset) -> Result<(), Error> {
         match step {
-            Step::Compact => return self.compact(dataset).await,
+            Step::Compact => return self.compact(dataset, None).await,
+            Step::Rewrite => {
+                self.compact(dataset, Some(0.0)).await?;
+                if dataset.load_indices().await?.is_empty() {
+                    return Ok(());
+                }
+                // Too few are left to learn from where most of a table is erased: they go into one segment then.
+                if self.view.read().rows.vectors() < self.shared.config.index_rows_min {
+                    let names = vec![TEXT_INDEX.to_owned(), VECTOR_INDEX.to_owned()];
+                    let all = OptimizeOptions::merge(usize::MAX).index_names(names);
+                    Box::pin(dataset.optimize_indices(&all)).await?;
+                } else {
+                    self.build(dataset).await?;
+                }
+            }
             Step::Build => self.build(dataset).await?,
             Step::Extend { merge } => {
                 // Many segments would be many searches; no segment is merged before that.
@@ -192,9 +243,13 @@ impl Table {
     }
 
     async fn clean(&self) -> Result<(), Error> {
+        self.keep_versions(self.shared.config.versions_kept).await
+    }
+
+    async fn keep_versions(&self, count: usize) -> Result<(), Error> {
         let latest = self.latest().await?;
         let policy = CleanupPolicyBuilder::default()
-            .retain_n_versions(&latest, self.shared.config.versions_kept)
+            .retain_n_versions(&latest, count)
             .await?;
         let removed = latest.cleanup_with_policy(policy.build()).await?;
         tracing::debug!(table = %self.directory.display(), ?removed, "removed old versions");

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
+use lance::Dataset;
 use lance::session::Session;
 use parking_lot::{Mutex, RwLock};
 use sillok_core::entry::{Embedding, Kind, Table as EntryTable};
@@ -283,20 +284,48 @@ impl Tables {
         }
         let mut storing = self.storing.lock().await;
         let stores = !by_table.is_empty();
+        let mut rewritten = Vec::new();
         for (key, docs) in by_table {
             let table = self.table_of(&docs[0].scope, docs[0].table);
             if table.is_overdue() {
                 table.optimise().await?;
             }
+            let erases = docs.iter().any(IndexDoc::is_erased);
             table.store(docs, through).await?;
+            if erases {
+                let before = table.rewrite().await?;
+                rewritten.push((Arc::clone(&table), before));
+            }
             storing.sync(&name_of(&key.0, key.1), &table)?;
         }
+        self.remove_older(rewritten, &storing).await?;
         // The tables first: the cursor never speaks for what is not there.
         // It never moves back, but it vouches for the tables as they are now.
         let known = *self.watermark.lock();
         if stores || known < Some(through) {
             let through = known.map_or(through, |known| known.max(through));
             self.write_watermark(through, &storing)?;
+        }
+        Ok(())
+    }
+
+    /// Removes what tables that were written anew held before. The cursor moves only afterwards: should this be cut off,
+    /// the same is stored again, and this done again.
+    async fn remove_older(
+        &self,
+        of: Vec<(Arc<Table>, Weak<Dataset>)>,
+        storing: &Storing,
+    ) -> Result<(), Error> {
+        if of.is_empty() {
+            return Ok(());
+        }
+        // The versions that are about to go are no longer those that the next start opens.
+        let known = *self.watermark.lock();
+        if let Some(through) = known {
+            self.write_watermark(through, storing)?;
+        }
+        for (table, before) in of {
+            table.remove_older(&before).await?;
         }
         Ok(())
     }

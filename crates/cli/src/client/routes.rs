@@ -88,6 +88,8 @@ writes! {
     answer_review: "/v1/reviews/answer", AnswerReview => Reviewed;
     /// Takes a promotion back.
     undo_promotion: "/v1/promotions/undo", UndoPromotion => PromotionUndone;
+    /// Erases content.
+    erase: "/v1/erase", EraseContent => ContentErased;
     /// Makes a token.
     mint_token: "/v1/tokens", MintToken => TokenMinted;
     /// Revokes a token.

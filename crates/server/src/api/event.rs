@@ -117,6 +117,10 @@ pub fn body_json(body: &Body) -> Value {
         | Body::StateResolved { .. }
         | Body::SupersessionUndone { .. }
         | Body::PromotionUndone { .. } => governed_json(body),
+        Body::ContentErased(erased) => {
+            let events: Vec<Seq> = erased.events.iter().map(|event| event.at.seq).collect();
+            json!({ "events": events, "entries": erased.entries, "reason": erased.reason })
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! rules and their actors never wait for an embedder.
 
 use axum::Json;
+use sillok_actors::reads::Remains;
 use sillok_core::command::{Answer, AnswerBody, Command, Submission};
 use sillok_core::entry::Embedding;
 use sillok_core::error::{Error, ErrorCode};
@@ -19,7 +20,7 @@ use super::auth::Session;
 use super::errors::Refusal;
 use super::extract::Writer;
 use crate::api::{
-    Appended, EntryWritten, PromotionUndone, ReuseReported, Reviewed, Superseded, TaskChanged,
+    Appended, ContentErased, EntryWritten, PromotionUndone, ReuseReported, Reviewed, Superseded, TaskChanged,
     VerificationRecorded,
 };
 
@@ -281,6 +282,36 @@ impl Receipt {
             restored,
             revised,
             left,
+            seq,
+            time,
+            command_id,
+        }))
+    }
+
+    pub(super) fn erased(self, remains: Remains) -> Reply<ContentErased> {
+        let AnswerBody::Erased {
+            events,
+            entries,
+            known,
+        } = self.result
+        else {
+            return self.unfit();
+        };
+        let Self {
+            scope,
+            seq,
+            time,
+            command_id,
+            ..
+        } = self;
+        Ok(Json(ContentErased {
+            scope,
+            events,
+            entries,
+            known,
+            resting: remains.resting,
+            offers: remains.offers,
+            backups_before: time,
             seq,
             time,
             command_id,

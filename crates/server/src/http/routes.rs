@@ -6,6 +6,7 @@
 mod backup;
 mod checkpoint;
 mod entries;
+mod erase;
 mod events;
 mod jobs;
 mod node;
@@ -67,6 +68,7 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(entries::resolve))
         .routes(routes!(entries::show))
         .routes(routes!(entries::history))
+        .routes(routes!(erase::erase))
         .routes(routes!(reviews::report))
         .routes(routes!(reviews::list))
         .routes(routes!(reviews::show))

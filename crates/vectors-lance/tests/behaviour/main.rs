@@ -8,6 +8,7 @@
 
 mod durability;
 mod equivalence;
+mod erasure;
 mod filters;
 mod maintenance;
 mod model;

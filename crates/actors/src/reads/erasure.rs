@@ -1,0 +1,137 @@
+//! What an erasure left elsewhere: entries that rest on what was erased, and offers of it.
+//!
+//! Owns finding them, by what promotions published and by the names that offers have. It must not know what is erased.
+
+use sillok_core::Error;
+use sillok_core::entry::Head;
+use sillok_core::erasure::Erase;
+use sillok_core::id::{EntryId, RecordId, ReviewId, VerificationId};
+use sillok_core::permission::authorize_read;
+use sillok_core::principal::Principal;
+use sillok_core::review::Question;
+use sillok_core::scope::{Level, Scope};
+use sillok_store::keys::{self, ScopeKey};
+use sillok_store::{Error as StoreError, Store, Txn};
+
+use super::Reader;
+use crate::errors::refusal;
+use crate::row_stream::RowStream;
+use crate::rows;
+
+/// Versions of an entry, from the newest back, whose offers are looked for.
+const VERSIONS_MAX: usize = 64;
+
+/// What may still say what was erased.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remains {
+    /// Entries that promotions made of the records, and that cite one of them, or none at all.
+    pub resting: Vec<EntryId>,
+    /// Offers of the entries to their organisation.
+    pub offers: Vec<ReviewId>,
+}
+
+impl<S: Store> Reader<S> {
+    /// What is left elsewhere of what was erased in a scope, as far as `principal` may look.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn remains(
+        &self,
+        principal: &Principal,
+        scope: &Scope,
+        order: &Erase,
+    ) -> Result<Remains, Error> {
+        let mut txn = self.snapshot().await?;
+        let found = async {
+            Ok::<_, StoreError>(Remains {
+                resting: resting(&mut txn, principal, scope, order).await?,
+                offers: offers(&mut txn, principal, scope, order).await?,
+            })
+        };
+        found.await.map_err(|error| refusal(&error))
+    }
+}
+
+async fn resting(
+    txn: &mut impl Txn,
+    principal: &Principal,
+    scope: &Scope,
+    order: &Erase,
+) -> Result<Vec<EntryId>, StoreError> {
+    let mut found = Vec::new();
+    if order.records.is_empty() || scope.level() != Level::Task {
+        return Ok(found);
+    }
+    let here = ScopeKey::of(scope);
+    let mut rows = RowStream::new(keys::verification::range_of_scope(&here));
+    while let Some((key, value)) = rows.next(txn).await? {
+        let one = keys::verification::decode(&key, &value)?;
+        let speaks = order
+            .records
+            .iter()
+            .any(|seq| one.from <= *seq && *seq <= one.through);
+        if !speaks || authorize_read(principal, &one.target).is_err() {
+            continue;
+        }
+        for entry in published(txn, &here, one.id).await? {
+            let key = keys::head::key(&ScopeKey::of(&one.target), entry);
+            let head: Option<Head> = rows::read(txn, &key, keys::head::decode).await?;
+            let rests = head.is_some_and(|head| !head.is_erased() && rests_on(&head, scope, order));
+            if rests && !found.contains(&entry) {
+                found.push(entry);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The entries that a promotion made, or merged its own into.
+async fn published(
+    txn: &mut impl Txn,
+    task: &ScopeKey,
+    verification: VerificationId,
+) -> Result<Vec<EntryId>, StoreError> {
+    let key = keys::mark::key(task, verification);
+    let report = rows::read(txn, &key, keys::mark::decode).await?;
+    let products = report.into_iter().flat_map(|report| report.products);
+    Ok(products.filter_map(|product| product.entry).collect())
+}
+
+/// Whether an entry cites one of the records that are named, or no record at all: then it may be made of any.
+fn rests_on(head: &Head, task: &Scope, order: &Erase) -> bool {
+    let cited: Vec<&RecordId> = head
+        .citations
+        .iter()
+        .filter_map(|citation| citation.record())
+        .collect();
+    let is_named = |id: &&RecordId| id.scope == *task && order.records.contains(&id.seq);
+    cited.is_empty() || cited.iter().any(is_named)
+}
+
+async fn offers(
+    txn: &mut impl Txn,
+    principal: &Principal,
+    scope: &Scope,
+    order: &Erase,
+) -> Result<Vec<ReviewId>, StoreError> {
+    let mut found = Vec::new();
+    let org = scope.with_ancestors().into_iter().last();
+    let Some(org) = org.filter(|org| org != scope && authorize_read(principal, org).is_ok()) else {
+        return Ok(found);
+    };
+    for entry in &order.entries {
+        let key = keys::head::key(&ScopeKey::of(scope), *entry);
+        let head: Option<Head> = rows::read(txn, &key, keys::head::decode).await?;
+        let newest = head.map_or(0, |head| head.version);
+        for version in (1..=newest).rev().take(VERSIONS_MAX) {
+            let id = ReviewId::of_offer(&org, scope, *entry, version);
+            let key = keys::review::key(&ScopeKey::of(&org), id);
+            let review = rows::read(txn, &key, keys::review::decode).await?;
+            let holds = review.is_some_and(|review| {
+                matches!(&review.question, Question::Offer(offer) if !offer.product.content.is_empty())
+            });
+            found.extend(holds.then_some(id));
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,26 @@
+//! Flags of `erase`.
+
+use clap::Args;
+use sillok_core::id::{EntryId, ReviewId, Seq};
+use sillok_core::scope::Scope;
+
+/// `erase`
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
+pub struct Erase {
+    /// The scope that holds it
+    #[arg(long, env = "SILLOK_SCOPE", value_name = "SCOPE")]
+    pub scope: Scope,
+    /// Records, by their positions in the scope's log
+    #[arg(long, group = "what", value_delimiter = ',', value_name = "SEQ")]
+    pub record: Vec<Seq>,
+    /// Entries, with all their versions
+    #[arg(long, group = "what", value_delimiter = ',', value_name = "ENTRY")]
+    pub entry: Vec<EntryId>,
+    /// Answered reviews that offered entries to this organisation
+    #[arg(long, group = "what", value_delimiter = ',', value_name = "REVIEW")]
+    pub offer: Vec<ReviewId>,
+    /// Why. It stays
+    #[arg(long)]
+    pub reason: String,
+}

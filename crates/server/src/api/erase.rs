@@ -1,0 +1,87 @@
+//! Forms of erasures.
+
+use serde::{Deserialize, Serialize};
+use sillok_core::Error;
+use sillok_core::command::Command;
+use sillok_core::id::{CommandId, EntryId, ReviewId, Seq};
+use sillok_core::scope::Scope;
+use sillok_core::time::Timestamp;
+use utoipa::ToSchema;
+
+use super::schema;
+
+/// Destroys content of a scope for good: its staged records, its entries with all their versions, or offers that were
+/// made to an organisation. All of what is named, or nothing.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EraseContent {
+    /// The scope that holds it.
+    #[schema(value_type = schema::Scope)]
+    pub scope: String,
+    /// Positions of staged records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub records: Vec<u64>,
+    /// Entries.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<schema::EntryId>)]
+    pub entries: Vec<String>,
+    /// Reviews that offered entries to this organisation, and were answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<schema::ReviewId>)]
+    pub offers: Vec<String>,
+    /// Why. It stays.
+    pub reason: String,
+}
+
+/// The receipt of an erasure.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ContentErased {
+    /// The scope.
+    #[schema(value_type = schema::Scope)]
+    pub scope: Scope,
+    /// Events that lost their content.
+    pub events: u32,
+    /// Entries that lost theirs.
+    #[schema(value_type = Vec<schema::EntryId>)]
+    pub entries: Vec<EntryId>,
+    /// How many of what was named had been erased before.
+    pub known: u32,
+    /// Entries that rest on the records that were named, and may say what those said.
+    #[schema(value_type = Vec<schema::EntryId>)]
+    pub resting: Vec<EntryId>,
+    /// Offers of the entries that were named, which the organisation still has.
+    #[schema(value_type = Vec<schema::ReviewId>)]
+    pub offers: Vec<ReviewId>,
+    /// Backups that were taken before this hold what was erased.
+    #[schema(value_type = schema::Timestamp)]
+    pub backups_before: Timestamp,
+    /// The scope's last position.
+    #[schema(value_type = schema::Seq)]
+    pub seq: Seq,
+    /// When it was erased.
+    #[schema(value_type = schema::Timestamp)]
+    pub time: Timestamp,
+    /// The command that did it.
+    #[schema(value_type = schema::CommandId)]
+    pub command_id: CommandId,
+}
+
+impl EraseContent {
+    /// The order, and the scope that it is given to.
+    ///
+    /// # Errors
+    /// What does not parse.
+    pub fn into_command(self) -> Result<(Scope, Command), Error> {
+        let order = sillok_core::erasure::Erase {
+            records: self.records.into_iter().map(Seq::new).collect(),
+            entries: parsed(&self.entries)?,
+            offers: parsed(&self.offers)?,
+            reason: self.reason,
+        };
+        Ok((Scope::parse(&self.scope)?, Command::Erase(Box::new(order))))
+    }
+}
+
+fn parsed<T: core::str::FromStr<Err = Error>>(ids: &[String]) -> Result<Vec<T>, Error> {
+    ids.iter().map(|id| id.parse()).collect()
+}

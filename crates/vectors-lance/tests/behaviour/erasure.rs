@@ -1,0 +1,80 @@
+//! What is erased is in no file any more.
+
+use std::path::{Path, PathBuf};
+
+use sillok_core::entry::Status;
+use sillok_core::ports::{IndexDoc, VectorIndex};
+
+use crate::model::{doc, entries, found_by_text, open, search, stamp, with_text};
+
+const SECRET: &str = "zyzzyvaplugh";
+
+fn all_files(under: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(under).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all_files(&path, found);
+        } else {
+            found.push(path);
+        }
+    }
+}
+
+/// The files in which a word stands.
+fn holding(under: &Path, word: &str) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    all_files(under, &mut files);
+    let holds = |path: &PathBuf| {
+        let bytes = std::fs::read(path).unwrap();
+        bytes.windows(word.len()).any(|at| at == word.as_bytes())
+    };
+    files.retain(holds);
+    files
+}
+
+fn erased(number: u64, at: u64) -> IndexDoc {
+    IndexDoc {
+        content: String::new(),
+        embedding: None,
+        status: Status::Archived,
+        ..doc(number, at)
+    }
+}
+
+async fn erase_among(count: u64, optimised: bool) {
+    let directory = tempfile::tempdir().unwrap();
+    let text = format!("the word is {SECRET}");
+    let mut docs: Vec<IndexDoc> = (1..=count).map(|n| doc(n, n)).collect();
+    docs[0] = with_text(&text, docs[0].clone());
+    let through = stamp(count + 1);
+    {
+        let index = open(directory.path());
+        index.apply(docs, stamp(count)).await.unwrap();
+        if optimised {
+            index.optimise().await.unwrap();
+        }
+        assert!(!holding(directory.path(), SECRET).is_empty());
+        assert_eq!(found_by_text(&index, SECRET).await.len(), 1);
+        index.apply(vec![erased(1, count + 1)], through).await.unwrap();
+        let left = holding(directory.path(), SECRET);
+        assert!(left.is_empty(), "{left:?}");
+        assert!(found_by_text(&index, SECRET).await.is_empty());
+    }
+    // The version that the cursor names is one of those that are left.
+    let index = open(directory.path());
+    assert_eq!(index.watermark().await.unwrap(), Some(through));
+    let found = index.search(&search("zarko kelba", None, 300)).await.unwrap();
+    assert!(entries(&found.text).len() > 10);
+    index.apply(vec![erased(1, count + 1)], through).await.unwrap();
+    assert_eq!(index.stats().await.unwrap().stored, count);
+}
+
+#[tokio::test]
+async fn nothing_of_an_erased_entry_is_left_on_the_disk() {
+    erase_among(40, false).await;
+}
+
+#[tokio::test]
+async fn nothing_of_it_is_left_in_the_indices_either() {
+    erase_among(300, true).await;
+}
