@@ -28,6 +28,8 @@ mod demo;
 #[cfg(test)]
 mod durability;
 #[cfg(test)]
+mod erase;
+#[cfg(test)]
 mod governance;
 #[cfg(test)]
 mod import;

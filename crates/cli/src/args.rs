@@ -10,6 +10,7 @@ use sillok_core::id::EntryId;
 use sillok_core::scope::Scope;
 
 mod entry;
+mod erase;
 mod jobs;
 mod log;
 mod review;
@@ -22,6 +23,7 @@ pub(crate) use entry::bytes;
 pub use entry::{
     Cite, EntryAmend, EntryCommand, EntryPut, EntryResolve, Grounds, Named, Recall, Supersede,
 };
+pub use erase::Erase;
 pub use jobs::{JobsCommand, JobsList};
 pub use log::{LogAdd, LogCommand, LogImport, LogList, SnapshotAdd, SnapshotCommand};
 pub use review::{Report, ReviewApprove, ReviewCommand, ReviewList, Undo};

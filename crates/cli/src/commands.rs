@@ -19,6 +19,7 @@ pub mod citation;
 pub mod cluster;
 pub mod configuration;
 pub mod entry;
+pub mod erase;
 pub mod jobs;
 pub mod log;
 pub mod maintain;

@@ -54,6 +54,7 @@ async fn every_command_prints_one_json_document() {
     entries(&mut tour);
     judging::reviews(&mut tour);
     judging::undoing(&mut tour);
+    judging::erasing(&mut tour);
     tokens(&mut tour);
     node(&mut tour);
     let expected: BTreeSet<String> = leaves(&tour.world, &[])

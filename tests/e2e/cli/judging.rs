@@ -35,6 +35,14 @@ pub(super) fn reviews(tour: &mut Tour) {
     assert_eq!(tour.json("entry resolve", &words)["status"], "deprecated");
 }
 
+pub(super) fn erasing(tour: &mut Tour) {
+    let words = [&phrase(), "--scope", PROJECT];
+    let entry = text(&tour.json("entry put", &words)["entry"]);
+    let words = ["--scope", PROJECT, "--entry", &entry, "--reason", "leaked"];
+    let erased = tour.json("erase", &words);
+    assert_eq!(erased["entries"], json!([entry]));
+}
+
 pub(super) fn undoing(tour: &mut Tour) {
     let task = tour.task.clone();
     tour.json("log add", &[&phrase(), "--scope", &task]);

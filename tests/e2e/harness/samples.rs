@@ -21,7 +21,7 @@ pub(crate) struct Sample {
 
 /// The write routes, and whether each is for tasks alone. A route of the document that is missing
 /// here turns the tests red.
-pub(crate) const WRITES: [(&str, bool); 18] = [
+pub(crate) const WRITES: [(&str, bool); 19] = [
     ("/v1/tasks", true),
     ("/v1/tasks/stuck", true),
     ("/v1/tasks/unstick", true),
@@ -38,6 +38,7 @@ pub(crate) const WRITES: [(&str, bool); 18] = [
     ("/v1/reuse", false),
     ("/v1/reviews/answer", false),
     ("/v1/promotions/undo", false),
+    ("/v1/erase", false),
     ("/v1/tokens", false),
     ("/v1/tokens/revoke", false),
 ];
@@ -113,6 +114,9 @@ impl World {
             "/v1/reuse" => self.reuse_sample(level, &scope).await,
             "/v1/reviews/answer" => self.review_sample(&scope).await,
             "/v1/promotions/undo" => self.undo_sample(&scope).await,
+            "/v1/erase" => {
+                json!({ "scope": scope, "entries": [self.entry(&scope).await], "reason": phrase() })
+            }
             _ => self.task_sample(route, &scope).await,
         };
         Sample {

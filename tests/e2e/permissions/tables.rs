@@ -17,7 +17,7 @@ pub(super) const ENTRIES: [(Level, &str, [bool; 4], bool); 4] = [
 ];
 
 /// Who may give which control command: agent, orchestrator, human, system.
-pub(super) const CONTROL: [(&str, [bool; 4]); 12] = [
+pub(super) const CONTROL: [(&str, [bool; 4]); 13] = [
     ("control/open_task", [YES, YES, YES, YES]),
     ("control/append_log", [YES, YES, YES, YES]),
     ("control/record_verification", [NO, YES, YES, YES]),
@@ -30,6 +30,7 @@ pub(super) const CONTROL: [(&str, [bool; 4]); 12] = [
     ("control/report_outcome", [YES, YES, YES, YES]),
     ("control/decide_below_project", [NO, YES, YES, NO]),
     ("control/decide_from_project", [NO, NO, YES, NO]),
+    ("control/erase", [NO, NO, YES, NO]),
 ];
 
 /// Whether a control rule is about scopes of a level.

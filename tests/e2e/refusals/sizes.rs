@@ -146,6 +146,14 @@ async fn every_limit_of_a_task_is_named_when_it_is_passed() {
             "/v1/tasks/close",
             json!({ "scope": task, "closing": "done", "reason": x(SHORT) }),
         ),
+        (
+            "/v1/erase",
+            json!({ "scope": task, "records": [1], "reason": x(SHORT) }),
+        ),
+        (
+            "/v1/erase",
+            json!({ "scope": task, "records": vec![1; 257], "reason": "x" }),
+        ),
         ("/v1/verifications", verdict(&task, "run", &x(SHORT))),
         ("/v1/verifications", verdict(&task, "error", &x(LONG))),
         ("/v1/verifications", verdict(&task, "approach", &x(LONG))),
@@ -184,6 +192,11 @@ async fn what_must_say_something_is_not_empty() {
             json!({ "scope": world.unopened(), "title": "  " }),
         ),
         ("/v1/tasks/stuck", json!({ "scope": task, "reason": "" })),
+        ("/v1/erase", json!({ "scope": task, "reason": "x" })),
+        (
+            "/v1/erase",
+            json!({ "scope": task, "records": [1], "reason": "" }),
+        ),
         (
             "/v1/memory-events",
             json!({ "scope": task, "event_type": "", "payload": 1 }),

@@ -1,7 +1,7 @@
 //! Flags of `erase`.
 
 use clap::Args;
-use sillok_core::id::{EntryId, ReviewId, Seq};
+use sillok_core::id::{EntryId, ReviewId};
 use sillok_core::scope::Scope;
 
 /// `erase`
@@ -13,7 +13,7 @@ pub struct Erase {
     pub scope: Scope,
     /// Records, by their positions in the scope's log
     #[arg(long, group = "what", value_delimiter = ',', value_name = "SEQ")]
-    pub record: Vec<Seq>,
+    pub record: Vec<u64>,
     /// Entries, with all their versions
     #[arg(long, group = "what", value_delimiter = ',', value_name = "ENTRY")]
     pub entry: Vec<EntryId>,

@@ -9,13 +9,13 @@ use sillok_core::scope::Scope;
 use sillok_server::api::{
     AmendEntry, AnswerReview, AppendLogs, AppendSnapshot, Appended, ArchiveTask, AuditAnswer,
     AuditRequest, ChainsCompared, CheckpointView, ClearStuck, CloseTask, ClusterQuery, ClusterView,
-    CompareChains, DropPromotion, EntryQuery, EntryView, EntryWritten, EventView, ExcerptQuery,
-    ExcerptView, FenceNode, FenceView, History, JobQuery, ListQuery, Maintain, Maintained,
-    MarkStuck, MintToken, OpenTask, Page, Promotion, PromotionQuery, PromotionState,
-    PromotionUndone, PutEntry, QuarantineScope, QuarantineView, RecallAnswer, RecallRequest,
-    RecordQuery, RecordVerification, RecordView, ReportReuse, ResolveState, RetryPromotion,
-    ReuseReported, ReviewEvidence, ReviewQuery, ReviewView, Reviewed, ReviewsQuery, RevokeToken,
-    ScopeQuery, StatusView, Supersede, Superseded, TaskChanged, TaskView, TokenMinted,
+    CompareChains, ContentErased, DropPromotion, EntryQuery, EntryView, EntryWritten, EraseContent,
+    EventView, ExcerptQuery, ExcerptView, FenceNode, FenceView, History, JobQuery, ListQuery,
+    Maintain, Maintained, MarkStuck, MintToken, OpenTask, Page, Promotion, PromotionQuery,
+    PromotionState, PromotionUndone, PutEntry, QuarantineScope, QuarantineView, RecallAnswer,
+    RecallRequest, RecordQuery, RecordVerification, RecordView, ReportReuse, ResolveState,
+    RetryPromotion, ReuseReported, ReviewEvidence, ReviewQuery, ReviewView, Reviewed, ReviewsQuery,
+    RevokeToken, ScopeQuery, StatusView, Supersede, Superseded, TaskChanged, TaskView, TokenMinted,
     TokenRevoked, TokenView, UndoPromotion, VerificationRecorded, WaitingPromotion,
 };
 

@@ -245,7 +245,11 @@ pub fn describe(style: Style, entry: &EntryView, quoted: &[Option<String>]) -> S
             .iter()
             .map(|link| format!("{:?} {}", link.kind, link.to).to_lowercase()),
     );
-    lines.push(format!("\n{}\n", harmless(&version.content)));
+    let content = match head.erased {
+        true => style.bad("its content was erased"),
+        false => harmless(&version.content),
+    };
+    lines.push(format!("\n{content}\n"));
     if let Some(skill) = &version.skill {
         lines.push(format!("{}\n", harmless(&skill.code)));
     }

@@ -2,10 +2,10 @@
 
 use sillok_server::api::{ContentErased, EraseContent};
 
-use super::Session;
 use crate::args::Erase;
+use crate::failure::Failure;
 use crate::output::Style;
-use crate::report::Failure;
+use crate::session::Session;
 
 /// Carries out `erase`.
 ///
@@ -14,15 +14,13 @@ use crate::report::Failure;
 pub async fn erase(session: &Session, erase: Erase) -> Result<(), Failure> {
     let body = EraseContent {
         scope: erase.scope.to_string(),
-        records: erase.record.iter().map(|seq| seq.get()).collect(),
+        records: erase.record,
         entries: erase.entry.iter().map(ToString::to_string).collect(),
         offers: erase.offer.iter().map(ToString::to_string).collect(),
         reason: erase.reason,
     };
     let done = session.client.erase(&body).await?;
-    session
-        .output
-        .show(&done, |style| describe(style, &done))
+    session.output.show(&done, |style| describe(style, &done))
 }
 
 fn describe(style: Style, done: &ContentErased) -> String {
@@ -39,7 +37,9 @@ fn describe(style: Style, done: &ContentErased) -> String {
     let resting = done.resting.iter();
     lines.extend(resting.map(|id| format!("{id}: rests on what was erased, and may say it")));
     let offers = done.offers.iter();
-    lines.extend(offers.map(|id| format!("review {id}: offers it to the organisation, and holds it")));
+    lines.extend(
+        offers.map(|id| format!("review {id}: offers it to the organisation, and holds it")),
+    );
     lines.push("backups that were taken before hold it still".to_owned());
     lines.join("\n")
 }

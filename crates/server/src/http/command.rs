@@ -20,8 +20,8 @@ use super::auth::Session;
 use super::errors::Refusal;
 use super::extract::Writer;
 use crate::api::{
-    Appended, ContentErased, EntryWritten, PromotionUndone, ReuseReported, Reviewed, Superseded, TaskChanged,
-    VerificationRecorded,
+    Appended, ContentErased, EntryWritten, PromotionUndone, ReuseReported, Reviewed, Superseded,
+    TaskChanged, VerificationRecorded,
 };
 
 /// What a handler answers.

@@ -55,7 +55,10 @@ async fn erase_among(count: u64, optimised: bool) {
         }
         assert!(!holding(directory.path(), SECRET).is_empty());
         assert_eq!(found_by_text(&index, SECRET).await.len(), 1);
-        index.apply(vec![erased(1, count + 1)], through).await.unwrap();
+        index
+            .apply(vec![erased(1, count + 1)], through)
+            .await
+            .unwrap();
         let left = holding(directory.path(), SECRET);
         assert!(left.is_empty(), "{left:?}");
         assert!(found_by_text(&index, SECRET).await.is_empty());
@@ -63,9 +66,15 @@ async fn erase_among(count: u64, optimised: bool) {
     // The version that the cursor names is one of those that are left.
     let index = open(directory.path());
     assert_eq!(index.watermark().await.unwrap(), Some(through));
-    let found = index.search(&search("zarko kelba", None, 300)).await.unwrap();
+    let found = index
+        .search(&search("zarko kelba", None, 300))
+        .await
+        .unwrap();
     assert!(entries(&found.text).len() > 10);
-    index.apply(vec![erased(1, count + 1)], through).await.unwrap();
+    index
+        .apply(vec![erased(1, count + 1)], through)
+        .await
+        .unwrap();
     assert_eq!(index.stats().await.unwrap().stored, count);
 }
 

@@ -268,6 +268,9 @@ pub struct EntryHead {
     pub status: Status,
     /// Whether it tells of something that failed.
     pub failure: bool,
+    /// Whether its content was erased: its texts are empty, and its hash says nothing of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub erased: bool,
     /// Hash of the active version's content, in hexadecimal.
     pub content_hash: String,
     /// Confidence, and what it rests on.
@@ -313,6 +316,7 @@ impl From<entry::Head> for EntryHead {
             weight: link.weight,
         });
         Self {
+            erased: head.is_erased(),
             id: head.id,
             kind: head.table.kind(),
             table: head.table,
