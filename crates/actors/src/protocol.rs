@@ -84,6 +84,8 @@ pub enum Safeguard {
     EndsBeforeItsLastCommit,
     /// What a person has erased is destroyed, and not only said to be.
     ErasesContent,
+    /// Chunks are written only while the scope is what their command was decided from.
+    WritesChunksUnderTip,
 }
 
 /// Which safeguards apply.

@@ -141,6 +141,11 @@ pub const BUGS: &[Bug] = &[
         "entry that holds at the commit that ended it",
         Safeguard::EndsBeforeItsLastCommit,
     ),
+    bug(
+        "content said to be erased that stays",
+        Safeguard::ErasesContent,
+    ),
+    bug("chunks that come late", Safeguard::WritesChunksUnderTip),
     bug("fencing during a store outage", Safeguard::CountsOwnBeats),
     bug(
         "slot orphaned when the watcher dies",

@@ -34,8 +34,8 @@ const LAST_LOOK_US: u64 = u64::MAX;
 /// ...which is when a command that nobody heard of has been applied at the latest.
 const END_US: u64 = LAST_LOOK_US - 1;
 /// The only commands that may be answered without having written anything: a token that was revoked before is
-/// not revoked again, and what a task said before is not counted again.
-const MAY_WRITE_NOTHING: [&str; 2] = ["revoke_token", "report_reuse"];
+/// not revoked again, what a task said before is not counted again, and what was erased before not erased again.
+const MAY_WRITE_NOTHING: [&str; 3] = ["revoke_token", "report_reuse", "erase"];
 
 /// How much was judged a second time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -16,6 +16,7 @@ use crate::rng::Stream;
 use crate::violation::Violation;
 use crate::workload::branches::Branches;
 use crate::workload::drains::Drains;
+use crate::workload::erasing::Erasing;
 use crate::workload::fences::Fences;
 use crate::workload::forger::Forger;
 use crate::workload::jobs::Jobs;
@@ -139,12 +140,14 @@ impl Suite {
             .workload(Jobs)
             .workload(Maintaining)
             .workload(Branches)
+            .workload(Erasing)
             .check(LateRetries)
             .check(Forger)
             .check(Reads)
             .check(Refusals)
             .check(Maintaining)
             .check(Branches)
+            .check(Erasing)
     }
 
     /// With a further workload.

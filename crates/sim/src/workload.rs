@@ -6,6 +6,7 @@
 
 pub mod branches;
 pub mod drains;
+pub mod erasing;
 pub mod fences;
 pub mod forger;
 pub mod jobs;

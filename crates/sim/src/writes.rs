@@ -89,6 +89,10 @@ impl Writes {
             }
             Some(Family::Event) => {
                 let event = keys::event::decode(key, value).expect("the node wrote it");
+                if event.sealed.is_none() {
+                    // It stood there before, and its content is erased.
+                    return;
+                }
                 let header = event.decode_header().expect("the node sealed it");
                 let at = keys::event::parse(key).expect("the node wrote it");
                 self.positions.push((at.scope, at.seq));

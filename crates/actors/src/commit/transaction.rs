@@ -99,7 +99,7 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
         return Ok((decided.state, decided.outcomes));
     }
     if !decided.chunks.is_empty() {
-        write_chunks(shared, slot, &decided.chunks).await?;
+        write_chunks(shared, (slot, &scope_key), &before, &decided.chunks).await?;
         // The chunks are newer than the transaction: begin anew, and look again at all that was seen.
         txn = begin(shared).await?;
         if check_owner(shared, &mut txn, slot).await? != epoch {
@@ -277,16 +277,21 @@ async fn get<V>(
     value.map_err(|error| Failure::Refused(refusal(&error)))
 }
 
-/// Writes the chunks of large contents, each transaction under the slot's ownership.
+/// Writes the chunks of large contents, each transaction under the slot's ownership, and only while the scope is what
+/// was decided from: one that commits late does not bring back what was written and erased since.
 async fn write_chunks<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
-    slot: Slot,
+    (slot, scope_key): (Slot, &ScopeKey),
+    before: &ScopeRow,
     chunks: &[(Vec<u8>, Vec<u8>)],
 ) -> Result<(), Failure> {
     let mut rest = chunks;
     while !rest.is_empty() {
         let mut txn = begin(shared).await?;
         check_owner(shared, &mut txn, slot).await?;
+        if shared.protocol.keeps(Safeguard::WritesChunksUnderTip) {
+            check_unchanged(shared.protocol, &mut txn, scope_key, before).await?;
+        }
         let mut bytes = 0;
         while let Some(((key, value), more)) = rest.split_first() {
             bytes += value.len();
@@ -314,19 +319,7 @@ async fn look_again<P: Protocol>(
     before: &ScopeRow,
     decided: &Decided,
 ) -> Result<(), Failure> {
-    let row = get(
-        txn,
-        &keys::scope::key(scope_key),
-        tip_read(protocol),
-        keys::scope::decode,
-    )
-    .await?;
-    let unchanged = row
-        .as_ref()
-        .map_or(before.tip.seq == Seq::ZERO, |row| row == before);
-    if !unchanged {
-        return Err(Failure::Again);
-    }
+    check_unchanged(protocol, txn, scope_key, before).await?;
     for (key, seen) in &decided.seen {
         if get(txn, key, Read::Conflict, keys::command::decode).await? != *seen {
             return Err(Failure::Again);
@@ -350,6 +343,23 @@ async fn look_again<P: Protocol>(
         }
     }
     Ok(())
+}
+
+/// # Errors
+/// `Again` when a scope is no longer what was decided from.
+async fn check_unchanged<P: Protocol>(
+    protocol: P,
+    txn: &mut impl Txn,
+    scope_key: &ScopeKey,
+    before: &ScopeRow,
+) -> Result<(), Failure> {
+    let key = keys::scope::key(scope_key);
+    let row = get(txn, &key, tip_read(protocol), keys::scope::decode).await?;
+    let is_new = before.tip.seq == Seq::ZERO;
+    match row.map_or(is_new, |row| row == *before) {
+        true => Ok(()),
+        false => Err(Failure::Again),
+    }
 }
 
 /// Whether a row is not there, which is not to change before the commit.

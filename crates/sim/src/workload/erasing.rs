@@ -1,0 +1,175 @@
+//! Erasing: people destroy records and published entries while others go on writing, and whoever wrote them asks again.
+//!
+//! Owns the words that were erased, and the check that no row of the store holds one of them.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use sillok_core::command::{Answer, AnswerBody, Command};
+use sillok_core::erasure::Erase;
+use sillok_core::id::{EntryId, Seq};
+use sillok_core::limits::CHUNK_BYTES;
+use sillok_core::principal::PrincipalKind;
+use sillok_store::keys::Family;
+
+use crate::agent::Agent;
+use crate::violation::Violation;
+use crate::workload::material::{check_project, draw_project, project};
+use crate::workload::publishing::Board;
+use crate::workload::staging::record;
+use crate::workload::{Check, Draw, End, Workload};
+
+/// The note of an agent whose words were erased.
+const ERASED: &str = "word erased";
+/// What every word begins with that is written to be erased.
+const MARK: &[u8] = b"to be erased: ";
+/// Digits of the number behind it.
+const DIGITS: usize = 8;
+
+/// The workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Erasing;
+
+/// An action of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Stages a record and has it erased.
+    Record {
+        /// Whether it is too large for a row.
+        large: bool,
+    },
+    /// Has the first entry erased that agents told one another of.
+    Entry {
+        /// Which project.
+        project: u8,
+    },
+}
+
+impl Workload for Erasing {
+    type Action = Action;
+
+    fn name(&self) -> &'static str {
+        "erasing"
+    }
+
+    fn share(&self) -> u32 {
+        16
+    }
+
+    fn draw(&self, draw: &mut Draw<'_>) -> Action {
+        match draw.stream.between(0, 9) {
+            0 => Action::Record { large: true },
+            1..=5 => Action::Record { large: false },
+            _ => Action::Entry {
+                project: draw_project(draw),
+            },
+        }
+    }
+
+    fn check_action(&self, action: &Action, _nodes: u16) -> Result<(), String> {
+        match action {
+            Action::Record { .. } => Ok(()),
+            Action::Entry { project } => check_project(*project),
+        }
+    }
+
+    async fn act(&self, agent: &mut Agent, action: Action) {
+        match action {
+            Action::Record { large } => erase_record(agent, large).await,
+            Action::Entry { project } => erase_entry(agent, project).await,
+        }
+    }
+}
+
+fn order(records: Vec<Seq>, entries: Vec<EntryId>) -> Command {
+    Command::Erase(Box::new(Erase {
+        records,
+        entries,
+        offers: Vec::new(),
+        reason: "nobody is to read it".to_owned(),
+    }))
+}
+
+/// Whether anything was erased that had not been before.
+fn has_erased(answer: Option<Answer>) -> bool {
+    let result = answer.map(|answer| answer.result);
+    matches!(result, Some(AnswerBody::Erased { events, .. }) if events > 0)
+}
+
+async fn erase_record(agent: &mut Agent, large: bool) {
+    let number = agent.number() * 10_000 + agent.sent_count();
+    let word = format!("{}{number:0DIGITS$}. ", String::from_utf8_lossy(MARK));
+    let times = if large {
+        CHUNK_BYTES * 5 / 4 / word.len()
+    } else {
+        1
+    };
+    let append = Command::Append {
+        records: vec![record(word.repeat(times))],
+    };
+    let task = agent.task();
+    let answer = agent.give(PrincipalKind::Agent, &task, append).await;
+    let Some(AnswerBody::Appended { first, .. }) = answer.map(|answer| answer.result) else {
+        return;
+    };
+    // Refused while a promotion may be reading it.
+    let erase = order(vec![first], Vec::new());
+    if has_erased(agent.give(PrincipalKind::Human, &task, erase).await) {
+        agent.note(ERASED, number.into());
+        agent.client().saw("record erased");
+    }
+}
+
+/// Refused where another entry has a text of this one.
+async fn erase_entry(agent: &mut Agent, number: u8) {
+    let Some(entry) = agent.shared(|board: &mut Board| board.first(number)) else {
+        return;
+    };
+    let erase = order(Vec::new(), vec![entry]);
+    let answer = agent
+        .give(PrincipalKind::Human, &project(number), erase)
+        .await;
+    if has_erased(answer) {
+        agent.shared(|board: &mut Board| board.remove(number, entry));
+        agent.client().saw("entry erased");
+    }
+}
+
+impl Check for Erasing {
+    fn check(&self, end: &End<'_>) -> Result<(), Violation> {
+        let notes = end.history.notes.iter().filter(|note| note.kind == ERASED);
+        let erased: BTreeSet<u64> = notes.filter_map(|note| note.value.as_u64()).collect();
+        if erased.is_empty() {
+            return Ok(());
+        }
+        for family in Family::ALL {
+            for (_, value) in end.rows(*family) {
+                if let Some(number) = words_in(&value).find(|number| erased.contains(number)) {
+                    let what = format!("a row of {family:?} holds word {number}, which was erased");
+                    return Err(Violation::new("nothing is left of what was erased", what));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The numbers of the words that stand in a row.
+fn words_in(value: &[u8]) -> impl Iterator<Item = u64> {
+    let marks = value.windows(MARK.len() + DIGITS);
+    let words = marks.filter(|at| at.starts_with(MARK));
+    words.filter_map(|at| str::from_utf8(&at[MARK.len()..]).ok()?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_wherever_they_stand_in_a_row() {
+        let row = b"\x00\xffto be erased: 00010017. to be erased: 00000002. to be erased: 0000000";
+        assert_eq!(words_in(row).collect::<Vec<_>>(), [10_017, 2]);
+        assert_eq!(words_in(b"").count(), 0);
+    }
+}
