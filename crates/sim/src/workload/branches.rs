@@ -143,7 +143,7 @@ impl Workload for Branches {
     }
 
     fn share(&self) -> u32 {
-        70
+        40
     }
 
     fn draw(&self, draw: &mut Draw<'_>) -> Action {
