@@ -29,6 +29,7 @@ pub(crate) mod lines;
 mod lookup;
 mod outbox;
 pub(crate) mod scope;
+mod stop;
 mod texts;
 pub use elsewhere::is_operators;
 

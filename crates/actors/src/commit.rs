@@ -37,6 +37,8 @@ use crate::scope_actor::{Carried, Pending, Reply};
 use crate::spans::{Spans, keys};
 
 mod batch;
+mod chunks;
+mod decided;
 mod erasing;
 mod job_news;
 mod resolve;

@@ -12,7 +12,7 @@ use sillok_core::chain::{Broken, StoredEvent};
 use sillok_core::command::{Command, Submission, VerificationRef};
 use sillok_core::config::RulesConfig;
 use sillok_core::entry::{Embedding, Head, Version};
-use sillok_core::erasure::{KnownEvent, Texts};
+use sillok_core::erasure::KnownEvent;
 use sillok_core::event::EventKind;
 use sillok_core::facts::{Facts, HashKey, Need, RecordFact, needs};
 use sillok_core::id::{EntryId, RecordId, Seq, VerificationId};
@@ -32,10 +32,13 @@ use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Error as StoreError, Read, Store, Txn};
 
 use crate::errors::{engine_refusal, refusal};
-use crate::long_reads::LongReads;
 use crate::ports::Ports;
 use crate::protocol::{Protocol, Safeguard};
 use crate::row_stream::RowStream;
+
+mod texts;
+
+use texts::{read_on, texts};
 
 /// Why the facts of a command were not fetched.
 #[derive(Debug)]
@@ -243,23 +246,29 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
                 let found = promotions(self.txn, self.state.scope()).await?;
                 self.facts.promotions = Some(found);
             }
-            Need::Events(positions) => {
-                for seq in positions {
-                    let event = row(self.txn, keys::event::key(&here, seq), keys::event::decode);
-                    let known = event.await?.map(KnownEvent::of).transpose();
-                    self.facts.events.insert(seq, known.map_err(broken)?);
-                }
-            }
-            Need::Neighbours(..) | Need::Texts(_) => {
-                let why = "what is close to an entry, or holds its text, was not gathered";
-                return Err(Unfetched::Refused(Error::new(ErrorCode::Internal, why)));
-            }
+            Need::Events(positions) => self.events(&here, positions).await?,
+            Need::Neighbours(..) | Need::Texts(_) => return Err(not_gathered()),
         }
         Ok(())
     }
 }
 
+fn not_gathered() -> Unfetched {
+    let why = "what is close to an entry, or holds its text, was not gathered";
+    Unfetched::Refused(Error::new(ErrorCode::Internal, why))
+}
+
 impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
+    /// The events at these positions.
+    async fn events(&mut self, here: &ScopeKey, positions: Vec<Seq>) -> Result<(), Unfetched> {
+        for seq in positions {
+            let event = row(self.txn, keys::event::key(here, seq), keys::event::decode);
+            let known = event.await?.map(KnownEvent::of).transpose();
+            self.facts.events.insert(seq, known.map_err(broken)?);
+        }
+        Ok(())
+    }
+
     /// What a task said of an entry.
     async fn said(
         &mut self,
@@ -272,39 +281,6 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
         let is_known = self.protocol.keeps(Safeguard::RemembersReports);
         Ok(report.filter(|_| is_known).map(|report| report.outcome))
     }
-}
-
-/// What the events of a scope say of the texts of some entries. All of them are read.
-async fn texts<S: Store>(
-    store: &S,
-    scope: &Scope,
-    entries: &[EntryId],
-) -> Result<Texts, StoreError> {
-    let scope = ScopeKey::of(scope);
-    let mut txn = LongReads::of(store).begin().await?;
-    let mut texts = Texts::default();
-    read_on(&mut txn, &scope, entries, &mut texts).await?;
-    Ok(texts)
-}
-
-/// Reads the events that came since.
-async fn read_on(
-    txn: &mut impl Txn,
-    scope: &ScopeKey,
-    entries: &[EntryId],
-    texts: &mut Texts,
-) -> Result<(), StoreError> {
-    let mut rows = RowStream::new(keys::event::range_after(scope, texts.through));
-    while let Some((key, value)) = rows.next(txn).await? {
-        let event = keys::event::decode(&key, &value)?;
-        let read = texts.read(&event, entries);
-        read.map_err(|broken| StoreError::Corrupt {
-            family: keys::Family::Event.as_str(),
-            key: hex::encode(&key),
-            reason: broken.to_string(),
-        })?;
-    }
-    Ok(())
 }
 
 fn broken(broken: Broken) -> Unfetched {

@@ -219,7 +219,7 @@ const fn exit_status_of_restore(error: &sillok_server::restore::Error) -> u8 {
     match error {
         E::Backup(error) if error.is_newer() => EXIT_CONFIG,
         E::Store(_) | E::NoGeneration(_) => EXIT_CONFIG,
-        E::NoSuchEvent { .. } | E::NothingByThen => EXIT_USAGE,
+        E::NoSuchEvent { .. } | E::NothingByThen | E::ErasedSince { .. } => EXIT_USAGE,
         E::Backup(_) | E::Content(_) | E::Changed | E::Unsound(_) => EXIT_VERDICT,
         E::Core(error) => exit_status_of(error.code),
     }

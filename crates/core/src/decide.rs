@@ -114,16 +114,7 @@ pub fn decide(
     config: &RulesConfig,
     now: Timestamp,
 ) -> Result<Decision, Error> {
-    permission::authorize(
-        &submission.principal,
-        submission.command.access(),
-        submission.command.acts_in(&submission.scope),
-    )?;
-    if submission.command.since() > facts.spoken {
-        return Err(older_nodes());
-    }
-    check_clock(&state.row().tip, now)?;
-    check_command_id(state, submission, now)?;
+    check_submission(state, submission, facts, now)?;
     let context = Context {
         state,
         submission,
@@ -184,6 +175,25 @@ pub fn decide(
         } => promotion::drop(&context, *verification, reason),
         Command::Erase(order) => erase::erase(&context, order),
     }
+}
+
+/// What no command may lack, whatever it says.
+fn check_submission(
+    state: &State,
+    submission: &Submission,
+    facts: &Facts,
+    now: Timestamp,
+) -> Result<(), Error> {
+    permission::authorize(
+        &submission.principal,
+        submission.command.access(),
+        submission.command.acts_in(&submission.scope),
+    )?;
+    if submission.command.since() > facts.spoken {
+        return Err(older_nodes());
+    }
+    check_clock(&state.row().tip, now)?;
+    check_command_id(state, submission, now)
 }
 
 /// The event that notes a denial in the scope's log: at most one in a second, counting those that

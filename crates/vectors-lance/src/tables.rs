@@ -298,7 +298,9 @@ impl Tables {
             }
             storing.sync(&name_of(&key.0, key.1), &table)?;
         }
-        self.remove_older(rewritten, &storing).await?;
+        if !rewritten.is_empty() {
+            self.remove_older(rewritten, &storing).await?;
+        }
         // The tables first: the cursor never speaks for what is not there.
         // It never moves back, but it vouches for the tables as they are now.
         let known = *self.watermark.lock();
@@ -316,9 +318,6 @@ impl Tables {
         of: Vec<(Arc<Table>, Weak<Dataset>)>,
         storing: &Storing,
     ) -> Result<(), Error> {
-        if of.is_empty() {
-            return Ok(());
-        }
         // The versions that are about to go are no longer those that the next start opens.
         let known = *self.watermark.lock();
         if let Some(through) = known {

@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use sillok_core::Error;
 use sillok_core::chain::Header;
 use sillok_core::command::ScopeRow;
 use sillok_core::event::Body;
@@ -20,10 +19,11 @@ use sillok_core::token::TokenHash;
 use sillok_store::keys::{self, Family, ScopeKey};
 use sillok_store::{Error as StoreError, Txn};
 
+use super::Stop;
 use super::erasures::Erasures;
 use super::lines::check_lines;
 use super::lookup::recorded;
-use super::{Difference, Stop};
+use super::stop::violated;
 use crate::rows::{self, Place};
 
 /// Enough of a BLAKE3 hash to tell two values or keys apart.
@@ -352,17 +352,6 @@ impl Fold {
     }
 }
 
-pub(super) fn violated(place: &Place, seq: Seq, violation: &Violation) -> Stop {
-    Stop::at(
-        place,
-        seq,
-        Family::Event,
-        &keys::event::key(&place.key, seq),
-        violation.to_string(),
-    )
-    .of(violation.invariant)
-}
-
 /// What does not fit about stored bytes, without their place.
 pub(super) fn reason(error: StoreError) -> String {
     match error {
@@ -415,44 +404,4 @@ pub(super) fn check_end(fold: &mut Fold, place: &Place, value: &Bytes) -> Result
         )
     };
     Err(Stop::at(place, seq, Family::Scope, &key, what))
-}
-
-impl From<StoreError> for Stop {
-    fn from(error: StoreError) -> Self {
-        Self::Failed(crate::errors::refusal(&error))
-    }
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
-impl Stop {
-    /// A difference at an event.
-    pub(super) fn at(
-        place: &Place,
-        seq: Seq,
-        family: Family,
-        key: &[u8],
-        what: impl Into<String>,
-    ) -> Self {
-        Self::Found(Box::new(Difference {
-            scope: Some(place.scope.clone()),
-            seq: Some(seq),
-            family: family.as_str().to_owned(),
-            key: Some(hex::encode(key)),
-            what: what.into(),
-            invariant: Invariant::ViewIsFold,
-        }))
-    }
-
-    /// The same, as a breach of another invariant than that the view follows from the events.
-    pub(super) fn of(mut self, invariant: Invariant) -> Self {
-        if let Self::Found(difference) = &mut self {
-            difference.invariant = invariant;
-        }
-        self
-    }
 }

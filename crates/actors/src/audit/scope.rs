@@ -13,7 +13,8 @@ use sillok_store::keys::{self, Family, ScopeKey};
 use sillok_store::{Error as StoreError, KeyRange, RangeOptions, Read, Store, Txn};
 
 use super::commands::check_commands;
-use super::fold::{Expected, Fold, ShortHash, check_end, reason, short_hash, violated};
+use super::fold::{Expected, Fold, ShortHash, check_end, reason, short_hash};
+use super::stop::violated;
 use super::texts::check_texts;
 use super::{
     AuditReport, Difference, OnProgress, PROGRESS_EVENTS, Progress, Seen, Stop, last_event, name_of,

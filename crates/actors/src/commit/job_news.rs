@@ -4,7 +4,7 @@ use sillok_core::command::AnswerBody;
 use sillok_core::slot::Slot;
 use sillok_store::Store;
 
-use super::batch::Decided;
+use super::decided::Decided;
 use super::{Outcome, Shared};
 use crate::protocol::Protocol;
 use crate::scope_actor::Pending;

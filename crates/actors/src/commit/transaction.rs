@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sillok_core::channel::Runs;
-use sillok_core::command::ScopeRow;
 use sillok_core::entry::Status;
 use sillok_core::event::Body;
 use sillok_core::id::{EntryId, Epoch, Seq};
@@ -19,7 +18,9 @@ use sillok_core::task::Task;
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Error as StoreError, KeyRange, Read, Store, Txn};
 
-use super::batch::{Decided, Deciding, gather};
+use super::batch::{Deciding, gather};
+use super::chunks::{look_again, write_chunks};
+use super::decided::Decided;
 use super::erasing::Erasing;
 use super::job_news::follow_jobs;
 use super::{Failure, Outcome, Shared};
@@ -31,9 +32,6 @@ use crate::protocol::{Protocol, Safeguard};
 use crate::rows::{self, Place};
 use crate::scope_actor::Pending;
 use crate::spans::{Noted, OpenSpan};
-
-/// Bytes of chunks that are written in one transaction.
-const CHUNK_TXN_BYTES: usize = 2 << 20;
 
 impl Failure {
     pub(super) fn of(error: &StoreError) -> Self {
@@ -166,7 +164,7 @@ fn note<'a, S: Store, P: Protocol>(
     shared.spans.note_commit(scope, rows)
 }
 
-async fn begin<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<S::Txn, Failure> {
+pub(super) async fn begin<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<S::Txn, Failure> {
     let txn = shared.store.begin().await;
     txn.map_err(|error| Failure::of(&error))
 }
@@ -210,7 +208,7 @@ async fn tell_apart<S: Store, P: Protocol>(
 }
 
 /// The slot must still belong to this run of this node, until the commit: under which epoch it does.
-async fn check_owner<S: Store, P: Protocol>(
+pub(super) async fn check_owner<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     txn: &mut S::Txn,
     slot: Slot,
@@ -255,7 +253,7 @@ async fn current_state<P: Protocol>(
 }
 
 /// How the tip of a scope is read.
-fn tip_read<P: Protocol>(protocol: P) -> Read {
+pub(super) fn tip_read<P: Protocol>(protocol: P) -> Read {
     if protocol.keeps(Safeguard::ConflictsOnTip) {
         Read::Conflict
     } else {
@@ -263,7 +261,7 @@ fn tip_read<P: Protocol>(protocol: P) -> Read {
     }
 }
 
-async fn get<V>(
+pub(super) async fn get<V>(
     txn: &mut impl Txn,
     key: &[u8],
     read: Read,
@@ -275,97 +273,6 @@ async fn get<V>(
         .map_err(|error| Failure::of(&error))?;
     let value = value.map(|value| decode(key, &value)).transpose();
     value.map_err(|error| Failure::Refused(refusal(&error)))
-}
-
-/// Writes the chunks of large contents, each transaction under the slot's ownership, and only while the scope is what
-/// was decided from: one that commits late does not bring back what was written and erased since.
-async fn write_chunks<S: Store, P: Protocol>(
-    shared: &Shared<S, P>,
-    (slot, scope_key): (Slot, &ScopeKey),
-    before: &ScopeRow,
-    chunks: &[(Vec<u8>, Vec<u8>)],
-) -> Result<(), Failure> {
-    let mut rest = chunks;
-    while !rest.is_empty() {
-        let mut txn = begin(shared).await?;
-        check_owner(shared, &mut txn, slot).await?;
-        if shared.protocol.keeps(Safeguard::WritesChunksUnderTip) {
-            check_unchanged(shared.protocol, &mut txn, scope_key, before).await?;
-        }
-        let mut bytes = 0;
-        while let Some(((key, value), more)) = rest.split_first() {
-            bytes += value.len();
-            if bytes > CHUNK_TXN_BYTES {
-                break;
-            }
-            txn.set(key.clone(), value.clone());
-            rest = more;
-        }
-        // Chunks that nothing refers to yet may be written twice: an unknown outcome needs no finding out.
-        match txn.commit().await {
-            Ok(_) => {}
-            Err(StoreError::OutcomeUnknown) => return Err(Failure::Again),
-            Err(error) => return Err(Failure::of(&error)),
-        }
-    }
-    Ok(())
-}
-
-/// After the chunks: the scope, the commands and the chunks themselves must be what was decided from.
-async fn look_again<P: Protocol>(
-    protocol: P,
-    txn: &mut impl Txn,
-    scope_key: &ScopeKey,
-    before: &ScopeRow,
-    decided: &Decided,
-) -> Result<(), Failure> {
-    check_unchanged(protocol, txn, scope_key, before).await?;
-    for (key, seen) in &decided.seen {
-        if get(txn, key, Read::Conflict, keys::command::decode).await? != *seen {
-            return Err(Failure::Again);
-        }
-    }
-    decided.erasing.look_again(txn).await?;
-    for (key, _) in &decided.chunks {
-        txn.conflict_on(&KeyRange::key(key));
-    }
-    for (source, published) in decided.published() {
-        let key = keys::job::key(Slot::of(source), published);
-        if lacks(txn, &key).await? {
-            return Err(Failure::Again);
-        }
-    }
-    for dropped in decided.dropped() {
-        // What was read of it went with the transaction that the chunks have outlived.
-        let key = keys::mark::key(scope_key, dropped);
-        if !lacks(txn, &key).await? {
-            return Err(Failure::Again);
-        }
-    }
-    Ok(())
-}
-
-/// # Errors
-/// `Again` when a scope is no longer what was decided from.
-async fn check_unchanged<P: Protocol>(
-    protocol: P,
-    txn: &mut impl Txn,
-    scope_key: &ScopeKey,
-    before: &ScopeRow,
-) -> Result<(), Failure> {
-    let key = keys::scope::key(scope_key);
-    let row = get(txn, &key, tip_read(protocol), keys::scope::decode).await?;
-    let is_new = before.tip.seq == Seq::ZERO;
-    match row.map_or(is_new, |row| row == *before) {
-        true => Ok(()),
-        false => Err(Failure::Again),
-    }
-}
-
-/// Whether a row is not there, which is not to change before the commit.
-async fn lacks(txn: &mut impl Txn, key: &[u8]) -> Result<bool, Failure> {
-    let value = txn.get(key, Read::Conflict).await;
-    Ok(value.map_err(|error| Failure::of(&error))?.is_none())
 }
 
 fn write<P: Protocol>(protocol: P, txn: &mut impl Txn, place: &Place, decided: &Decided) {

@@ -79,6 +79,17 @@ fn bodies() -> Vec<Body> {
         time: Timestamp::EPOCH,
         masked: 1,
     };
+    let mut all = vec![
+        Body::RecordAppended(Box::new(record)),
+        Body::EntryCreated(Box::new(created)),
+        Body::EntryAmended(Box::new(amended)),
+        Body::Merged(Box::new(merged)),
+    ];
+    all.extend(questions());
+    all
+}
+
+fn questions() -> [Body; 2] {
     let contradiction = Question::Contradiction {
         new: entry(1),
         known: entry(2),
@@ -104,14 +115,7 @@ fn bodies() -> Vec<Body> {
         id: ReviewId::from_bytes([1; 16]),
         question: Box::new(question),
     };
-    vec![
-        Body::RecordAppended(Box::new(record)),
-        Body::EntryCreated(Box::new(created)),
-        Body::EntryAmended(Box::new(amended)),
-        Body::Merged(Box::new(merged)),
-        raised(contradiction),
-        raised(offer),
-    ]
+    [raised(contradiction), raised(offer)]
 }
 
 #[test]

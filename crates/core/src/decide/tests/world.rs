@@ -13,11 +13,11 @@ use crate::erasure::{KnownEvent, Texts};
 use crate::error::Error;
 use crate::event::Body;
 use crate::facts::{Facts, Need, RecordFact, needs};
-use crate::id::{Attempt, CommandId, EntryId, Epoch, RecordId, VerificationId};
+use crate::id::{Attempt, CommandId, EntryId, Epoch, RecordId, Seq, VerificationId};
 use crate::invariants;
 use crate::limits::FACT_ROUNDS_MAX;
 use crate::membership::WireVersion;
-use crate::ports::{Ranked, SpaceThresholds};
+use crate::ports::{NeighbourRequest, Ranked, SpaceThresholds};
 use crate::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use crate::promotion::{Disposition, NewEntry, PublishReport, Standing, Stands};
 use crate::scope::Scope;
@@ -218,11 +218,7 @@ impl World {
     pub(in crate::decide) fn facts(&mut self, submission: &Submission) -> Facts {
         let mut facts = Facts {
             thresholds: self.thresholds,
-            spoken: if self.has_older_nodes {
-                WireVersion::FIRST
-            } else {
-                WireVersion::NEWEST
-            },
+            spoken: self.spoken(),
             ..Facts::default()
         };
         for _ in 0..=FACT_ROUNDS_MAX {
@@ -230,12 +226,8 @@ impl World {
                 match need {
                     Need::Head(id) => self.state.learn_head(id, None),
                     Need::Events(positions) => {
-                        for seq in positions {
-                            let place = usize::try_from(seq.get()).unwrap().checked_sub(1);
-                            let stored = place.and_then(|place| self.events.get(place)).cloned();
-                            let known = stored.map(|stored| KnownEvent::of(stored).unwrap());
-                            facts.events.insert(seq, known);
-                        }
+                        let named = positions.into_iter().map(|seq| (seq, self.event(seq)));
+                        facts.events.extend(named);
                     }
                     Need::Texts(entries) => facts.texts = Some(self.texts(&entries)),
                     Need::HeadElsewhere(scope, id) => {
@@ -272,9 +264,7 @@ impl World {
                         facts.tasks.insert(task, was_opened);
                     }
                     Need::Job(named) => {
-                        let standing = self.standings.get(&named.id);
-                        let is_under_way =
-                            standing.is_some_and(|standing| standing.stands == Stands::Pending);
+                        let is_under_way = self.is_under_way(named.id);
                         facts.jobs.insert(named, is_under_way);
                     }
                     Need::Promotions => {
@@ -282,12 +272,7 @@ impl World {
                         facts.promotions = Some(all);
                     }
                     Need::Neighbours(number, request) => {
-                        let found = self
-                            .near
-                            .iter()
-                            .filter(|near| near.score >= request.cosine_min);
-                        let found = found.take(request.limit).cloned().collect();
-                        facts.neighbours.insert(number, found);
+                        facts.neighbours.insert(number, self.near(&request));
                     }
                 }
             }
@@ -297,6 +282,30 @@ impl World {
             "facts come to an end"
         );
         facts
+    }
+
+    fn spoken(&self) -> WireVersion {
+        match self.has_older_nodes {
+            true => WireVersion::FIRST,
+            false => WireVersion::NEWEST,
+        }
+    }
+
+    fn event(&self, seq: Seq) -> Option<KnownEvent> {
+        let place = usize::try_from(seq.get()).unwrap().checked_sub(1)?;
+        let stored = self.events.get(place).cloned()?;
+        Some(KnownEvent::of(stored).unwrap())
+    }
+
+    fn is_under_way(&self, promotion: VerificationId) -> bool {
+        let standing = self.standings.get(&promotion);
+        standing.is_some_and(|standing| standing.stands == Stands::Pending)
+    }
+
+    fn near(&self, request: &NeighbourRequest) -> Vec<Ranked> {
+        let near = self.near.iter();
+        let found = near.filter(|near| near.score >= request.cosine_min);
+        found.take(request.limit).cloned().collect()
     }
 
     pub(in crate::decide) fn texts(&self, entries: &[EntryId]) -> Texts {
