@@ -101,26 +101,32 @@ impl Table {
         self.refresh(dataset).await
     }
 
-    /// Writes every data file anew, with all indices, that holds a row which is no longer there. Files with older
-    /// states stay until [`Self::remove_older`]. The version that searches looked at until then.
-    pub(crate) async fn rewrite(&self) -> Result<Weak<Dataset>, Error> {
-        let _one_at_a_time = self.maintenance.lock().await;
-        let before = self.view.read().dataset.as_ref().map(Arc::downgrade);
-        let Some(before) = before else {
-            return Ok(Weak::new());
-        };
-        self.take(Step::Rewrite).await?;
-        Ok(before)
+    /// The version that searches look at now.
+    pub(crate) fn shown(&self) -> Weak<Dataset> {
+        let view = self.view.read();
+        view.dataset.as_ref().map_or_else(Weak::new, Arc::downgrade)
     }
 
-    /// Removes all versions but the latest, once no search looks at the one `before`, or has for long.
-    pub(crate) async fn remove_older(&self, before: &Weak<Dataset>) -> Result<(), Error> {
+    /// Writes every data file anew, with all indices, that holds a row which is no longer there. Files with older
+    /// states stay until [`Self::remove_older`].
+    pub(crate) async fn rewrite(&self) -> Result<(), Error> {
         let _one_at_a_time = self.maintenance.lock().await;
         if self.view.read().dataset.is_none() {
             return Ok(());
         }
+        self.take(Step::Rewrite).await
+    }
+
+    /// Removes all versions but the latest, once no search looks at one of those `before`, or has for long.
+    pub(crate) async fn remove_older(&self, before: &[Weak<Dataset>]) -> Result<(), Error> {
+        let _one_at_a_time = self.maintenance.lock().await;
+        let latest = self.shown();
+        if latest.strong_count() == 0 {
+            return Ok(());
+        }
+        let is_looked_at = |one: &Weak<Dataset>| one.strong_count() > 0 && !one.ptr_eq(&latest);
         let mut left = SEARCH_LOOKS;
-        while before.strong_count() > 0 && left > 0 {
+        while left > 0 && before.iter().any(is_looked_at) {
             tokio::time::sleep(SEARCH_LOOK).await;
             left -= 1;
         }

@@ -290,11 +290,11 @@ impl Tables {
             if table.is_overdue() {
                 table.optimise().await?;
             }
-            let erases = docs.iter().any(IndexDoc::is_erased);
+            let (erases, before) = (docs.iter().any(IndexDoc::is_erased), table.shown());
             table.store(docs, through).await?;
             if erases {
-                let before = table.rewrite().await?;
-                rewritten.push((Arc::clone(&table), before));
+                rewritten.push((Arc::clone(&table), [before, table.shown()]));
+                table.rewrite().await?;
             }
             storing.sync(&name_of(&key.0, key.1), &table)?;
         }
@@ -315,7 +315,7 @@ impl Tables {
     /// the same is stored again, and this done again.
     async fn remove_older(
         &self,
-        of: Vec<(Arc<Table>, Weak<Dataset>)>,
+        of: Vec<(Arc<Table>, [Weak<Dataset>; 2])>,
         storing: &Storing,
     ) -> Result<(), Error> {
         // The versions that are about to go are no longer those that the next start opens.
