@@ -10,7 +10,9 @@ use crate::harness::{Cluster, world};
 const NODES: [&str; 3] = ["ada", "bob", "eve"];
 /// What makes a node behave as an older one.
 const PINNED: (&str, &str) = ("SILLOK__CLUSTER__WIRE_VERSION", "1");
-const UNPINNED: (&str, &str) = ("SILLOK__CLUSTER__WIRE_VERSION", "3");
+const UNPINNED: (&str, &str) = ("SILLOK__CLUSTER__WIRE_VERSION", "4");
+/// What nodes of this build read.
+const NEWEST: u64 = 4;
 /// How long the load goes on before something happens, and after it.
 const CALM: Duration = Duration::from_millis(1_500);
 /// The longest that the nodes may take to speak another version.
@@ -77,7 +79,7 @@ async fn forwarded(cluster: &Cluster) -> u64 {
 async fn a_node_of_an_older_version_works_beside_newer_ones() {
     let mut cluster = Cluster::start(&NODES[..2]).await;
     cluster.start_node_with("eve", &[PINNED]).await;
-    comes(&cluster, 1, [3, 3, 1]).await;
+    comes(&cluster, 1, [NEWEST, NEWEST, 1]).await;
     let load = Load::start(&cluster, &NODES).await;
     write_in_every_direction(&cluster, "mixed").await;
     tokio::time::sleep(CALM).await;
@@ -86,14 +88,14 @@ async fn a_node_of_an_older_version_works_beside_newer_ones() {
         "nodes hand commands to one another"
     );
     let printed = cluster.sillok("ada", "cluster status");
-    let why = "nodes speak version 1 until all of them read version 3";
-    assert!(printed.stdout.contains(why), "{}", printed.stdout);
+    let why = format!("nodes speak version 1 until all of them read version {NEWEST}");
+    assert!(printed.stdout.contains(&why), "{}", printed.stdout);
     // It is upgraded in mid-load.
     load.leaves("eve");
     cluster.stop("eve");
     cluster.start_node("eve").await;
     load.moved(&cluster, "eve");
-    comes(&cluster, 3, [3, 3, 3]).await;
+    comes(&cluster, NEWEST, [NEWEST; 3]).await;
     write_in_every_direction(&cluster, "new").await;
     tokio::time::sleep(CALM).await;
     check(&cluster, load).await;
@@ -111,8 +113,9 @@ async fn an_upgrade_of_one_node_after_the_other_under_load_loses_nothing() {
         cluster.stop(name);
         cluster.start_node_with(name, &[UNPINNED]).await;
         load.moved(&cluster, name);
-        read[number] = 3;
-        let spoken = if number + 1 == NODES.len() { 3 } else { 1 };
+        read[number] = NEWEST;
+        let is_last = number + 1 == NODES.len();
+        let spoken = if is_last { NEWEST } else { 1 };
         comes(&cluster, spoken, read).await;
     }
     write_in_every_direction(&cluster, "upgraded").await;
@@ -122,13 +125,13 @@ async fn an_upgrade_of_one_node_after_the_other_under_load_loses_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_older_node_that_joins_takes_the_others_back() {
     let mut cluster = Cluster::start(&NODES).await;
-    comes(&cluster, 3, [3, 3, 3]).await;
+    comes(&cluster, NEWEST, [NEWEST; 3]).await;
     let load = Load::start(&cluster, &NODES).await;
     load.leaves("eve");
     cluster.stop("eve");
     cluster.start_node_with("eve", &[PINNED]).await;
     load.moved(&cluster, "eve");
-    comes(&cluster, 1, [3, 3, 1]).await;
+    comes(&cluster, 1, [NEWEST, NEWEST, 1]).await;
     write_in_every_direction(&cluster, "back").await;
     check(&cluster, load).await;
 }
