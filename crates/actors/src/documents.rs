@@ -9,6 +9,7 @@ use sillok_core::entry::{Detail, Head, Metadata};
 use sillok_core::event::{Body, Text};
 use sillok_core::id::EntryId;
 use sillok_core::ports::IndexDoc;
+use sillok_core::retention::Age;
 use sillok_core::stamp::Stamp;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, ScopeKey};
@@ -78,6 +79,7 @@ pub(crate) fn document(head: &Head, text: Text, stamp: Stamp) -> IndexDoc {
         content: text.content,
         embedding: text.embedding,
         created_at: head.created_at,
+        age: Age::of(head, &text.detail),
         stamp,
     }
 }

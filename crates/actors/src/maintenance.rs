@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sillok_core::command::{AnswerBody, Command, Submission};
 use sillok_core::id::{Attempt, CommandId, EntryId};
 use sillok_core::principal::Principal;
-use sillok_core::retention::{Retirement, ScopePlan};
+use sillok_core::retention::Retirement;
+use sillok_core::retention::plan::ScopePlan;
 use sillok_core::review::Offer;
 use sillok_core::schedule::{Outcome, Run};
 use sillok_core::scope::Scope;
@@ -121,6 +122,8 @@ pub struct ScopeMaintained {
     pub retired: u64,
     /// Entries that were planned and had changed since.
     pub left: u64,
+    /// Entries that are due and cannot be read: an audit names them.
+    pub unreadable: u64,
     /// Whether the plan takes out so much of the scope that somebody has to say so: nothing was done then.
     pub asks: bool,
     /// Why the rest was not taken out: the scope is under quarantine, say. The run went on elsewhere.
@@ -138,7 +141,8 @@ pub struct Maintained {
     pub offered: u64,
     /// Skills that were not, because their organisation refused the question.
     pub not_offered: u64,
-    /// Entries whose rows cannot be read: an audit names them.
+    /// What cannot be read of what the run looks at (entries that are due, skills that proved themselves, slots whose
+    /// news the index could not take in): an audit names it.
     pub unreadable: u64,
     /// Promotions that have failed as often as they may, and wait for somebody.
     pub halted: u64,
@@ -338,12 +342,13 @@ async fn carry_out<S: Store, P: Protocol>(
         true => Some(shared.ports.index.optimise().await),
         false => None,
     };
+    let damaged: u64 = planned.scopes.iter().map(|scope| scope.unreadable).sum();
     Ok(Maintained {
         looked_at: planned.looked_at,
         scopes: planned.scopes,
         offered,
         not_offered,
-        unreadable: planned.unreadable,
+        unreadable: planned.unreadable + damaged,
         halted: planned.halted,
         forgotten,
         optimised: matches!(optimised, Some(Ok(()))),
@@ -365,12 +370,44 @@ async fn take_out<S: Store, P: Protocol>(
     ];
     for (why, entries) in due {
         for some in entries.chunks(RETIRED_AT_ONCE) {
-            let (retired, left) = retire(shared, router, &scope.scope, &why, some).await?;
+            let (retired, left) = match retire(shared, router, &scope.scope, &why, some).await {
+                // Something of one of them cannot be read: it keeps nobody from the rest.
+                Err(error) if error.code == ErrorCode::Internal && some.len() > 1 => {
+                    one_by_one(shared, router, scope, &why, some).await?
+                }
+                done => done?,
+            };
             scope.retired += retired;
             scope.left += left;
         }
     }
     Ok(())
+}
+
+/// The same of each entry by itself: how many went, and how many had changed since. Those that cannot be
+/// read are counted.
+async fn one_by_one<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Router<S, P>,
+    scope: &mut ScopeMaintained,
+    why: &Retirement,
+    entries: &[(EntryId, u64)],
+) -> Result<(u64, u64), Error> {
+    let (mut retired, mut left) = (0, 0);
+    for one in entries.chunks(1) {
+        match retire(shared, router, &scope.scope, why, one).await {
+            Ok((gone, stayed)) => {
+                retired += gone;
+                left += stayed;
+            }
+            Err(error) if error.code == ErrorCode::Internal => {
+                tracing::warn!(%error, entry = %one[0].0, "an entry that is due was not taken out");
+                scope.unreadable += 1;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((retired, left))
 }
 
 /// Asks an organisation whether it takes over what proved itself in a project.

@@ -13,11 +13,13 @@ use sillok_core::ports::{
     BoxFuture, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked, SearchLists,
     SearchRequest, VectorIndex,
 };
+use sillok_core::retention::plan::{AgeColumns, WorthColumns};
 use sillok_core::scope::Scope;
 use sillok_core::stamp::Stamp;
 
 use self::bm25::TermCounts;
 
+mod ages;
 mod bm25;
 
 /// The index.
@@ -54,6 +56,13 @@ impl ExactIndex {
         let state = self.read();
         let row = state.rows.get(scope)?.get(&entry)?;
         Some(row.doc.clone())
+    }
+
+    /// All entries, by scope.
+    fn columns(&self) -> ages::Columns {
+        let state = self.read();
+        let rows = state.rows.values().flat_map(BTreeMap::values);
+        ages::Columns::of(rows.map(|row| &row.doc))
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State> {
@@ -96,6 +105,25 @@ impl VectorIndex for ExactIndex {
         request: &'a NeighbourRequest,
     ) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>> {
         Box::pin(core::future::ready(Ok(self.read().neighbours(request))))
+    }
+
+    fn ages<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        // What is handed over may ask the index itself.
+        let columns = self.columns();
+        each(&columns.ages());
+        Box::pin(core::future::ready(Ok(())))
+    }
+
+    fn worths<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        let columns = self.columns();
+        each(&columns.worths());
+        Box::pin(core::future::ready(Ok(())))
     }
 
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>> {

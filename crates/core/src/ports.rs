@@ -16,6 +16,8 @@ use crate::fingerprint::ContentHash;
 use crate::id::EntryId;
 use crate::membership::WireVersion;
 use crate::promotion::{CognifyInput, Cognition, Used};
+use crate::retention::Age;
+use crate::retention::plan::{AgeColumns, WorthColumns};
 use crate::scope::Scope;
 use crate::slot::Slot;
 use crate::stamp::Stamp;
@@ -199,6 +201,8 @@ pub struct IndexDoc {
     pub embedding: Option<Embedding>,
     /// When it was made.
     pub created_at: Timestamp,
+    /// What runs of maintenance are planned by.
+    pub age: Age,
     /// The commit that this state of the entry was written by.
     pub stamp: Stamp,
 }
@@ -298,6 +302,19 @@ pub trait VectorIndex: Send + Sync + 'static {
         &'a self,
         request: &'a NeighbourRequest,
     ) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>>;
+
+    /// Hands over the columns by which it is found what is due, of every entry as it is stored, or later, batch by batch,
+    /// in no order.
+    fn ages<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>>;
+
+    /// The same of the columns by which entries of tasks are ranked.
+    fn worths<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>>;
 
     /// Builds or refreshes what makes searches fast. Slow; runs off the write path.
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>>;

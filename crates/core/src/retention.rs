@@ -1,12 +1,11 @@
 //! Retention: which entries are old enough to leave recall, and which of them stay all the same.
 //!
-//! Owns the ages and values at which an entry is archived or pruned, and the plan over many of them.
-//! A plan needs a few numbers of each entry, not the entry; the owner of a scope asks [`due`] once more before it
-//! takes one out. It must not know where columns come from.
+//! Owns the ages and values at which an entry is archived or pruned. [`plan`] asks for many of them at once, by a few
+//! numbers of each; the owner of a scope asks [`due`] once more before it takes one out. It must not know where the
+//! numbers are kept.
 
 pub mod answers;
-
-use std::collections::BTreeMap;
+pub mod plan;
 
 use serde::{Deserialize, Serialize};
 
@@ -96,6 +95,48 @@ impl Aging {
     }
 }
 
+/// What an index keeps of an entry, so that runs are planned over columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Age {
+    /// The later of creation and last validation.
+    pub from: Timestamp,
+    /// Of a state: when it was resolved.
+    pub resolved_at: Option<Timestamp>,
+    /// What it was worth, 0 to 1: see [`value`].
+    pub value: f64,
+    /// Names the task that it comes from, among those of its scope's entries, and no other scope's; 0 for none.
+    pub origin: u64,
+}
+
+impl Age {
+    /// The age of the entry with this head and the typed part of its active version.
+    #[must_use]
+    pub fn of(head: &Head, detail: &Detail) -> Self {
+        let aging = Aging::of(head, detail);
+        Self {
+            from: aging.age_from,
+            resolved_at: aging.resolved_at,
+            value: aging.value,
+            origin: origin(head, detail).map_or(0, |task| name_of(task, &head.scope)),
+        }
+    }
+}
+
+/// A number for the entries of a scope that come from a task, other than 0.
+fn name_of(task: &Scope, scope: &Scope) -> u64 {
+    let mut hasher = blake3::Hasher::new_derive_key("sillok 2026 entries of a task");
+    hasher.update(task.as_str().as_bytes());
+    // No name holds it.
+    hasher.update(b"\0");
+    hasher.update(scope.as_str().as_bytes());
+    let hash = hasher.finalize();
+    let (first, _) = hash
+        .as_bytes()
+        .split_first_chunk()
+        .expect("a hash has 32 bytes");
+    u64::from_le_bytes(*first).max(1)
+}
+
 /// What an entry was worth, 0 to 1: the reward of an episode, the success rate of a skill, the stored
 /// confidence of everything else.
 #[must_use]
@@ -148,174 +189,6 @@ pub fn due(aging: &Aging, now: Timestamp, config: &RetentionConfig) -> Option<Re
 )]
 fn is_older(now: Timestamp, than: Timestamp, days: f64) -> bool {
     now.since_ms(than) as f64 > days * DAY_MS as f64
-}
-
-/// One entry as a plan looks at it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Planned {
-    /// The entry.
-    pub entry: EntryId,
-    /// Its active version.
-    pub version: u64,
-    /// Names the task that it comes from, within its scope; 0 for none.
-    pub origin: u64,
-    /// Its age and worth.
-    pub aging: Aging,
-}
-
-/// What is to be taken out of one scope.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ScopePlan {
-    /// Entries whose time is over, and their versions, in rising order.
-    pub aged: Vec<(EntryId, u64)>,
-    /// Old entries of little value, and their versions, in rising order.
-    pub pruned: Vec<(EntryId, u64)>,
-    /// Old entries that stay, because they are among the best of their task.
-    pub kept: u64,
-    /// Live entries that were looked at.
-    pub live: u64,
-}
-
-impl ScopePlan {
-    /// How many entries it takes out.
-    #[must_use]
-    pub const fn going(&self) -> usize {
-        self.aged.len() + self.pruned.len()
-    }
-
-    /// Whether it takes out so much that a person has to say so: a clock that is wrong looks like this.
-    #[must_use]
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "counts of entries are far under 2^53"
-    )]
-    pub fn asks(&self, config: &RetentionConfig) -> bool {
-        self.going() > config.stop_entries
-            && self.going() as f64 > self.live as f64 * config.stop_share
-    }
-}
-
-/// A plan over many scopes, made in one pass.
-#[derive(Debug)]
-pub struct Planner<'a> {
-    now: Timestamp,
-    config: &'a RetentionConfig,
-    scopes: BTreeMap<Scope, Gathered>,
-}
-
-#[derive(Debug, Default)]
-struct Gathered {
-    live: u64,
-    due: Vec<Due>,
-    /// The best of each task, the worst first.
-    best: BTreeMap<u64, Vec<Rank>>,
-}
-
-#[derive(Debug)]
-struct Due {
-    entry: EntryId,
-    version: u64,
-    origin: u64,
-    is_pruned: bool,
-    protectable: bool,
-}
-
-/// An entry among those of its task: the larger, the better.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Rank {
-    value: f64,
-    age_from: Timestamp,
-    entry: EntryId,
-}
-
-impl Rank {
-    fn order(&self, other: &Self) -> core::cmp::Ordering {
-        let by_value = self.value.total_cmp(&other.value);
-        by_value
-            .then(self.age_from.cmp(&other.age_from))
-            .then(self.entry.cmp(&other.entry))
-    }
-}
-
-impl<'a> Planner<'a> {
-    /// A plan of what goes at `now`.
-    #[must_use]
-    pub const fn new(now: Timestamp, config: &'a RetentionConfig) -> Self {
-        Self {
-            now,
-            config,
-            scopes: BTreeMap::new(),
-        }
-    }
-
-    /// Takes in live entries of a scope.
-    pub fn take(&mut self, scope: &Scope, entries: impl IntoIterator<Item = Planned>) {
-        if !self.scopes.contains_key(scope) {
-            self.scopes.insert(scope.clone(), Gathered::default());
-        }
-        let gathered = self.scopes.get_mut(scope).expect("it was put there");
-        for planned in entries {
-            gathered.live += 1;
-            // What was so until it was resolved is not worth keeping for its worth.
-            let protectable = planned.origin != 0 && planned.aging.table.kind() != Kind::State;
-            if protectable && self.config.keep_best > 0 {
-                let best = gathered.best.entry(planned.origin).or_default();
-                rank(best, &planned, self.config.keep_best);
-            }
-            if let Some(why) = due(&planned.aging, self.now, self.config) {
-                gathered.due.push(Due {
-                    entry: planned.entry,
-                    version: planned.version,
-                    origin: planned.origin,
-                    is_pruned: why == Retirement::Pruned,
-                    protectable,
-                });
-            }
-        }
-    }
-
-    /// What goes, by scope. Scopes from which nothing goes are left out.
-    #[must_use]
-    pub fn finish(self) -> BTreeMap<Scope, ScopePlan> {
-        let plans = self.scopes.into_iter().map(|(scope, gathered)| {
-            let mut plan = ScopePlan {
-                live: gathered.live,
-                ..ScopePlan::default()
-            };
-            for due in gathered.due {
-                let best = gathered.best.get(&due.origin).filter(|_| due.protectable);
-                if best.is_some_and(|best| best.iter().any(|rank| rank.entry == due.entry)) {
-                    plan.kept += 1;
-                } else if due.is_pruned {
-                    plan.pruned.push((due.entry, due.version));
-                } else {
-                    plan.aged.push((due.entry, due.version));
-                }
-            }
-            plan.aged.sort_unstable();
-            plan.pruned.sort_unstable();
-            (scope, plan)
-        });
-        plans
-            .filter(|(_, plan)| plan.going() > 0 || plan.kept > 0)
-            .collect()
-    }
-}
-
-/// Keeps the best `keep` of a task, the worst first.
-fn rank(best: &mut Vec<Rank>, planned: &Planned, keep: usize) {
-    let rank = Rank {
-        value: planned.aging.value,
-        age_from: planned.aging.age_from,
-        entry: planned.entry,
-    };
-    let place = best.partition_point(|other| other.order(&rank).is_lt());
-    if best.len() < keep {
-        best.insert(place, rank);
-    } else if place > 0 {
-        best.insert(place, rank);
-        best.remove(0);
-    }
 }
 
 #[cfg(test)]

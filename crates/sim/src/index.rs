@@ -15,6 +15,7 @@ use sillok_core::ports::{
     BoxFuture, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked, SearchLists,
     SearchRequest, VectorIndex,
 };
+use sillok_core::retention::plan::{AgeColumns, WorthColumns};
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
@@ -159,6 +160,26 @@ impl VectorIndex for LaggingIndex {
         Box::pin(async move {
             self.wait(SEARCH_US, "index compares").await;
             self.exact.neighbours(request).await
+        })
+    }
+
+    fn ages<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        Box::pin(async move {
+            self.wait(SEARCH_US, "index hands ages over").await;
+            self.exact.ages(each).await
+        })
+    }
+
+    fn worths<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        Box::pin(async move {
+            self.wait(SEARCH_US, "index hands worths over").await;
+            self.exact.worths(each).await
         })
     }
 

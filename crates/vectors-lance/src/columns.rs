@@ -17,6 +17,7 @@ use sillok_core::id::EntryId;
 use sillok_core::ports::IndexDoc;
 use sillok_core::scope::Scope;
 use sillok_core::stamp::Stamp;
+use sillok_core::time::Timestamp;
 
 use crate::config::LanceConfig;
 use crate::directory::Row;
@@ -66,6 +67,10 @@ pub(crate) fn schema(dimensions: usize) -> Arc<Schema> {
         required(CONTENT, DataType::Utf8),
         required("space", DataType::Utf8),
         required("created_at_ms", DataType::UInt64),
+        required("age_from_ms", DataType::UInt64),
+        Field::new("resolved_at_ms", DataType::UInt64, true),
+        required("value", DataType::Float64),
+        required("origin", DataType::UInt64),
         required("stamp", DataType::FixedSizeBinary(14)),
         Field::new(VECTOR, vector_type(dimensions), true),
     ]))
@@ -131,6 +136,19 @@ pub(crate) fn rows_of(docs: &[IndexDoc], config: &LanceConfig) -> Result<RecordB
         Arc::new(UInt64Array::from_iter_values(
             docs.iter().map(|doc| doc.created_at.ms()),
         )),
+        Arc::new(UInt64Array::from_iter_values(
+            docs.iter().map(|doc| doc.age.from.ms()),
+        )),
+        Arc::new(UInt64Array::from_iter(
+            docs.iter()
+                .map(|doc| doc.age.resolved_at.map(Timestamp::ms)),
+        )),
+        Arc::new(Float64Array::from_iter_values(
+            docs.iter().map(|doc| doc.age.value),
+        )),
+        Arc::new(UInt64Array::from_iter_values(
+            docs.iter().map(|doc| doc.age.origin),
+        )),
         Arc::new(FixedSizeBinaryArray::try_from_iter(
             docs.iter().map(|doc| doc.stamp.to_bytes()),
         )?),
@@ -144,6 +162,19 @@ pub(crate) fn rows_of(docs: &[IndexDoc], config: &LanceConfig) -> Result<RecordB
         ),
     ];
     Ok(RecordBatch::try_new(schema(config.dimensions), columns)?)
+}
+
+/// The table and the status that are stored as these ordinals.
+pub(crate) fn named(table: u8, status: u8) -> Result<(Table, Status), Error> {
+    let table = Table::ALL.get(usize::from(table));
+    let named = table.zip(STATUSES.get(usize::from(status)));
+    let (table, status) = named.ok_or_else(unknown)?;
+    Ok((*table, *status))
+}
+
+/// A row holds what no version writes.
+pub(crate) fn unknown() -> Error {
+    shape("a row holds what no version writes")
 }
 
 fn ordinal(status: Status) -> u8 {
@@ -185,7 +216,7 @@ pub(crate) fn directory_rows(
         Some((scope, addresses.value(i), row))
     };
     (0..batch.num_rows())
-        .map(|i| row(i).ok_or_else(|| shape("a row holds what no version writes")))
+        .map(|i| row(i).ok_or_else(unknown))
         .collect()
 }
 
@@ -232,7 +263,7 @@ fn row_ids(batch: &RecordBatch) -> Result<&UInt64Array, Error> {
     Ok(column(batch, lance::dataset::ROW_ID)?.as_primitive::<UInt64Type>())
 }
 
-fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef, Error> {
+pub(crate) fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef, Error> {
     batch
         .column_by_name(name)
         .ok_or_else(|| shape("a column is missing"))

@@ -28,6 +28,14 @@ pub enum Error {
         /// What differs.
         why: String,
     },
+    /// A table was made by an older version, which did not write all columns. It is built again.
+    #[error("the table {table} is of an older version: it lacks the column {column}")]
+    Older {
+        /// The table's directory.
+        table: String,
+        /// What is missing.
+        column: String,
+    },
     /// The configuration contradicts itself.
     #[error("configuration of the vector index: {0}")]
     Config(&'static str),
@@ -52,7 +60,7 @@ impl From<Error> for PortError {
     fn from(error: Error) -> Self {
         match error {
             Error::Shape { .. } | Error::Config(_) => Self::Unusable(error.to_string()),
-            Error::Io { .. } | Error::Lance(_) | Error::Task(_) => {
+            Error::Io { .. } | Error::Lance(_) | Error::Older { .. } | Error::Task(_) => {
                 Self::Unavailable(error.to_string())
             }
         }

@@ -5,12 +5,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use sillok_core::ports::{
     BoxFuture, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked, SearchLists,
     SearchRequest, VectorIndex,
 };
+use sillok_core::retention::plan::{AgeColumns, WorthColumns};
 use sillok_core::stamp::Stamp;
+use tokio::sync::mpsc;
 
+use crate::ages::{AGES, Ages, WORTHS, Worths};
 use crate::config::LanceConfig;
 use crate::error::Error;
 use crate::pool::Pool;
@@ -18,6 +22,9 @@ use crate::query::{Answer, Question};
 use crate::ranking::best;
 use crate::table::Table;
 use crate::tables::Tables;
+
+/// Batches that a scan is ahead of whoever takes them.
+const BATCHES_AHEAD: usize = 2;
 
 /// An index over Lance tables in one directory.
 #[derive(Debug)]
@@ -56,6 +63,29 @@ impl LanceIndex {
     {
         let done = self.pool.run(work(Arc::clone(&self.tables)));
         Box::pin(async move { done.await.map_err(PortError::from) })
+    }
+
+    /// Scans these columns of all tables on the pool, and hands the batches over here.
+    async fn hand_over(
+        &self,
+        names: &'static [&'static str],
+        mut take: impl FnMut(&RecordBatch) -> Result<(), Error> + Send,
+    ) -> Result<(), PortError> {
+        let (sender, mut batches) = mpsc::channel(BATCHES_AHEAD);
+        let tables = Arc::clone(&self.tables);
+        let scanned = self
+            .pool
+            .run(async move { tables.scan(names, &sender).await });
+        let mut taken = Ok(());
+        while let Some(batch) = batches.recv().await {
+            taken = take(&batch);
+            if taken.is_err() {
+                break;
+            }
+        }
+        // The scan ends once nobody takes its batches any more.
+        drop(batches);
+        Ok(taken.and(scanned.await)?)
     }
 }
 
@@ -117,6 +147,28 @@ impl VectorIndex for LanceIndex {
         let limit = request.limit;
         let asked = self.tables.question_of_neighbours(request);
         self.run(move |_| async move { Ok(best(ask(asked).await?.vector, limit)) })
+    }
+
+    fn ages<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        let take = move |batch: &RecordBatch| {
+            each(&Ages::of(batch)?.columns());
+            Ok(())
+        };
+        Box::pin(self.hand_over(&AGES, take))
+    }
+
+    fn worths<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        let take = move |batch: &RecordBatch| {
+            each(&Worths::of(batch)?.columns());
+            Ok(())
+        };
+        Box::pin(self.hand_over(&WORTHS, take))
     }
 
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>> {

@@ -6,6 +6,7 @@
 //! are fused, how confidence decays, or which commands made an entry.
 
 mod admission;
+mod ages;
 mod columns;
 mod commit;
 mod config;
@@ -19,6 +20,7 @@ mod maintenance;
 mod pool;
 mod query;
 mod ranking;
+mod scan;
 mod table;
 mod tables;
 mod watermark;

@@ -116,17 +116,16 @@ impl Table {
             .await?;
         let expected = columns::schema(self.shared.config.dimensions);
         let found = arrow_schema::Schema::from(dataset.schema());
-        let differs = expected.fields().iter().find(|field| {
-            found
-                .field_with_name(field.name())
-                .map_or(true, |known| known.data_type() != field.data_type())
-        });
-        if let Some(field) = differs {
-            let table = self.directory.display().to_string();
-            return Err(Error::Shape {
-                table,
-                why: format!("column {}", field.name()),
-            });
+        for field in expected.fields() {
+            let (table, column) = (self.directory.display().to_string(), field.name().clone());
+            match found.field_with_name(&column) {
+                Ok(known) if known.data_type() == field.data_type() => {}
+                Ok(_) => {
+                    let why = format!("column {column}");
+                    return Err(Error::Shape { table, why });
+                }
+                Err(_) => return Err(Error::Older { table, column }),
+            }
         }
         self.refresh(dataset).await
     }

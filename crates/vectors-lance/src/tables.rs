@@ -80,6 +80,11 @@ impl Tables {
         stats
     }
 
+    /// All tables.
+    pub(crate) fn all(&self) -> Vec<Arc<Table>> {
+        self.tables.read().values().map(Arc::clone).collect()
+    }
+
     /// The table that entries of `scope` and `table` belong to.
     pub(crate) fn table_of(&self, scope: &Scope, table: EntryTable) -> Arc<Table> {
         let key = vector_table(scope, table);
@@ -183,8 +188,8 @@ impl Tables {
         let stored = watermark::read(&self.root)?;
         let loaded = self.load_tables(stored.as_ref()).await;
         match loaded {
-            Err(error @ (Error::Io { .. } | Error::Lance(_))) => {
-                tracing::warn!(%error, "the vector index is damaged: storing everything again");
+            Err(error @ (Error::Io { .. } | Error::Lance(_) | Error::Older { .. })) => {
+                tracing::warn!(%error, "the vector index cannot be used: storing everything again");
                 self.forget_files()
             }
             loaded => {
@@ -249,7 +254,7 @@ impl Tables {
         *self.watermark.lock() = stored.as_ref().map(|watermark| watermark.through);
         let versions = stored.and_then(|watermark| watermark.versions);
         self.storing.lock().await.versions = versions.unwrap_or_default();
-        let tables: Vec<Arc<Table>> = self.tables.read().values().map(Arc::clone).collect();
+        let tables = self.all();
         tokio::spawn(async move {
             for table in tables {
                 let dataset = table.view.read().dataset.clone();

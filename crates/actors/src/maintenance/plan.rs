@@ -1,23 +1,25 @@
-//! The plan of a run: what is due, by the heads of all entries.
+//! The plan of a run: what is due, by the columns that the index has of all entries.
 //!
-//! Owns the reading. Which entry goes is core's; carrying it out is [`super`]'s.
+//! Owns the reading, once the index has all that was published. Which entry goes is core's; carrying it out is
+//! [`super`]'s.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sillok_core::Error;
 use sillok_core::config::RetentionConfig;
-use sillok_core::entry::{Detail, Head, Status, Table, Version};
+use sillok_core::entry::{Head, Status, Table, Version};
 use sillok_core::id::{EntryId, ReviewId};
 use sillok_core::promotion::NewEntry;
-use sillok_core::retention::{Aging, Planned, Planner, ScopePlan, origin};
+use sillok_core::retention::plan::{AgeColumns, Planner, ScopePlan};
 use sillok_core::review::Offer;
 use sillok_core::scope::{Level, Scope};
-use sillok_store::keys::{self, Family, ScopeKey};
+use sillok_core::slot::{SLOTS, Slot};
+use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Error as StoreError, Store, Txn};
 
 use super::{Maintain, Part, ScopeMaintained};
 use crate::commit::Shared;
-use crate::errors::refusal;
+use crate::errors::{engine_refusal, refusal};
 use crate::long_reads::LongReads;
 use crate::protocol::{Protocol, Safeguard};
 use crate::row_stream::RowStream;
@@ -32,87 +34,114 @@ pub(super) struct Plan {
     pub(super) halted: u64,
 }
 
-/// Plans a run over what is stored now.
+/// Plans a run over all that was published before.
 ///
 /// # Errors
-/// What the store answered.
+/// What the store or the index answered, or that the index lags behind.
 pub(super) async fn of<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     asked: &Maintain,
 ) -> Result<Plan, Error> {
-    let read = read(shared, asked).await;
-    read.map_err(|error| refusal(&error))
-}
-
-async fn read<S: Store, P: Protocol>(
-    shared: &Shared<S, P>,
-    asked: &Maintain,
-) -> Result<Plan, StoreError> {
+    let mut unreadable = catch_up(shared, asked.within.as_ref()).await?;
     let mut config = shared.config.rules.retention.clone();
     if !shared.protocol.keeps(Safeguard::KeepsBest) {
         config.keep_best = 0;
     }
-    let config = &config;
-    let mut planner = Planner::new(shared.ports.clock.now(), config);
-    let mut offers: Vec<Offer> = Vec::new();
-    let (mut looked_at, mut unreadable) = (0, 0);
-    // Each head is judged for itself, and asked again by its owner: they need not be of one moment.
-    let mut txn = LongReads::of(&shared.store).begin().await?;
-    let mut heads = RowStream::new(Family::Head.range());
-    while let Some((key, value)) = heads.next(&mut txn).await? {
-        let Ok(head) = keys::head::decode(&key, &value) else {
-            unreadable += 1;
-            continue;
-        };
-        let is_asked = |within: &Scope| within.contains(&head.scope);
-        if !asked.within.as_ref().is_none_or(is_asked) {
-            continue;
-        }
-        looked_at += 1;
-        let is_resolved = head.status == Status::Deprecated && head.resolved_at().is_some();
-        if !(head.status.is_live() || is_resolved) {
-            continue;
-        }
-        // The typed part says what these were worth, and where an episode comes from.
-        let typed = matches!(head.table, Table::Episodes | Table::Skills);
-        let version = match typed {
-            true => version(&mut txn, &head).await,
-            false => Ok(None),
-        };
-        // One row that is damaged keeps nobody from the rest.
-        let version = match version {
-            Err(StoreError::Corrupt { .. }) => {
-                unreadable += 1;
-                continue;
-            }
-            version => version?,
-        };
-        let detail = version.as_ref().map(|version| &version.detail);
-        planner.take(&head.scope, [planned(&head, detail)]);
-        if asked.parts.contains(&Part::Offer) && is_offered(&head) {
-            match was_offered(&mut txn, &head).await {
-                Ok(true) => {}
-                Ok(false) => offers.extend(version.map(|version| offer(&head, version))),
-                Err(StoreError::Corrupt { .. }) => unreadable += 1,
-                Err(error) => return Err(error),
-            }
-        }
+    let (index, within) = (&shared.ports.index, asked.within.as_ref());
+    let mut planner = Planner::new(shared.ports.clock.now(), &config, within);
+    let mut proven = Vec::new();
+    let mut take = |columns: &AgeColumns<'_>| {
+        planner.take(columns);
+        proven.extend(proven_in(columns, within));
+    };
+    let taken = index.ages(&mut take).await;
+    taken.map_err(|error| engine_refusal(&error))?;
+    if planner.has_to_rank() {
+        let ranked = index.worths(&mut |columns| planner.rank(columns)).await;
+        ranked.map_err(|error| engine_refusal(&error))?;
     }
-    let scopes = chosen(planner.finish(), asked, config);
+    let found = planner.finish();
+    let scopes = chosen(found.scopes, asked, &config);
     let plans = scopes.iter().filter(|scope| !scope.asks);
     let going: BTreeSet<EntryId> = plans
         .flat_map(|scope| scope.plan.aged.iter().chain(&scope.plan.pruned))
         .map(|(entry, _)| *entry)
         .collect();
-    offers.retain(|offer| !going.contains(&offer.entry));
-    let halted = halted(&mut txn).await?;
+    proven.retain(|(_, entry)| asked.parts.contains(&Part::Offer) && !going.contains(entry));
+    let read = async {
+        let mut txn = LongReads::of(&shared.store).begin().await?;
+        let offers = offers(&mut txn, proven, &mut unreadable).await?;
+        Ok::<_, StoreError>((offers, halted(&mut txn).await?))
+    };
+    let (offers, halted) = read.await.map_err(|error| refusal(&error))?;
     Ok(Plan {
-        looked_at,
+        looked_at: found.looked_at,
         scopes,
         offers,
         unreadable,
         halted,
     })
+}
+
+/// Waits until the index has all that was published before, for as long as it gets on: an entry that it has not heard
+/// of may be better than one that goes. How many slots cannot be read.
+async fn catch_up<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    within: Option<&Scope>,
+) -> Result<u64, Error> {
+    let mut left: BTreeSet<Slot> = match within.filter(|scope| scope.level() != Level::Org) {
+        Some(scope) => [Slot::of(scope)].into(),
+        None => (0..SLOTS).filter_map(Slot::new).collect(),
+    };
+    let mut unreadable = 0;
+    while !left.is_empty() {
+        let clock = shared.ports.clock.as_ref();
+        let mut catching_up = shared.index_requests.follow(left.clone(), Some(clock))?;
+        let before = left.len();
+        loop {
+            match catching_up.next().await {
+                Ok(Some((_, damaged))) => unreadable += damaged.len() as u64,
+                Ok(None) => break,
+                Err(_) if catching_up.left().len() < before => break,
+                Err(error) => return Err(error),
+            }
+        }
+        left.clone_from(catching_up.left());
+    }
+    Ok(unreadable)
+}
+
+/// The skills in these columns that proved themselves in a project.
+fn proven_in<'a>(
+    columns: &'a AgeColumns<'_>,
+    within: Option<&'a Scope>,
+) -> impl Iterator<Item = (Scope, EntryId)> + 'a {
+    let worth = columns.worth;
+    let rows = columns.scope.iter().enumerate();
+    rows.filter_map(move |(row, scope)| {
+        let is_proven = worth.table[row] == Table::Skills && worth.status[row] == Status::Published;
+        let scope = &columns.scopes[*scope as usize];
+        let is_asked = within.is_none_or(|within| within.contains(scope));
+        let is_proven = is_proven && is_asked && scope.level() == Level::Project;
+        is_proven.then(|| (scope.clone(), worth.entry[row]))
+    })
+}
+
+/// What organisations are to be asked about, of skills that proved themselves. One row that is damaged keeps nobody
+/// from the rest.
+async fn offers(
+    txn: &mut impl Txn,
+    proven: Vec<(Scope, EntryId)>,
+    unreadable: &mut u64,
+) -> Result<Vec<Offer>, StoreError> {
+    let mut offers = Vec::new();
+    for (scope, entry) in proven {
+        match offer(txn, &scope, entry).await {
+            Err(StoreError::Corrupt { .. }) => *unreadable += 1,
+            offer => offers.extend(offer?),
+        }
+    }
+    Ok(offers)
 }
 
 /// Promotions, of all scopes, that have failed as often as they may.
@@ -146,34 +175,12 @@ fn chosen(
             plan,
             retired: 0,
             left: 0,
+            unreadable: 0,
             asks,
             error: None,
         }
     });
     chosen.filter(|scope| scope.plan.going() > 0).collect()
-}
-
-fn planned(head: &Head, detail: Option<&Detail>) -> Planned {
-    let detail = detail.unwrap_or(&Detail::Plain);
-    Planned {
-        entry: head.id,
-        version: head.version,
-        origin: origin(head, detail).map_or(0, name_of),
-        aging: Aging::of(head, detail),
-    }
-}
-
-/// A number for a task, other than 0.
-fn name_of(task: &Scope) -> u64 {
-    let [a, b, c, d, e, f, g, h, ..] = *ScopeKey::of(task).as_bytes();
-    u64::from_be_bytes([a, b, c, d, e, f, g, h]).max(1)
-}
-
-/// Whether an entry proved itself in a project, so that its organisation is asked.
-fn is_offered(head: &Head) -> bool {
-    head.table == Table::Skills
-        && head.status == Status::Published
-        && head.scope.level() == Level::Project
 }
 
 /// Whether the organisation was asked about this version before, whatever it said.
@@ -190,7 +197,27 @@ pub(super) fn organisation(scope: &Scope) -> Scope {
     within.expect("a scope lies in an organisation")
 }
 
-fn offer(head: &Head, version: Version) -> Offer {
+/// The question about a skill, if it is not out of date, and was not put before.
+async fn offer(
+    txn: &mut impl Txn,
+    scope: &Scope,
+    entry: EntryId,
+) -> Result<Option<Offer>, StoreError> {
+    let here = ScopeKey::of(scope);
+    let head: Option<Head> =
+        rows::read(txn, &keys::head::key(&here, entry), keys::head::decode).await?;
+    let Some(head) = head.filter(|head| head.status == Status::Published) else {
+        return Ok(None);
+    };
+    if was_offered(txn, &head).await? {
+        return Ok(None);
+    }
+    let key = keys::version::key(&here, entry, head.version);
+    let version = rows::read(txn, &key, keys::version::decode).await?;
+    Ok(version.map(|version| offer_of(&head, version)))
+}
+
+fn offer_of(head: &Head, version: Version) -> Offer {
     Offer {
         scope: head.scope.clone(),
         entry: head.id,
@@ -207,9 +234,4 @@ fn offer(head: &Head, version: Version) -> Offer {
             embedding: None,
         },
     }
-}
-
-async fn version(txn: &mut impl Txn, head: &Head) -> Result<Option<Version>, StoreError> {
-    let key = keys::version::key(&ScopeKey::of(&head.scope), head.id, head.version);
-    rows::read(txn, &key, keys::version::decode).await
 }

@@ -235,8 +235,10 @@ async fn a_damaged_row_is_counted_and_keeps_nobody_from_the_rest() {
         description: "Find the commit that broke it".into(),
         code: "git bisect run".into(),
         usage_count: 0,
-        success_rate: 1.0,
+        success_rate: 0.1,
     };
+    let detail = Detail::Skill(Box::new(skill.clone()));
+    let poor = stage.put(Table::Skills, "bisect by hand", detail).await;
     let detail = Detail::Skill(Box::new(skill));
     let damaged = stage.put(Table::Skills, "bisect", detail).await;
     let key = keys::version::key(&ScopeKey::of(&scope(PROJECT)), damaged, 1);
@@ -245,8 +247,10 @@ async fn a_damaged_row_is_counted_and_keeps_nobody_from_the_rest() {
     txn.commit().await.unwrap();
     stage.days.store(91, Ordering::Relaxed);
     let done = stage.maintain(false, false).await.unwrap();
-    assert_eq!((done.unreadable, done.scopes[0].retired), (1, 1));
-    assert_eq!(stage.status(old).await, Status::Archived);
+    assert_eq!((done.unreadable, done.scopes[0].retired), (1, 2));
+    for gone in [old, poor] {
+        assert_eq!(stage.status(gone).await, Status::Archived);
+    }
 }
 
 /// A calendar that names the beginning of each day.

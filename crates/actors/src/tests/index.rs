@@ -12,6 +12,7 @@ use sillok_core::ports::{
     SearchLists, SearchRequest, VectorIndex,
 };
 use sillok_core::promotion::NewEntry;
+use sillok_core::retention::plan::{AgeColumns, WorthColumns};
 use sillok_core::stamp::Stamp;
 
 use super::world::entry;
@@ -73,6 +74,20 @@ impl VectorIndex for HookedIndex {
             (self.before_neighbours)(request);
             self.index.neighbours(request).await
         })
+    }
+
+    fn ages<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        self.index.ages(each)
+    }
+
+    fn worths<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        self.index.worths(each)
     }
 
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>> {

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use sillok_core::entry::{Status, Table};
 use sillok_core::fingerprint::ContentHash;
 use sillok_core::ports::Embedder;
+use sillok_core::retention::Age;
 use sillok_core::time::Timestamp;
 
 use super::*;
@@ -49,6 +50,7 @@ fn doc(number: u8, content: &str, counter: u64) -> IndexDoc {
         content: content.to_owned(),
         embedding: Some(embedding(content)),
         created_at: Timestamp::EPOCH,
+        age: Age::default(),
         stamp: stamp(counter),
     }
 }
@@ -297,4 +299,48 @@ proptest! {
         prop_assert_eq!(&lists, &build(&sorted));
         prop_assert!(lists.vector.len() <= limit && lists.text.len() <= limit);
     }
+}
+
+#[test]
+fn ages_are_those_of_the_newest_states_by_scope() {
+    let index = ExactIndex::new();
+    let elsewhere = IndexDoc {
+        scope: scope("q"),
+        ..doc(2, "two", 2)
+    };
+    let resolved_at = Some(Timestamp::from_ms(7));
+    let newer = IndexDoc {
+        version: 2,
+        status: Status::Archived,
+        age: Age {
+            from: Timestamp::from_ms(5),
+            resolved_at,
+            value: 0.25,
+            origin: 9,
+        },
+        ..doc(1, "one", 3)
+    };
+    now(index.apply(vec![doc(1, "one", 1), elsewhere], stamp(2)));
+    index.offer(vec![newer]);
+    let mut seen = Vec::new();
+    now(index.ages(&mut |columns| {
+        for (row, scope) in columns.scope.iter().enumerate() {
+            let scope = columns.scopes[*scope as usize].as_str().to_owned();
+            let age = (columns.worth.age_from[row].ms(), columns.worth.value[row]);
+            seen.push((scope, columns.version[row], age, columns.resolved_at[row]));
+        }
+    }));
+    assert_eq!(
+        seen,
+        [
+            ("org/a/project/p".to_owned(), 2, (5, 0.25), resolved_at),
+            ("org/a/project/q".to_owned(), 1, (0, 0.0), None),
+        ]
+    );
+    let mut origins = Vec::new();
+    now(index.worths(&mut |columns| {
+        let rows = columns.origin.iter().zip(columns.status);
+        origins.extend(rows.map(|(origin, status)| (*origin, *status)));
+    }));
+    assert_eq!(origins, [(9, Status::Archived), (0, Status::Published)]);
 }

@@ -6,6 +6,7 @@
     reason = "a test ends at the first surprise, and its numbers are small"
 )]
 
+mod ages;
 mod durability;
 mod equivalence;
 mod erasure;

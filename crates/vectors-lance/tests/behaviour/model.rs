@@ -9,6 +9,7 @@ use sillok_core::id::EntryId;
 use sillok_core::ports::{
     IndexDoc, NeighbourRequest, Ranked, SearchLists, SearchRequest, VectorIndex,
 };
+use sillok_core::retention::Age;
 use sillok_core::scope::Scope;
 use sillok_core::stamp::Stamp;
 use sillok_core::time::Timestamp;
@@ -106,6 +107,12 @@ pub(crate) fn doc(entry: u64, counter: u64) -> IndexDoc {
             content: String::new(),
             embedding: Some(embedding(numbers.vector(DIMENSIONS))),
             created_at: Timestamp::from_ms(1_700_000_000_000),
+            age: Age {
+                from: Timestamp::from_ms(1_700_000_000_000 + entry),
+                resolved_at: None,
+                value: 0.8,
+                origin: 1 + entry % 10,
+            },
             stamp: stamp(counter),
         },
     )

@@ -10,6 +10,7 @@ use sillok_core::id::EntryId;
 use sillok_core::ports::{Embedder, IndexDoc, SearchRequest, VectorIndex};
 use sillok_core::promotion::Fact;
 use sillok_core::recall::fuse;
+use sillok_core::retention::Age;
 use sillok_core::stamp::Stamp;
 use sillok_pairs::{Outcome, outcome};
 
@@ -314,6 +315,7 @@ fn a_search_for_the_issue_finds_its_fact_first() {
         content: content.clone(),
         embedding: Some(embedding(content)),
         created_at: Timestamp::EPOCH,
+        age: Age::default(),
         stamp: Stamp::ZERO,
     };
     index.offer(contents.iter().enumerate().map(doc).collect());
