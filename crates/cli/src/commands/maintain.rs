@@ -49,9 +49,9 @@ fn undone(done: &Maintained) -> Option<String> {
         left.push(format!("{} skills were not offered", done.not_offered));
     }
     if done.unreadable > 0 {
-        let entries = done.unreadable;
+        let damaged = done.unreadable;
         left.push(format!(
-            "{entries} entries cannot be read: run sillok audit verify"
+            "{damaged} entries or slots cannot be read: run sillok audit verify"
         ));
     }
     if let Some(error) = &done.index_error {

@@ -120,7 +120,7 @@ pub struct Maintained {
     pub offered: u64,
     /// Skills that were not, because their organisation refused the question.
     pub not_offered: u64,
-    /// Entries whose rows cannot be read: an audit names them.
+    /// Entries that are due, skills that proved themselves and slots that cannot be read: an audit names them.
     pub unreadable: u64,
     /// Promotions that have failed as often as they may, and wait for somebody.
     pub halted: u64,
