@@ -82,12 +82,14 @@ impl LaggingIndex {
         }
     }
 
-    /// Whether a search sees an entry as its head is.
+    /// Whether a search, and a plan of maintenance, see an entry as its head is.
     fn shows(&self, head: &Head) -> bool {
         let doc = self.exact.get(&head.scope, head.id);
         doc.is_some_and(|doc| {
-            (doc.version, doc.status, doc.confidence)
-                == (head.version, head.status, head.trust.confidence)
+            let is_found = (doc.version, doc.status, doc.confidence)
+                == (head.version, head.status, head.trust.confidence);
+            let ages = (doc.age.from, doc.age.resolved_at);
+            is_found && ages == (head.age_from(), head.resolved_at())
         })
     }
 

@@ -19,6 +19,7 @@ use sillok_store::{MemoryStore, Store, Txn as _, keys};
 
 use super::*;
 use crate::tests::harness::{PROJECT, append, open_task, ports, scope, store, submission};
+use crate::tests::index::HookedIndex;
 use crate::tests::world::pairs_of;
 use crate::{Node, NodeConfig, Ports, audit};
 
@@ -50,8 +51,11 @@ struct Stage {
 
 impl Stage {
     async fn set() -> Self {
+        Self::over(ports()).await
+    }
+
+    async fn over(inner: Ports) -> Self {
         let (store, days) = (store(), Arc::new(AtomicU64::new(0)));
-        let inner = ports();
         let ports = Ports {
             clock: Arc::new(Wall(Arc::clone(&days), Arc::clone(&inner.clock))),
             ..inner
@@ -251,6 +255,30 @@ async fn a_damaged_row_is_counted_and_keeps_nobody_from_the_rest() {
     for gone in [old, poor] {
         assert_eq!(stage.status(gone).await, Status::Archived);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_waits_for_the_index_and_is_refused_where_that_does_not_get_on() {
+    let index = HookedIndex::new(|_| {});
+    let mut stage = Stage::over(Ports {
+        index: index.clone(),
+        ..ports()
+    })
+    .await;
+    stage
+        .put(Table::Observations, "the linker is lld", Detail::Plain)
+        .await;
+    assert_eq!(stage.maintain(true, false).await.unwrap().looked_at, 1);
+    index.refuse();
+    stage
+        .put(Table::Observations, "the port is 80", Detail::Plain)
+        .await;
+    let refused = stage.maintain(true, false).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Unavailable);
+    let refused = stage.maintain(false, false).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Unavailable);
+    index.accept();
+    assert_eq!(stage.maintain(false, false).await.unwrap().looked_at, 2);
 }
 
 /// A calendar that names the beginning of each day.

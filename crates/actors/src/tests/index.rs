@@ -41,6 +41,11 @@ impl HookedIndex {
     pub(crate) fn refuse(&self) {
         self.refuses.store(true, Ordering::Relaxed);
     }
+
+    /// It stores again what it is given.
+    pub(crate) fn accept(&self) {
+        self.refuses.store(false, Ordering::Relaxed);
+    }
 }
 
 impl VectorIndex for HookedIndex {
