@@ -1,0 +1,247 @@
+//! A tiny BERT, with weights drawn from a seed, as the files of a sentence transformer.
+//!
+//! Owns what is written to a directory. It must not know how it is read.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use sillok_perception::{EmbedderConfig, EmbedderProvider, Error, SentenceEmbedder};
+
+/// The vocabulary, each word at its place.
+pub(crate) const WORDS: [&str; 20] = [
+    "[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "build", "fail", "##ed", "test", "##s", "pass",
+    "in", "ci", "a", "cache", "is", "stale", "no", "Build", "port",
+];
+
+/// Shapes and values of weights, by name.
+pub(crate) type Weights = BTreeMap<String, (Vec<usize>, Vec<f32>)>;
+
+/// A model and what its files say.
+#[derive(Clone)]
+pub(crate) struct Tiny {
+    pub(crate) hidden: usize,
+    pub(crate) heads: usize,
+    pub(crate) layers: usize,
+    pub(crate) intermediate: usize,
+    pub(crate) places: usize,
+    pub(crate) act: &'static str,
+    pub(crate) weights: Weights,
+    /// Each file but the weights.
+    pub(crate) files: BTreeMap<&'static str, Value>,
+}
+
+impl Tiny {
+    /// One of 12 coordinates.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self::sized(seed, 12, 3, 2)
+    }
+
+    pub(crate) fn sized(seed: u64, hidden: usize, heads: usize, layers: usize) -> Self {
+        let mut tiny = Self {
+            hidden,
+            heads,
+            layers,
+            intermediate: hidden * 2,
+            places: 16,
+            act: "gelu",
+            weights: Weights::new(),
+            files: BTreeMap::new(),
+        };
+        tiny.weights = tiny.drawn(seed);
+        tiny.files = BTreeMap::from([
+            ("modules.json", modules(&["Transformer", "Pooling", "Normalize"])),
+            ("1_Pooling/config.json", tiny.pooling("mean_tokens")),
+            ("config.json", tiny.config()),
+            ("sentence_bert_config.json", json!({"max_seq_length": 16, "do_lower_case": false})),
+            ("tokenizer.json", tokenizer(true)),
+        ]);
+        tiny
+    }
+
+    /// Sets a field of a file.
+    pub(crate) fn set(mut self, file: &'static str, field: &str, value: Value) -> Self {
+        let file = self.files.get_mut(file).unwrap();
+        file.as_object_mut().unwrap().insert(field.to_owned(), value);
+        self
+    }
+
+    /// Puts another file in the place of one.
+    pub(crate) fn with(mut self, file: &'static str, value: Value) -> Self {
+        self.files.insert(file, value);
+        self
+    }
+
+    pub(crate) fn without(mut self, file: &str) -> Self {
+        self.files.remove(file);
+        self
+    }
+
+    pub(crate) fn pooling(&self, mode: &str) -> Value {
+        let mut flags = json!({"word_embedding_dimension": self.hidden});
+        for known in ["cls_token", "mean_tokens", "max_tokens"] {
+            flags[format!("pooling_mode_{known}")] = json!(known == mode);
+        }
+        flags
+    }
+
+    fn config(&self) -> Value {
+        json!({
+            "architectures": ["BertModel"],
+            "model_type": "bert",
+            "vocab_size": WORDS.len(),
+            "hidden_size": self.hidden,
+            "num_hidden_layers": self.layers,
+            "num_attention_heads": self.heads,
+            "intermediate_size": self.intermediate,
+            "hidden_act": self.act,
+            "max_position_embeddings": self.places,
+            "type_vocab_size": 2,
+            "layer_norm_eps": 1e-12,
+            "pad_token_id": 0,
+            "position_embedding_type": "absolute",
+            "transformers_version": "4.8.2",
+        })
+    }
+
+    fn drawn(&self, seed: u64) -> Weights {
+        let mut state = seed;
+        let mut weights = Weights::new();
+        let (h, i) = (self.hidden, self.intermediate);
+        // Small ones where there are many of them, so that sums stay of one size.
+        let narrow = 1.5 / (h as f32).sqrt();
+        let mut put = |name: &str, shape: &[usize], middle: f32, width: f32| {
+            let count = shape.iter().product();
+            let values = (0..count).map(|_| middle + width * next(&mut state));
+            weights.insert(name.to_owned(), (shape.to_vec(), values.collect()));
+        };
+        put("embeddings.word_embeddings.weight", &[WORDS.len(), h], 0.0, 1.0);
+        put("embeddings.position_embeddings.weight", &[self.places, h], 0.0, 0.5);
+        put("embeddings.token_type_embeddings.weight", &[2, h], 0.0, 0.5);
+        put("embeddings.LayerNorm.weight", &[h], 1.0, 0.3);
+        put("embeddings.LayerNorm.bias", &[h], 0.0, 0.3);
+        for layer in 0..self.layers {
+            for (name, shape) in [
+                ("attention.self.query", [h, h]),
+                ("attention.self.key", [h, h]),
+                ("attention.self.value", [h, h]),
+                ("attention.output.dense", [h, h]),
+                ("intermediate.dense", [i, h]),
+                ("output.dense", [h, i]),
+            ] {
+                let name = format!("encoder.layer.{layer}.{name}");
+                put(&format!("{name}.weight"), &shape, 0.0, narrow);
+                put(&format!("{name}.bias"), &shape[..1], 0.0, 0.3);
+            }
+            for name in ["attention.output", "output"] {
+                let name = format!("encoder.layer.{layer}.{name}.LayerNorm");
+                put(&format!("{name}.weight"), &[h], 1.0, 0.3);
+                put(&format!("{name}.bias"), &[h], 0.0, 0.3);
+            }
+        }
+        weights
+    }
+
+    /// Writes all files.
+    pub(crate) fn write(&self, directory: &Path) {
+        for (name, value) in &self.files {
+            let path = directory.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, value.to_string()).unwrap();
+        }
+        fs::write(directory.join("model.safetensors"), safetensors(&self.weights)).unwrap();
+    }
+
+    /// The embedder of these files in a directory.
+    pub(crate) async fn embedder(&self, directory: &Path) -> SentenceEmbedder {
+        self.write(directory);
+        open(&of(directory)).await.unwrap()
+    }
+}
+
+/// The section that names a directory.
+pub(crate) fn of(directory: &Path) -> EmbedderConfig {
+    EmbedderConfig {
+        provider: EmbedderProvider::Sentence,
+        directory: directory.to_owned(),
+        ..EmbedderConfig::default()
+    }
+}
+
+pub(crate) async fn open(config: &EmbedderConfig) -> Result<SentenceEmbedder, Error> {
+    let opened = SentenceEmbedder::open(config).await?;
+    Ok(opened.expect("a sentence transformer is configured"))
+}
+
+/// Between -1 and 1: SplitMix64.
+fn next(state: &mut u64) -> f32 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    let bits = u16::try_from((mixed ^ (mixed >> 31)) >> 48).unwrap();
+    f32::from(bits) / 32_768.0 - 1.0
+}
+
+/// The form of safetensors: the length of a header, the header, and all values.
+pub(crate) fn safetensors(weights: &Weights) -> Vec<u8> {
+    let mut header = serde_json::Map::new();
+    let mut data = Vec::new();
+    for (name, (shape, values)) in weights {
+        let begin = data.len();
+        data.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        let place = json!({"dtype": "F32", "shape": shape, "data_offsets": [begin, data.len()]});
+        header.insert(name.clone(), place);
+    }
+    let header = Value::Object(header).to_string();
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header.into_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+/// `modules.json` with modules of these classes.
+pub(crate) fn modules(classes: &[&str]) -> Value {
+    let module = |(place, class): (usize, &&str)| {
+        let path = if place == 0 { String::new() } else { format!("{place}_{class}") };
+        let class = format!("sentence_transformers.models.{class}");
+        json!({"idx": place, "name": place.to_string(), "path": path, "type": class})
+    };
+    classes.iter().enumerate().map(module).collect()
+}
+
+/// A WordPiece tokenizer. Its own ideas of where texts end and how they are filled up are wrong.
+pub(crate) fn tokenizer(is_lower_case: bool) -> Value {
+    let special = |name: &str| json!({"SpecialToken": {"id": name, "type_id": 0}});
+    let text = |name: &str, sentence: u32| json!({"Sequence": {"id": name, "type_id": sentence}});
+    let added = WORDS[..4].iter().enumerate().map(|(id, word)| {
+        json!({"id": id, "content": word, "single_word": false, "lstrip": false, "rstrip": false,
+               "normalized": false, "special": true})
+    });
+    let vocabulary = WORDS.iter().enumerate();
+    let vocabulary: serde_json::Map<String, Value> = vocabulary
+        .map(|(id, word)| ((*word).to_owned(), json!(id)))
+        .collect();
+    json!({
+        "version": "1.0",
+        "truncation": {"direction": "Right", "max_length": 3, "strategy": "LongestFirst", "stride": 0},
+        "padding": {"strategy": {"Fixed": 9}, "direction": "Right", "pad_to_multiple_of": null,
+                    "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]"},
+        "added_tokens": added.collect::<Vec<_>>(),
+        "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true,
+                       "strip_accents": null, "lowercase": is_lower_case},
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [special("[CLS]"), text("A", 0), special("[SEP]")],
+            "pair": [special("[CLS]"), text("A", 0), special("[SEP]"), text("B", 1)],
+            "special_tokens": {
+                "[CLS]": {"id": "[CLS]", "ids": [2], "tokens": ["[CLS]"]},
+                "[SEP]": {"id": "[SEP]", "ids": [3], "tokens": ["[SEP]"]},
+            },
+        },
+        "decoder": null,
+        "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+                  "max_input_chars_per_word": 100, "vocab": vocabulary},
+    })
+}
