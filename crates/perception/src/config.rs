@@ -275,7 +275,8 @@ impl EmbedderConfig {
             (false, true) => {
                 let model = Model::parse(model).map_err(|why| section.refused("model", why))?;
                 let revision = self.revision.trim();
-                let revision = revision_of(revision).map_err(|why| section.refused("revision", why))?;
+                let revision =
+                    revision_of(revision).map_err(|why| section.refused("revision", why))?;
                 let hub = section.url("https://huggingface.co/", &self.endpoint)?;
                 Ok(Source::Hub(model, revision, hub))
             }

@@ -202,8 +202,8 @@ impl Embedder for SentenceEmbedder {
 
 impl Engine {
     fn new(files: &Files) -> Result<Self, DirectoryError> {
-        let tokenizer = tokenizer(files)
-            .map_err(|why| DirectoryError::unusable(&files.tokenizer_path, why))?;
+        let tokenizer =
+            tokenizer(files).map_err(|why| DirectoryError::unusable(&files.tokenizer_path, why))?;
         let encoder = Encoder::load(&files.config, files.pooling, &files.weights)
             .map_err(|error| DirectoryError::unusable(&files.weights_path, in_a_line(&error)))?;
         Ok(Self {
@@ -247,7 +247,8 @@ impl Engine {
 /// The tokenizer of a model's files. Where texts end, and that none is filled up, is said by the model's other
 /// files and by who runs it.
 fn tokenizer(files: &Files) -> Result<Tokenizer, String> {
-    let mut tokenizer = Tokenizer::from_bytes(&files.tokenizer).map_err(|error| error.to_string())?;
+    let mut tokenizer =
+        Tokenizer::from_bytes(&files.tokenizer).map_err(|error| error.to_string())?;
     let words = tokenizer.get_vocab(true).into_values().max();
     let words = words.map_or(0, |last| u64::from(last) + 1);
     let vocabulary = files.config.vocab_size as u64;

@@ -174,17 +174,16 @@ pub(super) fn read(directory: &Path) -> Result<Files, Error> {
 }
 
 /// The directories of the transformer and of what pools its vectors.
-fn places(
-    directory: &Path,
-    modules: &[Module],
-    path: &Path,
-) -> Result<(PathBuf, PathBuf), Error> {
+fn places(directory: &Path, modules: &[Module], path: &Path) -> Result<(PathBuf, PathBuf), Error> {
     // Where a class lies within its package has changed from version to version; its name has not.
     let class = |module: &Module| module.class.rsplit('.').next().map(str::to_owned);
     let classes: Vec<String> = modules.iter().filter_map(class).collect();
     let known = ["Transformer", "Pooling", "Normalize"];
     let is_known = (2..=3).contains(&classes.len())
-        && classes.iter().zip(known).all(|(class, known)| class == known);
+        && classes
+            .iter()
+            .zip(known)
+            .all(|(class, known)| class == known);
     if !is_known {
         let why = format!(
             "it lists {}, and what can be run here is Transformer, Pooling and at most Normalize",

@@ -5,7 +5,6 @@
 //! what the files say.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -174,7 +173,11 @@ impl Hub {
             .filter(|name| is_wanted(name))
             .collect();
         names.sort_by_key(|name| *name == LAST);
-        let is_there = |wanted: &str| names.iter().any(|name| name.rsplit('/').next() == Some(wanted));
+        let is_there = |wanted: &str| {
+            names
+                .iter()
+                .any(|name| name.rsplit('/').next() == Some(wanted))
+        };
         for wanted in [WEIGHTS, LAST] {
             if !is_there(wanted) {
                 return Err(format!("it has no {wanted} there"));
@@ -184,8 +187,8 @@ impl Hub {
             self.file(model, commit, name, &snapshot).await?;
         }
         let reference = folder.join("refs").join(revision);
-        let written = fs::create_dir_all(folder.join("refs"))
-            .and_then(|()| fs::write(&reference, commit));
+        let written =
+            fs::create_dir_all(folder.join("refs")).and_then(|()| fs::write(&reference, commit));
         written.map_err(|error| unwritten(&reference, &error))?;
         Ok(snapshot)
     }
@@ -212,7 +215,9 @@ impl Hub {
         name: &str,
         snapshot: &Path,
     ) -> Result<(), String> {
-        let url = self.url.join(&format!("{}/resolve/{commit}/{name}", model.0));
+        let url = self
+            .url
+            .join(&format!("{}/resolve/{commit}/{name}", model.0));
         let url = url.map_err(|error| error.to_string())?;
         let path = snapshot.join(name);
         let place = path.parent().unwrap_or(snapshot);
@@ -303,9 +308,7 @@ impl Hub {
                 }
             })?;
             let Some(chunk) = chunk else { return Ok(()) };
-            left = left
-                .checked_sub(chunk.len() as u64)
-                .ok_or_else(too_large)?;
+            left = left.checked_sub(chunk.len() as u64).ok_or_else(too_large)?;
             out.write_all(&chunk).map_err(|error| error.to_string())?;
         }
     }
@@ -337,7 +340,10 @@ fn is_wanted(name: &str) -> bool {
 
 /// Where an answer sends on to.
 fn sent_on(from: &Url, answer: &Response) -> Result<Url, String> {
-    let place = answer.headers().get(LOCATION).and_then(|at| at.to_str().ok());
+    let place = answer
+        .headers()
+        .get(LOCATION)
+        .and_then(|at| at.to_str().ok());
     let place = place.and_then(|place| from.join(place).ok());
     let place = place.ok_or("it is sent on to no place")?;
     // Who began in confidence goes on in it.
@@ -362,11 +368,16 @@ mod tests {
 
     #[test]
     fn a_model_is_a_name_of_the_hub_and_nothing_that_leads_elsewhere() {
-        for name in ["bert-base-uncased", "sentence-transformers/all-MiniLM-L6-v2"] {
+        for name in [
+            "bert-base-uncased",
+            "sentence-transformers/all-MiniLM-L6-v2",
+        ] {
             assert_eq!(Model::parse(name).unwrap().0, name);
         }
         let long = "a".repeat(97);
-        for name in ["", "/", "a/", "/a", "a/b/c", "../b", "a/..", "a b", "a?b", ".a", &long] {
+        for name in [
+            "", "/", "a/", "/a", "a/b/c", "../b", "a/..", "a b", "a?b", ".a", &long,
+        ] {
             assert!(Model::parse(name).is_err(), "{name}");
             assert!(revision_of(name).is_err(), "{name}");
         }

@@ -13,7 +13,9 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-use crate::model::{Tiny, open};
+use sillok_sentence_model::Tiny;
+
+use crate::opened::{embedder, open};
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
@@ -60,7 +62,10 @@ fn of_hub(files: &Path, elsewhere: &str) -> BTreeMap<String, (u16, String, Vec<u
         "sentence_bert_config.json",
         "tokenizer.json",
     ]);
-    let siblings: Vec<_> = names.iter().map(|name| json!({"rfilename": name})).collect();
+    let siblings: Vec<_> = names
+        .iter()
+        .map(|name| json!({"rfilename": name}))
+        .collect();
     let listed = json!({"id": "an-owner/tiny", "sha": COMMIT, "siblings": siblings});
     let mut answers = BTreeMap::from([(
         "/api/models/an-owner/tiny/revision/main".to_owned(),
@@ -69,7 +74,11 @@ fn of_hub(files: &Path, elsewhere: &str) -> BTreeMap<String, (u16, String, Vec<u
     for name in &names[2..] {
         let path = format!("/an-owner/tiny/resolve/{COMMIT}/{name}");
         let answer = if *name == "model.safetensors" {
-            (302, format!("location: {elsewhere}blob?of=1\r\n"), Vec::new())
+            (
+                302,
+                format!("location: {elsewhere}blob?of=1\r\n"),
+                Vec::new(),
+            )
         } else {
             (200, String::new(), fs::read(files.join(name)).unwrap())
         };
@@ -86,7 +95,11 @@ struct Hub {
     _key: tempfile::NamedTempFile,
 }
 
-async fn hub(files: &Path, blob: Vec<u8>, change: impl FnOnce(&mut BTreeMap<String, (u16, String, Vec<u8>)>)) -> Hub {
+async fn hub(
+    files: &Path,
+    blob: Vec<u8>,
+    change: impl FnOnce(&mut BTreeMap<String, (u16, String, Vec<u8>)>),
+) -> Hub {
     let blobs = BTreeMap::from([("/blob?of=1".to_owned(), (200, String::new(), blob))]);
     let (elsewhere, asked_elsewhere) = serving(blobs).await;
     let mut answers = of_hub(files, &elsewhere);
@@ -117,13 +130,16 @@ async fn refusal(config: &EmbedderConfig) -> String {
     let refused: Result<SentenceEmbedder, Error> = open(config).await;
     let text = refused.err().expect("it is no model").to_string();
     assert!(text.starts_with("configuration embedder.model"), "{text}");
-    assert!(!text.contains("hub-key") && text.lines().count() == 1, "{text}");
+    assert!(
+        !text.contains("hub-key") && text.lines().count() == 1,
+        "{text}"
+    );
     text
 }
 
 fn made() -> (Tiny, TempDir, Vec<u8>) {
     let (tiny, directory) = (Tiny::new(1), TempDir::new().unwrap());
-    tiny.write(directory.path());
+    tiny.write(directory.path()).unwrap();
     let weights = fs::read(directory.path().join("model.safetensors")).unwrap();
     (tiny, directory, weights)
 }
@@ -133,17 +149,30 @@ async fn a_model_is_fetched_once_and_is_the_one_of_the_same_files_anywhere() {
     let (tiny, files, weights) = made();
     let hub = hub(files.path(), weights, |_| ()).await;
     let fetched = open(&hub.config).await.unwrap();
-    assert_eq!(fetched.space(), tiny.embedder(files.path()).await.space());
+    assert_eq!(fetched.space(), embedder(&tiny, files.path()).await.space());
     let asked = hub.asked.lock().clone();
-    let paths: Vec<&str> = asked.iter().filter_map(|head| head.split(' ').nth(1)).collect();
+    let paths: Vec<&str> = asked
+        .iter()
+        .filter_map(|head| head.split(' ').nth(1))
+        .collect();
     assert_eq!(paths.len(), 7, "{paths:?}");
     assert!(paths[6].ends_with("/modules.json"), "{paths:?}");
-    assert!(!paths.iter().any(|path| path.contains("pytorch") || path.contains("README")));
+    assert!(
+        !paths
+            .iter()
+            .any(|path| path.contains("pytorch") || path.contains("README"))
+    );
     // The key is for the hub, and not for whom it sends on to.
-    let keyed = |head: &String| head.to_lowercase().contains("authorization: bearer hub-key");
+    let keyed = |head: &String| {
+        head.to_lowercase()
+            .contains("authorization: bearer hub-key")
+    };
     assert!(asked.iter().all(keyed));
     let elsewhere = hub.asked_elsewhere.lock().clone();
-    assert!(elsewhere.len() == 1 && !keyed(&elsewhere[0]), "{elsewhere:?}");
+    assert!(
+        elsewhere.len() == 1 && !keyed(&elsewhere[0]),
+        "{elsewhere:?}"
+    );
     // The next one asks nobody, by the name of the branch or of the commit.
     for revision in ["main", COMMIT] {
         let mut config = hub.config.clone();
@@ -177,10 +206,17 @@ async fn who_is_no_hub_and_what_is_no_model_of_one_is_refused() {
     let listed = |text: serde_json::Value| (200, String::new(), text.to_string().into_bytes());
     let pickle = json!({"sha": COMMIT, "siblings": [{"rfilename": "pytorch_model.bin"}]});
     let onward = (302, format!("location: {list}\r\n"), Vec::new());
-    let file = (302, "location: file:///etc/passwd\r\n".to_owned(), Vec::new());
+    let file = (
+        302,
+        "location: file:///etc/passwd\r\n".to_owned(),
+        Vec::new(),
+    );
     for (answer, why) in [
         (listed(pickle), "it has no model.safetensors there"),
-        (listed(json!({"sha": "../..", "siblings": []})), "names no commit"),
+        (
+            listed(json!({"sha": "../..", "siblings": []})),
+            "names no commit",
+        ),
         (listed(json!([])), "cannot be read"),
         ((404, String::new(), Vec::new()), "status 404"),
         ((302, String::new(), Vec::new()), "sent on to no place"),

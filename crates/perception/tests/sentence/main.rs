@@ -6,7 +6,7 @@ mod forward;
 #[cfg(test)]
 mod hub;
 #[cfg(test)]
-mod model;
+mod opened;
 #[cfg(test)]
 mod refusals;
 #[cfg(test)]

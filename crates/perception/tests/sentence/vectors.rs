@@ -6,11 +6,14 @@ use std::task::{Context, Waker};
 use serde_json::json;
 use sillok_core::entry::Embedding;
 use sillok_core::ports::{Embedder as _, PortError};
+use sillok_pairs::{Outcome, judge, pairs};
 use sillok_perception::SentenceEmbedder;
 use tempfile::TempDir;
 
 use crate::forward::{mean, normal, words};
-use crate::model::{Tiny, of, open, tokenizer};
+use sillok_sentence_model::{Tiny, tokenizer};
+
+use crate::opened::{embedder, of, open};
 
 /// Texts with their words, by place in the vocabulary and between those that a tokenizer adds.
 const TEXTS: [(&str, &[usize]); 4] = [
@@ -46,10 +49,12 @@ async fn vectors_are_those_of_a_forward_pass_by_hand() {
             let mut tiny = Tiny::new(seed);
             tiny.act = act;
             let pooling = tiny.pooling(mode);
-            let tiny = tiny
-                .with("1_Pooling/config.json", pooling)
-                .set("config.json", "hidden_act", json!(act));
-            let embedder = tiny.embedder(directory.path()).await;
+            let tiny = tiny.with("1_Pooling/config.json", pooling).set(
+                "config.json",
+                "hidden_act",
+                json!(act),
+            );
+            let embedder = embedder(&tiny, directory.path()).await;
             assert_eq!(embedder.dimensions(), 12);
             let found = values(&embedder, &texts()).await;
             for ((text, ids), found) in TEXTS.iter().zip(&found) {
@@ -87,7 +92,7 @@ async fn what_fills_a_text_up_would_be_seen() {
 #[tokio::test]
 async fn a_batch_gives_what_each_text_gives_alone_in_the_order_of_texts() {
     let directory = TempDir::new().unwrap();
-    Tiny::new(4).write(directory.path());
+    Tiny::new(4).write(directory.path()).unwrap();
     let mut config = of(directory.path());
     config.batch_texts = 3;
     let embedder = open(&config).await.unwrap();
@@ -124,7 +129,7 @@ async fn of_a_long_text_its_beginning_counts_up_to_what_the_model_says() {
         (16, &[2, 4, 5, 6, 7, 11, 12, 4, 5, 6, 7, 11, 12, 4, 5, 3]),
     ] {
         let tiny = Tiny::new(5).set("sentence_bert_config.json", "max_seq_length", json!(most));
-        let embedder = tiny.embedder(directory.path()).await;
+        let embedder = embedder(&tiny, directory.path()).await;
         let found = values(&embedder, &[&long]).await.remove(0);
         let right = normal(&mean(&words(&tiny, ids)));
         assert!(distance(&found, &right) < 1e-5, "{most}");
@@ -132,8 +137,8 @@ async fn of_a_long_text_its_beginning_counts_up_to_what_the_model_says() {
     // Without that file, as many as the model has places.
     let other = TempDir::new().unwrap();
     let tiny = Tiny::new(5).without("sentence_bert_config.json");
-    let unsaid = tiny.embedder(other.path()).await;
-    let said = Tiny::new(5).embedder(directory.path()).await;
+    let unsaid = embedder(&tiny, other.path()).await;
+    let said = embedder(&Tiny::new(5), directory.path()).await;
     let texts = [long.as_str()];
     assert_eq!(values(&unsaid, &texts).await, values(&said, &texts).await);
 }
@@ -146,7 +151,7 @@ async fn case_counts_as_the_model_says() {
         .clone()
         .set("sentence_bert_config.json", "do_lower_case", json!(true));
     for (tiny, ids) in [(cased, [2, 18, 3]), (lowered, [2, 5, 3])] {
-        let embedder = tiny.embedder(directory.path()).await;
+        let embedder = embedder(&tiny, directory.path()).await;
         let found = values(&embedder, &["Build"]).await.remove(0);
         let right = normal(&mean(&words(&tiny, &ids)));
         assert!(distance(&found, &right) < 1e-5);
@@ -156,10 +161,10 @@ async fn case_counts_as_the_model_says() {
 #[tokio::test]
 async fn a_space_is_named_by_what_the_files_hold_and_not_by_where_they_lie() {
     let (here, there) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-    let space = Tiny::new(7).embedder(here.path()).await.space();
+    let space = embedder(&Tiny::new(7), here.path()).await.space();
     let named: Vec<&str> = space.0.split('/').collect();
     assert_eq!((named[0], named[1].len(), named[2]), ("sentence", 32, "12"));
-    let elsewhere = Tiny::new(7).embedder(there.path()).await;
+    let elsewhere = embedder(&Tiny::new(7), there.path()).await;
     assert_eq!(elsewhere.space(), space);
     let length = json!(8);
     let pooling = Tiny::new(7).pooling("cls_token");
@@ -171,14 +176,14 @@ async fn a_space_is_named_by_what_the_files_hold_and_not_by_where_they_lie() {
         Tiny::new(7).with("tokenizer.json", tokenizer(false)),
     ] {
         let directory = TempDir::new().unwrap();
-        assert_ne!(other.embedder(directory.path()).await.space(), space);
+        assert_ne!(embedder(&other, directory.path()).await.space(), space);
     }
 }
 
 #[tokio::test]
 async fn files_of_newer_and_older_versions_say_the_same() {
     let directory = TempDir::new().unwrap();
-    let older = Tiny::new(9).embedder(directory.path()).await;
+    let older = embedder(&Tiny::new(9), directory.path()).await;
     let newer = Tiny::new(9)
         .with("1_Pooling/config.json", json!({"embedding_dimension": 12, "pooling_mode": "mean"}))
         .with(
@@ -189,13 +194,16 @@ async fn files_of_newer_and_older_versions_say_the_same() {
             ]),
         );
     let other = TempDir::new().unwrap();
-    let newer = newer.embedder(other.path()).await;
-    assert_eq!(values(&newer, &texts()).await, values(&older, &texts()).await);
+    let newer = embedder(&newer, other.path()).await;
+    assert_eq!(
+        values(&newer, &texts()).await,
+        values(&older, &texts()).await
+    );
 }
 
 /// A model that takes a while.
 async fn slow(directory: &TempDir) -> SentenceEmbedder {
-    Tiny::sized(10, 192, 6, 12).write(directory.path());
+    Tiny::sized(10, 192, 6, 12).write(directory.path()).unwrap();
     let mut config = of(directory.path());
     config.timeout_ms = 100;
     open(&config).await.unwrap()
@@ -229,4 +237,22 @@ async fn who_asks_is_not_held_while_the_model_is_run() {
     let mut asked = pin!(embedder.embed(&texts));
     let polled = asked.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     assert!(polled.is_pending());
+}
+
+/// To a model that knows next to no word, most texts of one length are one: the worst that a model can say.
+#[tokio::test]
+async fn whatever_a_model_says_no_opposites_are_merged() {
+    let directory = TempDir::new().unwrap();
+    let embedder = embedder(&Tiny::new(11), directory.path()).await;
+    let judged = judge(&embedder, &pairs()).await.unwrap();
+    assert!(judged.iter().any(|judged| judged.cosine > 0.999));
+    assert!(
+        judged
+            .iter()
+            .any(|judged| judged.outcome == Outcome::Merged)
+    );
+    for judged in judged {
+        let is_merged = judged.outcome == Outcome::Merged;
+        assert!(!is_merged || judged.pair.label.is_one(), "{judged:?}");
+    }
 }

@@ -1,44 +1,54 @@
 //! A tiny BERT, with weights drawn from a seed, as the files of a sentence transformer.
 //!
-//! Owns what is written to a directory. It must not know how it is read.
+//! Owns what is written to a directory, byte by byte: none of the crates that read such files made these. It must not
+//! know how they are read.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
+use std::{fs, io};
 
 use serde_json::{Value, json};
-use sillok_perception::{EmbedderConfig, EmbedderProvider, Error, SentenceEmbedder};
 
 /// The vocabulary, each word at its place.
-pub(crate) const WORDS: [&str; 20] = [
+pub const WORDS: [&str; 20] = [
     "[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "build", "fail", "##ed", "test", "##s", "pass",
     "in", "ci", "a", "cache", "is", "stale", "no", "Build", "port",
 ];
 
 /// Shapes and values of weights, by name.
-pub(crate) type Weights = BTreeMap<String, (Vec<usize>, Vec<f32>)>;
+pub type Weights = BTreeMap<String, (Vec<usize>, Vec<f32>)>;
 
 /// A model and what its files say.
 #[derive(Clone)]
-pub(crate) struct Tiny {
-    pub(crate) hidden: usize,
-    pub(crate) heads: usize,
-    pub(crate) layers: usize,
-    pub(crate) intermediate: usize,
-    pub(crate) places: usize,
-    pub(crate) act: &'static str,
-    pub(crate) weights: Weights,
+pub struct Tiny {
+    /// Coordinates of every vector.
+    pub hidden: usize,
+    /// Heads that share them.
+    pub heads: usize,
+    /// Layers.
+    pub layers: usize,
+    /// Coordinates between the two halves of a layer.
+    pub intermediate: usize,
+    /// Places that a word can stand at.
+    pub places: usize,
+    /// The function between those halves, as `config.json` names it.
+    pub act: &'static str,
+    /// The weights.
+    pub weights: Weights,
     /// Each file but the weights.
-    pub(crate) files: BTreeMap<&'static str, Value>,
+    pub files: BTreeMap<&'static str, Value>,
 }
 
 impl Tiny {
     /// One of 12 coordinates.
-    pub(crate) fn new(seed: u64) -> Self {
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
         Self::sized(seed, 12, 3, 2)
     }
 
-    pub(crate) fn sized(seed: u64, hidden: usize, heads: usize, layers: usize) -> Self {
+    /// One of another size.
+    #[must_use]
+    pub fn sized(seed: u64, hidden: usize, heads: usize, layers: usize) -> Self {
         let mut tiny = Self {
             hidden,
             heads,
@@ -51,34 +61,50 @@ impl Tiny {
         };
         tiny.weights = tiny.drawn(seed);
         tiny.files = BTreeMap::from([
-            ("modules.json", modules(&["Transformer", "Pooling", "Normalize"])),
+            (
+                "modules.json",
+                modules(&["Transformer", "Pooling", "Normalize"]),
+            ),
             ("1_Pooling/config.json", tiny.pooling("mean_tokens")),
             ("config.json", tiny.config()),
-            ("sentence_bert_config.json", json!({"max_seq_length": 16, "do_lower_case": false})),
+            (
+                "sentence_bert_config.json",
+                json!({"max_seq_length": 16, "do_lower_case": false}),
+            ),
             ("tokenizer.json", tokenizer(true)),
         ]);
         tiny
     }
 
     /// Sets a field of a file.
-    pub(crate) fn set(mut self, file: &'static str, field: &str, value: Value) -> Self {
-        let file = self.files.get_mut(file).unwrap();
-        file.as_object_mut().unwrap().insert(field.to_owned(), value);
+    ///
+    /// # Panics
+    /// When there is no such file, or it has no fields.
+    #[must_use]
+    pub fn set(mut self, file: &'static str, field: &str, value: Value) -> Self {
+        let fields = self.files.get_mut(file).and_then(Value::as_object_mut);
+        let fields = fields.expect("the file is there, and has fields");
+        fields.insert(field.to_owned(), value);
         self
     }
 
     /// Puts another file in the place of one.
-    pub(crate) fn with(mut self, file: &'static str, value: Value) -> Self {
+    #[must_use]
+    pub fn with(mut self, file: &'static str, value: Value) -> Self {
         self.files.insert(file, value);
         self
     }
 
-    pub(crate) fn without(mut self, file: &str) -> Self {
+    /// Takes a file out.
+    #[must_use]
+    pub fn without(mut self, file: &str) -> Self {
         self.files.remove(file);
         self
     }
 
-    pub(crate) fn pooling(&self, mode: &str) -> Value {
+    /// `1_Pooling/config.json` with this mode set, as older versions write it.
+    #[must_use]
+    pub fn pooling(&self, mode: &str) -> Value {
         let mut flags = json!({"word_embedding_dimension": self.hidden});
         for known in ["cls_token", "mean_tokens", "max_tokens"] {
             flags[format!("pooling_mode_{known}")] = json!(known == mode);
@@ -110,14 +136,25 @@ impl Tiny {
         let mut weights = Weights::new();
         let (h, i) = (self.hidden, self.intermediate);
         // Small ones where there are many of them, so that sums stay of one size.
-        let narrow = 1.5 / (h as f32).sqrt();
+        let wide = u16::try_from(h).expect("a tiny model is tiny");
+        let narrow = 1.5 / f32::from(wide).sqrt();
         let mut put = |name: &str, shape: &[usize], middle: f32, width: f32| {
             let count = shape.iter().product();
             let values = (0..count).map(|_| middle + width * next(&mut state));
             weights.insert(name.to_owned(), (shape.to_vec(), values.collect()));
         };
-        put("embeddings.word_embeddings.weight", &[WORDS.len(), h], 0.0, 1.0);
-        put("embeddings.position_embeddings.weight", &[self.places, h], 0.0, 0.5);
+        put(
+            "embeddings.word_embeddings.weight",
+            &[WORDS.len(), h],
+            0.0,
+            1.0,
+        );
+        put(
+            "embeddings.position_embeddings.weight",
+            &[self.places, h],
+            0.0,
+            0.5,
+        );
         put("embeddings.token_type_embeddings.weight", &[2, h], 0.0, 0.5);
         put("embeddings.LayerNorm.weight", &[h], 1.0, 0.3);
         put("embeddings.LayerNorm.bias", &[h], 0.0, 0.3);
@@ -144,34 +181,20 @@ impl Tiny {
     }
 
     /// Writes all files.
-    pub(crate) fn write(&self, directory: &Path) {
+    ///
+    /// # Errors
+    /// The disk takes no more.
+    pub fn write(&self, directory: &Path) -> io::Result<()> {
         for (name, value) in &self.files {
             let path = directory.join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, value.to_string()).unwrap();
+            fs::create_dir_all(path.parent().unwrap_or(directory))?;
+            fs::write(path, value.to_string())?;
         }
-        fs::write(directory.join("model.safetensors"), safetensors(&self.weights)).unwrap();
+        fs::write(
+            directory.join("model.safetensors"),
+            safetensors(&self.weights),
+        )
     }
-
-    /// The embedder of these files in a directory.
-    pub(crate) async fn embedder(&self, directory: &Path) -> SentenceEmbedder {
-        self.write(directory);
-        open(&of(directory)).await.unwrap()
-    }
-}
-
-/// The section that names a directory.
-pub(crate) fn of(directory: &Path) -> EmbedderConfig {
-    EmbedderConfig {
-        provider: EmbedderProvider::Sentence,
-        directory: directory.to_owned(),
-        ..EmbedderConfig::default()
-    }
-}
-
-pub(crate) async fn open(config: &EmbedderConfig) -> Result<SentenceEmbedder, Error> {
-    let opened = SentenceEmbedder::open(config).await?;
-    Ok(opened.expect("a sentence transformer is configured"))
 }
 
 /// Between -1 and 1: SplitMix64.
@@ -179,12 +202,13 @@ fn next(state: &mut u64) -> f32 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    let bits = u16::try_from((mixed ^ (mixed >> 31)) >> 48).unwrap();
+    let bits = u16::try_from((mixed ^ (mixed >> 31)) >> 48).expect("16 bits are left");
     f32::from(bits) / 32_768.0 - 1.0
 }
 
 /// The form of safetensors: the length of a header, the header, and all values.
-pub(crate) fn safetensors(weights: &Weights) -> Vec<u8> {
+#[must_use]
+pub fn safetensors(weights: &Weights) -> Vec<u8> {
     let mut header = serde_json::Map::new();
     let mut data = Vec::new();
     for (name, (shape, values)) in weights {
@@ -201,9 +225,14 @@ pub(crate) fn safetensors(weights: &Weights) -> Vec<u8> {
 }
 
 /// `modules.json` with modules of these classes.
-pub(crate) fn modules(classes: &[&str]) -> Value {
+#[must_use]
+pub fn modules(classes: &[&str]) -> Value {
     let module = |(place, class): (usize, &&str)| {
-        let path = if place == 0 { String::new() } else { format!("{place}_{class}") };
+        let path = if place == 0 {
+            String::new()
+        } else {
+            format!("{place}_{class}")
+        };
         let class = format!("sentence_transformers.models.{class}");
         json!({"idx": place, "name": place.to_string(), "path": path, "type": class})
     };
@@ -211,7 +240,8 @@ pub(crate) fn modules(classes: &[&str]) -> Value {
 }
 
 /// A WordPiece tokenizer. Its own ideas of where texts end and how they are filled up are wrong.
-pub(crate) fn tokenizer(is_lower_case: bool) -> Value {
+#[must_use]
+pub fn tokenizer(is_lower_case: bool) -> Value {
     let special = |name: &str| json!({"SpecialToken": {"id": name, "type_id": 0}});
     let text = |name: &str, sentence: u32| json!({"Sequence": {"id": name, "type_id": sentence}});
     let added = WORDS[..4].iter().enumerate().map(|(id, word)| {
