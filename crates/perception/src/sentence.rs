@@ -91,7 +91,7 @@ impl SentenceEmbedder {
 
     fn load(directory: &Path, config: &EmbedderConfig) -> Result<Self, DirectoryError> {
         let files = directory::read(directory)?;
-        let dimensions = files.config.hidden_size;
+        let dimensions = files.bert.hidden_size;
         if config.dimensions != 0 && config.dimensions != dimensions {
             let wanted = config.dimensions;
             let why = format!(
@@ -204,7 +204,7 @@ impl Engine {
     fn new(files: &Files) -> Result<Self, DirectoryError> {
         let tokenizer =
             tokenizer(files).map_err(|why| DirectoryError::unusable(&files.tokenizer_path, why))?;
-        let encoder = Encoder::load(&files.config, files.pooling, &files.weights)
+        let encoder = Encoder::load(&files.bert, files.pooling, &files.weights)
             .map_err(|error| DirectoryError::unusable(&files.weights_path, in_a_line(&error)))?;
         Ok(Self {
             tokenizer,
@@ -251,7 +251,7 @@ fn tokenizer(files: &Files) -> Result<Tokenizer, String> {
         Tokenizer::from_bytes(&files.tokenizer).map_err(|error| error.to_string())?;
     let words = tokenizer.get_vocab(true).into_values().max();
     let words = words.map_or(0, |last| u64::from(last) + 1);
-    let vocabulary = files.config.vocab_size as u64;
+    let vocabulary = files.bert.vocab_size as u64;
     if words == 0 || words > vocabulary {
         return Err(format!(
             "it has {words} words, and config.json a vocabulary of {vocabulary}"

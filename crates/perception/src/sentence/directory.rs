@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
-use candle_transformers::models::bert::{Config, HiddenAct, PositionEmbeddingType};
+use candle_nn::Activation;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use sillok_core::limits::{EMBEDDING_DIMENSIONS_MAX, MODEL_BYTES_MAX, MODEL_TEXT_BYTES_MAX};
@@ -66,7 +66,7 @@ pub(super) enum Pooling {
 
 /// A model's files, read and found to fit one another.
 pub(super) struct Files {
-    pub(super) config: Config,
+    pub(super) bert: Bert,
     pub(super) pooling: Pooling,
     /// Words of a text that count, with those that the tokenizer adds.
     pub(super) tokens_max: usize,
@@ -109,18 +109,18 @@ struct Named {
 
 /// `config.json` of a BERT.
 #[derive(Deserialize)]
-struct Bert {
-    vocab_size: usize,
-    hidden_size: usize,
-    num_hidden_layers: usize,
-    num_attention_heads: usize,
-    intermediate_size: usize,
-    hidden_act: String,
-    max_position_embeddings: usize,
-    type_vocab_size: usize,
-    layer_norm_eps: f64,
+pub(super) struct Bert {
+    pub(super) vocab_size: usize,
+    pub(super) hidden_size: usize,
+    pub(super) num_hidden_layers: usize,
+    pub(super) num_attention_heads: usize,
+    pub(super) intermediate_size: usize,
+    pub(super) hidden_act: Activation,
+    pub(super) max_position_embeddings: usize,
+    pub(super) type_vocab_size: usize,
+    pub(super) layer_norm_eps: f64,
     #[serde(default)]
-    pad_token_id: usize,
+    pub(super) pad_token_id: u32,
     position_embedding_type: Option<String>,
 }
 
@@ -140,18 +140,18 @@ pub(super) fn read(directory: &Path) -> Result<Files, Error> {
         return Err(Error::unusable(prompts_path, why));
     }
     let config_path = transformer.join("config.json");
-    let config = architecture(&mut reader, &config_path)?;
+    let bert = architecture(&mut reader, &config_path)?;
     let pooling_path = pooling.join("config.json");
-    let pooling = pooling_of(&reader.json(&pooling_path)?, &pooling_path, &config)?;
+    let pooling = pooling_of(&reader.json(&pooling_path)?, &pooling_path, &bert)?;
     let lengths_path = transformer.join("sentence_bert_config.json");
     let lengths: Lengths = reader.json_if_there(&lengths_path)?.unwrap_or_default();
     let tokens_max = lengths
         .max_seq_length
-        .unwrap_or(config.max_position_embeddings);
-    if tokens_max == 0 || tokens_max > config.max_position_embeddings {
+        .unwrap_or(bert.max_position_embeddings);
+    if tokens_max == 0 || tokens_max > bert.max_position_embeddings {
         let why = format!(
             "its max_seq_length is {tokens_max}, and config.json has places for {}",
-            config.max_position_embeddings
+            bert.max_position_embeddings
         );
         return Err(Error::unusable(lengths_path, why));
     }
@@ -161,7 +161,7 @@ pub(super) fn read(directory: &Path) -> Result<Files, Error> {
     refuse_other_weights(&transformer, &weights_path)?;
     let weights = reader.bytes(&weights_path, MODEL_BYTES_MAX)?;
     Ok(Files {
-        config,
+        bert,
         pooling,
         tokens_max,
         is_lower_case: lengths.do_lower_case.unwrap_or(false),
@@ -205,7 +205,7 @@ fn places(directory: &Path, modules: &[Module], path: &Path) -> Result<(PathBuf,
 }
 
 /// The architecture that `config.json` describes, where it is one that can be run.
-fn architecture(reader: &mut Reader, path: &Path) -> Result<Config, Error> {
+fn architecture(reader: &mut Reader, path: &Path) -> Result<Bert, Error> {
     let bytes = reader.bytes(path, MODEL_TEXT_BYTES_MAX)?;
     let named: Named = parsed(&bytes, path)?;
     let name = named.model_type.unwrap_or_default();
@@ -214,51 +214,43 @@ fn architecture(reader: &mut Reader, path: &Path) -> Result<Config, Error> {
         return Err(Error::unusable(path, why));
     }
     let bert: Bert = parsed(&bytes, path)?;
-    checked(&bert).map_err(|why| Error::unusable(path, why))
+    match misfit(&bert) {
+        Some(why) => Err(Error::unusable(path, why)),
+        None => Ok(bert),
+    }
 }
 
-fn checked(bert: &Bert) -> Result<Config, String> {
+/// What of an architecture cannot be run.
+fn misfit(bert: &Bert) -> Option<String> {
+    let (size, heads) = (bert.hidden_size, bert.num_attention_heads);
     let places = bert.position_embedding_type.as_deref();
     if !matches!(places, None | Some("absolute")) {
-        return Err("its position_embedding_type is not \"absolute\"".to_owned());
+        return Some("its position_embedding_type is not \"absolute\"".to_owned());
     }
-    let hidden_act = match bert.hidden_act.as_str() {
-        "gelu" => HiddenAct::Gelu,
-        "gelu_new" | "gelu_pytorch_tanh" => HiddenAct::GeluApproximate,
-        "relu" => HiddenAct::Relu,
-        other => return Err(format!("its hidden_act is \"{other}\"")),
-    };
-    if bert.hidden_size > EMBEDDING_DIMENSIONS_MAX {
-        let found = bert.hidden_size;
-        return Err(format!(
-            "its vectors have {found} coordinates, and at most {EMBEDDING_DIMENSIONS_MAX} are stored"
+    let act = bert.hidden_act;
+    let known = [
+        Activation::Gelu,
+        Activation::NewGelu,
+        Activation::GeluPytorchTanh,
+        Activation::Relu,
+    ];
+    if !known.contains(&act) {
+        return Some(format!("its hidden_act, {act:?}, is none of BERT's"));
+    }
+    if size > EMBEDDING_DIMENSIONS_MAX {
+        return Some(format!(
+            "its vectors have {size} coordinates, and at most {EMBEDDING_DIMENSIONS_MAX} are stored"
         ));
     }
-    let (size, heads) = (bert.hidden_size, bert.num_attention_heads);
     if size == 0 || heads == 0 || !size.is_multiple_of(heads) {
-        return Err(format!("{heads} heads do not share {size} coordinates"));
+        return Some(format!("{heads} heads do not share {size} coordinates"));
     }
-    if bert.pad_token_id >= bert.vocab_size {
-        return Err("its pad_token_id is over its vocab_size".to_owned());
-    }
-    Ok(Config {
-        vocab_size: bert.vocab_size,
-        hidden_size: bert.hidden_size,
-        num_hidden_layers: bert.num_hidden_layers,
-        num_attention_heads: bert.num_attention_heads,
-        intermediate_size: bert.intermediate_size,
-        hidden_act,
-        max_position_embeddings: bert.max_position_embeddings,
-        type_vocab_size: bert.type_vocab_size,
-        layer_norm_eps: bert.layer_norm_eps,
-        pad_token_id: bert.pad_token_id,
-        position_embedding_type: PositionEmbeddingType::Absolute,
-        ..Config::default()
-    })
+    let is_outside = u64::from(bert.pad_token_id) >= bert.vocab_size as u64;
+    is_outside.then(|| "its pad_token_id is over its vocab_size".to_owned())
 }
 
 /// How vectors are pooled, by the flags of older versions or the word of newer ones.
-fn pooling_of(said: &serde_json::Value, path: &Path, config: &Config) -> Result<Pooling, Error> {
+fn pooling_of(said: &serde_json::Value, path: &Path, bert: &Bert) -> Result<Pooling, Error> {
     const FLAG: &str = "pooling_mode_";
     let fields = said.as_object().into_iter().flatten();
     let set = fields.filter_map(|(key, value)| match key.strip_prefix(FLAG) {
@@ -280,8 +272,8 @@ fn pooling_of(said: &serde_json::Value, path: &Path, config: &Config) -> Result<
         .iter()
         .find_map(|key| said.get(key)?.as_u64());
     match width {
-        Some(width) if width != config.hidden_size as u64 => {
-            let size = config.hidden_size;
+        Some(width) if width != bert.hidden_size as u64 => {
+            let size = bert.hidden_size;
             let why = format!("it is of {width} coordinates, and config.json of {size}");
             Err(Error::unusable(path, why))
         }

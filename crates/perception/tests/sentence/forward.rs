@@ -111,7 +111,7 @@ fn rows(tiny: &Tiny, name: &str) -> Rows {
 }
 
 /// x · Wᵀ + b
-fn dense(tiny: &Tiny, name: &str, rows: &Rows) -> Rows {
+fn dense(tiny: &Tiny, name: &str, from: &Rows) -> Rows {
     let weight = rows(tiny, &format!("{name}.weight"));
     let bias = values(tiny, &format!("{name}.bias"));
     let out = |row: &Vec<f64>| {
@@ -121,7 +121,7 @@ fn dense(tiny: &Tiny, name: &str, rows: &Rows) -> Rows {
         });
         each.collect()
     };
-    rows.iter().map(out).collect()
+    from.iter().map(out).collect()
 }
 
 fn norm(tiny: &Tiny, name: &str, rows: Rows) -> Rows {

@@ -77,7 +77,8 @@ async fn what_would_make_other_vectors_is_refused_by_its_name() {
     for (field, value, why) in [
         ("model_type", json!("mpnet"), "\"mpnet\""),
         ("model_type", json!(null), "\"\""),
-        ("hidden_act", json!("silu"), "\"silu\""),
+        ("hidden_act", json!("silu"), "Silu"),
+        ("hidden_act", json!("abacus"), "unknown variant"),
         (
             "position_embedding_type",
             json!("relative_key"),
