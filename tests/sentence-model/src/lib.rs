@@ -192,7 +192,7 @@ impl Tiny {
         }
         fs::write(
             directory.join("model.safetensors"),
-            safetensors(&self.weights),
+            safetensors(&self.weights, Precision::Single),
         )
     }
 }
@@ -206,15 +206,31 @@ fn next(state: &mut u64) -> f32 {
     f32::from(bits) / 32_768.0 - 1.0
 }
 
+/// How wide a number is in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// 32 bits.
+    Single,
+    /// The upper 16 of them (`BF16`).
+    Half,
+}
+
 /// The form of safetensors: the length of a header, the header, and all values.
 #[must_use]
-pub fn safetensors(weights: &Weights) -> Vec<u8> {
+pub fn safetensors(weights: &Weights, precision: Precision) -> Vec<u8> {
+    let (name_of_type, skipped) = match precision {
+        Precision::Single => ("F32", 0),
+        Precision::Half => ("BF16", 2),
+    };
     let mut header = serde_json::Map::new();
     let mut data = Vec::new();
     for (name, (shape, values)) in weights {
         let begin = data.len();
-        data.extend(values.iter().flat_map(|value| value.to_le_bytes()));
-        let place = json!({"dtype": "F32", "shape": shape, "data_offsets": [begin, data.len()]});
+        for value in values {
+            data.extend_from_slice(&value.to_le_bytes()[skipped..]);
+        }
+        let place =
+            json!({"dtype": name_of_type, "shape": shape, "data_offsets": [begin, data.len()]});
         header.insert(name.clone(), place);
     }
     let header = Value::Object(header).to_string();

@@ -254,7 +254,7 @@ fn pooling_of(said: &serde_json::Value, path: &Path, bert: &Bert) -> Result<Pool
     const FLAG: &str = "pooling_mode_";
     let fields = said.as_object().into_iter().flatten();
     let set = fields.filter_map(|(key, value)| match key.strip_prefix(FLAG) {
-        Some(mode) => (value == &true).then(|| mode.to_owned()),
+        Some(mode) => (value.as_bool() == Some(true)).then(|| mode.to_owned()),
         None if key == "pooling_mode" => Some(value.as_str().unwrap_or_default().to_owned()),
         None => None,
     });

@@ -7,7 +7,7 @@ use serde_json::json;
 use sillok_core::limits::{EMBEDDING_DIMENSIONS_MAX, MODEL_BYTES_MAX};
 use tempfile::TempDir;
 
-use sillok_sentence_model::{Tiny, modules, safetensors};
+use sillok_sentence_model::{Precision, Tiny, modules, safetensors};
 
 use crate::opened::{embedder, of, open};
 
@@ -184,7 +184,7 @@ async fn damaged_weights_are_refused_wherever_they_are_cut() {
     let tiny = Tiny::new(5);
     tiny.write(directory.path()).unwrap();
     let weights = directory.path().join("model.safetensors");
-    let whole = safetensors(&tiny.weights);
+    let whole = safetensors(&tiny.weights, Precision::Single);
     let header = usize::try_from(u64::from_le_bytes(whole[..8].try_into().unwrap())).unwrap();
     for cut in [0, 7, 8, 100, 8 + header, whole.len() / 2, whole.len() - 1] {
         fs::write(&weights, &whole[..cut]).unwrap();

@@ -1,5 +1,6 @@
 //! Vectors: that they are those of the model, in a batch as alone, whatever their texts.
 
+use std::fs;
 use std::pin::pin;
 use std::task::{Context, Waker};
 
@@ -11,7 +12,7 @@ use sillok_perception::SentenceEmbedder;
 use tempfile::TempDir;
 
 use crate::forward::{mean, normal, words};
-use sillok_sentence_model::{Tiny, tokenizer};
+use sillok_sentence_model::{Precision, Tiny, safetensors, tokenizer};
 
 use crate::opened::{embedder, of, open};
 
@@ -199,6 +200,26 @@ async fn files_of_newer_and_older_versions_say_the_same() {
         values(&newer, &texts()).await,
         values(&older, &texts()).await
     );
+}
+
+#[tokio::test]
+async fn weights_of_half_precision_are_computed_with_single() {
+    let directory = TempDir::new().unwrap();
+    let mut tiny = Tiny::new(12);
+    for (_, values) in tiny.weights.values_mut() {
+        for value in values {
+            *value = f32::from_bits(value.to_bits() & 0xffff_0000);
+        }
+    }
+    tiny.write(directory.path()).unwrap();
+    let half = safetensors(&tiny.weights, Precision::Half);
+    fs::write(directory.path().join("model.safetensors"), half).unwrap();
+    let embedder = open(&of(directory.path())).await.unwrap();
+    let found = values(&embedder, &texts()).await;
+    for ((text, ids), found) in TEXTS.iter().zip(&found) {
+        let right = normal(&mean(&words(&tiny, ids)));
+        assert!(distance(found, &right) < 1e-5, "{text}");
+    }
 }
 
 /// A model that takes a while.
