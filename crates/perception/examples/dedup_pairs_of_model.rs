@@ -13,11 +13,14 @@ use sillok_core::ports::Embedder as _;
 use sillok_pairs::{judge, pairs, tell};
 use sillok_perception::{EmbedderConfig, EmbedderProvider, SentenceEmbedder};
 
-fn main() -> Result<ExitCode, Box<dyn Error>> {
+fn main() -> io::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(run())
+    runtime.block_on(run()).or_else(|error| {
+        writeln!(io::stderr(), "{error}")?;
+        Ok(ExitCode::FAILURE)
+    })
 }
 
 async fn run() -> Result<ExitCode, Box<dyn Error>> {

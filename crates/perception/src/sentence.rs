@@ -17,8 +17,7 @@ use sillok_core::ports::{BoxFuture, Embedder, PortError, SpaceThresholds};
 use tokenizers::{PostProcessor as _, Tokenizer, TruncationParams};
 use tokio::sync::Semaphore;
 
-pub use directory::Error as DirectoryError;
-use directory::Files;
+use directory::{Error as DirectoryError, Files};
 use encoder::{Encoder, Tokens};
 
 use crate::Error;

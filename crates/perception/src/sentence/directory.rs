@@ -17,7 +17,7 @@ const HASHED_AS: &str = "sillok sentence transformer 1";
 
 /// Why a directory holds no model that can be run.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub(super) enum Error {
     /// A file is not there, or cannot be read.
     #[error("{path} cannot be read: {source}")]
     Unread {

@@ -22,8 +22,11 @@ const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 /// What a server was asked for: the first line and the headers of each request.
 type Asked = Arc<Mutex<Vec<String>>>;
 
+/// What it answers, by path: a status, headers and bytes.
+type Answers = BTreeMap<String, (u16, String, Vec<u8>)>;
+
 /// A server that answers each path with a status, headers and bytes, and what it does not know with 404.
-async fn serving(answers: BTreeMap<String, (u16, String, Vec<u8>)>) -> (String, Asked) {
+async fn serving(answers: Answers) -> (String, Asked) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let asked = Asked::default();
@@ -52,7 +55,7 @@ async fn serving(answers: BTreeMap<String, (u16, String, Vec<u8>)>) -> (String, 
 }
 
 /// The answers of a hub that has a model in a directory, with its weights elsewhere.
-fn of_hub(files: &Path, elsewhere: &str) -> BTreeMap<String, (u16, String, Vec<u8>)> {
+fn of_hub(files: &Path, elsewhere: &str) -> Answers {
     let mut names = vec!["README.md", "pytorch_model.bin"];
     names.extend([
         "1_Pooling/config.json",
@@ -95,11 +98,7 @@ struct Hub {
     _key: tempfile::NamedTempFile,
 }
 
-async fn hub(
-    files: &Path,
-    blob: Vec<u8>,
-    change: impl FnOnce(&mut BTreeMap<String, (u16, String, Vec<u8>)>),
-) -> Hub {
+async fn hub(files: &Path, blob: Vec<u8>, change: impl FnOnce(&mut Answers)) -> Hub {
     let blobs = BTreeMap::from([("/blob?of=1".to_owned(), (200, String::new(), blob))]);
     let (elsewhere, asked_elsewhere) = serving(blobs).await;
     let mut answers = of_hub(files, &elsewhere);
@@ -223,7 +222,7 @@ async fn who_is_no_hub_and_what_is_no_model_of_one_is_refused() {
         (onward, "sent on and on"),
         (file, "not spoken with"),
     ] {
-        let change = |answers: &mut BTreeMap<_, _>| {
+        let change = |answers: &mut Answers| {
             answers.insert(list.to_owned(), answer);
         };
         let hub = hub(files.path(), weights.clone(), change).await;
@@ -236,4 +235,22 @@ async fn who_is_no_hub_and_what_is_no_model_of_one_is_refused() {
     config.endpoint = "http://127.0.0.1:1/".to_owned();
     let text = refusal(&config).await;
     assert!(text.contains("127.0.0.1 was not reached"), "{text}");
+}
+
+#[tokio::test]
+async fn a_hub_is_waited_for_and_listened_to_within_bounds() {
+    let (_, files, weights) = made();
+    let long = |answers: &mut Answers| {
+        let list = "/api/models/an-owner/tiny/revision/main".to_owned();
+        answers.insert(list, (200, String::new(), vec![b' '; 9 << 20]));
+    };
+    let hub = hub(files.path(), weights, long).await;
+    let text = refusal(&hub.config).await;
+    assert!(text.contains("it has more than 8388608 bytes"), "{text}");
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut config = hub.config.clone();
+    config.endpoint = format!("http://{}/", silent.local_addr().unwrap());
+    config.timeout_ms = 100;
+    let text = refusal(&config).await;
+    assert!(text.contains("127.0.0.1 did not answer"), "{text}");
 }

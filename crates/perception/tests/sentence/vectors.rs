@@ -3,6 +3,7 @@
 use std::fs;
 use std::pin::pin;
 use std::task::{Context, Waker};
+use std::time::Duration;
 
 use serde_json::json;
 use sillok_core::entry::Embedding;
@@ -223,17 +224,17 @@ async fn weights_of_half_precision_are_computed_with_single() {
 }
 
 /// A model that takes a while.
-async fn slow(directory: &TempDir) -> SentenceEmbedder {
+async fn slow(directory: &TempDir, timeout_ms: u64) -> SentenceEmbedder {
     Tiny::sized(10, 192, 6, 12).write(directory.path()).unwrap();
     let mut config = of(directory.path());
-    config.timeout_ms = 100;
+    config.timeout_ms = timeout_ms;
     open(&config).await.unwrap()
 }
 
 #[tokio::test]
 async fn work_that_takes_too_long_is_given_up_and_the_next_one_has_its_turn() {
     let directory = TempDir::new().unwrap();
-    let embedder = slow(&directory).await;
+    let embedder = slow(&directory, 100).await;
     let texts = vec!["the build failed in ci and the cache is stale"; 20_000];
     let refused = embedder.embed(&texts).await.unwrap_err();
     assert!(matches!(refused, PortError::Unusable(_)), "{refused}");
@@ -251,9 +252,25 @@ async fn work_that_takes_too_long_is_given_up_and_the_next_one_has_its_turn() {
 }
 
 #[tokio::test]
+async fn who_has_one_question_waits_for_a_batch_and_not_for_all_of_them() {
+    let directory = TempDir::new().unwrap();
+    let embedder = slow(&directory, 600_000).await;
+    let texts = vec!["the build failed in ci"; 4_000];
+    let mut many = pin!(embedder.embed(&texts));
+    // By then all texts are cut, and the first batch runs.
+    let begun = tokio::time::timeout(Duration::from_millis(300), &mut many).await;
+    assert!(begun.is_err(), "they take seconds");
+    tokio::select! {
+        biased;
+        _ = &mut many => panic!("the question came after all the others"),
+        answered = embedder.embed(&["tests"]) => assert_eq!(answered.unwrap().len(), 1),
+    }
+}
+
+#[tokio::test]
 async fn who_asks_is_not_held_while_the_model_is_run() {
     let directory = TempDir::new().unwrap();
-    let embedder = slow(&directory).await;
+    let embedder = slow(&directory, 100).await;
     let texts = vec!["the build failed in ci"; 64];
     let mut asked = pin!(embedder.embed(&texts));
     let polled = asked.as_mut().poll(&mut Context::from_waker(Waker::noop()));
