@@ -52,6 +52,8 @@ mod recall;
 #[cfg(test)]
 mod refusals;
 #[cfg(test)]
+mod sentence;
+#[cfg(test)]
 mod sources;
 #[cfg(test)]
 mod tamper;

@@ -61,6 +61,10 @@ pub const RETIRED_MAX: usize = 1_024;
 pub const KEEP_BEST_MAX: usize = 64;
 /// Dimensions of an embedding.
 pub const EMBEDDING_DIMENSIONS_MAX: usize = 4_096;
+/// Bytes of the weights of a model that runs in this process.
+pub const MODEL_BYTES_MAX: u64 = 2 << 30;
+/// Bytes of any other file of such a model.
+pub const MODEL_TEXT_BYTES_MAX: u64 = 64 << 20;
 
 /// Commands that become one transaction.
 pub const BATCH_COMMANDS_MAX: usize = 64;

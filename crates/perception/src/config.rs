@@ -2,7 +2,7 @@
 //!
 //! Owns names, defaults and ranges. It must not know how a model is asked.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,7 @@ use sillok_core::limits::EMBEDDING_DIMENSIONS_MAX;
 
 use crate::Error;
 use crate::model::Provider;
+use crate::sentence::hub::{Model, revision_of};
 
 /// Which engine draws knowledge from records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,13 +53,15 @@ pub enum EmbedderProvider {
     Openai,
     /// Ollama.
     Ollama,
+    /// A sentence transformer that runs in this process.
+    Sentence,
 }
 
 impl EmbedderProvider {
-    /// Whose model it asks; none for feature hashing.
+    /// Whose model it asks; none for feature hashing, and for what runs in this process.
     pub(crate) const fn model(self) -> Option<Provider> {
         match self {
-            Self::Builtin => None,
+            Self::Builtin | Self::Sentence => None,
             Self::Openai => Some(Provider::OpenAi),
             Self::Ollama => Some(Provider::Ollama),
         }
@@ -158,17 +161,24 @@ impl CognifierConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EmbedderConfig {
-    /// Which engine makes vectors. All that follows here is of those that ask a model.
+    /// Which engine makes vectors. All that follows here is of those that have a model.
     pub provider: EmbedderProvider,
-    /// The model.
+    /// The model. Of `sentence`: its name at the hub, where no `directory` holds it.
     pub model: String,
-    /// Where the model is, up to what the provider's own paths follow. Empty: the provider's own place.
+    /// The directory that holds the files of a model of `sentence`. Empty: see `model`.
+    pub directory: PathBuf,
+    /// The commit, branch or tag of a model of the hub.
+    pub revision: String,
+    /// Where models of the hub are kept, in the hub's own form. Empty: where its own clients keep them.
+    pub hub_cache: PathBuf,
+    /// Where the model is, up to what the provider's own paths follow; of `sentence`, the hub. Empty: the
+    /// provider's own place.
     pub endpoint: String,
     /// The environment variable that holds the provider's key. Empty: see `api_key_file`.
     pub api_key_env: String,
     /// The file that holds the provider's key. Empty: see `api_key_env`.
     pub api_key_file: PathBuf,
-    /// Coordinates of the model's vectors. The index is made for so many.
+    /// Coordinates of the model's vectors. The index is made for so many. Of `sentence`, 0: as many as it has.
     pub dimensions: usize,
     /// Cosine from which two entries of one table are one.
     pub merge_cosine: f64,
@@ -178,7 +188,8 @@ pub struct EmbedderConfig {
     pub batch_texts: usize,
     /// Characters of one text that the model is given; what follows them does not count.
     pub text_chars_max: usize,
-    /// How long one call may take, with the wait for its turn, in ms.
+    /// How long one call may take, with the wait for its turn, in ms. Of `sentence`: all texts that are asked for
+    /// together.
     pub timeout_ms: u64,
     /// Bytes of one answer, with its headers.
     pub answer_bytes_max: usize,
@@ -191,6 +202,9 @@ impl Default for EmbedderConfig {
         Self {
             provider: EmbedderProvider::Builtin,
             model: String::new(),
+            directory: PathBuf::new(),
+            revision: "main".to_owned(),
+            hub_cache: PathBuf::new(),
             endpoint: String::new(),
             api_key_env: String::new(),
             api_key_file: PathBuf::new(),
@@ -225,16 +239,58 @@ impl EmbedderConfig {
         if self.similar_cosine > self.merge_cosine {
             return Err(section.refused("similar_cosine", "is over embedder.merge_cosine"));
         }
-        match self.provider.model() {
-            None => Ok(()),
-            Some(provider) => {
-                let dimensions = self.dimensions as u64;
-                section.within("dimensions", dimensions, 1, EMBEDDING_DIMENSIONS_MAX as u64)?;
+        let dimensions = self.dimensions as u64;
+        let most = EMBEDDING_DIMENSIONS_MAX as u64;
+        match (self.provider, self.provider.model()) {
+            (_, Some(provider)) => {
+                section.within("dimensions", dimensions, 1, most)?;
                 section.model(provider, &self.model)?;
                 section.endpoint(provider, &self.endpoint).map(drop)
             }
+            (EmbedderProvider::Sentence, None) => {
+                section.within("dimensions", dimensions, 0, most)?;
+                self.source().map(drop)
+            }
+            (_, None) => Ok(()),
         }
     }
+
+    /// Where the files of a sentence transformer are.
+    ///
+    /// # Errors
+    /// [`Error::Setting`], naming the key.
+    pub(crate) fn source(&self) -> Result<Source<'_>, Error> {
+        let section = Section("embedder");
+        let (model, directory) = (self.model.trim(), self.directory.as_path());
+        match (model.is_empty(), directory.as_os_str().is_empty()) {
+            (true, true) => {
+                let why = "names no directory, and embedder.model no model of the hub";
+                Err(section.refused("directory", why))
+            }
+            (true, false) => Ok(Source::Directory(directory)),
+            (false, false) => {
+                let why = "and model are both set: one of them says where the files are";
+                Err(section.refused("directory", why))
+            }
+            (false, true) => {
+                let model = Model::parse(model).map_err(|why| section.refused("model", why))?;
+                let revision = self.revision.trim();
+                let revision =
+                    revision_of(revision).map_err(|why| section.refused("revision", why))?;
+                let hub = section.url("https://huggingface.co/", &self.endpoint)?;
+                Ok(Source::Hub(model, revision, hub))
+            }
+        }
+    }
+}
+
+/// Where the files of a sentence transformer are.
+#[derive(Debug)]
+pub(crate) enum Source<'a> {
+    /// Here.
+    Directory(&'a Path),
+    /// At a hub, under this name and revision.
+    Hub(Model<'a>, &'a str, Url),
 }
 
 /// A section, for what is said of its keys.
@@ -271,8 +327,13 @@ impl Section {
 
     /// Where a provider's model is.
     pub(crate) fn endpoint(&self, provider: Provider, endpoint: &str) -> Result<Url, Error> {
+        self.url(provider.default_endpoint(), endpoint)
+    }
+
+    /// What `endpoint` names, or the place that is there unless it does.
+    fn url(&self, default: &str, endpoint: &str) -> Result<Url, Error> {
         let text = match endpoint.trim() {
-            "" => provider.default_endpoint(),
+            "" => default,
             named => named,
         };
         // The text may hold a password: it is not repeated.
@@ -441,5 +502,37 @@ mod tests {
         for config in bad {
             assert!(config.check().is_err(), "{config:?}");
         }
+    }
+
+    #[test]
+    fn the_files_of_a_sentence_transformer_are_in_one_place() {
+        let of = |model: &str, directory: &str, revision: &str| EmbedderConfig {
+            provider: EmbedderProvider::Sentence,
+            model: model.to_owned(),
+            directory: PathBuf::from(directory),
+            revision: revision.to_owned(),
+            ..EmbedderConfig::default()
+        };
+        of("", "models/mini", "main").check().unwrap();
+        of("intfloat/multilingual-e5-small", "", "main")
+            .check()
+            .unwrap();
+        for (config, key) in [
+            (of("", "", "main"), "embedder.directory"),
+            (of("a/b", "models/mini", "main"), "embedder.directory"),
+            (of("../b", "", "main"), "embedder.model"),
+            (of("a/b/c", "", "main"), "embedder.model"),
+            (of("a/b", "", ""), "embedder.revision"),
+            (of("a/b", "", "../main"), "embedder.revision"),
+        ] {
+            let error = config.check().unwrap_err().to_string();
+            assert!(error.contains(key), "{error}");
+        }
+        let elsewhere = EmbedderConfig {
+            endpoint: "ftp://hub".to_owned(),
+            ..of("a/b", "", "main")
+        };
+        let error = elsewhere.check().unwrap_err().to_string();
+        assert!(error.contains("embedder.endpoint"), "{error}");
     }
 }

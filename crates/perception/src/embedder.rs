@@ -128,7 +128,11 @@ impl Embedder for ModelEmbedder {
     }
 }
 
-fn normalised(vector: Vec<f32>, dimensions: usize) -> Result<Vec<f32>, String> {
+/// A vector of length 1 in the same direction.
+///
+/// # Errors
+/// It has another number of coordinates, or no direction.
+pub(crate) fn normalised(vector: Vec<f32>, dimensions: usize) -> Result<Vec<f32>, String> {
     let found = vector.len();
     if found != dimensions {
         return Err(format!(
@@ -149,7 +153,7 @@ fn normalised(vector: Vec<f32>, dimensions: usize) -> Result<Vec<f32>, String> {
     clippy::cast_possible_truncation,
     reason = "coordinates and cosines of half the digits are what an index stores"
 )]
-const fn single(value: f64) -> f32 {
+pub(crate) const fn single(value: f64) -> f32 {
     value as f32
 }
 

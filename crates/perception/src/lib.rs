@@ -1,8 +1,8 @@
-//! Cognifiers and embedders that ask a model over HTTP, and what git repositories say.
+//! Cognifiers and embedders that ask a model, over HTTP or in this process, and what git repositories say.
 //!
-//! [`ModelCognifier`] and [`ModelEmbedder`] stand behind ports of [`sillok_core::ports`]. What a model answers
-//! is bounded in bytes and time, checked, and only ever a proposal: the rules decide. This crate must not know
-//! actors, stores or who may do what.
+//! [`ModelCognifier`], [`ModelEmbedder`] and [`SentenceEmbedder`] stand behind ports of [`sillok_core::ports`]. What
+//! a model answers is bounded in bytes and time, checked, and only ever a proposal: the rules decide. This crate must
+//! not know actors, stores or who may do what.
 
 mod answer;
 mod budget;
@@ -17,10 +17,12 @@ mod quote;
 mod rate;
 mod schema;
 mod secret;
+pub mod sentence;
 
 pub use cognifier::ModelCognifier;
 pub use config::{CognifierConfig, CognifierProvider, EmbedderConfig, EmbedderProvider};
 pub use embedder::ModelEmbedder;
+pub use sentence::SentenceEmbedder;
 
 /// Why an engine cannot be built from its configuration. Never holds a secret.
 #[derive(Debug, thiserror::Error)]

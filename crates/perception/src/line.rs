@@ -14,11 +14,11 @@
 use std::fs::Permissions;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use reqwest::Url;
+use reqwest::{Url, redirect};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
 use tempfile::TempDir;
@@ -142,9 +142,21 @@ impl Line {
         })
     }
 
-    /// The socket at which it begins.
-    pub(crate) fn socket(&self) -> &Path {
-        &self.socket
+    /// A client whose requests take this line.
+    ///
+    /// # Errors
+    /// There is none to be had.
+    pub(crate) fn client(&self) -> Result<reqwest::Client, &'static str> {
+        let web = reqwest::Client::builder()
+            .unix_socket(self.socket.clone())
+            .no_proxy()
+            // The bound counts what comes over the line: it must not grow behind it.
+            .no_gzip()
+            .redirect(redirect::Policy::none())
+            .http1_only()
+            .pool_max_idle_per_host(0)
+            .build();
+        web.map_err(|_| "no HTTP client could be made")
     }
 
     /// Why the endpoint was not reached; none where it was, and while that is not known.
@@ -212,7 +224,7 @@ mod tests {
     use super::*;
 
     async fn read_all(line: &Line) -> Vec<u8> {
-        let mut near = UnixStream::connect(line.socket()).await.unwrap();
+        let mut near = UnixStream::connect(&line.socket).await.unwrap();
         near.write_all(b"ask").await.unwrap();
         let mut answer = Vec::new();
         // A line that is cut may end with an error; what came before it stays.
@@ -251,7 +263,7 @@ mod tests {
     async fn the_socket_is_for_its_owner_alone_and_goes_with_the_line() {
         let far = Far::of(&Url::parse("http://127.0.0.1:1/").unwrap()).unwrap();
         let line = Line::lay(far, 1).unwrap();
-        let folder = line.socket().parent().unwrap().to_owned();
+        let folder = line.socket.parent().unwrap().to_owned();
         let mode = std::fs::metadata(&folder).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "{mode:o}");
         drop(line);

@@ -12,7 +12,7 @@ use genai::chat::{ChatOptions, ChatRequest, StopReason, Usage};
 use genai::embed::{EmbedRequest, EmbedResponse};
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, ModelIden, ServiceTarget, webc};
-use reqwest::{StatusCode, Url, redirect};
+use reqwest::{StatusCode, Url};
 use sillok_core::ports::PortError;
 use tracing::instrument::WithSubscriber as _;
 use tracing::subscriber::NoSubscriber;
@@ -287,17 +287,7 @@ fn is_passing(status: StatusCode) -> bool {
 }
 
 fn client(line: &Line) -> Result<Client, &'static str> {
-    let web = reqwest::Client::builder()
-        .unix_socket(line.socket().to_owned())
-        .no_proxy()
-        // The bound counts what comes over the line: it must not grow behind it.
-        .no_gzip()
-        .redirect(redirect::Policy::none())
-        .http1_only()
-        .pool_max_idle_per_host(0)
-        .build()
-        .map_err(|_| "no HTTP client could be made")?;
-    let client = Client::builder().with_reqwest(web).build();
+    let client = Client::builder().with_reqwest(line.client()?).build();
     client.map_err(|_| "no client of the provider could be made")
 }
 

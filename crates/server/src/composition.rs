@@ -107,10 +107,11 @@ fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
     let beats = lock.as_ref().map(|_| BeatThread::start()).transpose();
     let beats = beats.map_err(Error::Threads)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let embedder = engines::embedder(config)?;
+    let runtime = tokio::runtime::Handle::current();
+    let embedder = runtime.block_on(engines::embedder(config))?;
     // Before the index: one of vectors of another space cannot be read, or is filled without them.
     let space = embedder.space();
-    tokio::runtime::Handle::current().block_on(engines::check_space(&store, &space))?;
+    runtime.block_on(engines::check_space(&store, &space))?;
     let calendar = config.maintenance.calendar()?;
     let calendar = calendar.map(|calendar| Arc::new(calendar) as Arc<dyn Calendar>);
     let ports = Ports {

@@ -11,19 +11,25 @@ use sillok_core::entry::SpaceId;
 use sillok_core::ports::{Clock, Cognifier, Embedder, GitFacts};
 use sillok_core::{Error as CoreError, ErrorCode};
 use sillok_perception::git::{Repositories, Repository};
-use sillok_perception::{ModelCognifier, ModelEmbedder};
+use sillok_perception::{ModelCognifier, ModelEmbedder, SentenceEmbedder};
 
 use crate::Error;
 use crate::cognifying::Aside;
 use crate::config::{self, Config};
 use crate::engine::Engine;
 
-/// The embedder that a configuration names. Nothing is sent anywhere.
+/// The embedder that a configuration names. Nothing is sent anywhere, unless it is a model of the hub that this
+/// machine does not have yet.
 ///
 /// # Errors
 /// [`Error::Config`] where what it names cannot be used.
-pub(crate) fn embedder(config: &Config) -> Result<Arc<dyn Embedder>, Error> {
-    let model = ModelEmbedder::new(&config.embedder).map_err(|error| unusable(&error))?;
+pub(crate) async fn embedder(config: &Config) -> Result<Arc<dyn Embedder>, Error> {
+    let config = &config.embedder;
+    let sentence = SentenceEmbedder::open(config).await;
+    if let Some(sentence) = sentence.map_err(|error| unusable(&error))? {
+        return Ok(Arc::new(sentence));
+    }
+    let model = ModelEmbedder::new(config).map_err(|error| unusable(&error))?;
     let engine: Arc<dyn Embedder> = match model {
         Some(model) => Arc::new(model),
         None => Arc::new(HashEmbedder),
@@ -103,18 +109,36 @@ mod tests {
         Ok(cognifier.name().to_owned())
     }
 
-    #[test]
-    fn engines_are_those_that_are_configured_and_of_this_program_unless_they_are() {
+    async fn space_of(config: &Config) -> Result<SpaceId, Error> {
+        embedder(config).await.map(|embedder| embedder.space())
+    }
+
+    #[tokio::test]
+    async fn engines_are_those_that_are_configured_and_of_this_program_unless_they_are() {
         let mut config = Config::default();
         assert_eq!(name_of(&config).unwrap(), sillok_builtin::cognifier::NAME);
-        assert_eq!(embedder(&config).unwrap().space(), HashEmbedder.space());
+        assert_eq!(space_of(&config).await.unwrap(), HashEmbedder.space());
         config.cognifier.provider = CognifierProvider::Ollama;
         config.cognifier.model = "llama3.2".to_owned();
         assert_eq!(name_of(&config).unwrap(), "ollama/llama3.2@prompt-1");
         config.embedder.provider = EmbedderProvider::Ollama;
         config.embedder.model = "bge-m3".to_owned();
         config.embedder.dimensions = 1_024;
-        assert_eq!(embedder(&config).unwrap().space().0, "ollama/bge-m3/1024");
+        let space = space_of(&config).await.unwrap();
+        assert_eq!(space.0, "ollama/bge-m3/1024");
+    }
+
+    #[tokio::test]
+    async fn a_directory_without_a_model_is_no_engine() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut config = Config::default();
+        config.embedder.provider = EmbedderProvider::Sentence;
+        config.embedder.directory = directory.path().to_owned();
+        let refused = space_of(&config).await.unwrap_err();
+        assert!(matches!(refused, Error::Config(_)));
+        let text = refused.to_string();
+        assert!(text.contains("embedder.directory"), "{text}");
+        assert!(text.contains("modules.json"), "{text}");
     }
 
     #[test]

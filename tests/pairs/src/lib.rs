@@ -6,7 +6,9 @@
 mod figures;
 mod judge;
 mod pair;
+mod told;
 
 pub use figures::{Figures, Report};
 pub use judge::{Judged, Outcome, at_once, judge, outcome};
 pub use pair::{Half, Label, Pair, pairs};
+pub use told::tell;
