@@ -345,10 +345,10 @@ impl Client {
 
     /// Has any node run maintenance, or say what it would do. It may not answer.
     /// How many entries went, or would go, if that is known.
-    pub async fn maintain(&mut self, dry_run: bool) -> Option<u64> {
+    pub async fn maintain(&mut self, dry_run: bool, within: Option<Scope>) -> Option<u64> {
         let asked = self.rng.index(usize::from(self.nodes));
         let place = Place(u16::try_from(asked).expect("a world has few nodes"));
-        let request = Request::Maintain { dry_run };
+        let request = Request::Maintain { dry_run, within };
         let reply = self
             .sim
             .call(Place::CLIENTS, place, request, CLIENT_TIMEOUT_US)

@@ -52,8 +52,16 @@ impl fmt::Display for Parcel {
             Request::Promotion(task, id) => write!(f, "promotion {id} of {task}")?,
             Request::Head(entry) => write!(f, "head of {entry}")?,
             Request::Recall(scope, at) => write!(f, "recall in {scope} at {}", at.commit)?,
-            Request::Maintain { dry_run: false } => write!(f, "maintenance")?,
-            Request::Maintain { dry_run: true } => write!(f, "plan of maintenance")?,
+            Request::Maintain { dry_run, within } => {
+                f.write_str(if *dry_run {
+                    "plan of maintenance"
+                } else {
+                    "maintenance"
+                })?;
+                if let Some(scope) = within {
+                    write!(f, " within {scope}")?;
+                }
+            }
             Request::Drain => write!(f, "drain")?,
             Request::Fence(node, _) => write!(f, "fence of {node}")?,
             Request::Halted(task, id) => write!(f, "whether promotion {id} of {task} halted")?,

@@ -50,7 +50,9 @@ pub(crate) async fn serve<P: Protocol>(
         }
         Request::Retry(task, id) => Reply::Job(node.retry_promotion(&task, id).await),
         Request::Recall(scope, as_of) => Reply::Recalled(recall(node, scope, as_of).await),
-        Request::Maintain { dry_run } => Reply::Maintained(maintain(node, dry_run).await),
+        Request::Maintain { dry_run, within } => {
+            Reply::Maintained(maintain(node, dry_run, within).await)
+        }
         Request::Drain => {
             node.shutdown().await;
             Reply::Drained
@@ -108,12 +110,16 @@ async fn recall<P: Protocol>(
 }
 
 /// Runs maintenance: how many entries it took out, or would take out.
-async fn maintain<P: Protocol>(node: &Node<SimStore, P>, dry_run: bool) -> Result<u64, Error> {
+async fn maintain<P: Protocol>(
+    node: &Node<SimStore, P>,
+    dry_run: bool,
+    within: Option<Scope>,
+) -> Result<u64, Error> {
     let asked = Maintain {
         dry_run,
         parts: Part::ALL.into(),
         force: false,
-        within: None,
+        within,
     };
     let done = node.maintain(&asked).await?;
     let gone = done.scopes.iter().map(|scope| {

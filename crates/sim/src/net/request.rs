@@ -38,6 +38,8 @@ pub(crate) enum Request {
     Maintain {
         /// Whether it only says what it would do.
         dry_run: bool,
+        /// This scope and those below it, or all.
+        within: Option<Scope>,
     },
     /// That the node hands over what it has and ends its run.
     Drain,

@@ -20,11 +20,13 @@ use sillok_store::keys::{self, Family, ScopeKey};
 
 use crate::agent::Agent;
 use crate::violation::Violation;
-use crate::workload::material::judged;
+use crate::workload::material::{self, judged};
 use crate::workload::{Check, Draw, End, Workload};
 
 /// The note of an agent that asks for a run which is no rehearsal, before it asks.
 pub const ASKED: &str = "maintenance asked for";
+/// In how many of 1,000 runs only one project is seen to.
+const IN_ONE_PROJECT_PERMILLE: u32 = 400;
 /// How often an agent asks whether the promotion is finished that it wants to take back.
 const PROMOTION_TRIES: u32 = 6;
 
@@ -86,6 +88,9 @@ pub enum Action {
     Maintain {
         /// Whether it is to say only what it would do.
         dry_run: bool,
+        /// In the project of this number, or everywhere.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        project: Option<u8>,
     },
     /// Has the newest task judged, and takes back what that published.
     Undo,
@@ -107,6 +112,10 @@ impl Workload for Maintaining {
         match draw.stream.permille(500) {
             true => Action::Maintain {
                 dry_run: draw.projects.is_multiple_of(2),
+                project: draw
+                    .stream
+                    .permille(IN_ONE_PROJECT_PERMILLE)
+                    .then(|| draw.byte(usize::from(draw.projects))),
             },
             false => Action::Undo,
         }
@@ -114,11 +123,14 @@ impl Workload for Maintaining {
 
     async fn act(&self, agent: &mut Agent, action: Action) {
         match action {
-            Action::Maintain { dry_run } => {
+            Action::Maintain { dry_run, project } => {
                 if !dry_run {
                     agent.note(ASKED, serde_json::Value::Null);
                 }
-                agent.client().maintain(dry_run).await;
+                agent
+                    .client()
+                    .maintain(dry_run, project.map(material::project))
+                    .await;
             }
             Action::Undo => undo(agent).await,
         }

@@ -102,12 +102,12 @@ async fn maintain(agent: &mut Agent) {
     }
     agent.client().sleep(AGED_MS).await;
     agent.client().count_calls(true);
-    agent.client().maintain(false).await;
+    agent.client().maintain(false, Some(project(0))).await;
     agent.client().count_calls(false);
     for _ in 1..RUNS {
-        agent.client().maintain(false).await;
+        agent.client().maintain(false, Some(project(0))).await;
     }
-    if agent.client().maintain(false).await != Some(0) {
+    if agent.client().maintain(false, Some(project(0))).await != Some(0) {
         agent.note("story", "something was left over".into());
     }
 }

@@ -146,7 +146,7 @@ async fn sleep_over(agent: &mut Agent, number: u32, night: u32) {
             agent.client().sleep(LOOK_MS).await;
         }
         agent.note(ASKED, serde_json::Value::Null);
-        if agent.client().maintain(false).await.is_none() {
+        if agent.client().maintain(false, None).await.is_none() {
             agent.note("year", format!("night {night} had no maintenance").into());
         }
         agent.client().sleep_for_days(1);
