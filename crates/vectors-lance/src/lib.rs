@@ -16,6 +16,7 @@ mod error;
 mod filter;
 mod index;
 mod indices;
+mod layout;
 mod maintenance;
 mod pool;
 mod query;

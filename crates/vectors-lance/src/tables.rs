@@ -4,7 +4,7 @@
 //! tables a request asks. It must not know what a table is made of.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
 use lance::Dataset;
@@ -19,8 +19,9 @@ use crate::columns::has_direction;
 use crate::config::LanceConfig;
 use crate::error::Error;
 use crate::filter::Filter;
+use crate::layout::{directory_of, name_of, remove, tables_in};
 use crate::query::Question;
-use crate::table::{Shared, Table, has_dataset};
+use crate::table::{Shared, Table};
 use crate::watermark::{self, OnDisk, Versions, Watermark};
 use crate::words::{Words, clip_query};
 
@@ -406,50 +407,10 @@ impl Storing {
     }
 }
 
-/// Removes a table's directory, when there is one.
-fn remove(directory: &Path) -> Result<(), Error> {
-    match std::fs::remove_dir_all(directory) {
-        Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(Error::Io {
-            path: directory.into(),
-            source,
-        }),
-        _ => Ok(()),
-    }
-}
-
 fn session_of(config: &LanceConfig) -> Arc<Session> {
     Arc::new(Session::new(
         config.index_cache_bytes,
         config.metadata_cache_bytes,
         Arc::default(),
     ))
-}
-
-/// How the cursor's file calls a table.
-fn name_of(org: &str, kind: Kind) -> String {
-    format!("{org}/{kind}")
-}
-
-fn directory_of(root: &Path, org: &str, kind: Kind) -> PathBuf {
-    root.join(org).join(format!("{kind}.lance"))
-}
-
-/// The tables that lie in `root`.
-fn tables_in(root: &Path) -> Result<Vec<(String, Kind)>, Error> {
-    let failed = |source| Error::Io {
-        path: root.into(),
-        source,
-    };
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(root).map_err(failed)? {
-        let Ok(org) = entry.map_err(failed)?.file_name().into_string() else {
-            continue;
-        };
-        for kind in Kind::ALL {
-            if has_dataset(&directory_of(root, &org, kind)) {
-                found.push((org.clone(), kind));
-            }
-        }
-    }
-    Ok(found)
 }

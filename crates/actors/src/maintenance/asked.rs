@@ -1,0 +1,139 @@
+//! What is asked of a run of maintenance, and what is answered.
+
+use std::collections::BTreeSet;
+
+use sillok_core::Error;
+use sillok_core::retention::plan::ScopePlan;
+use sillok_core::schedule::Outcome;
+use sillok_core::scope::Scope;
+
+/// A part of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// Takes out what is old.
+    Archive,
+    /// Takes out what is old and of little value.
+    Prune,
+    /// Offers skills that proved themselves in a project to their organisation.
+    Offer,
+    /// Forgets the answers to commands that nobody may give again.
+    Forget,
+    /// Compacts and indexes the vector tables of the node that runs it.
+    Optimise,
+}
+
+impl Part {
+    /// All parts, in the order of a run.
+    pub const ALL: [Self; 5] = [
+        Self::Archive,
+        Self::Prune,
+        Self::Offer,
+        Self::Forget,
+        Self::Optimise,
+    ];
+
+    /// The part's name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Archive => "archive",
+            Self::Prune => "prune",
+            Self::Offer => "offer",
+            Self::Forget => "forget",
+            Self::Optimise => "optimise",
+        }
+    }
+}
+
+/// What is asked of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Maintain {
+    /// Say what would be done, and do nothing.
+    pub dry_run: bool,
+    /// The parts to do.
+    pub parts: BTreeSet<Part>,
+    /// Take out more than the configured share of a scope, too.
+    pub force: bool,
+    /// Look into this scope, and what lies inside it, alone.
+    pub within: Option<Scope>,
+}
+
+impl Maintain {
+    /// A whole run.
+    #[must_use]
+    pub fn whole() -> Self {
+        Self {
+            dry_run: false,
+            parts: Part::ALL.into(),
+            force: false,
+            within: None,
+        }
+    }
+
+    /// Whether nothing is left out, so that it stands for a night's run.
+    pub(super) fn is_whole(&self) -> bool {
+        self.within.is_none() && self.parts.len() == Part::ALL.len()
+    }
+}
+
+/// What a run did in one scope, or would do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScopeMaintained {
+    /// The scope.
+    pub scope: Scope,
+    /// The plan.
+    pub plan: ScopePlan,
+    /// Entries that were taken out.
+    pub retired: u64,
+    /// Entries that were planned and had changed since.
+    pub left: u64,
+    /// Entries that are due and cannot be read: an audit names them.
+    pub unreadable: u64,
+    /// Whether the plan takes out so much of the scope that somebody has to say so: nothing was done then.
+    pub asks: bool,
+    /// Why the rest was not taken out: the scope is under quarantine, say. The run went on elsewhere.
+    pub error: Option<Error>,
+}
+
+/// What a run did, or would do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Maintained {
+    /// Entries that were looked at.
+    pub looked_at: u64,
+    /// Scopes in which something is due.
+    pub scopes: Vec<ScopeMaintained>,
+    /// Skills that were offered, or would be.
+    pub offered: u64,
+    /// Skills that were not, because their organisation refused the question.
+    pub not_offered: u64,
+    /// What cannot be read of what the run looks at (entries that are due, skills that proved themselves, slots whose
+    /// news the index could not take in): an audit names it.
+    pub unreadable: u64,
+    /// Promotions that have failed as often as they may, and wait for somebody.
+    pub halted: u64,
+    /// Answers to commands that were forgotten, or would be.
+    pub forgotten: u64,
+    /// Whether the vector tables were compacted and indexed.
+    pub optimised: bool,
+    /// Why they were not, though that was asked for.
+    pub index_error: Option<Error>,
+}
+
+impl Maintained {
+    /// What is written down of it.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        let count = |is: fn(&ScopeMaintained) -> bool| {
+            self.scopes.iter().filter(|scope| is(scope)).count() as u64
+        };
+        Outcome {
+            retired: self.scopes.iter().map(|scope| scope.retired).sum(),
+            offered: self.offered,
+            asks: count(|scope| scope.asks),
+            refused: count(|scope| scope.error.is_some())
+                + self.not_offered
+                + u64::from(self.index_error.is_some()),
+            halted: self.halted,
+        }
+    }
+}

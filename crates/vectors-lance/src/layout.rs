@@ -1,0 +1,51 @@
+//! Where the tables of the index lie.
+//!
+//! Owns the names of their directories, and how the cursor's file calls them.
+
+use std::path::{Path, PathBuf};
+
+use sillok_core::entry::Kind;
+
+use crate::error::Error;
+use crate::table::has_dataset;
+
+/// Removes a table's directory, when there is one.
+pub(crate) fn remove(directory: &Path) -> Result<(), Error> {
+    match std::fs::remove_dir_all(directory) {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(Error::Io {
+            path: directory.into(),
+            source,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// How the cursor's file calls a table.
+pub(crate) fn name_of(org: &str, kind: Kind) -> String {
+    format!("{org}/{kind}")
+}
+
+/// Where a table lies.
+pub(crate) fn directory_of(root: &Path, org: &str, kind: Kind) -> PathBuf {
+    root.join(org).join(format!("{kind}.lance"))
+}
+
+/// The tables that lie in `root`.
+pub(crate) fn tables_in(root: &Path) -> Result<Vec<(String, Kind)>, Error> {
+    let failed = |source| Error::Io {
+        path: root.into(),
+        source,
+    };
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(root).map_err(failed)? {
+        let Ok(org) = entry.map_err(failed)?.file_name().into_string() else {
+            continue;
+        };
+        for kind in Kind::ALL {
+            if has_dataset(&directory_of(root, &org, kind)) {
+                found.push((org.clone(), kind));
+            }
+        }
+    }
+    Ok(found)
+}
