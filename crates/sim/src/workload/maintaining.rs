@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use sillok_core::citation::Citation;
 use sillok_core::command::{AnswerBody, Command, VerificationRef};
 use sillok_core::config::RetentionConfig;
 use sillok_core::entry::{Detail, Head, Kind, Status};
@@ -182,6 +183,8 @@ impl Check for Maintaining {
 struct Told {
     /// Those whose time was over.
     over: BTreeSet<EntryId>,
+    /// Those that were merged into and came from no task before: it may have been after the plan that they came to one.
+    adopted: BTreeSet<EntryId>,
     /// Scopes in which a promotion was taken back: citations went, and with them where entries come from.
     unsettled: BTreeSet<ScopeKey>,
 }
@@ -189,6 +192,8 @@ struct Told {
 impl Told {
     fn read(end: &End<'_>) -> Self {
         let mut told = Self::default();
+        let mut of_no_task = BTreeSet::new();
+        let cites = |citations: &[Citation]| citations.iter().any(|one| one.record().is_some());
         for (key, value) in end.rows(Family::Event) {
             let event = keys::event::decode(&key, &value).expect("the audit has read it");
             match event.decode_body().expect("the audit has read it") {
@@ -196,6 +201,12 @@ impl Told {
                     entries,
                     why: Retirement::Aged | Retirement::Pruned,
                 }) => told.over.extend(entries),
+                Some(Body::EntryCreated(made)) if !cites(&made.citations) => {
+                    of_no_task.insert(made.id);
+                }
+                Some(Body::Merged(merged)) if of_no_task.contains(&merged.into) => {
+                    told.adopted.insert(merged.into);
+                }
                 Some(Body::PromotionUndone { .. }) => {
                     let name = keys::event::parse(&key).expect("the audit has read it");
                     told.unsettled.insert(name.scope);
@@ -223,9 +234,12 @@ fn best_are_left(end: &End<'_>, told: &Told) -> Result<(), Violation> {
         let Some(task) = counts(&head).then(|| origin(&head, detail)).flatten() else {
             continue;
         };
+        let is_over = head.status == Status::Archived && told.over.contains(&head.id);
+        if is_over && told.adopted.contains(&head.id) {
+            continue;
+        }
         let of_task = tasks.entry((head.scope.clone(), task.clone())).or_default();
         of_task.0 += 1;
-        let is_over = head.status == Status::Archived && told.over.contains(&head.id);
         of_task.1 += usize::from(!is_over);
     }
     let kept = end.retention.keep_best;
