@@ -66,6 +66,16 @@ async fn what_becomes_of_records_is_counted_on_their_way_to_entries() {
     )
     .await;
     let failed = Growth::of(&admin, "sillok_promotion_failures_total").await;
+    let asked = Growth::of(
+        &admin,
+        "sillok_engine_calls_total{engine=\"cognifier\",outcome=\"answered\"}",
+    )
+    .await;
+    let embedded = Growth::of(
+        &admin,
+        "sillok_engine_calls_total{engine=\"embedder\",outcome=\"answered\"}",
+    )
+    .await;
     for line in 0..3 {
         log(&admin, &task, &format!("the build needs flag -j{line}")).await;
     }
@@ -75,6 +85,8 @@ async fn what_becomes_of_records_is_counted_on_their_way_to_entries() {
     started.is(1).await;
     finished.is(1).await;
     failed.is(0).await;
+    asked.is(1).await;
+    embedded.is(1).await;
     let made: u64 = admin
         .metric("sillok_promotion_products_total{disposition=\"created\"}")
         .await;

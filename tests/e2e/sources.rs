@@ -130,6 +130,12 @@ async fn an_excerpt_is_cited_read_and_refused() {
     put(&record, 9, 9)
         .await
         .refused(422, "unresolvable_citation");
+    // Beginning, and ending, within a character.
+    for (from, to) in [(19, 21), (18, 20), (19, 20)] {
+        let reply = put(&record, from, to).await;
+        reply.refused(422, "unresolvable_citation");
+    }
+    put(&record, 18, 21).await.ok();
     put(&format!("{task}#999"), 0, 1)
         .await
         .refused(422, "unresolvable_citation");

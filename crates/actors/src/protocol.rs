@@ -86,6 +86,8 @@ pub enum Safeguard {
     ErasesContent,
     /// Chunks are written only while the scope is what their command was decided from.
     WritesChunksUnderTip,
+    /// A stretch of a text is cited only where it stands, and takes no character apart.
+    KeepsCharactersWhole,
 }
 
 /// Which safeguards apply.

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::citation::Citation;
+use crate::citation::{Citation, Excerpt};
 use crate::command::{Command, Replacement, Submission, VerificationRef};
 use crate::dedup::compared_from;
 use crate::entry::{Head, Table, Version};
@@ -28,7 +28,7 @@ mod erasure;
 mod governed;
 mod record;
 
-pub use record::RecordFact;
+pub use record::{ChunkByte, RecordFact, Stretch};
 
 /// Live neighbours that are looked at before an episode is linked.
 const LINKED_NEIGHBOURS: usize = 8;
@@ -62,6 +62,8 @@ pub enum Need {
     Version(EntryId, u64),
     /// What stands at a position.
     Record(RecordId),
+    /// Whether a stretch of a text stands where it is said to.
+    Excerpt(Excerpt),
     /// A recorded verification.
     Verification(VerificationRef),
     /// The mark that a promotion left in this scope's slot.
@@ -98,6 +100,8 @@ pub struct Facts {
     pub merges: Option<BTreeMap<EntryId, EntryId>>,
     /// What stands at positions.
     pub records: BTreeMap<RecordId, RecordFact>,
+    /// Whether stretches of texts stand where they are said to.
+    pub excerpts: BTreeMap<Excerpt, bool>,
     /// Recorded verifications.
     pub verifications: BTreeMap<VerificationRef, Option<Verification>>,
     /// What promotions published before.
@@ -197,13 +201,20 @@ struct Ask<'a> {
 
 impl Ask<'_> {
     fn records(&mut self, citations: &[Citation]) {
-        for id in citations.iter().filter_map(Citation::record) {
-            let asked = self
-                .needs
-                .iter()
-                .any(|need| matches!(need, Need::Record(other) if other == id));
-            if !self.facts.records.contains_key(id) && !asked {
-                self.needs.push(Need::Record(id.clone()));
+        for citation in citations {
+            let need = match citation {
+                Citation::Excerpt(excerpt) if !self.facts.excerpts.contains_key(excerpt) => {
+                    Need::Excerpt(excerpt.clone())
+                }
+                Citation::TerminalSnapshot { id } | Citation::Log { id, .. }
+                    if !self.facts.records.contains_key(id) =>
+                {
+                    Need::Record(id.clone())
+                }
+                _ => continue,
+            };
+            if !self.needs.contains(&need) {
+                self.needs.push(need);
             }
         }
     }

@@ -2,12 +2,13 @@
 //!
 //! Owns rules 1 to 3 of the specification's section 6. It must not know how a source is found.
 
-use crate::citation::{self, Citation};
+use crate::citation::{self, Citation, Excerpt};
 use crate::command::VerificationRef;
 use crate::config::TrustConfig;
 use crate::entry::{Kind, Status};
 use crate::error::{Error, ErrorCode};
-use crate::facts::{Facts, RecordFact};
+use crate::facts::Facts;
+use crate::id::RecordId;
 use crate::permission::entry_rule;
 use crate::principal::{Principal, PrincipalKind};
 use crate::promotion::judgement;
@@ -212,16 +213,28 @@ pub fn check_citations(
         let Some(id) = citation.record() else {
             continue;
         };
-        let found = facts
-            .records
-            .get(id)
-            .copied()
-            .unwrap_or(RecordFact::Missing);
-        if !found.bears(citation) || !principal.prefix.covers(&id.scope) {
-            return Err(citation::unresolvable(format!("{id} is no such record")));
+        let found = match citation {
+            Citation::Excerpt(excerpt) => facts.excerpts.get(excerpt) == Some(&true),
+            _ => facts
+                .records
+                .get(id)
+                .is_some_and(|fact| fact.bears(citation)),
+        };
+        if !found || !principal.prefix.covers(&id.scope) {
+            return Err(no_such_text(citation, id));
         }
     }
     Ok(())
+}
+
+/// Says the same of what is not there and of what may not be read.
+fn no_such_text(citation: &Citation, id: &RecordId) -> Error {
+    citation::unresolvable(match citation {
+        Citation::Excerpt(Excerpt { from, to, .. }) => {
+            format!("{id} has no text whose bytes {from} to {to} are whole characters")
+        }
+        _ => format!("{id} is no such record"),
+    })
 }
 
 /// Checks that an entry has the citation that its kind needs at this level. A person's own write

@@ -35,7 +35,7 @@ impl<C: Cognifier> Cognifier for Aside<C> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -65,6 +65,20 @@ mod tests {
         }
     }
 
+    /// A task of which nothing is recorded.
+    pub(crate) fn nothing() -> CognifyInput {
+        CognifyInput {
+            task: Scope::parse("org/a/project/b/worktree/c/task/d").unwrap(),
+            title: String::new(),
+            description: String::new(),
+            outcome: Outcome::Passed,
+            error: None,
+            approach: None,
+            opening: None,
+            records: Vec::new(),
+        }
+    }
+
     #[test]
     fn what_computes_holds_up_nothing_else() {
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -76,17 +90,7 @@ mod tests {
         let drawn = runtime.spawn(async move {
             // Behind this task, on the only thread there is.
             tokio::spawn(async move { other_ran.store(true, Ordering::Release) });
-            let input = CognifyInput {
-                task: Scope::parse("org/a/project/b/worktree/c/task/d").unwrap(),
-                title: String::new(),
-                description: String::new(),
-                outcome: Outcome::Passed,
-                error: None,
-                approach: None,
-                opening: None,
-                records: Vec::new(),
-            };
-            cognifier.cognify(&input).await
+            cognifier.cognify(&nothing()).await
         });
         assert!(runtime.block_on(drawn).unwrap().is_ok());
     }

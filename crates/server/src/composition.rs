@@ -35,6 +35,7 @@ use crate::beats::BeatThread;
 use crate::config::{Config, IndexEngine, StoreConfig, StoreEngine};
 use crate::data_directory::{DataDirectory, Lock};
 use crate::engine::Engine;
+use crate::metered::EngineCalls;
 use crate::system::{SystemClock, rng_factory};
 use crate::{engines, foundationdb};
 
@@ -56,6 +57,8 @@ pub struct OpenData {
     pub store: Engine,
     /// What fills the ports.
     pub ports: Ports,
+    /// What the calls of its engines came to.
+    pub(crate) engine_calls: EngineCalls,
     /// Held where the store itself keeps no other process out of the directory.
     _lock: Option<Lock>,
     /// Where the node beats, if it is one among others.
@@ -114,11 +117,13 @@ fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
     runtime.block_on(engines::check_space(&store, &space))?;
     let calendar = config.maintenance.calendar()?;
     let calendar = calendar.map(|calendar| Arc::new(calendar) as Arc<dyn Calendar>);
+    let engine_calls = EngineCalls::new(Arc::clone(&clock));
+    let cognifier = engines::cognifier(config, Arc::clone(&clock))?;
     let ports = Ports {
         rng: rng_factory(),
         index: open_index(&directory, config, embedder.as_ref())?,
-        embedder,
-        cognifier: engines::cognifier(config, Arc::clone(&clock))?,
+        embedder: engine_calls.of_embedder(embedder),
+        cognifier: engine_calls.of_cognifier(cognifier),
         git: engines::repositories(config)?,
         clock,
         peers: None,
@@ -131,6 +136,7 @@ fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
         directory,
         store,
         ports,
+        engine_calls,
         _lock: lock,
         _beats: beats,
         consumers: JoinSet::new(),

@@ -15,6 +15,7 @@ pub mod error;
 mod foundationdb;
 pub mod http;
 pub mod logging;
+mod metered;
 pub mod restoring;
 pub mod secrets;
 pub mod serve;

@@ -81,6 +81,7 @@ impl Server {
         let node = start_node(&data, &config).await?;
         let mut metrics = http::metrics::registry();
         node.register_metrics(&mut metrics);
+        data.engine_calls.register(&mut metrics);
         if let Some(telemetry) = &telemetry {
             telemetry.counters().register(&mut metrics);
         }

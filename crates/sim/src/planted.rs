@@ -146,6 +146,10 @@ pub const BUGS: &[Bug] = &[
         Safeguard::ErasesContent,
     ),
     bug("chunks that come late", Safeguard::WritesChunksUnderTip),
+    bug(
+        "excerpt that takes a character apart",
+        Safeguard::KeepsCharactersWhole,
+    ),
     bug("fencing during a store outage", Safeguard::CountsOwnBeats),
     bug(
         "slot orphaned when the watcher dies",

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use sillok_core::ErrorCode;
+use sillok_core::citation::{Citation, Excerpt};
 use sillok_core::command::{AnswerBody, Command};
 use sillok_core::entry::{Binding, Link, LinkKind, Table};
 use sillok_core::id::{RecordId, Seq};
-use sillok_core::limits::RECORD_BYTES_MAX;
+use sillok_core::limits::{CHUNK_BYTES, RECORD_BYTES_MAX};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::staging::RecordKind;
 use sillok_core::task::TaskStatus;
@@ -174,6 +175,51 @@ async fn the_chunks_of_large_content_are_written_a_few_at_a_time() {
         .submit(submission(1, PrincipalKind::Agent, TASK, large))
         .await;
     assert_eq!((first_seq(&answer), line.hit()), (2, 0));
+}
+
+/// A character lies across the seam of the first two chunks: its second half begins the second chunk.
+#[tokio::test]
+async fn a_stretch_of_large_content_takes_no_character_apart() {
+    const SEAM: u32 = CHUNK_BYTES as u32;
+    let store = store();
+    let node = node_with_task(&store).await;
+    let text = format!(
+        "{}é{}",
+        "x".repeat(CHUNK_BYTES - 1),
+        "y".repeat(CHUNK_BYTES)
+    );
+    let large = node.submit(submission(1, PrincipalKind::Agent, TASK, append(&text)));
+    let record = RecordId {
+        scope: scope(TASK),
+        seq: Seq::new(first_seq(&large.await)),
+    };
+    for (number, from, to, stands) in [
+        (2, 0, SEAM - 1, true),
+        (3, SEAM - 1, SEAM + 1, true),
+        (4, SEAM + 1, 2 * SEAM + 1, true),
+        (5, SEAM - 1, SEAM, false),
+        (6, SEAM, SEAM + 1, false),
+        (7, SEAM, 2 * SEAM + 1, false),
+        (8, 0, 2 * SEAM + 2, false),
+    ] {
+        let cited = Excerpt {
+            record: record.clone(),
+            from,
+            to,
+        };
+        let read = node.reader().excerpt(&cited).await.unwrap();
+        assert_eq!(read.is_some(), stands, "{from}-{to} is read");
+        let mut put = entry(Table::Observations, &format!("cites {from} to {to}"));
+        put.citations.push(Citation::Excerpt(cited));
+        let put = Command::PutEntry {
+            entry: Box::new(put),
+            verification: None,
+        };
+        let written = node.submit(submission(number, PrincipalKind::Agent, TASK, put));
+        let refused = written.await.err().map(|error| error.code);
+        let expected = (!stands).then_some(ErrorCode::UnresolvableCitation);
+        assert_eq!(refused, expected, "{from}-{to} is cited");
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use sillok_core::citation::Citation;
+use sillok_core::citation::{Citation, Excerpt};
 use sillok_core::command::{Answer, Command};
 use sillok_core::entry::Binding;
 use sillok_core::error::{Error, ErrorCode};
@@ -18,7 +18,7 @@ use sillok_core::verification::{NewVerification, Outcome, VerificationSource};
 use crate::agent::Agent;
 use crate::history::Ending;
 use crate::violation::Violation;
-use crate::workload::material::{observation, project, project_path};
+use crate::workload::material::{OPENING_WORD, observation, project, project_path};
 use crate::workload::{Check, Draw, End, Workload};
 
 /// The kind of the notes about commands that another rule refused than the one that is there for it.
@@ -42,17 +42,20 @@ pub enum Action {
     PublishUnverified,
     /// An orchestrator names a record that was never written.
     CiteNothing,
+    /// An orchestrator cites a stretch that begins within a character of what its task was opened with.
+    TakeCharacterApart,
     /// A command comes again after it was forgotten.
     ComeTooLate,
 }
 
 /// All of them.
-const ACTIONS: [Action; 6] = [
+const ACTIONS: [Action; 7] = [
     Action::ArchiveAsAgent,
     Action::VerifyAsAgent,
     Action::PublishFromWorktree,
     Action::PublishUnverified,
     Action::CiteNothing,
+    Action::TakeCharacterApart,
     Action::ComeTooLate,
 ];
 
@@ -64,7 +67,7 @@ impl Action {
             Self::VerifyAsAgent => (ErrorCode::Forbidden, Some("control/record_verification")),
             Self::PublishFromWorktree => (ErrorCode::Forbidden, Some("token/scope")),
             Self::PublishUnverified => (ErrorCode::Forbidden, Some("entries/project")),
-            Self::CiteNothing => (ErrorCode::UnresolvableCitation, None),
+            Self::CiteNothing | Self::TakeCharacterApart => (ErrorCode::UnresolvableCitation, None),
             Self::ComeTooLate => (ErrorCode::Expired, None),
         }
     }
@@ -115,6 +118,17 @@ impl Action {
                 };
                 let time = Timestamp::EPOCH;
                 put("as nobody wrote", vec![Citation::Log { id, time }])
+            }
+            Self::TakeCharacterApart => {
+                let excerpt = Excerpt {
+                    record: RecordId {
+                        scope: task.clone(),
+                        seq: Seq::new(1),
+                    },
+                    from: 1,
+                    to: u32::try_from(OPENING_WORD.len()).expect("a word is short"),
+                };
+                put("half a word", vec![Citation::Excerpt(excerpt)])
             }
             Self::ComeTooLate => put("said long ago", Vec::new()),
         }

@@ -12,6 +12,9 @@ use sillok_core::verification::{NewVerification, Outcome, VerificationSource};
 
 use crate::workload::Draw;
 
+/// What every task's opening begins with: each of its characters is more than one byte.
+pub const OPENING_WORD: &str = "작업";
+
 /// Projects of a world, at least and at most.
 pub const PROJECTS: (u8, u8) = (12, 64);
 /// Projects that get most of what is shared.

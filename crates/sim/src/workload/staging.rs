@@ -9,7 +9,7 @@ use sillok_core::principal::PrincipalKind;
 use sillok_core::staging::{LogLevel, NewRecord, RecordKind};
 
 use crate::agent::Agent;
-use crate::workload::material::{draw_text, judged, text_of};
+use crate::workload::material::{OPENING_WORD, draw_text, judged, text_of};
 use crate::workload::{Draw, Workload};
 
 /// The longest list of records that one operation appends.
@@ -108,7 +108,7 @@ impl Workload for Staging {
             Action::OpenTask => {
                 let task = agent.next_task();
                 let open = Command::OpenTask {
-                    title: format!("Task of {}", task.as_str()),
+                    title: format!("{OPENING_WORD} {}", task.as_str()),
                     description: "Make the tests pass.".into(),
                 };
                 agent.give(PrincipalKind::Agent, &task, open).await;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::super::decide;
 use super::world::{PROJECT, START, TASK, World, amend, entry, supersede, verification};
-use crate::citation::{Citation, TestOutcome};
+use crate::citation::{Citation, Excerpt, TestOutcome};
 use crate::command::{AnswerBody, Command, Replacement, VerificationRef};
 use crate::config::RulesConfig;
 use crate::entry::{Claim, Embedding, SpaceId, Status, Table};
@@ -164,24 +164,49 @@ fn a_citation_must_resolve() {
     };
     let error = world.put(PrincipalKind::Agent, cited(&id)).unwrap_err();
     assert_eq!(error.code, ErrorCode::UnresolvableCitation);
-    world
-        .records
-        .insert(id.clone(), RecordFact::Snapshot { bytes: 9 });
+    world.records.insert(id.clone(), RecordFact::Snapshot);
     assert!(
         world.put(PrincipalKind::Agent, cited(&id)).is_err(),
         "a snapshot is no log record"
     );
-    world
-        .records
-        .insert(id.clone(), RecordFact::Log { bytes: 9 });
+    world.records.insert(id.clone(), RecordFact::Log);
     assert!(world.put(PrincipalKind::Agent, cited(&id)).is_ok());
     let foreign = RecordId {
         scope: Scope::parse("org/z/project/b/worktree/c/task/d").unwrap(),
         seq: Seq::new(1),
     };
-    world
-        .records
-        .insert(foreign.clone(), RecordFact::Log { bytes: 9 });
+    world.records.insert(foreign.clone(), RecordFact::Log);
+    assert!(
+        world.put(PrincipalKind::Agent, cited(&foreign)).is_err(),
+        "the token does not reach it"
+    );
+}
+
+#[test]
+fn a_cited_stretch_must_stand_where_it_is_said_to() {
+    let mut world = World::task();
+    let at = |scope: &Scope| Excerpt {
+        record: RecordId {
+            scope: scope.clone(),
+            seq: Seq::new(1),
+        },
+        from: 0,
+        to: 4,
+    };
+    let cited = |excerpt: &Excerpt| NewEntry {
+        citations: vec![Citation::Excerpt(excerpt.clone())],
+        ..entry(Table::Observations, "seen")
+    };
+    let here = at(world.state.scope());
+    // That a record stands there is not enough.
+    world.records.insert(here.record.clone(), RecordFact::Log);
+    let error = world.put(PrincipalKind::Agent, cited(&here)).unwrap_err();
+    assert_eq!(error.code, ErrorCode::UnresolvableCitation);
+    assert!(error.message.contains("bytes 0 to 4"), "{error}");
+    world.excerpts.insert(here.clone());
+    assert!(world.put(PrincipalKind::Agent, cited(&here)).is_ok());
+    let foreign = at(&Scope::parse("org/z/project/b/worktree/c/task/d").unwrap());
+    world.excerpts.insert(foreign.clone());
     assert!(
         world.put(PrincipalKind::Agent, cited(&foreign)).is_err(),
         "the token does not reach it"

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::decide;
 use crate::chain::{Origin, StoredEvent, seal};
+use crate::citation::Excerpt;
 use crate::command::{
     AmendEntry, AnswerBody, Command, Replacement, Submission, Supersede, VerificationRef,
 };
@@ -35,6 +36,8 @@ pub(in crate::decide) struct World {
     pub(in crate::decide) state: State,
     pub(in crate::decide) versions: BTreeMap<EntryId, Version>,
     pub(in crate::decide) records: BTreeMap<RecordId, RecordFact>,
+    /// Stretches of texts that stand where they are said to.
+    pub(in crate::decide) excerpts: BTreeSet<Excerpt>,
     pub(in crate::decide) verifications: BTreeMap<VerificationRef, Verification>,
     pub(in crate::decide) marks: BTreeMap<(Scope, VerificationId), PublishReport>,
     /// Tasks that were opened elsewhere.
@@ -67,6 +70,7 @@ impl World {
             state: State::new(&scope, None, None),
             versions: BTreeMap::new(),
             records: BTreeMap::new(),
+            excerpts: BTreeSet::new(),
             verifications: BTreeMap::new(),
             marks: BTreeMap::new(),
             tasks: BTreeSet::new(),
@@ -247,6 +251,10 @@ impl World {
                             .copied()
                             .unwrap_or(RecordFact::Missing);
                         facts.records.insert(id, found);
+                    }
+                    Need::Excerpt(excerpt) => {
+                        let stands = self.excerpts.contains(&excerpt);
+                        facts.excerpts.insert(excerpt, stands);
                     }
                     Need::Verification(named) => {
                         let found = self.verifications.get(&named).cloned();
