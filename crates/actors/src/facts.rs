@@ -14,9 +14,8 @@ use sillok_core::command::{Command, Submission, VerificationRef};
 use sillok_core::config::RulesConfig;
 use sillok_core::entry::{Embedding, Head, Version};
 use sillok_core::erasure::KnownEvent;
-use sillok_core::event::{Body, EventKind};
-use sillok_core::facts::{Facts, HashKey, Need, RecordFact, Stretch, needs};
-use sillok_core::id::{EntryId, RecordId, Seq, VerificationId};
+use sillok_core::facts::{Facts, HashKey, Need, needs};
+use sillok_core::id::{EntryId, Seq, VerificationId};
 use sillok_core::limits::FACT_ROUNDS_MAX;
 use sillok_core::membership::WireVersion;
 use sillok_core::ports::{Embedder, SpaceThresholds};
@@ -37,8 +36,10 @@ use crate::ports::Ports;
 use crate::protocol::{Protocol, Safeguard};
 use crate::row_stream::RowStream;
 
+mod cited;
 mod texts;
 
+use cited::{record, stands};
 use texts::{read_on, texts};
 
 /// Why the facts of a command were not fetched.
@@ -212,11 +213,7 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
                 let found = record(self.txn, &id).await?;
                 self.facts.records.insert(id, found);
             }
-            Need::Excerpt(excerpt) => {
-                let stands = stands(self.txn, &excerpt).await?
-                    || !self.protocol.keeps(Safeguard::KeepsCharactersWhole);
-                self.facts.excerpts.insert(excerpt, stands);
-            }
+            Need::Excerpt(excerpt) => self.excerpt(excerpt).await?,
             Need::Verification(named) => {
                 let found = verification(self.txn, &named).await?;
                 self.facts.verifications.insert(named, found);
@@ -272,6 +269,14 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
             let known = event.await?.map(KnownEvent::of).transpose();
             self.facts.events.insert(seq, known.map_err(broken)?);
         }
+        Ok(())
+    }
+
+    /// Whether a stretch of a text stands where it is said to.
+    async fn excerpt(&mut self, excerpt: Excerpt) -> Result<(), Unfetched> {
+        let stands = stands(self.txn, &excerpt).await?
+            || !self.protocol.keeps(Safeguard::KeepsCharactersWhole);
+        self.facts.excerpts.insert(excerpt, stands);
         Ok(())
     }
 
@@ -348,56 +353,6 @@ async fn version(
         keys::version::decode,
     )
     .await
-}
-
-async fn record(txn: &mut impl Txn, id: &RecordId) -> Result<RecordFact, Unfetched> {
-    Ok(RecordFact::of(text_event(txn, id).await?.as_ref()))
-}
-
-/// Whether a stretch of a text stands where an excerpt says. Of a text in chunks only those are read that it begins
-/// and ends in.
-async fn stands(txn: &mut impl Txn, excerpt: &Excerpt) -> Result<bool, Unfetched> {
-    let id = &excerpt.record;
-    let bytes = match Stretch::of(excerpt, text_event(txn, id).await?.as_ref()) {
-        Stretch::Known(stands) => return Ok(stands),
-        Stretch::IfBegun(bytes) => bytes,
-    };
-    let scope = ScopeKey::of(&id.scope);
-    for byte in bytes {
-        let key = keys::chunk::key(&scope, byte.command, byte.number);
-        let chunk = row(txn, key, keys::chunk::decode).await?;
-        let chunk = chunk.ok_or_else(|| {
-            Unfetched::Refused(Error::new(
-                ErrorCode::Internal,
-                format!("{id} lacks a chunk"),
-            ))
-        })?;
-        if !byte.begins_character(&chunk) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// The body of the event at a position, if it is one that holds a text.
-async fn text_event(txn: &mut impl Txn, id: &RecordId) -> Result<Option<Body>, Unfetched> {
-    let event = row(
-        txn,
-        keys::event::key(&ScopeKey::of(&id.scope), id.seq),
-        keys::event::decode,
-    )
-    .await?;
-    let Some(event) = event else {
-        return Ok(None);
-    };
-    let broken = |error: Broken| {
-        Unfetched::Refused(Error::new(ErrorCode::Internal, format!("{id}: {error}")))
-    };
-    let kind = event.decode_header().map_err(broken)?.kind;
-    if !matches!(kind, EventKind::RecordAppended | EventKind::TaskOpened) {
-        return Ok(None);
-    }
-    event.decode_body().map_err(broken)
 }
 
 async fn verification(

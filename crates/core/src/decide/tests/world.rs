@@ -245,11 +245,8 @@ impl World {
                         drop(facts.versions.insert(id, self.versions.get(&id).cloned()))
                     }
                     Need::Record(id) => {
-                        let found = self
-                            .records
-                            .get(&id)
-                            .copied()
-                            .unwrap_or(RecordFact::Missing);
+                        let found = self.records.get(&id).copied();
+                        let found = found.unwrap_or(RecordFact::Missing);
                         facts.records.insert(id, found);
                     }
                     Need::Excerpt(excerpt) => {
