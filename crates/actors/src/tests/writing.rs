@@ -180,7 +180,7 @@ async fn the_chunks_of_large_content_are_written_a_few_at_a_time() {
 /// A character lies across the seam of the first two chunks: its second half begins the second chunk.
 #[tokio::test]
 async fn a_stretch_of_large_content_takes_no_character_apart() {
-    const SEAM: u32 = CHUNK_BYTES as u32;
+    let seam = u32::try_from(CHUNK_BYTES).unwrap();
     let store = store();
     let node = node_with_task(&store).await;
     let text = format!(
@@ -194,13 +194,13 @@ async fn a_stretch_of_large_content_takes_no_character_apart() {
         seq: Seq::new(first_seq(&large.await)),
     };
     for (number, from, to, stands) in [
-        (2, 0, SEAM - 1, true),
-        (3, SEAM - 1, SEAM + 1, true),
-        (4, SEAM + 1, 2 * SEAM + 1, true),
-        (5, SEAM - 1, SEAM, false),
-        (6, SEAM, SEAM + 1, false),
-        (7, SEAM, 2 * SEAM + 1, false),
-        (8, 0, 2 * SEAM + 2, false),
+        (2, 0, seam - 1, true),
+        (3, seam - 1, seam + 1, true),
+        (4, seam + 1, 2 * seam + 1, true),
+        (5, seam - 1, seam, false),
+        (6, seam, seam + 1, false),
+        (7, seam, 2 * seam + 1, false),
+        (8, 0, 2 * seam + 2, false),
     ] {
         let cited = Excerpt {
             record: record.clone(),
