@@ -66,6 +66,8 @@ pub(crate) struct Indexer<S: Store, P: Protocol> {
     part: usize,
     stored_since_optimised: u64,
     rows_since_stored: usize,
+    /// Whether the last pass failed: what is done again is no way on.
+    is_stuck: bool,
 }
 
 impl<S: Store, P: Protocol> Indexer<S, P> {
@@ -91,6 +93,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             part: 1,
             stored_since_optimised: 0,
             rows_since_stored: 0,
+            is_stuck: false,
         };
         let slots = claims::owned_slots(&indexer.shared.store).await;
         for slot in slots.map_err(|error| refusal(&error))? {
@@ -162,6 +165,8 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             match self.pass(order).await {
                 Ok(passed) => {
                     self.part = (self.part / 2).max(1);
+                    self.is_stuck = false;
+                    self.got_on();
                     waiting.tell(&passed);
                     let Passed { read, unread, .. } = passed;
                     turns.passed(&read, &unread);
@@ -170,6 +175,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
                 }
                 Err(error) => {
                     self.part = (self.part * 2).min(PART_LEAST);
+                    self.is_stuck = true;
                     left.iter()
                         .for_each(|slot| self.shared.index_feed.mark(*slot));
                     return Err(error);
@@ -182,6 +188,12 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             self.shared.index_feed.wake();
         }
         Ok(())
+    }
+
+    fn got_on(&self) {
+        if !self.is_stuck {
+            self.shared.index_requests.got_on();
+        }
     }
 
     async fn optimise(&mut self) {
@@ -285,6 +297,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
                 found => found?,
             };
             passed.read.insert(slot);
+            self.got_on();
             if found.len() == slot_rows {
                 passed.unread.insert(slot);
                 if let Some((end, _)) = found.last().filter(|_| is_alone) {
@@ -316,31 +329,36 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         through: Stamp,
         passed: &mut Passed,
     ) -> Result<(), Error> {
-        let mut docs = Vec::with_capacity(changed.len());
-        for ((scope, entry), stamp) in changed {
-            let slot = Slot::of(&scope);
-            if passed.unreadable.contains_key(&slot) {
-                continue;
-            }
-            match current(txn, &scope, entry, stamp).await {
-                Err(error) if !self.shared.is_alone() && error.code == ErrorCode::Internal => {
-                    passed.note_unreadable(slot, error);
-                }
-                found => docs.extend(found?),
-            }
-        }
-        let count_docs = docs.len() as u64;
-        // The cursor goes with the last part: a crash in between repeats the parts before it.
         let batch = self.shared.config.indexer.batch_entries;
-        while docs.len() > batch {
-            let rest = docs.split_off(batch);
-            let cursor = self.stored_through();
-            self.apply(std::mem::replace(&mut docs, rest), cursor)
-                .await?;
+        let mut changed = changed.into_iter().peekable();
+        let mut is_last = false;
+        while !is_last {
+            let mut docs = Vec::new();
+            for ((scope, entry), stamp) in changed.by_ref().take(batch) {
+                let slot = Slot::of(&scope);
+                if passed.unreadable.contains_key(&slot) {
+                    continue;
+                }
+                match current(txn, &scope, entry, stamp).await {
+                    Err(error) if !self.shared.is_alone() && error.code == ErrorCode::Internal => {
+                        passed.note_unreadable(slot, error);
+                    }
+                    found => docs.extend(found?),
+                }
+            }
+            is_last = changed.peek().is_none();
+            // The cursor goes with the last part: a crash in between repeats the parts before it.
+            let cursor = if is_last {
+                through
+            } else {
+                self.stored_through()
+            };
+            let stored = docs.len() as u64;
+            self.apply(docs, cursor).await?;
+            self.got_on();
+            count(&self.shared.counters.indexed, stored);
+            self.stored_since_optimised += stored;
         }
-        self.apply(docs, through).await?;
-        count(&self.shared.counters.indexed, count_docs);
-        self.stored_since_optimised += count_docs;
         Ok(())
     }
 

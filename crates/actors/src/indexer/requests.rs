@@ -1,6 +1,7 @@
 //! Those who wait for the index: what they asked for, and when they are answered.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use sillok_core::ports::{BoxFuture, Clock};
 use sillok_core::slot::Slot;
@@ -32,6 +33,7 @@ pub(crate) struct IndexRequests {
     sender: mpsc::UnboundedSender<Request>,
     /// Held by the indexer while it runs.
     pub(super) receiver: tokio::sync::Mutex<Requests>,
+    steps: AtomicU64,
 }
 
 impl Default for IndexRequests {
@@ -40,6 +42,7 @@ impl Default for IndexRequests {
         Self {
             sender,
             receiver: tokio::sync::Mutex::new(receiver),
+            steps: AtomicU64::new(0),
         }
     }
 }
@@ -65,6 +68,41 @@ impl IndexRequests {
             caught_up,
             late,
         })
+    }
+
+    /// Notes that the indexer got on with what it has to do: it read a slot, or stored a part.
+    pub(super) fn got_on(&self) {
+        self.steps.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often the indexer got on. One that tries the same again gets on no more.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
+    }
+
+    /// Waits until the index has everything that was published in some slots, for as long as it gets on. How many of
+    /// them cannot be read.
+    ///
+    /// # Errors
+    /// `unavailable` when the indexer has ended, or has not got on for a while.
+    pub(crate) async fn catch_up(
+        &self,
+        slots: BTreeSet<Slot>,
+        clock: &dyn Clock,
+    ) -> Result<u64, Error> {
+        let mut catching_up = self.follow(slots, Some(clock))?;
+        let (mut steps, mut unreadable) = (self.steps(), 0);
+        loop {
+            match catching_up.next().await {
+                Ok(Some((_, damaged))) => unreadable += damaged.len() as u64,
+                Ok(None) => return Ok(unreadable),
+                Err(error) if self.steps() == steps => return Err(error),
+                Err(_late) => {
+                    steps = self.steps();
+                    catching_up.late = Some(clock.sleep(CATCH_UP_MS_MAX));
+                }
+            }
+        }
     }
 
     /// Waits for a while until the index has everything that was published in some slots and that can be

@@ -1,9 +1,14 @@
 //! Tests of whom the indexer serves first, and what it leaves where something cannot be read.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use futures::FutureExt as _;
+use parking_lot::Mutex;
 use sillok_core::id::Seq;
+use sillok_core::ports::{BoxFuture, Clock};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::slot::SLOTS;
+use sillok_core::time::Timestamp;
 use tokio::sync::mpsc;
 
 use super::requests::{CaughtUp, Unreadable};
@@ -12,7 +17,7 @@ use crate::cluster::tests::{On, registered};
 use crate::protocol::Correct;
 use crate::relay::rows_after;
 use crate::rows::{Place, write_outbox};
-use crate::tests::harness::{append, node, open_task, scope, store, submission};
+use crate::tests::harness::{append, node, open_task, ports, scope, store, submission};
 use crate::tests::index::put;
 use crate::tests::line::{Fate, Line};
 
@@ -65,6 +70,7 @@ async fn indexer_behind(lines: &[(u64, usize)]) -> (Line, On<Line>, Indexer<Line
         part: 1,
         stored_since_optimised: 0,
         rows_since_stored: 0,
+        is_stuck: false,
     };
     (line, shared, indexer)
 }
@@ -269,9 +275,14 @@ async fn a_store_out_of_reach_answers_nobody_and_skips_nothing() {
         "it is read again"
     );
     assert_eq!(indexer.part, 2, "in smaller parts");
+    // What is read again, in vain again, is no way on.
+    let steps = shared.index_requests.steps();
+    assert!(indexer.drain(&mut waiting, || None).await.is_err());
+    assert_eq!(shared.index_requests.steps(), steps);
     line.repair();
     indexer.drain(&mut waiting, || None).await.unwrap();
-    assert_eq!(indexer.part, 1);
+    assert_eq!(indexer.part, 2, "and in larger ones again");
+    assert!(shared.index_requests.steps() > steps);
     assert_eq!(told(&mut answer), ready(&[slot(0)]));
     assert_eq!(shared.counters.indexed.get(), 1);
 }
@@ -367,4 +378,96 @@ async fn those_that_are_far_behind_take_their_turn_behind_one_that_is_not() {
     // A look at the start, one before each pass; the first two passes are full with two each.
     assert_eq!(answered_at, Some(5), "at the third pass");
     assert_eq!(told(&mut answer_of_far), ready(&far));
+}
+
+/// A clock with which whoever sleeps so many times gets something done at each of them.
+struct AtEachSleep<F>(Arc<F>, Arc<AtomicUsize>);
+
+impl<F: Fn(usize) + Send + Sync + 'static> AtEachSleep<F> {
+    fn new(done: F) -> Self {
+        Self(Arc::new(done), Arc::default())
+    }
+
+    fn sleeps(&self) -> usize {
+        self.1.load(Ordering::Relaxed)
+    }
+}
+
+impl<F: Fn(usize) + Send + Sync + 'static> Clock for AtEachSleep<F> {
+    fn now(&self) -> Timestamp {
+        Timestamp::EPOCH
+    }
+
+    fn monotonic_us(&self) -> u64 {
+        0
+    }
+
+    fn sleep(&self, ms: u64) -> BoxFuture<'static, ()> {
+        assert_eq!(ms, CATCH_UP_MS_MAX);
+        let (done, sleeps) = (Arc::clone(&self.0), Arc::clone(&self.1));
+        Box::pin(async move { done(sleeps.fetch_add(1, Ordering::Relaxed) + 1) })
+    }
+}
+
+#[tokio::test]
+async fn who_can_wait_does_so_as_long_as_the_index_gets_on() {
+    let requests = Arc::new(IndexRequests::default());
+    let indexer = Arc::clone(&requests);
+    let clock = AtEachSleep::new(move |sleep| {
+        if sleep < 4 {
+            indexer.got_on();
+        }
+    });
+    let late = requests.catch_up([slot(0)].into(), &clock).await;
+    assert_eq!(late.unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(clock.sleeps(), 4, "once more than it got on");
+}
+
+#[tokio::test]
+async fn what_comes_late_is_waited_for_once_and_not_asked_for_anew() {
+    let requests = Arc::new(IndexRequests::default());
+    let indexer = Arc::clone(&requests);
+    let waiting = Mutex::new(Waiting::default());
+    let clock = AtEachSleep::new(move |sleep| {
+        indexer.got_on();
+        let mut waiting = waiting.lock();
+        let mut requests = indexer.receiver.try_lock().unwrap();
+        while let Ok(request) = requests.try_recv() {
+            waiting.0.push(request);
+        }
+        assert_eq!(waiting.0.len(), 1);
+        let mut passed = Passed::default();
+        match sleep {
+            1 => drop(passed.read.insert(slot(0))),
+            2 => passed.note_unreadable(slot(1), Error::new(ErrorCode::Internal, "damaged")),
+            _ => drop(passed.read.insert(slot(2))),
+        }
+        passed.read.extend(passed.unreadable.keys());
+        waiting.tell(&passed);
+    });
+    let caught_up = requests.catch_up([slot(0), slot(1), slot(2)].into(), &clock);
+    assert_eq!(caught_up.await.unwrap(), 1, "is damaged");
+    assert_eq!(clock.sleeps(), 3);
+}
+
+/// What is stored in parts is read in parts too, and each is a step.
+#[tokio::test]
+async fn an_index_that_is_new_is_filled_in_parts() {
+    const ENTRIES: u64 = 7;
+    let store = store();
+    let writer = node(&store).await;
+    for number in 0..ENTRIES {
+        let entry = put(&format!("entry {number}"));
+        let given = submission(number, PrincipalKind::Human, &project(0), entry);
+        writer.submit(given).await.unwrap();
+    }
+    writer.shutdown().await;
+    let mut config = crate::NodeConfig::default();
+    config.indexer.batch_entries = 2;
+    let reader = crate::Node::start(store, ports(), config).await.unwrap();
+    let shared = reader.shared();
+    let stats = shared.ports.index.stats().await.unwrap();
+    assert_eq!(stats.stored, ENTRIES);
+    assert_eq!(shared.counters.indexed.get(), ENTRIES);
+    assert!(shared.index_requests.steps() >= ENTRIES.div_ceil(2));
 }

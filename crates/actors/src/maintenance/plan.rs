@@ -83,32 +83,18 @@ pub(super) async fn of<S: Store, P: Protocol>(
     })
 }
 
-/// Waits until the index has all that was published before, for as long as it gets on: an entry that it has not heard
-/// of may be better than one that goes. How many slots cannot be read.
+/// Waits until the index has all that was published before: an entry that it has not heard of may be better than one
+/// that goes. How many slots cannot be read.
 async fn catch_up<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     within: Option<&Scope>,
 ) -> Result<u64, Error> {
-    let mut left: BTreeSet<Slot> = match within.filter(|scope| scope.level() != Level::Org) {
+    let slots = match within.filter(|scope| scope.level() != Level::Org) {
         Some(scope) => [Slot::of(scope)].into(),
         None => (0..SLOTS).filter_map(Slot::new).collect(),
     };
-    let mut unreadable = 0;
-    while !left.is_empty() {
-        let clock = shared.ports.clock.as_ref();
-        let mut catching_up = shared.index_requests.follow(left.clone(), Some(clock))?;
-        let before = left.len();
-        loop {
-            match catching_up.next().await {
-                Ok(Some((_, damaged))) => unreadable += damaged.len() as u64,
-                Ok(None) => break,
-                Err(_) if catching_up.left().len() < before => break,
-                Err(error) => return Err(error),
-            }
-        }
-        left.clone_from(catching_up.left());
-    }
-    Ok(unreadable)
+    let clock = shared.ports.clock.as_ref();
+    shared.index_requests.catch_up(slots, clock).await
 }
 
 /// The skills in these columns that proved themselves in a project.
