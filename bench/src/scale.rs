@@ -45,6 +45,8 @@ pub(crate) struct ClusterScale {
     pub(crate) writers: usize,
     /// Projects beside them, whose slots are handed over too.
     pub(crate) idle: usize,
+    /// Entries of each of the projects that are written to.
+    pub(crate) entries: usize,
     /// Nodes that are killed, and then drained, one after the other.
     pub(crate) rounds: usize,
     /// Writes to each project whose events are waited for.
@@ -73,6 +75,7 @@ impl Scale {
         cluster: ClusterScale {
             writers: 48,
             idle: 300,
+            entries: 100,
             rounds: 3,
             events: 400,
             tails: 10_000,
@@ -97,6 +100,7 @@ impl Scale {
         cluster: ClusterScale {
             writers: 12,
             idle: 12,
+            entries: 2,
             rounds: 1,
             events: 10,
             tails: 200,

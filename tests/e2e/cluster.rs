@@ -17,6 +17,8 @@ use load::Load;
 const NODES: [&str; 3] = ["ada", "bob", "eve"];
 /// Kills of nodes unless `SILLOK_CLUSTER_KILLS` says otherwise; after so many the store is killed too.
 const KILLS: usize = 4;
+/// The index that nodes have outside of tests.
+const WITH_TABLES: [(&str, &str); 1] = [("SILLOK__INDEX__ENGINE", "lance")];
 /// How long the load goes on before something happens, and after it.
 const CALM: Duration = Duration::from_millis(1_500);
 
@@ -131,14 +133,27 @@ async fn the_status_of_a_cluster_shows_the_truth_before_during_and_after_a_takeo
             let named = view["reasons"].as_array().expect("there are some");
             reasons.extend(named.iter().map(|one| one["reason"].to_string()));
         }
-        if view["slots_owned"] == 12 && slots(&view, "bob") == 0 {
+        if view["slots_owned"] == 12 && slots(&view, "bob") == 0 && view["healthy"] == true {
             break view;
         }
+        // The command says what the interface says, at any moment.
+        let printed = cluster.sillok("ada", "cluster status --json").json();
+        assert_eq!(printed["slots_used"], 12, "{printed}");
         assert!(begun.elapsed() < PATIENCE, "nobody takes his slots: {view}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     };
     assert!(reasons.contains("\"silent\""), "{reasons:?}");
     assert_eq!(after["healthy"], true, "{after}");
+    // What counts as owned is served, through any node.
+    for number in 0..12 {
+        let task = format!("org/acme/project/p{number}/worktree/w/task/t");
+        for name in ["ada", "eve"] {
+            let client = cluster.admin(name);
+            let written = world::log(&client, &task, "it goes on");
+            let written = tokio::time::timeout(AT_ONCE, written).await;
+            written.unwrap_or_else(|_| panic!("{task} is not served through {name}"));
+        }
+    }
     status_of(&cluster, "eve").await;
     let listed_after = slots_by_number(&cluster, "eve").await;
     assert_eq!(listed_after.len(), 12);
@@ -261,6 +276,8 @@ async fn without_the_store_a_command_is_unavailable_at_once_and_nobody_is_fenced
 
 /// The longest that a takeover, or a recovery, may take.
 const PATIENCE: Duration = Duration::from_secs(25);
+/// Longer than it takes a node to notice that it does not reach the bus.
+const OFF_BUS: Duration = Duration::from_secs(15);
 /// A refusal takes no longer.
 const AT_ONCE: Duration = Duration::from_secs(2);
 
@@ -313,13 +330,23 @@ async fn what_is_published_through_one_node_is_recalled_and_heard_at_all() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kill_of_each_node_in_turn_loses_nothing_and_repeats_nothing() {
-    let mut cluster = Cluster::start(&NODES).await;
+    let mut cluster = Cluster::start_with(&NODES, &WITH_TABLES).await;
     let load = Load::start(&cluster, &NODES).await;
     for name in NODES {
         tokio::time::sleep(CALM).await;
+        let other = other_than(name);
+        let (owned, _) = slots_and_reach(&cluster, other, name).await;
+        assert!(owned > 0, "{name} has slots of its own");
         cluster.kill(name);
         // Others take its slots over while it is down.
-        tokio::time::sleep(4 * CALM).await;
+        let begun = Instant::now();
+        while slots_and_reach(&cluster, other, name).await.0 > 0 {
+            assert!(begun.elapsed() < PATIENCE, "nobody takes {name}'s slots");
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+        let before = load.counts();
+        tokio::time::sleep(2 * CALM).await;
+        load.went_on_since(&before);
         cluster.start_node(name).await;
         load.moved(&cluster, name);
     }
@@ -359,19 +386,51 @@ async fn kills_of_any_node_and_of_the_store_in_mid_load_lose_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_drain_hands_everything_over_and_nobody_who_retries_sees_an_error() {
-    let mut cluster = Cluster::start(&NODES).await;
+    let mut cluster = Cluster::start_with(&NODES, &WITH_TABLES).await;
     let load = Load::start(&cluster, &NODES).await;
     for name in NODES {
         tokio::time::sleep(CALM).await;
         load.leaves(name);
+        let others: Vec<&str> = NODES.into_iter().filter(|other| *other != name).collect();
+        let fences = fences(&cluster, &others).await;
+        let (owned, _) = slots_and_reach(&cluster, others[0], name).await;
+        assert!(owned > 0, "{name} has slots of its own");
         cluster.stop(name);
+        // Nobody had to find it silent: whatever it owned was handed over when it ended.
+        let view = cluster.admin(others[0]).get("/v1/cluster", &[]).await.ok();
+        let nodes = view["nodes"].as_array().expect("there are nodes");
+        let left = nodes.iter().find(|node| node["name"] == name);
+        let left = left.expect("it registered");
+        let handed_over = (&left["living"], &left["slots"]) == (&json!(false), &json!(0));
+        assert!(
+            handed_over && view["slots_owned"] == view["slots_used"],
+            "{view}"
+        );
+        let before = load.counts();
         tokio::time::sleep(CALM).await;
+        load.went_on_since(&before);
+        assert_eq!(self::fences(&cluster, &others).await, fences);
         cluster.start_node(name).await;
         load.moved(&cluster, name);
     }
     tokio::time::sleep(CALM).await;
     let load = load.stop().await;
     check(&cluster, load, "eve").await;
+}
+
+/// Nodes that these have found silent.
+async fn fences(cluster: &Cluster, names: &[&str]) -> u64 {
+    let mut all = 0;
+    for name in names {
+        let admin = cluster.admin(name);
+        all += admin.metric::<u64>("sillok_fences_total").await;
+    }
+    all
+}
+
+fn other_than(name: &str) -> &'static str {
+    let other = NODES.into_iter().find(|other| *other != name);
+    other.expect("there are several")
 }
 
 /// How many slots a node owns, and whether it counts as cut off, as another one sees it.
@@ -462,8 +521,17 @@ async fn writes_go_on_while_nats_and_the_store_are_down_for_a_while() {
     let mut cluster = Cluster::start(&NODES).await;
     let load = Load::start(&cluster, &NODES).await;
     tokio::time::sleep(CALM).await;
+    let owners = slots_by_number(&cluster, "ada").await;
     cluster.nats().kill();
-    tokio::time::sleep(CALM).await;
+    // For longer than it takes to notice, everybody writes, and each node keeps what it owns.
+    for _ in 0..3 {
+        let before = load.counts();
+        tokio::time::sleep(OFF_BUS / 3).await;
+        load.went_on_since(&before);
+    }
+    for (number, slot) in slots_by_number(&cluster, "ada").await {
+        assert_eq!(slot["epoch"], owners[&number]["epoch"], "{slot}");
+    }
     cluster.nats().resume().await;
     tokio::time::sleep(CALM).await;
     // Longer than the fencing time: a store that nobody reaches fences nobody.
@@ -491,6 +559,10 @@ async fn what_a_cluster_needs_is_asked_for_and_a_name_is_one_nodes() {
         let said = refused(cluster.launch("bob").env(&format!("SILLOK__{key}"), ""));
         let name = key.to_lowercase().replace("__", ".");
         assert!(said.contains(&format!("{name} is wanted")), "{said}");
+    }
+    for name in ["ada.example.com", ""] {
+        let said = refused(cluster.launch("bob").env("SILLOK__NODE__NAME", name));
+        assert!(said.contains("node.name"), "{said}");
     }
     let said = refused(cluster.launch("ada"));
     assert!(said.contains("in use by another process"), "{said}");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use sillok_core::membership::home;
-use sillok_core::scope::Scope;
+use sillok_core::scope::{Level, Scope};
 use sillok_core::slot::Slot;
 use sillok_server::api::ClusterView;
 use sillok_test_cluster::{Cluster, Server};
@@ -13,7 +13,7 @@ use sillok_test_cluster::{Cluster, Server};
 use crate::engines::folder;
 use crate::error::Error;
 use crate::http::client::{Connection, Request};
-use crate::workload;
+use crate::workload::{self, Texts};
 
 /// The nodes.
 pub(super) const NODES: [&str; 3] = ["ada", "bob", "eve"];
@@ -98,6 +98,29 @@ impl Bed {
         Ok(())
     }
 
+    /// Publishes so many entries in the project of each task, through a node.
+    ///
+    /// # Errors
+    /// What it answered.
+    pub(super) async fn publish(
+        &self,
+        through: &str,
+        tasks: &[Scope],
+        entries: usize,
+    ) -> Result<(), Error> {
+        let address = self.address(through);
+        let mut connection = Connection::open(address).await?;
+        let texts = Texts::new();
+        for (number, task) in tasks.iter().enumerate() {
+            for entry in 0..entries {
+                let body = entry_of(task, &texts, number * entries + entry);
+                let mut request = Request::post("/v1/entries", address, self.token(), &body);
+                connection.call(&mut request).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// What a node sees of the cluster.
     ///
     /// # Errors
@@ -165,6 +188,14 @@ pub(super) fn task(project: usize, name: &str) -> Scope {
     workload::scope(&format!(
         "org/bench/project/c{project}/worktree/main/task/{name}"
     ))
+}
+
+/// What publishes an entry in the project of a task; another one for each number.
+pub(super) fn entry_of(task: &Scope, texts: &Texts, number: usize) -> String {
+    let project = task.at_level(Level::Project);
+    let project = project.expect("a task lies in a project");
+    let text = texts.get(number);
+    format!(r#"{{"scope":"{project}","table":"gotchas","content":"{number} {text}"}}"#)
 }
 
 /// The owner of a scope.

@@ -52,12 +52,14 @@ pub(super) fn measure(runtime: &Runtime, scale: &Scale, report: &mut Report) -> 
 }
 
 async fn both(scale: &Scale, report: &mut Report) -> Result<(), Error> {
-    let mut bed = Bed::start(&NODES, &[]).await?;
+    // As nodes run: a slot is served once its index has what others published there.
+    let mut bed = Bed::start(&NODES, &[("SILLOK__INDEX__ENGINE", "lance")]).await?;
     let projects = scale.cluster.writers + scale.cluster.idle;
     let scopes: Vec<Scope> = (0..projects).map(|number| bed::task(number, "t")).collect();
     bed.open(NODES[0], &scopes).await?;
     let mut owners = bed.rest(&NODES).await?;
     let scopes = &scopes[..scale.cluster.writers];
+    bed.publish(NODES[0], scopes, scale.cluster.entries).await?;
     let mut writers = Writers::start(&bed, &NODES, scopes);
     let (mut full, mut of_scopes) = (Duration::ZERO, histogram());
     for victim in &NODES[..scale.cluster.rounds] {

@@ -1,5 +1,5 @@
 //! Writers that go on while nodes come and go: each gives a command, under one id, to one node after the
-//! other until it is answered, as a client that retries does.
+//! other until it is answered, as a client that retries does. Most append to a log, some publish an entry.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use sillok_core::scope::Scope;
 use tokio::task::JoinSet;
 
-use super::bed::Bed;
+use super::bed::{Bed, entry_of};
 use crate::error::Error;
 use crate::http::append;
 use crate::http::client::{Connection, Request};
@@ -17,6 +17,12 @@ use crate::workload::Texts;
 
 /// The wait between two commands of a writer: a steady load that the nodes keep up with.
 const PACE: Duration = Duration::from_millis(50);
+/// Of so many commands of a writer one publishes an entry.
+const ENTRY_EVERY: usize = 5;
+/// Texts of entries are numbered from here, beyond those that were there before.
+const FIRST_ENTRY: usize = 1_000_000;
+/// More writers than there are: their texts are numbered apart.
+const WRITERS_MAX: usize = 1_024;
 /// The wait before a command is given again.
 const AGAIN: Duration = Duration::from_millis(10);
 /// The longest that one command may take until some node answers it.
@@ -56,7 +62,7 @@ impl Writers {
     /// Sets a writer to work on each of these open tasks, through all of these nodes in turn.
     pub(super) fn start(bed: &Bed, names: &[&str], scopes: &[Scope]) -> Self {
         let shared = Arc::new(Shared::default());
-        let texts = Texts::new();
+        let texts = Arc::new(Texts::new());
         let mut writers = Self {
             shared,
             tasks: JoinSet::new(),
@@ -65,13 +71,14 @@ impl Writers {
             writers.joins(name, bed.address(name));
         }
         for (number, scope) in scopes.iter().enumerate() {
-            let body = append(scope.as_str(), &texts, number, 1);
             let writer = Writer {
                 shared: Arc::clone(&writers.shared),
                 number,
                 turn: number,
-                // Every node takes it for a request to itself, whichever host it names.
-                request: Request::post("/v1/logs", "node", bed.token(), &body),
+                task: scope.clone(),
+                texts: Arc::clone(&texts),
+                token: bed.token(),
+                written: 0,
                 connections: BTreeMap::new(),
             };
             writers.tasks.spawn(writer.go_on());
@@ -128,7 +135,11 @@ struct Writer {
     shared: Arc<Shared>,
     number: usize,
     turn: usize,
-    request: Request,
+    task: Scope,
+    texts: Arc<Texts>,
+    token: &'static str,
+    /// Commands that were acknowledged.
+    written: usize,
     /// By address: a node that was started again has another one.
     connections: BTreeMap<String, Connection>,
 }
@@ -136,24 +147,43 @@ struct Writer {
 impl Writer {
     async fn go_on(mut self) -> Result<(), Error> {
         while !self.shared.stop.load(Ordering::Relaxed) {
-            self.request.renew();
-            let acked = tokio::time::timeout(PATIENCE, self.see_through()).await;
+            let request = self.draw();
+            let acked = tokio::time::timeout(PATIENCE, self.see_through(&request)).await;
             let late = |_| Error::Wrong("a command is answered by nobody".to_owned());
             let acked = acked.map_err(late)??;
             self.shared.acked().push(acked);
+            self.written += 1;
             tokio::time::sleep(PACE).await;
         }
         Ok(())
     }
 
-    async fn see_through(&mut self) -> Result<Acked, Error> {
+    /// The next command.
+    fn draw(&self) -> Request {
+        let is_entry = self.written % ENTRY_EVERY == 0;
+        let number = FIRST_ENTRY + self.number + self.written * WRITERS_MAX;
+        let (path, body) = if is_entry {
+            ("/v1/entries", entry_of(&self.task, &self.texts, number))
+        } else {
+            (
+                "/v1/logs",
+                append(self.task.as_str(), &self.texts, number, 1),
+            )
+        };
+        // Every node takes it for a request to itself, whichever host it names.
+        let mut request = Request::post(path, "node", self.token, &body);
+        request.renew();
+        request
+    }
+
+    async fn see_through(&mut self, request: &Request) -> Result<Acked, Error> {
         let begun = Instant::now();
         let mut times = 0;
         loop {
             times += 1;
             let given = Instant::now();
             let address = self.next_node();
-            if self.give(&address).await? {
+            if self.give(&address, request).await? {
                 return Ok(Acked {
                     writer: self.number,
                     begun,
@@ -175,7 +205,7 @@ impl Writer {
 
     /// Whether a node carried the command out. What passes by itself is no error: a node that is gone or
     /// ends, is busy, or does not know.
-    async fn give(&mut self, address: &str) -> Result<bool, Error> {
+    async fn give(&mut self, address: &str, request: &Request) -> Result<bool, Error> {
         let kept = self.connections.remove(address);
         let mut connection = match kept {
             Some(connection) => connection,
@@ -184,7 +214,7 @@ impl Writer {
                 Err(_gone) => return Ok(false),
             },
         };
-        let Ok(answer) = connection.send(&self.request).await else {
+        let Ok(answer) = connection.send(request).await else {
             return Ok(false);
         };
         let is_acked = !matches!(answer.status, 429 | 503 | 504);

@@ -112,6 +112,7 @@ pub(crate) async fn register<S: Store>(
             beat: 0,
             fenced: false,
             reaches_bus: true,
+            is_behind: false,
             reads,
         };
         txn.set(keys::node::key(node), keys::node::encode(&row));
@@ -121,14 +122,23 @@ pub(crate) async fn register<S: Store>(
     .await
 }
 
-/// Says that this run lives and whether it reaches the bus, and sees who else does.
+/// What a node says of itself with a beat.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Saying {
+    /// Whether it reaches the bus.
+    pub(crate) reaches_bus: bool,
+    /// Whether it has taken slots that it does not serve yet.
+    pub(crate) is_behind: bool,
+}
+
+/// Says that this run lives, and how it is, and sees who else does.
 ///
 /// # Errors
 /// What the store answered. The beat then counts as missed, whatever became of it.
 pub(crate) async fn beat<S: Store, P: Protocol>(
     store: &S,
     ownership: &Ownership,
-    reaches_bus: bool,
+    says: Saying,
     protocol: P,
 ) -> Result<Beat, StoreError> {
     let mut txn = store.begin().await?;
@@ -145,7 +155,8 @@ pub(crate) async fn beat<S: Store, P: Protocol>(
     let nodes = all_nodes(&mut txn).await?;
     let next = NodeRow {
         beat: row.beat + 1,
-        reaches_bus,
+        reaches_bus: says.reaches_bus,
+        is_behind: says.is_behind,
         fenced: false,
         ..row
     };

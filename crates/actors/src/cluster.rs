@@ -22,7 +22,7 @@ use sillok_core::{Error, ErrorCode};
 use sillok_store::{Error as StoreError, Store};
 use tokio::sync::Notify;
 
-use crate::claims::{self, Beat};
+use crate::claims::{self, Beat, Saying};
 use crate::commit::Shared;
 use crate::errors::refusal;
 use crate::metrics::count;
@@ -63,6 +63,8 @@ pub(crate) struct Members {
     fenced_here: Mutex<BTreeSet<String>>,
     changed: Notify,
     taking: Taking,
+    /// Slots that this run has claimed and does not serve yet.
+    behind: Mutex<BTreeSet<Slot>>,
     replaced: AtomicBool,
     /// Whether the others reach the bus and this node does not.
     cut_off: AtomicBool,
@@ -89,11 +91,17 @@ impl Members {
         self.cut_off.load(Ordering::Acquire)
     }
 
+    /// How many slots this run has claimed and does not serve yet: whatever is for them is refused.
+    pub(crate) fn slots_behind(&self) -> u64 {
+        self.behind.lock().len() as u64
+    }
+
     fn saw(&self, nodes: Nodes, suspects: Vec<Suspect>) {
         let of_interest = |nodes: &Nodes| -> Vec<(String, NodeRow)> {
             let part = |(name, row): (&String, &NodeRow)| {
                 let row = NodeRow {
                     beat: 0,
+                    is_behind: false,
                     ..row.clone()
                 };
                 (name.clone(), row)
@@ -189,6 +197,7 @@ pub(crate) async fn register<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Re
     .await;
     let (incarnation, stamp) = registered.map_err(|error| refusal(&error))?;
     shared.ownership.begin_run(incarnation);
+    shared.members.behind.lock().clear();
     shared.ownership.beat_committed(started_ms);
     Ok(stamp)
 }
@@ -208,7 +217,11 @@ pub(crate) async fn beat<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
         let peers = shared.ports.peers.as_ref();
         let reaches = reach.before_beat(peers.is_none_or(|peers| peers.is_connected()), started_ms)
             && !shared.members.ends();
-        match claims::beat(&shared.store, &shared.ownership, reaches, shared.protocol).await {
+        let says = Saying {
+            reaches_bus: reaches,
+            is_behind: shared.members.slots_behind() > 0,
+        };
+        match claims::beat(&shared.store, &shared.ownership, says, shared.protocol).await {
             Ok(Beat::Committed(nodes)) => {
                 count(&shared.counters.beats, 1);
                 shared.ownership.beat_committed(started_ms);

@@ -91,9 +91,13 @@ pub struct SlotStatus {
 pub(crate) async fn of<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
 ) -> Result<ClusterStatus, Error> {
-    let Owners { nodes, slots } = claims::owners(&shared.store)
+    let Owners { mut nodes, slots } = claims::owners(&shared.store)
         .await
         .map_err(|error| refusal(&error))?;
+    // Of itself a node knows more than its last beat said.
+    if let Some(row) = nodes.get_mut(shared.ownership.node()) {
+        row.is_behind = shared.members.slots_behind() > 0;
+    }
     let untold = if shared.ports.streams.is_some() {
         let all: Vec<Slot> = slots.keys().copied().collect();
         let counted = count_untold(&shared.store, &all).await;

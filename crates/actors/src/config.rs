@@ -3,8 +3,11 @@
 //! Owns names and defaults; ranges that matter for safety are bounds of `core::limits`.
 
 use serde::{Deserialize, Serialize};
+use sillok_bus::subject;
 use sillok_core::config::RulesConfig;
-use sillok_core::limits::{NODE_QUEUE_BYTES_MAX, NODE_QUEUE_MAX, SCOPE_QUEUE_MAX};
+use sillok_core::limits::{
+    NODE_NAME_BYTES_MAX, NODE_QUEUE_BYTES_MAX, NODE_QUEUE_MAX, SCOPE_QUEUE_MAX,
+};
 use sillok_core::membership::{BeatConfig, WireVersion};
 use sillok_core::promotion::Patience;
 use sillok_core::quota::QuotasConfig;
@@ -173,6 +176,14 @@ impl NodeConfig {
     /// # Errors
     /// `invalid_argument` naming the first field that does not.
     pub fn check(&self) -> Result<(), Error> {
+        // Others hand commands over to it under this name.
+        if self.name.len() > NODE_NAME_BYTES_MAX || subject::commands_to(&self.name).is_none() {
+            let why = format!(
+                "configuration node.name is 1 to {NODE_NAME_BYTES_MAX} of A-Za-z0-9_-, not {:?}",
+                self.name
+            );
+            return Err(Error::new(ErrorCode::InvalidArgument, why));
+        }
         self.rules.check()?;
         self.beat.check()?;
         self.quotas.check()?;
@@ -224,6 +235,30 @@ impl NodeConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_that_is_no_part_of_a_subject_is_refused() {
+        let named = |name: &str| NodeConfig {
+            name: name.to_owned(),
+            ..NodeConfig::default()
+        };
+        let long = "a".repeat(NODE_NAME_BYTES_MAX);
+        for name in ["ada", "sillok-0", "A_1", &long] {
+            assert!(named(name).check().is_ok(), "{name}");
+        }
+        for name in [
+            "",
+            "ada.example.com",
+            "ada 1",
+            "*",
+            ">",
+            "ä",
+            &format!("{long}a"),
+        ] {
+            let refused = named(name).check().unwrap_err();
+            assert!(refused.message.contains("node.name"), "{refused}");
+        }
+    }
 
     #[test]
     fn defaults_are_in_range_and_a_bad_value_is_named() {

@@ -416,6 +416,7 @@ impl<S: Store, P: Protocol> Node<S, P> {
         let (commands, bytes) = self.inner.router.load();
         let now_ms = self.inner.shared.ports.clock.monotonic_ms();
         NodeMetrics {
+            slots_behind: self.inner.shared.members.slots_behind(),
             active_scopes: self.inner.router.active() as u64,
             queued_commands: commands as u64,
             queued_bytes: bytes as u64,

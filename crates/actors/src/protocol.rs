@@ -88,6 +88,8 @@ pub enum Safeguard {
     WritesChunksUnderTip,
     /// A stretch of a text is cited only where it stands, and takes no character apart.
     KeepsCharactersWhole,
+    /// What an entry had replaced holds again once the promotion is taken back that had made it.
+    RestoresReplaced,
 }
 
 /// Which safeguards apply.

@@ -195,7 +195,7 @@ fn refusal_advice(problem: &Problem) -> String {
 const fn exit_status_of_server(error: &sillok_server::Error) -> u8 {
     use sillok_server::Error as E;
     match error {
-        E::Locked { .. } | E::Threads(_) | E::Cluster { .. } => EXIT_RETRY,
+        E::Locked { .. } | E::Threads(_) | E::Cluster { .. } | E::Unheard(_) => EXIT_RETRY,
         // Somebody else runs under its name, and will when it is tried again.
         E::Replaced { .. } => EXIT_CONFIG,
         E::Config(_)

@@ -71,6 +71,8 @@ pub const BATCH_COMMANDS_MAX: usize = 64;
 /// Bytes of commands that become one transaction.
 pub const BATCH_BYTES_MAX: usize = 256 << 10;
 
+/// Bytes of the name of a node.
+pub const NODE_NAME_BYTES_MAX: usize = 128;
 /// Commands that may wait for one scope.
 pub const SCOPE_QUEUE_MAX: usize = 1_024;
 /// Commands that may wait in one node.

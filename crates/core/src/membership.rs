@@ -32,6 +32,8 @@ pub struct NodeRow {
     pub fenced: bool,
     /// Whether it reaches the bus, so that others can hand commands over to it.
     pub reaches_bus: bool,
+    /// Whether it has taken slots that it does not serve yet: the index lacks what others published there.
+    pub is_behind: bool,
     /// The newest version of what nodes tell one another that it reads.
     pub reads: WireVersion,
 }

@@ -135,6 +135,9 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// Nothing is heard of the other nodes any more, so that this one could be handed no command.
+    #[error("nothing is heard of the other nodes any more")]
+    Unheard(#[from] sillok_bus_nats::server::ListenError),
     /// The address cannot be listened on.
     #[error("cannot listen on {address}")]
     Listen {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::serve::ListenerExt;
 use prometheus_client::registry::Registry;
 use sillok_actors::Node;
+use sillok_bus_nats::server::ListenError;
 use sillok_store::AnyStore;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -34,7 +35,7 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     /// Carries out what other nodes hand over, and hears their news.
-    for_others: Option<JoinHandle<()>>,
+    for_others: Option<JoinHandle<Result<(), ListenError>>>,
     telemetry: Option<Telemetry>,
     /// What `/metrics` shows.
     metrics: Registry,
@@ -134,7 +135,8 @@ impl Server {
     /// what is under way, and stops the node.
     ///
     /// # Errors
-    /// [`Error::File`], and [`Error::Replaced`] when it ended because another process took its name.
+    /// [`Error::File`], [`Error::Replaced`] when it ended because another process took its name, and
+    /// [`Error::Unheard`] when it could be handed nothing any more by the other nodes.
     pub async fn run(
         self,
         shutdown: impl Future<Output = ()> + Send + 'static,
@@ -144,7 +146,7 @@ impl Server {
             data,
             node,
             listener,
-            for_others,
+            mut for_others,
             telemetry,
             metrics,
             announcement,
@@ -169,10 +171,13 @@ impl Server {
         let stopped = wait_for(stopping);
         let serving = axum::serve(listener, router(app)).with_graceful_shutdown(stopped);
         let mut serving = tokio::spawn(async move { serving.await });
-        let is_replaced = tokio::select! {
+        let ended = tokio::select! {
             biased;
-            () = shutdown => false,
-            () = replaced(&node) => true,
+            () = shutdown => Ok(()),
+            () = replaced(&node) => Err(Error::Replaced {
+                name: config.node.name,
+            }),
+            error = unheard(for_others.as_mut()) => Err(Error::Unheard(error)),
         };
         stop.send_replace(true);
         let patience = Duration::from_millis(config.server.shutdown_ms_max);
@@ -189,12 +194,7 @@ impl Server {
             telemetry.close().await;
         }
         drop(announcement);
-        if is_replaced {
-            return Err(Error::Replaced {
-                name: config.node.name,
-            });
-        }
-        Ok(())
+        ended
     }
 }
 
@@ -211,13 +211,21 @@ fn listen(
     node: &Node<Engine>,
     config: &Config,
     metrics: &mut Registry,
-) -> JoinHandle<()> {
-    let listening = connection.listen(node, config, metrics);
-    tokio::spawn(async move {
-        if let Err(error) = listening.await {
-            tracing::error!(%error, "nothing is heard of the other nodes any more");
-        }
-    })
+) -> JoinHandle<Result<(), ListenError>> {
+    tokio::spawn(connection.listen(node, config, metrics))
+}
+
+/// Completes when nothing is heard of the other nodes any more, for as long as there is no order to end: a node
+/// that beats and can be handed nothing would keep its slots from all others.
+async fn unheard(for_others: Option<&mut JoinHandle<Result<(), ListenError>>>) -> ListenError {
+    let Some(listening) = for_others else {
+        return std::future::pending().await;
+    };
+    match listening.await {
+        Ok(Err(error)) => error,
+        Ok(Ok(())) => ListenError::Closed("it ended".to_owned()),
+        Err(panic) => ListenError::Closed(panic.to_string()),
+    }
 }
 
 async fn wait_for(mut stopping: watch::Receiver<bool>) {

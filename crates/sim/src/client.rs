@@ -11,6 +11,7 @@ use sillok_core::command::{Answer, Command, Submission};
 use sillok_core::id::{Attempt, CommandId, EntryId, VerificationId};
 use sillok_core::ports::Clock as _;
 use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
+use sillok_core::promotion::PublishReport;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::time::{DAY_MS, Timestamp};
@@ -375,15 +376,25 @@ impl Client {
 
     /// Waits until a promotion is finished, or for so long.
     pub async fn promoted(&mut self, task: &Scope, id: VerificationId, tries: u32) -> bool {
+        self.published(task, id, tries).await.is_some()
+    }
+
+    /// What a promotion published, once it is finished; none where that takes more than so many looks.
+    pub async fn published(
+        &mut self,
+        task: &Scope,
+        id: VerificationId,
+        tries: u32,
+    ) -> Option<PublishReport> {
         for _ in 0..tries {
             let asked = |_| Request::Promotion(task.clone(), id);
             let reply = self.ask(asked).await;
-            if matches!(reply, Reply::Promotion(Ok(true))) {
-                return true;
+            if let Reply::Promotion(Ok(Some(report))) = reply {
+                return Some(report);
             }
             self.sleep(500).await;
         }
-        false
+        None
     }
 
     /// Waits until a promotion has halted, or for so many looks.

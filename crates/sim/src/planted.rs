@@ -150,6 +150,10 @@ pub const BUGS: &[Bug] = &[
         "excerpt that takes a character apart",
         Safeguard::KeepsCharactersWhole,
     ),
+    bug(
+        "undo that leaves replaced what it replaced",
+        Safeguard::RestoresReplaced,
+    ),
     bug("fencing during a store outage", Safeguard::CountsOwnBeats),
     bug(
         "slot orphaned when the watcher dies",

@@ -40,10 +40,7 @@ pub(crate) async fn serve<P: Protocol>(
         }
         Request::Serve(submission) => Reply::Served(node.serve(submission, None).await),
         Request::Tip(scope, seen) => Reply::Tip(read_on(node, &scope, seen).await),
-        Request::Promotion(task, id) => {
-            let mark = node.reader().mark(&task, id).await;
-            Reply::Promotion(mark.map(|mark| mark.is_some()))
-        }
+        Request::Promotion(task, id) => Reply::Promotion(node.reader().mark(&task, id).await),
         Request::Halted(task, id) => {
             let stands = node.promotion(&task, id, 0).await;
             Reply::Job(stands.map(|stands| matches!(stands, PromotionState::Halted { .. })))

@@ -217,11 +217,12 @@ impl Cluster {
                 Launch::node_on_foundationdb(binary, &data, &named_by, &token)
             }
         };
+        // Unless a test sets it: most are not about the index, and start sooner without its tables.
+        let launch = launch.env("SILLOK__INDEX__ENGINE", "exact");
         let settings = self.settings.iter();
         settings
             .fold(launch, |launch, (name, value)| launch.env(name, value))
             .env("SILLOK__NODE__NAME", name)
-            .env("SILLOK__INDEX__ENGINE", "exact")
             .env("SILLOK__NATS__SERVERS", nats)
             .env("SILLOK__NATS__KEY_FILE", self.key_file())
             .env("SILLOK__SERVER__TOKEN_KEY_FILE", self.path("token.key"))

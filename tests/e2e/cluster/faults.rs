@@ -15,11 +15,16 @@ async fn writes_go_on_over_a_nats_that_lost_everything() {
     let mut cluster = Cluster::start(&NODES).await;
     let load = Load::start(&cluster, &NODES).await;
     tokio::time::sleep(2 * CALM).await;
+    let before = load.counts();
     cluster.nats().wipe();
     cluster.nats().resume().await;
     tokio::time::sleep(4 * CALM).await;
+    load.went_on_since(&before);
     let load = load.stop().await;
-    check(&cluster, load, "eve").await;
+    let admin = cluster.admin("eve");
+    load.check_with_a_late_listener(&admin).await;
+    let verdict = admin.post("/v1/audit/verify", &json!({})).await.ok();
+    assert_eq!(verdict["ok"], true, "{verdict}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -8,6 +8,12 @@ use sillok_store::{MemoryConfig, MemoryStore};
 use super::*;
 use crate::protocol::Correct;
 
+/// What a node says of itself with which nothing is wrong.
+const WELL: Saying = Saying {
+    reaches_bus: true,
+    is_behind: false,
+};
+
 fn store() -> MemoryStore {
     MemoryStore::new(MemoryConfig::default())
 }
@@ -70,7 +76,7 @@ async fn a_beat_raises_its_number_and_sees_the_others() {
     let store = store();
     let (a, _b) = (started(&store, "a").await, started(&store, "b").await);
     for number in 0..3 {
-        let Beat::Committed(seen) = beat(&store, &a, true, Correct).await.unwrap() else {
+        let Beat::Committed(seen) = beat(&store, &a, WELL, Correct).await.unwrap() else {
             panic!("the run counts");
         };
         assert_eq!(seen["a"].beat, number, "as it was before");
@@ -84,10 +90,10 @@ async fn a_beat_learns_that_its_run_is_over() {
     let store = store();
     let a = started(&store, "a").await;
     assert!(fence(&store, &suspect(&store, "a").await).await.unwrap());
-    assert_eq!(beat(&store, &a, true, Correct).await.unwrap(), Beat::Fenced);
+    assert_eq!(beat(&store, &a, WELL, Correct).await.unwrap(), Beat::Fenced);
     let _again = started(&store, "a").await;
     assert_eq!(
-        beat(&store, &a, true, Correct).await.unwrap(),
+        beat(&store, &a, WELL, Correct).await.unwrap(),
         Beat::Replaced
     );
     assert_eq!(nodes(&store).await["a"].beat, 0, "nothing was written");
@@ -98,7 +104,7 @@ async fn only_the_run_that_is_silent_is_fenced() {
     let store = store();
     let a = started(&store, "a").await;
     let before = suspect(&store, "a").await;
-    beat(&store, &a, true, Correct).await.unwrap();
+    beat(&store, &a, WELL, Correct).await.unwrap();
     assert!(!fence(&store, &before).await.unwrap(), "it has beaten");
     let other_run = Suspect {
         incarnation: Incarnation(7),
@@ -120,7 +126,7 @@ async fn a_fence_meets_the_beat_that_comes_at_the_same_time() {
     let silent = suspect(&store, "a").await;
     let mut txn = store.begin().await.unwrap();
     let row = node_row(&mut txn, "a", Read::Conflict).await.unwrap();
-    beat(&store, &a, true, Correct).await.unwrap();
+    beat(&store, &a, WELL, Correct).await.unwrap();
     let fenced = NodeRow {
         fenced: true,
         ..row.unwrap()
@@ -193,7 +199,13 @@ async fn a_slot_is_handed_to_a_node_off_the_bus_only_where_none_reaches_it() {
     let store = store();
     let (a, b) = (started(&store, "a").await, started(&store, "b").await);
     taken(&store, &a, &[1]).await;
-    let says = |node, reaches| beat(&store, node, reaches, Correct);
+    let says = |node, reaches_bus| {
+        let says = Saying {
+            reaches_bus,
+            ..WELL
+        };
+        beat(&store, node, says, Correct)
+    };
     let to_b = || handed(&store, &a, Epoch(1), "b");
     assert!(matches!(says(&b, false).await, Ok(Beat::Committed(_))));
     assert_eq!(to_b().await, HandOver::NoReceiver);
@@ -276,14 +288,14 @@ async fn no_beat_commits_once_an_operator_has_ordered_the_end_of_its_run() {
     // It may answer from memory still: nobody takes its slots before it is found silent.
     assert!(!nodes(&store).await["a"].fenced);
     assert_eq!(taken(&store, &b, &[1]).await, []);
-    assert_eq!(beat(&store, &a, true, Correct).await.unwrap(), Beat::Fenced);
+    assert_eq!(beat(&store, &a, WELL, Correct).await.unwrap(), Beat::Fenced);
     assert_eq!(nodes(&store).await["a"].beat, 0, "nothing was written");
     assert!(fence(&store, &suspect(&store, "a").await).await.unwrap());
     assert_eq!(taken(&store, &b, &[1]).await, [(1, 2)]);
     // The next run beats.
     let again = started(&store, "a").await;
     assert!(matches!(
-        beat(&store, &again, true, Correct).await.unwrap(),
+        beat(&store, &again, WELL, Correct).await.unwrap(),
         Beat::Committed(_)
     ));
 }
@@ -300,7 +312,7 @@ async fn an_order_that_comes_twice_is_the_first_and_ends_no_further_run() {
     let next = started(&store, "a").await;
     assert_eq!(give(run, &order("lee", 9)).await, Ok(order("kim", 7)));
     assert!(matches!(
-        beat(&store, &next, true, Correct).await.unwrap(),
+        beat(&store, &next, WELL, Correct).await.unwrap(),
         Beat::Committed(_)
     ));
     let late = give(Incarnation(run.0 + 5), &order("lee", 9)).await;

@@ -14,7 +14,7 @@ use sillok_core::membership::{home, living};
 use sillok_core::slot::Slot;
 use sillok_store::Store;
 
-use crate::claims::{self, HandOver, Leaving};
+use crate::claims::{self, HandOver, Leaving, Saying};
 use crate::commit::Shared;
 use crate::errors::refusal;
 use crate::metrics::count;
@@ -168,7 +168,11 @@ pub(crate) async fn drain<S: Store, P: Protocol>(
     router: &Router<S, P>,
 ) {
     shared.members.ends.store(true, Ordering::Release);
-    let beaten = claims::beat(&shared.store, &shared.ownership, false, shared.protocol).await;
+    let says = Saying {
+        reaches_bus: false,
+        is_behind: shared.members.slots_behind() > 0,
+    };
+    let beaten = claims::beat(&shared.store, &shared.ownership, says, shared.protocol).await;
     if let Err(error) = beaten {
         tracing::warn!(%error, "the others hear with a later beat that this node ends");
     }

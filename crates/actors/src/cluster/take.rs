@@ -180,6 +180,13 @@ async fn in_turn<S: Store, P: Protocol>(
     if claimed.is_empty() {
         return Ok(true);
     }
+    {
+        let mut behind = shared.members.behind.lock();
+        // What a run before has claimed, the next one is not behind with.
+        if shared.ownership.incarnation() == run {
+            behind.extend(claimed.keys());
+        }
+    }
     // Nothing is decided in a slot before the index has all that its former owner published. What it
     // published stands in the outbox now, since the claim has ended its writing there.
     for slot in claimed.keys() {
@@ -241,6 +248,7 @@ async fn hold<S: Store, P: Protocol>(
         }
         let is_new = before != Some(*epoch) && ownership.epoch(*slot) == Some(*epoch);
         count(&shared.counters.slots_taken, is_new.into());
+        shared.members.behind.lock().remove(slot);
         shared.mark_for_relays(*slot);
     }
     for found in waiting {

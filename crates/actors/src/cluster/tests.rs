@@ -210,6 +210,7 @@ async fn slots_are_looked_at_when_a_node_comes_goes_or_begins_anew_and_not_at_ea
         beat,
         fenced,
         reaches_bus: true,
+        is_behind: false,
         reads: WireVersion::FIRST,
     };
     let looks = |row: Option<NodeRow>| {
@@ -326,11 +327,12 @@ type Answers = Box<dyn Fn(usize) -> BoxFuture<'static, Result<Forwarded, PeerErr
 struct Scripted {
     asked: std::sync::atomic::AtomicUsize,
     answers: Answers,
+    is_connected: bool,
 }
 
 impl Peers for Scripted {
     fn is_connected(&self) -> bool {
-        true
+        self.is_connected
     }
 
     fn forward<'a>(
@@ -353,11 +355,21 @@ fn refused(code: ErrorCode) -> Result<Forwarded, PeerError> {
 
 /// What becomes of a command for a slot that bob owns, and how often he is asked.
 async fn given_to_bob(line: &Line, answers: Answers) -> (Result<Answer, Error>, usize) {
+    given_over(line, answers, true).await
+}
+
+/// The same, over a bus that the node reaches or does not.
+async fn given_over(
+    line: &Line,
+    answers: Answers,
+    is_connected: bool,
+) -> (Result<Answer, Error>, usize) {
     let _bob = registered(line, "bob").await;
     own(line, Slot::of(&scope(TASK)), "bob", 1).await;
     let peers = Arc::new(Scripted {
         asked: Default::default(),
         answers,
+        is_connected,
     });
     let mut ports = ports();
     ports.peers = Some(Arc::clone(&peers) as Arc<dyn Peers>);
@@ -406,6 +418,23 @@ async fn a_node_without_a_store_that_owns_the_slot_still_has_the_last_word() {
     let (result, asked) = given_to_bob(&line, answers).await;
     assert_eq!(result.unwrap_err().code, ErrorCode::Unavailable);
     assert_eq!(asked, 2);
+}
+
+#[tokio::test]
+async fn without_the_bus_the_owner_is_named_soon_unless_it_was_sent_the_command() {
+    let nobody = Err(PeerError::NoResponders);
+    for is_connected in [false, true] {
+        let line = new_line();
+        let answers = always(&line, false, nobody.clone());
+        let (result, _) = given_over(&line, answers, is_connected).await;
+        let refused = result.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::Unavailable);
+        assert_eq!(refused.message.contains("ask bob"), !is_connected);
+    }
+    let line = new_line();
+    let answers = always(&line, false, Err(PeerError::Silent));
+    let (result, _) = given_over(&line, answers, false).await;
+    assert_eq!(result.unwrap_err().code, ErrorCode::OutcomeUnknown);
 }
 
 #[tokio::test]

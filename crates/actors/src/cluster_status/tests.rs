@@ -141,7 +141,11 @@ async fn silence_is_measured_since_a_new_beat_was_seen() {
     ada.members.hear("ada", &nodes, 4_000);
     assert_eq!(ada.members.silent_ms(4_500)["bob"], 3_500);
     assert!(!ada.members.silent_ms(4_500).contains_key("ada"));
-    claims::beat(&store, &bob.ownership, true, crate::protocol::Correct)
+    let says = claims::Saying {
+        reaches_bus: true,
+        is_behind: true,
+    };
+    claims::beat(&store, &bob.ownership, says, crate::protocol::Correct)
         .await
         .unwrap();
     let nodes = claims::owners(&store).await.unwrap().nodes;

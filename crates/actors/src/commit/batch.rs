@@ -314,7 +314,10 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
             result,
         } = decide(&self.decided.state, submission, facts, rules, self.now)?;
         for body in &bodies {
-            self.seal(submission, body);
+            let restores = matches!(body, Body::SupersessionUndone { .. });
+            if !restores || self.shared.protocol.keeps(Safeguard::RestoresReplaced) {
+                self.seal(submission, body);
+            }
         }
         self.keep_chunks(submission, chunks);
         let tip = self.decided.state.row().tip;

@@ -87,6 +87,17 @@ impl Tried {
         self.was_sent && has_not_looked.contains(&code)
     }
 
+    /// What the caller is told of an owner that is not reached from here, and may be from elsewhere.
+    pub(super) fn given_up_on(self, owner: &str) -> Error {
+        if self.was_sent {
+            return self.given_up();
+        }
+        let why = format!(
+            "node {owner} owns the scope, and this node does not reach it: ask {owner}, or again later"
+        );
+        Error::new(ErrorCode::Unavailable, why)
+    }
+
     /// What the caller is told when nobody gave an answer.
     pub(super) fn given_up(self) -> Error {
         if self.was_sent {

@@ -27,6 +27,7 @@ impl Row {
             beat: u64::from(self.beat),
             fenced: self.fenced,
             reaches_bus: true,
+            is_behind: false,
             reads: WireVersion::FIRST,
         }
     }

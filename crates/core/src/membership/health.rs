@@ -48,6 +48,11 @@ pub enum Reason {
         /// Its name.
         node: String,
     },
+    /// A node that counts as living has taken slots that it does not serve yet.
+    Behind {
+        /// Its name.
+        node: String,
+    },
     /// Slots belong to a run that is over. The next command for one finds it a new owner.
     OwnerGone {
         /// The node whose run it was.
@@ -70,6 +75,9 @@ impl fmt::Display for Reason {
                 write!(f, "node {node} has been silent for {silent_ms} ms")
             }
             Self::OffBus { node } => write!(f, "node {node} does not reach the bus"),
+            Self::Behind { node } => {
+                write!(f, "node {node} owns slots that it does not serve yet")
+            }
             Self::OwnerGone { node, slots } => {
                 write!(
                     f,
@@ -107,6 +115,11 @@ pub fn reasons(sight: &Sight<'_>, config: &BeatConfig) -> Vec<Reason> {
                 node: node.to_owned(),
             });
         }
+        if sight.nodes[node].is_behind {
+            found.push(Reason::Behind {
+                node: node.to_owned(),
+            });
+        }
     }
     let mut gone: BTreeMap<&str, u64> = BTreeMap::new();
     for owner in sight.owners.values() {
@@ -139,6 +152,7 @@ mod tests {
             beat: 7,
             fenced,
             reaches_bus: true,
+            is_behind: false,
             reads: WireVersion::FIRST,
         }
     }
@@ -238,6 +252,29 @@ mod tests {
         let node = "a".to_owned();
         assert_eq!(found, [Reason::OffBus { node }]);
         assert_eq!(found[0].to_string(), "node a does not reach the bus");
+    }
+
+    #[test]
+    fn a_living_node_that_owns_more_than_it_serves_is_named() {
+        let behind = |fenced| NodeRow {
+            is_behind: true,
+            ..node(1, fenced)
+        };
+        let nodes = Nodes::from([
+            ("a".to_owned(), behind(false)),
+            ("b".to_owned(), behind(true)),
+        ]);
+        let sight = Sight {
+            nodes: &nodes,
+            owners: &BTreeMap::new(),
+            silent_ms: &BTreeMap::new(),
+            untold: &BTreeMap::new(),
+        };
+        let found = reasons(&sight, &BeatConfig::default());
+        let node = "a".to_owned();
+        assert_eq!(found, [Reason::Behind { node }]);
+        let said = found[0].to_string();
+        assert_eq!(said, "node a owns slots that it does not serve yet");
     }
 
     #[test]

@@ -72,6 +72,7 @@ mod tests {
             beat: 1,
             fenced,
             reaches_bus,
+            is_behind: false,
             reads: WireVersion::FIRST,
         };
         of.iter()

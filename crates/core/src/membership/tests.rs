@@ -13,6 +13,7 @@ fn row(incarnation: u64, beat: u64) -> NodeRow {
         beat,
         fenced: false,
         reaches_bus: true,
+        is_behind: false,
         reads: WireVersion::FIRST,
     }
 }
@@ -264,6 +265,7 @@ fn a_fence_is_ordered_for_the_current_run_of_a_known_node_until_it_is_over() {
         beat: 9,
         fenced,
         reaches_bus: true,
+        is_behind: false,
         reads: WireVersion::FIRST,
     };
     let check = |run, row: Option<&NodeRow>| {

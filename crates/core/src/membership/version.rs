@@ -105,6 +105,7 @@ mod tests {
                 beat: 1,
                 fenced: *fenced,
                 reaches_bus: true,
+                is_behind: false,
                 reads: version(*reads),
             };
             (format!("n{number}"), row)

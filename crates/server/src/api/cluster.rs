@@ -249,6 +249,7 @@ impl ReasonView {
             Reason::NobodyLives => ("nobody_lives", None),
             Reason::Silent { node, .. } => ("silent", Some(node)),
             Reason::OffBus { node } => ("off_bus", Some(node)),
+            Reason::Behind { node } => ("behind", Some(node)),
             Reason::OwnerGone { node, .. } => ("owner_gone", Some(node)),
             Reason::Untold { .. } => ("untold", None),
         };

@@ -49,6 +49,7 @@ pub(super) struct Metrics {
     requests: Family<OfStatus, Counter>,
     request_seconds: Histogram,
     in_flight: Amount,
+    slots_behind: Amount,
     active_scopes: Amount,
     queued_commands: Amount,
     queued_bytes: Amount,
@@ -65,6 +66,7 @@ impl Metrics {
             requests: Family::default(),
             request_seconds: Histogram::new(SECONDS),
             in_flight: Amount::default(),
+            slots_behind: Amount::default(),
             active_scopes: Amount::default(),
             queued_commands: Amount::default(),
             queued_bytes: Amount::default(),
@@ -84,6 +86,8 @@ impl Metrics {
         registry.register("http_request_seconds", help, self.request_seconds.clone());
         let help = "Requests under way";
         registry.register("http_requests_in_flight", help, self.in_flight.clone());
+        let help = "Slots that this node owns and does not serve yet";
+        registry.register("slots_behind", help, self.slots_behind.clone());
         let help = "Scope actors that are there";
         registry.register("active_scopes", help, self.active_scopes.clone());
         let help = "Commands that wait or are under way, in all mailboxes";
@@ -114,6 +118,7 @@ impl Metrics {
         index: Option<IndexStats>,
     ) -> String {
         self.in_flight.set(in_flight as u64);
+        self.slots_behind.set(node.slots_behind);
         self.active_scopes.set(node.active_scopes);
         self.queued_commands.set(node.queued_commands);
         self.queued_bytes.set(node.queued_bytes);

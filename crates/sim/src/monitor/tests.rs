@@ -49,6 +49,7 @@ fn node(name: &str, run: u64, beat: u64, fenced: bool) -> Writes {
         beat,
         fenced,
         reaches_bus: true,
+        is_behind: false,
         reads: WireVersion::FIRST,
     };
     let mut writes = Writes::default();

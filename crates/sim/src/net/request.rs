@@ -9,6 +9,7 @@ use sillok_core::command::{Answer, Submission};
 use sillok_core::id::{EntryId, Seq, VerificationId};
 use sillok_core::ports::Forwarded;
 use sillok_core::principal::Actor;
+use sillok_core::promotion::PublishReport;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::validity::AsOf;
@@ -24,7 +25,7 @@ pub(crate) enum Request {
     Serve(Arc<Submission>),
     /// Where a scope's chain ends, of which so much was seen.
     Tip(Scope, Seq),
-    /// Whether a promotion is finished.
+    /// What a promotion published, once it is finished.
     Promotion(Scope, VerificationId),
     /// Whether a promotion has halted.
     Halted(Scope, VerificationId),
@@ -57,7 +58,7 @@ pub(crate) enum Reply {
     Submitted(Result<Answer, Error>),
     Served(Forwarded),
     Tip(Result<Seq, Error>),
-    Promotion(Result<bool, Error>),
+    Promotion(Result<Option<PublishReport>, Error>),
     /// Whether the promotion had halted.
     Job(Result<bool, Error>),
     Head(Result<Option<(u64, EntryId)>, Error>),

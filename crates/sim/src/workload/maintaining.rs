@@ -7,13 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use sillok_core::citation::Citation;
-use sillok_core::command::{AnswerBody, Command, VerificationRef};
+use sillok_core::command::{AnswerBody, Command, Replacement, Supersede, VerificationRef};
 use sillok_core::config::RetentionConfig;
 use sillok_core::entry::{Detail, Head, Kind, Status};
 use sillok_core::event::Body;
 use sillok_core::id::EntryId;
 use sillok_core::ports::Calendar;
 use sillok_core::principal::PrincipalKind;
+use sillok_core::promotion::{Disposition, PublishReport};
 use sillok_core::retention::{Retirement, origin};
 use sillok_core::scope::{Level, Scope};
 use sillok_core::time::Timestamp;
@@ -21,13 +22,16 @@ use sillok_store::keys::{self, Family, ScopeKey};
 
 use crate::agent::Agent;
 use crate::violation::Violation;
-use crate::workload::material::{self, judged};
+use crate::workload::material::{self, draw_text, judged, observation, text_of};
+use crate::workload::staging::record;
 use crate::workload::{Check, Draw, End, Workload};
 
 /// The note of an agent that asks for a run which is no rehearsal, before it asks.
 pub const ASKED: &str = "maintenance asked for";
 /// In how many of 1,000 runs only one project is seen to.
 const IN_ONE_PROJECT_PERMILLE: u32 = 400;
+/// In how many of 1,000 promotions that are taken back what they made has replaced something.
+const REPLACED_PERMILLE: u32 = 400;
 /// How often an agent asks whether the promotion is finished that it wants to take back.
 const PROMOTION_TRIES: u32 = 6;
 
@@ -95,6 +99,11 @@ pub enum Action {
     },
     /// Has the newest task judged, and takes back what that published.
     Undo,
+    /// The same, once a fact of the task was put in the place of an entry that a person had written.
+    UndoReplaced {
+        /// Which text the fact has.
+        text: u8,
+    },
 }
 
 impl Workload for Maintaining {
@@ -118,6 +127,9 @@ impl Workload for Maintaining {
                     .permille(IN_ONE_PROJECT_PERMILLE)
                     .then(|| draw.byte(usize::from(draw.projects))),
             },
+            false if draw.stream.permille(REPLACED_PERMILLE) => Action::UndoReplaced {
+                text: draw_text(draw),
+            },
             false => Action::Undo,
         }
     }
@@ -133,21 +145,37 @@ impl Workload for Maintaining {
                     .maintain(dry_run, project.map(material::project))
                     .await;
             }
-            Action::Undo => undo(agent).await,
+            Action::Undo => {
+                undo(agent, false).await;
+            }
+            Action::UndoReplaced { text } => {
+                let fact = format!("{} ({})", text_of(text), agent.sent_count());
+                let records = vec![record(fact)];
+                let task = agent.task();
+                let append = Command::Append { records };
+                agent.give(PrincipalKind::Agent, &task, append).await;
+                undo(agent, true).await;
+            }
         }
     }
 }
 
-async fn undo(agent: &mut Agent) {
+/// Has the newest task judged, and takes back what that published, where it is heard of in time. None where it is not.
+async fn undo(agent: &mut Agent, replaces: bool) -> Option<()> {
     let task = agent.task();
+    let project = task
+        .at_level(Level::Project)
+        .expect("the task of an agent lies in a project");
     let run = format!("doubted run {} of {}", agent.sent_count(), agent.number());
     let verify = judged(true, run);
     let answer = agent.give(PrincipalKind::Orchestrator, &task, verify).await;
-    let Some(AnswerBody::Verification { id, .. }) = answer.map(|answer| answer.result) else {
-        return;
+    let AnswerBody::Verification { id, .. } = answer?.result else {
+        return None;
     };
-    if !agent.client().promoted(&task, id, PROMOTION_TRIES).await {
-        return;
+    let client = agent.client();
+    let report = client.published(&task, id, PROMOTION_TRIES).await?;
+    if replaces {
+        replace(agent, &project, &report).await;
     }
     let undo = Command::UndoPromotion {
         promotion: VerificationRef {
@@ -156,13 +184,44 @@ async fn undo(agent: &mut Agent) {
         },
         reason: "the run was on the wrong branch".into(),
     };
-    let project = task
-        .at_level(Level::Project)
-        .expect("the task of an agent lies in a project");
     let undone = agent.give(PrincipalKind::Human, &project, undo).await;
-    if undone.is_some() {
-        agent.client().saw("promotion taken back");
+    let AnswerBody::Undone { restored, .. } = undone?.result else {
+        return None;
+    };
+    agent.client().saw("promotion taken back");
+    if !restored.is_empty() {
+        agent
+            .client()
+            .saw("what an undone promotion replaced holds again");
     }
+    Some(())
+}
+
+/// Writes an entry, and puts in its place one that a promotion made. None where it made none of that table.
+async fn replace(agent: &mut Agent, project: &Scope, report: &PublishReport) -> Option<()> {
+    let before = observation(&format!("known before {}", report.episode));
+    let made = report.products.iter().find(|product| {
+        product.table == before.table && matches!(product.disposition, Disposition::Created)
+    });
+    let made = made?.entry?;
+    let put = Command::PutEntry {
+        entry: Box::new(before),
+        verification: None,
+    };
+    let answer = agent.give(PrincipalKind::Human, project, put).await;
+    let AnswerBody::Entry { id, version, .. } = answer?.result else {
+        return None;
+    };
+    let supersede = Command::Supersede(Box::new(Supersede {
+        old: id,
+        expected_version: version,
+        new: Replacement::Existing(made),
+        reason: "a run found out more".into(),
+        commit: None,
+        verification: None,
+    }));
+    agent.give(PrincipalKind::Human, project, supersede).await?;
+    Some(())
 }
 
 impl Check for Maintaining {
@@ -174,6 +233,7 @@ impl Check for Maintaining {
             let what = format!("entry {entry} was taken out, and nobody asked for that");
             return Err(Violation::new("a rehearsal writes nothing", what));
         }
+        replaced_hold_again(end, &told)?;
         best_are_left(end, &told)
     }
 }
@@ -185,6 +245,8 @@ struct Told {
     over: BTreeSet<EntryId>,
     /// Those that were merged into and came from no task before: it may have been after the plan that they came to one.
     adopted: BTreeSet<EntryId>,
+    /// Those that a promotion had made which was taken back.
+    undone: BTreeSet<EntryId>,
     /// Scopes in which a promotion was taken back: citations went, and with them where entries come from.
     unsettled: BTreeSet<ScopeKey>,
 }
@@ -201,6 +263,10 @@ impl Told {
                     entries,
                     why: Retirement::Aged | Retirement::Pruned,
                 }) => told.over.extend(entries),
+                Some(Body::EntriesRetired {
+                    entries,
+                    why: Retirement::Undone { .. },
+                }) => told.undone.extend(entries),
                 Some(Body::EntryCreated(made)) if !cites(&made.citations) => {
                     of_no_task.insert(made.id);
                 }
@@ -216,6 +282,33 @@ impl Told {
         }
         told
     }
+}
+
+/// What an entry had replaced is replaced no more, where that entry was the last of its line when the promotion that had made it was taken back.
+fn replaced_hold_again(end: &End<'_>, told: &Told) -> Result<(), Violation> {
+    let mut heads = BTreeMap::new();
+    for (key, value) in end.rows(Family::Head) {
+        let head = keys::head::decode(&key, &value).expect("the audit has read it");
+        heads.insert(head.id, head);
+    }
+    for entry in &told.undone {
+        let lifecycle = &heads[entry].lifecycle;
+        // One that another has replaced keeps its place in the line.
+        let is_last = lifecycle.superseded_by.is_none();
+        let old = lifecycle.supersedes.filter(|_| is_last);
+        let is_replaced = |old: &Head| old.lifecycle.superseded_by == Some(*entry);
+        if let Some(old) = old
+            .and_then(|old| heads.get(&old))
+            .filter(|old| is_replaced(old))
+        {
+            let what = format!(
+                "entry {} is replaced by {entry}, which an undoing took out",
+                old.id
+            );
+            return Err(Violation::new("what was replaced holds again", what));
+        }
+    }
+    Ok(())
 }
 
 /// Of each task, so many entries are left as are kept, or have gone for another reason than their age.

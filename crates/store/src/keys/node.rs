@@ -4,9 +4,10 @@
 //! |---|---|---|
 //! | `n`, name of the node | [`NodeRow`] | rewritten by its node at each beat, and by whoever fences it |
 //!
-//! The number of the beat has the version that the node reads, less 1, in its upper byte. Builds that know
-//! but the first version decode the row, and compare the number whole: a row of theirs reads as that of a
-//! node that reads the first version. A field more they would not read.
+//! The number of the beat has the version that the node reads, less 1, in its upper byte, and in the bit below
+//! it whether the node is behind. Builds that know but the first version, or no such bit, decode the row, and
+//! compare the number whole: a row of theirs reads as that of a node that reads the first version, and is not
+//! behind. A field more they would not read.
 //!
 //! Must not know what fencing means: the shells do.
 
@@ -21,9 +22,13 @@ const FAMILY: Family = Family::Node;
 const FORMAT: u8 = 1;
 
 /// Bits of a beat's number. At one a second a run does not end in these.
-const BEAT_BITS: u32 = 56;
+const BEAT_BITS: u32 = 55;
 /// The largest number of a beat.
 pub(super) const BEAT_MAX: u64 = (1 << BEAT_BITS) - 1;
+/// Set where the node is behind.
+const BEHIND: u64 = 1 << BEAT_BITS;
+/// Where the version begins.
+const READS_FROM: u32 = BEAT_BITS + 1;
 
 /// The fields, as they are stored.
 #[derive(Serialize, Deserialize)]
@@ -64,9 +69,10 @@ pub fn parse(key: &[u8]) -> Result<Key, Error> {
 pub fn encode(value: &NodeRow) -> Vec<u8> {
     assert!(value.beat <= BEAT_MAX, "a run has fewer beats");
     let reads = u64::from(value.reads.get() - WireVersion::FIRST.get());
+    let behind = if value.is_behind { BEHIND } else { 0 };
     let stored = Stored {
         incarnation: value.incarnation,
-        reads_and_beat: (reads << BEAT_BITS) | value.beat,
+        reads_and_beat: (reads << READS_FROM) | behind | value.beat,
         fenced: value.fenced,
         reaches_bus: value.reaches_bus,
     };
@@ -88,6 +94,7 @@ pub fn decode(key: &[u8], value: &[u8]) -> Result<NodeRow, Error> {
         beat: stored.reads_and_beat & BEAT_MAX,
         fenced: stored.fenced,
         reaches_bus: stored.reaches_bus,
+        is_behind: stored.reads_and_beat & BEHIND != 0,
         reads,
     })
 }
@@ -111,6 +118,7 @@ mod tests {
             beat,
             fenced: false,
             reaches_bus: true,
+            is_behind: false,
             reads: WireVersion::try_from(reads).unwrap(),
         }
     }
@@ -137,6 +145,12 @@ mod tests {
         let (one, next) = (earlier(&encode(&row(7, 2))), earlier(&encode(&row(8, 2))));
         assert_eq!((one.incarnation, one.fenced), (Incarnation(3), false));
         assert_eq!(next.beat, one.beat + 1);
+        let behind = NodeRow {
+            is_behind: true,
+            ..row(8, 2)
+        };
+        assert_ne!(earlier(&encode(&behind)).beat, next.beat);
+        assert_eq!(decode(&key("ada"), &encode(&behind)).unwrap(), behind);
         // It fences a silent run by writing what it read.
         let fenced = Earlier {
             fenced: true,

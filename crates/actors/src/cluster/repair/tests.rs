@@ -140,6 +140,7 @@ async fn nothing_is_quarantined_while_a_node_lives_that_would_not_heed_it() {
         beat: 0,
         fenced,
         reaches_bus: true,
+        is_behind: false,
         reads: WireVersion::FIRST,
     };
     let write = async |row: NodeRow| {

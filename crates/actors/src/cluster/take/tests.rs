@@ -2,6 +2,7 @@
 
 use sillok_core::ErrorCode;
 use sillok_core::id::VerificationId;
+use sillok_core::membership::health::Reason;
 use sillok_core::promotion::Job;
 use sillok_core::stamp::Stamp;
 use sillok_core::time::Timestamp;
@@ -142,7 +143,9 @@ async fn what_a_run_has_claimed_is_not_held_by_the_next() {
     let mut index = ByHand::default();
     let (first, second) = (takes(&here, &[slot]), takes(&here, &[slot]));
     rest().await;
+    assert_eq!(here.members.slots_behind(), 1);
     register(&here).await.unwrap();
+    assert_eq!(here.members.slots_behind(), 0);
     index.read(&here.index_requests, &[slot]).await;
     assert_eq!(first.await.unwrap().unwrap(), None);
     assert_eq!(second.await.unwrap().unwrap(), None);
@@ -170,6 +173,11 @@ async fn a_slot_that_cannot_be_read_keeps_nobody_from_the_others() {
     assert_eq!(here.ownership.held(), [whole]);
     let error = take_for_command(&here, broken).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::Internal);
+    // It is the owner by its row, and says that it serves less than it owns.
+    let me = here.ownership.node().to_owned();
+    assert_eq!(here.members.slots_behind(), 1);
+    let status = crate::cluster_status::of(&*here).await.unwrap();
+    assert_eq!(status.reasons, [Reason::Behind { node: me }]);
     assert!(
         here.jobs.list().is_empty(),
         "whoever holds it does what waits"
@@ -178,5 +186,8 @@ async fn a_slot_that_cannot_be_read_keeps_nobody_from_the_others() {
     assert!(take_for_command(&here, broken).await.unwrap());
     assert_eq!(here.jobs.list().len(), 1);
     assert_eq!(here.ownership.held(), [broken, whole]);
+    assert_eq!(here.members.slots_behind(), 0);
+    let status = crate::cluster_status::of(&*here).await.unwrap();
+    assert_eq!(status.reasons, []);
     indexing.abort();
 }
