@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use sillok_core::membership::WireVersion;
 
 use crate::cluster::load::{Load, Running};
 use crate::harness::{Cluster, world};
@@ -17,6 +18,20 @@ const NEWEST: u64 = 4;
 const CALM: Duration = Duration::from_millis(1_500);
 /// The longest that the nodes may take to speak another version.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What operators read before an upgrade.
+#[test]
+fn the_document_names_the_newest_version() {
+    assert_eq!(NEWEST, u64::from(WireVersion::NEWEST.get()));
+    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/operate.md");
+    let text = std::fs::read_to_string(document).unwrap();
+    for named in [
+        format!("versions on the wire (1 to {NEWEST})"),
+        format!("ersion {NEWEST} "),
+    ] {
+        assert!(text.contains(&named), "it says nothing of {named:?}");
+    }
+}
 
 /// What a node says of versions: what it writes, and what each node reads.
 async fn versions(cluster: &Cluster, name: &str) -> (u64, Vec<u64>) {

@@ -7,12 +7,9 @@ use std::collections::BTreeMap;
 use std::future::Future;
 
 use bytes::Bytes;
-use sillok_core::Error;
 use sillok_core::id::{Epoch, Incarnation};
 use sillok_core::membership::reach::homes;
-use sillok_core::membership::{
-    FenceOrder, NodeRow, Nodes, OwnerRow, Suspect, WireVersion, check_fence_order, is_claimable,
-};
+use sillok_core::membership::{NodeRow, Nodes, OwnerRow, Suspect, WireVersion, is_claimable};
 use sillok_core::slot::{SLOTS, Slot};
 use sillok_core::stamp::Stamp;
 use sillok_store::keys::{self, Family};
@@ -21,9 +18,11 @@ use sillok_store::{Error as StoreError, RangeOptions, Read, Store, Txn};
 use crate::ownership::Ownership;
 use crate::protocol::{Protocol, Safeguard};
 
+mod fence_order;
 pub(crate) mod lease;
 mod quarantine;
 
+pub(crate) use fence_order::{fence_order, order_fence};
 pub(crate) use quarantine::{all_quarantines, order_quarantine, quarantines};
 
 /// Tries at a transaction that meets another writer.
@@ -35,7 +34,11 @@ const NODES_MAX: usize = 4_096;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
     /// These are held now, under these epochs. Slots of living owners are not among them.
-    Taken(Vec<(Slot, Epoch)>),
+    Taken {
+        slots: Vec<(Slot, Epoch)>,
+        /// How many of them this claim took from another run, which is over.
+        takeovers: u64,
+    },
     /// This run of the node is over: it was fenced, or the node was started anew.
     RunOver,
 }
@@ -185,63 +188,6 @@ pub(crate) async fn fence<S: Store>(store: &S, suspect: &Suspect) -> Result<bool
     Ok(true)
 }
 
-/// Writes an operator's order that a run of a node ends: no beat of it commits any more. Whoever orders
-/// what was ordered before is told of the first order.
-///
-/// The run is not over by that: the node may answer from memory for the rest of its lease. It is once the
-/// node has found out, or the others have found it silent for longer than a lease lasts.
-///
-/// # Errors
-/// What the store answered; inside, the refusal.
-pub(crate) async fn order_fence<S: Store, P: Protocol>(
-    store: &S,
-    node: &str,
-    run: Incarnation,
-    order: &FenceOrder,
-    protocol: P,
-) -> Result<Result<FenceOrder, Error>, StoreError> {
-    retried(|| async {
-        let mut txn = store.begin().await?;
-        // Whatever name somebody asks for: only that of a node is part of a key.
-        let row = all_nodes(&mut txn).await?.remove(node);
-        if row.is_some()
-            && let Some(first) = fence_order(&mut txn, node, run).await?
-        {
-            return Ok(Ok(first));
-        }
-        if let Err(refused) = check_fence_order(node, run, row.as_ref()) {
-            return Ok(Err(refused));
-        }
-        txn.set(keys::fence::key(node, run), keys::fence::encode(order));
-        if !protocol.keeps(Safeguard::FencesBeyondLease)
-            && let Some(row) = node_row(&mut txn, node, Read::Conflict).await?
-        {
-            // Planted bug: the run is over at once, whatever it answers under its lease.
-            let over = NodeRow {
-                fenced: true,
-                ..row
-            };
-            txn.set(keys::node::key(node), keys::node::encode(&over));
-        }
-        txn.commit().await?;
-        Ok(Ok(order.clone()))
-    })
-    .await
-}
-
-/// The order for a run of a node, if one was given.
-pub(crate) async fn fence_order(
-    txn: &mut impl Txn,
-    node: &str,
-    run: Incarnation,
-) -> Result<Option<FenceOrder>, StoreError> {
-    let key = keys::fence::key(node, run);
-    let value = txn.get(&key, Read::Conflict).await?;
-    value
-        .map(|value| keys::fence::decode(&key, &value))
-        .transpose()
-}
-
 /// Planted bug: removes the row of a fenced run, as garbage.
 ///
 /// # Errors
@@ -296,7 +242,7 @@ pub(crate) async fn claim<S: Store, P: Protocol>(
             return Ok(Claim::RunOver);
         }
         let mut taken = Vec::with_capacity(slots.len());
-        let mut writes = false;
+        let (mut writes, mut takeovers) = (false, 0);
         for slot in slots {
             // That a run is over is never taken back, so the nodes' rows need no conflict; the
             // slot's own row does.
@@ -311,6 +257,7 @@ pub(crate) async fn claim<S: Store, P: Protocol>(
             {
                 continue;
             }
+            takeovers += u64::from(owner.is_some());
             let epoch = Epoch(owner.map_or(1, |row| row.epoch.0 + 1));
             write_owner(&mut txn, *slot, me, incarnation, epoch);
             taken.push((*slot, epoch));
@@ -319,7 +266,10 @@ pub(crate) async fn claim<S: Store, P: Protocol>(
         if writes {
             txn.commit().await?;
         }
-        Ok(Claim::Taken(taken))
+        Ok(Claim::Taken {
+            slots: taken,
+            takeovers,
+        })
     })
     .await
 }

@@ -168,7 +168,8 @@ counters! {
     heard_slots as "heard_slots":
         "Slots with commits of which other nodes told this one, each as often as they did",
     sweeps as "sweeps": "Times that all slots of others were looked at without word of a commit",
-    slots_taken as "slots_taken": "Slots that were taken",
+    slots_taken as "slots_taken": "Slots that this node began to hold, whoever had them before",
+    takeovers as "takeovers": "Slots that were taken from another run, of this node or of another one, which was over",
     slots_handed_over as "slots_handed_over": "Slots that were handed over to another node",
     handover_waits as "handover_waits":
         "Times that a command was not taken since its slot was on its way to another node. It is tried again",

@@ -5,6 +5,7 @@
 
 pub mod foreign;
 pub mod manifest;
+pub mod promql;
 pub mod render;
 pub mod rules;
 

@@ -40,6 +40,8 @@ pub struct Object {
     pub kind: String,
     /// Its name.
     pub name: String,
+    /// The namespace that it lies in; empty for what lies in none.
+    pub namespace: String,
     /// Everything in it.
     pub body: Value,
 }
@@ -58,6 +60,8 @@ impl Manifests {
         #[derive(Deserialize)]
         struct Metadata {
             name: String,
+            #[serde(default)]
+            namespace: String,
         }
         let documents = serde_saphyr::from_multiple::<Value>(text);
         let documents = documents.map_err(|error| Unreadable::Syntax(error.to_string()))?;
@@ -67,6 +71,7 @@ impl Manifests {
             objects.push(Object {
                 kind: head.kind,
                 name: head.metadata.name,
+                namespace: head.metadata.namespace,
                 body,
             });
         }
@@ -175,18 +180,23 @@ pub enum PortRef {
 
 /// Declares structs that read camel case and take defaults for what is not said.
 macro_rules! parts {
-    ($($(#[$attribute:meta])* $name:ident { $($field:ident: $type:ty,)* })*) => {$(
+    ($($(#[$attribute:meta])* $name:ident { $($(#[$of_field:meta])* $field:ident: $type:ty,)* })*) => {$(
         $(#[$attribute])*
-        #[derive(Debug, Clone, Default, ::serde::Deserialize)]
+        #[derive(Debug, Clone, Default, PartialEq, ::serde::Deserialize)]
         #[serde(rename_all = "camelCase", default)]
         #[allow(missing_docs, unreachable_pub, reason = "Kubernetes' own names, wherever they are read")]
-        pub struct $name { $(pub $field: $type,)* }
+        pub struct $name { $($(#[$of_field])* pub $field: $type,)* }
     )*};
 }
 
 parts! {
     /// `StatefulSet` or `Deployment`
-    Set { replicas: Option<u32>, template: Template, volume_claim_templates: Vec<Claim>, }
+    Set {
+        replicas: Option<u32>,
+        service_name: Option<String>,
+        template: Template,
+        volume_claim_templates: Vec<Claim>,
+    }
     Claim { metadata: Metadata, }
     Metadata { name: String, labels: Labels, }
     Template { metadata: Metadata, spec: PodSpec, }
@@ -197,7 +207,10 @@ parts! {
         job_template: JobTemplate,
     }
     JobTemplate { spec: Job, }
-    Job { pod_failure_policy: Option<Value>, template: Template, }
+    Job { pod_failure_policy: Option<FailurePolicy>, template: Template, }
+    FailurePolicy { rules: Vec<FailureRule>, }
+    FailureRule { on_exit_codes: ExitCodes, }
+    ExitCodes { container_name: Option<String>, }
     PodSpec {
         service_account_name: Option<String>,
         automount_service_account_token: Option<bool>,
@@ -225,13 +238,17 @@ parts! {
         env: Vec<EnvVar>,
         ports: Vec<ContainerPort>,
         resources: Resources,
-        startup_probe: Option<Value>,
-        readiness_probe: Option<Value>,
-        liveness_probe: Option<Value>,
+        startup_probe: Option<Probe>,
+        readiness_probe: Option<Probe>,
+        liveness_probe: Option<Probe>,
         lifecycle: Lifecycle,
         volume_mounts: Vec<Mount>,
         security_context: SecurityContext,
     }
+    /// Anything else that Kubernetes may ask by is not among it: it says nothing of what answers.
+    Probe { http_get: Option<HttpGet>, exec: Option<Exec>, }
+    HttpGet { path: String, port: Option<PortRef>, }
+    Exec { command: Vec<String>, }
     EnvVar { name: String, value: Option<String>, }
     ContainerPort { name: String, container_port: u16, }
     Resources { requests: BTreeMap<String, Value>, limits: BTreeMap<String, Value>, }
@@ -240,12 +257,26 @@ parts! {
     Sleep { seconds: u64, }
     Mount { name: String, mount_path: String, }
     Volume { name: String, config_map: Option<NamedMap>, secret: Option<NamedSecret>, }
-    NamedMap { name: String, }
-    NamedSecret { secret_name: String, }
+    NamedMap { name: String, items: Vec<Item>, }
+    NamedSecret { secret_name: String, items: Vec<Item>, }
+    Item { key: String, path: String, }
     Spread { topology_key: String, label_selector: Selector, }
     Selector { match_labels: Labels, match_expressions: Vec<Value>, }
-    Service { selector: Labels, ports: Vec<ServicePort>, }
-    ServicePort { target_port: Option<PortRef>, }
+    /// A whole `Service`, with its labels.
+    NamedService { metadata: Metadata, spec: Service, }
+    Service {
+        #[serde(rename = "clusterIP")]
+        cluster_ip: Option<String>,
+        selector: Labels,
+        ports: Vec<ServicePort>,
+    }
+    ServicePort { name: String, port: u16, target_port: Option<PortRef>, }
+    ServiceMonitor {
+        selector: Selector,
+        namespace_selector: Option<Value>,
+        endpoints: Vec<Endpoint>,
+    }
+    Endpoint { port: String, path: String, }
     NetworkPolicy {
         pod_selector: Selector,
         policy_types: Vec<String>,
@@ -259,7 +290,7 @@ parts! {
 }
 
 /// The kind of a seccomp profile.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Seccomp {
     /// Such as `RuntimeDefault`.
     #[serde(rename = "type")]
@@ -272,6 +303,52 @@ impl PodSpec {
     fn opens_ports(&self) -> bool {
         let mut containers = self.containers.iter();
         containers.any(|container| !container.ports.is_empty())
+    }
+}
+
+impl Container {
+    /// What it is asked by: while it starts, before it gets requests, and then as long as it runs.
+    #[must_use]
+    pub fn probes(&self) -> [Option<&Probe>; 3] {
+        let Self {
+            startup_probe,
+            readiness_probe,
+            liveness_probe,
+            ..
+        } = self;
+        [startup_probe, readiness_probe, liveness_probe].map(Option::as_ref)
+    }
+
+    /// The number of a port that it opens.
+    #[must_use]
+    pub fn number_of(&self, port: &PortRef) -> Option<u16> {
+        let is_it = |one: &&ContainerPort| match port {
+            PortRef::Name(name) => *name == one.name,
+            PortRef::Number(number) => *number == one.container_port,
+        };
+        let found = self.ports.iter().find(is_it);
+        found.map(|one| one.container_port)
+    }
+
+    /// Whether it opens a port.
+    #[must_use]
+    pub fn opens(&self, port: &PortRef) -> bool {
+        self.number_of(port).is_some()
+    }
+}
+
+impl From<u16> for PortRef {
+    fn from(number: u16) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl ServicePort {
+    /// The port of the pods behind it.
+    #[must_use]
+    pub fn target(&self) -> PortRef {
+        let same = self.port.into();
+        self.target_port.clone().unwrap_or(same)
     }
 }
 

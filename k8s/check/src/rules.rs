@@ -1,10 +1,13 @@
 //! The rules: each looks at all manifests of an overlay, and says what is wrong with which object.
 
+mod addresses;
 mod alerts;
 mod foundationdb;
+pub mod monitoring;
 mod network;
 pub mod nodes;
 mod pods;
+mod probes;
 mod scaling;
 
 use std::fmt;
@@ -39,12 +42,16 @@ pub const RULES: &[(&str, Rule)] = &[
     ("non-root", pods::non_root),
     ("read-only-root", pods::read_only_root),
     ("no-privileges", pods::no_privileges),
+    ("restricted", pods::restricted),
     ("resources", pods::resources),
-    ("probes", pods::probes),
+    ("probes", probes::probes),
     ("pinned-image", pods::pinned_image),
     ("no-api-token", pods::no_api_token),
     ("mounts", pods::mounts),
     ("references", pods::references),
+    ("governing-service", addresses::governing_service),
+    ("addresses", addresses::addresses),
+    ("mounted-files", addresses::mounted_files),
     ("default-deny", network::default_deny),
     ("policies-select", network::policies_select),
     ("services-select", network::services_select),
@@ -53,6 +60,8 @@ pub const RULES: &[(&str, Rule)] = &[
     ("policy-ports", network::policy_ports),
     ("monitor-rights", foundationdb::monitor_rights),
     ("scaling", scaling::scaling),
+    ("service-monitor", monitoring::service_monitor),
+    ("watched-names", monitoring::watched_names),
     ("alerts", alerts::alerts),
     ("disruption", nodes::disruption),
     ("spread", nodes::spread),

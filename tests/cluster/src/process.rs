@@ -72,6 +72,18 @@ impl Launch {
         }
     }
 
+    /// By a command line of its own, with an administrator's token that lies in a file.
+    ///
+    /// # Panics
+    /// If the binary is not there.
+    #[must_use]
+    pub fn by_line(words: &[String], data: &Path, token: &Path) -> Self {
+        let server = Command::new(binary::sillok());
+        let mut command = binary::isolated(server, &beside(data, "home"));
+        command.args(words);
+        Self::among_others(command, data, token)
+    }
+
     /// As a node of a cluster on the store at `socket`, whose administrator's token lies in a file.
     ///
     /// # Panics

@@ -1,6 +1,7 @@
 //! Tests of each claim transaction on its own, two nodes over one store.
 
 use sillok_core::ErrorCode;
+use sillok_core::membership::FenceOrder;
 use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
 use sillok_core::time::Timestamp;
 use sillok_store::{MemoryConfig, MemoryStore};
@@ -32,15 +33,21 @@ async fn started(store: &MemoryStore, name: &str) -> Ownership {
 
 /// What a claim of these slots gave.
 async fn taken(store: &MemoryStore, by: &Ownership, numbers: &[u16]) -> Vec<(u16, u64)> {
+    claimed(store, by, numbers).await.0
+}
+
+/// The same, with how many were taken from another run.
+async fn claimed(store: &MemoryStore, by: &Ownership, numbers: &[u16]) -> (Vec<(u16, u64)>, u64) {
     let slots: Vec<Slot> = numbers.iter().map(|number| slot(*number)).collect();
-    let Claim::Taken(taken) = claim(store, by, &slots, Correct).await.unwrap() else {
+    let claim = claim(store, by, &slots, Correct).await.unwrap();
+    let Claim::Taken { slots, takeovers } = claim else {
         panic!("the run is over");
     };
-    for (slot, epoch) in &taken {
+    for (slot, epoch) in &slots {
         by.take(*slot, *epoch, by.incarnation());
     }
-    let numbers = taken.iter().map(|(slot, epoch)| (slot.number(), epoch.0));
-    numbers.collect()
+    let numbers = slots.iter().map(|(slot, epoch)| (slot.number(), epoch.0));
+    (numbers.collect(), takeovers)
 }
 
 async fn nodes(store: &MemoryStore) -> Nodes {
@@ -149,6 +156,25 @@ async fn a_slot_is_taken_from_nobody_living() {
     // Started anew, it finds what nobody took since.
     let a = started(&store, "a").await;
     assert_eq!(taken(&store, &a, &[1, 2]).await, [(2, 2)]);
+}
+
+#[tokio::test]
+async fn what_another_run_had_is_a_takeover_and_what_nobody_had_is_none() {
+    let store = store();
+    let (a, b) = (started(&store, "a").await, started(&store, "b").await);
+    assert_eq!(claimed(&store, &a, &[1, 2]).await.1, 0, "nobody had them");
+    assert_eq!(claimed(&store, &a, &[1, 2]).await.1, 0, "they are its own");
+    assert_eq!(claimed(&store, &b, &[1, 3]).await.1, 0, "their owner lives");
+    assert!(fence(&store, &suspect(&store, "a").await).await.unwrap());
+    let of_a = claimed(&store, &b, &[1, 3, 4]).await;
+    assert_eq!(of_a, (vec![(1, 2), (3, 1), (4, 1)], 1));
+    let again = started(&store, "b").await;
+    let of_former_run = claimed(&store, &again, &[1, 3, 4, 5]).await;
+    assert_eq!(of_former_run.1, 3, "the run that had them is over");
+    let c = started(&store, "c").await;
+    let given = handed(&store, &again, Epoch(3), "c").await;
+    assert_eq!(given, HandOver::Done);
+    assert_eq!(claimed(&store, &c, &[1]).await, (vec![(1, 4)], 0));
 }
 
 #[tokio::test]

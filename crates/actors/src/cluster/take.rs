@@ -171,7 +171,10 @@ async fn in_turn<S: Store, P: Protocol>(
     for some in slots.chunks(CLAIMED_AT_ONCE) {
         let claim = claims::claim(&shared.store, &shared.ownership, some, shared.protocol).await;
         match claim.map_err(|error| claim_refusal(&error))? {
-            Claim::Taken(taken) => claimed.extend(taken),
+            Claim::Taken { slots, takeovers } => {
+                count(&shared.counters.takeovers, takeovers);
+                claimed.extend(slots);
+            }
             Claim::RunOver => return Ok(false),
         }
     }

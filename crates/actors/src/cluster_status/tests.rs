@@ -23,11 +23,11 @@ fn slot(number: u16) -> Slot {
 async fn take(node: &On<MemoryStore>, number: u16) {
     let slots = [slot(number)];
     let claimed = claims::claim(&node.store, &node.ownership, &slots, node.protocol).await;
-    let Claim::Taken(claimed) = claimed.unwrap() else {
+    let Claim::Taken { slots, .. } = claimed.unwrap() else {
         panic!("the run is not over");
     };
     let run = node.ownership.incarnation();
-    for (slot, epoch) in claimed {
+    for (slot, epoch) in slots {
         assert!(node.ownership.take(slot, epoch, run));
     }
 }

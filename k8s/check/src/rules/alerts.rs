@@ -3,6 +3,7 @@
 use super::Found;
 use crate::Manifests;
 use crate::manifest::{Labels, parts};
+use crate::promql::kept;
 
 parts! {
     PrometheusRule { groups: Vec<Group>, }
@@ -10,12 +11,23 @@ parts! {
     Alert { alert: Option<String>, expr: String, labels: Labels, annotations: Labels, }
 }
 
-pub(super) fn alerts(manifests: &Manifests, found: &mut Found) {
+impl Alert {
+    pub(super) fn name(&self) -> String {
+        let name = self.alert.as_deref();
+        format!("PrometheusRule {}", name.unwrap_or("a rule without a name"))
+    }
+}
+
+/// All alerts.
+pub(super) fn alerts_of(manifests: &Manifests) -> Vec<Alert> {
     let rules = manifests.specs::<PrometheusRule>("PrometheusRule");
     let groups = rules.into_iter().flat_map(|(_, rule)| rule.groups);
-    for alert in groups.flat_map(|group| group.rules) {
-        let name = alert.alert.as_deref().unwrap_or("a rule without a name");
-        let mut say = |what: String| found.push((format!("PrometheusRule {name}"), what));
+    groups.flat_map(|group| group.rules).collect()
+}
+
+pub(super) fn alerts(manifests: &Manifests, found: &mut Found) {
+    for alert in alerts_of(manifests) {
+        let mut say = |what: String| found.push((alert.name(), what));
         if !alert.labels.contains_key("severity") {
             say("nobody knows how urgent it is".to_owned());
         }
@@ -23,6 +35,11 @@ pub(super) fn alerts(manifests: &Manifests, found: &mut Found) {
             if !alert.annotations.contains_key(text) {
                 say(format!("has no {text}"));
             }
+        }
+        for label in dropped_labels(&alert) {
+            say(format!(
+                "tells of the label {label}, which its expression drops"
+            ));
         }
         for counter in counters_as_they_stand(&alert.expr) {
             say(format!("takes {counter} since its start, and never ends"));
@@ -32,6 +49,16 @@ pub(super) fn alerts(manifests: &Manifests, found: &mut Found) {
             say("wakes somebody for one late beat of a store that answers".to_owned());
         }
     }
+}
+
+/// Labels that an alert's texts show and that are gone by the end of its expression.
+fn dropped_labels(alert: &Alert) -> Vec<&str> {
+    let kept = kept(&alert.expr);
+    let texts = alert.annotations.values();
+    let shown = texts.flat_map(|text| text.split("$labels.").skip(1));
+    let shown = shown.filter_map(|rest| rest.split([' ', '}']).next());
+    let is_dropped = |label: &&str| !kept.is_empty() && !kept.contains(label);
+    shown.filter(is_dropped).collect()
 }
 
 /// Counters that an expression compares as they stand, without asking how fast they grow.

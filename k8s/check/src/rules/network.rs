@@ -4,7 +4,8 @@ use super::Found;
 use crate::Manifests;
 use crate::foreign::FOUNDATIONDB_LABEL;
 use crate::manifest::{
-    Labels, NetworkPolicy, Peer, PortRef, Rule, Selector, Service, Workload, is_part_of,
+    Labels, NetworkPolicy, Peer, PortRef, Rule, Selector, Service, ServicePort, Workload,
+    is_part_of,
 };
 
 /// The label that says whose pods these are.
@@ -77,12 +78,8 @@ pub(super) fn services_select(manifests: &Manifests, found: &mut Found) {
         if served.is_empty() {
             found.push((name.clone(), "selects no pod".to_owned()));
         }
-        for port in service
-            .ports
-            .iter()
-            .filter_map(|port| port.target_port.as_ref())
-        {
-            if !opens(&served, port) {
+        for port in service.ports.iter().map(ServicePort::target) {
+            if !opens(&served, &port) {
                 found.push((name.clone(), format!("no container has the port {port:?}")));
             }
         }
@@ -168,12 +165,8 @@ fn closed_ports(rule: &Rule, workloads: &[Workload], selector: &Selector) -> Vec
 
 /// Whether a container of some workload opens a port.
 fn opens(workloads: &[&Workload], port: &PortRef) -> bool {
-    let containers = workloads
+    let mut containers = workloads
         .iter()
         .flat_map(|workload| &workload.pod.containers);
-    let mut ports = containers.flat_map(|container| &container.ports);
-    ports.any(|one| match port {
-        PortRef::Name(name) => *name == one.name,
-        PortRef::Number(number) => *number == one.container_port,
-    })
+    containers.any(|container| container.opens(port))
 }

@@ -2,7 +2,7 @@
 
 use super::Found;
 use crate::Manifests;
-use crate::manifest::{CronJob, DisruptionBudget, Mount, Workload};
+use crate::manifest::{CronJob, DisruptionBudget, Job, Mount, Workload};
 
 /// How long a node waits at its end for commands that are under way, in s, once connections have ended.
 pub const DRAIN_S: u64 = 30;
@@ -129,10 +129,27 @@ pub(super) fn cron(manifests: &Manifests, found: &mut Found) {
                 job.template.spec.restart_policy.as_deref() != Some("Never"),
                 "is restarted in place, where no policy for failures counts",
             ),
+            (
+                !judges_own_containers(job),
+                "judges the exit codes of a container that it does not have",
+            ),
         ] {
             if is_wrong {
                 found.push((format!("CronJob/{name}"), what.to_owned()));
             }
         }
     }
+}
+
+/// Whether each rule for exit codes names a container that there is: one that does not is never met.
+fn judges_own_containers(job: &Job) -> bool {
+    let rules = job
+        .pod_failure_policy
+        .iter()
+        .flat_map(|policy| &policy.rules);
+    let mut judged = rules.filter_map(|rule| rule.on_exit_codes.container_name.as_ref());
+    judged.all(|name| {
+        let mut containers = job.template.spec.containers.iter();
+        containers.any(|container| container.name == *name)
+    })
 }

@@ -4,7 +4,17 @@ use std::collections::BTreeSet;
 
 use super::Found;
 use crate::Manifests;
-use crate::manifest::{Container, Workload};
+use crate::foreign::FOUNDATIONDB;
+use crate::manifest::{Container, Metadata, Workload, parts};
+
+parts! {
+    Namespace { metadata: Metadata, }
+}
+
+/// The label by which a namespace says which pods it admits, and what it has to say.
+const ADMISSION: (&str, &str) = ("pod-security.kubernetes.io/enforce", "restricted");
+/// Kinds whose objects have pods made in their namespace.
+const WITH_PODS: [&str; 4] = ["CronJob", "Deployment", "StatefulSet", FOUNDATIONDB];
 
 /// What is made beside the manifests: by the operator who installs, or by another operator's program.
 const MADE_ELSEWHERE: [(&str, &str); 3] = [
@@ -14,7 +24,7 @@ const MADE_ELSEWHERE: [(&str, &str); 3] = [
 ];
 
 /// Each container of some pods.
-fn containers(workloads: Vec<Workload>, mut look: impl FnMut(&Workload, &Container)) {
+pub(super) fn containers(workloads: Vec<Workload>, mut look: impl FnMut(&Workload, &Container)) {
     for workload in workloads {
         let pod = &workload.pod;
         for container in pod.containers.iter().chain(&pod.init_containers) {
@@ -23,7 +33,7 @@ fn containers(workloads: Vec<Workload>, mut look: impl FnMut(&Workload, &Contain
     }
 }
 
-fn name(workload: &Workload, container: &Container) -> String {
+pub(super) fn name(workload: &Workload, container: &Container) -> String {
     format!("{} container {}", workload.name, container.name)
 }
 
@@ -45,6 +55,32 @@ pub(super) fn read_only_root(manifests: &Manifests, found: &mut Found) {
             ));
         }
     });
+}
+
+/// Kubernetes itself refuses a pod that may do more than it needs, whoever makes it: what is checked here is
+/// only what the manifests say.
+pub(super) fn restricted(manifests: &Manifests, found: &mut Found) {
+    let with_pods = manifests.objects.iter();
+    let with_pods = with_pods.filter(|object| WITH_PODS.contains(&object.kind.as_str()));
+    let namespaces: BTreeSet<&str> = with_pods.map(|object| object.namespace.as_str()).collect();
+    for namespace in namespaces {
+        let mut said = manifests
+            .bodies::<Namespace>("Namespace")
+            .into_iter()
+            .filter(|(name, _)| name == namespace);
+        let (label, wanted) = ADMISSION;
+        let what = match said.next() {
+            None => "nobody says which pods it admits".to_owned(),
+            Some((_, body)) => match body.metadata.labels.get(label) {
+                Some(level) if level == wanted => continue,
+                Some(level) => {
+                    format!("admits pods that are {level}, where {wanted} ones are enough")
+                }
+                None => "admits any pod".to_owned(),
+            },
+        };
+        found.push((format!("Namespace/{namespace}"), what));
+    }
 }
 
 pub(super) fn no_privileges(manifests: &Manifests, found: &mut Found) {
@@ -96,26 +132,6 @@ pub(super) fn resources(manifests: &Manifests, found: &mut Found) {
             ),
         ] {
             if !given {
-                found.push((name(workload, container), what.to_owned()));
-            }
-        }
-    });
-}
-
-pub(super) fn probes(manifests: &Manifests, found: &mut Found) {
-    containers(manifests.workloads(), |workload, container| {
-        if !workload.is_served {
-            return;
-        }
-        for (probe, what) in [
-            (&container.startup_probe, "a slow start is taken for a hang"),
-            (
-                &container.readiness_probe,
-                "gets requests before it is ready",
-            ),
-            (&container.liveness_probe, "is not restarted when it hangs"),
-        ] {
-            if probe.is_none() {
                 found.push((name(workload, container), what.to_owned()));
             }
         }

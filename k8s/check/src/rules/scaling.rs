@@ -94,6 +94,11 @@ fn wrong_trigger(manifests: &Manifests, workload: &Workload, said: &Labels) -> V
     {
         wrong.push(format!("cannot ask single servers at {host:?} for a lag"));
     }
+    let mut objects = manifests.objects.iter();
+    let ours = objects.find(|one| one.kind == "ScaledObject");
+    if host.split('.').nth(1) != ours.map(|one| one.namespace.as_str()) {
+        wrong.push(format!("asks {host:?}, in another namespace"));
+    }
     let is_open = policies(manifests).iter().any(|(_, policy)| {
         let owner = policy.pod_selector.match_labels.get(OWNER);
         let mut ports = policy.ingress.iter().flat_map(|rule| &rule.ports);

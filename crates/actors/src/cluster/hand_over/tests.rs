@@ -29,10 +29,10 @@ async fn holding_on<S: Store>(
     let nodes = claims::owners(store).await.unwrap().nodes;
     here.members.saw(nodes, Vec::new());
     let claimed = claims::claim(store, &here.ownership, slots, here.protocol).await;
-    let claims::Claim::Taken(claimed) = claimed.unwrap() else {
+    let claims::Claim::Taken { slots, .. } = claimed.unwrap() else {
         panic!("the run is not over");
     };
-    for (slot, epoch) in claimed {
+    for (slot, epoch) in slots {
         assert!(
             here.ownership
                 .take(slot, epoch, here.ownership.incarnation())
@@ -315,7 +315,7 @@ async fn a_node_that_ends_takes_no_slot() {
     // The run that had the slot is over.
     let eve = registered(&store, "eve").await;
     let claimed = claims::claim(&store, &eve.ownership, &[slot], eve.protocol).await;
-    assert!(matches!(claimed, Ok(claims::Claim::Taken(taken)) if taken.len() == 1));
+    assert!(matches!(claimed, Ok(claims::Claim::Taken { slots, .. }) if slots.len() == 1));
     claims::leave(&store, &eve.ownership).await.unwrap();
     let (here, router) = holding_on(&store, &[], &[]).await;
     drain(&here, &router).await;
@@ -339,11 +339,11 @@ async fn nobody_hands_a_slot_to_a_node_that_ends() {
     bob.members.saw(seen, Vec::new());
     drain(&ada, &router).await;
     let claimed = claims::claim(&store, &bob.ownership, &[slot], bob.protocol).await;
-    let Ok(claims::Claim::Taken(taken)) = claimed else {
+    let Ok(claims::Claim::Taken { slots, .. }) = claimed else {
         panic!("the run is not over");
     };
     let run = bob.ownership.incarnation();
-    assert!(bob.ownership.take(slot, taken[0].1, run));
+    assert!(bob.ownership.take(slot, slots[0].1, run));
     let of_bob = Router::new(Arc::clone(&bob));
     some(&bob, &of_bob, &mut None).await.unwrap();
     assert_eq!(owner(&bob, slot).await, "bob");

@@ -53,6 +53,33 @@ async fn a_slot_that_two_want_at_once_is_taken_once() {
 }
 
 #[tokio::test]
+async fn a_takeover_is_counted_once_however_often_its_slot_is_looked_at() {
+    let (line, here, [of_bob, of_nobody]) = here().await;
+    let bob = registered(&line, "bob").await;
+    let had = claims::claim(&line, &bob.ownership, &[of_bob], bob.protocol).await;
+    assert!(matches!(had, Ok(Claim::Taken { slots, .. }) if slots.len() == 1));
+    claims::leave(&line, &bob.ownership).await.unwrap();
+    let mut index = ByHand::default();
+    let both = [of_bob, of_nobody];
+    let counted = || {
+        (
+            here.counters.takeovers.get(),
+            here.counters.slots_taken.get(),
+        )
+    };
+    let lagging = takes(&here, &both);
+    rest().await;
+    index.read(&here.index_requests, &[of_nobody]).await;
+    assert_eq!(lagging.await.unwrap().unwrap().unwrap().len(), 1);
+    assert_eq!(counted(), (1, 1), "its row is written, and it is not held");
+    let again = takes(&here, &both);
+    rest().await;
+    index.read(&here.index_requests, &[of_bob]).await;
+    assert_eq!(again.await.unwrap().unwrap(), Some(Left::new()));
+    assert_eq!(counted(), (1, 2));
+}
+
+#[tokio::test]
 async fn a_slot_whose_index_lags_holds_up_no_other() {
     let (line, here, [lags, ready, other]) = here().await;
     let mut index = ByHand::default();
