@@ -2,6 +2,7 @@
 //! acknowledged is there, once.
 
 mod faults;
+mod foreign;
 pub(crate) mod load;
 
 use std::collections::{BTreeMap, BTreeSet};

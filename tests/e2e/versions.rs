@@ -1,9 +1,12 @@
 //! Nodes of two versions side by side: the older one wins until all are new, and nothing is lost meanwhile.
+//!
+//! The older ones are of this build and pinned, unless `SILLOK_OLD_BIN` names a node of an older release.
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use sillok_core::membership::WireVersion;
+use sillok_test_cluster::binary;
 
 use crate::cluster::load::{Load, Running};
 use crate::harness::{Cluster, world};
@@ -11,7 +14,6 @@ use crate::harness::{Cluster, world};
 const NODES: [&str; 3] = ["ada", "bob", "eve"];
 /// What makes a node behave as an older one.
 const PINNED: (&str, &str) = ("SILLOK__CLUSTER__WIRE_VERSION", "1");
-const UNPINNED: (&str, &str) = ("SILLOK__CLUSTER__WIRE_VERSION", "4");
 /// What nodes of this build read.
 const NEWEST: u64 = 4;
 /// How long the load goes on before something happens, and after it.
@@ -33,10 +35,37 @@ fn the_document_names_the_newest_version() {
     }
 }
 
+/// Starts an older node.
+async fn start_older(cluster: &mut Cluster, name: &str) {
+    match binary::of_older_release() {
+        Some(binary) => cluster.start_node_by(name, &binary).await,
+        None => {
+            println!(
+                "SILLOK_OLD_BIN is not set: this build, pinned to version 1, stands for an older release"
+            );
+            cluster.start_node_with(name, &[PINNED]).await;
+        }
+    }
+}
+
+/// The version up to which an older node reads. It may not say so itself.
+async fn read_by(cluster: &Cluster, through: &str, older: &str) -> u64 {
+    let view = cluster.admin(through).get("/v1/cluster", &[]).await.ok();
+    let nodes = view["nodes"].as_array().expect("there are nodes");
+    let node = nodes.iter().find(|node| node["name"] == older);
+    let read = number(node.expect("it registered"));
+    assert!(read == 1 || binary::of_older_release().is_some());
+    read
+}
+
+/// A version. Releases that have the first alone do not say so.
+fn number(of: &Value) -> u64 {
+    of["wire_version"].as_u64().unwrap_or(1)
+}
+
 /// What a node says of versions: what it writes, and what each node reads.
 async fn versions(cluster: &Cluster, name: &str) -> (u64, Vec<u64>) {
     let view = cluster.admin(name).get("/v1/cluster", &[]).await.ok();
-    let number = |of: &Value| of["wire_version"].as_u64().expect("it is there");
     let nodes = view["nodes"].as_array().expect("there are nodes");
     (number(&view), nodes.iter().map(number).collect())
 }
@@ -93,8 +122,9 @@ async fn forwarded(cluster: &Cluster) -> u64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_of_an_older_version_works_beside_newer_ones() {
     let mut cluster = Cluster::start(&NODES[..2]).await;
-    cluster.start_node_with("eve", &[PINNED]).await;
-    comes(&cluster, 1, [NEWEST, NEWEST, 1]).await;
+    start_older(&mut cluster, "eve").await;
+    let old = read_by(&cluster, "ada", "eve").await;
+    comes(&cluster, old, [NEWEST, NEWEST, old]).await;
     let load = Load::start(&cluster, &NODES).await;
     write_in_every_direction(&cluster, "mixed").await;
     tokio::time::sleep(CALM).await;
@@ -103,8 +133,9 @@ async fn a_node_of_an_older_version_works_beside_newer_ones() {
         "nodes hand commands to one another"
     );
     let printed = cluster.sillok("ada", "cluster status");
-    let why = format!("nodes speak version 1 until all of them read version {NEWEST}");
-    assert!(printed.stdout.contains(&why), "{}", printed.stdout);
+    let why = format!("nodes speak version {old} until all of them read version {NEWEST}");
+    let is_said = printed.stdout.contains(&why);
+    assert_eq!(is_said, old < NEWEST, "{}", printed.stdout);
     // It is upgraded in mid-load.
     load.leaves("eve");
     cluster.stop("eve");
@@ -118,19 +149,23 @@ async fn a_node_of_an_older_version_works_beside_newer_ones() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_upgrade_of_one_node_after_the_other_under_load_loses_nothing() {
-    let mut cluster = Cluster::start_with(&NODES, &[PINNED]).await;
-    comes(&cluster, 1, [1, 1, 1]).await;
+    let mut cluster = Cluster::start(&[]).await;
+    for name in NODES {
+        start_older(&mut cluster, name).await;
+    }
+    let old = read_by(&cluster, "bob", "ada").await;
+    let mut read = [old; 3];
+    comes(&cluster, old, read).await;
     let load = Load::start(&cluster, &NODES).await;
-    let mut read = [1; 3];
     for (number, name) in NODES.iter().enumerate() {
         tokio::time::sleep(CALM).await;
         load.leaves(name);
         cluster.stop(name);
-        cluster.start_node_with(name, &[UNPINNED]).await;
+        cluster.start_node(name).await;
         load.moved(&cluster, name);
         read[number] = NEWEST;
         let is_last = number + 1 == NODES.len();
-        let spoken = if is_last { NEWEST } else { 1 };
+        let spoken = if is_last { NEWEST } else { old };
         comes(&cluster, spoken, read).await;
     }
     write_in_every_direction(&cluster, "upgraded").await;

@@ -9,9 +9,8 @@ use std::future::Future;
 use bytes::Bytes;
 use sillok_core::id::{Epoch, Incarnation};
 use sillok_core::membership::reach::homes;
-use sillok_core::membership::{NodeRow, Nodes, OwnerRow, Suspect, WireVersion, is_claimable};
+use sillok_core::membership::{NodeRow, Nodes, OwnerRow, Suspect, is_claimable};
 use sillok_core::slot::{SLOTS, Slot};
-use sillok_core::stamp::Stamp;
 use sillok_store::keys::{self, Family};
 use sillok_store::{Error as StoreError, RangeOptions, Read, Store, Txn};
 
@@ -21,14 +20,15 @@ use crate::protocol::{Protocol, Safeguard};
 mod fence_order;
 pub(crate) mod lease;
 mod quarantine;
+mod registration;
 
 pub(crate) use fence_order::{fence_order, order_fence};
 pub(crate) use quarantine::{all_quarantines, order_quarantine, quarantines};
+use registration::NODES_READ_MAX;
+pub(crate) use registration::{NODES_MAX, register};
 
 /// Tries at a transaction that meets another writer.
 const TRIES_MAX: usize = 8;
-/// Nodes that a cluster may ever have registered.
-const NODES_MAX: usize = 4_096;
 
 /// What became of an attempt to take slots.
 #[derive(Debug, PartialEq, Eq)]
@@ -95,34 +95,6 @@ pub(crate) async fn retried<T, F: Future<Output = Result<T, StoreError>>>(
         }
     }
     attempt().await
-}
-
-/// Begins a new run of `node`, which reads up to this version. The commit comes after everything that earlier runs wrote.
-///
-/// # Errors
-/// What the store answered; after `OutcomeUnknown`, another call begins a further run.
-pub(crate) async fn register<S: Store>(
-    store: &S,
-    node: &str,
-    reads: WireVersion,
-) -> Result<(Incarnation, Stamp), StoreError> {
-    retried(|| async {
-        let mut txn = store.begin().await?;
-        let before = node_row(&mut txn, node, Read::Conflict).await?;
-        let incarnation = Incarnation(before.map_or(1, |row| row.incarnation.0 + 1));
-        let row = NodeRow {
-            incarnation,
-            beat: 0,
-            fenced: false,
-            reaches_bus: true,
-            is_behind: false,
-            reads,
-        };
-        txn.set(keys::node::key(node), keys::node::encode(&row));
-        let committed = txn.commit().await?;
-        Ok((incarnation, committed.stamp))
-    })
-    .await
 }
 
 /// What a node says of itself with a beat.
@@ -397,7 +369,7 @@ fn write_owner(txn: &mut impl Txn, slot: Slot, node: &str, incarnation: Incarnat
 }
 
 async fn all_nodes(txn: &mut impl Txn) -> Result<Nodes, StoreError> {
-    let options = RangeOptions::first(NODES_MAX, Read::Snapshot);
+    let options = RangeOptions::first(NODES_READ_MAX, Read::Snapshot);
     let mut nodes = Nodes::new();
     for (key, value) in txn.range(&Family::Node.range(), options).await? {
         nodes.insert(

@@ -186,7 +186,7 @@ impl Members {
 /// Begins a run of this node.
 ///
 /// # Errors
-/// What the store answered.
+/// What the store answered, and `invalid_state` where the cluster has as many names of nodes as it may.
 pub(crate) async fn register<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<Stamp, Error> {
     let started_ms = shared.ports.clock.monotonic_ms();
     let registered = claims::register(
@@ -195,7 +195,15 @@ pub(crate) async fn register<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Re
         shared.config.wire_version,
     )
     .await;
-    let (incarnation, stamp) = registered.map_err(|error| refusal(&error))?;
+    let registered = registered.map_err(|error| refusal(&error))?;
+    let Some((incarnation, stamp)) = registered else {
+        let (name, most) = (shared.ownership.node(), claims::NODES_MAX);
+        let why = format!(
+            "the cluster has had {most} names of nodes, and {name:?} would be one more: start the node under the \
+             name of one that is gone"
+        );
+        return Err(Error::new(ErrorCode::InvalidState, why));
+    };
     shared.ownership.begin_run(incarnation);
     shared.members.behind.lock().clear();
     shared.ownership.beat_committed(started_ms);

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use prometheus_client::registry::Registry;
 use sillok_bus::InProcessBus;
 use sillok_core::command::{Answer, Submission};
+use sillok_core::event::EventKinds;
 use sillok_core::id::{Incarnation, Seq, VerificationId};
 use sillok_core::membership::FenceOrder;
 use sillok_core::ports::Forwarded;
@@ -293,7 +294,7 @@ impl<S: Store, P: Protocol> Node<S, P> {
         jobs::retry(&self.inner.shared, task, id).await
     }
 
-    /// The events of a scope behind a position, in order. Whoever asks for news where there are none is
+    /// The events of a scope that are of some kinds, behind a position, in order. Whoever asks for news where there are none is
     /// told so from memory, if this node owns the scope for certain and was the last to write to it:
     /// nothing that was acknowledged is missing.
     ///
@@ -302,12 +303,13 @@ impl<S: Store, P: Protocol> Node<S, P> {
     pub async fn events(
         &self,
         scope: &Scope,
+        kinds: &EventKinds,
         after: Seq,
         limit: usize,
     ) -> Result<Page<EventView, Seq>, Error> {
         match self.no_news(scope, after, limit)? {
             Some(page) => Ok(page),
-            None => self.reader().events(scope, after, limit).await,
+            None => self.reader().events(scope, kinds, after, limit).await,
         }
     }
 

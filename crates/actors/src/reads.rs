@@ -34,7 +34,7 @@ pub use recall::{Gate, RecallAnswer, RecallQuery, Recalled};
 pub use recall_at::AtCommit;
 pub use records::{EventView, StagedRecord};
 pub use status::StoreStatus;
-pub use tail::{TailCursor, TailItem, TailPage};
+pub use tail::{TailCursor, TailItem, TailOf, TailPage};
 
 /// Answers reads from a store and an index.
 pub struct Reader<S> {

@@ -11,6 +11,7 @@ pub(crate) mod faults;
 pub(crate) mod harness;
 pub(crate) mod index;
 mod jobs;
+mod kinds;
 pub(crate) mod line;
 pub(crate) mod projects;
 mod protocol;

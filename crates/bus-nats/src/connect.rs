@@ -7,16 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::future::ready;
 use std::time::Duration;
 
-use async_nats::{Client, ConnectOptions, Server};
+use async_nats::{Client, ConnectOptions, Event, Server};
 use parking_lot::Mutex;
 use sillok_bus::wire::ClusterKey;
 
 use crate::config::{NatsConfig, named};
+use crate::counts::Counts;
 
 /// How often a connection is tried, and its other end looked at.
 const PING_EVERY: Duration = Duration::from_secs(2);
 /// Messages that wait for one of a node's listeners, at most. NATS lets them be as large as a part of a
-/// command, and what comes while so many wait is lost.
+/// command, and what comes while so many wait is lost, and counted.
 const SUBSCRIPTION_MESSAGES: usize = 1_024;
 /// The longest wait before a connection is tried again.
 const RECONNECT_MAX: Duration = Duration::from_secs(1);
@@ -50,23 +51,19 @@ pub enum ConnectError {
 /// # Errors
 /// If the configuration cannot be used.
 pub async fn connect(config: &NatsConfig, node: &str) -> Result<Client, ConnectError> {
-    let mut options = ConnectOptions::new()
-        .name(format!("sillok {node}"))
-        .retry_on_initial_connect()
-        .ping_interval(PING_EVERY)
-        .connection_timeout(PING_EVERY)
-        .max_reconnects(None)
-        .subscription_capacity(SUBSCRIPTION_MESSAGES)
-        .reconnect_delay_callback(|attempts| {
-            let doubled = 1_u64 << attempts.min(10);
-            Duration::from_millis(10 * doubled).min(RECONNECT_MAX)
-        });
-    let said = Mutex::default();
-    // It is asked before each attempt, and leaves the choice to the client.
-    options = options.reconnect_to_server_callback(move |servers, _| {
-        say(&mut said.lock(), &servers);
-        ready(None)
-    });
+    connect_counting(config, node, &Counts::default()).await
+}
+
+/// As [`connect`], counting what is dropped since it came too fast.
+///
+/// # Errors
+/// As [`connect`].
+pub async fn connect_counting(
+    config: &NatsConfig,
+    node: &str,
+    counts: &Counts,
+) -> Result<Client, ConnectError> {
+    let mut options = options(node, counts);
     let files = [&config.ca_file, &config.cert_file, &config.cert_key_file];
     for file in files.into_iter().filter_map(named) {
         // They are read at each attempt, which would fail for ever.
@@ -96,6 +93,34 @@ pub async fn connect(config: &NatsConfig, node: &str) -> Result<Client, ConnectE
     }
     let servers: Vec<&str> = config.servers().collect();
     Ok(options.connect(servers).await?)
+}
+
+/// What holds for every connection.
+fn options(node: &str, counts: &Counts) -> ConnectOptions {
+    let mut options = ConnectOptions::new()
+        .name(format!("sillok {node}"))
+        .retry_on_initial_connect()
+        .ping_interval(PING_EVERY)
+        .connection_timeout(PING_EVERY)
+        .max_reconnects(None)
+        .subscription_capacity(SUBSCRIPTION_MESSAGES)
+        .reconnect_delay_callback(|attempts| {
+            let doubled = 1_u64 << attempts.min(10);
+            Duration::from_millis(10 * doubled).min(RECONNECT_MAX)
+        });
+    let counts = counts.clone();
+    options = options.event_callback(move |event| {
+        if let Event::SlowConsumer(subscription) = event {
+            counts.drops(subscription);
+        }
+        ready(())
+    });
+    let said = Mutex::default();
+    // It is asked before each attempt, and leaves the choice to the client.
+    options.reconnect_to_server_callback(move |servers, _| {
+        say(&mut said.lock(), &servers);
+        ready(None)
+    })
 }
 
 /// Logs why servers were not reached, each reason once until the server was.

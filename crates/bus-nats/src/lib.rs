@@ -7,12 +7,14 @@
 pub mod config;
 pub mod connect;
 pub mod consumers;
+pub mod counts;
 pub mod peers;
 pub mod server;
 pub mod stream;
 
 pub use config::NatsConfig;
-pub use connect::{ConnectError, cluster_key, connect};
+pub use connect::{ConnectError, cluster_key, connect, connect_counting};
+pub use counts::{Counts, What};
 pub use peers::NatsPeers;
 pub use server::{Handler, Server, ServerMetrics};
 pub use stream::NatsStream;

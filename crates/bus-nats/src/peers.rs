@@ -3,7 +3,7 @@
 //! Owns handing a command over and waiting for what becomes of it, and telling where something was
 //! committed. It must not believe what anybody on
 //! the bus can say: that nobody listens counts only before the command is sent, and what does not open
-//! under the cluster's key is passed over.
+//! under the cluster's key is passed over, and counted.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,6 +29,7 @@ use sillok_core::trace::TraceContext;
 use tokio::time::{Instant, timeout_at};
 
 use crate::config::NatsConfig;
+use crate::counts::{Counts, What};
 
 /// Bytes of a message that are left to NATS for what goes with its content.
 const SPARED_BYTES: usize = 1 << 10;
@@ -46,6 +47,7 @@ pub struct NatsPeers {
     run: [u8; RUN_BYTES],
     /// The version that is written.
     version: Arc<AtomicU8>,
+    counts: Counts,
 }
 
 /// A moment of another node, and when it was heard.
@@ -79,7 +81,14 @@ impl NatsPeers {
             wait: Duration::from_millis(config.peer_timeout_ms.into()),
             moments: Arc::default(),
             version: Arc::new(AtomicU8::new(WireVersion::FIRST.get())),
+            counts: Counts::default(),
         }
+    }
+
+    /// The same, counting answers that count for nothing in `counts`.
+    #[must_use]
+    pub fn counting(self, counts: Counts) -> Self {
+        Self { counts, ..self }
     }
 
     /// The run of this node, as its news names it.
@@ -207,7 +216,10 @@ impl NatsPeers {
             }
             match open_reply(&self.key, seal, &answer.payload) {
                 Ok(reply) => return Some(reply),
-                Err(error) => tracing::debug!(%error, "an answer counts for nothing"),
+                Err(refused) => {
+                    tracing::debug!(%refused, "an answer counts for nothing");
+                    self.counts.refused(What::Reply, refused);
+                }
             }
         }
         None

@@ -30,6 +30,7 @@ use sillok_core::trace::TraceContext;
 use tokio::sync::Semaphore;
 
 use crate::config::NatsConfig;
+use crate::counts::{Counts, What};
 
 /// What a node is told to wait whose commands come too fast, in ms.
 const RETRY_AFTER_MS: u64 = 100;
@@ -134,6 +135,7 @@ pub struct Server {
     reads: WireVersion,
     permits: Arc<Semaphore>,
     counters: Counters,
+    counts: Counts,
     calls: Arc<Mutex<Calls>>,
     begun: Instant,
 }
@@ -151,6 +153,7 @@ impl Server {
             reads: WireVersion::NEWEST,
             permits: Arc::new(Semaphore::new(config.peer_commands)),
             counters: Counters::new(),
+            counts: Counts::default(),
             calls: Arc::new(Mutex::new(Calls::new(run))),
             begun: Instant::now(),
         }
@@ -160,6 +163,12 @@ impl Server {
     #[must_use]
     pub fn reading(self, reads: WireVersion) -> Self {
         Self { reads, ..self }
+    }
+
+    /// The same, counting what no node wrote in `counts` too.
+    #[must_use]
+    pub fn counting(self, counts: Counts) -> Self {
+        Self { counts, ..self }
     }
 
     /// What came so far.
@@ -208,7 +217,7 @@ impl Server {
             match opened {
                 Ok(Some(opened)) => self.take(opened, message).await,
                 Ok(None) => {}
-                Err(refused) => self.counters.refused(refused),
+                Err(refused) => self.refused(What::Request, refused),
             }
         }
         Err(ListenError::Closed("the subscription ended".to_owned()))
@@ -234,10 +243,16 @@ impl Server {
                     self.counters.news.inc();
                     hears(&news.slots);
                 }
-                Err(refused) => self.counters.refused(refused),
+                Err(refused) => self.refused(What::News, refused),
             }
         }
         Err(ListenError::Closed("the subscription ended".to_owned()))
+    }
+
+    /// Counts what was refused.
+    fn refused(&self, what: What, refused: Refused) {
+        self.counters.refused(refused);
+        self.counts.refused(what, refused);
     }
 
     /// How long this run has lasted.
@@ -248,7 +263,7 @@ impl Server {
     /// Takes what a node asks: begins a command, if it is to be begun.
     async fn take(&self, opened: Opened, message: Message) {
         let Some(reply_to) = message.reply else {
-            self.counters.refused(Refused::Malformed);
+            self.refused(What::Request, Refused::Malformed);
             return;
         };
         let (seal, trace) = (opened.seal, opened.trace);

@@ -3,6 +3,7 @@
 //! Owns the mapping of [`EventStream`] to subjects, headers and requests. Readers ask by number, so that
 //! where they are is known to them alone: a server that loses its memory of a consumer loses nothing.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -18,6 +19,7 @@ use async_nats::jetstream::stream::{
 };
 use async_nats::jetstream::{Context, ErrorCode};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
+use parking_lot::Mutex;
 use sillok_bus::stream::{
     BoxFuture, Hole, Numbered, PLACES_PER_MESSAGE, Page, SlotEnd, StreamError, StreamState,
 };
@@ -28,9 +30,12 @@ use sillok_core::channel::Channel;
 use sillok_core::slot::Slot;
 
 use crate::config::NatsConfig;
+use crate::counts::{Counts, What};
 
 /// Messages that are asked for at once.
 const ASKED_AT_ONCE: usize = 32;
+/// Foreign messages that are known by their places, so that each is counted once however often it is read.
+const KNOWN_MAX: usize = 1_024;
 
 /// A channel's stream, as one node reaches it.
 #[derive(Clone, Debug)]
@@ -42,6 +47,9 @@ pub struct NatsStream {
     key: ClusterKey,
     /// Whether the stream was given what the configuration says, or refused it.
     is_configured: Arc<AtomicBool>,
+    counts: Counts,
+    /// The latest foreign messages that were counted, by number and time of storing.
+    known: Arc<Mutex<BTreeSet<(u64, u64)>>>,
 }
 
 /// What lies at a number.
@@ -69,7 +77,15 @@ impl NatsStream {
             config: stream_config(config, channel),
             key,
             is_configured: Arc::default(),
+            counts: Counts::default(),
+            known: Arc::default(),
         }
+    }
+
+    /// The same, counting what no node wrote in `counts`.
+    #[must_use]
+    pub fn counting(self, counts: Counts) -> Self {
+        Self { counts, ..self }
     }
 
     /// The stream with what it says of itself; it is made if it is not there.
@@ -254,22 +270,40 @@ impl NatsStream {
         Ok((next - 1).clamp(first, state.last.max(first)))
     }
 
-    /// The message, if a node wrote it, and where it belongs.
+    /// The message, if a node wrote it, and where it belongs. Anything else is counted.
     fn open(&self, held: &StreamMessage) -> Option<Numbered> {
+        let (seq, stored_ns) = (held.sequence, nanos(held.time));
         let message = match open_message(&self.key, self.channel, &held.payload) {
             Ok(message) => message,
             Err(error) => {
-                tracing::debug!(%error, seq = held.sequence, "no message of this cluster");
+                tracing::debug!(%error, seq, "no message of this cluster");
+                self.count(seq, stored_ns);
                 return None;
             }
         };
-        let subject = subject::of_slot(self.channel, message.slot);
-        let is_in_place = subject == held.subject.as_str();
-        is_in_place.then(|| Numbered {
-            seq: held.sequence,
-            stored_ns: nanos(held.time),
+        if subject::of_slot(self.channel, message.slot) != held.subject.as_str() {
+            let subject = held.subject.as_str();
+            tracing::debug!(subject, seq, "a message of another slot's subject");
+            self.count(seq, stored_ns);
+            return None;
+        }
+        Some(Numbered {
+            seq,
+            stored_ns,
             message,
         })
+    }
+
+    /// Counts a foreign message, once: whoever reads the end of a slot comes to it again and again.
+    fn count(&self, seq: u64, stored_ns: u64) {
+        let mut known = self.known.lock();
+        if !known.insert((seq, stored_ns)) {
+            return;
+        }
+        if known.len() > KNOWN_MAX {
+            known.pop_first();
+        }
+        self.counts.is_foreign(What::Message(self.channel));
     }
 }
 

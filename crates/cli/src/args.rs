@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
+use sillok_core::event::EventKind;
 use sillok_core::id::EntryId;
 use sillok_core::scope::Scope;
 
@@ -162,6 +163,9 @@ pub enum Command {
         /// Begin behind this cursor; otherwise with what happens from the start of the log
         #[arg(long, value_name = "CURSOR")]
         cursor: Option<String>,
+        /// Events of this kind only, such as PUBLISHED; may be repeated
+        #[arg(long = "kind", value_name = "KIND", value_delimiter = ',')]
+        kinds: Vec<EventKind>,
     },
     /// Prove that nothing recorded was changed
     #[command(subcommand)]

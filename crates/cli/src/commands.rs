@@ -104,7 +104,11 @@ async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
         Command::Undo(undo) => review::undo(session, undo).await,
         Command::Erase(erase) => erase::erase(session, erase).await,
         Command::Maintain(args) => maintain::run(session, args).await,
-        Command::Tail { within, cursor } => tail::run(session, &within, cursor).await,
+        Command::Tail {
+            within,
+            cursor,
+            kinds,
+        } => tail::run(session, &within, cursor, &kinds).await,
         Command::Audit(AuditCommand::Verify { against, .. }) => {
             audit::online(session, &against).await
         }

@@ -10,7 +10,7 @@ use sillok_core::event::EventKind;
 use sillok_core::id::CommandId;
 use sillok_core::limits::SEGMENT_CHARS_MAX;
 use sillok_core::scope::Scope;
-use sillok_server::api::{AppendLogs, ListQuery, LogRecord, OpenTask};
+use sillok_server::api::{AppendLogs, EventsQuery, LogRecord, OpenTask};
 
 use crate::client::Client;
 use crate::failure::{EXIT_RETRY, Failure};
@@ -89,10 +89,10 @@ async fn open_or_resume(
         Err(failure) if failure.code() == Some(ErrorCode::Conflict) => failure,
         Err(failure) => return Err(failure),
     };
-    let first = ListQuery {
+    let first = EventsQuery {
         scope: task.to_string(),
-        after: None,
         limit: Some(1),
+        ..EventsQuery::default()
     };
     let first = client.events(&first).await?.items.into_iter().next();
     let Some(opening) = first.filter(|event| event.kind == EventKind::TaskOpened) else {

@@ -4,6 +4,8 @@
 //! rule that made them, so replaying old events under a newer configuration gives the same state.
 //! What an event does to the view is [`crate::state`]'s.
 
+mod kinds;
+
 use serde::{Deserialize, Serialize};
 
 use crate::citation::Citation;
@@ -23,6 +25,8 @@ use crate::time::Timestamp;
 use crate::token::{Token, TokenHash};
 use crate::trust::Trust;
 use crate::verification::Verification;
+
+pub use kinds::EventKinds;
 
 /// What happened. Variants are only ever added at the end: their order is their stored ordinal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

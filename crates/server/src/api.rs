@@ -37,7 +37,7 @@ pub use entry::{
     Supersede, Superseded, Trust, VerificationRef, VersionView,
 };
 pub use erase::{ContentErased, EraseContent};
-pub use event::{EventView, TailItem, TailQuery, body_json};
+pub use event::{EventView, EventsQuery, TailItem, TailQuery, body_json};
 pub use maintenance::{Maintain, Maintained, ScopeMaintained};
 pub use page::{ListQuery, Page, ScopeQuery};
 pub use problem::{Current, Limit, Problem};

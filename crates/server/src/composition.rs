@@ -13,7 +13,7 @@ use sillok_builtin::ExactIndex;
 use sillok_bus::Streams;
 use sillok_bus::wire::{ClusterKey, RUN_BYTES};
 use sillok_bus_nats::server::ListenError;
-use sillok_bus_nats::{Client, Handler, NatsPeers, NatsStream, consumers};
+use sillok_bus_nats::{Client, Counts, Handler, NatsPeers, NatsStream, consumers};
 use sillok_core::id::TokenId;
 use sillok_core::limits::TOKEN_LIFETIME_MS_MAX;
 use sillok_core::ports::{Calendar, Clock, Embedder, VectorIndex};
@@ -229,27 +229,42 @@ pub async fn start_node(data: &OpenData, config: &Config) -> Result<Node<Engine>
 }
 
 /// Fills the ports that reach beyond this process, where the configuration wants that. The connection to
-/// the other nodes, if there are any, to listen on.
+/// the other nodes, if there are any, to listen on. What comes over it and counts for nothing is counted
+/// in `metrics`.
 ///
 /// # Errors
 /// [`Error::Nats`].
-pub async fn connect(data: &mut OpenData, config: &Config) -> Result<Option<Connection>, Error> {
+pub async fn connect(
+    data: &mut OpenData,
+    config: &Config,
+    metrics: &mut Registry,
+) -> Result<Option<Connection>, Error> {
     if !config.nats.is_used() {
         return Ok(None);
     }
     let key = sillok_bus_nats::cluster_key(&config.nats).await?;
-    let client = sillok_bus_nats::connect(&config.nats, &config.node.name).await?;
-    let stream = |channel| NatsStream::new(client.clone(), &config.nats, key.clone(), channel);
+    let counts = Counts::default();
+    counts.register(metrics);
+    let node = &config.node.name;
+    let client = sillok_bus_nats::connect_counting(&config.nats, node, &counts).await?;
+    let stream = |channel| {
+        NatsStream::new(client.clone(), &config.nats, key.clone(), channel).counting(counts.clone())
+    };
     data.ports.streams = Some(Streams::new(|channel| Arc::new(stream(channel))));
     let consumers = consumers::keep(client.clone(), config.nats.clone(), key.clone());
     data.consumers.spawn(consumers);
     if !data.store.is_shared() {
         return Ok(None);
     }
-    let peers = NatsPeers::new(client.clone(), &config.nats, key.clone());
+    let peers = NatsPeers::new(client.clone(), &config.nats, key.clone()).counting(counts.clone());
     let run = peers.run();
     data.ports.peers = Some(Arc::new(peers));
-    Ok(Some(Connection { client, key, run }))
+    Ok(Some(Connection {
+        client,
+        key,
+        run,
+        counts,
+    }))
 }
 
 /// A connection to the other nodes of a cluster, with its key.
@@ -257,6 +272,7 @@ pub struct Connection {
     client: Client,
     key: ClusterKey,
     run: [u8; RUN_BYTES],
+    counts: Counts,
 }
 
 impl Connection {
@@ -277,7 +293,8 @@ impl Connection {
             Box::pin(async move { node.serve(submission, trace).await })
         });
         let server = sillok_bus_nats::Server::new(self.client, &config.nats, self.key, handler)
-            .reading(config.cluster.wire_version());
+            .reading(config.cluster.wire_version())
+            .counting(self.counts);
         server.register_metrics(metrics);
         let (name, node) = (config.node.name.clone(), node.clone());
         async move {

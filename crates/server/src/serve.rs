@@ -69,7 +69,8 @@ impl Server {
     async fn start_with(config: Config, mut data: OpenData) -> Result<Self, Error> {
         let telemetry = Telemetry::open(&config)?;
         data.ports.tracer = telemetry.as_ref().map(Telemetry::tracer);
-        let connection = connect(&mut data, &config).await?;
+        let mut metrics = http::metrics::registry();
+        let connection = connect(&mut data, &config, &mut metrics).await?;
         ensure_administrator(&data, &config).await?;
         let failed = |source| Error::Listen {
             address: config.server.address,
@@ -80,7 +81,6 @@ impl Server {
             .map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let node = start_node(&data, &config).await?;
-        let mut metrics = http::metrics::registry();
         node.register_metrics(&mut metrics);
         data.engine_calls.register(&mut metrics);
         if let Some(telemetry) = &telemetry {

@@ -102,7 +102,10 @@ async fn rows(store: &Engine) -> BTreeMap<Vec<u8>, Vec<u8>> {
             found.len() < ROWS_MAX,
             "all rows of {family:?} are compared"
         );
-        rows.extend(found);
+        let owned = found
+            .into_iter()
+            .map(|(key, value)| (key.to_vec(), value.to_vec()));
+        rows.extend(owned);
     }
     rows
 }

@@ -52,6 +52,14 @@ pub fn with_foundationdb() -> Option<PathBuf> {
     named.map(PathBuf::from)
 }
 
+/// What a node of an older release is started by, where the caller names it: a `sillok-test-node`, or a
+/// `sillok` that was built with FoundationDB where clusters run on that.
+#[must_use]
+pub fn of_older_release() -> Option<PathBuf> {
+    let named = std::env::var_os("SILLOK_OLD_BIN").filter(|value| !value.is_empty());
+    named.map(PathBuf::from)
+}
+
 /// Takes the caller's configuration out of a command's environment. `home` stands for the user's home.
 ///
 /// # Panics

@@ -194,6 +194,19 @@ impl Cluster {
         let launch = settings
             .iter()
             .fold(launch, |launch, (name, value)| launch.env(name, value));
+        self.start_as(name, launch).await;
+    }
+
+    /// As [`start_node`](Self::start_node), by another binary than the others, such as that of another release.
+    ///
+    /// # Panics
+    /// As [`start_node`](Self::start_node).
+    pub async fn start_node_by(&mut self, name: &str, binary: &Path) {
+        let launch = self.launch_by(name, Some(binary));
+        self.start_as(name, launch).await;
+    }
+
+    async fn start_as(&mut self, name: &str, launch: Launch) {
         let node = launch.start().await;
         let before = self.nodes.insert(name.to_owned(), Some(node));
         assert!(before.flatten().is_none(), "it runs already");
@@ -202,6 +215,10 @@ impl Cluster {
     /// How a node is started.
     #[must_use]
     pub fn launch(&self, name: &str) -> Launch {
+        self.launch_by(name, None)
+    }
+
+    fn launch_by(&self, name: &str, binary: Option<&Path>) -> Launch {
         let data = self.path(&format!("data-{name}"));
         let token = self.path("token");
         let over = |way: &Way| format!("nats://{}", way.begins().display());
@@ -210,10 +227,12 @@ impl Cluster {
             Store::Socket(_) => {
                 let own = self.store_way(name).map(|way| way.begins().to_owned());
                 let socket = own.unwrap_or_else(|| socket(self.folder.path()));
-                Launch::node(&data, &socket, &token)
+                let ours = || binary::of_tests("sillok-test-node");
+                let binary = binary.map_or_else(ours, Path::to_owned);
+                Launch::node(&binary, &data, &socket, &token)
             }
-            Store::FoundationDb(server, binary) => {
-                let named_by = server.cluster_file();
+            Store::FoundationDb(server, ours) => {
+                let (binary, named_by) = (binary.unwrap_or(ours), server.cluster_file());
                 Launch::node_on_foundationdb(binary, &data, &named_by, &token)
             }
         };

@@ -84,14 +84,11 @@ impl Launch {
         Self::among_others(command, data, token)
     }
 
-    /// As a node of a cluster on the store at `socket`, whose administrator's token lies in a file.
-    ///
-    /// # Panics
-    /// If the binary is not there.
+    /// By a `sillok-test-node`, as a node of a cluster on the store at `socket`, whose administrator's token
+    /// lies in a file.
     #[must_use]
-    pub fn node(data: &Path, socket: &Path, token: &Path) -> Self {
-        let node = Command::new(binary::of_tests("sillok-test-node"));
-        let mut command = binary::isolated(node, &beside(data, "home"));
+    pub fn node(binary: &Path, data: &Path, socket: &Path, token: &Path) -> Self {
+        let mut command = binary::isolated(Command::new(binary), &beside(data, "home"));
         command.arg(socket);
         Self::among_others(command, data, token)
     }

@@ -7,9 +7,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use futures::StreamExt;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::harness::world::log;
+use crate::harness::world::{log, verify};
 use crate::harness::{Client, PROJECT, WORKTREE, World, binary, phrase};
 
 /// The longest that a tail may let one wait for an event.
@@ -23,10 +23,18 @@ struct Tail {
 
 impl Tail {
     fn open(world: &World, cursor: Option<&str>) -> Self {
+        Self::of(world, &[], cursor)
+    }
+
+    /// As [`open`](Self::open), of some kinds of events.
+    fn of(world: &World, kinds: &[&str], cursor: Option<&str>) -> Self {
         let mut command = binary::command(&world.folder().join("home"));
         command
             .args(["tail", "--json", "--scope", PROJECT, "--data"])
             .arg(world.data());
+        for kind in kinds {
+            command.args(["--kind", kind]);
+        }
         if let Some(cursor) = cursor {
             command.args(["--cursor", cursor]);
         }
@@ -127,6 +135,43 @@ async fn a_tail_resumes_behind_its_cursor_without_gaps_and_repeats() {
         tail.lines.recv_timeout(Duration::from_millis(300)).is_err(),
         "nothing came twice"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_asks_what_was_promoted_hears_that_alone_and_resumes_over_all_else() {
+    let world = World::start().await;
+    let (admin, first) = (world.admin(), world.task().await);
+    let promote = async |task: &str| {
+        log(&admin, task, &format!("Root cause: {}", phrase())).await;
+        verify(&admin, task, PROJECT).await
+    };
+    let begun = promote(&first).await;
+    let tail = Tail::of(&world, &["PUBLISHED"], None);
+    let item = tail.next();
+    let seen = |item: &Value| {
+        let (event, verification) = (&item["event"], &item["event"]["body"]["verification"]);
+        assert_eq!(
+            (&event["kind"], &event["scope"]),
+            (&json!("PUBLISHED"), &json!(PROJECT))
+        );
+        verification.as_str().expect("it names one").to_owned()
+    };
+    assert_eq!(seen(&item), begun);
+    drop(tail);
+    // A long time passes in which there is much to log and nothing to promote.
+    let cursor = item["cursor"].as_str().expect("each has one").to_owned();
+    for _ in 0..60 {
+        log(&admin, &first, &phrase()).await;
+    }
+    let tail = Tail::of(&world, &["PUBLISHED", "PROMOTION_UNDONE"], Some(&cursor));
+    assert!(tail.lines.recv_timeout(Duration::from_millis(500)).is_err());
+    let second = world.task().await;
+    let later = promote(&second).await;
+    assert_eq!(seen(&tail.next()), later);
+    assert!(tail.lines.recv_timeout(Duration::from_millis(300)).is_err());
+    let ran = world.sillok(&format!("tail --scope {PROJECT} --kind published"));
+    ran.ended(2);
+    assert!(ran.stderr.contains("no kind of event"), "{}", ran.stderr);
 }
 
 /// Reads events from a stream until there are `count`: their ids and data.

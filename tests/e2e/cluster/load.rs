@@ -116,6 +116,11 @@ impl Load {
         self.acked.len()
     }
 
+    /// The numbers of a scope's events that were heard of.
+    pub(crate) fn heard_of(&self, scope: &str) -> BTreeSet<u64> {
+        self.listener.of(scope, None)
+    }
+
     /// Every command that was acknowledged is stored once, nothing else is, each verification is promoted once, and
     /// what is stored was heard of on the streams, each event once.
     pub(crate) async fn check(mut self, client: &Client) {

@@ -269,6 +269,16 @@ async fn a_query_that_is_wrong_is_refused() {
             400,
             "invalid_argument",
         ),
+        (
+            format!("/v1/tail?scope={task}&kind=NEWS"),
+            400,
+            "invalid_argument",
+        ),
+        (
+            format!("/v1/events?scope={task}&kind=NEWS"),
+            400,
+            "invalid_argument",
+        ),
         (format!("/v1/record?id={task}"), 400, "invalid_id"),
         (
             format!("/v1/excerpt?id={task}%231&from=-1&to=2"),

@@ -1,7 +1,7 @@
 //! Tests of each claim transaction on its own, two nodes over one store.
 
 use sillok_core::ErrorCode;
-use sillok_core::membership::FenceOrder;
+use sillok_core::membership::{FenceOrder, WireVersion};
 use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
 use sillok_core::time::Timestamp;
 use sillok_store::{MemoryConfig, MemoryStore};
@@ -26,7 +26,8 @@ fn slot(number: u16) -> Slot {
 /// A node that has begun a run.
 async fn started(store: &MemoryStore, name: &str) -> Ownership {
     let ownership = Ownership::new(name);
-    let (run, _) = register(store, name, WireVersion::NEWEST).await.unwrap();
+    let begun = register(store, name, WireVersion::NEWEST).await.unwrap();
+    let (run, _) = begun.expect("there is room for its name");
     ownership.begin_run(run);
     ownership
 }
@@ -67,8 +68,8 @@ async fn suspect(store: &MemoryStore, name: &str) -> Suspect {
 async fn each_start_begins_another_run_that_nobody_has_fenced() {
     let store = store();
     for run in 1..=3 {
-        let (incarnation, _) = register(&store, "a", WireVersion::NEWEST).await.unwrap();
-        assert_eq!(incarnation, Incarnation(run));
+        let begun = register(&store, "a", WireVersion::NEWEST).await.unwrap();
+        assert_eq!(begun.unwrap().0, Incarnation(run));
         let fenced = fence(&store, &suspect(&store, "a").await).await.unwrap();
         assert!(fenced);
     }
@@ -76,6 +77,26 @@ async fn each_start_begins_another_run_that_nobody_has_fenced() {
     let row = &nodes(&store).await["a"];
     assert_eq!((row.incarnation.0, row.beat, row.fenced), (4, 0, false));
     assert!(row.reaches_bus);
+}
+
+#[tokio::test]
+async fn one_name_of_a_node_too_many_is_refused_and_one_that_is_known_is_not() {
+    let store = store();
+    let names: Vec<String> = (0..NODES_MAX).map(|number| format!("n{number}")).collect();
+    let _first = started(&store, &names[0]).await;
+    let row = nodes(&store).await[&names[0]].clone();
+    let mut txn = store.begin().await.unwrap();
+    for name in &names[2..] {
+        txn.set(keys::node::key(name), keys::node::encode(&row));
+    }
+    txn.commit().await.unwrap();
+    // There is room for one more.
+    for (name, is_let_in) in [(&*names[1], true), ("late", false), (&*names[0], true)] {
+        let begun = register(&store, name, WireVersion::NEWEST).await.unwrap();
+        assert_eq!(begun.is_some(), is_let_in, "{name}");
+    }
+    assert_eq!(nodes(&store).await.len(), NODES_MAX);
+    assert!(!nodes(&store).await.contains_key("late"));
 }
 
 #[tokio::test]

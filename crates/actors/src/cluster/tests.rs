@@ -163,6 +163,28 @@ async fn the_older_version_is_written_for_as_long_as_an_older_node_lives() {
 }
 
 #[tokio::test]
+async fn a_node_whose_name_is_one_too_many_is_told_so() {
+    let store = store();
+    let shared = registered(&store, "ada").await;
+    let row = row_of(&store, "ada").await;
+    let mut txn = store.begin().await.unwrap();
+    for number in 1..claims::NODES_MAX {
+        let name = format!("gone-{number}");
+        txn.set(keys::node::key(&name), keys::node::encode(&row));
+    }
+    txn.commit().await.unwrap();
+    let refused = register(&among_others(&store, "zoe")).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::InvalidState);
+    let message = &refused.message;
+    assert!(
+        message.contains("4096 names of nodes, and \"zoe\""),
+        "{message}"
+    );
+    // Whoever is known begins as many runs as it wants.
+    register(&shared).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_node_that_ends_begins_no_further_run() {
     let store = store();
     let shared = registered(&store, "ada").await;

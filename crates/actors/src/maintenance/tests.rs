@@ -385,9 +385,8 @@ async fn beside_a_run_of_a_living_node_no_other_begins() {
         txn.set(keys::lease::key(LEASE), keys::lease::encode(&row));
         txn.commit().await.unwrap();
     };
-    let (run, _) = crate::claims::register(&stage.store, "other", WireVersion::NEWEST)
-        .await
-        .unwrap();
+    let begun = crate::claims::register(&stage.store, "other", WireVersion::NEWEST).await;
+    let (run, _) = begun.unwrap().unwrap();
     put(held("other", run)).await;
     let refused = stage.maintain(false, false).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::Busy);

@@ -3,7 +3,7 @@
 use sillok_core::chain::Header;
 use sillok_core::citation::Excerpt;
 use sillok_core::entry::Metadata;
-use sillok_core::event::Body;
+use sillok_core::event::{Body, EventKinds};
 use sillok_core::id::{CommandId, RecordId, Seq};
 use sillok_core::limits::{PAGE_BYTES_MAX, PAGE_SCAN_ROWS_MAX};
 use sillok_core::principal::Actor;
@@ -143,7 +143,8 @@ impl<S: Store> Reader<S> {
         Ok(page)
     }
 
-    /// The events of a scope behind a position, in order.
+    /// The events of a scope that are of some kinds, behind a position, in order. A page may hold fewer
+    /// rows than asked for, even none, and still not be the last.
     ///
     /// # Errors
     /// `invalid_argument` or `too_large` for the limit, `history_changed` for a position behind the last one,
@@ -151,6 +152,7 @@ impl<S: Store> Reader<S> {
     pub async fn events(
         &self,
         scope: &Scope,
+        kinds: &EventKinds,
         after: Seq,
         limit: usize,
     ) -> Result<Page<EventView, Seq>, Error> {
@@ -161,8 +163,11 @@ impl<S: Store> Reader<S> {
             items: Vec::new(),
             next: None,
         };
-        let mut bytes = 0;
-        while page.items.len() < rows_max && bytes < PAGE_BYTES_MAX {
+        let (mut bytes, mut looked_at) = (0, 0);
+        while page.items.len() < rows_max
+            && bytes < PAGE_BYTES_MAX
+            && looked_at < PAGE_SCAN_ROWS_MAX
+        {
             let Some((key, value)) = stream
                 .next(&mut txn)
                 .await
@@ -176,7 +181,10 @@ impl<S: Store> Reader<S> {
             let event = EventView::decode(&key, &value)?;
             page.next = Some(event.header.seq);
             bytes += value.len();
-            page.items.push(event);
+            looked_at += 1;
+            if kinds.have(event.header.kind) {
+                page.items.push(event);
+            }
         }
         Ok(page)
     }

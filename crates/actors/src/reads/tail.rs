@@ -1,12 +1,15 @@
 //! Tails: the events of many scopes in one order, with one cursor that resumes.
 //!
 //! Owns the cursor and the merge. The order is that of commits: within a snapshot every commit up
-//! to its last one is seen, so a cursor that moved past a commit can have missed none before it.
+//! to its last one is seen, so a cursor that moved past a commit can have missed none before it. It
+//! moves on over what nobody asked for as over what is given out.
 
 use core::fmt;
 use core::str::FromStr;
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
+use sillok_core::event::EventKinds;
 use sillok_core::id::Seq;
 use sillok_core::limits::{PAGE_BYTES_MAX, PAGE_SCAN_ROWS_MAX};
 use sillok_core::scope::{Scope, ScopePrefix};
@@ -82,6 +85,22 @@ impl FromStr for TailCursor {
     }
 }
 
+/// What a tail follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TailOf {
+    /// The scopes whose events it gives.
+    pub under: ScopePrefix,
+    /// The kinds of events that it gives.
+    pub kinds: EventKinds,
+}
+
+impl From<ScopePrefix> for TailOf {
+    fn from(under: ScopePrefix) -> Self {
+        let kinds = EventKinds::ALL;
+        Self { under, kinds }
+    }
+}
+
 /// An event of a tail.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TailItem {
@@ -106,7 +125,7 @@ pub struct TailPage {
 }
 
 impl<S: Store> Reader<S> {
-    /// The events of all scopes that `under` covers, in the order of their commits, behind a
+    /// The events of all scopes and kinds that are followed, in the order of their commits, behind a
     /// cursor. Events of one scope come in their own order. Nothing is skipped or repeated.
     ///
     /// # Errors
@@ -114,44 +133,53 @@ impl<S: Store> Reader<S> {
     /// limit, and what the store answers.
     pub async fn tail(
         &self,
-        under: &ScopePrefix,
+        of: &TailOf,
         after: TailCursor,
         limit: usize,
     ) -> Result<TailPage, Error> {
         let rows_max = page_rows(limit)?;
         after.check_generation(self.store.generation())?;
         let mut txn = self.snapshot().await?;
-        let mut merge = Merge::open(&mut txn, under, after).await?;
-        let mut page = TailPage {
-            items: Vec::new(),
-            next: after,
-            at_end: false,
+        let mut merge = Merge::open(&mut txn, &of.under, after).await?;
+        let mut page = Filling {
+            rows_max,
+            bytes: 0,
+            page: TailPage {
+                items: Vec::new(),
+                next: after,
+                at_end: false,
+            },
         };
-        let mut bytes = 0;
         for _ in 0..PAGE_SCAN_ROWS_MAX {
             let Some((stamp, row)) = merge.next(&mut txn).await? else {
-                page.at_end = true;
-                return Ok(page);
+                page.page.at_end = true;
+                break;
             };
             let given = if stamp == after.stamp { after.given } else { 0 };
             let run = Run { stamp, row, given };
-            if under.covers(&run.row.scope) {
-                bytes += run.read(&mut txn, rows_max, &mut page).await?;
+            if of.under.covers(&run.row.scope) {
+                run.read(&mut txn, &of.kinds, &mut page).await?;
+            } else {
+                page.page.next = run.behind(run.length()?);
             }
-            if page.items.len() >= rows_max || bytes >= PAGE_BYTES_MAX {
-                page.next = page
-                    .items
-                    .last()
-                    .expect("a page with bytes has items")
-                    .cursor;
-                return Ok(page);
+            if page.is_full() {
+                break;
             }
-            page.next = TailCursor {
-                stamp,
-                given: run.length()?,
-            };
         }
-        Ok(page)
+        Ok(page.page)
+    }
+}
+
+/// A page that is being filled. Its bytes are those that were read for it.
+struct Filling {
+    rows_max: usize,
+    bytes: usize,
+    page: TailPage,
+}
+
+impl Filling {
+    const fn is_full(&self) -> bool {
+        self.page.items.len() >= self.rows_max || self.bytes >= PAGE_BYTES_MAX
     }
 }
 
@@ -174,46 +202,66 @@ impl Run {
         length.ok_or_else(|| broken(&self.row.scope, "the outbox holds an impossible run"))
     }
 
-    /// Adds the events that were not given out, as far as the page has room for them. The number of
-    /// bytes added.
+    const fn behind(&self, given: u32) -> TailCursor {
+        TailCursor {
+            stamp: self.stamp,
+            given,
+        }
+    }
+
+    /// Adds the events that were not given out and are of these kinds, as far as the page has room for
+    /// them.
     async fn read(
         &self,
         txn: &mut impl Txn,
-        rows_max: usize,
-        page: &mut TailPage,
-    ) -> Result<usize, Error> {
-        let length = self.length()?;
-        let room = rows_max.saturating_sub(page.items.len());
-        let wanted = room.min(length.saturating_sub(self.given) as usize);
-        if wanted == 0 {
-            return Ok(0);
+        kinds: &EventKinds,
+        filling: &mut Filling,
+    ) -> Result<(), Error> {
+        let (length, mut given) = (self.length()?, self.given);
+        while given < length && !filling.is_full() {
+            let room = filling.rows_max - filling.page.items.len();
+            for (key, value) in self
+                .rows(txn, given, room.min((length - given) as usize))
+                .await?
+            {
+                given += 1;
+                filling.bytes += value.len();
+                let cursor = self.behind(given);
+                let event = EventView::decode(&key, &value)?;
+                if kinds.have(event.header.kind) {
+                    let scope = self.row.scope.clone();
+                    let item = TailItem {
+                        cursor,
+                        scope,
+                        event,
+                    };
+                    filling.page.items.push(item);
+                }
+            }
         }
-        let before = Seq::new(self.row.first.get() - 1 + u64::from(self.given));
-        let range =
-            keys::event::range_through(&ScopeKey::of(&self.row.scope), before, self.row.last);
+        filling.page.next = self.behind(given);
+        Ok(())
+    }
+
+    /// So many of its events, behind those that were given out.
+    async fn rows(
+        &self,
+        txn: &mut impl Txn,
+        given: u32,
+        wanted: usize,
+    ) -> Result<Vec<(Bytes, Bytes)>, Error> {
+        let scope = &self.row.scope;
+        let before = Seq::new(self.row.first.get() - 1 + u64::from(given));
+        let range = keys::event::range_through(&ScopeKey::of(scope), before, self.row.last);
         let rows = txn
             .range(&range, RangeOptions::first(wanted, Read::Snapshot))
             .await;
         let rows = rows.map_err(|error| refusal(&error))?;
-        if rows.len() != wanted {
-            return Err(broken(
-                &self.row.scope,
-                "an event that was committed is not there",
-            ));
+        if rows.len() == wanted {
+            return Ok(rows);
         }
-        let mut bytes = 0;
-        for ((key, value), given) in rows.iter().zip(self.given + 1..) {
-            bytes += value.len();
-            page.items.push(TailItem {
-                cursor: TailCursor {
-                    stamp: self.stamp,
-                    given,
-                },
-                scope: self.row.scope.clone(),
-                event: EventView::decode(key, value)?,
-            });
-        }
-        Ok(bytes)
+        let missing = "an event that was committed is not there";
+        Err(broken(scope, missing))
     }
 }
 

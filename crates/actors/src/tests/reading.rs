@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use sillok_core::ErrorCode;
 use sillok_core::entry::{Head, Status, Table};
+use sillok_core::event::EventKinds;
 use sillok_core::id::{RecordId, Seq};
 use sillok_core::invariants::{one_active_version, one_head_of_line, reads_go_forward};
 use sillok_core::principal::PrincipalKind;
@@ -20,6 +21,8 @@ use crate::reads::{Gate, RecallQuery, Recalled, TailCursor, TailItem};
 use crate::rebuild::rebuild;
 use crate::{Node, NodeConfig};
 
+const ALL: &EventKinds = &EventKinds::ALL;
+
 fn prefix(text: &str) -> ScopePrefix {
     text.parse().unwrap()
 }
@@ -30,7 +33,7 @@ async fn whole_tail(world: &World, under: &str, limit: usize) -> Vec<TailItem> {
         let page = world
             .node
             .reader()
-            .tail(&prefix(under), cursor, limit)
+            .tail(&prefix(under).into(), cursor, limit)
             .await
             .unwrap();
         assert!(page.items.len() <= limit);
@@ -93,7 +96,7 @@ async fn a_tail_gives_every_event_once_and_in_order_however_it_is_cut() {
             let rest = world
                 .node
                 .reader()
-                .tail(&prefix(under), cursor, 1_000)
+                .tail(&prefix(under).into(), cursor, 1_000)
                 .await
                 .unwrap();
             assert!(rest.items == whole[number + 1..], "resumed behind {number}");
@@ -107,7 +110,7 @@ async fn a_tail_that_came_to_the_end_gives_only_what_comes_later() {
     let page = world
         .node
         .reader()
-        .tail(&ScopePrefix::All, TailCursor::START, 1_000)
+        .tail(&ScopePrefix::All.into(), TailCursor::START, 1_000)
         .await
         .unwrap();
     assert!(!page.items.is_empty() && page.at_end);
@@ -117,7 +120,7 @@ async fn a_tail_that_came_to_the_end_gives_only_what_comes_later() {
     let page = world
         .node
         .reader()
-        .tail(&ScopePrefix::All, page.next, 10)
+        .tail(&ScopePrefix::All.into(), page.next, 10)
         .await
         .unwrap();
     assert_eq!(page.items.len(), 1);
@@ -183,7 +186,7 @@ async fn records_come_in_pages_with_their_whole_text() {
     assert_eq!(refused.code, ErrorCode::InvalidArgument);
     assert_eq!(
         reader
-            .events(&scope(TASK), Seq::ZERO, 1_001)
+            .events(&scope(TASK), ALL, Seq::ZERO, 1_001)
             .await
             .unwrap_err()
             .code,
@@ -524,7 +527,7 @@ async fn known_tip<S: Store>(node: &Node<S>, scope: &Scope) -> Option<u64> {
     let row = node.reader().scope(scope).await.unwrap();
     let tip = row.map_or(Seq::ZERO, |row| row.tip.seq);
     let before = node.metrics().reads_from_memory;
-    assert_eq!(node.events(scope, tip, 1).await.unwrap().items, []);
+    assert_eq!(node.events(scope, ALL, tip, 1).await.unwrap().items, []);
     (node.metrics().reads_from_memory > before).then_some(tip.get())
 }
 
@@ -544,14 +547,12 @@ async fn that_there_is_no_news_is_said_from_memory() {
     let read_from_memory = || node.metrics().reads_from_memory;
     let tip = Seq::new(first_seq(&give(1).await));
     let before = read_from_memory();
-    assert_eq!(node.events(&task, tip, 10).await.unwrap().items, []);
+    assert_eq!(node.events(&task, ALL, tip, 10).await.unwrap().items, []);
     assert_eq!(node.records(&task, tip, 10).await.unwrap().items, []);
     assert_eq!(read_from_memory() - before, 2);
-    assert_eq!(
-        node.events(&task, Seq::ZERO, 10).await.unwrap().items.len(),
-        2
-    );
-    let refused = node.events(&task, tip, 0).await.unwrap_err();
+    let whole = node.events(&task, ALL, Seq::ZERO, 10).await.unwrap();
+    assert_eq!(whole.items.len(), 2);
+    let refused = node.events(&task, ALL, tip, 0).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::InvalidArgument);
     let next = Seq::new(first_seq(&give(2).await));
     let news = node.records(&task, tip, 10).await.unwrap();

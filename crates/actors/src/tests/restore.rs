@@ -204,19 +204,24 @@ fn every_stamp_is_of_the_new_generation_and_a_cursor_of_the_old_one_is_refused()
         let node_of_restored = later_node(&store).await;
         let reader = node_of_restored.reader();
         let page = reader
-            .tail(&ScopePrefix::All, TailCursor::START, 1)
+            .tail(&ScopePrefix::All.into(), TailCursor::START, 1)
             .await
             .unwrap();
-        assert!(reader.tail(&ScopePrefix::All, page.next, 10).await.is_ok());
+        assert!(
+            reader
+                .tail(&ScopePrefix::All.into(), page.next, 10)
+                .await
+                .is_ok()
+        );
         let source = store_of(&WORLD).await;
         let source = later_node(&source).await;
         let old = source
             .reader()
-            .tail(&ScopePrefix::All, TailCursor::START, 1)
+            .tail(&ScopePrefix::All.into(), TailCursor::START, 1)
             .await
             .unwrap();
         let refused = reader
-            .tail(&ScopePrefix::All, old.next, 10)
+            .tail(&ScopePrefix::All.into(), old.next, 10)
             .await
             .unwrap_err();
         assert_eq!(refused.code, ErrorCode::HistoryChanged);

@@ -6,6 +6,7 @@ use sillok_core::ErrorCode;
 use sillok_core::citation::{Citation, Excerpt};
 use sillok_core::command::{AnswerBody, Command};
 use sillok_core::entry::{Binding, Link, LinkKind, Table};
+use sillok_core::event::EventKinds;
 use sillok_core::id::{RecordId, Seq};
 use sillok_core::limits::{CHUNK_BYTES, RECORD_BYTES_MAX};
 use sillok_core::principal::PrincipalKind;
@@ -235,7 +236,7 @@ async fn a_denial_names_its_rule_and_is_noted_once_in_a_while() {
     }
     let events = node
         .reader()
-        .events(&scope(TASK), Seq::ZERO, 100)
+        .events(&scope(TASK), &EventKinds::ALL, Seq::ZERO, 100)
         .await
         .unwrap();
     assert_eq!(

@@ -127,6 +127,44 @@ async fn what_is_recognised_and_gone_is_told_all_the_same() {
 }
 
 #[tokio::test]
+async fn what_no_node_wrote_there_is_counted_once_however_often_it_is_read() {
+    let server = NatsServer::start().await;
+    let counts = Counts::default();
+    let stream = told(&server, 2).await.counting(counts.clone());
+    let slot = message(1).slot;
+    let other = Slot::new(slot.number() ^ 1).unwrap();
+    let sealed =
+        |key: u8, channel| seal_message(&ClusterKey::new(&[key; 32]), channel, &message(2));
+    let forged = [
+        (slot, b"junk".to_vec()),
+        (slot, Vec::new()),
+        (slot, sealed(2, Channel::Events)),
+        (slot, sealed(1, Channel::Log)),
+        // Genuine, but for the place.
+        (other, sealed(1, Channel::Events)),
+    ];
+    for (slot, bytes) in forged {
+        let subject = subject::of_slot(Channel::Events, slot);
+        let told = stream.context.publish(subject, bytes.into()).await.unwrap();
+        told.await.unwrap();
+    }
+    let foreign = || counts.foreign(What::Message(Channel::Events));
+    for _ in 0..2 {
+        assert_eq!(stream.end_of(slot).await.unwrap().last, None);
+        assert_eq!(stream.end_of(other).await.unwrap().last, None);
+        assert_eq!(foreign(), 2, "the ends of two slots");
+    }
+    for _ in 0..2 {
+        let page = stream.page(1, 64).await.unwrap();
+        assert_eq!((page.messages.len(), page.holes.len()), (2, 5));
+        assert_eq!(foreign(), 5);
+    }
+    assert_eq!(counts.foreign(What::Message(Channel::Log)), 0);
+    // A genuine one goes behind it.
+    assert_eq!(stream.append(message(3), 6).await, Ok(8));
+}
+
+#[tokio::test]
 async fn a_stream_of_somebody_else_is_named() {
     let server = NatsServer::start().await;
     let stream = told(&server, 1).await;

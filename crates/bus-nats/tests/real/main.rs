@@ -1,6 +1,7 @@
 //! The bus against a real nats-server.
 
 mod conformance;
+mod dropped;
 mod news;
 mod outages;
 mod peers;

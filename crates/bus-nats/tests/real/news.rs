@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sillok_bus::subject::NEWS;
 use sillok_bus::wire::{ClusterKey, News, seal_news};
-use sillok_bus_nats::{Client, NatsPeers, Server};
+use sillok_bus_nats::{Client, Counts, NatsPeers, Server, What};
 use sillok_core::ports::{Forwarded, Peers as _};
 use sillok_core::slot::Slot;
 use sillok_nats_server::NatsServer;
@@ -32,6 +32,7 @@ struct Node {
     client: Client,
     peers: NatsPeers,
     server: Server,
+    counts: Counts,
     heard: UnboundedReceiver<Vec<Slot>>,
 }
 
@@ -43,7 +44,9 @@ async fn node(nats: &NatsServer) -> Node {
             Box::pin(async { Forwarded::NotOwner })
         },
     );
+    let counts = Counts::default();
     let server = Server::new(client.clone(), &config_of(nats), key(1), nothing);
+    let server = server.counting(counts.clone());
     let (sender, heard) = unbounded_channel();
     let (hearing, own) = (server.clone(), peers.run());
     tokio::spawn(async move {
@@ -57,6 +60,7 @@ async fn node(nats: &NatsServer) -> Node {
         client,
         peers,
         server,
+        counts,
         heard,
     }
 }
@@ -107,6 +111,11 @@ async fn news_that_no_node_sealed_is_counted_and_heard_by_nobody() {
         ),
         (1, 1, 1)
     );
+    let counted = (
+        bob.counts.foreign(What::News),
+        bob.counts.foreign(What::Request),
+    );
+    assert_eq!(counted, (3, 0));
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use sillok_bus::subject::commands_to;
 use sillok_bus::wire::{
     Call, ClusterKey, Handover, Moment, Reply, Request, VERSION, open_reply, seal_request,
 };
-use sillok_bus_nats::{Client, NatsPeers, Server};
+use sillok_bus_nats::{Client, Counts, NatsPeers, Server, What};
 use sillok_core::command::{Answer, AnswerBody, Command, Submission};
 use sillok_core::entry::Metadata;
 use sillok_core::id::{Attempt, CommandId, Seq};
@@ -74,6 +74,7 @@ pub(crate) fn key() -> ClusterKey {
 /// what says "elsewhere", and never answers whoever says "hang".
 struct Listening {
     server: Server,
+    counts: Counts,
     heard: Arc<Mutex<Vec<Arc<Submission>>>>,
     run: JoinHandle<()>,
 }
@@ -109,6 +110,8 @@ async fn listen(nats: &NatsServer, peer_commands: usize) -> (Client, Listening) 
             })
         }),
     );
+    let counts = Counts::default();
+    let server = server.counting(counts.clone());
     let run = server.clone().run(NODE);
     let run = tokio::spawn(async {
         let _ = run.await;
@@ -116,7 +119,13 @@ async fn listen(nats: &NatsServer, peer_commands: usize) -> (Client, Listening) 
     // The subscription is there once the server has answered behind it.
     tokio::time::sleep(Duration::from_millis(50)).await;
     client.flush().await.expect("it answers");
-    (client, Listening { server, heard, run })
+    let listening = Listening {
+        server,
+        counts,
+        heard,
+        run,
+    };
+    (client, listening)
 }
 
 /// A request, as it goes over the bus.
@@ -268,6 +277,8 @@ async fn what_no_node_sent_is_counted_and_carried_out_by_nobody() {
     let metrics = listening.server.metrics();
     assert_eq!((metrics.malformed, metrics.unsealed), (1, 2));
     assert_eq!((metrics.of_later_version, metrics.served), (2, 0));
+    // What a node wrote in a later version is no stranger's.
+    assert_eq!(listening.counts.foreign(What::Request), 3);
     assert!(listening.heard.lock().is_empty());
     // The same, from a node.
     let reply = reply_to(&client, &call, &request).await.unwrap();
@@ -383,13 +394,17 @@ async fn what_somebody_else_answers_is_passed_over() {
     let nats = NatsServer::start().await;
     let (_client, _listening) = listen(&nats, 100).await;
     forge(&nats, |reply| format!("PUB {reply} 4\r\njunk\r\n")).await;
-    let peers = peers(&nats, 5_000).await;
+    let counts = Counts::default();
+    let peers = peers(&nats, 5_000).await.counting(counts.clone());
     for content in ["slow", "short", "slow"] {
         assert_eq!(
             peers.forward(NODE, submission(content), None).await,
             Ok(answered())
         );
     }
+    // A genuine answer to the others may have come first.
+    let foreign = counts.foreign(What::Reply);
+    assert!((2..=4).contains(&foreign), "{foreign}");
 }
 
 #[tokio::test]

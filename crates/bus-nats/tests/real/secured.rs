@@ -134,7 +134,7 @@ impl Secured {
 }
 
 /// What this crate logs as a warning in this thread, for as long as it is kept.
-struct Log {
+pub(super) struct Log {
     written: Written,
     _kept: tracing::subscriber::DefaultGuard,
 }
@@ -154,7 +154,7 @@ impl io::Write for Written {
 }
 
 impl Log {
-    fn begin() -> Self {
+    pub(super) fn begin() -> Self {
         let written = Written::default();
         let writer = written.clone();
         let log = tracing_subscriber::fmt()
@@ -168,7 +168,7 @@ impl Log {
         }
     }
 
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         String::from_utf8(self.written.0.lock().clone()).expect("a log is text")
     }
 }

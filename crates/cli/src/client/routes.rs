@@ -10,13 +10,14 @@ use sillok_server::api::{
     AmendEntry, AnswerReview, AppendLogs, AppendSnapshot, Appended, ArchiveTask, AuditAnswer,
     AuditRequest, ChainsCompared, CheckpointView, ClearStuck, CloseTask, ClusterQuery, ClusterView,
     CompareChains, ContentErased, DropPromotion, EntryQuery, EntryView, EntryWritten, EraseContent,
-    EventView, ExcerptQuery, ExcerptView, FenceNode, FenceView, History, JobQuery, ListQuery,
-    Maintain, Maintained, MarkStuck, MintToken, OpenTask, Page, Promotion, PromotionQuery,
-    PromotionState, PromotionUndone, PutEntry, QuarantineScope, QuarantineView, RecallAnswer,
-    RecallRequest, RecordQuery, RecordVerification, RecordView, ReportReuse, ResolveState,
-    RetryPromotion, ReuseReported, ReviewEvidence, ReviewQuery, ReviewView, Reviewed, ReviewsQuery,
-    RevokeToken, ScopeQuery, StatusView, Supersede, Superseded, TaskChanged, TaskView, TokenMinted,
-    TokenRevoked, TokenView, UndoPromotion, VerificationRecorded, WaitingPromotion,
+    EventView, EventsQuery, ExcerptQuery, ExcerptView, FenceNode, FenceView, History, JobQuery,
+    ListQuery, Maintain, Maintained, MarkStuck, MintToken, OpenTask, Page, Promotion,
+    PromotionQuery, PromotionState, PromotionUndone, PutEntry, QuarantineScope, QuarantineView,
+    RecallAnswer, RecallRequest, RecordQuery, RecordVerification, RecordView, ReportReuse,
+    ResolveState, RetryPromotion, ReuseReported, ReviewEvidence, ReviewQuery, ReviewView, Reviewed,
+    ReviewsQuery, RevokeToken, ScopeQuery, StatusView, Supersede, Superseded, TaskChanged,
+    TaskView, TokenMinted, TokenRevoked, TokenView, UndoPromotion, VerificationRecorded,
+    WaitingPromotion,
 };
 
 use super::Client;
@@ -156,7 +157,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Failure`]
-    pub async fn events(&self, query: &ListQuery) -> Result<Page<EventView>, Failure> {
+    pub async fn events(&self, query: &EventsQuery) -> Result<Page<EventView>, Failure> {
         self.get("/v1/events", query).await
     }
 

@@ -4,7 +4,6 @@
 
 use futures::StreamExt;
 use reqwest::{Method, RequestBuilder, Response};
-use sillok_core::scope::Scope;
 use sillok_server::api::{TailItem, TailQuery};
 
 use super::{Client, can_help, random_share, unreachable};
@@ -18,14 +17,14 @@ const REFUSAL: &str = "error";
 
 /// How far a tail has come.
 struct Progress {
-    /// Behind this event it goes on.
-    cursor: Option<String>,
+    /// What is asked for. Behind its cursor the tail goes on.
+    query: TailQuery,
     /// Connections in a row that came to nothing.
     failures: u32,
 }
 
 impl Client {
-    /// Calls `each` for every event inside `scope`, for ever. A lost connection is taken up again
+    /// Calls `each` for every event that `query` asks for, for ever. A lost connection is taken up again
     /// behind the last event, and so is a stream that the server ends with a refusal that passes;
     /// how often in a row that may fail is bounded as for any call.
     ///
@@ -33,16 +32,12 @@ impl Client {
     /// [`Failure`] of the server, or of `each`.
     pub async fn tail(
         &self,
-        scope: &Scope,
-        cursor: Option<String>,
+        query: TailQuery,
         mut each: impl FnMut(TailItem) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut progress = Progress {
-            cursor,
-            failures: 0,
-        };
+        let mut progress = Progress { query, failures: 0 };
         loop {
-            let ended = self.tail_once(scope, &mut progress, &mut each).await;
+            let ended = self.tail_once(&mut progress, &mut each).await;
             let mut asked_ms = None;
             if let Err(failure) = ended {
                 progress.failures += 1;
@@ -89,15 +84,10 @@ impl Client {
 
     async fn tail_once(
         &self,
-        scope: &Scope,
         progress: &mut Progress,
         each: &mut impl FnMut(TailItem) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let query = TailQuery {
-            scope: scope.to_string(),
-            cursor: progress.cursor.clone(),
-        };
-        let request = self.request(Method::GET, "/v1/tail").query(&query);
+        let request = self.request(Method::GET, "/v1/tail").query(&progress.query);
         let response = self.opened(request).await?;
         let status = response.status();
         // The connection is good, unless all that comes over it is a refusal.
@@ -114,8 +104,13 @@ impl Client {
                     return Err(self.refusal(status, event.data.as_bytes()));
                 }
                 is_first = false;
+                if event.data.is_empty() {
+                    // Nothing that is asked for lies before it.
+                    progress.query.cursor = Some(event.id);
+                    continue;
+                }
                 let item: TailItem = self.parse(event.data.as_bytes())?;
-                progress.cursor = Some(item.cursor.clone());
+                progress.query.cursor = Some(item.cursor.clone());
                 each(item)?;
             }
         }
@@ -128,7 +123,9 @@ impl Client {
 struct Event {
     /// What sort of event; empty when the stream does not say.
     name: String,
-    /// What it tells.
+    /// Where the stream goes on behind it; empty when it does not say.
+    id: String,
+    /// What it tells; nothing when it only has an id.
     data: String,
 }
 
@@ -160,7 +157,7 @@ impl Events {
     fn take_line(&mut self, line: &str) -> Option<Event> {
         if line.is_empty() {
             let event = std::mem::take(&mut self.event);
-            return (!event.data.is_empty()).then_some(event);
+            return (!event.data.is_empty() || !event.id.is_empty()).then_some(event);
         }
         let value = |field: &str| {
             let rest = line.strip_prefix(field)?.strip_prefix(':')?;
@@ -168,13 +165,15 @@ impl Events {
         };
         if let Some(name) = value("event") {
             name.clone_into(&mut self.event.name);
+        } else if let Some(id) = value("id") {
+            id.clone_into(&mut self.event.id);
         } else if let Some(data) = value("data") {
             if !self.event.data.is_empty() {
                 self.event.data.push('\n');
             }
             self.event.data.push_str(data);
         }
-        // Comments and ids: the cursor stands in the data too.
+        // Comments.
         None
     }
 }
@@ -185,18 +184,23 @@ mod tests {
 
     #[test]
     fn events_are_put_together_from_any_pieces() {
-        let stream = ": heartbeat\n\nid: t1\ndata: {\"a\":\ndata: \"é\"}\r\n\nevent: x\ndata:b\n\ndata: rest";
+        let stream = ": heartbeat\n\nid: t1\ndata: {\"a\":\ndata: \"é\"}\r\n\n: heartbeat\nid: t2\n\nevent: x\ndata:b\n\ndata: rest";
         for size in 1..stream.len() {
             let mut events = Events::default();
             let pieces = stream.as_bytes().chunks(size);
             let found: Vec<Event> = pieces
                 .flat_map(|piece| events.push(piece).unwrap())
                 .collect();
-            let event = |name: &str, data: &str| Event {
+            let event = |name: &str, id: &str, data: &str| Event {
                 name: name.to_owned(),
+                id: id.to_owned(),
                 data: data.to_owned(),
             };
-            let wanted = [event("", "{\"a\":\n\"é\"}"), event("x", "b")];
+            let wanted = [
+                event("", "t1", "{\"a\":\n\"é\"}"),
+                event("", "t2", ""),
+                event("x", "", "b"),
+            ];
             assert_eq!(found, wanted, "pieces of {size}");
         }
     }

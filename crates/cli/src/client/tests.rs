@@ -5,6 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc;
 
 use sillok_core::{Error, ErrorCode};
+use sillok_server::api::TailQuery;
 
 use super::*;
 
@@ -188,9 +189,13 @@ fn last_word(error: &Error) -> String {
 /// Tails until it fails: the cursors of what came, and the failure.
 async fn tailed(base: &str) -> (Vec<String>, Failure) {
     let mut cursors = Vec::new();
-    let scope = sillok_core::scope::Scope::parse("org/a").unwrap();
     let client = client(base);
-    let tail = client.tail(&scope, None, |item| {
+    let query = TailQuery {
+        scope: "org/a".to_owned(),
+        kind: Some("DENIED".to_owned()),
+        ..TailQuery::default()
+    };
+    let tail = client.tail(query, |item| {
         cursors.push(item.cursor);
         Ok(())
     });
@@ -232,6 +237,20 @@ async fn a_tail_goes_on_behind_a_refusal_that_passes() {
     assert_eq!(cursors, ["t1", "t2"]);
     let second = heads.try_iter().last().unwrap();
     assert!(second.contains("cursor=t1"), "{second}");
+}
+
+#[tokio::test]
+async fn a_tail_goes_on_behind_what_was_looked_at_and_not_asked_for() {
+    let revoked = last_word(&Error::new(ErrorCode::Unauthenticated, "it was revoked"));
+    let (base, heads) = scripted(vec![
+        Some((200, ": nothing new\nid: t7\n\n".to_owned())),
+        stream(&[("DENIED", &item("t8")), ("error", &revoked)]),
+    ]);
+    let (cursors, _) = tailed(&base).await;
+    assert_eq!(cursors, ["t8"]);
+    let asked: Vec<String> = heads.try_iter().collect();
+    assert!(asked[0].contains("kind=DENIED") && !asked[0].contains("cursor="));
+    assert!(asked[1].contains("cursor=t7") && asked[1].contains("kind=DENIED"));
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! `tail`
 
-use sillok_server::api::EventView;
+use sillok_core::event::EventKind;
+use sillok_server::api::{EventView, TailQuery};
 
 use crate::args::Within;
 use crate::failure::Failure;
@@ -15,10 +16,16 @@ pub async fn run(
     session: &Session,
     within: &Within,
     cursor: Option<String>,
+    kinds: &[EventKind],
 ) -> Result<(), Failure> {
-    let scope = session.scope(within)?;
+    let kinds: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
+    let query = TailQuery {
+        scope: session.scope(within)?.to_string(),
+        cursor,
+        kind: (!kinds.is_empty()).then(|| kinds.join(",")),
+    };
     let output = session.output;
-    let tail = session.client.tail(&scope, cursor, |item| {
+    let tail = session.client.tail(query, |item| {
         output.item(&item, |style| line(style, &item.event))
     });
     tokio::select! {

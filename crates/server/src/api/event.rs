@@ -52,6 +52,30 @@ pub struct TailQuery {
     /// Go on after this cursor; from the first event when absent. `Last-Event-ID` has precedence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
+    /// Events of these kinds alone, by their names with commas between them, such as
+    /// `PUBLISHED,REVIEW_RAISED`; all when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+}
+
+/// Asks for one page of a scope's events.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct EventsQuery {
+    /// The scope.
+    pub scope: String,
+    /// The cursor that the page before gave as `next`, or the `seq` of the last event that is known, to ask
+    /// for news; from the start when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// At most so many items, 1 to 1000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+    /// Events of these kinds alone, by their names with commas between them; all when absent. A page may
+    /// then hold fewer items than asked for, even none, and still not be the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
 }
 
 /// One item of a live tail.

@@ -19,8 +19,8 @@ pub struct ScopeQuery {
 pub struct ListQuery {
     /// The scope.
     pub scope: String,
-    /// The cursor that the page before gave as `next`; from the start when absent. Of events and records
-    /// also the `seq` of the last one that is known, to ask for news.
+    /// The cursor that the page before gave as `next`; from the start when absent. Of records also
+    /// the `seq` of the last one that is known, to ask for news.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
     /// At most so many items, 1 to 1000.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use axum::response::Sse;
 use axum::response::sse::Event;
 use futures::{FutureExt, Stream, StreamExt, stream};
-use sillok_actors::reads::{self, TailCursor};
+use sillok_actors::reads::{self, TailCursor, TailOf};
 use sillok_bus::Listener;
 use sillok_bus::in_process::Heard;
 use sillok_core::error::Error;
@@ -28,8 +28,11 @@ use crate::api::{Actor, EventView, Problem, TailItem, body_json};
 struct Tail {
     app: App,
     session: Arc<Session>,
-    under: ScopePrefix,
+    of: TailOf,
+    /// What lies before it was looked at.
     cursor: TailCursor,
+    /// The last one that the listener was told.
+    told: TailCursor,
     ready: VecDeque<reads::TailItem>,
     listener: Listener,
     stopping: watch::Receiver<bool>,
@@ -37,14 +40,14 @@ struct Tail {
     _place: Place,
 }
 
-/// A stream of the events under `under`, behind `cursor`.
+/// A stream of the events that are asked for, behind `cursor`.
 ///
 /// # Errors
 /// `busy` when too many are open.
 pub(super) fn open(
     app: App,
     session: Arc<Session>,
-    under: ScopePrefix,
+    of: TailOf,
     cursor: TailCursor,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Error> {
     let place = app.tail_place(&session.principal.actor)?;
@@ -54,8 +57,9 @@ pub(super) fn open(
     let tail = Tail {
         app,
         session,
-        under,
+        of,
         cursor,
+        told: cursor,
         ready: VecDeque::new(),
         listener,
         stopping,
@@ -86,10 +90,12 @@ impl Tail {
         }
     }
 
-    /// The next event, or a comment when nothing happens for a while; none when the server stops.
+    /// The next event, or a comment when nothing that is asked for comes for a while; none when the server
+    /// stops.
     async fn step(&mut self) -> Result<Option<Event>, Error> {
         loop {
             if let Some(item) = self.ready.pop_front() {
+                self.told = item.cursor;
                 return shown(item).map(Some);
             }
             if *self.stopping.borrow() {
@@ -102,25 +108,21 @@ impl Tail {
                 .now_or_never()
                 .is_some_and(|heard| heard != Heard::Closed)
             {}
-            let page = self
-                .app
-                .reader()
-                .tail(
-                    &self.under,
-                    self.cursor,
-                    self.app.inner.config.tail_page_rows,
-                )
-                .await?;
+            let rows = self.app.inner.config.tail_page_rows;
+            let page = self.app.reader().tail(&self.of, self.cursor, rows).await?;
             self.cursor = page.next;
             self.ready = page.items.into();
-            if !self.ready.is_empty() || !page.at_end {
+            if !self.ready.is_empty() {
                 continue;
+            }
+            if !page.at_end {
+                return Ok(Some(self.heartbeat()));
             }
             let heartbeat = self
                 .app
                 .clock()
                 .sleep(self.app.inner.config.tail_heartbeat_ms);
-            let under = &self.under;
+            let under = &self.of.under;
             tokio::select! {
                 // Whether the server stops is looked at above.
                 _ = self.stopping.changed() => {}
@@ -128,9 +130,20 @@ impl Tail {
                     // Without a bus the heartbeat is what looks again.
                     std::future::pending::<()>().await;
                 } } => {}
-                () = heartbeat => return Ok(Some(Event::default().comment("nothing new"))),
+                () = heartbeat => return Ok(Some(self.heartbeat())),
             }
         }
+    }
+
+    /// A comment, with the cursor if it moved since the listener was told one: whoever resumes there does
+    /// not look again at all that was not asked for.
+    fn heartbeat(&mut self) -> Event {
+        let comment = Event::default().comment("nothing new");
+        if self.told == self.cursor {
+            return comment;
+        }
+        self.told = self.cursor;
+        comment.id(self.cursor.to_string())
     }
 }
 

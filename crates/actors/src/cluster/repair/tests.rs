@@ -1,6 +1,7 @@
 //! Tests of what an operator's order does to a node that runs.
 
 use sillok_core::command::Answer;
+use sillok_core::event::EventKinds;
 use sillok_core::id::{Epoch, Incarnation, Seq};
 use sillok_core::membership::{NodeRow, WireVersion};
 use sillok_core::principal::PrincipalKind;
@@ -90,7 +91,10 @@ async fn nothing_is_written_to_what_is_quarantined_until_that_is_lifted() {
     // What was applied before is answered as before, and read.
     let repeated = line(&node, 1).await.unwrap();
     assert_eq!(node.cluster().await.unwrap().quarantines, [first]);
-    let page = node.events(&scope(TASK), Seq::new(0), 10).await.unwrap();
+    let page = node
+        .events(&scope(TASK), &EventKinds::ALL, Seq::new(0), 10)
+        .await
+        .unwrap();
     assert_eq!(page.items.len() as u64, repeated.seq.get());
     node.shutdown().await;
     // Another run knows of it too.
@@ -167,6 +171,9 @@ async fn whoever_may_not_see_a_scope_learns_nothing_of_its_quarantine() {
     let refused = node.submit(line).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::Forbidden);
     assert!(!refused.message.contains("secret"), "{refused}");
-    let events = node.events(&scope(TASK), Seq::new(0), 10).await.unwrap();
+    let events = node
+        .events(&scope(TASK), &EventKinds::ALL, Seq::new(0), 10)
+        .await
+        .unwrap();
     assert_eq!(events.items.len(), 1, "not even the denial is written");
 }

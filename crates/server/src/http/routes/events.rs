@@ -4,28 +4,33 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
-use sillok_actors::reads::TailCursor;
+use sillok_actors::reads::{TailCursor, TailOf};
 use sillok_core::error::{Error, ErrorCode};
+use sillok_core::event::EventKinds;
 use sillok_core::permission::authorize_read;
 use sillok_core::scope::{Scope, ScopePrefix};
 
 use super::{PAGE_ROWS, authorize_under};
-use crate::api::{Cursor, EventView, ListQuery, Page, TailItem, TailQuery};
+use crate::api::{Cursor, EventView, EventsQuery, Page, TailItem, TailQuery};
 use crate::http::command::Reply;
 use crate::http::extract::Read;
 use crate::http::{App, Refusal, tail};
 
 /// List the events of a scope, in order.
-#[utoipa::path(get, path = "/v1/events", tag = "events", operation_id = "list_events", params(ListQuery),
+#[utoipa::path(get, path = "/v1/events", tag = "events", operation_id = "list_events", params(EventsQuery),
     responses((status = 200, description = "A page of events.", body = Page<EventView>)),
     extensions(("x-sillok-access" = json!(["read"]))))]
-pub(super) async fn list(State(app): State<App>, read: Read<ListQuery>) -> Reply<Page<EventView>> {
+pub(super) async fn list(
+    State(app): State<App>,
+    read: Read<EventsQuery>,
+) -> Reply<Page<EventView>> {
     let scope = Scope::parse(&read.query.scope)?;
     authorize_read(&read.session.principal, &scope)?;
+    let kinds = kinds(read.query.kind.as_deref())?;
     let after = Cursor::seq(read.query.after.as_deref(), app.generation())?;
     let page = app
         .node()
-        .events(&scope, after, read.query.limit.unwrap_or(PAGE_ROWS))
+        .events(&scope, &kinds, after, read.query.limit.unwrap_or(PAGE_ROWS))
         .await?;
     let items = page
         .items
@@ -42,7 +47,8 @@ pub(super) async fn list(State(app): State<App>, read: Read<ListQuery>) -> Reply
 
 /// Follow the events under a scope, or under `*`, as server-sent events.
 ///
-/// The id of each is the cursor behind it; `Last-Event-ID` resumes there. Comments are heartbeats.
+/// The id of each is the cursor behind it; `Last-Event-ID` resumes there. Comments are heartbeats. One
+/// with an id says that nothing that was asked for lies before that cursor any more.
 #[utoipa::path(get, path = "/v1/tail", tag = "events", operation_id = "tail", params(TailQuery),
     responses((status = 200, description = "A stream of events.", body = TailItem,
         content_type = "text/event-stream")),
@@ -54,6 +60,7 @@ pub(super) async fn tail(
 ) -> Result<Response, Refusal> {
     let under: ScopePrefix = read.query.scope.parse()?;
     authorize_under(&read.session.principal, &under)?;
+    let kinds = kinds(read.query.kind.as_deref())?;
     let cursor = match headers.get("last-event-id") {
         Some(value) => Some(value.to_str().map_err(|_| {
             Error::new(
@@ -65,5 +72,11 @@ pub(super) async fn tail(
     };
     let cursor = cursor.map_or(Ok(TailCursor::START), str::parse)?;
     cursor.check_generation(app.generation())?;
-    Ok(tail::open(app, read.session, under, cursor)?.into_response())
+    let of = TailOf { under, kinds };
+    Ok(tail::open(app, read.session, of, cursor)?.into_response())
+}
+
+/// The kinds that a query names.
+fn kinds(list: Option<&str>) -> Result<EventKinds, Error> {
+    list.map_or(Ok(EventKinds::ALL), EventKinds::parse)
 }

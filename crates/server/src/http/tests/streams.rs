@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sillok_core::ErrorCode;
 
 use super::{Server, TASK, logs, request, taken};
-use crate::api::{Appended, TailItem, TokenRevoked};
+use crate::api::{Appended, EventView, Page, TailItem, TokenRevoked};
 
 /// A reader of one tail.
 struct Listener {
@@ -89,6 +89,74 @@ async fn a_tail_gives_what_was_and_what_comes_and_resumes_behind_a_cursor() {
     let with_cursor = format!("{scope}&cursor={}", opened.cursor);
     let mut resumed = Listener::open(&server, &server.admin, &with_cursor, None).await;
     assert_eq!(resumed.item().await.cursor, one.cursor);
+}
+
+#[tokio::test]
+async fn a_tail_of_one_kind_says_how_far_it_has_looked_and_resumes_there() {
+    let server = Server::with(|config| config.server.tail_heartbeat_ms = 20).await;
+    server.open_task(TASK).await;
+    let stuck = json!({ "scope": TASK, "reason": "the disk is full" });
+    let kinds = "scope=org/acme&kind=STUCK_MARKED,STUCK_CLEARED";
+    let mut tail = Listener::open(&server, &server.admin, kinds, None).await;
+    for content in ["one", "two", "three"] {
+        let body = logs(TASK, content);
+        let logged = server.post::<Appended>(&server.admin, "/v1/logs", body);
+        logged.await.unwrap();
+    }
+    // Nothing that is asked for has happened; the cursor comes to the end, and then rests.
+    let mut ids = Vec::new();
+    let mut quiet = 0;
+    while quiet < 5 {
+        let block = tail.block().await.unwrap();
+        assert!(block.starts_with(": nothing new"), "{block}");
+        match block.lines().find_map(|line| line.strip_prefix("id: ")) {
+            Some(id) => ids.push(id.to_owned()),
+            None => quiet += 1,
+        }
+    }
+    assert!(ids.is_sorted() && !ids.is_empty(), "{ids:?}");
+    server
+        .post::<Value>(&server.admin, "/v1/tasks/stuck", stuck)
+        .await
+        .unwrap();
+    let item = tail.item().await;
+    assert_eq!(
+        (item.event.kind.as_str(), item.event.seq.get()),
+        ("STUCK_MARKED", 5)
+    );
+    // All kinds, from there on: what was passed over lies before the cursor.
+    let from = ids.last().map(String::as_str);
+    let mut resumed = Listener::open(&server, &server.admin, "scope=org/acme", from).await;
+    assert_eq!(resumed.item().await.cursor, item.cursor);
+}
+
+#[tokio::test]
+async fn events_are_listed_by_kind_and_a_kind_that_is_none_is_refused() {
+    let server = Server::start().await;
+    server.open_task(TASK).await;
+    let body = logs(TASK, "one");
+    let logged = server.post::<Appended>(&server.admin, "/v1/logs", body);
+    logged.await.unwrap();
+    for (kinds, seqs) in [
+        ("TASK_OPENED", vec![1]),
+        ("RECORD_APPENDED", vec![2]),
+        ("TASK_OPENED,%20RECORD_APPENDED", vec![1, 2]),
+        ("PUBLISHED", vec![]),
+    ] {
+        let path = format!("/v1/events?scope={TASK}&kind={kinds}");
+        let page = server.get::<Page<EventView>>(&server.admin, &path).await;
+        let items = page.unwrap().items;
+        let found: Vec<u64> = items.iter().map(|event| event.seq.get()).collect();
+        assert_eq!(found, seqs, "{kinds}");
+    }
+    for kind in ["", "published", "PUBLISHED,", "NEWS"] {
+        for listing in ["/v1/events", "/v1/tail"] {
+            let path = format!("{listing}?scope={TASK}&kind={kind}");
+            let refused = server.get::<Value>(&server.admin, &path).await.unwrap_err();
+            assert_eq!(refused.code, ErrorCode::InvalidArgument, "{path}");
+            assert!(refused.detail.contains("PUBLISHED"), "{}", refused.detail);
+        }
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,129 @@
+//! Reading events of some kinds: what a tail and a listing pass over, and where they go on.
+
+use sillok_core::ErrorCode;
+use sillok_core::command::Command;
+use sillok_core::event::EventKinds;
+use sillok_core::id::Seq;
+use sillok_core::principal::PrincipalKind;
+
+use super::harness::{PROJECT, TASK, append, scope};
+use super::world::{OTHER_TASK, World};
+use crate::reads::{TailCursor, TailItem, TailOf, TailPage};
+
+/// Kinds, by their names.
+fn of(list: &str) -> TailOf {
+    TailOf {
+        under: PROJECT.parse().unwrap(),
+        kinds: EventKinds::parse(list).unwrap(),
+    }
+}
+
+/// Several records in one commit.
+fn many(count: usize) -> Command {
+    match append("one of many") {
+        Command::Append { records } => Command::Append {
+            records: vec![records[0].clone(); count],
+        },
+        _ => unreachable!("an append appends"),
+    }
+}
+
+async fn page(world: &World, of: &TailOf, cursor: TailCursor, limit: usize) -> TailPage {
+    let reader = world.node.reader();
+    reader.tail(of, cursor, limit).await.unwrap()
+}
+
+/// All that lies behind a cursor, in pages.
+async fn rest(world: &World, of: &TailOf, mut cursor: TailCursor, limit: usize) -> Vec<TailItem> {
+    let mut items = Vec::new();
+    loop {
+        let page = page(world, of, cursor, limit).await;
+        assert!(page.items.len() <= limit);
+        items.extend(page.items);
+        cursor = page.next;
+        if page.at_end {
+            return items;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_tail_of_some_kinds_gives_all_of_them_and_nothing_else_however_it_is_cut() {
+    let mut world = World::new().await;
+    world.give(PrincipalKind::Agent, OTHER_TASK, many(7)).await;
+    let everything = of("TASK_OPENED");
+    let everything = TailOf::from(everything.under);
+    let whole = rest(&world, &everything, TailCursor::START, 1_000).await;
+    for list in [
+        "PUBLISHED",
+        "RECORD_APPENDED",
+        "ENTRY_CREATED,PROMOTED",
+        "DENIED",
+    ] {
+        let of = of(list);
+        let wanted = |items: &[TailItem]| -> Vec<TailItem> {
+            let items = items.iter();
+            let wanted = items.filter(|item| of.kinds.have(item.event.header.kind));
+            wanted.cloned().collect()
+        };
+        assert_eq!(wanted(&whole).is_empty(), list == "DENIED", "{list}");
+        for limit in [1, 2, 3, 1_000] {
+            let given = rest(&world, &of, TailCursor::START, limit).await;
+            assert!(given == wanted(&whole), "{list} in pages of {limit}");
+        }
+        // Cursors behind what is passed over count as well.
+        for (number, item) in whole.iter().enumerate() {
+            let given = rest(&world, &of, item.cursor, 2).await;
+            let later = &whole[number + 1..];
+            assert!(given == wanted(later), "{list} resumed behind {number}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_cursor_moves_on_over_what_is_passed_over() {
+    let mut world = World::new().await;
+    let of = of("PUBLISHED");
+    let before = page(&world, &of, TailCursor::START, 1_000).await;
+    assert!(before.at_end);
+    let last = before.items.last().unwrap().cursor;
+    for _ in 0..20 {
+        world.give(PrincipalKind::Agent, TASK, many(5)).await;
+    }
+    for from in [last, before.next] {
+        let quiet = page(&world, &of, from, 2).await;
+        assert_eq!((quiet.items, quiet.at_end), (vec![], true));
+        assert!(quiet.next > before.next, "it does not look there again");
+        let all = TailOf::from(of.under.clone());
+        assert_eq!(rest(&world, &all, quiet.next, 10).await, []);
+    }
+}
+
+#[tokio::test]
+async fn a_listing_of_some_kinds_goes_on_over_the_others_to_its_end() {
+    let mut world = World::new().await;
+    world.give(PrincipalKind::Agent, TASK, many(30)).await;
+    let list = async |kinds: &EventKinds, limit: usize| {
+        let (mut seqs, mut after) = (Vec::new(), Seq::ZERO);
+        loop {
+            let page = world.node.events(&scope(TASK), kinds, after, limit).await;
+            let page = page.unwrap();
+            seqs.extend(page.items.iter().map(|event| event.header.seq));
+            match page.next {
+                Some(next) => after = next,
+                None => return seqs,
+            }
+        }
+    };
+    let opened = EventKinds::parse("TASK_OPENED,VERIFICATION_RECORDED").unwrap();
+    let all = list(&EventKinds::ALL, 1_000).await;
+    let some = list(&opened, 1_000).await;
+    assert!(1 < some.len() && some.len() + 30 <= all.len());
+    for limit in [1, 2] {
+        assert_eq!(list(&opened, limit).await, some);
+    }
+    // A position of another history is found out, though nothing of the kind lies before it.
+    let behind = Seq::new(1_000);
+    let refused = world.node.events(&scope(TASK), &opened, behind, 10).await;
+    assert_eq!(refused.unwrap_err().code, ErrorCode::HistoryChanged);
+}
