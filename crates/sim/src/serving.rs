@@ -10,6 +10,7 @@ use sillok_actors::maintenance::{Maintain, Part};
 use sillok_actors::protocol::Protocol;
 use sillok_actors::reads::RecallQuery;
 use sillok_core::Error;
+use sillok_core::event::EventKinds;
 use sillok_core::id::Seq;
 use sillok_core::limits::RECALL_RESULTS_MAX;
 use sillok_core::principal::Actor;
@@ -144,7 +145,9 @@ async fn read_on<P: Protocol>(
 ) -> Result<Seq, Error> {
     let mut last = seen;
     loop {
-        let page = node.events(scope, last, EVENTS_AT_ONCE).await?;
+        let page = node
+            .events(scope, &EventKinds::ALL, last, EVENTS_AT_ONCE)
+            .await?;
         last = page.items.last().map_or(last, |event| event.header.seq);
         if page.next.is_none() {
             return Ok(last);
