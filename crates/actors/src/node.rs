@@ -108,8 +108,7 @@ impl<S: Store, P: Protocol> Node<S, P> {
         Self::run(shared, indexer, registered_at).await
     }
 
-    /// A second node that believes it is the same run and holds the same slots: what a lost fence
-    /// would look like.
+    /// A second node that believes it is the same run and holds the same slots: what a lost fence would look like.
     #[cfg(test)]
     pub(crate) async fn twin(&self) -> Result<Self, Error> {
         let of = &self.inner.shared;
@@ -279,8 +278,7 @@ impl<S: Store, P: Protocol> Node<S, P> {
         jobs::state(&self.inner.shared, task, id, wait_ms).await
     }
 
-    /// Promotions of this node's slots that are not finished, as it knows them. Those of all nodes are
-    /// [`Reader::promotions`].
+    /// Promotions of this node's slots that are not finished. Those of all nodes are [`Reader::promotions`].
     #[must_use]
     pub fn waiting_jobs(&self) -> Vec<WaitingJob> {
         self.inner.shared.jobs.list()
@@ -294,12 +292,11 @@ impl<S: Store, P: Protocol> Node<S, P> {
         jobs::retry(&self.inner.shared, task, id).await
     }
 
-    /// The events of a scope that are of some kinds, behind a position, in order. Whoever asks for news where there are none is
-    /// told so from memory, if this node owns the scope for certain and was the last to write to it:
-    /// nothing that was acknowledged is missing.
+    /// As [`Reader::events`]. Whoever asks for news where there are none is told so from memory, if this node
+    /// owns the scope for certain and was the last to write to it: nothing that was acknowledged is missing.
     ///
     /// # Errors
-    /// As [`Reader::events`].
+    /// As that.
     pub async fn events(
         &self,
         scope: &Scope,
@@ -431,8 +428,7 @@ impl<S: Store, P: Protocol> Node<S, P> {
         self.inner.shared.counters.register(registry);
     }
 
-    /// Counts a refusal that was decided before the node was asked. What it refuses itself is
-    /// counted already.
+    /// Counts a refusal that was decided before the node was asked. What it refuses itself is counted already.
     pub fn note_refusal(&self, error: &Error) {
         self.inner.shared.counters.refused(error);
     }

@@ -50,9 +50,6 @@ const ROUTE_WAIT_MS_MAX: u64 = 1_000;
 /// Routes that are tried for one command: more time than it takes to find a dead owner silent.
 const ROUTES_MAX: u32 = 17;
 
-/// The longest that they are tried without a way to the others, in ms: a connection that is lost for a moment
-/// costs nobody an error.
-const ROUTE_OFF_BUS_MS_MAX: u64 = 1_500;
 /// The longest that routes are tried for one command, in ms: one of them may wait for the index.
 const ROUTE_MS_MAX: u64 = 15_000;
 
@@ -175,7 +172,6 @@ impl<S: Store, P: Protocol> Router<S, P> {
         let mut wait_ms = ROUTE_WAIT_MS;
         let mut tried = Tried::default();
         for _ in 0..ROUTES_MAX {
-            let mut out_of_reach = None;
             match self.locate(slot, tried.passed_over()).await {
                 Ok(Place::Here) => match self.here(slot, Arc::clone(&submission), trace).await {
                     Err(error) if error.code == ErrorCode::Fenced || tried.is_untold_by(&error) => {
@@ -185,7 +181,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
                 },
                 Ok(Place::There(node)) => {
                     let reply = self.forward(&*peers, &node, &submission, trace).await;
-                    out_of_reach = (!peers.is_connected()).then(|| node.clone());
+                    tried.is_off_bus = !peers.is_connected();
                     if let Some(result) = tried.heard(node, reply) {
                         return result.map_err(Refused::There);
                     }
@@ -208,10 +204,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
                 Err(Lost::NotYet(error)) => tried.last = Some(error),
             }
             let tried_ms = clock.monotonic_ms().saturating_sub(begun_ms);
-            if let Some(owner) = out_of_reach.filter(|_| tried_ms >= ROUTE_OFF_BUS_MS_MAX) {
-                return Err(tried.given_up_on(&owner).into());
-            }
-            if tried.unavailable > 1 || tried_ms >= ROUTE_MS_MAX {
+            if tried.is_enough(tried_ms) {
                 break;
             }
             clock.sleep(wait_ms).await;

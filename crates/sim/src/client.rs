@@ -374,11 +374,6 @@ impl Client {
         }
     }
 
-    /// Waits until a promotion is finished, or for so long.
-    pub async fn promoted(&mut self, task: &Scope, id: VerificationId, tries: u32) -> bool {
-        self.published(task, id, tries).await.is_some()
-    }
-
     /// What a promotion published, once it is finished; none where that takes more than so many looks.
     pub async fn published(
         &mut self,

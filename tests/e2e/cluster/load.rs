@@ -87,15 +87,15 @@ impl Load {
         let counts = Arc::new([const { AtomicUsize::new(0) }; CLIENTS]);
         for number in 0..CLIENTS {
             // A project each, so that every node has some of them.
-            let worktree = format!("org/acme/project/p{number}/worktree/w");
-            let task = format!("{worktree}/task/t");
+            let project = format!("org/acme/project/p{number}");
+            let task = format!("{project}/worktree/w/task/t");
             world::open(&cluster.admin(names[number % names.len()]), &task).await;
             let writer = Writer {
                 number,
                 nodes: Arc::clone(&nodes),
                 counts: Arc::clone(&counts),
                 chance: chance.split(),
-                worktree,
+                project,
                 task,
             };
             clients.spawn(writer.write_until(Arc::clone(&stop)));
@@ -153,14 +153,14 @@ impl Load {
         let mut stored = BTreeMap::new();
         for number in 0..CLIENTS {
             let project = format!("org/acme/project/p{number}");
-            let worktree = format!("{project}/worktree/w");
-            let task = format!("{worktree}/task/t");
-            for scope in [&project, &worktree, &task] {
+            let task = format!("{project}/worktree/w/task/t");
+            for scope in [&project, &task] {
                 for (event, seq) in client.all("/v1/events", scope).await.iter().zip(1u64..) {
                     assert_eq!(event["seq"], seq, "{scope} has a gap");
                     events.entry(scope.clone()).or_default().insert(seq);
-                    // What is in a project was published by promotions.
-                    let Some(text) = text_of(event).filter(|_| *scope != project) else {
+                    // What promotions publish in a project is theirs.
+                    let is_ours = event["actor"]["kind"] == "human";
+                    let Some(text) = text_of(event).filter(|_| is_ours) else {
                         continue;
                     };
                     let command = event["command"].as_str().expect("an event has a command");
@@ -279,7 +279,7 @@ struct Writer {
     nodes: Nodes,
     counts: Arc<[AtomicUsize; CLIENTS]>,
     chance: Chance,
-    worktree: String,
+    project: String,
     task: String,
 }
 
@@ -319,8 +319,8 @@ impl Writer {
         if written % ENTRY_EVERY == 1 {
             return Write {
                 route: "/v1/entries",
-                scope: self.worktree.clone(),
-                body: json!({ "scope": self.worktree, "content": text }),
+                scope: self.project.clone(),
+                body: json!({ "scope": self.project, "content": text }),
                 kind: "ENTRY_CREATED",
                 text,
             };

@@ -7,6 +7,12 @@ use sillok_core::command::Answer;
 use sillok_core::ports::{Forwarded, PeerError};
 use sillok_core::{Error, ErrorCode};
 
+use super::ROUTE_MS_MAX;
+
+/// The longest that routes are tried without a way to the others, in ms: a connection that is lost for a moment
+/// costs nobody an error.
+const OFF_BUS_MS_MAX: u64 = 1_500;
+
 /// Why a command was refused, and where that was decided.
 #[derive(Debug)]
 pub(super) enum Refused {
@@ -35,6 +41,8 @@ pub(super) struct Tried {
     /// How often a node, or the store behind it, was out of reach.
     pub(super) unavailable: u32,
     pub(super) last: Option<Error>,
+    /// Whether this node did not reach the others when it gave the command last.
+    pub(super) is_off_bus: bool,
 }
 
 impl Tried {
@@ -87,15 +95,14 @@ impl Tried {
         self.was_sent && has_not_looked.contains(&code)
     }
 
-    /// What the caller is told of an owner that is not reached from here, and may be from elsewhere.
-    pub(super) fn given_up_on(self, owner: &str) -> Error {
-        if self.was_sent {
-            return self.given_up();
-        }
-        let why = format!(
-            "node {owner} owns the scope, and this node does not reach it: ask {owner}, or again later"
-        );
-        Error::new(ErrorCode::Unavailable, why)
+    /// Whether nothing is gained by asking on, after so many ms.
+    pub(super) fn is_enough(&self, tried_ms: u64) -> bool {
+        let ms_max = if self.is_off_bus {
+            OFF_BUS_MS_MAX
+        } else {
+            ROUTE_MS_MAX
+        };
+        self.unavailable > 1 || tried_ms >= ms_max
     }
 
     /// What the caller is told when nobody gave an answer.
@@ -103,6 +110,12 @@ impl Tried {
         if self.was_sent {
             let why = "a node was given the command and did not answer";
             return Error::new(ErrorCode::OutcomeUnknown, why);
+        }
+        if let Some(owner) = self.silent.filter(|_| self.is_off_bus) {
+            let why = format!(
+                "node {owner} owns the scope, and this node does not reach it: ask {owner}, or again later"
+            );
+            return Error::new(ErrorCode::Unavailable, why);
         }
         let why = "no node that owns the scope responds";
         let unavailable = || Error::new(ErrorCode::Unavailable, why);

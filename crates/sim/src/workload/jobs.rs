@@ -154,7 +154,7 @@ async fn halt(agent: &mut Agent, gives_up: bool) {
             if operator.retry(&task, id).await {
                 operator.saw("halted promotion tried anew");
             }
-            if operator.promoted(&task, id, 1).await {
+            if operator.published(&task, id, 1).await.is_some() {
                 return;
             }
         }

@@ -169,6 +169,6 @@ async fn verify(agent: &mut Agent, passed: bool) {
         .give(PrincipalKind::Orchestrator, &task, judged(passed, run))
         .await;
     if let Some(AnswerBody::Verification { id, .. }) = answer.map(|answer| answer.result) {
-        agent.client().promoted(&task, id, PROMOTION_TRIES).await;
+        agent.client().published(&task, id, PROMOTION_TRIES).await;
     }
 }

@@ -207,7 +207,7 @@ impl Parts {
             beat: self.number & node::BEAT_MAX,
             fenced: self.flag,
             reaches_bus: !self.flag,
-            is_behind: self.flag,
+            is_behind: self.number & (node::BEAT_MAX + 1) != 0,
             reads: match self.flag {
                 true => WireVersion::FIRST,
                 false => WireVersion::try_from(self.id[0].max(1)).unwrap(),
