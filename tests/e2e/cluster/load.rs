@@ -22,6 +22,8 @@ const CLIENTS: usize = 12;
 /// Of so many commands of a client one publishes an entry, and one verifies its task.
 const ENTRY_EVERY: usize = 5;
 const VERIFICATION_EVERY: usize = 24;
+/// More nodes than there are.
+const NODES_MAX: usize = 1 << 16;
 /// The wait before a command is given again.
 const AGAIN: Duration = Duration::from_millis(40);
 /// The longest that one command may take until some node answers it.
@@ -339,8 +341,12 @@ impl Writer {
 
     /// Gives a command to one node after the other until it is answered: the answer.
     async fn see_through(&mut self, command: &str, write: &Write) -> Value {
-        loop {
-            let sent = self.node().attempt(write.route, command, &write.body).await;
+        // One node after the other, beginning with any.
+        for turn in self.chance.below(NODES_MAX).. {
+            let sent = self
+                .node(turn)
+                .attempt(write.route, command, &write.body)
+                .await;
             if let Ok(reply) = sent {
                 match reply.status {
                     // What passes by itself: busy, unavailable, or nobody knows.
@@ -350,11 +356,12 @@ impl Writer {
             }
             tokio::time::sleep(AGAIN).await;
         }
+        unreachable!("there is no last turn")
     }
 
-    fn node(&mut self) -> Client {
+    fn node(&self, turn: usize) -> Client {
         let nodes = self.nodes.lock();
-        let number = self.chance.below(nodes.len());
-        nodes.values().nth(number).expect("a node is there").clone()
+        let node = nodes.values().nth(turn % nodes.len());
+        node.expect("a node is there").clone()
     }
 }

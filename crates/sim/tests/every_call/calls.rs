@@ -83,7 +83,12 @@ async fn promote(agent: &mut Agent) {
     let Some(AnswerBody::Verification { id, .. }) = answer.map(|answer| answer.result) else {
         return agent.note("story", "the verification was refused".into());
     };
-    if !agent.client().promoted(&task, id, PROMOTION_LOOKS).await {
+    if agent
+        .client()
+        .published(&task, id, PROMOTION_LOOKS)
+        .await
+        .is_none()
+    {
         agent.note("story", "the promotion did not end".into());
     }
     agent.client().count_calls(false);

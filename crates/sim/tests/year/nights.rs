@@ -76,7 +76,12 @@ impl Workload for Year {
                 judged.extend(work(agent, task, known).await);
             }
             for (task, id) in judged {
-                if !agent.client().promoted(&task, id, PROMOTION_LOOKS).await {
+                if agent
+                    .client()
+                    .published(&task, id, PROMOTION_LOOKS)
+                    .await
+                    .is_none()
+                {
                     agent.note("year", format!("{task} was not promoted").into());
                 }
             }

@@ -72,7 +72,7 @@ async fn a_takeover_is_counted_once_however_often_its_slot_is_looked_at() {
     index.read(&here.index_requests, &[of_nobody]).await;
     assert_eq!(lagging.await.unwrap().unwrap().unwrap().len(), 1);
     assert_eq!(counted(), (1, 1), "its row is written, and it is not held");
-    let again = takes(&here, &both);
+    let again = takes(&here, &[of_bob]);
     while !again.is_finished() {
         rest().await;
         index.read(&here.index_requests, &[of_bob]).await;
