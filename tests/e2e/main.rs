@@ -54,6 +54,8 @@ mod refusals;
 #[cfg(test)]
 mod sentence;
 #[cfg(test)]
+mod skills;
+#[cfg(test)]
 mod sources;
 #[cfg(test)]
 mod tamper;

@@ -411,3 +411,6 @@ pub struct Job {
     /// When it was written.
     pub created_at: Timestamp,
 }
+
+#[cfg(test)]
+mod tests;

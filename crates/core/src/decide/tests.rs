@@ -4,6 +4,7 @@ mod entries;
 mod erasing;
 mod governance;
 mod promotions;
+mod publishing;
 mod retiring;
 mod tasks;
 mod undoing;

@@ -67,3 +67,14 @@ pub enum Detail {
     /// A skill.
     Skill(Box<Skill>),
 }
+
+impl Detail {
+    /// The task that succeeded, for an episode that tells of it.
+    #[must_use]
+    pub fn succeeded(&self) -> Option<&Scope> {
+        match self {
+            Self::Episode(episode) if episode.success => Some(&episode.task_id),
+            _ => None,
+        }
+    }
+}

@@ -347,6 +347,7 @@ impl State {
             content: text.content.clone(),
             claim: text.claim.clone(),
             embedding: text.embedding.clone(),
+            succeeded: text.detail.succeeded().cloned(),
         }));
     }
 }
