@@ -1,9 +1,10 @@
-//! Skills: published where the success of another task repeats.
+//! Skills: published where the success of another task repeats, and worth what tasks report.
 
 use serde_json::{Value, json};
+use sillok_core::principal::PrincipalKind;
 
 use crate::harness::world::{promoted, verify};
-use crate::harness::{PROJECT, World};
+use crate::harness::{PROJECT, World, phrase};
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("no text: {value}"))
@@ -47,4 +48,26 @@ async fn a_skill_is_published_once_two_tasks_had_the_same_success() {
     let query = [("id", text(&other["entry"]))];
     let seen = world.admin().get("/v1/entry", &query).await.ok();
     assert_eq!(seen["version"]["skill"]["usage_count"], 0, "{seen}");
+}
+
+#[tokio::test]
+async fn a_skill_shows_what_tasks_report_of_it() {
+    let world = World::start().await;
+    let skill = json!({
+        "name": "n", "description": "d", "code": "c", "usage_count": 4, "success_rate": 0.5,
+    });
+    let body = json!({ "scope": PROJECT, "table": "skills", "content": phrase(), "skill": skill });
+    let written = world.admin().post("/v1/entries", &body).await.ok();
+    for outcome in ["helped", "helped", "wrong", "stale"] {
+        let task = world.task().await;
+        let agent = world.principal(PrincipalKind::Agent, &task).await;
+        let said = json!({ "task": task, "entry": written["entry"], "outcome": outcome });
+        agent.post("/v1/reuse", &said).await.ok();
+    }
+    let query = [("id", text(&written["entry"]))];
+    let seen = world.admin().get("/v1/entry", &query).await.ok();
+    let skill = &seen["version"]["skill"];
+    assert_eq!(skill["usage_count"], 7, "four before, and three reports");
+    assert_eq!(skill["success_rate"], 0.375, "0.5 x (2 + 1) / (2 + 1 + 1)");
+    assert_eq!(seen["head"]["usage"]["stale"], 1, "which counts nothing");
 }
