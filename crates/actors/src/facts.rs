@@ -39,7 +39,7 @@ use crate::row_stream::RowStream;
 mod cited;
 mod texts;
 
-use cited::{record, stands};
+use cited::{forget, presence, record, stands};
 use texts::{read_on, texts};
 
 /// Why the facts of a command were not fetched.
@@ -57,10 +57,10 @@ impl From<StoreError> for Unfetched {
     }
 }
 
-/// Asks the index for the neighbours of what `submission` would write.
+/// Asks the index for the neighbours of what `submission` would write, and repositories for the commits that it cites.
 ///
 /// # Errors
-/// What the index answered.
+/// What the index answered. A repository that does not answer says nothing of commits.
 pub(crate) async fn gather<S: Store>(
     store: &S,
     ports: &Ports,
@@ -82,6 +82,10 @@ pub(crate) async fn gather<S: Store>(
     }
     for need in needs(&known, submission, &facts) {
         match need {
+            Need::Commits(commits) => {
+                let found = presence(ports, &submission.scope, commits).await;
+                facts.commits.extend(found);
+            }
             Need::Neighbours(number, request) => {
                 let found = ports.index.neighbours(&request).await;
                 let found = found.map_err(|error| engine_refusal(&error))?;
@@ -111,6 +115,9 @@ pub(crate) async fn fetch(
     protocol: impl Protocol,
 ) -> Result<Facts, Unfetched> {
     let mut facts = gathered;
+    if !protocol.keeps(Safeguard::ResolvesCommits) {
+        facts.commits.values_mut().for_each(forget);
+    }
     if let (Some(texts), Command::Erase(order)) = (&mut facts.texts, &submission.command) {
         let here = ScopeKey::of(&submission.scope);
         read_on(txn, &here, &order.entries, texts).await?;
@@ -250,14 +257,14 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
                 self.facts.promotions = Some(found);
             }
             Need::Events(positions) => self.events(&here, positions).await?,
-            Need::Neighbours(..) | Need::Texts(_) => return Err(not_gathered()),
+            Need::Commits(_) | Need::Neighbours(..) | Need::Texts(_) => return Err(not_gathered()),
         }
         Ok(())
     }
 }
 
 fn not_gathered() -> Unfetched {
-    let why = "what is close to an entry, or holds its text, was not gathered";
+    let why = "what is close to an entry, holds its text or is cited by it was not gathered";
     Unfetched::Refused(Error::new(ErrorCode::Internal, why))
 }
 

@@ -88,6 +88,8 @@ pub enum Safeguard {
     WritesChunksUnderTip,
     /// A stretch of a text is cited only where it stands, and takes no character apart.
     KeepsCharactersWhole,
+    /// A commit that the repository at hand says it does not have is no citation.
+    ResolvesCommits,
 }
 
 /// Which safeguards apply.

@@ -150,6 +150,10 @@ pub const BUGS: &[Bug] = &[
         "excerpt that takes a character apart",
         Safeguard::KeepsCharactersWhole,
     ),
+    bug(
+        "citation of a commit that is not there",
+        Safeguard::ResolvesCommits,
+    ),
     bug("fencing during a store outage", Safeguard::CountsOwnBeats),
     bug(
         "slot orphaned when the watcher dies",

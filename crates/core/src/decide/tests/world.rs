@@ -8,6 +8,7 @@ use crate::citation::Excerpt;
 use crate::command::{
     AmendEntry, AnswerBody, Command, Replacement, Submission, Supersede, VerificationRef,
 };
+use crate::commit::{CommitName, Presence};
 use crate::config::RulesConfig;
 use crate::entry::{Binding, Detail, Head, Metadata, Table, Version};
 use crate::erasure::{KnownEvent, Texts};
@@ -38,6 +39,8 @@ pub(in crate::decide) struct World {
     pub(in crate::decide) records: BTreeMap<RecordId, RecordFact>,
     /// Stretches of texts that stand where they are said to.
     pub(in crate::decide) excerpts: BTreeSet<Excerpt>,
+    /// What the project's repository says of commits; of others it says nothing.
+    pub(in crate::decide) commits: BTreeMap<CommitName, Presence>,
     pub(in crate::decide) verifications: BTreeMap<VerificationRef, Verification>,
     pub(in crate::decide) marks: BTreeMap<(Scope, VerificationId), PublishReport>,
     /// Tasks that were opened elsewhere.
@@ -71,6 +74,7 @@ impl World {
             versions: BTreeMap::new(),
             records: BTreeMap::new(),
             excerpts: BTreeSet::new(),
+            commits: BTreeMap::new(),
             verifications: BTreeMap::new(),
             marks: BTreeMap::new(),
             tasks: BTreeSet::new(),
@@ -252,6 +256,14 @@ impl World {
                     Need::Excerpt(excerpt) => {
                         let stands = self.excerpts.contains(&excerpt);
                         facts.excerpts.insert(excerpt, stands);
+                    }
+                    Need::Commits(commits) => {
+                        for commit in commits {
+                            let found = self.commits.get(&commit).copied();
+                            facts
+                                .commits
+                                .insert(commit, found.unwrap_or(Presence::Unknown));
+                        }
                     }
                     Need::Verification(named) => {
                         let found = self.verifications.get(&named).cloned();
