@@ -155,7 +155,7 @@ pub struct SpaceThresholds {
 
 /// Draws knowledge from a task's records.
 pub trait Cognifier: Send + Sync + 'static {
-    /// Name and version of the engine, recorded on what it proposes.
+    /// Name and version of the engine, recorded in the metadata of what is published of what it proposes.
     fn name(&self) -> &str;
 
     /// Proposes facts, critique, decisions and a skill. It only proposes: the rules decide.

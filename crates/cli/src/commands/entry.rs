@@ -227,6 +227,7 @@ pub fn describe(style: Style, entry: &EntryView, quoted: &[Option<String>]) -> S
             }
         },
     ];
+    lines.extend(drawn_by(entry));
     if let Some(by) = head.lifecycle.superseded_by {
         let why = head
             .lifecycle
@@ -259,6 +260,15 @@ pub fn describe(style: Style, entry: &EntryView, quoted: &[Option<String>]) -> S
         lines.extend(quote.map(|quote| style.dim(&format!("  {quote}"))));
     }
     lines.join("\n")
+}
+
+/// The promotion that made an entry, and what drew it, where that is still said.
+fn drawn_by(entry: &EntryView) -> Option<String> {
+    let promotion = entry.head.promotion?;
+    let metadata: serde_json::Value = serde_json::from_str(entry.version.metadata.get()).ok()?;
+    let by = metadata["cognifier"].as_str();
+    let by = by.map_or_else(String::new, |by| format!(", drawn by {}", one_line(by, 90)));
+    Some(format!("published by promotion {promotion}{by}"))
 }
 
 fn status(style: Style, head: &EntryHead) -> String {

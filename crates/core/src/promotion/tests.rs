@@ -101,6 +101,13 @@ fn cognition(facts: usize, repeatable: bool, has_skill: bool) -> Cognition {
     }
 }
 
+fn spent() -> Spent {
+    Spent {
+        prompt_tokens: Some(900),
+        ..Spent::nothing("m 1")
+    }
+}
+
 fn tables(products: &[NewEntry]) -> Vec<Table> {
     products.iter().map(|product| product.table).collect()
 }
@@ -108,7 +115,7 @@ fn tables(products: &[NewEntry]) -> Vec<Table> {
 #[test]
 fn a_passed_one_publishes_its_episode_its_facts_and_a_skill() {
     let (said, read) = (verification(Outcome::Passed), input(Outcome::Passed));
-    let made = products(&said, &read, &cognition(2, true, true));
+    let made = products(&said, &read, &cognition(2, true, true), &spent());
     let expected = [
         Table::Episodes,
         Table::Observations,
@@ -124,7 +131,11 @@ fn a_passed_one_publishes_its_episode_its_facts_and_a_skill() {
     assert_eq!((episode.task.as_str(), episode.reward), (&*read.title, 0.9));
     let cited = |product: &NewEntry, citation: &Citation| product.citations.contains(citation);
     for product in &made {
-        assert_eq!(product.citations[0], judgement(&said), "the judgement first");
+        assert_eq!(
+            product.citations[0],
+            judgement(&said),
+            "the judgement first"
+        );
         assert!(
             cited(product, &said.said.citations[0]),
             "what the judge cited"
@@ -139,13 +150,25 @@ fn a_passed_one_publishes_its_episode_its_facts_and_a_skill() {
 #[test]
 fn a_failed_one_publishes_the_failure_and_nothing_else() {
     let (said, read) = (verification(Outcome::Failed), input(Outcome::Failed));
-    let made = products(&said, &read, &cognition(5, true, true));
+    let made = products(&said, &read, &cognition(5, true, true), &spent());
     let expected = [Table::Episodes, Table::Gotchas, Table::Patterns];
     assert_eq!(tables(&made), expected);
     assert!(made.iter().all(|product| product.failure));
     assert_eq!(made[0].detail.succeeded(), None);
     assert_eq!(made[1].content, "Cap the retries: no route to host");
     assert_eq!(made[2].content, "Failed approach: retry at once");
+}
+
+#[test]
+fn each_product_says_what_drew_it_and_the_episode_what_that_used() {
+    for outcome in [Outcome::Passed, Outcome::Failed] {
+        let (said, read) = (verification(outcome), input(outcome));
+        let made = products(&said, &read, &cognition(2, true, true), &spent());
+        let read: Vec<Option<Spent>> = made.iter().map(|one| Spent::read(&one.metadata)).collect();
+        assert_eq!(read[0], Some(spent()));
+        let others = Some(Spent::nothing("m 1"));
+        assert!(read.len() > 2 && read[1..].iter().all(|one| *one == others));
+    }
 }
 
 proptest! {
@@ -157,7 +180,7 @@ proptest! {
     ) {
         let outcome = if passed { Outcome::Passed } else { Outcome::Failed };
         let proposed = cognition(facts, repeatable, has_skill);
-        let made = tables(&products(&verification(outcome), &input(outcome), &proposed));
+        let made = tables(&products(&verification(outcome), &input(outcome), &proposed, &spent()));
         prop_assert!(made.len() <= PRODUCTS_MAX);
         let places = |table| made.iter().filter(|made| **made == table).count();
         prop_assert_eq!((made[0], places(Table::Episodes)), (Table::Episodes, 1));

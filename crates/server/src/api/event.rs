@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use sillok_core::entry::Metadata;
 use sillok_core::event::{Body, EntryAmended, EntryCreated, EntryMerged, EventKind, Text};
 use sillok_core::id::{CommandId, EntryId, Seq};
 use sillok_core::promotion;
@@ -287,6 +288,9 @@ fn record_json(record: &Record) -> Value {
 fn with_text(text: &Text, mut shown: Value) -> Value {
     shown["content"] = json!(text.content);
     shown["content_hash"] = json!(text.content_hash.to_string());
+    if text.metadata != Metadata::default() {
+        shown["metadata"] = json!(raw_metadata(&text.metadata));
+    }
     if let Some(claim) = &text.claim {
         shown["claim"] = json!({ "key": claim.key, "value": claim.value });
     }

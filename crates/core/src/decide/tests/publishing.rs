@@ -8,8 +8,8 @@ use crate::id::{EntryId, Seq, VerificationId};
 use crate::ports::{Ranked, SpaceThresholds};
 use crate::principal::{Actor, PrincipalId, PrincipalKind};
 use crate::promotion::{
-    CognifyInput, Cognition, Disposition, NewEntry, PublishReport, SkillDraft, Standing, Stands,
-    products,
+    CognifyInput, Cognition, Disposition, NewEntry, PublishReport, SkillDraft, Spent, Standing,
+    Stands, products,
 };
 use crate::scope::Scope;
 use crate::verification::{NewVerification, Outcome, Verification, VerificationSource};
@@ -88,7 +88,7 @@ fn publish(world: &mut World, of: u32, run: u8, outcome: Outcome) -> PublishRepo
         stands: Stands::Pending,
     };
     world.standings.insert(verification.id, standing);
-    let made = products(&verification, &input, &skill());
+    let made = products(&verification, &input, &skill(), &Spent::nothing("m 1"));
     let publish = Publish {
         source: task(of),
         verification,
@@ -145,7 +145,12 @@ fn what_another_task_failed_at_is_no_success_to_repeat() {
         let mut world = close_together();
         world.index_lags = !is_indexed;
         let failed = publish(&mut world, 0, 1, Outcome::Failed);
-        assert!(failed.products.iter().all(|product| product.entry.is_some()));
+        assert!(
+            failed
+                .products
+                .iter()
+                .all(|product| product.entry.is_some())
+        );
         if is_indexed {
             // The index searches either failures or the rest; the rules do not lean on it.
             index(&mut world, failed.episode);
