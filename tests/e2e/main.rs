@@ -38,6 +38,8 @@ mod jobs;
 #[cfg(test)]
 mod logs;
 #[cfg(test)]
+mod maintenance;
+#[cfg(test)]
 mod manifests;
 #[cfg(test)]
 mod metrics;

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::citation::{Citation, Excerpt};
+use crate::citation::Excerpt;
 use crate::command::{Command, Replacement, Submission, VerificationRef};
 use crate::commit::{CommitName, Presence};
 use crate::dedup::compared_from;
@@ -19,9 +19,11 @@ use crate::id::{EntryId, RecordId, ReviewId, Seq, VerificationId};
 use crate::membership::WireVersion;
 use crate::ports::{NeighbourRequest, Ranked, SpaceThresholds};
 use crate::promotion::{NewEntry, PublishReport, Standing};
+use crate::retention::Retirement;
 use crate::scope::Scope;
 use crate::secret::mask;
 use crate::state::State;
+use crate::time::Timestamp;
 use crate::token::TokenHash;
 use crate::verification::Verification;
 
@@ -89,6 +91,8 @@ pub enum Need {
     Events(Vec<Seq>),
     /// The events that hold the texts of entries of the scope. It takes reading all of its events.
     Texts(Vec<EntryId>),
+    /// Why an entry of the scope was taken out of recall, which happened then.
+    Retirement(EntryId, Timestamp),
     /// The neighbours of the command's entry with this number.
     Neighbours(usize, Box<NeighbourRequest>),
 }
@@ -124,6 +128,8 @@ pub struct Facts {
     pub jobs: BTreeMap<VerificationRef, bool>,
     /// How the task's promotions stand, in no order.
     pub promotions: Option<Vec<Standing>>,
+    /// Why entries were taken out of recall; none where that is not known.
+    pub retirements: BTreeMap<EntryId, Option<Retirement>>,
     /// Neighbours of the command's entries, by the entry's number in the command.
     pub neighbours: BTreeMap<usize, Vec<Ranked>>,
     /// The thresholds of the space that the command's vectors lie in.
@@ -175,6 +181,7 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
         | Command::AnswerReview(_)
         | Command::UndoPromotion { .. }
         | Command::Retire { .. }
+        | Command::RestoreEntry { .. }
         | Command::Offer(_) => ask.governed(&submission.command),
         Command::Erase(order) => ask.erase(order),
         Command::OpenTask { .. }

@@ -4,7 +4,8 @@ use serde_json::value::{RawValue, to_raw_value};
 use sillok_core::id::EntryId;
 use sillok_server::api::{
     AmendEntry, Binding, Citation, Claim, Commit, Disposition, EntryHead, EntryView, EntryWritten,
-    ExcerptQuery, History, NewEntry, PutEntry, ResolveState, Supersede, VerificationRef,
+    ExcerptQuery, History, NewEntry, PutEntry, ResolveState, RestoreEntry, Supersede,
+    VerificationRef,
 };
 
 use super::citation;
@@ -45,6 +46,13 @@ pub async fn run(session: &Session, command: EntryCommand) -> Result<(), Failure
                 verification: verification(&resolve.named),
             };
             session.client.resolve_state(&body).await?
+        }
+        EntryCommand::Restore(restore) => {
+            let body = RestoreEntry {
+                entry: restore.entry.to_string(),
+                reason: restore.reason,
+            };
+            session.client.restore_entry(&body).await?
         }
     };
     session

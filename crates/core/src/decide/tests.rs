@@ -5,6 +5,7 @@ mod erasing;
 mod governance;
 mod promotions;
 mod publishing;
+mod restoring;
 mod retiring;
 mod tasks;
 mod undoing;

@@ -29,6 +29,7 @@ impl Ask<'_> {
                     self.worth(*entry);
                 }
             }
+            Command::RestoreEntry { entry, .. } => self.retired(*entry),
             Command::Offer(offer) => self.review(ReviewId::of_offer(
                 self.scope,
                 &offer.scope,
@@ -46,6 +47,17 @@ impl Ask<'_> {
             && !self.facts.versions.contains_key(&entry)
         {
             self.needs.push(Need::Version(entry, head.version));
+        }
+    }
+
+    /// An entry that left recall, and why: its head changes no more once it has.
+    fn retired(&mut self, entry: EntryId) {
+        self.head_with_text(entry);
+        if let Some(head) = self.state.head(entry)
+            && head.status == Status::Archived
+            && !self.facts.retirements.contains_key(&entry)
+        {
+            self.needs.push(Need::Retirement(entry, head.updated_at));
         }
     }
 

@@ -83,6 +83,7 @@ impl State {
             | Body::TrustRevised(_)
             | Body::EntriesRetired { .. }
             | Body::StateResolved { .. }
+            | Body::EntryRestored(_)
             | Body::SupersessionUndone { .. } => self.apply_governed(body, at),
             Body::PromotionUndone { .. } => Vec::new(),
             Body::ContentErased(erased) => self.content_erased(erased, at),

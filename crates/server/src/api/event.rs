@@ -116,6 +116,7 @@ pub fn body_json(body: &Body) -> Value {
         | Body::TrustRevised(_)
         | Body::EntriesRetired { .. }
         | Body::StateResolved { .. }
+        | Body::EntryRestored(_)
         | Body::SupersessionUndone { .. }
         | Body::PromotionUndone { .. } => governed_json(body),
         Body::ContentErased(erased) => {
@@ -186,6 +187,12 @@ fn governed_json(body: &Body) -> Value {
         }),
         Body::EntriesRetired { entries, why } => retired_json(entries, why),
         Body::StateResolved { entry, reason } => json!({ "entry": entry, "reason": reason }),
+        Body::EntryRestored(restored) => json!({
+            "entry": restored.entry,
+            "status": restored.status,
+            "confidence": restored.trust.confidence,
+            "reason": restored.reason,
+        }),
         Body::SupersessionUndone {
             new,
             old,

@@ -21,7 +21,7 @@ use sillok_store::keys::{self, Family, ScopeKey};
 
 use crate::agent::Agent;
 use crate::violation::Violation;
-use crate::workload::material::{self, judged};
+use crate::workload::material::{self, judged, observation};
 use crate::workload::{Check, Draw, End, Workload};
 
 /// The note of an agent that asks for a run which is no rehearsal, before it asks.
@@ -95,6 +95,8 @@ pub enum Action {
     },
     /// Has the newest task judged, and takes back what that published.
     Undo,
+    /// Brings back what it wrote before, if a run has taken that out, and writes down something new.
+    Restore,
 }
 
 impl Workload for Maintaining {
@@ -118,7 +120,10 @@ impl Workload for Maintaining {
                     .permille(IN_ONE_PROJECT_PERMILLE)
                     .then(|| draw.byte(usize::from(draw.projects))),
             },
-            false => Action::Undo,
+            false => match draw.byte(3) {
+                0 => Action::Restore,
+                _ => Action::Undo,
+            },
         }
     }
 
@@ -134,7 +139,39 @@ impl Workload for Maintaining {
                     .await;
             }
             Action::Undo => undo(agent).await,
+            Action::Restore => restore(agent).await,
         }
+    }
+}
+
+/// What an agent wrote that is over some day, the latest last.
+#[derive(Debug, Default)]
+struct Written(Vec<EntryId>);
+
+async fn restore(agent: &mut Agent) {
+    let task = agent.task();
+    let worktree = task.at_level(Level::Worktree);
+    let worktree = worktree.expect("the task of an agent lies in a worktree");
+    let written = agent.memory::<Written>().0.clone();
+    for entry in written {
+        let command = Command::RestoreEntry {
+            entry,
+            reason: "the clock was wrong".into(),
+        };
+        let kind = PrincipalKind::Orchestrator;
+        if agent.give(kind, &worktree, command).await.is_some() {
+            agent.client().saw("entry brought back");
+        }
+    }
+    // Its text is like no other's, so that it is not merged.
+    let text = format!("passing note {} of {}", agent.sent_count(), agent.number());
+    let put = Command::PutEntry {
+        entry: Box::new(observation(&text)),
+        verification: None,
+    };
+    let answer = agent.give(PrincipalKind::Agent, &worktree, put).await;
+    if let Some(AnswerBody::Entry { id, .. }) = answer.map(|answer| answer.result) {
+        agent.memory::<Written>().0.push(id);
     }
 }
 
