@@ -170,6 +170,67 @@ async fn a_server_judges_by_the_repository_that_it_is_told_of() {
     assert!(said.contains("git.repositories"), "{said}");
 }
 
+/// An entry that cites a commit of a repository.
+fn citing(hash: &str, repository: &str) -> Value {
+    let commit = json!({ "kind": "commit", "hash": hash, "repository": repository });
+    json!({ "scope": WORKTREE, "content": phrase(), "citations": [commit] })
+}
+
+#[tokio::test]
+async fn a_commit_that_the_servers_repository_does_not_have_is_no_citation() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("tree");
+    std::fs::create_dir(&dir).unwrap();
+    git(&dir, &["init", "--quiet", "--initial-branch=main"]);
+    commit(&dir, "first");
+    let second = commit(&dir, "second");
+    let own = dir.to_str().expect("the path is UTF-8");
+    let repositories = |path: &str| format!("{{ \"{PROJECT}\" = \"{path}\" }}");
+    let world =
+        World::start_with(|launch| launch.env("SILLOK__GIT__REPOSITORIES", repositories(own)));
+    let world = world.await;
+    let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;
+    for hash in [&second, &second[..8]] {
+        agent.post("/v1/entries", &citing(hash, own)).await.ok();
+    }
+    let invented = agent.post("/v1/entries", &citing(FIRST, own)).await;
+    invented.refused(422, "unresolvable_citation");
+    let said = json!({
+        "scope": world.task().await, "outcome": "passed", "source": "tests_passed", "run": "r",
+        "citations": citing(FIRST, own)["citations"],
+    });
+    let said = world.admin().post("/v1/verifications", &said).await;
+    said.refused(422, "unresolvable_citation");
+    // Of another repository nobody here can say.
+    let elsewhere = citing(FIRST, "https://host/a/b");
+    agent.post("/v1/entries", &elsewhere).await.ok();
+    let cite = format!("commit:{FIRST}");
+    let words = [
+        "entry",
+        "put",
+        &phrase(),
+        "--scope",
+        WORKTREE,
+        "--cite",
+        &cite,
+    ];
+    let line = world.invocation("");
+    let line = words.iter().fold(line, |line, word| line.arg(word));
+    let ran = line.dir(&dir).run();
+    ran.ended(1);
+
+    let clone = folder.path().join("clone");
+    let path = clone.to_str().expect("the path is UTF-8");
+    let url = format!("file://{own}");
+    let args = ["clone", "--quiet", "--depth", "1", &url, path];
+    git(folder.path(), &args);
+    let world =
+        World::start_with(|launch| launch.env("SILLOK__GIT__REPOSITORIES", repositories(path)));
+    let shallow = world.await;
+    let agent = shallow.principal(PrincipalKind::Agent, WORKTREE).await;
+    agent.post("/v1/entries", &citing(FIRST, &url)).await.ok();
+}
+
 /// A repository with a branch `side` and a tag `start` where an entry begins, and a later commit on `main` at which
 /// another one replaced it.
 struct Tree {

@@ -38,6 +38,8 @@ mod jobs;
 #[cfg(test)]
 mod logs;
 #[cfg(test)]
+mod maintenance;
+#[cfg(test)]
 mod manifests;
 #[cfg(test)]
 mod metrics;
@@ -53,6 +55,8 @@ mod recall;
 mod refusals;
 #[cfg(test)]
 mod sentence;
+#[cfg(test)]
+mod skills;
 #[cfg(test)]
 mod sources;
 #[cfg(test)]

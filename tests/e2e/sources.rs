@@ -181,3 +181,45 @@ async fn an_excerpt_is_cited_read_and_refused() {
         .run(&["log", "show", &record, "--bytes", "0-4000"])
         .ended(1);
 }
+
+#[tokio::test]
+async fn what_is_published_says_what_drew_it_when_its_job_is_long_gone() {
+    const ENGINE: &str = "builtin-rules-v2";
+    let mut world = World::start().await;
+    let client = world.admin();
+    let task = world.task().await;
+    log(
+        &client,
+        &task,
+        "Use a BTreeMap instead of a HashMap, because the order must be stable.",
+    )
+    .await;
+    let verification = verify(&client, &task, PROJECT).await;
+    world.stop();
+    world.start_again().await;
+    let client = world.admin();
+    let query = [("scope", &*task), ("verification", &verification)];
+    let promotion = client.get("/v1/promotions", &query).await.ok();
+    assert_eq!(
+        promotion["spent"],
+        json!({ "cognifier": ENGINE }),
+        "{promotion}"
+    );
+    let products = promotion["report"]["products"].as_array().expect("a list");
+    assert!(products.len() > 1, "{promotion}");
+    for product in products {
+        let query = [("id", product["entry"].as_str().expect("it was made"))];
+        let entry = client.get("/v1/entry", &query).await.ok();
+        assert_eq!(entry["version"]["metadata"]["cognifier"], ENGINE);
+        assert_eq!(entry["head"]["promotion"], *verification);
+    }
+    // From the name to what it has published.
+    let events = client.get("/v1/events", &[("scope", PROJECT)]).await.ok();
+    let events = events["items"].as_array().expect("a list").iter();
+    let named = events.filter(|event| event["body"]["metadata"]["cognifier"] == ENGINE);
+    assert_eq!(named.count(), products.len());
+    let first = products[0]["entry"].as_str().expect("the episode is first");
+    let shown = world.sillok(&format!("show {first}"));
+    let line = format!("published by promotion {verification}, drawn by {ENGINE}");
+    assert!(shown.stdout.contains(&line), "{shown:?}");
+}

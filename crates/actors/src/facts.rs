@@ -15,16 +15,15 @@ use sillok_core::config::RulesConfig;
 use sillok_core::entry::{Embedding, Head, Version};
 use sillok_core::erasure::KnownEvent;
 use sillok_core::facts::{Facts, HashKey, Need, needs};
-use sillok_core::id::{EntryId, Seq, VerificationId};
+use sillok_core::id::{EntryId, Seq};
 use sillok_core::limits::FACT_ROUNDS_MAX;
 use sillok_core::membership::WireVersion;
 use sillok_core::ports::{Embedder, SpaceThresholds};
-use sillok_core::promotion::{PublishReport, Standing, Stands};
 use sillok_core::reuse::ReuseOutcome;
 use sillok_core::review::{Question, Review};
 use sillok_core::scope::Scope;
-use sillok_core::slot::Slot;
 use sillok_core::state::State;
+use sillok_core::time::Timestamp;
 use sillok_core::token::{Token, TokenHash};
 use sillok_core::verification::Verification;
 use sillok_core::{Error, ErrorCode};
@@ -37,9 +36,13 @@ use crate::protocol::{Protocol, Safeguard};
 use crate::row_stream::RowStream;
 
 mod cited;
+mod promoted;
+mod retired;
 mod texts;
 
-use cited::{record, stands};
+use cited::{forget, presence, record, stands};
+use promoted::{job, mark, promotions};
+use retired::retirement;
 use texts::{read_on, texts};
 
 /// Why the facts of a command were not fetched.
@@ -57,10 +60,10 @@ impl From<StoreError> for Unfetched {
     }
 }
 
-/// Asks the index for the neighbours of what `submission` would write.
+/// Asks the index for the neighbours of what `submission` would write, and repositories for the commits that it cites.
 ///
 /// # Errors
-/// What the index answered.
+/// What the index answered. A repository that does not answer says nothing of commits.
 pub(crate) async fn gather<S: Store>(
     store: &S,
     ports: &Ports,
@@ -82,6 +85,10 @@ pub(crate) async fn gather<S: Store>(
     }
     for need in needs(&known, submission, &facts) {
         match need {
+            Need::Commits(commits) => {
+                let found = presence(ports, &submission.scope, commits).await;
+                facts.commits.extend(found);
+            }
             Need::Neighbours(number, request) => {
                 let found = ports.index.neighbours(&request).await;
                 let found = found.map_err(|error| engine_refusal(&error))?;
@@ -111,6 +118,9 @@ pub(crate) async fn fetch(
     protocol: impl Protocol,
 ) -> Result<Facts, Unfetched> {
     let mut facts = gathered;
+    if !protocol.keeps(Safeguard::ResolvesCommits) {
+        facts.commits.values_mut().for_each(forget);
+    }
     if let (Some(texts), Command::Erase(order)) = (&mut facts.texts, &submission.command) {
         let here = ScopeKey::of(&submission.scope);
         read_on(txn, &here, &order.entries, texts).await?;
@@ -129,6 +139,7 @@ pub(crate) async fn fetch(
             Fetch {
                 txn: &mut *txn,
                 state: &mut *state,
+                unstored,
                 facts: &mut facts,
                 protocol,
             }
@@ -181,6 +192,7 @@ async fn offered<S: Store>(store: &S, submission: &Submission) -> Result<Option<
 struct Fetch<'a, T: Txn, P: Protocol> {
     txn: &'a mut T,
     state: &'a mut State,
+    unstored: &'a [(Seq, StoredEvent)],
     facts: &'a mut Facts,
     protocol: P,
 }
@@ -250,14 +262,15 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
                 self.facts.promotions = Some(found);
             }
             Need::Events(positions) => self.events(&here, positions).await?,
-            Need::Neighbours(..) | Need::Texts(_) => return Err(not_gathered()),
+            Need::Retirement(entry, at) => self.retired(entry, at).await?,
+            Need::Commits(_) | Need::Neighbours(..) | Need::Texts(_) => return Err(not_gathered()),
         }
         Ok(())
     }
 }
 
 fn not_gathered() -> Unfetched {
-    let why = "what is close to an entry, or holds its text, was not gathered";
+    let why = "what is close to an entry, holds its text or is cited by it was not gathered";
     Unfetched::Refused(Error::new(ErrorCode::Internal, why))
 }
 
@@ -277,6 +290,13 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
         let stands = stands(self.txn, &excerpt).await?
             || !self.protocol.keeps(Safeguard::KeepsCharactersWhole);
         self.facts.excerpts.insert(excerpt, stands);
+        Ok(())
+    }
+
+    /// Why an entry left recall, at that time.
+    async fn retired(&mut self, entry: EntryId, at: Timestamp) -> Result<(), Unfetched> {
+        let found = retirement(self.txn, self.state, self.unstored, entry, at).await?;
+        self.facts.retirements.insert(entry, found);
         Ok(())
     }
 
@@ -363,28 +383,6 @@ async fn verification(
     row(txn, key, keys::verification::decode).await
 }
 
-async fn mark(
-    txn: &mut impl Txn,
-    source: &Scope,
-    id: VerificationId,
-) -> Result<Option<PublishReport>, StoreError> {
-    // In conflict: two promotions of one verification must never both find it missing.
-    let key = keys::mark::key(&ScopeKey::of(source), id);
-    let value = txn.get(&key, Read::Conflict).await?;
-    value
-        .map(|value| keys::mark::decode(&key, &value))
-        .transpose()
-}
-
-/// Whether a verification's promotion is under way.
-async fn job(txn: &mut impl Txn, named: &VerificationRef) -> Result<bool, StoreError> {
-    // In conflict: a promotion must not be published while it is dropped.
-    let key = keys::job::key(Slot::of(&named.task), named.id);
-    let value = txn.get(&key, Read::Conflict).await?;
-    let job = value.map(|value| keys::job::decode(&key, &value));
-    Ok(job.transpose()?.is_some())
-}
-
 /// Into which entries of a scope these ones were merged, because a person said so.
 async fn merges(
     txn: &mut impl Txn,
@@ -402,33 +400,6 @@ async fn merges(
         {
             found.insert(new, known);
         }
-    }
-    Ok(found)
-}
-
-/// How all promotions of a task stand.
-async fn promotions(txn: &mut impl Txn, task: &Scope) -> Result<Vec<Standing>, StoreError> {
-    let mut rows = RowStream::new(keys::verification::range_of_scope(&ScopeKey::of(task)));
-    let mut found = Vec::new();
-    while let Some((key, value)) = rows.next(txn).await? {
-        let verification = keys::verification::decode(&key, &value)?;
-        let named = VerificationRef {
-            task: task.clone(),
-            id: verification.id,
-        };
-        let stands = if mark(txn, task, named.id).await?.is_some() {
-            Stands::Published
-        } else if job(txn, &named).await? {
-            Stands::Pending
-        } else {
-            Stands::Dropped
-        };
-        found.push(Standing {
-            verification: named.id,
-            outcome: verification.said.outcome,
-            through: verification.through,
-            stands,
-        });
     }
     Ok(found)
 }

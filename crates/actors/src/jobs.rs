@@ -9,7 +9,7 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use sillok_core::id::VerificationId;
 use sillok_core::ports::Clock;
-use sillok_core::promotion::{Attempts, FailedAttempt, Job, LastError, PublishReport};
+use sillok_core::promotion::{Attempts, FailedAttempt, Job, LastError, PublishReport, Spent};
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::{Error, ErrorCode};
@@ -68,9 +68,18 @@ pub enum PromotionState {
         last_error: Option<Error>,
     },
     /// It is published and noted in the task's log.
-    Done(Box<PublishReport>),
+    Done(Box<Finished>),
     /// It was given up before anything of it was published.
     Dropped,
+}
+
+/// What became of a promotion that is finished.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finished {
+    /// What it published.
+    pub report: PublishReport,
+    /// What drew that, and what all its attempts used, as far as that is known.
+    pub spent: Option<Spent>,
 }
 
 /// A job that waits, in the eyes of an operator.
@@ -299,7 +308,11 @@ async fn stands<S: Store, P: Protocol>(
     id: VerificationId,
 ) -> Result<PromotionState, Error> {
     let stored = match promote::ending(shared, task, id).await? {
-        Ending::Done(report) => return Ok(PromotionState::Done(report)),
+        Ending::Done(report) => {
+            let spent = promote::spent(shared, task, id, &report).await?;
+            let report = *report;
+            return Ok(PromotionState::Done(Box::new(Finished { report, spent })));
+        }
         Ending::Dropped => return Ok(PromotionState::Dropped),
         Ending::UnderWay(stored) => stored,
     };

@@ -110,6 +110,7 @@ async fn run<S: Store, P: Protocol>(
         let planned = plan::of(shared, asked).await?;
         return Ok(Some(Maintained {
             looked_at: planned.looked_at,
+            asks: planned.asks,
             offered: planned.offers.len() as u64,
             scopes: planned.scopes,
             unreadable: planned.unreadable,
@@ -215,6 +216,7 @@ async fn carry_out<S: Store, P: Protocol>(
     let damaged: u64 = planned.scopes.iter().map(|scope| scope.unreadable).sum();
     Ok(Maintained {
         looked_at: planned.looked_at,
+        asks: planned.asks,
         scopes: planned.scopes,
         offered,
         not_offered,

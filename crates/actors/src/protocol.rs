@@ -90,6 +90,8 @@ pub enum Safeguard {
     KeepsCharactersWhole,
     /// What an entry had replaced holds again once the promotion is taken back that had made it.
     RestoresReplaced,
+    /// A commit that the repository at hand says it does not have is no citation.
+    ResolvesCommits,
 }
 
 /// Which safeguards apply.

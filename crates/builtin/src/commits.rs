@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sillok_core::commit::{CommitName, Presence};
 use sillok_core::ports::{BoxFuture, GitFacts, PortError};
 use sillok_core::scope::Scope;
 use sillok_core::validity::Ancestry;
@@ -49,6 +50,25 @@ impl CommitGraph {
         };
         commits.iter().map(judge).collect()
     }
+
+    /// Whether each of `commits` is one of this history, whatever it says of its repository.
+    #[must_use]
+    pub fn presence(&self, commits: &[CommitName]) -> Vec<Presence> {
+        let is_there = |parent: &String| self.parents.contains_key(parent);
+        let is_whole = self.parents.values().flatten().all(is_there);
+        let presence = |commit: &CommitName| {
+            let mut named = self.parents.range(commit.hash.clone()..);
+            let next = named.next();
+            if next.is_some_and(|(known, _)| known.starts_with(&commit.hash)) {
+                Presence::There
+            } else if is_whole {
+                Presence::Missing
+            } else {
+                Presence::Unknown
+            }
+        };
+        commits.iter().map(presence).collect()
+    }
 }
 
 impl GitFacts for CommitGraph {
@@ -60,6 +80,15 @@ impl GitFacts for CommitGraph {
     ) -> BoxFuture<'a, Result<Option<Vec<Ancestry>>, PortError>> {
         let judged = (!self.parents.is_empty()).then(|| self.judge(at, commits));
         Box::pin(core::future::ready(Ok(judged)))
+    }
+
+    fn presence<'a>(
+        &'a self,
+        _scope: &'a Scope,
+        commits: &'a [CommitName],
+    ) -> BoxFuture<'a, Result<Option<Vec<Presence>>, PortError>> {
+        let told = (!self.parents.is_empty()).then(|| self.presence(commits));
+        Box::pin(core::future::ready(Ok(told)))
     }
 }
 
@@ -103,5 +132,26 @@ mod tests {
         assert_eq!(judged(&shallow, "c", "b"), Ancestry::Yes);
         assert_eq!(judged(&shallow, "c", "a"), Ancestry::Unknown);
         assert_eq!(judged(&shallow, "c", "side"), Ancestry::Unknown);
+    }
+
+    #[test]
+    fn a_whole_history_says_which_commits_it_has_not_and_a_shallow_one_does_not() {
+        let told = |graph: &CommitGraph, name: &str| {
+            let name = CommitName::new(name, "r");
+            graph.presence(&[name])[0]
+        };
+        let whole = graph(&[("abcdef01", &[]), ("abcdef23", &["abcdef01"])]);
+        let cut = graph(&[("abcdef23", &["abcdef01"])]);
+        for (name, whole_says, cut_says) in [
+            ("abcdef23", Presence::There, Presence::There),
+            ("ABCDEF23", Presence::There, Presence::There),
+            ("abcdef2", Presence::There, Presence::There),
+            ("abcdef01", Presence::There, Presence::Unknown),
+            ("abcdef4", Presence::Missing, Presence::Unknown),
+            ("0000000", Presence::Missing, Presence::Unknown),
+        ] {
+            assert_eq!(told(&whole, name), whole_says, "{name}");
+            assert_eq!(told(&cut, name), cut_says, "{name}");
+        }
     }
 }

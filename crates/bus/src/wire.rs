@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! request: version 1 · call 16 · seal 32 · body (postcard)
-//!          version 2 to 4 · call 16 · seal 32 · body and trace context (postcard)
+//!          version 2 to 5 · call 16 · seal 32 · body and trace context (postcard)
 //! reply:   version 1 · seal 32 · body (postcard)
 //! message: version 1 · seal 32 · body (postcard)
 //! news:    version 1 · seal 32 · body (postcard)

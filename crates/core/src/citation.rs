@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::commit::CommitName;
 use crate::error::{Error, ErrorCode};
 use crate::id::RecordId;
 use crate::limits::{CITATION_BYTES_MAX, CITATIONS_MAX, SHORT_TEXT_BYTES_MAX};
@@ -127,6 +128,15 @@ impl Citation {
         match self {
             Self::TerminalSnapshot { id } | Self::Log { id, .. } => Some(id),
             Self::Excerpt(excerpt) => Some(&excerpt.record),
+            _ => None,
+        }
+    }
+
+    /// The commit that the citation names, if it names one.
+    #[must_use]
+    pub fn commit(&self) -> Option<CommitName> {
+        match self {
+            Self::Commit { hash, repository } => Some(CommitName::new(hash, repository)),
             _ => None,
         }
     }

@@ -154,6 +154,13 @@ pub enum Command {
     },
     /// Destroy content of this scope, for good.
     Erase(Box<Erase>),
+    /// Bring an entry back that maintenance took out of recall.
+    RestoreEntry {
+        /// The entry.
+        entry: EntryId,
+        /// Why.
+        reason: String,
+    },
 }
 
 /// An answer to a question.
@@ -255,7 +262,9 @@ impl Command {
             }
             Self::ResolveState { .. } => Access::Entries,
             Self::ReportReuse { .. } => Access::Control(Control::ReportOutcome),
-            Self::AnswerReview(_) | Self::UndoPromotion { .. } => Access::Decide,
+            Self::AnswerReview(_) | Self::UndoPromotion { .. } | Self::RestoreEntry { .. } => {
+                Access::Decide
+            }
             Self::Retire { .. } | Self::Offer(_) => Access::Control(Control::Maintain),
             Self::Erase(_) => Access::Control(Control::Erase),
         }
@@ -297,6 +306,7 @@ impl Command {
             Self::Offer(_) => "offer",
             Self::DropPromotion { .. } => "drop_promotion",
             Self::Erase(_) => "erase",
+            Self::RestoreEntry { .. } => "restore_entry",
         }
     }
 

@@ -164,9 +164,10 @@ pub struct RetentionConfig {
     pub prune_success_rate: f64,
     /// The best entries of each task that are neither archived nor pruned.
     pub keep_best: usize,
-    /// When more than this share of a scope's live entries would go, the run stops and asks.
+    /// When more than this share of a scope's live entries would go, nothing of it goes without a question; when more than
+    /// this share of all that a run looks at, nothing at all.
     pub stop_share: f64,
-    /// So few need no question, whatever share of a scope they are.
+    /// So few need no question, whatever share they are.
     pub stop_entries: usize,
 }
 

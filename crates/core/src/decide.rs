@@ -22,6 +22,7 @@ mod entry;
 mod erase;
 mod promotion;
 mod publish;
+mod restore;
 mod retire;
 mod reuse;
 mod review;
@@ -174,6 +175,7 @@ pub fn decide(
             reason,
         } => promotion::drop(&context, *verification, reason),
         Command::Erase(order) => erase::erase(&context, order),
+        Command::RestoreEntry { entry, reason } => restore::restore(&context, *entry, reason),
     }
 }
 

@@ -11,6 +11,7 @@ use crate::id::EntryId;
 use crate::limits::LINKS_MAX;
 use crate::ports::SpaceThresholds;
 use crate::promotion::NewEntry;
+use crate::scope::Scope;
 
 mod negation;
 mod wording;
@@ -43,6 +44,8 @@ pub struct Neighbour {
     pub claim: Option<Claim>,
     /// Cosine to the new entry; none when the two lie in different spaces or one has no vector.
     pub cosine: Option<f32>,
+    /// The task that succeeded, for an episode that tells of it.
+    pub succeeded: Option<Scope>,
 }
 
 /// Why two entries are one.
@@ -155,7 +158,7 @@ pub fn verdict(new: &NewEntry, neighbours: &[Neighbour], thresholds: SpaceThresh
 }
 
 /// The earlier episodes that a new episode is linked to as their follower: those at or over
-/// `similar`, the closest first, ties by id. Episodes never merge.
+/// `similar` that ended alike, the closest first, ties by id. Episodes never merge.
 #[must_use]
 pub fn causal_links(
     new: &NewEntry,
@@ -168,11 +171,25 @@ pub fn causal_links(
     let mut links = closest(
         neighbours
             .iter()
-            .filter(|known| known.table == Table::Episodes),
+            .filter(|known| known.table == Table::Episodes && known.failure == new.failure),
         thresholds.similar,
     );
     links.truncate(LINKS_MAX);
     links
+}
+
+/// Whether an episode repeats the success of one of those that it is linked to. A task that is verified
+/// twice has succeeded once.
+#[must_use]
+pub fn repeats(new: &NewEntry, links: &[(EntryId, f32)], neighbours: &[Neighbour]) -> bool {
+    let Some(task) = new.detail.succeeded() else {
+        return false;
+    };
+    let linked = |known: &&Neighbour| links.iter().any(|(id, _)| *id == known.id);
+    let others = neighbours.iter().filter(linked);
+    others
+        .filter_map(|known| known.succeeded.as_ref())
+        .any(|other| other != task)
 }
 
 /// Whether the two contradict one another, by a rule.

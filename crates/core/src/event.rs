@@ -198,6 +198,8 @@ pub enum Body {
     },
     /// A person had content of earlier events destroyed.
     ContentErased(Box<ContentErased>),
+    /// An entry was brought back that maintenance had taken out of recall.
+    EntryRestored(Box<EntryRestored>),
 }
 
 /// What a task said of an entry, and what follows.
@@ -226,6 +228,19 @@ pub struct TrustRevised {
     pub status: Status,
     /// Its trust.
     pub trust: Trust,
+}
+
+/// What an entry is from now on that was brought back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EntryRestored {
+    /// The entry.
+    pub entry: EntryId,
+    /// Its status.
+    pub status: Status,
+    /// Its trust, whose time begins anew.
+    pub trust: Trust,
+    /// Why.
+    pub reason: String,
 }
 
 /// A new entry with its first version.
@@ -367,4 +382,5 @@ kinds! {
     Self::PromotionUndone { .. } => PromotionUndone = "PROMOTION_UNDONE";
     Self::PromotionDropped { .. } => PromotionDropped = "PROMOTION_DROPPED";
     Self::ContentErased(_) => ContentErased = "CONTENT_ERASED";
+    Self::EntryRestored(_) => EntryRestored = "ENTRY_RESTORED";
 }

@@ -8,8 +8,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::citation::{Citation, Excerpt};
+use crate::citation::Excerpt;
 use crate::command::{Command, Replacement, Submission, VerificationRef};
+use crate::commit::{CommitName, Presence};
 use crate::dedup::compared_from;
 use crate::entry::{Head, Table, Version};
 use crate::erasure::{KnownEvent, Texts};
@@ -18,12 +19,15 @@ use crate::id::{EntryId, RecordId, ReviewId, Seq, VerificationId};
 use crate::membership::WireVersion;
 use crate::ports::{NeighbourRequest, Ranked, SpaceThresholds};
 use crate::promotion::{NewEntry, PublishReport, Standing};
+use crate::retention::Retirement;
 use crate::scope::Scope;
 use crate::secret::mask;
 use crate::state::State;
+use crate::time::Timestamp;
 use crate::token::TokenHash;
 use crate::verification::Verification;
 
+mod cited;
 mod erasure;
 mod governed;
 mod record;
@@ -64,6 +68,8 @@ pub enum Need {
     Record(RecordId),
     /// Whether a stretch of a text stands where it is said to.
     Excerpt(Excerpt),
+    /// Whether commits are there that are cited.
+    Commits(Vec<CommitName>),
     /// A recorded verification.
     Verification(VerificationRef),
     /// The mark that a promotion left in this scope's slot.
@@ -85,6 +91,8 @@ pub enum Need {
     Events(Vec<Seq>),
     /// The events that hold the texts of entries of the scope. It takes reading all of its events.
     Texts(Vec<EntryId>),
+    /// Why an entry of the scope was taken out of recall, which happened then.
+    Retirement(EntryId, Timestamp),
     /// The neighbours of the command's entry with this number.
     Neighbours(usize, Box<NeighbourRequest>),
 }
@@ -102,6 +110,8 @@ pub struct Facts {
     pub records: BTreeMap<RecordId, RecordFact>,
     /// Whether stretches of texts stand where they are said to.
     pub excerpts: BTreeMap<Excerpt, bool>,
+    /// Whether commits are there.
+    pub commits: BTreeMap<CommitName, Presence>,
     /// Recorded verifications.
     pub verifications: BTreeMap<VerificationRef, Option<Verification>>,
     /// What promotions published before.
@@ -118,6 +128,8 @@ pub struct Facts {
     pub jobs: BTreeMap<VerificationRef, bool>,
     /// How the task's promotions stand, in no order.
     pub promotions: Option<Vec<Standing>>,
+    /// Why entries were taken out of recall; none where that is not known.
+    pub retirements: BTreeMap<EntryId, Option<Retirement>>,
     /// Neighbours of the command's entries, by the entry's number in the command.
     pub neighbours: BTreeMap<usize, Vec<Ranked>>,
     /// The thresholds of the space that the command's vectors lie in.
@@ -134,17 +146,17 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
         needs: Vec::new(),
     };
     match &submission.command {
-        Command::RecordVerification(said) => ask.records(&said.citations),
+        Command::RecordVerification(said) => ask.cited(&said.citations),
         Command::PutEntry {
             entry,
             verification,
         } => {
-            ask.records(&entry.citations);
+            ask.cited(&entry.citations);
             ask.verification(verification.as_ref());
             ask.entry(0, entry);
         }
         Command::AmendEntry(amend) => {
-            ask.records(&amend.citations);
+            ask.cited(&amend.citations);
             ask.verification(amend.verification.as_ref());
             ask.line(amend.entry);
             ask.by_new_text(amend.entry, &amend.content);
@@ -155,7 +167,7 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
             match &supersede.new {
                 Replacement::Existing(id) => ask.head_with_text(*id),
                 Replacement::New(entry) => {
-                    ask.records(&entry.citations);
+                    ask.cited(&entry.citations);
                     ask.by_hash(hash_key(entry));
                 }
             }
@@ -169,6 +181,7 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
         | Command::AnswerReview(_)
         | Command::UndoPromotion { .. }
         | Command::Retire { .. }
+        | Command::RestoreEntry { .. }
         | Command::Offer(_) => ask.governed(&submission.command),
         Command::Erase(order) => ask.erase(order),
         Command::OpenTask { .. }
@@ -200,25 +213,6 @@ struct Ask<'a> {
 }
 
 impl Ask<'_> {
-    fn records(&mut self, citations: &[Citation]) {
-        for citation in citations {
-            let need = match citation {
-                Citation::Excerpt(excerpt) if !self.facts.excerpts.contains_key(excerpt) => {
-                    Need::Excerpt(excerpt.clone())
-                }
-                Citation::TerminalSnapshot { id } | Citation::Log { id, .. }
-                    if !self.facts.records.contains_key(id) =>
-                {
-                    Need::Record(id.clone())
-                }
-                _ => continue,
-            };
-            if !self.needs.contains(&need) {
-                self.needs.push(need);
-            }
-        }
-    }
-
     fn verification(&mut self, verification: Option<&VerificationRef>) {
         if let Some(named) = verification
             && !self.facts.verifications.contains_key(named)
@@ -316,57 +310,6 @@ impl Ask<'_> {
                 }
             }
             _ => unreachable!("only what carries promotions out or ends them comes here"),
-        }
-    }
-
-    /// What a command wants to know that changes what entries are worth.
-    fn governed(&mut self, command: &Command) {
-        match command {
-            Command::ReportReuse { task, entry, .. } => self.report(*entry, task),
-            Command::ResolveState {
-                entry,
-                verification,
-                ..
-            } => {
-                self.verification(verification.as_ref());
-                self.line(*entry);
-            }
-            Command::AnswerReview(answer) => self.answer(answer.review),
-            Command::UndoPromotion { promotion, .. } => self.undo(promotion),
-            Command::Retire { entries, .. } => {
-                for (entry, _) in entries {
-                    self.head_with_text(*entry);
-                    self.worth(*entry);
-                }
-            }
-            Command::Offer(offer) => self.review(ReviewId::of_offer(
-                self.scope,
-                &offer.scope,
-                offer.entry,
-                offer.version,
-            )),
-            _ => unreachable!("only what changes the worth of entries comes here"),
-        }
-    }
-
-    /// The version of an entry whose worth stands in its typed part.
-    fn worth(&mut self, entry: EntryId) {
-        if let Some(head) = self.state.head(entry)
-            && matches!(head.table, Table::Episodes | Table::Skills)
-            && !self.facts.versions.contains_key(&entry)
-        {
-            self.needs.push(Need::Version(entry, head.version));
-        }
-    }
-
-    /// What is to be known of an entry that a task reports on.
-    fn report(&mut self, entry: EntryId, task: &Scope) {
-        self.head(entry);
-        if !self.facts.tasks.contains_key(task) {
-            self.needs.push(Need::Task(task.clone()));
-        }
-        if !self.state.knows_report(entry, task) {
-            self.needs.push(Need::Report(entry, task.clone()));
         }
     }
 

@@ -223,6 +223,7 @@ pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
         | Body::TrustRevised(_)
         | Body::EntriesRetired { .. }
         | Body::StateResolved { .. }
+        | Body::EntryRestored(_)
         | Body::SupersessionUndone { .. }
         | Body::PromotionUndone { .. } => governed::event_applies(state, body),
         Body::ContentErased(erased) => erasure::event_applies(state, erased),

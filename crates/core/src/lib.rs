@@ -10,6 +10,7 @@ pub mod channel;
 pub mod checkpoint;
 pub mod citation;
 pub mod command;
+pub mod commit;
 pub mod config;
 pub mod decay;
 pub mod decide;

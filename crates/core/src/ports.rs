@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::command::{Answer, Submission};
+use crate::commit::{CommitName, Presence};
 use crate::entry::{Embedding, Kind, SpaceId, Status, Table};
 use crate::error::Error;
 use crate::fingerprint::ContentHash;
@@ -154,7 +155,7 @@ pub struct SpaceThresholds {
 
 /// Draws knowledge from a task's records.
 pub trait Cognifier: Send + Sync + 'static {
-    /// Name and version of the engine, recorded on what it proposes.
+    /// Name and version of the engine, recorded in the metadata of what is published of what it proposes.
     fn name(&self) -> &str;
 
     /// Proposes facts, critique, decisions and a skill. It only proposes: the rules decide.
@@ -174,6 +175,15 @@ pub trait GitFacts: Send + Sync + 'static {
         at: &'a str,
         commits: &'a [String],
     ) -> BoxFuture<'a, Result<Option<Vec<Ancestry>>, PortError>>;
+
+    /// Whether each of `commits` is there, in order, in the repository of the project that `scope` lies in; none where
+    /// no repository is at hand for that. [`Presence::Missing`] is said only of a commit of that very repository, where
+    /// all of its history is at hand. Whoever writes waits for the answer: it comes soon, or not at all.
+    fn presence<'a>(
+        &'a self,
+        scope: &'a Scope,
+        commits: &'a [CommitName],
+    ) -> BoxFuture<'a, Result<Option<Vec<Presence>>, PortError>>;
 }
 
 /// What an index keeps of one entry: its active version and the head's filters.

@@ -15,6 +15,7 @@ use crate::verification::{Outcome, Verification, VerificationSource};
 
 mod attempts;
 mod check;
+mod drawn;
 mod input;
 mod standing;
 
@@ -114,12 +115,14 @@ pub struct NewEntry {
 ///
 /// A passed one publishes the episode, the facts as observations, and a skill draft (which the
 /// target takes only where success repeats). A failed one publishes the failure itself and nothing
-/// else: an episode, a gotcha and a failed pattern, all marked as failures.
+/// else: an episode, a gotcha and a failed pattern, all marked as failures. Each says what drew it, and the episode what
+/// was `spent`.
 #[must_use]
 pub fn products(
     verification: &Verification,
     input: &CognifyInput,
     cognition: &Cognition,
+    spent: &Spent,
 ) -> Vec<NewEntry> {
     let mut products = vec![episode(verification, input, cognition)];
     match verification.said.outcome {
@@ -148,6 +151,11 @@ pub fn products(
         }
     }
     assert!(products.len() <= PRODUCTS_MAX, "products are bounded");
+    let (episode, others) = products.split_first_mut().expect("the episode is there");
+    episode.metadata = spent.said();
+    for other in others {
+        other.metadata = spent.said_of_others();
+    }
     products
 }
 
@@ -411,3 +419,6 @@ pub struct Job {
     /// When it was written.
     pub created_at: Timestamp,
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@
 
 use crate::citation::{self, Citation, Excerpt};
 use crate::command::VerificationRef;
+use crate::commit::{CommitName, Presence};
 use crate::config::TrustConfig;
 use crate::entry::{Kind, Status};
 use crate::error::{Error, ErrorCode};
@@ -198,8 +199,9 @@ pub fn without(
     citations.iter().filter(stays).cloned().collect()
 }
 
-/// Checks that citations have their form, and that each record they name exists, is of the kind
-/// they say, and is one that the principal may read.
+/// Checks that citations have their form, that each record they name exists, is of the kind
+/// they say, and is one that the principal may read, and that no commit they name is known to be missing.
+/// One of which nobody can say is a pointer, and no proof.
 ///
 /// # Errors
 /// `unresolvable_citation` or `too_large`.
@@ -210,6 +212,14 @@ pub fn check_citations(
 ) -> Result<(), Error> {
     citation::check_all(citations)?;
     for citation in citations {
+        if let Some(commit) = citation.commit()
+            && facts.commits.get(&commit) == Some(&Presence::Missing)
+        {
+            let CommitName { hash, repository } = commit;
+            return Err(citation::unresolvable(format!(
+                "{repository} has no commit {hash}"
+            )));
+        }
         let Some(id) = citation.record() else {
             continue;
         };

@@ -4,17 +4,21 @@
 //! started. It must not know what is decided by an answer.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use gix::ObjectId;
 use parking_lot::Mutex;
+use sillok_core::commit::{CommitName, Presence};
 use sillok_core::limits::COMMITS_WALKED_MAX;
 use sillok_core::ports::{BoxFuture, GitFacts, PortError};
 use sillok_core::scope::Scope;
 use sillok_core::validity::Ancestry;
 use tokio::sync::Semaphore;
+
+mod presence;
 
 /// Commits whose ancestors are kept in memory, and ancestors of one that are.
 const KEPT_MAX: usize = 4;
@@ -23,6 +27,10 @@ const KEPT_COMMITS_MAX: usize = 250_000;
 const AT_ONCE_MAX: usize = 2;
 /// How long whoever asks waits for an answer. What is being looked up goes on, and the next one finds it.
 const WAIT: Duration = Duration::from_secs(2);
+/// Repositories in which names are looked up at one time. Nobody waits for a place: a write waits for this.
+const LOOKED_UP_AT_ONCE_MAX: usize = 8;
+/// How long whoever asks waits for what is looked up.
+const LOOKUP_WAIT: Duration = Duration::from_millis(500);
 
 /// Why a repository says nothing.
 #[derive(Debug, thiserror::Error)]
@@ -230,6 +238,7 @@ fn resolve(repository: &gix::Repository, name: &str) -> Option<ObjectId> {
 pub struct Repositories {
     of_project: BTreeMap<Scope, Arc<Repository>>,
     at_once: Arc<Semaphore>,
+    lookups: Arc<Semaphore>,
 }
 
 impl Repositories {
@@ -242,6 +251,7 @@ impl Repositories {
         Self {
             of_project: shared.collect(),
             at_once: Arc::new(Semaphore::new(AT_ONCE_MAX)),
+            lookups: Arc::new(Semaphore::new(LOOKED_UP_AT_ONCE_MAX)),
         }
     }
 
@@ -273,14 +283,45 @@ impl GitFacts for Repositories {
                 });
                 judging.await.map_err(|error| error.to_string())
             };
-            match tokio::time::timeout(WAIT, judged).await {
-                Ok(Ok(Ok(judged))) => Ok(Some(judged)),
-                Ok(Ok(Err(error))) => Err(PortError::Unusable(error.to_string())),
-                Ok(Err(error)) => Err(PortError::Unavailable(error)),
-                Err(_) => Err(PortError::Unavailable(
-                    "its history is still being read".into(),
-                )),
-            }
+            answered(WAIT, judged).await
         })
+    }
+
+    fn presence<'a>(
+        &'a self,
+        scope: &'a Scope,
+        commits: &'a [CommitName],
+    ) -> BoxFuture<'a, Result<Option<Vec<Presence>>, PortError>> {
+        Box::pin(async move {
+            let Some(repository) = self.of(scope) else {
+                return Ok(None);
+            };
+            let Ok(permit) = Arc::clone(&self.lookups).try_acquire_owned() else {
+                return Err(PortError::Unavailable("many names are looked up".into()));
+            };
+            let commits = commits.to_vec();
+            let looked_up = async move {
+                let looking_up = tokio::task::spawn_blocking(move || {
+                    // Held to the end, even when nobody waits any more.
+                    let _permit = permit;
+                    repository.presence(&commits)
+                });
+                looking_up.await.map_err(|error| error.to_string())
+            };
+            answered(LOOKUP_WAIT, looked_up).await
+        })
+    }
+}
+
+/// What was asked of a repository, if that answers in time.
+async fn answered<T>(
+    wait: Duration,
+    asked: impl Future<Output = Result<Result<T, Error>, String>>,
+) -> Result<Option<T>, PortError> {
+    match tokio::time::timeout(wait, asked).await {
+        Ok(Ok(Ok(answer))) => Ok(Some(answer)),
+        Ok(Ok(Err(error))) => Err(PortError::Unusable(error.to_string())),
+        Ok(Err(error)) => Err(PortError::Unavailable(error)),
+        Err(_) => Err(PortError::Unavailable("it is still being read".into())),
     }
 }

@@ -48,9 +48,9 @@ pub use record::{
     RecordQuery, RecordSort, RecordView,
 };
 pub use review::{
-    AnswerReview, PromotionUndone, Question, ReportReuse, ResolveState, ReuseReported,
-    ReviewAnswer, ReviewEvidence, ReviewQuery, ReviewView, Reviewed, ReviewsQuery, UndoPromotion,
-    Usage,
+    AnswerReview, PromotionUndone, Question, ReportReuse, ResolveState, RestoreEntry,
+    ReuseReported, ReviewAnswer, ReviewEvidence, ReviewQuery, ReviewView, Reviewed, ReviewsQuery,
+    UndoPromotion, Usage,
 };
 pub use status::{
     AuditAnswer, AuditDifference, AuditRequest, ChainEnd, ChainsCompared, CheckpointView,

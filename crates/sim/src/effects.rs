@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 107] = [
+pub const EXPECTED: [&str; 108] = [
     "actor killed with a command in flight",
     "answer came after its caller had given up",
     "answer heard at a later try",
@@ -77,6 +77,7 @@ pub const EXPECTED: [&str; 107] = [
     "crashed before the sync",
     "disk failed",
     "doubled message recognised by the stream",
+    "entry brought back",
     "entry erased",
     "entry left out where it had ended",
     "entry recalled where it held still",

@@ -154,6 +154,10 @@ pub const BUGS: &[Bug] = &[
         "undo that leaves replaced what it replaced",
         Safeguard::RestoresReplaced,
     ),
+    bug(
+        "citation of a commit that is not there",
+        Safeguard::ResolvesCommits,
+    ),
     bug("fencing during a store outage", Safeguard::CountsOwnBeats),
     bug(
         "slot orphaned when the watcher dies",

@@ -6,7 +6,7 @@ use sillok_core::scope::Level;
 
 use super::chance::phrase;
 use super::http::Client;
-use super::world::{self, ORG, PROJECT, WORKTREE, World};
+use super::world::{self, ORG, PROJECT, RESOLVED_FOR, WORKTREE, World};
 
 /// A request that somebody may send with success.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct Sample {
 
 /// The write routes, and whether each is for tasks alone. A route of the document that is missing
 /// here turns the tests red.
-pub(crate) const WRITES: [(&str, bool); 19] = [
+pub(crate) const WRITES: [(&str, bool); 20] = [
     ("/v1/tasks", true),
     ("/v1/tasks/stuck", true),
     ("/v1/tasks/unstick", true),
@@ -35,6 +35,7 @@ pub(crate) const WRITES: [(&str, bool); 19] = [
     ("/v1/entries/amend", false),
     ("/v1/entries/supersede", false),
     ("/v1/entries/resolve", false),
+    ("/v1/entries/restore", false),
     ("/v1/reuse", false),
     ("/v1/reviews/answer", false),
     ("/v1/promotions/undo", false),
@@ -67,7 +68,7 @@ impl Sample {
 
 /// Who may send the sample of a route at a level.
 pub(crate) fn permitted(route: &str, level: Level) -> PrincipalKind {
-    let is_entry = route.starts_with("/v1/entries");
+    let is_entry = route.starts_with("/v1/entries") && route != "/v1/entries/restore";
     match level {
         _ if route == "/v1/tasks/archive" => PrincipalKind::System,
         Level::Task | Level::Worktree if is_entry => PrincipalKind::Orchestrator,
@@ -111,6 +112,7 @@ impl World {
             }
             "/v1/tokens" | "/v1/tokens/revoke" => self.token_sample(route, &scope).await,
             "/v1/entries/resolve" => self.state_sample(level, &scope).await,
+            "/v1/entries/restore" => self.restore_sample(level, &scope).await,
             "/v1/reuse" => self.reuse_sample(level, &scope).await,
             "/v1/reviews/answer" => self.review_sample(&scope).await,
             "/v1/promotions/undo" => self.undo_sample(&scope).await,
@@ -194,6 +196,20 @@ impl World {
             body["verification"] = self.verified().await;
         }
         body
+    }
+
+    /// A state that maintenance took out of recall, some time after it was resolved.
+    async fn restore_sample(&self, level: Level, scope: &str) -> Value {
+        let resolve = self.state_sample(level, scope).await;
+        let resolver = match permitted("/v1/entries/resolve", level) {
+            PrincipalKind::Human => self.admin(),
+            kind => self.principal(kind, scope).await,
+        };
+        resolver.post("/v1/entries/resolve", &resolve).await.ok();
+        tokio::time::sleep(2 * RESOLVED_FOR).await;
+        let maintain = json!({ "scope": scope, "only": ["archive"], "force": true });
+        self.admin().post("/v1/maintenance", &maintain).await.ok();
+        json!({ "entry": resolve["entry"], "reason": phrase() })
     }
 
     async fn reuse_sample(&self, level: Level, scope: &str) -> Value {

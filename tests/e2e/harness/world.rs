@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use sillok_core::principal::PrincipalKind;
@@ -21,6 +22,9 @@ pub(crate) const PROJECT: &str = "org/acme/project/api";
 /// The worktree.
 pub(crate) const WORKTREE: &str = "org/acme/project/api/worktree/main";
 
+/// How long a state is kept once it is resolved: what maintenance takes out is needed at once.
+pub(crate) const RESOLVED_FOR: Duration = Duration::from_millis(50);
+
 /// A server with a data directory of its own.
 pub(crate) struct World {
     folder: TempDir,
@@ -36,9 +40,7 @@ impl World {
     /// With a server that is configured otherwise.
     pub(crate) async fn start_with(configure: impl FnOnce(Launch) -> Launch) -> Self {
         let folder = tempfile::tempdir().expect("there is room for a temporary folder");
-        let server = configure(Launch::new(&folder.path().join("data")))
-            .start()
-            .await;
+        let server = configure(launch(&folder.path().join("data"))).start().await;
         Self {
             folder,
             server: Some(server),
@@ -141,7 +143,7 @@ impl World {
 
     /// How its server is started.
     pub(crate) fn launch(&self) -> Launch {
-        let launch = Launch::new(&self.data());
+        let launch = launch(&self.data());
         match &self.power {
             Some(power) => on(power, launch),
             None => launch,
@@ -201,6 +203,15 @@ impl World {
         let id = verify(&self.admin(), &scope, PROJECT).await;
         json!({ "task": scope, "id": id })
     }
+}
+
+/// How a server on a data directory is started.
+fn launch(data: &Path) -> Launch {
+    let days = RESOLVED_FOR.as_secs_f64() / 86_400.0;
+    Launch::new(data).env(
+        "SILLOK__RETENTION__ARCHIVE_STATE_DAYS",
+        format!("{days:.12}"),
+    )
 }
 
 /// On a disk that can lose its power, with tables so small that many are written out.

@@ -112,7 +112,7 @@ impl Stage {
 }
 
 fn is_entry(route: &str) -> bool {
-    route.starts_with("/v1/entries")
+    route.starts_with("/v1/entries") && route != "/v1/entries/restore"
 }
 
 #[tokio::test]

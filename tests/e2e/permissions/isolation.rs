@@ -244,6 +244,7 @@ async fn a_token_of_one_project_writes_nothing_of_another() {
                 "/v1/entries/amend",
                 "/v1/entries/supersede",
                 "/v1/entries/resolve",
+                "/v1/entries/restore",
                 "/v1/reuse",
             ];
             // The entries of an organisation are seen in all its projects.

@@ -89,7 +89,7 @@ async fn a_wrong_id_is_refused_by_every_route_that_names_one() {
             .await;
         }
     }
-    assert_eq!(routes, 5);
+    assert_eq!(routes, 6);
 }
 
 #[tokio::test]

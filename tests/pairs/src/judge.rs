@@ -108,6 +108,7 @@ pub fn outcome(known: &str, new: &str, cosine: f32, thresholds: SpaceThresholds)
         content_hash: ContentHash::of(known),
         claim: None,
         cosine: Some(cosine),
+        succeeded: None,
     };
     let entry = NewEntry {
         table: Table::Observations,

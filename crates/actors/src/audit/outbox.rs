@@ -113,6 +113,7 @@ fn entries_of(body: &Body) -> Vec<EntryId> {
         Body::ReuseReported(reported) => vec![reported.entry],
         Body::TrustRevised(revised) => vec![revised.entry],
         Body::EntriesRetired { entries, .. } => entries.clone(),
+        Body::EntryRestored(restored) => vec![restored.entry],
         Body::ContentErased(erased) => erased.entries.clone(),
         Body::ReviewRaised { question, .. } => match **question {
             Question::Wrong { entry, .. } => vec![entry],

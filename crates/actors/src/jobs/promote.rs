@@ -14,7 +14,9 @@ use sillok_core::limits::{PROMOTION_BYTES_MAX, PROMOTION_RECORDS_MAX};
 use sillok_core::membership::WireVersion;
 use sillok_core::ports::PortError;
 use sillok_core::principal::Principal;
-use sillok_core::promotion::{CognifyInput, CognifyRecord, Job, NewEntry, PublishReport, products};
+use sillok_core::promotion::{
+    CognifyInput, CognifyRecord, Job, NewEntry, PublishReport, Spent, products,
+};
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::staging::{Content, Record};
@@ -163,7 +165,15 @@ async fn prepare<S: Store, P: Protocol>(
     if let Err(improper) = cognition.check(&input) {
         return Err(of_engine(&PortError::Unusable(improper.to_string())));
     }
-    let mut products = products(verification, &input, &cognition);
+    let name = shared.ports.cognifier.name();
+    let known = shared.jobs.attempts(verification.id);
+    // What attempts used that ran elsewhere, or before a restart, is known of those that the store keeps.
+    let spent = known.and_then(|attempts| attempts.spent);
+    let spent = Spent {
+        cognifier: name.to_owned(),
+        ..spent.unwrap_or_else(|| Spent::nothing(name))
+    };
+    let mut products = products(verification, &input, &cognition, &spent);
     if !is_read_by_all(shared, &products) {
         for product in &mut products {
             let citations = core::mem::take(&mut product.citations);
@@ -380,6 +390,26 @@ async fn mark<S: Store, P: Protocol>(
         .map(|value| keys::mark::decode(&key, &value))
         .transpose()
         .map_err(|error| refusal(&error))
+}
+
+/// What a finished promotion used, as its episode said at first; none where that was published by an older release, or
+/// erased since.
+///
+/// # Errors
+/// What the store answered.
+pub(super) async fn spent<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    source: &Scope,
+    id: VerificationId,
+    report: &PublishReport,
+) -> Result<Option<Spent>, Error> {
+    let target = verification(shared, source, id).await?.target;
+    let key = keys::version::key(&ScopeKey::of(&target), report.episode, 1);
+    let value = begin(shared).await?.get(&key, Read::Snapshot).await;
+    let value = value.map_err(|error| refusal(&error))?;
+    let version = value.map(|value| keys::version::decode(&key, &value));
+    let version = version.transpose().map_err(|error| refusal(&error))?;
+    Ok(version.and_then(|version| Spent::read(&version.metadata)))
 }
 
 async fn task<S: Store, P: Protocol>(

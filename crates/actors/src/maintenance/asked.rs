@@ -52,7 +52,7 @@ pub struct Maintain {
     pub dry_run: bool,
     /// The parts to do.
     pub parts: BTreeSet<Part>,
-    /// Take out more than the configured share of a scope, too.
+    /// Take out more than the configured share of a scope, or of everything, too.
     pub force: bool,
     /// Look into this scope, and what lies inside it, alone.
     pub within: Option<Scope>,
@@ -89,7 +89,8 @@ pub struct ScopeMaintained {
     pub left: u64,
     /// Entries that are due and cannot be read: an audit names them.
     pub unreadable: u64,
-    /// Whether the plan takes out so much of the scope that somebody has to say so: nothing was done then.
+    /// Whether the plan takes out so much of the scope, or the run of everything, that somebody has to say so: nothing was
+    /// done here then.
     pub asks: bool,
     /// Why the rest was not taken out: the scope is under quarantine, say. The run went on elsewhere.
     pub error: Option<Error>,
@@ -100,6 +101,8 @@ pub struct ScopeMaintained {
 pub struct Maintained {
     /// Entries that were looked at.
     pub looked_at: u64,
+    /// Whether so much of all of that is due that somebody has to say so: nothing was taken out anywhere then.
+    pub asks: bool,
     /// Scopes in which something is due.
     pub scopes: Vec<ScopeMaintained>,
     /// Skills that were offered, or would be.

@@ -20,7 +20,7 @@ use crate::router::Router;
 
 /// The longest that a node waits until it looks whether a run is due, in ms: its wall clock may be set.
 const LOOK_EVERY_MS: u64 = 60_000;
-/// How long it waits after a run that failed, in ms: a run reads all heads.
+/// How long it waits after a run that failed, in ms: a run reads columns of all entries.
 const AGAIN_AFTER_MS: u64 = 600_000;
 
 /// Looks again and again, where there is a calendar.

@@ -3,14 +3,14 @@
 //! Owns the reading, once the index has all that was published. Which entry goes is core's; carrying it out is
 //! [`super`]'s.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use sillok_core::Error;
 use sillok_core::config::RetentionConfig;
 use sillok_core::entry::{Head, Status, Table, Version};
 use sillok_core::id::{EntryId, ReviewId};
 use sillok_core::promotion::NewEntry;
-use sillok_core::retention::plan::{AgeColumns, Planner, ScopePlan};
+use sillok_core::retention::plan::{AgeColumns, Plan as Found, Planner};
 use sillok_core::review::Offer;
 use sillok_core::scope::{Level, Scope};
 use sillok_core::slot::{SLOTS, Slot};
@@ -28,6 +28,7 @@ use crate::rows;
 /// What a run is to do.
 pub(super) struct Plan {
     pub(super) looked_at: u64,
+    pub(super) asks: bool,
     pub(super) scopes: Vec<ScopeMaintained>,
     pub(super) offers: Vec<Offer>,
     pub(super) unreadable: u64,
@@ -61,7 +62,8 @@ pub(super) async fn of<S: Store, P: Protocol>(
         ranked.map_err(|error| engine_refusal(&error))?;
     }
     let found = planner.finish();
-    let scopes = chosen(found.scopes, asked, &config);
+    let looked_at = found.looked_at;
+    let (scopes, asks) = chosen(found, asked, &config);
     let plans = scopes.iter().filter(|scope| !scope.asks);
     let going: BTreeSet<EntryId> = plans
         .flat_map(|scope| scope.plan.aged.iter().chain(&scope.plan.pruned))
@@ -75,7 +77,8 @@ pub(super) async fn of<S: Store, P: Protocol>(
     };
     let (offers, halted) = read.await.map_err(|error| refusal(&error))?;
     Ok(Plan {
-        looked_at: found.looked_at,
+        looked_at,
+        asks,
         scopes,
         offers,
         unreadable,
@@ -142,31 +145,35 @@ async fn halted(txn: &mut impl Txn) -> Result<u64, StoreError> {
     Ok(halted)
 }
 
-/// The parts of a plan that were asked for.
+/// The parts of a plan that were asked for, and whether they are so much of all that was looked at that nothing goes.
 fn chosen(
-    scopes: BTreeMap<Scope, ScopePlan>,
+    mut found: Found,
     asked: &Maintain,
     config: &RetentionConfig,
-) -> Vec<ScopeMaintained> {
-    let chosen = scopes.into_iter().map(|(scope, mut plan)| {
+) -> (Vec<ScopeMaintained>, bool) {
+    for plan in found.scopes.values_mut() {
         if !asked.parts.contains(&Part::Archive) {
             plan.aged.clear();
         }
         if !asked.parts.contains(&Part::Prune) {
             plan.pruned.clear();
         }
-        let asks = !asked.force && plan.asks(config);
-        ScopeMaintained {
-            scope,
-            plan,
-            retired: 0,
-            left: 0,
-            unreadable: 0,
-            asks,
-            error: None,
-        }
+    }
+    let all_ask = !asked.force && found.asks(config);
+    let due = found
+        .scopes
+        .into_iter()
+        .filter(|(_, plan)| plan.going() > 0);
+    let chosen = due.map(|(scope, plan)| ScopeMaintained {
+        asks: all_ask || (!asked.force && plan.asks(config)),
+        scope,
+        plan,
+        retired: 0,
+        left: 0,
+        unreadable: 0,
+        error: None,
     });
-    chosen.filter(|scope| scope.plan.going() > 0).collect()
+    (chosen.collect(), all_ask)
 }
 
 /// Whether the organisation was asked about this version before, whatever it said.

@@ -18,6 +18,9 @@ use sillok_store::keys::{Family, ScopeKey};
 use sillok_store::{MemoryStore, Store, Txn as _, keys};
 
 use super::*;
+
+mod jumped;
+
 use crate::tests::harness::{PROJECT, append, open_task, ports, scope, store, submission};
 use crate::tests::index::HookedIndex;
 use crate::tests::world::pairs_of;

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sillok_builtin::{CommitGraph, HashEmbedder};
+use sillok_core::ErrorCode;
+use sillok_core::citation::Citation;
 use sillok_core::command::{AnswerBody, Command, Replacement, Supersede};
+use sillok_core::commit::{CommitName, Presence};
 use sillok_core::entry::{Binding, Embedding, Table};
 use sillok_core::id::EntryId;
 use sillok_core::ports::{BoxFuture, Embedder as _, GitFacts, PortError, Rng as _};
@@ -273,6 +276,14 @@ impl GitFacts for Away {
     ) -> BoxFuture<'a, Result<Option<Vec<Ancestry>>, PortError>> {
         Box::pin(async { Err(PortError::Unavailable("its disk is away".into())) })
     }
+
+    fn presence<'a>(
+        &'a self,
+        _: &'a Scope,
+        _: &'a [CommitName],
+    ) -> BoxFuture<'a, Result<Option<Vec<Presence>>, PortError>> {
+        Box::pin(async { Err(PortError::Unavailable("its disk is away".into())) })
+    }
 }
 
 #[tokio::test]
@@ -288,6 +299,41 @@ async fn a_repository_that_does_not_answer_leaves_commits_unjudged() {
             .iter()
             .any(|one| one.validity == Some(Validity::Unknown))
     );
+}
+
+#[tokio::test]
+async fn only_a_commit_that_a_repository_says_is_not_there_is_no_citation() {
+    let parents = BTreeMap::from([(hash(0), vec![])]);
+    let shallow = BTreeMap::from([(hash(0), vec![hash(1)])]);
+    let refuses = Some(ErrorCode::UnresolvableCitation);
+    let repositories: [(Arc<dyn GitFacts>, Option<ErrorCode>); 4] = [
+        (Arc::new(CommitGraph::new(parents)), refuses),
+        (Arc::new(CommitGraph::new(shallow)), None),
+        (Arc::new(CommitGraph::default()), None),
+        (Arc::new(Away), None),
+    ];
+    for (git, expected) in repositories {
+        let node = node_with(git, &store()).await;
+        let mut said = Vec::new();
+        for commit in [0, 2] {
+            let new = NewEntry {
+                citations: vec![Citation::Commit {
+                    hash: hash(commit),
+                    repository: "r".into(),
+                }],
+                ..stated(&format!("build {commit} is slow"), None)
+            };
+            let put = Command::PutEntry {
+                entry: Box::new(new),
+                verification: None,
+            };
+            let number = commit as u64;
+            let put = submission(number, PrincipalKind::Human, PROJECT, put);
+            said.push(node.submit(put).await.err().map(|error| error.code));
+        }
+        assert_eq!(said, [None, expected]);
+        node.shutdown().await;
+    }
 }
 
 #[tokio::test]

@@ -276,10 +276,10 @@ async fn a_dropped_promotion_is_gone_and_its_records_are_pinned_again() {
     };
     assert_eq!(from, Seq::ZERO);
     let state = node.promotion(&scope(TASK), id, 1_000_000).await.unwrap();
-    let PromotionState::Done(report) = state else {
+    let PromotionState::Done(finished) = state else {
         panic!("the records are promoted: {state:?}")
     };
-    assert!(report.created() > 0);
+    assert!(finished.report.created() > 0);
     assert_eq!(audited(&memory).await.first, None);
 }
 

@@ -85,7 +85,24 @@ async fn what_every_answer_used_is_counted_whatever_came_of_it() {
     let node = started(&memory, 0, dear(2), 5, Correct).await;
     let id = verified(&node).await;
     let state = node.promotion(&scope(TASK), id, 10_000_000).await.unwrap();
-    assert!(matches!(state, PromotionState::Done(_)), "{state:?}");
+    let PromotionState::Done(finished) = state else {
+        panic!("{state:?}")
+    };
+    let spent = Spent {
+        cognifier: "dear 1".to_owned(),
+        prompt_tokens: Some(3_000),
+        completion_tokens: Some(60),
+        micro_dollars: Some(21),
+    };
+    assert_eq!(finished.spent, Some(spent), "two in vain and one that did");
+    for product in &finished.report.products {
+        let entry = product.entry.expect("nothing is left out of a first one");
+        let view = node.reader().entry(entry).await.unwrap().unwrap();
+        let said = Spent::read(&view.version.metadata).unwrap();
+        assert_eq!(said.cognifier, "dear 1", "{}", product.table);
+        let is_episode = entry == finished.report.episode;
+        assert_eq!(said.prompt_tokens.is_some(), is_episode);
+    }
     let counted = node.metrics();
     assert_eq!(counted.cognifier_prompt_tokens, 3_000);
     assert_eq!(counted.cognifier_completion_tokens, 60);

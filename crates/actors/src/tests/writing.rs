@@ -275,12 +275,13 @@ async fn a_passed_verification_is_promoted_once_and_can_be_recalled() {
     };
     assert_eq!((from, through), (Seq::ZERO, Seq::new(3)));
     let state = node.promotion(&scope(TASK), id, 1_000_000).await.unwrap();
-    let PromotionState::Done(report) = state else {
+    let PromotionState::Done(finished) = state else {
         panic!("{state:?}")
     };
-    assert!(report.created() >= 1);
+    assert!(finished.report.created() >= 1);
     let again = node.promotion(&scope(TASK), id, 0).await.unwrap();
-    assert_eq!(again, PromotionState::Done(report.clone()));
+    assert_eq!(again, PromotionState::Done(finished.clone()));
+    let report = finished.report;
     assert_eq!(
         node.reader()
             .task(&scope(TASK))

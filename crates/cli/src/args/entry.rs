@@ -53,6 +53,8 @@ pub enum EntryCommand {
     Amend(EntryAmend),
     /// Resolve a gotcha, session, task or story: it holds no longer
     Resolve(EntryResolve),
+    /// Bring an entry back that maintenance took out of recall
+    Restore(EntryRestore),
 }
 
 /// `entry put`
@@ -100,6 +102,16 @@ pub struct EntryResolve {
     /// What it rests on, where the level needs a verification.
     #[command(flatten)]
     pub named: Named,
+}
+
+/// `entry restore`
+#[derive(Debug, Args)]
+pub struct EntryRestore {
+    /// The entry's id
+    pub entry: EntryId,
+    /// Why
+    #[arg(long)]
+    pub reason: String,
 }
 
 /// `supersede`

@@ -14,10 +14,10 @@ use sillok_server::api::{
     ListQuery, Maintain, Maintained, MarkStuck, MintToken, OpenTask, Page, Promotion,
     PromotionQuery, PromotionState, PromotionUndone, PutEntry, QuarantineScope, QuarantineView,
     RecallAnswer, RecallRequest, RecordQuery, RecordVerification, RecordView, ReportReuse,
-    ResolveState, RetryPromotion, ReuseReported, ReviewEvidence, ReviewQuery, ReviewView, Reviewed,
-    ReviewsQuery, RevokeToken, ScopeQuery, StatusView, Supersede, Superseded, TaskChanged,
-    TaskView, TokenMinted, TokenRevoked, TokenView, UndoPromotion, VerificationRecorded,
-    WaitingPromotion,
+    ResolveState, RestoreEntry, RetryPromotion, ReuseReported, ReviewEvidence, ReviewQuery,
+    ReviewView, Reviewed, ReviewsQuery, RevokeToken, ScopeQuery, StatusView, Supersede, Superseded,
+    TaskChanged, TaskView, TokenMinted, TokenRevoked, TokenView, UndoPromotion,
+    VerificationRecorded, WaitingPromotion,
 };
 
 use super::Client;
@@ -83,6 +83,7 @@ writes! {
     supersede: "/v1/entries/supersede", Supersede => Superseded;
     /// Resolves a state.
     resolve_state: "/v1/entries/resolve", ResolveState => EntryWritten;
+    restore_entry: "/v1/entries/restore", RestoreEntry => EntryWritten;
     /// Says for a task what an entry was to it.
     report_reuse: "/v1/reuse", ReportReuse => ReuseReported;
     /// Answers a question.

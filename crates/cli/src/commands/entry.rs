@@ -4,7 +4,8 @@ use serde_json::value::{RawValue, to_raw_value};
 use sillok_core::id::EntryId;
 use sillok_server::api::{
     AmendEntry, Binding, Citation, Claim, Commit, Disposition, EntryHead, EntryView, EntryWritten,
-    ExcerptQuery, History, NewEntry, PutEntry, ResolveState, Supersede, VerificationRef,
+    ExcerptQuery, History, NewEntry, PutEntry, ResolveState, RestoreEntry, Supersede,
+    VerificationRef,
 };
 
 use super::citation;
@@ -45,6 +46,13 @@ pub async fn run(session: &Session, command: EntryCommand) -> Result<(), Failure
                 verification: verification(&resolve.named),
             };
             session.client.resolve_state(&body).await?
+        }
+        EntryCommand::Restore(restore) => {
+            let body = RestoreEntry {
+                entry: restore.entry.to_string(),
+                reason: restore.reason,
+            };
+            session.client.restore_entry(&body).await?
         }
     };
     session
@@ -227,6 +235,7 @@ pub fn describe(style: Style, entry: &EntryView, quoted: &[Option<String>]) -> S
             }
         },
     ];
+    lines.extend(drawn_by(entry));
     if let Some(by) = head.lifecycle.superseded_by {
         let why = head
             .lifecycle
@@ -259,6 +268,15 @@ pub fn describe(style: Style, entry: &EntryView, quoted: &[Option<String>]) -> S
         lines.extend(quote.map(|quote| style.dim(&format!("  {quote}"))));
     }
     lines.join("\n")
+}
+
+/// The promotion that made an entry, and what drew it, where that is still said.
+fn drawn_by(entry: &EntryView) -> Option<String> {
+    let promotion = entry.head.promotion?;
+    let metadata: serde_json::Value = serde_json::from_str(entry.version.metadata.get()).ok()?;
+    let by = metadata["cognifier"].as_str();
+    let by = by.map_or_else(String::new, |by| format!(", drawn by {}", one_line(by, 90)));
+    Some(format!("published by promotion {promotion}{by}"))
 }
 
 fn status(style: Style, head: &EntryHead) -> String {

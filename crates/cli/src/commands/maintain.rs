@@ -11,8 +11,8 @@ use crate::session::Session;
 /// Carries out `maintain`.
 ///
 /// # Errors
-/// [`Failure::Verdict`] when so much of a scope is due that somebody has to say so, and when something could not be
-/// done.
+/// [`Failure::Verdict`] when so much of a scope, or of everything, is due that somebody has to say so, and when something
+/// could not be done.
 pub async fn run(session: &Session, args: Maintain) -> Result<(), Failure> {
     let asked = api::Maintain {
         dry_run: args.dry_run,
@@ -23,19 +23,22 @@ pub async fn run(session: &Session, args: Maintain) -> Result<(), Failure> {
     let shown = progress::waiting("the server looks at all entries");
     let done = progress::during(shown, session.client.maintain(&asked)).await?;
     session.output.show(&done, |style| describe(style, &done))?;
-    let asks: Vec<&str> = done
-        .scopes
-        .iter()
-        .filter(|scope| scope.asks)
-        .map(|scope| scope.scope.as_str())
-        .collect();
-    if !asks.is_empty() {
-        return Err(Failure::Verdict(format!(
-            "most of {} is due, and nothing of it was taken out: if the clock is right, give --force",
-            asks.join(", ")
-        )));
-    }
+    question(&done).map_or(Ok(()), |what| Err(Failure::Verdict(what)))?;
     undone(&done).map_or(Ok(()), |what| Err(Failure::Verdict(what)))
+}
+
+/// What somebody has to say before it is done.
+fn question(done: &Maintained) -> Option<String> {
+    let asks = done.scopes.iter().filter(|scope| scope.asks);
+    let asks: Vec<&str> = asks.map(|scope| scope.scope.as_str()).collect();
+    let (what, of_it) = match (done.asks, asks.as_slice()) {
+        (true, _) => ("everything".to_owned(), ""),
+        (false, []) => return None,
+        (false, scopes) => (scopes.join(", "), " of it"),
+    };
+    Some(format!(
+        "most of {what} is due, and nothing{of_it} was taken out: if the clock is right, give --force"
+    ))
 }
 
 /// What the run could not do.

@@ -1,14 +1,16 @@
 //! `verify`
 
 use sillok_core::verification::{Outcome, VerificationSource};
-use sillok_server::api::{Promotion, PromotionState, RecordVerification, RetryPromotion};
+use sillok_server::api::{
+    Promotion, PromotionSpent, PromotionState, RecordVerification, RetryPromotion,
+};
 
 use super::citation;
 use crate::args::{Verify, VerifyCommand, VerifyRecord, VerifyRetry};
 use crate::execution::{self, Echo};
 use crate::failure::Failure;
 use crate::git;
-use crate::output::Style;
+use crate::output::{Style, harmless};
 use crate::session::Session;
 use crate::verification::{self, Recorded, Verdict, new_run_id};
 
@@ -134,7 +136,23 @@ pub fn describe_promotion(style: Style, promotion: &Promotion) -> Vec<String> {
         "the episode is {}",
         style.name(&report.episode.to_string())
     ));
+    lines.extend(promotion.spent.as_ref().map(describe_spent));
     lines
+}
+
+/// What drew a promotion, and what that used, for a person.
+fn describe_spent(spent: &PromotionSpent) -> String {
+    let mut line = format!("drawn by {}", harmless(&spent.cognifier));
+    let tokens = [
+        (spent.prompt_tokens, "in"),
+        (spent.completion_tokens, "out"),
+    ];
+    for (count, way) in tokens {
+        line += &count.map_or_else(String::new, |count| format!(", {count} tokens {way}"));
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a sum for a person")]
+    let dollars = |micro: u64| format!(", ${:.6}", micro as f64 / 1_000_000.0);
+    line + &spent.micro_dollars.map_or_else(String::new, dollars)
 }
 
 async fn record_verdict(session: &Session, record: VerifyRecord) -> Result<(), Failure> {

@@ -36,6 +36,7 @@ impl Command {
             | Self::Offer(_) => WireVersion::WITH_REVIEWS,
             Self::DropPromotion { .. } => WireVersion::WITH_ATTEMPTS,
             Self::Erase(_) => WireVersion::WITH_ERASURE,
+            Self::RestoreEntry { .. } => WireVersion::WITH_RESTORING,
             _ => WireVersion::FIRST,
         }
     }

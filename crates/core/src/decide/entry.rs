@@ -15,6 +15,7 @@ use crate::ports::SpaceThresholds;
 use crate::promotion::{Disposition, NewEntry};
 use crate::provenance::{Backing, check_citations, check_required, status_of};
 use crate::review::Question;
+use crate::scope::Scope;
 use crate::secret::mask;
 
 pub(super) fn put(
@@ -184,6 +185,8 @@ pub(super) struct Written {
     pub(super) disposition: Disposition,
     /// Earlier episodes that it was linked to.
     pub(super) linked: Vec<EntryId>,
+    /// Whether it tells of a success that one of them had in another task.
+    pub(super) repeats: bool,
 }
 
 fn masked(entry: &NewEntry) -> NewEntry {
@@ -209,16 +212,9 @@ pub(super) fn write(
     let thresholds = draft.context.facts.thresholds.unwrap_or(EXACT_ONLY);
     if entry.table == Table::Episodes {
         let linked = dedup::causal_links(entry, &neighbours, thresholds);
+        let repeats = dedup::repeats(entry, &linked, &neighbours);
         create(draft, id, entry, backing, promotion);
-        for (to, cosine) in &linked {
-            link(draft, id, LinkKind::Causal, *to, f64::from(*cosine));
-        }
-        let linked = linked.into_iter().map(|(to, _)| to).collect();
-        return Written {
-            entry: id,
-            disposition: Disposition::Created,
-            linked,
-        };
+        return follow(draft, id, &linked, repeats);
     }
     let disposition = match dedup::verdict(entry, &neighbours, thresholds) {
         Verdict::Merge { into, sameness } => {
@@ -236,6 +232,7 @@ pub(super) fn write(
                 entry: into,
                 disposition: Disposition::Merged { cosine },
                 linked: Vec::new(),
+                repeats: false,
             };
         }
         verdict => {
@@ -270,6 +267,25 @@ pub(super) fn write(
         entry: id,
         disposition,
         linked: Vec::new(),
+        repeats: false,
+    }
+}
+
+/// Links an episode to those that it follows.
+fn follow(
+    draft: &mut Draft<'_>,
+    id: EntryId,
+    earlier: &[(EntryId, f32)],
+    repeats: bool,
+) -> Written {
+    for (to, cosine) in earlier {
+        link(draft, id, LinkKind::Causal, *to, f64::from(*cosine));
+    }
+    Written {
+        entry: id,
+        disposition: Disposition::Created,
+        linked: earlier.iter().map(|(to, _)| *to).collect(),
+        repeats,
     }
 }
 
@@ -286,13 +302,13 @@ fn neighbours(draft: &Draft<'_>, number: usize, entry: &NewEntry) -> Vec<Neighbo
     let mut found: Vec<Neighbour> = Vec::new();
     for fresh in draft.state.fresh() {
         let cosine = cosine(entry.embedding.as_ref(), fresh.embedding.as_ref());
-        found.extend(neighbour(
-            draft,
-            fresh.id,
-            &fresh.content,
-            fresh.claim.as_ref(),
+        let known = Known {
+            content: &fresh.content,
+            claim: fresh.claim.as_ref(),
+            succeeded: fresh.succeeded.as_ref(),
             cosine,
-        ));
+        };
+        found.extend(neighbour(draft, fresh.id, &known));
     }
     let indexed = facts
         .neighbours
@@ -306,13 +322,13 @@ fn neighbours(draft: &Draft<'_>, number: usize, entry: &NewEntry) -> Vec<Neighbo
             continue;
         };
         if found.iter().all(|known| known.id != id) {
-            found.extend(neighbour(
-                draft,
-                id,
-                &version.content,
-                version.claim.as_ref(),
+            let known = Known {
+                content: &version.content,
+                claim: version.claim.as_ref(),
+                succeeded: version.detail.succeeded(),
                 cosine,
-            ));
+            };
+            found.extend(neighbour(draft, id, &known));
         }
     }
     found
@@ -322,22 +338,25 @@ fn cosine(ours: Option<&Embedding>, theirs: Option<&Embedding>) -> Option<f32> {
     ours?.cosine(theirs?)
 }
 
-fn neighbour(
-    draft: &Draft<'_>,
-    id: EntryId,
-    content: &str,
-    claim: Option<&Claim>,
+/// What a live entry is compared by, beside its head.
+struct Known<'a> {
+    content: &'a str,
+    claim: Option<&'a Claim>,
+    succeeded: Option<&'a Scope>,
     cosine: Option<f32>,
-) -> Option<Neighbour> {
+}
+
+fn neighbour(draft: &Draft<'_>, id: EntryId, known: &Known<'_>) -> Option<Neighbour> {
     let head = draft.state.head(id).filter(|head| head.status.is_live())?;
     Some(Neighbour {
         id,
         table: head.table,
         failure: head.failure,
-        content: content.to_owned(),
-        content_hash: ContentHash::of(content),
-        claim: claim.cloned(),
-        cosine,
+        content: known.content.to_owned(),
+        content_hash: ContentHash::of(known.content),
+        claim: known.claim.cloned(),
+        cosine: known.cosine,
+        succeeded: known.succeeded.cloned(),
     })
 }
 

@@ -54,19 +54,20 @@ pub(super) fn publish(context: &Context<'_>, publish: &Publish) -> Result<Decisi
     Ok(Decision::of(draft.bodies, AnswerBody::Published(report)))
 }
 
-/// Writes the products in order; a skill only where success repeats.
+/// Writes the products in order; a skill only where the success repeats that another task had.
 fn publish_all(draft: &mut Draft<'_>, publish: &Publish) -> PublishReport {
     let backing = Backing::of_verification(&publish.verification);
     let mut products = publish.products.iter().enumerate();
     let (number, episode) = products.next().expect("a promotion has an episode");
     let written = write(draft, number, episode, &backing, publish);
+    let repeats = written.repeats;
     let mut report = PublishReport {
         episode: written.entry,
         products: vec![product(episode, &written)],
         linked_episodes: written.linked,
     };
     for (number, next) in products {
-        if next.table == Table::Skills && report.linked_episodes.is_empty() {
+        if next.table == Table::Skills && !repeats {
             report.products.push(Product {
                 table: next.table,
                 entry: None,

@@ -4,6 +4,8 @@ mod entries;
 mod erasing;
 mod governance;
 mod promotions;
+mod publishing;
+mod restoring;
 mod retiring;
 mod tasks;
 mod undoing;

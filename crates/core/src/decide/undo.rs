@@ -172,7 +172,7 @@ fn replaced(draft: &Draft<'_>, head: &Head) -> Option<Head> {
 }
 
 /// The status that an entry has by what stands behind it.
-fn standing(context: &Context<'_>, head: &Head) -> Status {
+pub(super) fn standing(context: &Context<'_>, head: &Head) -> Status {
     let is_backed = head.trust.validation_count > 0 && !head.failure;
     let config = &context.config.trust;
     let (citations, helped) = (&head.citations, head.usage.helped);

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::entry::{Binding, Detail, Metadata};
+use crate::entry::{Binding, Detail, Episode, Metadata};
 
 const THRESHOLDS: SpaceThresholds = SpaceThresholds {
     merge: 0.95,
@@ -37,6 +37,7 @@ fn known(number: u8, table: Table, content: &str, cosine: f32) -> Neighbour {
         content_hash: ContentHash::of(content),
         claim: None,
         cosine: Some(cosine),
+        succeeded: None,
     }
 }
 
@@ -310,4 +311,64 @@ fn similar_episodes_are_linked_the_closest_first() {
     let links = causal_links(&new(Table::Episodes, "e"), &neighbours, THRESHOLDS);
     assert_eq!(links, [(id(2), 0.99), (id(4), 0.90)]);
     assert!(causal_links(&new(Table::Observations, "e"), &neighbours, THRESHOLDS).is_empty());
+}
+
+#[test]
+fn an_episode_follows_those_alone_that_ended_as_it_did() {
+    let failed = Neighbour {
+        failure: true,
+        ..known(2, Table::Episodes, "b", 0.99)
+    };
+    let neighbours = [known(1, Table::Episodes, "a", 0.90), failed];
+    let new = new(Table::Episodes, "e");
+    let links = causal_links(&new, &neighbours, THRESHOLDS);
+    assert_eq!(links, [(id(1), 0.90)]);
+    let failure = NewEntry {
+        failure: true,
+        ..new
+    };
+    let links = causal_links(&failure, &neighbours, THRESHOLDS);
+    assert_eq!(links, [(id(2), 0.99)]);
+}
+
+fn succeeded(task: &str) -> NewEntry {
+    let episode = Episode {
+        task_id: Scope::parse(task).unwrap(),
+        task: String::new(),
+        critique: String::new(),
+        reward: 1.0,
+        success: true,
+        input: String::new(),
+        output: String::new(),
+        key_decisions: Vec::new(),
+        causal_edges: Vec::new(),
+    };
+    NewEntry {
+        detail: Detail::Episode(Box::new(episode)),
+        ..new(Table::Episodes, "e")
+    }
+}
+
+proptest! {
+    /// Whatever else is near: a success repeats exactly where one that another task had is linked.
+    #[test]
+    fn a_success_repeats_where_a_linked_one_is_another_tasks(
+        near in proptest::collection::vec((proptest::option::of(0u8..3), 0.7f32..=1.0, any::<bool>()), 0..12),
+        ours in 0u8..3,
+    ) {
+        let task = |number: u8| format!("org/a/project/b/worktree/c/task/{number}");
+        let neighbour = |(number, (theirs, cosine, failure)): (usize, &(Option<u8>, f32, bool))| Neighbour {
+            failure: *failure,
+            succeeded: theirs.filter(|_| !failure).map(|theirs| Scope::parse(&task(theirs)).unwrap()),
+            ..known(u8::try_from(number).unwrap(), Table::Episodes, "x", *cosine)
+        };
+        let neighbours: Vec<Neighbour> = near.iter().enumerate().map(neighbour).collect();
+        let new = succeeded(&task(ours));
+        let links = causal_links(&new, &neighbours, THRESHOLDS);
+        let linked = near.iter().filter(|(_, cosine, failure)| !failure && *cosine >= THRESHOLDS.similar);
+        let mut others = linked.filter(|(theirs, ..)| theirs.is_some_and(|theirs| theirs != ours));
+        // No more are linked than a head holds; fewer neighbours than that are drawn.
+        prop_assert!(near.len() <= LINKS_MAX);
+        prop_assert_eq!(repeats(&new, &links, &neighbours), others.next().is_some());
+    }
 }

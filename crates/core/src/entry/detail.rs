@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::promotion::CausalEdge;
+use crate::reuse::Usage;
 use crate::scope::Scope;
 
 /// What the published text says under a key: two entries that declare the same key with other
@@ -49,10 +50,23 @@ pub struct Skill {
     pub description: String,
     /// How it is done.
     pub code: String,
-    /// How often it was used.
+    /// How often it was used before it was written here.
     pub usage_count: u64,
-    /// Share of uses that helped, 0 to 1.
+    /// Share of those uses that helped, 0 to 1.
     pub success_rate: f64,
+}
+
+impl Skill {
+    /// What is known of it with what tasks reported since it was written.
+    #[must_use]
+    pub fn with(self, usage: Usage) -> Self {
+        let used = usage.helped.saturating_add(usage.wrong);
+        Self {
+            usage_count: self.usage_count.saturating_add(used),
+            success_rate: self.success_rate * usage.success_rate(),
+            ..self
+        }
+    }
 }
 
 /// The typed part of an entry's text.
@@ -66,4 +80,53 @@ pub enum Detail {
     Episode(Box<Episode>),
     /// A skill.
     Skill(Box<Skill>),
+}
+
+impl Detail {
+    /// The same, where it is a skill with what tasks reported since it was written.
+    #[must_use]
+    pub fn with(self, usage: Usage) -> Self {
+        match self {
+            Self::Skill(skill) => Self::Skill(Box::new(skill.with(usage))),
+            other => other,
+        }
+    }
+
+    /// The task that succeeded, for an episode that tells of it.
+    #[must_use]
+    pub fn succeeded(&self) -> Option<&Scope> {
+        match self {
+            Self::Episode(episode) if episode.success => Some(&episode.task_id),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_skill_is_worth_what_tasks_report(
+            before in 0u64..1_000, rate in 0.0..=1.0, helped in 0u64..1_000, wrong in 0u64..1_000, stale in 0u64..9,
+        ) {
+            let stored = Skill {
+                name: String::new(),
+                description: String::new(),
+                code: String::new(),
+                usage_count: before,
+                success_rate: rate,
+            };
+            prop_assert_eq!(&stored.clone().with(Usage::default()), &stored, "nobody reported");
+            let usage = Usage { helped, wrong, stale, wrong_asked: 0 };
+            let seen = stored.clone().with(usage);
+            prop_assert_eq!(seen.usage_count, before + helped + wrong);
+            prop_assert!((0.0..=rate).contains(&seen.success_rate));
+            let worse = stored.with(Usage { wrong: wrong + 1, ..usage });
+            prop_assert!(worse.success_rate <= seen.success_rate);
+        }
+    }
 }

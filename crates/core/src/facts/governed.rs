@@ -1,13 +1,77 @@
-//! What is to be known before a question is answered, or a promotion taken back.
+//! What is to be known before what an entry is worth changes: reports, answers of people, retention, undoing.
 
 use super::{Ask, Need};
-use crate::command::VerificationRef;
-use crate::entry::Status;
+use crate::command::{Command, VerificationRef};
+use crate::entry::{Status, Table};
 use crate::id::{EntryId, ReviewId};
 use crate::limits::UNCOVERED_MAX;
 use crate::review::Question;
+use crate::scope::Scope;
 
 impl Ask<'_> {
+    /// What a command wants to know that changes what entries are worth.
+    pub(super) fn governed(&mut self, command: &Command) {
+        match command {
+            Command::ReportReuse { task, entry, .. } => self.report(*entry, task),
+            Command::ResolveState {
+                entry,
+                verification,
+                ..
+            } => {
+                self.verification(verification.as_ref());
+                self.line(*entry);
+            }
+            Command::AnswerReview(answer) => self.answer(answer.review),
+            Command::UndoPromotion { promotion, .. } => self.undo(promotion),
+            Command::Retire { entries, .. } => {
+                for (entry, _) in entries {
+                    self.head_with_text(*entry);
+                    self.worth(*entry);
+                }
+            }
+            Command::RestoreEntry { entry, .. } => self.retired(*entry),
+            Command::Offer(offer) => self.review(ReviewId::of_offer(
+                self.scope,
+                &offer.scope,
+                offer.entry,
+                offer.version,
+            )),
+            _ => unreachable!("only what changes the worth of entries comes here"),
+        }
+    }
+
+    /// The version of an entry whose worth stands in its typed part.
+    fn worth(&mut self, entry: EntryId) {
+        if let Some(head) = self.state.head(entry)
+            && matches!(head.table, Table::Episodes | Table::Skills)
+            && !self.facts.versions.contains_key(&entry)
+        {
+            self.needs.push(Need::Version(entry, head.version));
+        }
+    }
+
+    /// An entry that left recall, and why: its head changes no more once it has.
+    fn retired(&mut self, entry: EntryId) {
+        self.head_with_text(entry);
+        if let Some(head) = self.state.head(entry)
+            && head.status == Status::Archived
+            && !self.facts.retirements.contains_key(&entry)
+        {
+            self.needs.push(Need::Retirement(entry, head.updated_at));
+        }
+    }
+
+    /// What is to be known of an entry that a task reports on.
+    fn report(&mut self, entry: EntryId, task: &Scope) {
+        self.head(entry);
+        if !self.facts.tasks.contains_key(task) {
+            self.needs.push(Need::Task(task.clone()));
+        }
+        if !self.state.knows_report(entry, task) {
+            self.needs.push(Need::Report(entry, task.clone()));
+        }
+    }
+
     /// A question, and the entries that an answer changes.
     pub(super) fn answer(&mut self, id: ReviewId) {
         self.review(id);

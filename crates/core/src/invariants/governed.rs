@@ -1,7 +1,7 @@
 //! Invariant 1 for what changes the worth of entries: reports, answers, retention, undoing.
 
 use super::{Invariant, Violation, ensure, known};
-use crate::entry::{Kind, Status};
+use crate::entry::{Head, Kind, Status};
 use crate::event::Body;
 use crate::reuse::ReuseOutcome;
 use crate::state::State;
@@ -53,6 +53,11 @@ pub(super) fn event_applies(state: &State, body: &Body) -> Result<(), Violation>
             }
             Ok(())
         }
+        Body::EntryRestored(restored) => {
+            let head = known(state, restored.entry)?;
+            let what = format!("entry {} was not taken out of recall", head.id);
+            chained(returns(head, restored.status), what)
+        }
         Body::StateResolved { entry, .. } => {
             let head = known(state, *entry)?;
             let resolves = head.table.kind() == Kind::State && head.status.is_live();
@@ -72,4 +77,9 @@ pub(super) fn event_applies(state: &State, body: &Body) -> Result<(), Violation>
         }
         _ => Ok(()),
     }
+}
+
+/// Whether an entry that left recall may come back with a status.
+fn returns(head: &Head, status: Status) -> bool {
+    head.status == Status::Archived && status != Status::Archived && !head.is_erased()
 }

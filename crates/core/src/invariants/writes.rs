@@ -83,6 +83,7 @@ fn access_of(body: &Body, under: Option<Access>) -> Option<Access> {
         Body::ReviewAnswered { .. }
         | Body::PromotionUndone { .. }
         | Body::SupersessionUndone { .. }
+        | Body::EntryRestored(_)
         | Body::TrustRevised(_) => Access::Decide,
         Body::TokenMinted { token, .. } => match token.actor.kind {
             PrincipalKind::Agent => Access::Control(Control::MintAgentToken),

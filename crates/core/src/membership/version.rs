@@ -32,8 +32,10 @@ impl WireVersion {
     pub const WITH_EXCERPTS: Self = Self(3);
     /// The first one whose nodes read that content was erased.
     pub const WITH_ERASURE: Self = Self(4);
+    /// The first one whose nodes read that an entry was brought back.
+    pub const WITH_RESTORING: Self = Self(5);
     /// The newest one that this build knows.
-    pub const NEWEST: Self = Self(4);
+    pub const NEWEST: Self = Self(5);
 
     /// Its number.
     #[must_use]
@@ -116,10 +118,10 @@ mod tests {
     #[test]
     fn the_older_one_wins_until_all_are_new() {
         let (first, newest) = (WireVersion::FIRST, WireVersion::NEWEST);
-        assert_eq!(spoken(newest, &nodes(&[(4, false), (1, false)])), first);
-        assert_eq!(spoken(newest, &nodes(&[(4, false), (1, true)])), newest);
-        assert_eq!(spoken(newest, &nodes(&[(4, false), (9, false)])), newest);
-        assert_eq!(spoken(first, &nodes(&[(4, false)])), first);
+        assert_eq!(spoken(newest, &nodes(&[(5, false), (1, false)])), first);
+        assert_eq!(spoken(newest, &nodes(&[(5, false), (1, true)])), newest);
+        assert_eq!(spoken(newest, &nodes(&[(5, false), (9, false)])), newest);
+        assert_eq!(spoken(first, &nodes(&[(5, false)])), first);
         assert_eq!(spoken(newest, &Nodes::new()), newest);
     }
 

@@ -67,13 +67,8 @@ impl ScopePlan {
 
     /// Whether it takes out so much that a person has to say so: a clock that is wrong looks like this.
     #[must_use]
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "counts of entries are far under 2^53"
-    )]
     pub fn asks(&self, config: &RetentionConfig) -> bool {
-        self.going() > config.stop_entries
-            && self.going() as f64 > self.live as f64 * config.stop_share
+        is_too_much(self.going(), self.live, config)
     }
 }
 
@@ -82,8 +77,29 @@ impl ScopePlan {
 pub struct Plan {
     /// Entries that were looked at.
     pub looked_at: u64,
+    /// Those of them that are live.
+    pub live: u64,
     /// What goes, by scope. Scopes of which nothing is due are left out.
     pub scopes: BTreeMap<Scope, ScopePlan>,
+}
+
+impl Plan {
+    /// Whether it takes out so much of all that was looked at that a person has to say so. Many small scopes, none of
+    /// which asks by itself, are emptied by a wrong clock as well.
+    #[must_use]
+    pub fn asks(&self, config: &RetentionConfig) -> bool {
+        let going = self.scopes.values().map(ScopePlan::going).sum();
+        is_too_much(going, self.live, config)
+    }
+}
+
+/// Whether so many of these live entries are more than may go without a question.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of entries are far under 2^53"
+)]
+fn is_too_much(going: usize, live: u64, config: &RetentionConfig) -> bool {
+    going > config.stop_entries && going as f64 > live as f64 * config.stop_share
 }
 
 /// A plan in the making.
@@ -275,6 +291,7 @@ impl<'a> Planner<'a> {
         });
         Plan {
             looked_at: self.looked_at,
+            live: self.live.iter().sum(),
             scopes: scopes
                 .filter(|(_, plan)| plan.going() > 0 || plan.kept > 0)
                 .collect(),

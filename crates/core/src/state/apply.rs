@@ -83,6 +83,7 @@ impl State {
             | Body::TrustRevised(_)
             | Body::EntriesRetired { .. }
             | Body::StateResolved { .. }
+            | Body::EntryRestored(_)
             | Body::SupersessionUndone { .. } => self.apply_governed(body, at),
             Body::PromotionUndone { .. } => Vec::new(),
             Body::ContentErased(erased) => self.content_erased(erased, at),
@@ -347,6 +348,7 @@ impl State {
             content: text.content.clone(),
             claim: text.claim.clone(),
             embedding: text.embedding.clone(),
+            succeeded: text.detail.succeeded().cloned(),
         }));
     }
 }

@@ -31,6 +31,8 @@ pub struct Fresh {
     pub claim: Option<Claim>,
     /// The vector of the text.
     pub embedding: Option<Embedding>,
+    /// The task that succeeded, for an episode that tells of it.
+    pub succeeded: Option<Scope>,
 }
 
 /// A row of the view that an event changed. The value is the one after the event.

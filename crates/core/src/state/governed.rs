@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::apply::key_of;
 use super::{Change, Stamped, State};
 use crate::entry::Status;
-use crate::event::{Body, ReuseReported, TrustRevised};
+use crate::event::{Body, EntryRestored, ReuseReported, TrustRevised};
 use crate::id::{EntryId, ReviewId};
 use crate::reuse::{Report, ReuseOutcome};
 use crate::review::{Question, Review, ReviewAnswer};
@@ -42,7 +42,27 @@ impl State {
                 line,
                 status,
             } => self.supersession_undone((*new, *old, *line), *status, at),
+            Body::EntryRestored(restored) => self.entry_restored(restored, at),
             _ => unreachable!("only what changes the worth of entries comes here"),
+        }
+    }
+
+    fn entry_restored(&mut self, restored: &EntryRestored, at: &Stamped) -> Vec<Change> {
+        let mut changes = self.change_head(restored.entry, at, |head| {
+            head.status = restored.status;
+            head.trust = restored.trust.clone();
+        });
+        changes.extend(self.text_regained(restored.entry));
+        changes
+    }
+
+    /// The text of an entry that holds again is found, unless another one has it by now: that one keeps it.
+    fn text_regained(&mut self, entry: EntryId) -> Option<Change> {
+        let head = self.head(entry).cloned();
+        let head = head.expect("it was changed just now");
+        match self.by_hash(&key_of(&head)) {
+            None => self.text_gained(&head),
+            Some(_) => None,
         }
     }
 
@@ -144,11 +164,7 @@ impl State {
             head.lifecycle.valid_to_commit = None;
             head.lifecycle.contradiction_note = None;
         }));
-        let restored = self.head(old).cloned().expect("it was changed just now");
-        // Another entry may have its text by now; that one keeps it.
-        if self.by_hash(&key_of(&restored)).is_none() {
-            changes.extend(self.text_gained(&restored));
-        }
+        changes.extend(self.text_regained(old));
         changes
     }
 }

@@ -5,6 +5,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use sillok_core::commit::{
+    CommitName,
+    Presence::{self, Missing, There},
+};
 use sillok_core::ports::{GitFacts, PortError};
 use sillok_core::scope::Scope;
 use sillok_core::validity::Ancestry::{self, No, Unknown, Yes};
@@ -298,4 +302,108 @@ async fn a_project_is_judged_by_its_own_repository_and_others_by_none() {
     std::fs::rename(&away, made.path().join("elsewhere")).unwrap();
     let judged = ancestry(&of, project, [&second, &first]).await;
     assert!(matches!(judged, Err(PortError::Unusable(_))), "{judged:?}");
+}
+
+/// What a repository says of commits that are cited from it.
+fn presence(path: &Path, hashes: &[&str], named: &str) -> Vec<Presence> {
+    let name = |hash: &&str| CommitName::new(hash, named);
+    let commits: Vec<CommitName> = hashes.iter().map(name).collect();
+    let repository = Repository::open(path).expect("there is a repository");
+    repository.presence(&commits).expect("it can be read")
+}
+
+const NO_COMMIT: &str = "0123456789012345678901234567890123456789";
+
+#[test]
+fn a_whole_clone_says_of_its_own_commits_alone_that_one_is_missing() {
+    let made = Made::new();
+    let first = made.commit("first");
+    let blob = made.git(&["rev-parse", "HEAD:first"]);
+    let own = made.path().to_str().expect("the path is UTF-8").to_owned();
+    let hashes = [
+        &*first,
+        &first[..9],
+        &first.to_uppercase(),
+        NO_COMMIT,
+        "0123456",
+        &blob,
+    ];
+    let expected = [There, There, There, Missing, Missing, Missing];
+    assert_eq!(presence(made.path(), &hashes, &own), expected);
+    let elsewhere = [
+        There,
+        There,
+        There,
+        Presence::Unknown,
+        Presence::Unknown,
+        Presence::Unknown,
+    ];
+    assert_eq!(
+        presence(made.path(), &hashes, "https://host/other"),
+        elsewhere
+    );
+    made.git(&["remote", "add", "origin", "git@host:a/b.git"]);
+    assert_eq!(presence(made.path(), &hashes, "https://host/a/b"), expected);
+    // What no reference reaches any more is there until it is collected.
+    let second = made.commit("second");
+    made.git(&["reset", "--quiet", "--hard", &first]);
+    assert_eq!(presence(made.path(), &[&second], &own), [There]);
+    made.git(&["reflog", "expire", "--expire=now", "--all"]);
+    made.git(&["gc", "--quiet", "--prune=now"]);
+    assert_eq!(presence(made.path(), &[&second], &own), [Missing]);
+}
+
+#[test]
+fn a_clone_that_lacks_something_does_not_say_what_is_missing() {
+    let made = Made::new();
+    let first = made.commit("first");
+    let second = made.commit("second");
+    made.git(&["config", "uploadpack.allowFilter", "true"]);
+    let url = format!("file://{}", made.path().display());
+    for flags in [&["--depth", "1"], &["--filter", "blob:none"]] {
+        let folder = tempfile::tempdir().expect("there is room for a temporary folder");
+        let path = folder.path().join("clone");
+        let named = path.to_str().expect("the path is UTF-8").to_owned();
+        git(
+            folder.path(),
+            &[&["clone", "--quiet"], &flags[..], &[&url, &named]].concat(),
+        );
+        let told = presence(&path, &[&second, NO_COMMIT], &url);
+        assert_eq!(told, [There, Presence::Unknown], "{flags:?}");
+    }
+    let damaged = Made::new();
+    let commit = damaged.commit("one");
+    let object = damaged.path().join(".git/objects");
+    let object = object.join(&commit[..2]).join(&commit[2..]);
+    std::fs::remove_file(&object).expect("it is a loose object");
+    std::fs::write(&object, b"nothing that git wrote").expect("the folder can be written to");
+    let own = damaged
+        .path()
+        .to_str()
+        .expect("the path is UTF-8")
+        .to_owned();
+    assert_eq!(
+        presence(damaged.path(), &[&commit], &own),
+        [Presence::Unknown]
+    );
+    assert_ne!(first, second);
+}
+
+#[tokio::test]
+async fn a_project_without_a_repository_says_nothing_of_commits() {
+    let made = Made::new();
+    let first = made.commit("first");
+    let own = made.path().to_str().expect("the path is UTF-8").to_owned();
+    let project = Scope::parse("org/a/project/b").unwrap();
+    let repository = Repository::open(made.path()).expect("there is a repository");
+    let repositories = Repositories::new(BTreeMap::from([(project, repository)]));
+    let commits = [
+        CommitName::new(&first, &own),
+        CommitName::new(NO_COMMIT, &own),
+    ];
+    let task = Scope::parse("org/a/project/b/worktree/c/task/d").unwrap();
+    let told = repositories.presence(&task, &commits).await;
+    assert_eq!(told.unwrap(), Some(vec![There, Missing]));
+    let other = Scope::parse("org/a/project/c").unwrap();
+    assert_eq!(repositories.presence(&other, &commits).await.unwrap(), None);
 }

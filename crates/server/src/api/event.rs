@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use sillok_core::entry::Metadata;
 use sillok_core::event::{Body, EntryAmended, EntryCreated, EntryMerged, EventKind, Text};
 use sillok_core::id::{CommandId, EntryId, Seq};
 use sillok_core::promotion;
@@ -139,6 +140,7 @@ pub fn body_json(body: &Body) -> Value {
         | Body::TrustRevised(_)
         | Body::EntriesRetired { .. }
         | Body::StateResolved { .. }
+        | Body::EntryRestored(_)
         | Body::SupersessionUndone { .. }
         | Body::PromotionUndone { .. } => governed_json(body),
         Body::ContentErased(erased) => {
@@ -209,6 +211,12 @@ fn governed_json(body: &Body) -> Value {
         }),
         Body::EntriesRetired { entries, why } => retired_json(entries, why),
         Body::StateResolved { entry, reason } => json!({ "entry": entry, "reason": reason }),
+        Body::EntryRestored(restored) => json!({
+            "entry": restored.entry,
+            "status": restored.status,
+            "confidence": restored.trust.confidence,
+            "reason": restored.reason,
+        }),
         Body::SupersessionUndone {
             new,
             old,
@@ -311,6 +319,9 @@ fn record_json(record: &Record) -> Value {
 fn with_text(text: &Text, mut shown: Value) -> Value {
     shown["content"] = json!(text.content);
     shown["content_hash"] = json!(text.content_hash.to_string());
+    if text.metadata != Metadata::default() {
+        shown["metadata"] = json!(raw_metadata(&text.metadata));
+    }
     if let Some(claim) = &text.claim {
         shown["claim"] = json!({ "key": claim.key, "value": claim.value });
     }

@@ -22,7 +22,7 @@ pub struct Maintain {
     /// The parts to do: archive, prune, offer, forget, optimise; all of them when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
-    /// Take out more than the configured share of a scope, too.
+    /// Take out more than the configured share of a scope, or of everything, too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
     /// Look into this scope, and what lies inside it, alone.
@@ -77,7 +77,7 @@ pub struct ScopeMaintained {
     pub retired: u64,
     /// Entries that were planned and had changed since.
     pub left: u64,
-    /// Whether so much of the scope is due that somebody has to say so, with `force`: nothing was done.
+    /// Whether so much of the scope, or of everything, is due that somebody has to say so, with `force`: nothing was done.
     pub asks: bool,
     /// Why the rest was not taken out; the run went on elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,6 +114,9 @@ pub struct Maintained {
     pub dry_run: bool,
     /// Entries that were looked at.
     pub looked_at: u64,
+    /// Whether so much of all of that is due that somebody has to say so, with `force`: nothing was taken out anywhere.
+    #[serde(default)]
+    pub asks: bool,
     /// Scopes in which something is due.
     pub scopes: Vec<ScopeMaintained>,
     /// Skills that were offered to their organisation, or would be.
@@ -141,6 +144,7 @@ impl Maintained {
         Self {
             dry_run,
             looked_at: done.looked_at,
+            asks: done.asks,
             scopes: done.scopes.into_iter().map(Into::into).collect(),
             offered: done.offered,
             not_offered: done.not_offered,

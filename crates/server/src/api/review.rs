@@ -308,6 +308,17 @@ pub struct ResolveState {
     pub verification: Option<super::VerificationRef>,
 }
 
+/// Brings an entry back that maintenance took out of recall.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RestoreEntry {
+    /// The entry.
+    #[schema(value_type = schema::EntryId)]
+    pub entry: String,
+    /// Why.
+    pub reason: String,
+}
+
 /// Takes a promotion back.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -11,7 +11,7 @@ use sillok_core::time::Timestamp;
 use sillok_core::verification::{NewVerification, Outcome, Verification, VerificationSource};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Actor, Binding, Citation, Disposition, citation, schema};
+use super::{Actor, Binding, Citation, Disposition, PromotionSpent, citation, schema};
 
 /// Records a verification of a task, which starts its promotion.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -227,6 +227,9 @@ pub struct Promotion {
     /// What was published, once it is finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<PublishReport>,
+    /// What drew that, and what its attempts used, once it is finished. Of one that is not, `GET /v1/jobs` says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<PromotionSpent>,
 }
 
 /// What a promotion published.

@@ -66,6 +66,7 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(entries::amend))
         .routes(routes!(entries::supersede))
         .routes(routes!(entries::resolve))
+        .routes(routes!(entries::restore))
         .routes(routes!(entries::show))
         .routes(routes!(entries::history))
         .routes(routes!(erase::erase))

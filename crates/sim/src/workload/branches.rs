@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use sillok_builtin::CommitGraph;
+use sillok_core::citation::Citation;
 use sillok_core::command::{AnswerBody, Command, Replacement, Supersede};
 use sillok_core::entry::{Binding, Head};
 use sillok_core::id::EntryId;
@@ -25,6 +26,8 @@ use crate::workload::{Check, Draw, End, Workload};
 
 /// Commits of a world's history.
 pub const COMMITS: u8 = 7;
+/// What agents call the repository.
+pub const REPOSITORY: &str = "sim";
 /// Projects that are written to.
 const PROJECTS: u8 = 3;
 /// Under which a note says what was recalled.
@@ -212,12 +215,13 @@ fn fact(agent: &Agent, text: u8, commit: u8) -> NewEntry {
         agent.number(),
         agent.sent_count()
     );
+    let (hash, repository) = (hash(commit), REPOSITORY.to_owned());
     NewEntry {
-        citations: Vec::new(),
-        binding: Binding::Commit {
-            hash: hash(commit),
-            repository: "sim".into(),
-        },
+        citations: vec![Citation::Commit {
+            hash: hash.clone(),
+            repository: repository.clone(),
+        }],
+        binding: Binding::Commit { hash, repository },
         ..observation(&text)
     }
 }

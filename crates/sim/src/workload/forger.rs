@@ -18,6 +18,7 @@ use sillok_core::verification::{NewVerification, Outcome, VerificationSource};
 use crate::agent::Agent;
 use crate::history::Ending;
 use crate::violation::Violation;
+use crate::workload::branches;
 use crate::workload::material::{OPENING_WORD, observation, project, project_path};
 use crate::workload::{Check, Draw, End, Workload};
 
@@ -42,6 +43,8 @@ pub enum Action {
     PublishUnverified,
     /// An orchestrator names a record that was never written.
     CiteNothing,
+    /// An orchestrator names a commit that the repository at hand does not have.
+    CiteNoCommit,
     /// An orchestrator cites a stretch that begins within a character of what its task was opened with.
     TakeCharacterApart,
     /// A command comes again after it was forgotten.
@@ -49,12 +52,13 @@ pub enum Action {
 }
 
 /// All of them.
-const ACTIONS: [Action; 7] = [
+const ACTIONS: [Action; 8] = [
     Action::ArchiveAsAgent,
     Action::VerifyAsAgent,
     Action::PublishFromWorktree,
     Action::PublishUnverified,
     Action::CiteNothing,
+    Action::CiteNoCommit,
     Action::TakeCharacterApart,
     Action::ComeTooLate,
 ];
@@ -67,7 +71,9 @@ impl Action {
             Self::VerifyAsAgent => (ErrorCode::Forbidden, Some("control/record_verification")),
             Self::PublishFromWorktree => (ErrorCode::Forbidden, Some("token/scope")),
             Self::PublishUnverified => (ErrorCode::Forbidden, Some("entries/project")),
-            Self::CiteNothing | Self::TakeCharacterApart => (ErrorCode::UnresolvableCitation, None),
+            Self::CiteNothing | Self::CiteNoCommit | Self::TakeCharacterApart => {
+                (ErrorCode::UnresolvableCitation, None)
+            }
             Self::ComeTooLate => (ErrorCode::Expired, None),
         }
     }
@@ -118,6 +124,13 @@ impl Action {
                 };
                 let time = Timestamp::EPOCH;
                 put("as nobody wrote", vec![Citation::Log { id, time }])
+            }
+            Self::CiteNoCommit => {
+                let commit = Citation::Commit {
+                    hash: branches::hash(branches::COMMITS),
+                    repository: branches::REPOSITORY.to_owned(),
+                };
+                put("as nobody committed", vec![commit])
             }
             Self::TakeCharacterApart => {
                 let excerpt = Excerpt {

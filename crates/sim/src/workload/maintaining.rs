@@ -104,6 +104,8 @@ pub enum Action {
         /// Which text the fact has.
         text: u8,
     },
+    /// Brings back what it wrote before, if a run has taken that out, and writes down something new.
+    Restore,
 }
 
 impl Workload for Maintaining {
@@ -130,7 +132,10 @@ impl Workload for Maintaining {
             false if draw.stream.permille(REPLACED_PERMILLE) => Action::UndoReplaced {
                 text: draw_text(draw),
             },
-            false => Action::Undo,
+            false => match draw.byte(3) {
+                0 => Action::Restore,
+                _ => Action::Undo,
+            },
         }
     }
 
@@ -156,7 +161,39 @@ impl Workload for Maintaining {
                 agent.give(PrincipalKind::Agent, &task, append).await;
                 undo(agent, true).await;
             }
+            Action::Restore => restore(agent).await,
         }
+    }
+}
+
+/// What an agent wrote that is over some day, the latest last.
+#[derive(Debug, Default)]
+struct Written(Vec<EntryId>);
+
+async fn restore(agent: &mut Agent) {
+    let task = agent.task();
+    let worktree = task.at_level(Level::Worktree);
+    let worktree = worktree.expect("the task of an agent lies in a worktree");
+    let written = agent.memory::<Written>().0.clone();
+    for entry in written {
+        let command = Command::RestoreEntry {
+            entry,
+            reason: "the clock was wrong".into(),
+        };
+        let kind = PrincipalKind::Orchestrator;
+        if agent.give(kind, &worktree, command).await.is_some() {
+            agent.client().saw("entry brought back");
+        }
+    }
+    // Its text is like no other's, so that it is not merged.
+    let text = format!("passing note {} of {}", agent.sent_count(), agent.number());
+    let put = Command::PutEntry {
+        entry: Box::new(observation(&text)),
+        verification: None,
+    };
+    let answer = agent.give(PrincipalKind::Agent, &worktree, put).await;
+    if let Some(AnswerBody::Entry { id, .. }) = answer.map(|answer| answer.result) {
+        agent.memory::<Written>().0.push(id);
     }
 }
 

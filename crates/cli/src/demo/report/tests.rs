@@ -49,6 +49,7 @@ fn attempt(
         commit: None,
         verification: VerificationId::from_bytes([episode; 16]),
         promotion: Promotion {
+            spent: None,
             state: PromotionState::Done,
             attempts: 0,
             last_error: None,

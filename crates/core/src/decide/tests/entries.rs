@@ -8,6 +8,7 @@ use super::super::decide;
 use super::world::{PROJECT, START, TASK, World, amend, entry, supersede, verification};
 use crate::citation::{Citation, Excerpt, TestOutcome};
 use crate::command::{AnswerBody, Command, Replacement, VerificationRef};
+use crate::commit::{CommitName, Presence};
 use crate::config::RulesConfig;
 use crate::entry::{Claim, Embedding, SpaceId, Status, Table};
 use crate::error::ErrorCode;
@@ -438,4 +439,30 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_commit_that_is_known_to_be_missing_is_no_source_and_one_of_which_nobody_can_say_is_a_pointer()
+{
+    let mut world = World::new("org/a/project/b/worktree/c");
+    let name = |hash: &str| CommitName::new(hash, "r");
+    world.commits.insert(name("aaaaaaa1"), Presence::There);
+    world.commits.insert(name("aaaaaaa2"), Presence::Missing);
+    let citing = |hash: &str| NewEntry {
+        citations: vec![Citation::Commit {
+            hash: hash.into(),
+            repository: "r".into(),
+        }],
+        ..entry(Table::Observations, hash)
+    };
+    for hash in ["aaaaaaa1", "AAAAAAA1", "aaaaaaa3"] {
+        world.put(PrincipalKind::Agent, citing(hash)).unwrap();
+    }
+    for hash in ["aaaaaaa2", "AAAAAAA2"] {
+        let refused = world.put(PrincipalKind::Agent, citing(hash)).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::UnresolvableCitation, "{refused}");
+    }
+    let (id, _) = world.put(PrincipalKind::Agent, citing("aaaaaaa1")).unwrap();
+    let head = world.state.head(id).unwrap();
+    assert_eq!(head.status, Status::Hypothesis, "a commit proves nothing");
 }

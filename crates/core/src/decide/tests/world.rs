@@ -8,6 +8,7 @@ use crate::citation::Excerpt;
 use crate::command::{
     AmendEntry, AnswerBody, Command, Replacement, Submission, Supersede, VerificationRef,
 };
+use crate::commit::{CommitName, Presence};
 use crate::config::RulesConfig;
 use crate::entry::{Binding, Detail, Head, Metadata, Table, Version};
 use crate::erasure::{KnownEvent, Texts};
@@ -21,6 +22,7 @@ use crate::membership::WireVersion;
 use crate::ports::{NeighbourRequest, Ranked, SpaceThresholds};
 use crate::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use crate::promotion::{Disposition, NewEntry, PublishReport, Standing, Stands};
+use crate::retention::Retirement;
 use crate::scope::Scope;
 use crate::staging::{LogLevel, NewRecord, RecordKind};
 use crate::state::{Change, Stamped, State};
@@ -38,6 +40,8 @@ pub(in crate::decide) struct World {
     pub(in crate::decide) records: BTreeMap<RecordId, RecordFact>,
     /// Stretches of texts that stand where they are said to.
     pub(in crate::decide) excerpts: BTreeSet<Excerpt>,
+    /// What the project's repository says of commits; of others it says nothing.
+    pub(in crate::decide) commits: BTreeMap<CommitName, Presence>,
     pub(in crate::decide) verifications: BTreeMap<VerificationRef, Verification>,
     pub(in crate::decide) marks: BTreeMap<(Scope, VerificationId), PublishReport>,
     /// Tasks that were opened elsewhere.
@@ -71,6 +75,7 @@ impl World {
             versions: BTreeMap::new(),
             records: BTreeMap::new(),
             excerpts: BTreeSet::new(),
+            commits: BTreeMap::new(),
             verifications: BTreeMap::new(),
             marks: BTreeMap::new(),
             tasks: BTreeSet::new(),
@@ -227,59 +232,7 @@ impl World {
         };
         for _ in 0..=FACT_ROUNDS_MAX {
             for need in needs(&self.state, submission, &facts) {
-                match need {
-                    Need::Head(id) => self.state.learn_head(id, None),
-                    Need::Events(positions) => {
-                        let named = positions.into_iter().map(|seq| (seq, self.event(seq)));
-                        facts.events.extend(named);
-                    }
-                    Need::Texts(entries) => facts.texts = Some(self.texts(&entries)),
-                    Need::HeadElsewhere(scope, id) => {
-                        let named = (scope, id);
-                        let found = self.elsewhere.get(&named).cloned();
-                        facts.elsewhere.insert(named, found);
-                    }
-                    Need::ByHash(key) => self.state.learn_hash(key, None),
-                    Need::Token(hash) => self.state.learn_token(hash, None),
-                    Need::Version(id, _) => {
-                        drop(facts.versions.insert(id, self.versions.get(&id).cloned()))
-                    }
-                    Need::Record(id) => {
-                        let found = self.records.get(&id).copied();
-                        let found = found.unwrap_or(RecordFact::Missing);
-                        facts.records.insert(id, found);
-                    }
-                    Need::Excerpt(excerpt) => {
-                        let stands = self.excerpts.contains(&excerpt);
-                        facts.excerpts.insert(excerpt, stands);
-                    }
-                    Need::Verification(named) => {
-                        let found = self.verifications.get(&named).cloned();
-                        facts.verifications.insert(named, found);
-                    }
-                    Need::Mark(source, id) => {
-                        let found = self.marks.get(&(source.clone(), id)).cloned();
-                        facts.marks.insert((source, id), found);
-                    }
-                    Need::Report(entry, task) => self.state.learn_report(entry, task, None),
-                    Need::Review(id) => self.state.learn_review(id, None),
-                    Need::Merges(_) => facts.merges = Some(self.merges.clone()),
-                    Need::Task(task) => {
-                        let was_opened = self.tasks.contains(&task);
-                        facts.tasks.insert(task, was_opened);
-                    }
-                    Need::Job(named) => {
-                        let is_under_way = self.is_under_way(named.id);
-                        facts.jobs.insert(named, is_under_way);
-                    }
-                    Need::Promotions => {
-                        let all = self.standings.values().copied().collect();
-                        facts.promotions = Some(all);
-                    }
-                    Need::Neighbours(number, request) => {
-                        facts.neighbours.insert(number, self.near(&request));
-                    }
-                }
+                self.look_up(need, &mut facts);
             }
         }
         assert!(
@@ -287,6 +240,70 @@ impl World {
             "facts come to an end"
         );
         facts
+    }
+
+    fn look_up(&mut self, need: Need, facts: &mut Facts) {
+        match need {
+            Need::Head(id) => self.state.learn_head(id, None),
+            Need::Events(positions) => {
+                let named = positions.into_iter().map(|seq| (seq, self.event(seq)));
+                facts.events.extend(named);
+            }
+            Need::Texts(entries) => facts.texts = Some(self.texts(&entries)),
+            Need::HeadElsewhere(scope, id) => {
+                let named = (scope, id);
+                let found = self.elsewhere.get(&named).cloned();
+                facts.elsewhere.insert(named, found);
+            }
+            Need::ByHash(key) => self.state.learn_hash(key, None),
+            Need::Token(hash) => self.state.learn_token(hash, None),
+            Need::Version(id, _) => {
+                drop(facts.versions.insert(id, self.versions.get(&id).cloned()))
+            }
+            Need::Record(id) => {
+                let found = self.records.get(&id).copied();
+                let found = found.unwrap_or(RecordFact::Missing);
+                facts.records.insert(id, found);
+            }
+            Need::Excerpt(excerpt) => {
+                let stands = self.excerpts.contains(&excerpt);
+                facts.excerpts.insert(excerpt, stands);
+            }
+            Need::Commits(commits) => {
+                let said = commits.into_iter().map(|commit| self.presence(commit));
+                facts.commits.extend(said);
+            }
+            Need::Retirement(entry, at) => {
+                let why = self.retirement(entry, at);
+                facts.retirements.insert(entry, why);
+            }
+            Need::Verification(named) => {
+                let found = self.verifications.get(&named).cloned();
+                facts.verifications.insert(named, found);
+            }
+            Need::Mark(source, id) => {
+                let found = self.marks.get(&(source.clone(), id)).cloned();
+                facts.marks.insert((source, id), found);
+            }
+            Need::Report(entry, task) => self.state.learn_report(entry, task, None),
+            Need::Review(id) => self.state.learn_review(id, None),
+            Need::Merges(_) => facts.merges = Some(self.merges.clone()),
+            Need::Task(task) => {
+                let was_opened = self.tasks.contains(&task);
+                facts.tasks.insert(task, was_opened);
+            }
+            Need::Job(named) => {
+                let is_under_way = self.is_under_way(named.id);
+                facts.jobs.insert(named, is_under_way);
+            }
+            Need::Promotions => {
+                let all = self.standings.values().copied().collect();
+                facts.promotions = Some(all);
+            }
+            Need::Neighbours(number, request) => {
+                facts.neighbours.insert(number, self.near(&request));
+            }
+        }
     }
 
     fn spoken(&self) -> WireVersion {
@@ -300,6 +317,25 @@ impl World {
         let place = usize::try_from(seq.get()).unwrap().checked_sub(1)?;
         let stored = self.events.get(place).cloned()?;
         Some(KnownEvent::of(stored).unwrap())
+    }
+
+    fn presence(&self, commit: CommitName) -> (CommitName, Presence) {
+        let said = self.commits.get(&commit).copied();
+        (commit, said.unwrap_or(Presence::Unknown))
+    }
+
+    /// Why an entry left recall then, as the events tell.
+    fn retirement(&self, entry: EntryId, at: Timestamp) -> Option<Retirement> {
+        let told = self.events.iter().rev().find_map(|stored| {
+            let header = stored.decode_header().unwrap();
+            match stored.decode_body().unwrap() {
+                Some(Body::EntriesRetired { entries, why }) if entries.contains(&entry) => {
+                    Some((header.time, why))
+                }
+                _ => None,
+            }
+        });
+        told.filter(|(time, _)| *time == at).map(|(_, why)| why)
     }
 
     fn is_under_way(&self, promotion: VerificationId) -> bool {

@@ -219,3 +219,40 @@ proptest! {
         }
     }
 }
+
+/// Old and young entries in scopes of their own, five in each.
+fn scattered(old: u8, young: u8) -> Plan {
+    let days = |number: u8| if number < old { 400 } else { 1 };
+    let row = |number: u8| row(number, 0, Table::Observations, days(number), 1.0);
+    let rows: Vec<Row> = (0..old + young).map(row).collect();
+    let scopes: Vec<Scope> = (0..=(old + young) / 5).map(u32::from).map(scope).collect();
+    let config = RetentionConfig::default();
+    let mut planner = Planner::new(now(), &config, None);
+    for (number, row) in rows.iter().enumerate() {
+        pass(core::slice::from_ref(row), 1, |columns| {
+            let place = [u32::try_from(number / 5).unwrap()];
+            planner.take(&AgeColumns {
+                scopes: &scopes,
+                scope: &place,
+                ..*columns
+            });
+        });
+    }
+    planner.finish()
+}
+
+#[test]
+fn a_plan_that_takes_most_of_many_small_scopes_asks_though_none_of_them_does() {
+    let config = RetentionConfig::default();
+    for (old, young, asks) in [
+        (20, 19, true),
+        (20, 20, false),
+        (16, 0, false),
+        (100, 0, true),
+    ] {
+        let plan = scattered(old, young);
+        assert!(plan.scopes.values().all(|plan| !plan.asks(&config)));
+        assert_eq!(plan.asks(&config), asks, "{old} of {}", old + young);
+        assert_eq!(plan.live, u64::from(old + young));
+    }
+}

@@ -9,7 +9,7 @@ use sillok_core::scope::Scope;
 use sillok_core::time::Timestamp;
 use sillok_core::trust::{self, DecayPolicy};
 use sillok_core::verification::VerificationSource;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use crate::api::record::raw_metadata;
 use crate::api::{Citation, Usage, citation, schema};
@@ -62,10 +62,10 @@ pub struct Skill {
     pub description: String,
     /// How it is done.
     pub code: String,
-    /// How often it was used.
+    /// How often it was used, with what tasks reported on the entry.
     #[serde(default)]
     pub usage_count: u64,
-    /// Share of uses that helped, 0 to 1.
+    /// Share of uses that helped, 0 to 1, with what tasks reported on the entry.
     #[serde(default)]
     pub success_rate: f64,
 }
@@ -371,15 +371,6 @@ pub struct VersionView {
     pub created_at: Timestamp,
 }
 
-impl From<sillok_actors::reads::EntryView> for EntryView {
-    fn from(view: sillok_actors::reads::EntryView) -> Self {
-        Self {
-            head: view.head.into(),
-            version: view.version.into(),
-        }
-    }
-}
-
 impl From<entry::Version> for VersionView {
     fn from(version: entry::Version) -> Self {
         let (episode, skill) = match version.detail {
@@ -399,52 +390,4 @@ impl From<entry::Version> for VersionView {
             created_at: version.created_at,
         }
     }
-}
-
-/// Asks for an entry's history.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct HistoryQuery {
-    /// The entry.
-    pub id: String,
-    /// The cursor that the page before gave as `line_next`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub line_after: Option<String>,
-    /// The cursor that the page before gave as `versions_next`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub versions_after: Option<String>,
-}
-
-/// Names one entry.
-#[derive(Clone, Debug, Serialize, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct EntryQuery {
-    /// The entry.
-    pub id: String,
-}
-
-/// An entry with its active version.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct EntryView {
-    /// What changes while versions stay.
-    pub head: EntryHead,
-    /// The active version.
-    pub version: VersionView,
-}
-
-/// The line of supersessions that an entry stands in, and the versions of the entry itself.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct History {
-    /// The line, the first entry first.
-    pub line: Vec<EntryHead>,
-    /// Where the line goes on; absent at its end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub line_next: Option<String>,
-    /// The entry's versions, the first one first.
-    pub versions: Vec<VersionView>,
-    /// Where the versions go on; absent at their end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub versions_next: Option<String>,
 }

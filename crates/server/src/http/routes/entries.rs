@@ -10,7 +10,7 @@ use sillok_core::id::{CommandId, EntryId, Seq};
 use super::not_found;
 use crate::api::{
     AmendEntry, Cursor, EntryQuery, EntryView, EntryWritten, History, HistoryQuery, PutEntry,
-    ResolveState, Supersede, Superseded,
+    ResolveState, RestoreEntry, Supersede, Superseded,
 };
 use crate::http::auth::Session;
 use crate::http::command::Reply;
@@ -104,6 +104,29 @@ pub(super) async fn resolve(
         expected_version: write.body.expected_version,
         reason: write.body.reason,
         verification: verification.map_err(|error| conceal.over(refused(error)))?,
+    };
+    app.carry_out(&write.session, write.id, (head.scope, command))
+        .await
+        .map_err(|refusal| conceal.over(refusal))?
+        .entry()
+}
+
+/// Bring an entry back that maintenance took out of recall, with the status that it has by what stands behind it. It ages
+/// anew from then on.
+#[utoipa::path(post, path = "/v1/entries/restore", tag = "entries", operation_id = "restore_entry",
+    request_body = RestoreEntry,
+    responses((status = 200, description = "The entry is back.", body = EntryWritten)),
+    extensions(("x-sillok-access" = json!(["control/decide_below_project", "control/decide_from_project"]))))]
+pub(super) async fn restore(
+    State(app): State<App>,
+    write: Write<RestoreEntry>,
+) -> Reply<EntryWritten> {
+    let refused = |error| Refusal::of(write.id)(error);
+    let head = app.head(&write.body.entry).await.map_err(refused)?;
+    let conceal = Concealed::of(&write.session, &head, write.id);
+    let command = Command::RestoreEntry {
+        entry: head.id,
+        reason: write.body.reason,
     };
     app.carry_out(&write.session, write.id, (head.scope, command))
         .await

@@ -120,17 +120,19 @@ pub(super) async fn undo(
 
 fn shown(stands: Stands) -> Promotion {
     match stands {
-        Stands::Done(report) => Promotion {
+        Stands::Done(finished) => Promotion {
             state: PromotionState::Done,
             attempts: 0,
             last_error: None,
-            report: Some((*report).into()),
+            report: Some(finished.report.into()),
+            spent: finished.spent.map(Into::into),
         },
         Stands::Dropped => Promotion {
             state: PromotionState::Dropped,
             attempts: 0,
             last_error: None,
             report: None,
+            spent: None,
         },
         Stands::Pending {
             attempts,
@@ -153,5 +155,6 @@ fn waiting(
         attempts,
         last_error: last_error.map(|error| error.to_string()),
         report: None,
+        spent: None,
     }
 }

@@ -1,0 +1,135 @@
+//! Whether commits are there that somebody cites.
+//!
+//! Owns when a repository may say that it has no such commit: only of itself, by one of its own names, and only where
+//! nothing of its history lies elsewhere. It must not know what comes of that.
+
+use std::collections::HashSet;
+
+use gix::ObjectId;
+use gix::objs::Kind;
+use sillok_core::commit::{CommitName, Presence};
+
+use super::{Error, Repository, open};
+
+impl Repository {
+    /// Whether each of `commits` is there. Takes time; it blocks.
+    ///
+    /// # Errors
+    /// [`Error::Open`] and [`Error::Read`]. An object that cannot be read is no error: it is unknown what it is.
+    pub fn presence(&self, commits: &[CommitName]) -> Result<Vec<Presence>, Error> {
+        let repository = open(&self.path)?;
+        let shallow = repository.shallow_commits().map_err(self.unread())?;
+        let is_whole = shallow.is_none() && !is_partial(&repository);
+        let names = names(&repository);
+        let presence = |commit: &CommitName| match look_up(&repository, &commit.hash) {
+            Presence::Missing if !is_whole || !names.contains(&plain(&commit.repository)) => {
+                Presence::Unknown
+            }
+            found => found,
+        };
+        Ok(commits.iter().map(presence).collect())
+    }
+}
+
+/// Whether objects were left where the clone came from.
+fn is_partial(repository: &gix::Repository) -> bool {
+    let config = repository.config_snapshot();
+    let is_set = |key: &str| config.string(key).is_some();
+    let remotes = repository.remote_names();
+    let mut remotes = remotes.iter();
+    is_set("extensions.partialClone")
+        || remotes.any(|remote| is_set(&format!("remote.{remote}.promisor")))
+}
+
+/// Whether a name, which may be short, names a commit that is there. What names several is not looked into.
+fn look_up(repository: &gix::Repository, name: &str) -> Presence {
+    let Ok(prefix) = gix::hash::Prefix::from_hex(name) else {
+        return Presence::Unknown;
+    };
+    let mut candidates: HashSet<ObjectId> = HashSet::new();
+    let found = repository
+        .objects
+        .lookup_prefix(prefix, Some(&mut candidates));
+    if found.is_err() {
+        return Presence::Unknown;
+    }
+    let kinds: Vec<Option<Kind>> = candidates
+        .iter()
+        .map(|id| repository.find_header(*id).ok().map(|header| header.kind()))
+        .collect();
+    if kinds.contains(&Some(Kind::Commit)) {
+        Presence::There
+    } else if kinds.contains(&None) {
+        Presence::Unknown
+    } else {
+        Presence::Missing
+    }
+}
+
+/// What the repository is called: by its remotes, and by where it lies.
+fn names(repository: &gix::Repository) -> HashSet<String> {
+    let config = repository.config_snapshot();
+    let remotes = repository.remote_names();
+    let urls = remotes
+        .iter()
+        .filter_map(|remote| config.string(format!("remote.{remote}.url").as_str()));
+    let mut names: HashSet<String> = urls.map(|url| plain(&url.to_string())).collect();
+    if let Ok(path) = repository.common_dir().canonicalize() {
+        names.insert(plain(&path.to_string_lossy()));
+    }
+    names
+}
+
+/// A name without what differs between those who say it: how it is reached, as whom, and the ending of a bare
+/// repository.
+fn plain(name: &str) -> String {
+    let (scheme, rest) = match name.split_once("://") {
+        Some((scheme, rest)) => (Some(scheme), rest),
+        None => (None, name),
+    };
+    let end = rest.find('/').unwrap_or(rest.len());
+    let (host, path) = rest.split_at(end);
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    let said = match scheme {
+        // A path, or what `scp` would be told.
+        None => format!("{}{path}", host.replacen(':', "/", 1)),
+        Some(_) => {
+            let host = host.split_once(':').map_or(host, |(host, _)| host);
+            format!("{}{path}", host.to_ascii_lowercase())
+        }
+    };
+    let said = said.trim_end_matches('/');
+    let said = said.strip_suffix(".git").unwrap_or(said);
+    said.trim_end_matches('/').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repository_is_the_same_however_it_is_reached() {
+        for same in [
+            "https://host/a/b.git",
+            "https://kim:secret@Host/a/b",
+            "ssh://git@host:22/a/b.git/",
+            "git@host:a/b.git",
+            "host:a/b",
+        ] {
+            assert_eq!(plain(same), "host/a/b", "{same}");
+        }
+        for same in [
+            "/srv/a",
+            "/srv/a/",
+            "/srv/a/.git",
+            "/srv/a.git",
+            "file:///srv/a.git",
+        ] {
+            assert_eq!(plain(same), "/srv/a", "{same}");
+        }
+        for other in ["https://host/a/c", "https://other/a/b", "/srv/b", "b", ""] {
+            assert_ne!(plain(other), "host/a/b", "{other}");
+            assert_ne!(plain(other), "/srv/a", "{other}");
+        }
+    }
+}
