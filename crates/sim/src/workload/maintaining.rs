@@ -3,7 +3,7 @@
 //! Owns how old entries become in a world, when its nodes see to them by themselves, and what must hold of those that a run took out. That an entry's time
 //! was over, its owner asks; that the index shows what is left, the end of every world checks.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use sillok_core::citation::Citation;
@@ -166,25 +166,25 @@ impl Workload for Maintaining {
     }
 }
 
-/// What an agent wrote that is over some day, the latest last.
+/// What agents wrote that is over some day, and where, the oldest first: they tell one another.
 #[derive(Debug, Default)]
-struct Written(Vec<EntryId>);
+struct Written(VecDeque<(Scope, EntryId)>);
 
 async fn restore(agent: &mut Agent) {
-    let task = agent.task();
-    let worktree = task.at_level(Level::Worktree);
-    let worktree = worktree.expect("the task of an agent lies in a worktree");
-    let written = agent.memory::<Written>().0.clone();
-    for entry in written {
+    if let Some((scope, entry)) = agent.shared(|written: &mut Written| written.0.pop_front()) {
         let command = Command::RestoreEntry {
             entry,
             reason: "the clock was wrong".into(),
         };
         let kind = PrincipalKind::Orchestrator;
-        if agent.give(kind, &worktree, command).await.is_some() {
+        if agent.give(kind, &scope, command).await.is_some() {
             agent.client().saw("entry brought back");
+        } else {
+            agent.shared(|written: &mut Written| written.0.push_front((scope, entry)));
         }
     }
+    let worktree = agent.task().at_level(Level::Worktree);
+    let worktree = worktree.expect("the task of an agent lies in a worktree");
     // Its text is like no other's, so that it is not merged.
     let text = format!("passing note {} of {}", agent.sent_count(), agent.number());
     let put = Command::PutEntry {
@@ -193,7 +193,7 @@ async fn restore(agent: &mut Agent) {
     };
     let answer = agent.give(PrincipalKind::Agent, &worktree, put).await;
     if let Some(AnswerBody::Entry { id, .. }) = answer.map(|answer| answer.result) {
-        agent.memory::<Written>().0.push(id);
+        agent.shared(|written: &mut Written| written.0.push_back((worktree, id)));
     }
 }
 
