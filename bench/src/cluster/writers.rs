@@ -160,7 +160,7 @@ impl Writer {
 
     /// The next command.
     fn draw(&self) -> Request {
-        let is_entry = self.written % ENTRY_EVERY == 0;
+        let is_entry = self.written.is_multiple_of(ENTRY_EVERY);
         let number = FIRST_ENTRY + self.number + self.written * WRITERS_MAX;
         let (path, body) = if is_entry {
             ("/v1/entries", entry_of(&self.task, &self.texts, number))
