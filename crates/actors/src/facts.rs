@@ -36,9 +36,12 @@ use crate::ports::Ports;
 use crate::protocol::{Protocol, Safeguard};
 use crate::row_stream::RowStream;
 
+mod anew;
 mod cited;
 mod texts;
 
+pub(crate) use anew::embed_anew;
+use anew::{not_searched, of_offered};
 use cited::{record, stands};
 use texts::{read_on, texts};
 
@@ -69,10 +72,25 @@ pub(crate) async fn gather<S: Store>(
     submission: &Submission,
 ) -> Result<Facts, Error> {
     let offered = offered(store, submission).await?;
-    let thresholds = thresholds(&ports.embedder, submission, offered.as_ref());
+    let product = offered.as_ref().and_then(|review| match &review.question {
+        Question::Offer(offer) => Some(&offer.product),
+        _ => None,
+    });
+    let of_offer = match product {
+        Some(product) => {
+            let vector = product.embedding.as_ref();
+            of_offered(&*ports.embedder, &product.content, vector).await
+        }
+        None => Ok(None),
+    };
+    let of_offer = of_offer.map_err(|error| engine_refusal(&error))?;
+    let vector = of_offer.as_ref();
+    let vector = vector.or_else(|| product.and_then(|product| product.embedding.as_ref()));
+    let thresholds = thresholds(&ports.embedder, submission, vector)?;
     let mut facts = Facts {
         thresholds: thresholds.map(|space| rules.dedup.over(space)),
         spoken,
+        offered: of_offer,
         ..Facts::default()
     };
     // Which neighbours a command wants to know depends on nothing else of the state.
@@ -145,21 +163,25 @@ pub(crate) async fn fetch(
     )))
 }
 
-/// The thresholds of the space that the command's vectors lie in: those of another space would
-/// compare what cannot be compared.
+/// The thresholds of the space that the command's vectors, and that of what is offered, lie in.
+///
+/// # Errors
+/// `unavailable` where that is not the one that is searched: nothing would be found to be the same.
 fn thresholds(
     embedder: &Arc<dyn Embedder>,
     submission: &Submission,
-    offered: Option<&Review>,
-) -> Option<SpaceThresholds> {
+    offered: Option<&Embedding>,
+) -> Result<Option<SpaceThresholds>, Error> {
     let space = embedder.space();
-    let fits = |embedding: &Embedding| embedding.space == space;
-    let of_offer = offered.and_then(|review| match &review.question {
-        Question::Offer(offer) => offer.product.embedding.as_ref(),
-        _ => None,
-    });
-    let mut embeddings = submission.command.embeddings().chain(of_offer).peekable();
-    (embeddings.peek().is_some() && embeddings.all(fits)).then(|| embedder.thresholds())
+    let mut embeddings = submission.command.embeddings().chain(offered).peekable();
+    if embeddings.peek().is_none() {
+        return Ok(None);
+    }
+    if embeddings.all(|embedding| embedding.space == space) {
+        Ok(Some(embedder.thresholds()))
+    } else {
+        Err(not_searched())
+    }
 }
 
 /// The question of an answer that may publish what was offered.

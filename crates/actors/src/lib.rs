@@ -42,13 +42,14 @@ mod quarantines;
 mod router;
 mod row_stream;
 mod row_writer;
+pub mod spaces;
 mod spans;
 mod stream_relay;
 
 pub use config::NodeConfig;
 pub use follow::EventFollower;
 pub use node::Node;
-pub use ports::Ports;
+pub use ports::{NextSpace, Ports};
 
 #[cfg(test)]
 mod tests;

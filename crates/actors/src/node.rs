@@ -38,6 +38,7 @@ use crate::protocol::{Correct, Protocol};
 use crate::reads::{EventView, Page, Reader, StagedRecord, page_rows};
 use crate::relay;
 use crate::router::Router;
+use crate::spaces::{self, ChangeStatus};
 
 mod recall;
 mod tasks;
@@ -181,6 +182,7 @@ impl<S: Store, P: Protocol> Node<S, P> {
             put_away_idle(shared, router)
         }));
         tasks.push(kept_up(with(), |(shared, _)| settle(shared)));
+        tasks.push(kept_up(with(), |(shared, _)| spaces::change::keep(shared)));
         tasks.push(kept_up(with(), |(shared, router)| {
             maintenance::nightly::keep(shared, router)
         }));
@@ -423,9 +425,15 @@ impl<S: Store, P: Protocol> Node<S, P> {
         }
     }
 
+    /// The change of the embedder that is under way, if one is.
+    pub async fn embedder_change(&self) -> Option<ChangeStatus> {
+        self.inner.shared.spaces.status().await
+    }
+
     /// Has what the node counts and measures shown by `registry`.
     pub fn register_metrics(&self, registry: &mut Registry) {
         self.inner.shared.counters.register(registry);
+        self.inner.shared.spaces.register(registry);
     }
 
     /// Counts a refusal that was decided before the node was asked. What it refuses itself is

@@ -88,6 +88,12 @@ pub enum Safeguard {
     WritesChunksUnderTip,
     /// A stretch of a text is cited only where it stands, and takes no character apart.
     KeepsCharactersWhole,
+    /// An index serves once all entries were brought to it, and not before.
+    WalksToTheEnd,
+    /// What is written behind the walk over all entries is brought to the new index as well.
+    BringsWhatChanges,
+    /// A vector is kept only while its entry says what was embedded.
+    KeepsVectorsUnderHeads,
 }
 
 /// Which safeguards apply.

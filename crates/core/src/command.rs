@@ -325,6 +325,23 @@ impl Command {
             .chain(own)
     }
 
+    /// The texts of the entries that the command writes, each with its vector, to be made anew.
+    pub fn vectors_mut(&mut self) -> Vec<(&str, &mut Option<Embedding>)> {
+        fn of_entry(entry: &mut NewEntry) -> (&str, &mut Option<Embedding>) {
+            (&entry.content, &mut entry.embedding)
+        }
+        match self {
+            Self::PutEntry { entry, .. } => vec![of_entry(entry)],
+            Self::Publish(publish) => publish.products.iter_mut().map(of_entry).collect(),
+            Self::Supersede(supersede) => match &mut supersede.new {
+                Replacement::New(entry) => vec![of_entry(entry)],
+                Replacement::Existing(_) => Vec::new(),
+            },
+            Self::AmendEntry(amend) => vec![(&amend.content, &mut amend.embedding)],
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether the floor of command ids does not apply: the end of a promotion carries the
     /// verification's id, however long ago that was recorded.
     #[must_use]

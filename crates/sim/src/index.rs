@@ -189,6 +189,14 @@ impl VectorIndex for LaggingIndex {
         self.exact.optimise()
     }
 
+    fn is_whole(&self) -> BoxFuture<'_, Result<bool, PortError>> {
+        self.exact.is_whole()
+    }
+
+    fn note_whole(&self) -> BoxFuture<'_, Result<(), PortError>> {
+        self.exact.note_whole()
+    }
+
     fn clear(&self) -> BoxFuture<'_, Result<(), PortError>> {
         self.exact.clear()
     }

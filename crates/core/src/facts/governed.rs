@@ -20,7 +20,7 @@ impl Ask<'_> {
         match &review.question {
             Question::Merge { new, .. } => self.candidate(*new),
             Question::Offer(offer) => {
-                self.entry(0, &offer.product);
+                self.entry(0, &self.facts.product(offer));
                 let source = (offer.scope.clone(), offer.entry);
                 if !self.facts.elsewhere.contains_key(&source) {
                     self.needs.push(Need::HeadElsewhere(source.0, source.1));

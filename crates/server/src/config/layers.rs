@@ -8,12 +8,15 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use sillok_perception::EmbedderConfig;
 use toml::{Table, Value};
 
 use super::Config;
 
 /// What begins the name of every environment variable that sets a key: `SILLOK__SECTION__KEY`.
 const PREFIX: &str = "SILLOK__";
+/// The section within a section that is there only where something is set in it, or it is named.
+const WITHIN: (&str, &str) = ("embedder", "previous");
 /// The environment variable that says what is logged, whatever else does.
 const LOG_VARIABLE: &str = "SILLOK_LOG";
 
@@ -169,12 +172,17 @@ impl Config {
         let table = Table::try_from(self).expect("a configuration is plain tables");
         let mut entries = BTreeMap::new();
         for (section, values) in table {
-            if let Value::Table(values) = values {
-                entries.extend(
-                    values
-                        .into_iter()
-                        .map(|(key, value)| (format!("{section}.{key}"), value)),
-                );
+            let Value::Table(values) = values else {
+                continue;
+            };
+            for (key, value) in values {
+                match value {
+                    Value::Table(within) if (section.as_str(), key.as_str()) == WITHIN => {
+                        let named = |(name, value)| (format!("{section}.{key}.{name}"), value);
+                        entries.extend(within.into_iter().map(named));
+                    }
+                    value => drop(entries.insert(format!("{section}.{key}"), value)),
+                }
             }
         }
         entries
@@ -211,10 +219,41 @@ impl Merged {
                 });
             }
             for (key, value) in values {
-                self.lay(&format!("{section}.{key}"), value, layer.clone())?;
+                match value {
+                    Value::Table(within) if (section.as_str(), key.as_str()) == WITHIN => {
+                        self.within();
+                        for (name, value) in within {
+                            self.lay(&format!("{section}.{key}.{name}"), value, layer.clone())?;
+                        }
+                    }
+                    value => self.lay(&format!("{section}.{key}"), value, layer.clone())?,
+                }
             }
         }
         Ok(())
+    }
+
+    /// The section within a section, with what it has by default.
+    fn within(&mut self) -> &mut Table {
+        let defaults = || {
+            let defaults = Table::try_from(EmbedderConfig::default());
+            defaults.expect("the defaults are plain tables")
+        };
+        let (section, key) = WITHIN;
+        let around = self.table.get_mut(section).and_then(Value::as_table_mut);
+        let around = around.expect("the section around it is there by default");
+        if !around.contains_key(key) {
+            let keys = defaults();
+            let keys = keys.keys();
+            let keys = keys.map(|name| (format!("{section}.{key}.{name}"), Layer::Default));
+            self.origin.extend(keys);
+        }
+        let within = around
+            .entry(key)
+            .or_insert_with(|| Value::Table(defaults()));
+        within
+            .as_table_mut()
+            .expect("nothing else is ever put there")
     }
 
     /// Lays a value that came as text: the key's type says how it is read.
@@ -262,9 +301,17 @@ impl Merged {
     }
 
     fn place(&mut self, key: &str, layer: &Layer) -> Result<&mut Value, Error> {
-        let found = key
-            .split_once('.')
-            .and_then(|(section, key)| self.table.get_mut(section)?.as_table_mut()?.get_mut(key));
+        let (section, within) = WITHIN;
+        let name = key
+            .strip_prefix(section)
+            .and_then(|key| key.strip_prefix('.'));
+        let name = name.and_then(|key| key.strip_prefix(within)?.strip_prefix('.'));
+        let found = match name {
+            Some(name) => self.within().get_mut(name),
+            None => key.split_once('.').and_then(|(section, key)| {
+                self.table.get_mut(section)?.as_table_mut()?.get_mut(key)
+            }),
+        };
         found.ok_or_else(|| Error::UnknownKey {
             key: key.to_owned(),
             layer: layer.clone(),
@@ -355,6 +402,53 @@ mod tests {
         assert_eq!(
             origin.keys().collect::<Vec<_>>(),
             config.entries().keys().collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn a_previous_embedder_is_there_once_something_of_it_is_said() {
+        let load = |text: &str, environment: &[(&str, &str)]| {
+            let (_folder, path) = file(text);
+            let layers = Layers {
+                file: Some(path),
+                environment: pairs(environment),
+                ..Layers::default()
+            };
+            layers.load()
+        };
+        let none = load("[embedder]\ntimeout_ms = 200\n", &[]).unwrap();
+        assert_eq!(none.config.embedder.previous, None);
+        let named = load("[embedder.previous]\n", &[]).unwrap();
+        let previous = named.config.embedder.previous.clone();
+        assert_eq!(previous.as_deref(), Some(&EmbedderConfig::default()));
+        let variable = ("SILLOK__EMBEDDER__PREVIOUS__DIMENSIONS", "7");
+        let set = load("[embedder.previous]\ntimeout_ms = 300\n", &[variable]).unwrap();
+        let previous = set.config.embedder.previous.clone().unwrap();
+        assert_eq!((previous.timeout_ms, previous.dimensions), (300, 7));
+        assert!(matches!(
+            set.origin["embedder.previous.timeout_ms"],
+            Layer::File(_)
+        ));
+        assert_eq!(
+            set.origin.keys().collect::<Vec<_>>(),
+            set.config.entries().keys().collect::<Vec<_>>()
+        );
+        let unknown = load("[embedder.previous]\nnothing = 1\n", &[]).unwrap_err();
+        assert!(
+            unknown.to_string().contains("embedder.previous.nothing"),
+            "{unknown}"
+        );
+        let nested = load("[embedder.previous.previous]\nmodel = 'x'\n", &[]).unwrap_err();
+        assert!(
+            nested.to_string().contains("embedder.previous.previous"),
+            "{nested}"
+        );
+        let out_of_range = load("[embedder.previous]\nbatch_texts = 0\n", &[]).unwrap_err();
+        assert!(
+            out_of_range
+                .to_string()
+                .contains("embedder.previous.batch_texts"),
+            "{out_of_range}"
         );
     }
 

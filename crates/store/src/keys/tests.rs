@@ -256,6 +256,18 @@ family_tests! {
         key: keys::run::key(&p.name),
         parsed: keys::run::Key { name: p.name.clone() },
         value: p.runs();
+    vector, Vector, p,
+        key: keys::vector::key(&p.scope_key(), p.entry(), &keys::vector::SpaceKey::of(&p.space())),
+        parsed: keys::vector::Key {
+            scope: p.scope_key(),
+            entry: p.entry(),
+            space: keys::vector::SpaceKey::of(&p.space()),
+        },
+        value: p.vector();
+    space, Space, p,
+        key: keys::space::key(&p.name),
+        parsed: keys::space::Key { name: p.name.clone() },
+        value: p.space();
     review, Review, p,
         key: keys::review::key(&p.scope_key(), p.review_id()),
         parsed: keys::review::Key { scope: p.scope_key(), review: p.review_id() },
@@ -294,7 +306,7 @@ fn letters_are_fixed_and_unique() {
         .iter()
         .map(|family| char::from(family.letter()))
         .collect();
-    assert_eq!(letters, "nofzqehvcmjabxrtkdiyuwls");
+    assert_eq!(letters, "nofzqehvcmjabxrtkdiyuwlsgp");
     assert_eq!(Family::of(b"?"), None);
     assert_eq!(Family::of(b""), None);
 }
@@ -360,6 +372,11 @@ proptest! {
             b.stamp() > a.stamp()
         );
         prop_assert!(keys::outbox::key(slot, b.stamp()).starts_with(&keys::outbox::prefix(slot)));
+        let vectors = keys::vector::range_of_entry(&scope, entry);
+        let space = keys::vector::SpaceKey::of(&a.space());
+        prop_assert!(vectors.contains(&keys::vector::key(&scope, entry, &space)));
+        prop_assert_eq!(vectors.contains(&keys::vector::key(&scope, b.entry(), &space)), b.id == a.id);
+
         let jobs = keys::job::range_of_slot(slot);
         prop_assert!(jobs.contains(&keys::job::key(slot, b.verification_id())));
         let foreign = keys::job::key(b.slot(), b.verification_id());

@@ -1,0 +1,70 @@
+//! Vectors of commands that are of another space than is searched.
+//!
+//! A command may come from a node whose embedder was changed earlier or later, and an offer may be older than the change:
+//! compared with nothing, what they write would stand beside what says the same. Owns making such vectors anew; it must
+//! not know which space is searched why.
+
+use std::sync::Arc;
+
+use sillok_core::command::Submission;
+use sillok_core::entry::Embedding;
+use sillok_core::ports::{Embedder, PortError};
+use sillok_core::secret::mask;
+use sillok_core::{Error, ErrorCode};
+
+/// Has the command's vectors made anew where they are of another space. Where nobody answers they stay, and nothing is
+/// decided from them.
+pub(crate) async fn embed_anew(embedder: &dyn Embedder, submission: &mut Arc<Submission>) {
+    let space = embedder.space();
+    if submission
+        .command
+        .embeddings()
+        .all(|embedding| embedding.space == space)
+    {
+        return;
+    }
+    let mut command = submission.command.clone();
+    let is_foreign =
+        |vector: &Option<Embedding>| vector.as_ref().is_some_and(|vector| vector.space != space);
+    let mut foreign = command.vectors_mut();
+    foreign.retain(|(_, vector)| is_foreign(vector));
+    let masked: Vec<_> = foreign.iter().map(|(text, _)| mask(text)).collect();
+    let texts: Vec<&str> = masked.iter().map(|masked| masked.text.as_ref()).collect();
+    match embedder.embed(&texts).await {
+        Ok(vectors) if vectors.len() == foreign.len() => {
+            for ((_, place), vector) in foreign.into_iter().zip(vectors) {
+                *place = Some(vector);
+            }
+            *submission = Arc::new(Submission {
+                command,
+                ..Submission::clone(submission)
+            });
+        }
+        Ok(_) => tracing::warn!("the embedder gave another number of vectors than of texts"),
+        Err(error) => tracing::warn!(%error, "a command's vectors were not made anew"),
+    }
+}
+
+/// The vector of what is offered in the space of `embedder`; none where it is in it already, or has no vector.
+///
+/// # Errors
+/// What the embedder answered.
+pub(super) async fn of_offered(
+    embedder: &dyn Embedder,
+    text: &str,
+    vector: Option<&Embedding>,
+) -> Result<Option<Embedding>, PortError> {
+    let space = embedder.space();
+    if vector.is_none_or(|vector| vector.space == space) {
+        return Ok(None);
+    }
+    let masked = mask(text);
+    let mut vectors = embedder.embed(&[masked.text.as_ref()]).await?;
+    Ok(vectors.pop())
+}
+
+/// Why nothing is decided from a vector that cannot be compared.
+pub(super) fn not_searched() -> Error {
+    let why = "the command's vectors are of a space that is not searched here";
+    Error::new(ErrorCode::Unavailable, why)
+}
