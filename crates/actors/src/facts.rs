@@ -18,7 +18,6 @@ use sillok_core::facts::{Facts, HashKey, Need, needs};
 use sillok_core::id::{EntryId, Seq, VerificationId};
 use sillok_core::limits::FACT_ROUNDS_MAX;
 use sillok_core::membership::WireVersion;
-use sillok_core::ports::{Embedder, SpaceThresholds};
 use sillok_core::promotion::{PublishReport, Standing, Stands};
 use sillok_core::reuse::ReuseOutcome;
 use sillok_core::review::{Question, Review};
@@ -41,7 +40,7 @@ mod cited;
 mod texts;
 
 pub(crate) use anew::embed_anew;
-use anew::{not_searched, of_offered};
+use anew::{of_offered, thresholds};
 use cited::{record, stands};
 use texts::{read_on, texts};
 
@@ -86,7 +85,7 @@ pub(crate) async fn gather<S: Store>(
     let of_offer = of_offer.map_err(|error| engine_refusal(&error))?;
     let vector = of_offer.as_ref();
     let vector = vector.or_else(|| product.and_then(|product| product.embedding.as_ref()));
-    let thresholds = thresholds(&ports.embedder, submission, vector)?;
+    let thresholds = thresholds(&*ports.embedder, submission, vector)?;
     let mut facts = Facts {
         thresholds: thresholds.map(|space| rules.dedup.over(space)),
         spoken,
@@ -161,27 +160,6 @@ pub(crate) async fn fetch(
         ErrorCode::Internal,
         "a command's facts do not come to an end",
     )))
-}
-
-/// The thresholds of the space that the command's vectors, and that of what is offered, lie in.
-///
-/// # Errors
-/// `unavailable` where that is not the one that is searched: nothing would be found to be the same.
-fn thresholds(
-    embedder: &Arc<dyn Embedder>,
-    submission: &Submission,
-    offered: Option<&Embedding>,
-) -> Result<Option<SpaceThresholds>, Error> {
-    let space = embedder.space();
-    let mut embeddings = submission.command.embeddings().chain(offered).peekable();
-    if embeddings.peek().is_none() {
-        return Ok(None);
-    }
-    if embeddings.all(|embedding| embedding.space == space) {
-        Ok(Some(embedder.thresholds()))
-    } else {
-        Err(not_searched())
-    }
 }
 
 /// The question of an answer that may publish what was offered.

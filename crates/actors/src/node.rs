@@ -38,7 +38,7 @@ use crate::protocol::{Correct, Protocol};
 use crate::reads::{EventView, Page, Reader, StagedRecord, page_rows};
 use crate::relay;
 use crate::router::Router;
-use crate::spaces::{self, ChangeStatus};
+use crate::spaces;
 
 mod recall;
 mod tasks;
@@ -423,11 +423,6 @@ impl<S: Store, P: Protocol> Node<S, P> {
             queued_bytes: bytes as u64,
             ..self.inner.shared.counters.snapshot(now_ms)
         }
-    }
-
-    /// The change of the embedder that is under way, if one is.
-    pub async fn embedder_change(&self) -> Option<ChangeStatus> {
-        self.inner.shared.spaces.status().await
     }
 
     /// Has what the node counts and measures shown by `registry`.

@@ -39,6 +39,8 @@ pub struct Spaces<S, P = Correct> {
     store: S,
     protocol: P,
     sides: RwLock<Sides>,
+    /// From which space the embedder is changed, and to which; none where it is not.
+    change: Option<(SpaceId, SpaceId)>,
     /// Something is to be brought.
     to_do: Notify,
     /// Something was erased: it must not wait for an embedder that is away.
@@ -72,9 +74,13 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
         let next = ports.next.as_ref().map(|NextSpace { embedder, index }| {
             Arc::new(Side::to_fill(Arc::clone(embedder), Arc::clone(index)))
         });
+        let change = next
+            .as_ref()
+            .map(|next| (serving.space.clone(), next.space.clone()));
         Self {
             store,
             protocol,
+            change,
             sides: RwLock::new(Sides {
                 serving: Arc::new(serving),
                 next,

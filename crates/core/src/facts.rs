@@ -6,7 +6,6 @@
 //!
 //! [`FACT_ROUNDS_MAX`]: crate::limits::FACT_ROUNDS_MAX
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::citation::{Citation, Excerpt};
@@ -19,7 +18,6 @@ use crate::id::{EntryId, RecordId, ReviewId, Seq, VerificationId};
 use crate::membership::WireVersion;
 use crate::ports::{NeighbourRequest, Ranked, SpaceThresholds};
 use crate::promotion::{NewEntry, PublishReport, Standing};
-use crate::review::Offer;
 use crate::scope::Scope;
 use crate::secret::mask;
 use crate::state::State;
@@ -127,20 +125,6 @@ pub struct Facts {
     /// The vector of what is offered by the question that the command answers, where that in the question is of a
     /// space that is not searched any more.
     pub offered: Option<Embedding>,
-}
-
-impl Facts {
-    /// What is offered, with its vector as it is searched by.
-    #[must_use]
-    pub fn product<'a>(&self, offer: &'a Offer) -> Cow<'a, NewEntry> {
-        match &self.offered {
-            None => Cow::Borrowed(&offer.product),
-            Some(embedding) => Cow::Owned(NewEntry {
-                embedding: Some(embedding.clone()),
-                ..offer.product.clone()
-            }),
-        }
-    }
 }
 
 /// What is still to be fetched before `submission` can be decided.

@@ -90,6 +90,9 @@ pub(crate) fn open(
         }),
         _ => error.into(),
     })?;
+    if begins == Begins::Wanted && config.embedder.previous.is_some() {
+        tracing::warn!(space = %wanted.space, "no change of the embedder is left to be done: [embedder.previous] can be removed");
+    }
     let (serving, next) = match (begins, opened.into_inner()) {
         (Begins::Previous, Some(previous)) => (previous, Some(wanted)),
         _ => (wanted, None),

@@ -150,6 +150,15 @@ pub const BUGS: &[Bug] = &[
         "excerpt that takes a character apart",
         Safeguard::KeepsCharactersWhole,
     ),
+    bug("switch before the walk is over", Safeguard::WalksToTheEnd),
+    bug(
+        "what is written behind the walk forgotten",
+        Safeguard::BringsWhatChanges,
+    ),
+    bug(
+        "vector kept of what was erased",
+        Safeguard::KeepsVectorsUnderHeads,
+    ),
     bug("fencing during a store outage", Safeguard::CountsOwnBeats),
     bug(
         "slot orphaned when the watcher dies",

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use sillok_core::command::Submission;
 use sillok_core::entry::Embedding;
-use sillok_core::ports::{Embedder, PortError};
+use sillok_core::ports::{Embedder, PortError, SpaceThresholds};
 use sillok_core::secret::mask;
 use sillok_core::{Error, ErrorCode};
 
@@ -63,8 +63,29 @@ pub(super) async fn of_offered(
     Ok(vectors.pop())
 }
 
+/// The thresholds of the space that the command's vectors, and that of what is offered, lie in.
+///
+/// # Errors
+/// `unavailable` where that is not the one that is searched: nothing would be found to be the same.
+pub(super) fn thresholds(
+    embedder: &dyn Embedder,
+    submission: &Submission,
+    offered: Option<&Embedding>,
+) -> Result<Option<SpaceThresholds>, Error> {
+    let space = embedder.space();
+    let mut embeddings = submission.command.embeddings().chain(offered).peekable();
+    if embeddings.peek().is_none() {
+        return Ok(None);
+    }
+    if embeddings.all(|embedding| embedding.space == space) {
+        Ok(Some(embedder.thresholds()))
+    } else {
+        Err(not_searched())
+    }
+}
+
 /// Why nothing is decided from a vector that cannot be compared.
-pub(super) fn not_searched() -> Error {
+fn not_searched() -> Error {
     let why = "the command's vectors are of a space that is not searched here";
     Error::new(ErrorCode::Unavailable, why)
 }

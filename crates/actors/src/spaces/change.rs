@@ -40,11 +40,15 @@ const ROWS_AT_ONCE: usize = 64;
 /// The row that says that they have to be.
 const TO_SWEEP: &str = "to sweep";
 
-/// A change of the embedder that is under way.
+/// A change of the embedder, under way or over since the node started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangeStatus {
+    /// The space that entries were searched by when the node started.
+    pub from: SpaceId,
     /// The space that entries will be searched by.
     pub wanted: SpaceId,
+    /// Whether they are searched by it now.
+    pub is_over: bool,
     /// Entries that were looked at.
     pub done: u64,
     /// Entries that there are, about.
@@ -292,18 +296,17 @@ impl<S: Store, P: Protocol> Worker<'_, S, P> {
 }
 
 impl<S: Store, P: Protocol> Spaces<S, P> {
-    /// The change that is under way, if one is.
+    /// The change that is under way, or has come to its end since the node started.
     pub(crate) async fn status(&self) -> Option<ChangeStatus> {
-        let next = self.next()?;
-        let stored = self
-            .serving()
-            .index
-            .stats()
-            .await
-            .map_or(0, |stats| stats.stored);
-        let done = next.walk().done;
+        let (from, wanted) = self.change.clone()?;
+        let next = self.next();
+        let stats = self.serving().index.stats().await;
+        let stored = stats.map_or(0, |stats| stats.stored);
+        let done = next.as_ref().map_or(stored, |next| next.walk().done);
         Some(ChangeStatus {
-            wanted: next.space.clone(),
+            from,
+            wanted,
+            is_over: next.is_none(),
             done,
             total: stored.max(done),
             last_error: self.last_error.lock().clone(),
@@ -312,8 +315,8 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
 
     async fn note_left(&self) {
         let left = match self.status().await {
-            Some(change) => change.total - change.done,
-            None => self.serving().lacks() as u64,
+            Some(change) if !change.is_over => change.total - change.done,
+            _ => self.serving().lacks() as u64,
         };
         self.left
             .inner()

@@ -238,7 +238,11 @@ async fn until<F: Future<Output = bool>>(holds: impl Fn() -> F) {
 
 /// Until the change is over, and all that was left to do after it.
 async fn over(node: &Node<MemoryStore>, to: &Arc<Other>) {
-    until(|| async { node.embedder_change().await.is_none() }).await;
+    let is_over = || async {
+        let change = node.embedder_change().await;
+        change.is_some_and(|change| change.is_over)
+    };
+    until(is_over).await;
     assert_eq!(node.ports().embedder.space(), to.space());
 }
 
@@ -254,7 +258,6 @@ async fn entries_are_found_by_meaning_while_the_embedder_is_changed_and_afterwar
     let ids = stage.with_entries(&TEXTS).await;
     let (other, index) = (Other::named("other", 0), Arc::new(ExactIndex::new()));
     let node = stage.change(&other, &index).await;
-    until(|| async { node.embedder_change().await.is_some() }).await;
     for (text, id) in TEXTS.iter().zip(&ids) {
         assert_eq!(
             by_meaning(&node, text).await,

@@ -1,11 +1,28 @@
 //! What is to be known before a question is answered, or a promotion taken back.
 
-use super::{Ask, Need};
+use std::borrow::Cow;
+
+use super::{Ask, Facts, Need};
 use crate::command::VerificationRef;
 use crate::entry::Status;
 use crate::id::{EntryId, ReviewId};
 use crate::limits::UNCOVERED_MAX;
-use crate::review::Question;
+use crate::promotion::NewEntry;
+use crate::review::{Offer, Question};
+
+impl Facts {
+    /// What is offered, with its vector as it is searched by.
+    #[must_use]
+    pub fn product<'a>(&self, offer: &'a Offer) -> Cow<'a, NewEntry> {
+        match &self.offered {
+            None => Cow::Borrowed(&offer.product),
+            Some(embedding) => Cow::Owned(NewEntry {
+                embedding: Some(embedding.clone()),
+                ..offer.product.clone()
+            }),
+        }
+    }
+}
 
 impl Ask<'_> {
     /// A question, and the entries that an answer changes.
