@@ -6,13 +6,12 @@
 //! own conflict set.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use sillok_core::chain::{Broken, StoredEvent};
 use sillok_core::citation::Excerpt;
 use sillok_core::command::{Command, Submission, VerificationRef};
 use sillok_core::config::RulesConfig;
-use sillok_core::entry::{Embedding, Head, Version};
+use sillok_core::entry::{Head, Version};
 use sillok_core::erasure::KnownEvent;
 use sillok_core::facts::{Facts, HashKey, Need, needs};
 use sillok_core::id::{EntryId, Seq, VerificationId};

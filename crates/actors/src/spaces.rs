@@ -146,9 +146,12 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
             return;
         }
         for doc in docs {
-            next.note((doc.scope.clone(), doc.entry));
+            let name = (doc.scope.clone(), doc.entry);
             if doc.is_erased() {
+                next.note_erased(name);
                 self.erased.notify_one();
+            } else {
+                next.note(name);
             }
         }
         if !docs.is_empty() {

@@ -91,6 +91,10 @@ pub(crate) async fn keep<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
             Err(error) => {
                 tracing::warn!(%error, "vectors were not made; it is tried again");
                 *spaces.last_error.lock() = Some(error.to_string());
+                if let Some(next) = spaces.next() {
+                    // What it is told and cannot be brought would gather in memory.
+                    next.set_offered(false);
+                }
                 tokio::select! {
                     biased;
                     () = spaces.erased.notified() => {}

@@ -50,8 +50,9 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
                     // Anew, so that the stamp lies behind all that was said of them while the embedder was asked.
                     loaded = self.load(side, names).await?;
                     let is_refused = |doc: &IndexDoc| refused.contains(&(doc.entry, doc.version));
-                    let (without, changed): (Vec<_>, Vec<_>) =
+                    let (mut without, changed): (Vec<_>, Vec<_>) =
                         loaded.missing.into_iter().partition(is_refused);
+                    without.iter_mut().for_each(|doc| doc.embedding = None);
                     loaded.ready.extend(without);
                     if !changed.is_empty() {
                         let why = "entries were written while their vectors were made";

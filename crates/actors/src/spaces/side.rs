@@ -44,6 +44,8 @@ pub(super) struct Side {
 #[derive(Default)]
 struct Lacking {
     scopes: BTreeMap<Scope, BTreeMap<EntryId, u64>>,
+    /// Those of them that were erased, which wait for no embedder.
+    erased: BTreeMap<Name, u64>,
     count: usize,
     /// How often a name was noted.
     noted: u64,
@@ -126,7 +128,16 @@ impl Side {
     }
 
     /// Notes that the vector of an entry has to be made, or its state brought.
-    pub(super) fn note(&self, (scope, entry): Name) {
+    pub(super) fn note(&self, name: Name) {
+        self.note_as(name, false);
+    }
+
+    /// Notes that what an entry had is to be forgotten, before anything else is brought.
+    pub(super) fn note_erased(&self, name: Name) {
+        self.note_as(name, true);
+    }
+
+    fn note_as(&self, name: Name, is_erased: bool) {
         let mut lacking = self.lacking.lock();
         if lacking.count >= NAMES_MAX {
             *lacking = Lacking {
@@ -138,17 +149,24 @@ impl Side {
         }
         lacking.noted += 1;
         let number = lacking.noted;
-        let before = lacking
-            .scopes
-            .entry(scope)
-            .or_default()
-            .insert(entry, number);
-        lacking.count += usize::from(before.is_none());
+        if is_erased {
+            lacking.erased.insert(name.clone(), number);
+        }
+        let (scope, entry) = name;
+        let entries = lacking.scopes.entry(scope).or_default();
+        let is_new = entries.insert(entry, number).is_none();
+        lacking.count += usize::from(is_new);
     }
 
-    /// Some of the noted names.
+    /// Some of the noted names: those that were erased, while there are such.
     pub(super) fn noted(&self, most: usize) -> Vec<Noted> {
         let lacking = self.lacking.lock();
+        if !lacking.erased.is_empty() {
+            let erased = lacking.erased.iter().take(most);
+            return erased
+                .map(|(name, number)| (name.clone(), *number))
+                .collect();
+        }
         let scopes = lacking.scopes.iter();
         let names = scopes.flat_map(|(scope, entries)| {
             let name = move |(entry, number): (&EntryId, &u64)| ((scope.clone(), *entry), *number);
@@ -168,7 +186,11 @@ impl Side {
     /// Forgets names, but for those that were noted again since.
     pub(super) fn brought(&self, names: &[Noted]) {
         let mut lacking = self.lacking.lock();
-        for ((scope, entry), number) in names {
+        for (name, number) in names {
+            if lacking.erased.get(name) == Some(number) {
+                lacking.erased.remove(name);
+            }
+            let (scope, entry) = name;
             let Some(entries) = lacking.scopes.get_mut(scope) else {
                 continue;
             };
@@ -286,6 +308,18 @@ mod tests {
         side.brought(&side.noted(9));
         assert_eq!(side.cursor(at(6)), at(6));
         assert_eq!(side.cursor(at(4)), at(6), "it never goes back");
+    }
+
+    #[test]
+    fn what_was_erased_comes_first() {
+        let side = side();
+        (0..9).for_each(|number| side.note(name(number)));
+        side.note_erased(name(7));
+        let first = side.noted(9);
+        assert_eq!(first.len(), 1);
+        assert_eq!(first[0].0, name(7));
+        side.brought(&first);
+        assert_eq!((side.lacks(), side.noted(99).len()), (8, 8));
     }
 
     #[test]
