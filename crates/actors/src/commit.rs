@@ -22,6 +22,7 @@ use crate::channels::FreshRuns;
 use crate::cluster::Members;
 use crate::commit_turns::CommitTurns;
 use crate::config::NodeConfig;
+use crate::index_watch::{IndexWatch, WatchedIndex};
 use crate::indexer::IndexRequests;
 use crate::jobs::JobQueue;
 use crate::known_tip::KnownTip;
@@ -73,6 +74,7 @@ pub(crate) struct Shared<S: Store, P: Protocol> {
     pub(crate) fresh_runs: FreshRuns,
     pub(crate) index_feed: OutboxFeed,
     pub(crate) index_requests: IndexRequests,
+    pub(crate) index_watch: Arc<IndexWatch>,
     pub(crate) news: News,
     pub(crate) members: Members,
     pub(crate) jobs: JobQueue,
@@ -89,6 +91,11 @@ impl<S: Store, P: Protocol> Shared<S, P> {
         let ownership = Ownership::new(&config.name);
         let commit_turns = CommitTurns::new(config.admission.commits_at_once);
         let spans = Spans::new(ports.tracer.clone());
+        let index_watch = Arc::new(IndexWatch::default());
+        let ports = Ports {
+            index: WatchedIndex::new(Arc::clone(&ports.index), &index_watch),
+            ..ports
+        };
         Self {
             store,
             ports,
@@ -101,6 +108,7 @@ impl<S: Store, P: Protocol> Shared<S, P> {
             fresh_runs: FreshRuns::default(),
             index_feed: OutboxFeed::default(),
             index_requests: IndexRequests::default(),
+            index_watch,
             news: News::default(),
             members: Members::default(),
             jobs: JobQueue::default(),

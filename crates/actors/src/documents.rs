@@ -1,11 +1,11 @@
 //! Index documents: what the index is told of an entry, read from the store.
 //!
 //! Owns the loading of one document. The text and its vector stand in the event that wrote the
-//! active version, so head changes need no second copy of them.
+//! active version, so head changes need no second copy of them. Of an entry that leaves, nothing is read beside its head.
 
 use std::collections::BTreeMap;
 
-use sillok_core::entry::{Detail, Head, Metadata};
+use sillok_core::entry::{Detail, Head, Metadata, Status};
 use sillok_core::event::{Body, Text};
 use sillok_core::id::EntryId;
 use sillok_core::ports::IndexDoc;
@@ -17,14 +17,26 @@ use sillok_store::{Read, Txn};
 
 use crate::errors::refusal;
 
-/// The document of an entry whose head is `head`. Once its content was erased, it has none, and no vector: whoever keeps
-/// it stores that over what it had.
+/// The document of an entry whose head is `head`. Of one that is gone it has no text and no vector: the index forgets it.
 ///
 /// # Errors
 /// What the store answered, or `internal` when the event is not the one that the head names.
 pub(crate) async fn load(txn: &mut impl Txn, head: &Head, stamp: Stamp) -> Result<IndexDoc, Error> {
+    let text = if head.status == Status::Archived {
+        no_text(head)
+    } else {
+        text_of(txn, head).await?
+    };
+    Ok(document(head, text, stamp))
+}
+
+/// The text of an entry whose head is `head`, with its vector. Once its content was erased, it has neither.
+///
+/// # Errors
+/// As [`load`].
+pub(crate) async fn text_of(txn: &mut impl Txn, head: &Head) -> Result<Text, Error> {
     if head.is_erased() {
-        return Ok(document(head, no_text(head), stamp));
+        return Ok(no_text(head));
     }
     let key = keys::event::key(&ScopeKey::of(&head.scope), head.version_seq);
     let value = txn
@@ -39,21 +51,20 @@ pub(crate) async fn load(txn: &mut impl Txn, head: &Head, stamp: Stamp) -> Resul
     let body = body
         .map_err(|error| Error::new(ErrorCode::Internal, error.to_string()))?
         .flatten();
-    let text = match body {
-        Some(Body::EntryCreated(created)) => created.text,
-        Some(Body::EntryAmended(amended)) => amended.text,
+    match body {
+        Some(Body::EntryCreated(created)) => Ok(created.text),
+        Some(Body::EntryAmended(amended)) => Ok(amended.text),
         _ => {
             let why = format!(
                 "entry {} names event {} as its text",
                 head.id, head.version_seq
             );
-            return Err(Error::new(ErrorCode::Internal, why));
+            Err(Error::new(ErrorCode::Internal, why))
         }
-    };
-    Ok(document(head, text, stamp))
+    }
 }
 
-/// What an entry has whose text was erased.
+/// What is told of an entry whose text is not.
 fn no_text(head: &Head) -> Text {
     Text {
         content: String::new(),

@@ -43,7 +43,8 @@ pub(crate) fn claim_refusal(error: &StoreError) -> Error {
 /// The refusal that a caller gets for the error of an engine.
 pub(crate) fn engine_refusal(error: &PortError) -> Error {
     let code = match error {
-        PortError::Unavailable(_) => ErrorCode::Unavailable,
+        // What is damaged is made anew.
+        PortError::Unavailable(_) | PortError::Damaged(_) => ErrorCode::Unavailable,
         // Asking again does not help.
         PortError::Unusable(_) | PortError::Wasted { .. } => ErrorCode::Internal,
     };
@@ -68,6 +69,10 @@ mod tests {
         let of = |error: PortError| engine_refusal(&error).code;
         assert_eq!(
             of(PortError::Unavailable("later".into())),
+            ErrorCode::Unavailable
+        );
+        assert_eq!(
+            of(PortError::Damaged("anew".into())),
             ErrorCode::Unavailable
         );
         assert_eq!(of(PortError::Unusable("never".into())), ErrorCode::Internal);

@@ -8,6 +8,7 @@ mod admission;
 pub mod audit;
 pub mod backup;
 pub mod config;
+mod index_watch;
 mod indexer;
 pub mod jobs;
 pub mod metrics;

@@ -148,6 +148,7 @@ counters! {
     passivations as "scope_passivations": "Scope actors that were put away",
     relayed as "relayed": "Runs of events that were told to the bus",
     indexed as "indexed": "Entries that were stored in the index",
+    index_rebuilds as "index_rebuilds": "Times that the index was damaged and began anew",
     promotions_started as "promotions_started": "Promotions that a verification started",
     promotions as "promotions": "Promotions that were finished",
     promotion_failures as "promotion_failures": "Attempts at a promotion that failed",

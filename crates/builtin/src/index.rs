@@ -32,7 +32,16 @@ pub struct ExactIndex {
 struct State {
     /// By scope first, so that a search reads its scopes' rows alone.
     rows: BTreeMap<Scope, BTreeMap<EntryId, Row>>,
+    /// Entries that have left, so that no older state brings them back.
+    gone: BTreeMap<(Scope, EntryId), Gone>,
     stored_through: Option<Stamp>,
+}
+
+/// When an entry left, and whether what is stored knows of it.
+#[derive(Debug)]
+struct Gone {
+    stamp: Stamp,
+    stored: bool,
 }
 
 /// The newest known state of one entry.
@@ -50,7 +59,7 @@ impl ExactIndex {
         Self::default()
     }
 
-    /// An entry as searches see it, live or not; none if the index has never heard of it.
+    /// An entry as searches see it, live or not; none if the index has never heard of it, or it is gone.
     #[must_use]
     pub fn get(&self, scope: &Scope, entry: EntryId) -> Option<IndexDoc> {
         let state = self.read();
@@ -138,18 +147,15 @@ impl VectorIndex for ExactIndex {
 
     fn stats(&self) -> BoxFuture<'_, Result<IndexStats, PortError>> {
         let state = self.read();
-        let count = |stored| {
-            state
-                .rows
-                .values()
-                .flat_map(BTreeMap::values)
-                .filter(|row| row.stored == stored)
-                .count() as u64
-        };
-        Box::pin(core::future::ready(Ok(IndexStats {
-            stored: count(true),
-            pending: count(false),
-        })))
+        let rows = state.rows.values().flat_map(BTreeMap::values);
+        let mut stats = IndexStats::default();
+        for row in rows {
+            stats.stored += u64::from(row.stored);
+            stats.pending += u64::from(!row.stored);
+        }
+        let leaving = state.gone.values().filter(|gone| !gone.stored);
+        stats.pending += leaving.count() as u64;
+        Box::pin(core::future::ready(Ok(stats)))
     }
 }
 
@@ -157,10 +163,23 @@ impl State {
     /// Takes a state of an entry unless a newer one is known. The known one becomes stored when it
     /// comes again to be stored.
     fn take(&mut self, doc: IndexDoc, stored: bool) {
+        let key = (doc.scope.clone(), doc.entry);
+        if let Some(gone) = self.gone.get_mut(&key) {
+            if gone.stamp >= doc.stamp {
+                gone.stored |= stored && gone.stamp == doc.stamp;
+                return;
+            }
+            self.gone.remove(&key);
+        }
         let rows = self.rows.entry(doc.scope.clone()).or_default();
         match rows.get_mut(&doc.entry) {
             Some(row) if row.doc.stamp > doc.stamp => {}
             Some(row) if row.doc.stamp == doc.stamp => row.stored |= stored,
+            _ if doc.is_gone() => {
+                rows.remove(&doc.entry);
+                let stamp = doc.stamp;
+                self.gone.insert(key, Gone { stamp, stored });
+            }
             _ => {
                 let terms = TermCounts::of(&doc.content);
                 rows.insert(doc.entry, Row { doc, terms, stored });

@@ -58,6 +58,9 @@ pub enum PortError {
     /// It may answer later.
     #[error("unavailable: {0}")]
     Unavailable(String),
+    /// What it has stored cannot be read any more, and has to be made anew.
+    #[error("damaged: {0}")]
+    Damaged(String),
     /// It answered with something that cannot be used.
     #[error("unusable answer: {0}")]
     Unusable(String),
@@ -208,10 +211,17 @@ pub struct IndexDoc {
 }
 
 impl IndexDoc {
-    /// Whether the entry's content was erased: no other has none.
+    /// Whether the entry has left recall, so that an index forgets it. Its text and vector are not read for that: such
+    /// a state may have none.
     #[must_use]
-    pub const fn is_erased(&self) -> bool {
-        self.content.is_empty()
+    pub fn is_gone(&self) -> bool {
+        self.status == Status::Archived
+    }
+
+    /// Whether the entry's content was erased, so that an index leaves nothing of it on the disk.
+    #[must_use]
+    pub fn is_erased(&self) -> bool {
+        self.content_hash == ContentHash::erased(self.entry, self.version)
     }
 }
 
@@ -278,14 +288,18 @@ pub struct NeighbourRequest {
 ///
 /// Two ways in: [`offer`](Self::offer) makes a commit visible at once, in memory, before it is
 /// acknowledged; [`apply`](Self::apply) makes it durable later, off the write path.
+///
+/// Whatever reads what is stored answers [`PortError::Damaged`] once that cannot be read: it is then
+/// [cleared](Self::clear) and filled again.
 pub trait VectorIndex: Send + Sync + 'static {
     /// Makes these states of entries visible to searches from now on. A state older than the one
     /// that is already visible (by stamp) changes nothing.
     fn offer(&self, docs: Vec<IndexDoc>);
 
     /// Stores these states durably, keyed by (scope, entry), together with the cursor `through`:
-    /// everything up to that stamp is now stored. Repeating it changes nothing. Of an entry that
-    /// [was erased](IndexDoc::is_erased) nothing is left on the disk by then, in no older state either.
+    /// everything up to that stamp is now stored. Repeating it changes nothing. An entry that
+    /// [is gone](IndexDoc::is_gone) is no longer stored, and no older state that comes later brings it back; a newer one
+    /// does. Of one that [was erased](IndexDoc::is_erased) nothing is left on the disk by then, in no older state either.
     fn apply(&self, docs: Vec<IndexDoc>, through: Stamp) -> BoxFuture<'_, Result<(), PortError>>;
 
     /// The cursor of the last [`apply`](Self::apply) that is stored; none when nothing is.
@@ -304,7 +318,7 @@ pub trait VectorIndex: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>>;
 
     /// Hands over the columns by which it is found what is due, of every entry as it is stored, or later, batch by batch,
-    /// in no order.
+    /// in no order. Entries that are gone may be left out.
     fn ages<'a>(
         &'a self,
         each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
@@ -316,7 +330,8 @@ pub trait VectorIndex: Send + Sync + 'static {
         each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
     ) -> BoxFuture<'a, Result<(), PortError>>;
 
-    /// Builds or refreshes what makes searches fast. Slow; runs off the write path.
+    /// Builds or refreshes what makes searches fast, and gives back what entries took that are gone. Slow; runs off the
+    /// write path.
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>>;
 
     /// Forgets everything, for a rebuild from events.
@@ -324,12 +339,17 @@ pub trait VectorIndex: Send + Sync + 'static {
 
     /// What the index holds, for status reports.
     fn stats(&self) -> BoxFuture<'_, Result<IndexStats, PortError>>;
+
+    /// Whether it has all that it was told, as an index has unless it lost that and is told it again.
+    fn is_whole(&self) -> bool {
+        true
+    }
 }
 
 /// What an index holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexStats {
-    /// Entries stored durably.
+    /// Entries stored durably, without those that are gone.
     pub stored: u64,
     /// States that are visible but not yet stored.
     pub pending: u64,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sillok_actors::protocol::Protocol;
 use sillok_builtin::ExactIndex;
-use sillok_core::entry::Head;
+use sillok_core::entry::{Head, Status};
 use sillok_core::id::EntryId;
 use sillok_core::membership::OwnerRow;
 use sillok_core::ports::{
@@ -37,6 +37,8 @@ const FAILS_PERMILLE: u32 = 10;
 #[derive(Default)]
 pub(crate) struct Stored {
     docs: BTreeMap<(Scope, EntryId), IndexDoc>,
+    /// Entries that left during the run of the node, as the run remembers them: the next one has never heard of them.
+    gone: BTreeMap<(Scope, EntryId), Stamp>,
     through: Option<Stamp>,
 }
 
@@ -44,8 +46,16 @@ impl Stored {
     fn keep(&mut self, docs: &[IndexDoc], through: Stamp) {
         for doc in docs {
             let key = (doc.scope.clone(), doc.entry);
-            let is_newer = self.docs.get(&key).is_none_or(|old| old.stamp <= doc.stamp);
-            if is_newer {
+            let left = self.gone.get(&key).copied();
+            let known = self.docs.get(&key).map(|old| old.stamp).max(left);
+            if known >= Some(doc.stamp) {
+                continue;
+            }
+            if doc.is_gone() {
+                self.docs.remove(&key);
+                self.gone.insert(key, doc.stamp);
+            } else {
+                self.gone.remove(&key);
                 self.docs.insert(key, doc.clone());
             }
         }
@@ -67,7 +77,8 @@ impl LaggingIndex {
     pub(crate) fn open(sim: &Sim, place: Place, stored: &Arc<Mutex<Stored>>) -> Self {
         let exact = Arc::new(ExactIndex::new());
         let (docs, through) = {
-            let stored = stored.lock();
+            let mut stored = stored.lock();
+            stored.gone.clear();
             (stored.docs.values().cloned().collect(), stored.through)
         };
         if let Some(through) = through {
@@ -82,9 +93,12 @@ impl LaggingIndex {
         }
     }
 
-    /// Whether a search, and a plan of maintenance, see an entry as its head is.
+    /// Whether a search, and a plan of maintenance, see an entry as its head is: one that is gone they do not see.
     fn shows(&self, head: &Head) -> bool {
         let doc = self.exact.get(&head.scope, head.id);
+        if head.status == Status::Archived {
+            return doc.is_none();
+        }
         doc.is_some_and(|doc| {
             let is_found = (doc.version, doc.status, doc.confidence)
                 == (head.version, head.status, head.trust.confidence);
@@ -93,8 +107,11 @@ impl LaggingIndex {
         })
     }
 
-    /// Whether a search sees a version of an entry, or a later one.
+    /// Whether a search sees a version of an entry, or a later one. Nobody has to see one that is gone.
     fn knows(&self, head: &Head) -> bool {
+        if head.status == Status::Archived {
+            return true;
+        }
         let doc = self.exact.get(&head.scope, head.id);
         doc.is_some_and(|doc| doc.version >= head.version)
     }
@@ -190,6 +207,7 @@ impl VectorIndex for LaggingIndex {
     }
 
     fn clear(&self) -> BoxFuture<'_, Result<(), PortError>> {
+        *self.stored.lock() = Stored::default();
         self.exact.clear()
     }
 

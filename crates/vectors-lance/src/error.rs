@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use sillok_core::ports::PortError;
 
+use crate::damage::Says;
+
 /// A failure of the index.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -39,6 +41,12 @@ pub enum Error {
     /// The configuration contradicts itself.
     #[error("configuration of the vector index: {0}")]
     Config(&'static str),
+    /// What lies in a table is not what was written there, or cannot be read. It is built again.
+    #[error("the vector index is damaged: {0}")]
+    Damaged(String),
+    /// A task of the index met a defect, or something that it could not make sense of.
+    #[error("a task of the vector index panicked: {0}")]
+    Panicked(String),
     /// A task of the index ended before its work did.
     #[error("a task of the vector index ended early: {0}")]
     Task(String),
@@ -59,10 +67,14 @@ impl From<arrow_schema::ArrowError> for Error {
 impl From<Error> for PortError {
     fn from(error: Error) -> Self {
         match error {
+            Error::Damaged(why) => Self::Damaged(why),
+            _ if Says::of(&error) == Says::Damage => Self::Damaged(error.to_string()),
             Error::Shape { .. } | Error::Config(_) => Self::Unusable(error.to_string()),
-            Error::Io { .. } | Error::Lance(_) | Error::Older { .. } | Error::Task(_) => {
-                Self::Unavailable(error.to_string())
-            }
+            Error::Io { .. }
+            | Error::Lance(_)
+            | Error::Older { .. }
+            | Error::Panicked(_)
+            | Error::Task(_) => Self::Unavailable(error.to_string()),
         }
     }
 }

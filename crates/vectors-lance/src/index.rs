@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
 use sillok_core::ports::{
@@ -16,6 +17,7 @@ use tokio::sync::mpsc;
 
 use crate::ages::{AGES, Ages, WORTHS, Worths};
 use crate::config::LanceConfig;
+use crate::damage::Says;
 use crate::error::Error;
 use crate::pool::Pool;
 use crate::query::{Answer, Question};
@@ -25,13 +27,18 @@ use crate::tables::Tables;
 
 /// Batches that a scan is ahead of whoever takes them.
 const BATCHES_AHEAD: usize = 2;
+/// For how long tables that were found whole are not examined again.
+const WHOLE_FOR: Duration = Duration::from_secs(10);
 
 /// An index over Lance tables in one directory.
 #[derive(Debug)]
 pub struct LanceIndex {
     tables: Arc<Tables>,
     pool: Pool,
+    /// When all tables were last found whole; held while that is found out.
+    found_whole: tokio::sync::Mutex<Option<Instant>>,
 }
+
 impl LanceIndex {
     /// Opens the index in the directory `path`, which is made when it is missing, and waits until
     /// its tables are loaded.
@@ -50,8 +57,18 @@ impl LanceIndex {
         let pool = Pool::start(config.threads)?;
         let tables = Arc::new(Tables::new(root, config)?);
         let opening = Arc::clone(&tables);
-        pool.run_blocking(async move { opening.load().await })?;
-        Ok(Self { tables, pool })
+        match pool.run_blocking(async move { opening.load().await }) {
+            Err(error @ Error::Panicked(_)) => {
+                tracing::warn!(%error, "the vector index cannot be used: storing everything again");
+                tables.forget_files()?;
+            }
+            loaded => loaded?,
+        }
+        Ok(Self {
+            tables,
+            pool,
+            found_whole: tokio::sync::Mutex::default(),
+        })
     }
 
     /// Runs `work` on the pool, as the port wants it.
@@ -62,7 +79,33 @@ impl LanceIndex {
         W: FnOnce(Arc<Tables>) -> F,
     {
         let done = self.pool.run(work(Arc::clone(&self.tables)));
-        Box::pin(async move { done.await.map_err(PortError::from) })
+        Box::pin(async move {
+            match done.await {
+                Ok(done) => Ok(done),
+                Err(error) => Err(self.judged(error).await.into()),
+            }
+        })
+    }
+
+    /// The error, or that the tables are damaged, where it says so: what may be read from one that only hints at it
+    /// is found out by reading everything.
+    async fn judged(&self, error: Error) -> Error {
+        if Says::of(&error) != Says::Perhaps {
+            return error;
+        }
+        let mut found_whole = self.found_whole.lock().await;
+        if found_whole.is_some_and(|at| at.elapsed() < WHOLE_FOR) {
+            return error;
+        }
+        let tables = Arc::clone(&self.tables);
+        match self.pool.run(async move { tables.examine().await }).await {
+            Ok(()) => {
+                *found_whole = Some(Instant::now());
+                error
+            }
+            Err(found) if Says::of(&found) == Says::Nothing => error,
+            Err(found) => Error::Damaged(format!("{error}; and, read anew: {found}")),
+        }
     }
 
     /// Scans these columns of all tables on the pool, and hands the batches over here.
@@ -85,7 +128,10 @@ impl LanceIndex {
         }
         // The scan ends once nobody takes its batches any more.
         drop(batches);
-        Ok(taken.and(scanned.await)?)
+        match taken.and(scanned.await) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.judged(error).await.into()),
+        }
     }
 }
 

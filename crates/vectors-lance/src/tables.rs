@@ -189,7 +189,12 @@ impl Tables {
         let stored = watermark::read(&self.root)?;
         let loaded = self.load_tables(stored.as_ref()).await;
         match loaded {
-            Err(error @ (Error::Io { .. } | Error::Lance(_) | Error::Older { .. })) => {
+            Err(
+                error @ (Error::Io { .. }
+                | Error::Lance(_)
+                | Error::Older { .. }
+                | Error::Damaged(_)),
+            ) => {
                 tracing::warn!(%error, "the vector index cannot be used: storing everything again");
                 self.forget_files()
             }
@@ -202,18 +207,12 @@ impl Tables {
     }
 
     async fn load_tables(&self, stored: Option<&Watermark>) -> Result<(), Error> {
-        let none = Versions::new();
-        let versions = match stored {
-            // A file of an older build names no versions: all that is there counts, as it did then.
-            Some(stored) => stored.versions.as_ref(),
-            None => Some(&none),
-        };
+        let versions = stored.map(|stored| &stored.versions);
         for (org, kind) in tables_in(&self.root)? {
             let directory = directory_of(&self.root, &org, kind);
-            match versions.map(|versions| versions.get(&name_of(&org, kind))) {
-                None => {}
-                Some(Some(version)) => watermark::take_back(&directory, *version)?,
-                Some(None) => {
+            match versions.and_then(|versions| versions.get(&name_of(&org, kind))) {
+                Some(version) => watermark::take_back(&directory, *version)?,
+                None => {
                     remove(&directory)?;
                     continue;
                 }
@@ -226,7 +225,7 @@ impl Tables {
     }
 
     /// Removes all tables that lie in the directory, and the cursor before them.
-    fn forget_files(&self) -> Result<(), Error> {
+    pub(crate) fn forget_files(&self) -> Result<(), Error> {
         watermark::remove(&self.root)?;
         self.tables.write().clear();
         *self.session.write() = session_of(&self.shared.config);
@@ -239,11 +238,11 @@ impl Tables {
     /// Takes up the cursor, unless a table is behind it.
     async fn begin_at(&self, stored: Option<Watermark>) {
         let stored = stored.filter(|watermark| {
-            let latest = self.stamps();
+            let found = self.versions();
             let lost = watermark
-                .tables
+                .versions
                 .iter()
-                .find(|(name, stamp)| latest.get(*name).is_none_or(|found| found < *stamp));
+                .find(|(name, version)| found.get(*name) != Some(*version));
             if let Some((name, _)) = lost {
                 tracing::warn!(
                     table = name,
@@ -253,7 +252,7 @@ impl Tables {
             lost.is_none()
         });
         *self.watermark.lock() = stored.as_ref().map(|watermark| watermark.through);
-        let versions = stored.and_then(|watermark| watermark.versions);
+        let versions = stored.map(|watermark| watermark.versions);
         self.storing.lock().await.versions = versions.unwrap_or_default();
         let tables = self.all();
         tokio::spawn(async move {
@@ -266,18 +265,15 @@ impl Tables {
         });
     }
 
-    /// The latest stamp of each table that holds rows.
-    fn stamps(&self) -> BTreeMap<String, Stamp> {
+    /// The version of each table that searches see.
+    fn versions(&self) -> Versions {
         let tables = self.tables.read();
-        let latest = tables.iter().filter_map(|((org, kind), table)| {
-            table
-                .view
-                .read()
-                .rows
-                .stamp_max()
-                .map(|stamp| (name_of(org, *kind), stamp))
+        let shown = tables.iter().filter_map(|((org, kind), table)| {
+            let view = table.view.read();
+            let version = view.dataset.as_ref()?.version_id();
+            Some((name_of(org, *kind), version))
         });
-        latest.collect()
+        shown.collect()
     }
 
     pub(crate) async fn apply(&self, docs: Vec<IndexDoc>, through: Stamp) -> Result<(), Error> {
@@ -294,7 +290,7 @@ impl Tables {
         for (key, docs) in by_table {
             let table = self.table_of(&docs[0].scope, docs[0].table);
             if table.is_overdue() {
-                table.optimise().await?;
+                table.index().await?;
             }
             let (erases, before) = (docs.iter().any(IndexDoc::is_erased), table.shown());
             table.store(docs, through).await?;
@@ -304,9 +300,7 @@ impl Tables {
             }
             storing.sync(&name_of(&key.0, key.1), &table)?;
         }
-        if !rewritten.is_empty() {
-            self.remove_older(rewritten, &storing).await?;
-        }
+        self.remove_older(rewritten, &storing).await?;
         // The tables first: the cursor never speaks for what is not there.
         // It never moves back, but it vouches for the tables as they are now.
         let known = *self.watermark.lock();
@@ -324,6 +318,9 @@ impl Tables {
         of: Vec<(Arc<Table>, [Weak<Dataset>; 2])>,
         storing: &Storing,
     ) -> Result<(), Error> {
+        if of.is_empty() {
+            return Ok(());
+        }
         // The versions that are about to go are no longer those that the next start opens.
         let known = *self.watermark.lock();
         if let Some(through) = known {
@@ -338,8 +335,7 @@ impl Tables {
     fn write_watermark(&self, through: Stamp, storing: &Storing) -> Result<(), Error> {
         let watermark = Watermark {
             through,
-            tables: self.stamps(),
-            versions: Some(storing.versions.clone()),
+            versions: storing.versions.clone(),
         };
         watermark::write(&self.root, &watermark)?;
         *self.watermark.lock() = Some(through);
@@ -355,18 +351,22 @@ impl Tables {
                 .map(|(key, table)| (key.clone(), Arc::clone(table)))
                 .collect()
         };
+        let mut rewritten = Vec::new();
         for (_, table) in &tables {
-            table.optimise().await?;
+            let before = table.shown();
+            if table.optimise().await? {
+                rewritten.push((Arc::clone(table), [before, table.shown()]));
+            }
         }
         // What was built counts at the next start only once it is on the disk.
         let mut storing = self.storing.lock().await;
         for (key, table) in &tables {
             storing.sync(&name_of(&key.0, key.1), table)?;
         }
-        match self.watermark() {
-            Some(through) => self.write_watermark(through, &storing),
-            None => Ok(()),
+        if let Some(through) = self.watermark() {
+            self.write_watermark(through, &storing)?;
         }
+        self.remove_older(rewritten, &storing).await
     }
 
     pub(crate) async fn clear(&self) -> Result<(), Error> {
@@ -384,7 +384,11 @@ impl Tables {
         for (_, table) in tables {
             remove(&table.directory)?;
         }
-        Ok(())
+        // Somebody may have removed all of it.
+        std::fs::create_dir_all(&self.root).map_err(|source| Error::Io {
+            path: self.root.clone(),
+            source,
+        })
     }
 }
 
@@ -407,7 +411,8 @@ impl Storing {
     }
 }
 
-fn session_of(config: &LanceConfig) -> Arc<Session> {
+/// Caches of the configured sizes, with nothing in them.
+pub(crate) fn session_of(config: &LanceConfig) -> Arc<Session> {
     Arc::new(Session::new(
         config.index_cache_bytes,
         config.metadata_cache_bytes,

@@ -21,12 +21,9 @@ const FILE: &str = "@watermark";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Watermark {
     pub(crate) through: Stamp,
-    /// The latest stamp in each table. A table that is behind it has lost files.
-    pub(crate) tables: BTreeMap<String, Stamp>,
     /// The version of each table whose files were brought to the disk. What is newer may be torn
-    /// after a loss of power, and looks whole. None in a file of an older build.
-    #[serde(default)]
-    pub(crate) versions: Option<Versions>,
+    /// after a loss of power, and looks whole. A table that is behind it has lost files.
+    pub(crate) versions: Versions,
 }
 
 /// A version of each table, by the table's name.

@@ -65,6 +65,9 @@ pub struct RecallAnswer {
     /// Whether the question was compared by meaning too; only by its words when no embedder
     /// answered.
     pub by_meaning: bool,
+    /// Whether the index had all that was published. Once it was damaged it does not until it is built again: something
+    /// may be missing then.
+    pub whole: bool,
     /// What is said of the commit that was asked about, if one was.
     pub at: Option<AtCommit>,
 }
@@ -130,11 +133,13 @@ impl<S: Store> Reader<S> {
         let embedding = self.embed(&mask(&query.text).text).await;
         let mut request = self.request(&query, embedding, results_max);
         loop {
+            let was_whole = self.index.is_whole();
             let lists = self.index.search(&request).await.map_err(|error| {
                 Error::new(ErrorCode::Unavailable, format!("the index: {error}"))
             })?;
             let is_full = lists.vector.len().max(lists.text.len()) >= request.limit;
-            let answer = self.answer(protocol, &query, &request, lists, room).await?;
+            let mut answer = self.answer(protocol, &query, &request, lists, room).await?;
+            answer.whole = was_whole && self.index.is_whole();
             let places = answer.results.len() as u64 + answer.budget.left_out;
             let is_short = places < results_max as u64;
             let at = answer.at.as_ref();
@@ -199,6 +204,7 @@ impl<S: Store> Reader<S> {
             results,
             budget,
             by_meaning: request.embedding.is_some(),
+            whole: true,
             at,
         })
     }

@@ -1,4 +1,5 @@
-//! The exact index behind a hook that sees each search for neighbours, and that can refuse to store.
+//! The exact index behind a hook that sees each search for neighbours, and that can refuse to store, or lose what it
+//! has.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,6 +25,7 @@ pub(crate) struct HookedIndex {
     index: ExactIndex,
     before_neighbours: Hook,
     refuses: AtomicBool,
+    is_damaged: AtomicBool,
 }
 
 impl HookedIndex {
@@ -34,6 +36,7 @@ impl HookedIndex {
             index: ExactIndex::new(),
             before_neighbours: Box::new(before_neighbours),
             refuses: AtomicBool::new(false),
+            is_damaged: AtomicBool::new(false),
         })
     }
 
@@ -46,6 +49,22 @@ impl HookedIndex {
     pub(crate) fn accept(&self) {
         self.refuses.store(false, Ordering::Relaxed);
     }
+
+    /// What it has cannot be read any more, until it is cleared.
+    pub(crate) fn damage(&self) {
+        self.is_damaged.store(true, Ordering::Relaxed);
+    }
+
+    /// The answer to a call, unless what it reads is damaged.
+    fn unless_damaged<'a, T: Send + 'a>(
+        &self,
+        call: BoxFuture<'a, Result<T, PortError>>,
+    ) -> BoxFuture<'a, Result<T, PortError>> {
+        if self.is_damaged.load(Ordering::Relaxed) {
+            return Box::pin(async { Err(PortError::Damaged("a page is torn".into())) });
+        }
+        call
+    }
 }
 
 impl VectorIndex for HookedIndex {
@@ -57,7 +76,7 @@ impl VectorIndex for HookedIndex {
         if self.refuses.load(Ordering::Relaxed) {
             return Box::pin(async { Err(PortError::Unavailable("not now".into())) });
         }
-        self.index.apply(docs, through)
+        self.unless_damaged(self.index.apply(docs, through))
     }
 
     fn watermark(&self) -> BoxFuture<'_, Result<Option<Stamp>, PortError>> {
@@ -68,7 +87,7 @@ impl VectorIndex for HookedIndex {
         &'a self,
         request: &'a SearchRequest,
     ) -> BoxFuture<'a, Result<SearchLists, PortError>> {
-        self.index.search(request)
+        self.unless_damaged(self.index.search(request))
     }
 
     fn neighbours<'a>(
@@ -77,7 +96,7 @@ impl VectorIndex for HookedIndex {
     ) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>> {
         Box::pin(async {
             (self.before_neighbours)(request);
-            self.index.neighbours(request).await
+            self.unless_damaged(self.index.neighbours(request)).await
         })
     }
 
@@ -85,21 +104,22 @@ impl VectorIndex for HookedIndex {
         &'a self,
         each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
     ) -> BoxFuture<'a, Result<(), PortError>> {
-        self.index.ages(each)
+        self.unless_damaged(self.index.ages(each))
     }
 
     fn worths<'a>(
         &'a self,
         each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
     ) -> BoxFuture<'a, Result<(), PortError>> {
-        self.index.worths(each)
+        self.unless_damaged(self.index.worths(each))
     }
 
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>> {
-        self.index.optimise()
+        self.unless_damaged(self.index.optimise())
     }
 
     fn clear(&self) -> BoxFuture<'_, Result<(), PortError>> {
+        self.is_damaged.store(false, Ordering::Relaxed);
         self.index.clear()
     }
 
