@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use sillok_core::entry::{Detail, Head, Metadata};
+use sillok_core::entry::{Detail, Head, Metadata, Status};
 use sillok_core::event::{Body, Text};
 use sillok_core::id::EntryId;
 use sillok_core::ports::IndexDoc;
@@ -17,13 +17,13 @@ use sillok_store::{Read, Txn};
 
 use crate::errors::refusal;
 
-/// The document of an entry whose head is `head`. Once its content was erased, it has none, and no vector: whoever keeps
-/// it stores that over what it had.
+/// The document of an entry whose head is `head`. Once it was archived, or its content was erased, it has no text and no
+/// vector: nobody searches for it any more.
 ///
 /// # Errors
 /// What the store answered, or `internal` when the event is not the one that the head names.
 pub(crate) async fn load(txn: &mut impl Txn, head: &Head, stamp: Stamp) -> Result<IndexDoc, Error> {
-    if head.is_erased() {
+    if head.status == Status::Archived || head.is_erased() {
         return Ok(document(head, no_text(head), stamp));
     }
     let key = keys::event::key(&ScopeKey::of(&head.scope), head.version_seq);
@@ -53,7 +53,7 @@ pub(crate) async fn load(txn: &mut impl Txn, head: &Head, stamp: Stamp) -> Resul
     Ok(document(head, text, stamp))
 }
 
-/// What an entry has whose text was erased.
+/// What is told of an entry that nobody searches for.
 fn no_text(head: &Head) -> Text {
     Text {
         content: String::new(),
@@ -66,7 +66,8 @@ fn no_text(head: &Head) -> Text {
 }
 
 /// The document of an entry with this text.
-pub(crate) fn document(head: &Head, text: Text, stamp: Stamp) -> IndexDoc {
+#[must_use]
+pub fn document(head: &Head, text: Text, stamp: Stamp) -> IndexDoc {
     IndexDoc {
         scope: head.scope.clone(),
         entry: head.id,

@@ -208,10 +208,17 @@ pub struct IndexDoc {
 }
 
 impl IndexDoc {
-    /// Whether the entry's content was erased: no other has none.
+    /// Whether the entry's content was erased.
     #[must_use]
-    pub const fn is_erased(&self) -> bool {
-        self.content.is_empty()
+    pub fn is_erased(&self) -> bool {
+        self.is_archived() && self.content_hash == ContentHash::erased(self.entry, self.version)
+    }
+
+    /// Whether the entry has left recall for good: no search and no plan asks for it, and its document has neither text nor
+    /// vector.
+    #[must_use]
+    pub fn is_archived(&self) -> bool {
+        self.status == Status::Archived
     }
 }
 
@@ -274,18 +281,35 @@ pub struct NeighbourRequest {
     pub limit: usize,
 }
 
+/// What is kept of all entries in columns, so that runs of maintenance are planned over them.
+pub trait EntryColumns: Send + Sync + 'static {
+    /// Hands over the columns by which it is found what is due, of every entry as it is stored, or later, batch by batch,
+    /// in no order.
+    fn ages<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>>;
+
+    /// The same of the columns by which entries of tasks are ranked.
+    fn worths<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>>;
+}
+
 /// An index of the published store: a projection that can be thrown away and built again.
 ///
 /// Two ways in: [`offer`](Self::offer) makes a commit visible at once, in memory, before it is
 /// acknowledged; [`apply`](Self::apply) makes it durable later, off the write path.
-pub trait VectorIndex: Send + Sync + 'static {
+pub trait VectorIndex: EntryColumns {
     /// Makes these states of entries visible to searches from now on. A state older than the one
     /// that is already visible (by stamp) changes nothing.
     fn offer(&self, docs: Vec<IndexDoc>);
 
     /// Stores these states durably, keyed by (scope, entry), together with the cursor `through`:
     /// everything up to that stamp is now stored. Repeating it changes nothing. Of an entry that
-    /// [was erased](IndexDoc::is_erased) nothing is left on the disk by then, in no older state either.
+    /// [was erased](IndexDoc::is_erased) nothing is left on the disk by then, in no older state either. One that
+    /// [was archived](IndexDoc::is_archived) may be forgotten.
     fn apply(&self, docs: Vec<IndexDoc>, through: Stamp) -> BoxFuture<'_, Result<(), PortError>>;
 
     /// The cursor of the last [`apply`](Self::apply) that is stored; none when nothing is.
@@ -302,19 +326,6 @@ pub trait VectorIndex: Send + Sync + 'static {
         &'a self,
         request: &'a NeighbourRequest,
     ) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>>;
-
-    /// Hands over the columns by which it is found what is due, of every entry as it is stored, or later, batch by batch,
-    /// in no order.
-    fn ages<'a>(
-        &'a self,
-        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
-    ) -> BoxFuture<'a, Result<(), PortError>>;
-
-    /// The same of the columns by which entries of tasks are ranked.
-    fn worths<'a>(
-        &'a self,
-        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
-    ) -> BoxFuture<'a, Result<(), PortError>>;
 
     /// Builds or refreshes what makes searches fast. Slow; runs off the write path.
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>>;

@@ -1,4 +1,5 @@
-//! Commits of data: states of entries become rows, each once, together with the cursor.
+//! Commits of data: states of entries become rows, each once, together with the cursor. Those of archived entries lose
+//! theirs.
 //!
 //! Owns that a repeat writes nothing, and that a commit whose answer was lost is found before the
 //! next one. It must not know what searches make of a version.
@@ -36,7 +37,17 @@ impl Table {
                 newest.insert(key, doc);
             }
         }
-        let mut docs: Vec<IndexDoc> = newest.into_values().collect();
+        let (archived, docs) = newest.into_values().partition(IndexDoc::is_archived);
+        self.keep(docs, through).await?;
+        let archived: Vec<IndexDoc> = archived;
+        self.forget(&archived, through).await
+    }
+
+    /// Stores these states, of different entries. The caller holds the commits.
+    async fn keep(&self, mut docs: Vec<IndexDoc>, through: Stamp) -> Result<(), Error> {
+        if docs.is_empty() {
+            return Ok(());
+        }
         let mut attempt = 1;
         loop {
             let dataset = self.catch_up().await?;
@@ -66,7 +77,7 @@ impl Table {
 
     /// Brings the view up to the latest version: a commit may have succeeded though its answer, or
     /// what came after it, failed.
-    async fn catch_up(&self) -> Result<Option<Arc<Dataset>>, Error> {
+    pub(crate) async fn catch_up(&self) -> Result<Option<Arc<Dataset>>, Error> {
         let shown = self.view.read().dataset.clone();
         match shown {
             None if !self.exists() => return Ok(None),
@@ -145,6 +156,6 @@ impl Table {
 }
 
 /// What a data commit carries: the cursor, for whoever reads the table's history.
-fn properties(through: Stamp) -> HashMap<String, String> {
+pub(crate) fn properties(through: Stamp) -> HashMap<String, String> {
     HashMap::from([(THROUGH.to_owned(), through.to_string())])
 }

@@ -123,6 +123,13 @@ impl Delta {
         );
     }
 
+    /// Forgets the entry's state, unless it is newer.
+    pub(crate) fn forget(&mut self, scope: &Scope, entry: EntryId, stamp: Stamp) {
+        if self.get(scope, entry).is_some_and(|row| row.stamp <= stamp) {
+            self.remove(scope, entry);
+        }
+    }
+
     /// Forgets the entry's state.
     fn remove(&mut self, scope: &Scope, entry: EntryId) {
         let Some(number) = self

@@ -133,6 +133,20 @@ impl Directory {
         rows.insert(address, row);
     }
 
+    /// Forgets an entry, whose row is gone.
+    pub(crate) fn remove(&mut self, scope: &Scope, entry: EntryId) {
+        let Some(rows) = self.scopes.get_mut(scope) else {
+            return;
+        };
+        if let Some(address) = rows.by_entry.remove(&entry) {
+            rows.remove(address);
+            self.rows -= 1;
+        }
+        if rows.by_entry.is_empty() {
+            self.scopes.remove(scope);
+        }
+    }
+
     /// Forgets the rows of a data file that is gone and whose rows lie nowhere else.
     pub(crate) fn remove_fragment(&mut self, fragment: u64) {
         for rows in self.scopes.values_mut() {

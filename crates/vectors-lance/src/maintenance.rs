@@ -31,6 +31,9 @@ use crate::words;
 const SEARCH_LOOKS: u32 = 200;
 const SEARCH_LOOK: Duration = Duration::from_millis(25);
 
+/// A table whose files hold more than one of so many rows that are gone is compacted.
+const HOLLOW_PARTS: usize = 4;
+
 /// One step of maintenance: it makes a version of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
@@ -56,8 +59,8 @@ impl Table {
         if self.view.read().dataset.is_none() {
             return Ok(());
         }
-        let fragments = self.latest().await?.count_fragments();
-        if fragments > self.shared.config.fragments_max {
+        let latest = self.latest().await?;
+        if latest.count_fragments() > self.shared.config.fragments_max || is_hollow(&latest) {
             self.take(Step::Compact).await?;
         }
         if let Some(step) = self.due().await? {
@@ -99,6 +102,14 @@ impl Table {
         let mut dataset = self.latest().await?;
         self.attempt(step, &mut dataset).await?;
         self.refresh(dataset).await
+    }
+
+    /// Builds both indices of the version that is shown, over all of its rows, and shows what it made.
+    pub(crate) async fn index_anew(&self) -> Result<(), Error> {
+        let mut dataset = self.latest().await?;
+        self.build(&mut dataset).await?;
+        self.view.write().dataset = Some(Arc::new(dataset));
+        Ok(())
     }
 
     /// The version that searches look at now.
@@ -202,7 +213,7 @@ impl Table {
     }
 
     async fn build(&self, dataset: &mut Dataset) -> Result<(), Error> {
-        let rows = self.view.read().rows.len();
+        let rows = dataset.count_rows(None).await?;
         let shape = HnswParams::of(self.kind);
         let ivf = IvfBuildParams {
             num_partitions: Some(rows.div_ceil(self.shared.config.partition_rows)),
@@ -261,4 +272,17 @@ impl Table {
         tracing::debug!(table = %self.directory.display(), ?removed, "removed old versions");
         Ok(())
     }
+}
+
+/// Whether so many of the rows in a version's files are gone that these are worth writing anew.
+fn is_hollow(dataset: &Dataset) -> bool {
+    let (mut rows, mut gone) = (0, 0);
+    for fragment in dataset.fragments().iter() {
+        rows += fragment.physical_rows.unwrap_or(0);
+        let deletions = fragment.deletion_file.as_ref();
+        gone += deletions
+            .and_then(|file| file.num_deleted_rows)
+            .unwrap_or(0);
+    }
+    gone * HOLLOW_PARTS > rows
 }

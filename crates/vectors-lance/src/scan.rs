@@ -13,6 +13,9 @@ use crate::tables::Tables;
 /// Rows of a batch.
 const ROWS: usize = 65_536;
 
+/// Bytes that are read before their rows are taken.
+const READ_AHEAD_BYTES: u64 = 64 << 20;
+
 impl Tables {
     /// Sends these columns of all rows of all tables, batch by batch, until nobody takes them any more.
     pub(crate) async fn scan(
@@ -33,7 +36,10 @@ impl Table {
             return Ok(());
         };
         let mut scan = dataset.scan();
-        scan.project(names)?.batch_size(ROWS);
+        scan.project(names)?
+            .batch_size(ROWS)
+            .scan_in_order(false)
+            .io_buffer_size(READ_AHEAD_BYTES);
         let mut batches = scan.try_into_stream().await?;
         while let Some(batch) = batches.try_next().await? {
             if to.send(batch).await.is_err() {

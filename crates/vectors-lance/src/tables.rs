@@ -201,6 +201,16 @@ impl Tables {
         }
     }
 
+    /// Opens the tables that lie in the directory for scans of their columns alone.
+    pub(crate) async fn load_columns(&self) -> Result<(), Error> {
+        for (org, kind) in tables_in(&self.root)? {
+            let table = Arc::new(self.new_table(kind, directory_of(&self.root, &org, kind)));
+            table.load_columns().await?;
+            self.tables.write().insert((org, kind), table);
+        }
+        Ok(())
+    }
+
     async fn load_tables(&self, stored: Option<&Watermark>) -> Result<(), Error> {
         let none = Versions::new();
         let versions = match stored {
@@ -239,14 +249,10 @@ impl Tables {
     /// Takes up the cursor, unless a table is behind it.
     async fn begin_at(&self, stored: Option<Watermark>) {
         let stored = stored.filter(|watermark| {
-            let latest = self.stamps();
-            let lost = watermark
-                .tables
-                .iter()
-                .find(|(name, stamp)| latest.get(*name).is_none_or(|found| found < *stamp));
-            if let Some((name, _)) = lost {
+            let lost = self.lost(watermark);
+            if let Some(table) = &lost {
                 tracing::warn!(
-                    table = name,
+                    table,
                     "a table of the vector index is behind its cursor: storing everything again"
                 );
             }
@@ -264,6 +270,28 @@ impl Tables {
                 }
             }
         });
+    }
+
+    /// A table that is behind its cursor: at an older version, or, where none was named, without the latest stamp.
+    fn lost(&self, watermark: &Watermark) -> Option<String> {
+        let Some(versions) = &watermark.versions else {
+            let latest = self.stamps();
+            let mut tables = watermark.tables.iter();
+            let is_behind = |found: Option<&Stamp>, stamp| found.is_none_or(|found| found < stamp);
+            let lost = tables.find(|(name, stamp)| is_behind(latest.get(*name), *stamp));
+            return lost.map(|(name, _)| name.clone());
+        };
+        let tables = self.tables.read();
+        let opened = tables.iter().filter_map(|((org, kind), table)| {
+            let view = table.view.read();
+            let dataset = view.dataset.as_ref()?;
+            Some((name_of(org, *kind), dataset.version_id()))
+        });
+        let opened: Versions = opened.collect();
+        let is_behind = |name, version| opened.get(name).is_none_or(|found| found < version);
+        let mut tables = versions.iter();
+        let lost = tables.find(|(name, version)| is_behind(*name, *version));
+        lost.map(|(name, _)| name.clone())
     }
 
     /// The latest stamp of each table that holds rows.
@@ -348,25 +376,30 @@ impl Tables {
 
     pub(crate) async fn optimise(&self) -> Result<(), Error> {
         let _not_while_forgetting = self.lifetime.read().await;
-        let tables: Vec<((String, Kind), Arc<Table>)> = {
-            let tables = self.tables.read();
-            let pairs = tables.iter();
-            pairs
-                .map(|(key, table)| (key.clone(), Arc::clone(table)))
-                .collect()
-        };
-        for (_, table) in &tables {
+        for table in self.all() {
             table.optimise().await?;
         }
         // What was built counts at the next start only once it is on the disk.
         let mut storing = self.storing.lock().await;
-        for (key, table) in &tables {
-            storing.sync(&name_of(&key.0, key.1), table)?;
-        }
+        self.sync(&mut storing)?;
         match self.watermark() {
             Some(through) => self.write_watermark(through, &storing),
             None => Ok(()),
         }
+    }
+
+    /// Brings all tables to the disk, and then the cursor `through`.
+    pub(crate) async fn vouch(&self, through: Stamp) -> Result<(), Error> {
+        let mut storing = self.storing.lock().await;
+        self.sync(&mut storing)?;
+        self.write_watermark(through, &storing)
+    }
+
+    fn sync(&self, storing: &mut Storing) -> Result<(), Error> {
+        for ((org, kind), table) in self.tables.read().iter() {
+            storing.sync(&name_of(org, *kind), table)?;
+        }
+        Ok(())
     }
 
     pub(crate) async fn clear(&self) -> Result<(), Error> {

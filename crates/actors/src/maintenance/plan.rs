@@ -9,11 +9,14 @@ use sillok_core::Error;
 use sillok_core::config::RetentionConfig;
 use sillok_core::entry::{Head, Status, Table, Version};
 use sillok_core::id::{EntryId, ReviewId};
+use sillok_core::ports::EntryColumns;
 use sillok_core::promotion::NewEntry;
+use sillok_core::retention;
 use sillok_core::retention::plan::{AgeColumns, Planner, ScopePlan};
 use sillok_core::review::Offer;
 use sillok_core::scope::{Level, Scope};
 use sillok_core::slot::{SLOTS, Slot};
+use sillok_core::time::Timestamp;
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Error as StoreError, Store, Txn};
 
@@ -47,21 +50,9 @@ pub(super) async fn of<S: Store, P: Protocol>(
     if !shared.protocol.keeps(Safeguard::KeepsBest) {
         config.keep_best = 0;
     }
-    let (index, within) = (&shared.ports.index, asked.within.as_ref());
-    let mut planner = Planner::new(shared.ports.clock.now(), &config, within);
-    let mut proven = Vec::new();
-    let mut take = |columns: &AgeColumns<'_>| {
-        planner.take(columns);
-        proven.extend(proven_in(columns, within));
-    };
-    let taken = index.ages(&mut take).await;
-    taken.map_err(|error| engine_refusal(&error))?;
-    if planner.has_to_rank() {
-        let ranked = index.worths(&mut |columns| planner.rank(columns)).await;
-        ranked.map_err(|error| engine_refusal(&error))?;
-    }
-    let found = planner.finish();
-    let scopes = chosen(found.scopes, asked, &config);
+    let (columns, now) = (shared.ports.index.as_ref(), shared.ports.clock.now());
+    let Due { plan, mut proven } = due(columns, now, &config, asked.within.as_ref()).await?;
+    let scopes = chosen(plan.scopes, asked, &config);
     let plans = scopes.iter().filter(|scope| !scope.asks);
     let going: BTreeSet<EntryId> = plans
         .flat_map(|scope| scope.plan.aged.iter().chain(&scope.plan.pruned))
@@ -75,11 +66,48 @@ pub(super) async fn of<S: Store, P: Protocol>(
     };
     let (offers, halted) = read.await.map_err(|error| refusal(&error))?;
     Ok(Plan {
-        looked_at: found.looked_at,
+        looked_at: plan.looked_at,
         scopes,
         offers,
         unreadable,
         halted,
+    })
+}
+
+/// What the columns of all entries say is due.
+#[derive(Debug)]
+pub struct Due {
+    /// What goes.
+    pub plan: retention::plan::Plan,
+    /// Skills that proved themselves in a project, and where.
+    pub proven: Vec<(Scope, EntryId)>,
+}
+
+/// Finds what is due at `now` of all entries, or of those inside a scope.
+///
+/// # Errors
+/// What whoever keeps the columns answered.
+pub async fn due(
+    columns: &dyn EntryColumns,
+    now: Timestamp,
+    config: &RetentionConfig,
+    within: Option<&Scope>,
+) -> Result<Due, Error> {
+    let mut planner = Planner::new(now, config, within);
+    let mut proven = Vec::new();
+    let mut take = |columns: &AgeColumns<'_>| {
+        planner.take(columns);
+        proven.extend(proven_in(columns, within));
+    };
+    let taken = columns.ages(&mut take).await;
+    taken.map_err(|error| engine_refusal(&error))?;
+    if planner.has_to_rank() {
+        let ranked = columns.worths(&mut |columns| planner.rank(columns)).await;
+        ranked.map_err(|error| engine_refusal(&error))?;
+    }
+    Ok(Due {
+        plan: planner.finish(),
+        proven,
     })
 }
 

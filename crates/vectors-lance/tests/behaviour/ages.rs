@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sillok_core::entry::{Status, Table};
 use sillok_core::id::EntryId;
-use sillok_core::ports::{IndexDoc, VectorIndex};
+use sillok_core::ports::{EntryColumns as _, IndexDoc, VectorIndex as _};
 use sillok_core::retention::Age;
 use sillok_core::time::Timestamp;
 use sillok_vectors_lance::LanceIndex;
@@ -67,7 +67,7 @@ async fn each_entry_is_handed_over_once_as_it_is_stored() {
         assert_eq!(ages(&index).await, expected(&docs));
         docs[7] = IndexDoc {
             version: 2,
-            status: Status::Archived,
+            status: Status::Deprecated,
             stamp: stamp(400),
             ..docs[7].clone()
         };

@@ -22,13 +22,12 @@ fn varied(count: u64) -> Vec<IndexDoc> {
         Status::Verified,
         Status::Published,
         Status::Deprecated,
-        Status::Archived,
     ];
     let mut numbers = Numbers(99);
     let varied = |n| IndexDoc {
         scope: scope(scopes[numbers.below(4) as usize]),
         table: Table::ALL[numbers.below(12) as usize],
-        status: statuses[numbers.below(5) as usize],
+        status: statuses[numbers.below(4) as usize],
         failure: numbers.below(4) == 0,
         confidence: numbers.below(101) as f64 / 100.0,
         ..doc(n, n)
@@ -50,7 +49,7 @@ fn filtered() -> Vec<SearchRequest> {
             ..wide.clone()
         },
         SearchRequest {
-            statuses: vec![Status::Archived],
+            statuses: vec![Status::Deprecated],
             ..wide.clone()
         },
         SearchRequest {
@@ -124,9 +123,9 @@ async fn closer_entries_that_do_not_pass_take_no_place() {
     let directory = tempfile::tempdir().unwrap();
     let index = open(directory.path());
     let target = Numbers(1).vector(DIMENSIONS);
-    // 500 archived entries right at the query, 8 live ones far from it.
+    // 500 deprecated entries right at the query, 8 live ones far from it.
     let near = (1..=500).map(|n| IndexDoc {
-        status: Status::Archived,
+        status: Status::Deprecated,
         embedding: Some(embedding(target.clone())),
         ..doc(n, n)
     });

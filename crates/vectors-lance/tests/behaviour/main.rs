@@ -11,6 +11,7 @@ mod durability;
 mod equivalence;
 mod erasure;
 mod filters;
+mod forgetting;
 mod maintenance;
 mod model;
 mod visibility;
