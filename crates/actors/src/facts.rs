@@ -37,9 +37,11 @@ use crate::protocol::{Protocol, Safeguard};
 use crate::row_stream::RowStream;
 
 mod cited;
+mod early;
 mod texts;
 
 use cited::{record, stands};
+pub(crate) use early::{Early, early};
 use texts::{read_on, texts};
 
 /// Why the facts of a command were not fetched.

@@ -88,6 +88,12 @@ pub enum Safeguard {
     WritesChunksUnderTip,
     /// A stretch of a text is cited only where it stands, and takes no character apart.
     KeepsCharactersWhole,
+    /// What is close to a new entry is looked up by its owner, when it is decided, and not before it waits.
+    ComparesInActor,
+    /// Nothing is decided in a slot before the index has what its former owner published there.
+    WaitsForIndex,
+    /// How far confidence has faded is computed when it is asked for, and never written down.
+    DecaysAtRead,
 }
 
 /// Which safeguards apply.

@@ -150,6 +150,9 @@ pub const BUGS: &[Bug] = &[
         "excerpt that takes a character apart",
         Safeguard::KeepsCharactersWhole,
     ),
+    bug("merge outside the actor", Safeguard::ComparesInActor),
+    bug("merge against a lagging index", Safeguard::WaitsForIndex),
+    bug("decay applied twice", Safeguard::DecaysAtRead),
     bug("fencing during a store outage", Safeguard::CountsOwnBeats),
     bug(
         "slot orphaned when the watcher dies",
