@@ -29,7 +29,7 @@ use crate::commit::{Shared, settle};
 use crate::config::NodeConfig;
 use crate::indexer::Indexer;
 use crate::jobs::{self, PromotionState, WaitingJob};
-use crate::maintenance::{self, Maintain, Maintained};
+use crate::maintenance;
 use crate::metrics::{NodeMetrics, count};
 use crate::news;
 use crate::ownership::Ownership;
@@ -39,6 +39,7 @@ use crate::reads::{EventView, Page, Reader, StagedRecord, page_rows};
 use crate::relay;
 use crate::router::Router;
 
+mod maintain;
 mod recall;
 mod tasks;
 
@@ -350,15 +351,6 @@ impl<S: Store, P: Protocol> Node<S, P> {
     /// What the store answers.
     pub async fn cluster(&self) -> Result<ClusterStatus, Error> {
         cluster_status::of(&self.inner.shared).await
-    }
-
-    /// Looks at all that is published, takes out of recall whose time is over, and offers what proved itself.
-    ///
-    /// # Errors
-    /// `busy` while another run is under way in the cluster; what the store, the index or the owner of a scope
-    /// answered. What was done before stays done.
-    pub async fn maintain(&self, asked: &Maintain) -> Result<Maintained, Error> {
-        maintenance::by_hand(&self.inner.shared, &self.inner.router, asked).await
     }
 
     /// Orders the end of a run of a node, this one or another, which it may still be beating in. Whoever
