@@ -235,20 +235,25 @@ mod tests {
         assert!(matches!(&fenced[..], [Reason::OwnerGone { slots: 1, .. }]));
     }
 
-    #[test]
-    fn a_living_node_without_the_bus_is_named() {
-        let off = |fenced| NodeRow {
-            reaches_bus: false,
-            ..node(1, fenced)
-        };
-        let nodes = Nodes::from([("a".to_owned(), off(false)), ("b".to_owned(), off(true))]);
+    /// What is wrong with two nodes that own nothing and have rows as `row` makes them, `a` living and `b` fenced.
+    fn judged_by_rows(row: impl Fn(NodeRow) -> NodeRow) -> Vec<Reason> {
+        let row = |fenced| row(node(1, fenced));
+        let nodes = Nodes::from([("a".to_owned(), row(false)), ("b".to_owned(), row(true))]);
         let sight = Sight {
             nodes: &nodes,
             owners: &BTreeMap::new(),
             silent_ms: &BTreeMap::new(),
             untold: &BTreeMap::new(),
         };
-        let found = reasons(&sight, &BeatConfig::default());
+        reasons(&sight, &BeatConfig::default())
+    }
+
+    #[test]
+    fn a_living_node_without_the_bus_is_named() {
+        let found = judged_by_rows(|row| NodeRow {
+            reaches_bus: false,
+            ..row
+        });
         let node = "a".to_owned();
         assert_eq!(found, [Reason::OffBus { node }]);
         assert_eq!(found[0].to_string(), "node a does not reach the bus");
@@ -256,21 +261,10 @@ mod tests {
 
     #[test]
     fn a_living_node_that_owns_more_than_it_serves_is_named() {
-        let behind = |fenced| NodeRow {
+        let found = judged_by_rows(|row| NodeRow {
             is_behind: true,
-            ..node(1, fenced)
-        };
-        let nodes = Nodes::from([
-            ("a".to_owned(), behind(false)),
-            ("b".to_owned(), behind(true)),
-        ]);
-        let sight = Sight {
-            nodes: &nodes,
-            owners: &BTreeMap::new(),
-            silent_ms: &BTreeMap::new(),
-            untold: &BTreeMap::new(),
-        };
-        let found = reasons(&sight, &BeatConfig::default());
+            ..row
+        });
         let node = "a".to_owned();
         assert_eq!(found, [Reason::Behind { node }]);
         let said = found[0].to_string();
