@@ -45,6 +45,12 @@ fn retired(run: &Value) -> u64 {
         .sum()
 }
 
+/// What `sillok events` prints of a scope.
+fn events(world: &World, scope: &str, flags: &[&str]) -> Vec<Value> {
+    let ran = world.run(&[&["events", "--json", "--scope", scope], flags].concat());
+    ran.json_lines()
+}
+
 #[tokio::test]
 async fn a_run_that_would_empty_many_small_scopes_stops_and_asks() {
     let world = jumped().await;
@@ -103,15 +109,20 @@ async fn what_a_run_took_out_is_brought_back_by_those_who_may_decide_there() {
         .await;
     let body = json!({ "entry": entries[1], "reason": "the clock was wrong" });
     orchestrator.post("/v1/entries/restore", &body).await.ok();
-    let events = world
-        .admin()
-        .get("/v1/events", &[("scope", &*worktree(1))])
-        .await
-        .ok();
-    let last = events["items"].as_array().and_then(|items| items.last());
-    let last = last.expect("the scope has events");
+    // Which entries a run took out stands in the events, and so does who came back.
+    let events = events(&world, &worktree(1), &["--kind", "ENTRIES_RETIRED"]);
+    let named: Vec<&Value> = events
+        .iter()
+        .filter(|event| event["body"]["why"] == "aged")
+        .flat_map(|event| event["body"]["entries"].as_array().expect("a list"))
+        .collect();
+    assert_eq!(named.len(), IN_EACH, "{events:?}");
+    assert!(named.contains(&&json!(entries[1])), "{events:?}");
+    let at = events[0]["seq"].to_string();
+    let since = self::events(&world, &worktree(1), &["--after", &at]);
+    assert_eq!(since.len(), 1, "{since:?}");
     assert_eq!(
-        (&last["kind"], &last["body"]["reason"]),
+        (&since[0]["kind"], &since[0]["body"]["reason"]),
         (&json!("ENTRY_RESTORED"), &body["reason"])
     );
     let verdict = world.sillok("audit verify --json").json();

@@ -155,6 +155,18 @@ pub enum Command {
     Erase(Erase),
     /// Look at all that is published: archive, prune, offer, forget, optimise. Once a night is enough
     Maintain(Maintain),
+    /// Print the events of one scope, the oldest first
+    Events {
+        /// Where to look.
+        #[command(flatten)]
+        within: Within,
+        /// Behind this number
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        after: u64,
+        /// Events of this kind only, such as ENTRIES_RETIRED; may be repeated
+        #[arg(long = "kind", value_name = "KIND", value_delimiter = ',')]
+        kinds: Vec<EventKind>,
+    },
     /// Follow what happens in a scope and in all that lies inside it
     Tail {
         /// Where to look.

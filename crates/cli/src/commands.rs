@@ -20,13 +20,13 @@ pub mod cluster;
 pub mod configuration;
 pub mod entry;
 pub mod erase;
+pub mod events;
 pub mod jobs;
 pub mod log;
 pub mod maintain;
 pub mod recall;
 pub mod review;
 pub mod serve;
-pub mod tail;
 pub mod task;
 pub mod token;
 pub mod trajectory;
@@ -75,6 +75,7 @@ fn need(command: &Command) -> Need {
         | Command::History { .. }
         | Command::Audit(_)
         | Command::Backup(_)
+        | Command::Events { .. }
         | Command::Log(LogCommand::Show { .. } | LogCommand::List(_))
         | Command::Task(TaskCommand::Show { .. } | TaskCommand::List(_))
         | Command::Token(TokenCommand::List { .. })
@@ -104,11 +105,16 @@ async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
         Command::Undo(undo) => review::undo(session, undo).await,
         Command::Erase(erase) => erase::erase(session, erase).await,
         Command::Maintain(args) => maintain::run(session, args).await,
+        Command::Events {
+            within,
+            after,
+            kinds,
+        } => events::list(session, &within, after, &kinds).await,
         Command::Tail {
             within,
             cursor,
             kinds,
-        } => tail::run(session, &within, cursor, &kinds).await,
+        } => events::tail(session, &within, cursor, &kinds).await,
         Command::Audit(AuditCommand::Verify { against, .. }) => {
             audit::online(session, &against).await
         }

@@ -25,12 +25,10 @@ const KEPT_MAX: usize = 4;
 const KEPT_COMMITS_MAX: usize = 250_000;
 /// Repositories that are looked into at one time by all who ask.
 const AT_ONCE_MAX: usize = 2;
-/// How long whoever asks waits for an answer. What is being looked up goes on, and the next one finds it.
+/// How long whoever asks waits for an answer, a write as well. What is being looked up goes on, and the next one finds it.
 const WAIT: Duration = Duration::from_secs(2);
 /// Repositories in which names are looked up at one time. Nobody waits for a place: a write waits for this.
 const LOOKED_UP_AT_ONCE_MAX: usize = 8;
-/// How long whoever asks waits for what is looked up.
-const LOOKUP_WAIT: Duration = Duration::from_millis(500);
 
 /// Why a repository says nothing.
 #[derive(Debug, thiserror::Error)]
@@ -308,7 +306,7 @@ impl GitFacts for Repositories {
                 });
                 looking_up.await.map_err(|error| error.to_string())
             };
-            answered(LOOKUP_WAIT, looked_up).await
+            answered(WAIT, looked_up).await
         })
     }
 }

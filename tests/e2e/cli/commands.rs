@@ -9,7 +9,7 @@ use super::judging;
 use crate::harness::{Invocation, PROJECT, Ran, WORKTREE, World, phrase, write_runs};
 
 /// Commands that are tried elsewhere: they do not end, or need more than this.
-const ELSEWHERE: [&str; 4] = ["demo", "entry restore", "serve", "tail"];
+const ELSEWHERE: [&str; 5] = ["demo", "entry restore", "events", "serve", "tail"];
 
 /// A session at the command line, and which commands it has tried.
 pub(super) struct Tour {

@@ -174,6 +174,36 @@ async fn who_asks_what_was_promoted_hears_that_alone_and_resumes_over_all_else()
     assert!(ran.stderr.contains("no kind of event"), "{}", ran.stderr);
 }
 
+#[tokio::test]
+async fn the_events_of_a_scope_are_printed_whatever_pages_they_fill() {
+    let world = World::start().await;
+    let task = world.task().await;
+    let lines: String = (0..1_100)
+        .map(|number| format!("{{\"level\": \"info\", \"content\": \"line {number}\"}}\n"))
+        .collect();
+    let import = world.invocation(&format!("log import --scope {task}"));
+    import.stdin(lines).run().ended(0);
+    let events = |flags: &str| {
+        let ran = world.sillok(&format!("events --json --scope {task} {flags}"));
+        ran.json_lines()
+    };
+    let all = events("");
+    let seqs: Vec<u64> = all
+        .iter()
+        .filter_map(|event| event["seq"].as_u64())
+        .collect();
+    assert_eq!(seqs, (1..=all.len() as u64).collect::<Vec<_>>());
+    let records = events("--kind RECORD_APPENDED --after 50");
+    assert_eq!(records[0]["seq"], 51);
+    assert_eq!(records.last(), all.last());
+    assert_eq!(records.len(), all.len() - 50);
+    assert!(all.len() > 1_100);
+    world
+        .sillok(&format!("events --scope {task} --kind nothing"))
+        .ended(2);
+    world.sillok("events --scope org/Acme").ended(2);
+}
+
 /// Reads events from a stream until there are `count`: their ids and data.
 async fn read(client: &Client, last_event: Option<&str>, count: usize) -> Vec<(String, Value)> {
     let response = client.stream(&[("scope", PROJECT)], last_event).await;

@@ -19,7 +19,7 @@ async fn writes_go_on_over_a_nats_that_lost_everything() {
     cluster.nats().wipe();
     cluster.nats().resume().await;
     tokio::time::sleep(4 * CALM).await;
-    load.went_on_since(&before);
+    load.goes_on_since(&before).await;
     let load = load.stop().await;
     let admin = cluster.admin("eve");
     load.check_with_a_late_listener(&admin).await;

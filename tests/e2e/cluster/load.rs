@@ -244,12 +244,19 @@ impl Running {
             .map(|count| count.load(Ordering::SeqCst))
     }
 
-    /// Every client has had a command acknowledged since it was counted.
-    pub(crate) fn went_on_since(&self, before: &[usize; CLIENTS]) {
-        let now = self.counts();
-        let stood = (0..CLIENTS).filter(|number| now[*number] == before[*number]);
-        let stood: Vec<usize> = stood.collect();
-        assert!(stood.is_empty(), "these clients stood still: {stood:?}");
+    /// Waits until every client has had a command acknowledged since it was counted.
+    pub(crate) async fn goes_on_since(&self, before: &[usize; CLIENTS]) {
+        let begun = Instant::now();
+        loop {
+            let now = self.counts();
+            let stood = (0..CLIENTS).filter(|number| now[*number] == before[*number]);
+            let stood: Vec<usize> = stood.collect();
+            if stood.is_empty() {
+                return;
+            }
+            assert!(begun.elapsed() < PATIENCE, "these stand still: {stood:?}");
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
     }
 
     /// Ends the load: each client sees its last command through.

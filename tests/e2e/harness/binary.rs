@@ -152,6 +152,15 @@ impl Ran {
             .unwrap_or_else(|error| panic!("{} prints no JSON ({error}): {self:#?}", self.line))
     }
 
+    /// What it printed, as one JSON document a line. It must have succeeded.
+    #[track_caller]
+    pub(crate) fn json_lines(&self) -> Vec<Value> {
+        self.ended(0);
+        let parsed = self.stdout.lines().map(serde_json::from_str);
+        let parsed: Result<_, _> = parsed.collect();
+        parsed.unwrap_or_else(|error| panic!("{} prints no JSON ({error}): {self:#?}", self.line))
+    }
+
     /// Checks the exit status.
     #[track_caller]
     pub(crate) fn ended(&self, status: i32) {
