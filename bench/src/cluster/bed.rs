@@ -159,6 +159,15 @@ impl Bed {
         }
     }
 
+    /// Whether every slot has an owner that lives, as a node sees it.
+    ///
+    /// # Errors
+    /// If it does not answer.
+    pub(super) async fn is_owned(&self, name: &str) -> Result<bool, Error> {
+        let view = self.view(name).await?;
+        Ok(view.slots_owned == view.slots_used)
+    }
+
     /// How many commands these nodes have handed to one another.
     ///
     /// # Errors

@@ -64,8 +64,9 @@ async fn both(scale: &Scale, report: &mut Report) -> Result<(), Error> {
     let (mut full, mut of_scopes) = (Duration::ZERO, histogram());
     for victim in &NODES[..scale.cluster.rounds] {
         tokio::time::sleep(scale.window.warm).await;
-        let took = killed(&mut bed, &mut writers, victim, scopes, &owners).await?;
-        for took in took {
+        let (served, owned) = killed(&mut bed, &mut writers, victim, scopes, &owners).await?;
+        full = full.max(owned);
+        for took in served {
             full = full.max(took);
             of_scopes.saturating_record(us(took));
         }
@@ -83,14 +84,15 @@ async fn both(scale: &Scale, report: &mut Report) -> Result<(), Error> {
     Ok(())
 }
 
-/// Kills a node: from then on, how long each of its scopes takes until it was written to again.
+/// Kills a node: from then on, how long each of its scopes takes until it was written to again, and all slots until
+/// each has an owner that lives.
 async fn killed(
     bed: &mut Bed,
     writers: &mut Writers,
     victim: &str,
     scopes: &[Scope],
     owners: &Owners,
-) -> Result<Vec<Duration>, Error> {
+) -> Result<(Vec<Duration>, Duration), Error> {
     let is_its = |writer: &usize| bed::owner(owners, &scopes[*writer]) == victim;
     let its: Vec<usize> = (0..scopes.len()).filter(is_its).collect();
     if its.is_empty() {
@@ -112,7 +114,15 @@ async fn killed(
             return Err(Error::Wrong(format!("nobody serves what {victim} had")));
         }
     }
-    Ok(its.iter().map(|writer| back[writer] - begun).collect())
+    let served = its.iter().map(|writer| back[writer] - begun).collect();
+    // Those too that nobody writes to.
+    while !bed.is_owned(another(victim)).await? {
+        if begun.elapsed() > PATIENCE {
+            return Err(Error::Wrong(format!("nobody owns what {victim} had")));
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    Ok((served, begun.elapsed()))
 }
 
 /// Drains a node, and starts it again.
@@ -187,7 +197,8 @@ fn ms(span: Duration) -> f64 {
 }
 
 fn takeover_row(full: Duration, of_scopes: &Histogram<u64>) -> Row {
-    let what = "cluster: after a kill, until all its scopes are written to again";
+    let what =
+        "cluster: after a kill, until its scopes are written to again and all slots have an owner";
     Row::new(what, full.as_secs_f64(), "s")
         .with_latency(of_scopes)
         .with_floor(Floor::AtMost(TAKEOVER_S_MAX))
