@@ -17,6 +17,8 @@ JOBS ?= $(shell nproc)
 FRESH ?= $(shell date +%s)000
 # The seeds of `make sim-fifty`: a world of fifty nodes takes minutes of a core.
 FIFTY_SEEDS ?= 0..4
+# The commit whose nodes `make test-versions` runs beside those of this one: the last one that reads version 4 on the wire.
+OLD ?= c104b40
 # Further arguments, such as `make run DEMO_ARGS=--json` or `make bench BENCH_ARGS='--only store'`.
 DEMO_ARGS ?=
 BENCH_ARGS ?=
@@ -49,7 +51,7 @@ endef
 # One thing after the other: cargo uses all cores by itself, and the output stays readable.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build setup-check build run test test-rust test-doc sim sim-fifty sim-speed planted \
+.PHONY: help setup setup-build setup-check build run test test-rust test-doc test-versions sim sim-fifty sim-speed planted \
 	bench dedup-pairs crash mutants k8s-check tidy fmt fmt-check lint lint-fdb test-fdb deny doc clean-data
 
 help: ## list the targets
