@@ -19,10 +19,13 @@ use crate::protocol::{Protocol, Safeguard};
 
 mod fence_order;
 pub(crate) mod lease;
+mod orders;
 mod quarantine;
 mod registration;
 
 pub(crate) use fence_order::{fence_order, order_fence};
+pub use orders::Orders;
+pub(crate) use orders::orders;
 pub(crate) use quarantine::{all_quarantines, order_quarantine, quarantines};
 use registration::NODES_READ_MAX;
 pub(crate) use registration::{NODES_MAX, register};

@@ -45,6 +45,7 @@ mod row_writer;
 mod spans;
 mod stream_relay;
 
+pub use claims::Orders;
 pub use config::NodeConfig;
 pub use follow::EventFollower;
 pub use node::Node;

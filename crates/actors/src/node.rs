@@ -24,6 +24,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::claims::{self, Orders};
 use crate::cluster;
 use crate::cluster_status::{self, ClusterStatus};
 use crate::commit::{Shared, settle};
@@ -349,6 +350,15 @@ impl<S: Store, P: Protocol> Node<S, P> {
     /// What the store answers.
     pub async fn cluster(&self) -> Result<ClusterStatus, Error> {
         cluster_status::of(&self.inner.shared).await
+    }
+
+    /// All orders that operators of the cluster ever gave.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn orders(&self) -> Result<Orders, Error> {
+        let orders = claims::orders(&self.inner.shared.store).await;
+        orders.map_err(|error| refusal(&error))
     }
 
     /// Looks at all that is published, takes out of recall whose time is over, and offers what proved itself.

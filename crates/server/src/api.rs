@@ -27,8 +27,8 @@ mod verification;
 
 pub use citation::Citation;
 pub use cluster::{
-    ClusterNode, ClusterQuery, ClusterSlot, ClusterView, FenceNode, FenceView, QuarantineScope,
-    QuarantineView, ReasonView,
+    ClusterNode, ClusterQuery, ClusterSlot, ClusterView, FenceNode, FenceView, OrdersView,
+    QuarantineScope, QuarantineView, ReasonView,
 };
 pub use cursor::Cursor;
 pub use entry::{

@@ -127,6 +127,24 @@ async fn a_quarantine_that_any_node_orders_holds_at_its_owner_and_through_all() 
             client.post("/v1/logs", &record(&owned.task)).await.ok();
         }
     }
+    // Who ordered what is kept, though it was lifted.
+    let listed = cluster
+        .sillok("eve", "cluster status --orders --json")
+        .json();
+    let quarantines = listed["orders"]["quarantines"].as_array().expect("a list");
+    let reasons = quarantines.iter().map(|order| order["reason"].as_str());
+    let reasons: Vec<_> = reasons.collect();
+    assert_eq!(reasons, [Some("its disk is bad"), None].repeat(NODES.len()));
+    assert!(
+        quarantines
+            .iter()
+            .all(|order| order["by"]["kind"] == "human")
+    );
+    let printed = cluster.sillok("ada", "cluster status --orders");
+    assert!(
+        printed.stdout.contains("lift the quarantine of"),
+        "{printed:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

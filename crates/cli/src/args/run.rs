@@ -68,6 +68,9 @@ pub enum ClusterCommand {
         /// List each slot too
         #[arg(long)]
         slots: bool,
+        /// List each order that an operator ever gave
+        #[arg(long)]
+        orders: bool,
     },
     /// End the run of a node that is held for bad, though it may still beat
     Fence {

@@ -1,12 +1,13 @@
 //! `cluster`
 
 use sillok_server::api::{
-    ClusterNode, ClusterQuery, ClusterSlot, ClusterView, FenceNode, QuarantineScope, QuarantineView,
+    Actor, ClusterNode, ClusterQuery, ClusterSlot, ClusterView, FenceNode, OrdersView,
+    QuarantineScope, QuarantineView,
 };
 
 use crate::args::ClusterCommand;
 use crate::failure::Failure;
-use crate::output::{Style, table, time};
+use crate::output::{Style, one_line, table, time};
 use crate::session::Session;
 
 /// Carries out `cluster`.
@@ -15,8 +16,9 @@ use crate::session::Session;
 /// [`Failure`]
 pub async fn run(session: &Session, command: ClusterCommand) -> Result<(), Failure> {
     match command {
-        ClusterCommand::Status { slots } => {
-            let view = session.client.cluster(&ClusterQuery { slots }).await?;
+        ClusterCommand::Status { slots, orders } => {
+            let query = ClusterQuery { slots, orders };
+            let view = session.client.cluster(&query).await?;
             session.output.show(&view, |style| describe(style, &view))
         }
         ClusterCommand::Fence { node, run } => fence(session, node, run).await,
@@ -80,7 +82,35 @@ fn describe(style: Style, view: &ClusterView) -> String {
             &rows,
         ));
     }
+    if let Some(orders) = &view.orders {
+        parts.push(table(style, &["TIME", "BY", "ORDER"], &given(orders)));
+    }
     parts.join("\n\n")
+}
+
+/// All orders, in the order in which they were given.
+fn given(orders: &OrdersView) -> Vec<Vec<String>> {
+    let fences = orders.fences.iter().map(|order| {
+        let (node, run) = (&order.node, order.incarnation);
+        (order.at, &order.by, format!("end run {run} of node {node}"))
+    });
+    let quarantines = orders.quarantines.iter().map(|order| {
+        let what = match &order.reason {
+            Some(reason) => format!("quarantine {}: {reason}", order.scope),
+            None => format!("lift the quarantine of {}", order.scope),
+        };
+        (order.at, &order.by, what)
+    });
+    let mut all: Vec<_> = fences.chain(quarantines).collect();
+    all.sort_by_key(|(at, ..)| *at);
+    let row = |(at, by, what): (_, &Actor, String)| {
+        vec![
+            time(at),
+            format!("{}:{}", by.kind, by.id),
+            one_line(&what, 100),
+        ]
+    };
+    all.into_iter().map(row).collect()
 }
 
 fn summary(style: Style, view: &ClusterView) -> String {
@@ -219,6 +249,20 @@ mod tests {
                 owned: false,
                 untold: Some(3),
             }]),
+            orders: Some(OrdersView {
+                fences: vec![FenceView {
+                    node: "eve".to_owned(),
+                    incarnation: 3,
+                    by: kim(),
+                    at: Timestamp::from_ms(2),
+                }],
+                quarantines: vec![QuarantineView {
+                    scope: Scope::parse("org/acme").unwrap(),
+                    reason: None,
+                    by: kim(),
+                    at: Timestamp::from_ms(1),
+                }],
+            }),
         };
         let text = describe(Style::default(), &view);
         assert!(text.starts_with(
@@ -239,5 +283,8 @@ mod tests {
         let quarantined = text.find("org/acme is quarantined by human:kim since ");
         assert!(quarantined.is_some(), "{text}");
         assert!(text.contains(": its disk is bad"), "{text}");
+        let orders = ["lift the quarantine of org/acme", "end run 3 of node eve"];
+        let orders = orders.map(|order| text.find(order));
+        assert!(orders[0].is_some() && orders[0] < orders[1], "{text}");
     }
 }

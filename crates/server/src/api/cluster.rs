@@ -1,6 +1,7 @@
 //! The state of a cluster on the wire.
 
 use serde::{Deserialize, Serialize};
+use sillok_actors::Orders;
 use sillok_actors::cluster_status::ClusterStatus;
 use sillok_core::id::Incarnation;
 use sillok_core::membership::health::Reason;
@@ -19,6 +20,8 @@ use super::{Actor, schema};
 pub struct ClusterQuery {
     /// Whether to list each slot too.
     pub slots: bool,
+    /// Whether to list each order that an operator ever gave.
+    pub orders: bool,
 }
 
 /// A cluster, as the node sees it that is asked.
@@ -51,6 +54,30 @@ pub struct ClusterView {
     /// The slots, if they were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slots: Option<Vec<ClusterSlot>>,
+    /// All orders that operators ever gave, if they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub orders: Option<OrdersView>,
+}
+
+/// All orders that operators of a cluster ever gave, each kind from the first one on.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct OrdersView {
+    /// Ends of runs.
+    pub fences: Vec<FenceView>,
+    /// Quarantines; one without a reason lifted what was quarantined.
+    pub quarantines: Vec<QuarantineView>,
+}
+
+impl From<Orders> for OrdersView {
+    fn from(orders: Orders) -> Self {
+        let fences = orders.fences.into_iter();
+        Self {
+            fences: fences
+                .map(|(node, run, order)| FenceView::of(&node, run, order))
+                .collect(),
+            quarantines: orders.quarantines.into_iter().map(Into::into).collect(),
+        }
+    }
 }
 
 /// Has nothing be written to a scope, and what lies inside it, or anything again.
@@ -195,7 +222,7 @@ pub struct ClusterSlot {
 impl ClusterView {
     /// The wire form of what a node sees.
     #[must_use]
-    pub fn of(status: ClusterStatus, with_slots: bool) -> Self {
+    pub fn of(status: ClusterStatus, with_slots: bool, orders: Option<Orders>) -> Self {
         let ClusterStatus {
             node,
             is_alone,
@@ -239,6 +266,7 @@ impl ClusterView {
             untold,
             quarantines: quarantines.into_iter().map(Into::into).collect(),
             slots: with_slots.then(|| of_slots.collect()),
+            orders: orders.map(Into::into),
         }
     }
 }

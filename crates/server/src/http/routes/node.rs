@@ -152,7 +152,11 @@ pub(super) async fn cluster(
 ) -> Reply<ClusterView> {
     authorize_under(&read.session.principal, &ScopePrefix::All)?;
     let status = app.node().cluster().await?;
-    Ok(Json(ClusterView::of(status, read.query.slots)))
+    let orders = match read.query.orders {
+        true => Some(app.node().orders().await?),
+        false => None,
+    };
+    Ok(Json(ClusterView::of(status, read.query.slots, orders)))
 }
 
 /// End the run of a node that is held for bad, though it may still beat. It begins another one as soon as
