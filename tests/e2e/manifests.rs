@@ -1,5 +1,6 @@
 //! What the Kubernetes manifests say of Sillok is true: its configuration is one that the binary takes, what they run
-//! runs, every metric that they name exists, and every image can be built.
+//! runs, every metric that they name exists (by a node, and by `k8s/check`'s list of those of others), and every image is
+//! named as a target of the Dockerfile. Nothing here builds an image.
 
 mod expressions;
 mod running;

@@ -8,6 +8,7 @@ pub mod manifest;
 pub mod promql;
 pub mod render;
 pub mod rules;
+pub mod series;
 
 pub use manifest::Manifests;
 pub use render::{Texts, overlays, render};

@@ -62,6 +62,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("scaling", scaling::scaling),
     ("service-monitor", monitoring::service_monitor),
     ("watched-names", monitoring::watched_names),
+    ("known-series", monitoring::known_series),
     ("alerts", alerts::alerts),
     ("disruption", nodes::disruption),
     ("spread", nodes::spread),

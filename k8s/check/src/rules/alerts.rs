@@ -1,14 +1,24 @@
-//! What wakes somebody. That every metric exists is a test with a running node (`tests/e2e/manifests.rs`).
+//! What wakes somebody. Whether there is what it reads is not decided here ([`super::monitoring`]).
+
+use serde::Deserialize as _;
 
 use super::Found;
 use crate::Manifests;
-use crate::manifest::{Labels, parts};
+use crate::manifest::{Labels, Object, parts};
 use crate::promql::kept;
 
 parts! {
     PrometheusRule { groups: Vec<Group>, }
     Group { rules: Vec<Alert>, }
-    Alert { alert: Option<String>, expr: String, labels: Labels, annotations: Labels, }
+    Alert {
+        alert: Option<String>,
+        expr: String,
+        labels: Labels,
+        annotations: Labels,
+        /// That of the object that it is part of.
+        #[serde(skip)]
+        namespace: String,
+    }
 }
 
 impl Alert {
@@ -20,9 +30,21 @@ impl Alert {
 
 /// All alerts.
 pub(super) fn alerts_of(manifests: &Manifests) -> Vec<Alert> {
-    let rules = manifests.specs::<PrometheusRule>("PrometheusRule");
-    let groups = rules.into_iter().flat_map(|(_, rule)| rule.groups);
-    groups.flat_map(|group| group.rules).collect()
+    let objects = manifests.objects.iter();
+    let rules = objects.filter(|object| object.kind == "PrometheusRule");
+    rules.flat_map(alerts_in).collect()
+}
+
+fn alerts_in(object: &Object) -> Vec<Alert> {
+    let spec = object.body.get("spec");
+    let rule = spec.and_then(|spec| PrometheusRule::deserialize(spec).ok());
+    let groups = rule.unwrap_or_default().groups.into_iter();
+    let alerts = groups.flat_map(|group| group.rules);
+    let placed = alerts.map(|alert| Alert {
+        namespace: object.namespace.clone(),
+        ..alert
+    });
+    placed.collect()
 }
 
 pub(super) fn alerts(manifests: &Manifests, found: &mut Found) {
@@ -44,11 +66,19 @@ pub(super) fn alerts(manifests: &Manifests, found: &mut Found) {
         for counter in counters_as_they_stand(&alert.expr) {
             say(format!("takes {counter} since its start, and never ends"));
         }
-        let asks = |what: &str| alert.expr.contains(what);
+        let bare = without_matchers(&alert.expr);
+        let asks = |what: &str| bare.contains(what);
         if asks("sillok_missed_beats_total") && !asks("increase(sillok_beats_total[2m]) == 0") {
             say("wakes somebody for one late beat of a store that answers".to_owned());
         }
     }
+}
+
+/// An expression without what selects series by their labels.
+fn without_matchers(expr: &str) -> String {
+    let parts = expr.split('{');
+    let parts = parts.map(|part| part.split_once('}').map_or(part, |(_, rest)| rest));
+    parts.collect()
 }
 
 /// Labels that an alert's texts show and that are gone by the end of its expression.

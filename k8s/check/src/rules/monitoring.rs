@@ -5,14 +5,15 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::Found;
-use super::alerts::alerts_of;
+use super::alerts::{Alert, alerts_of};
 use super::network::policies;
 use crate::Manifests;
 use crate::manifest::{
     Endpoint, Metadata, NamedService, NetworkPolicy, PolicyPort, PortRef, Rule, ServiceMonitor,
     Workload, is_part_of, parts,
 };
-use crate::promql::{self, Matcher};
+use crate::promql::{self, Matcher, Selector};
+use crate::series::Exported;
 
 /// The label of namespaces that Prometheus asks from.
 const PROMETHEUS: &str = "sillok/monitoring";
@@ -105,6 +106,38 @@ pub(super) fn watched_names(manifests: &Manifests, found: &mut Found) {
             let unknown = unknown.map(|name| format!("{} {name:?} is not there", matcher.label));
             found.extend(unknown.map(|what| (object.clone(), what)));
         }
+    }
+    for alert in alerts_of(manifests) {
+        let elsewhere = promql::selectors(&alert.expr).into_iter();
+        let elsewhere = elsewhere.filter(|selector| !is_of_one_namespace(selector, &alert));
+        let what = elsewhere.map(|one| {
+            let Alert { namespace, .. } = &alert;
+            format!(
+                "reads {} elsewhere than in the namespace {namespace:?}",
+                one.metric
+            )
+        });
+        found.extend(what.map(|what| (alert.name(), what)));
+    }
+}
+
+/// Whether a selector takes the series of an alert's own namespace alone: there may be another installation in the
+/// cluster, whose nodes are no business of this one.
+fn is_of_one_namespace(selector: &Selector<'_>, alert: &Alert) -> bool {
+    let mut matchers = selector.matchers.iter();
+    matchers.any(|matcher| {
+        let is_equal = matcher.label == "namespace" && matcher.operator == "=";
+        is_equal && matcher.values == [alert.namespace.as_str()]
+    })
+}
+
+/// An alert or a panel that reads what nobody exports is silent for ever, too.
+pub(super) fn known_series(manifests: &Manifests, found: &mut Found) {
+    let exported = Exported::by_others();
+    for (object, expr) in expressions(manifests) {
+        let unknown = exported.unknown(&expr).into_iter();
+        let unknown = unknown.map(|what| format!("asks for {what:?}, which nobody exports"));
+        found.extend(unknown.map(|what| (object.clone(), what)));
     }
 }
 

@@ -1,4 +1,6 @@
-//! The mistakes that rules have to find.
+//! The mistakes that rules have to find. Those in what is scraped and watched lie in [`monitoring`].
+
+pub(crate) mod monitoring;
 
 /// A mistake in production with its workers: a rule, part of the name of what it finds, and what is written in
 /// place of what.
@@ -7,7 +9,6 @@ pub(crate) type Planted = (&'static str, &'static str, &'static str, &'static st
 const NODES: &str = "StatefulSet/sillok";
 const MONITOR: &str = "FoundationDBCluster/sillok-fdb general";
 const WORKERS: &str = "ScaledObject/event-worker";
-const LATE: &str = "PrometheusRule SillokStoreOutOfReach";
 
 pub(crate) const PLANTED: &[Planted] = &[
     (
@@ -425,115 +426,6 @@ pub(crate) const PLANTED: &[Planted] = &[
         WORKERS,
         "spec:\n  selector:\n    matchLabels:\n      app.kubernetes.io/name: event-worker",
         "spec:\n  replicas: 3\n  selector:\n    matchLabels:\n      app.kubernetes.io/name: event-worker",
-    ),
-    (
-        "service-monitor",
-        "ServiceMonitor/sillok",
-        "sillok/scraped: \"true\"\n  name: sillok-nodes",
-        "sillok/scrape: \"true\"\n  name: sillok-nodes",
-    ),
-    (
-        "service-monitor",
-        "ServiceMonitor/sillok",
-        "      app.kubernetes.io/name: sillok\n      sillok/scraped: \"true\"",
-        "      app.kubernetes.io/name: sillok",
-    ),
-    (
-        "service-monitor",
-        "ServiceMonitor/sillok",
-        "path: /metrics\n    port: http",
-        "path: /metrics\n    port: metrics",
-    ),
-    (
-        "service-monitor",
-        "ServiceMonitor/sillok",
-        "path: /metrics\n    port: http",
-        "path: /metrics\n    targetPort: http",
-    ),
-    (
-        "service-monitor",
-        "ServiceMonitor/sillok",
-        "path: /metrics\n",
-        "path: metrics\n",
-    ),
-    (
-        "service-monitor",
-        "ServiceMonitor/sillok",
-        "  endpoints:\n",
-        "  others:\n",
-    ),
-    (
-        "service-monitor",
-        "ServiceMonitor/sillok",
-        "  endpoints:\n",
-        "  namespaceSelector:\n    any: true\n  endpoints:\n",
-    ),
-    (
-        "service-monitor",
-        "ServiceMonitor/sillok",
-        "sillok/monitoring: \"true\"",
-        "sillok/client: \"true\"",
-    ),
-    (
-        "watched-names",
-        "PrometheusRule SillokNobodyAnswers",
-        "up{service=\"sillok-nodes\"} == 1",
-        "up{service=\"sillok\"} == 1",
-    ),
-    (
-        "watched-names",
-        "PrometheusRule SillokNodesMissing",
-        "kube_statefulset_replicas{statefulset=\"sillok\"}",
-        "kube_statefulset_replicas{statefulset=\"node\"}",
-    ),
-    (
-        "watched-names",
-        "PrometheusRule SillokNodeAway",
-        "pod=~\"sillok-[0-9]+\"",
-        "pod=~\"sillok-nodes-[0-9]+\"",
-    ),
-    (
-        "watched-names",
-        "PrometheusRule SillokMaintenanceFails",
-        "job_name=~\"sillok-maintenance-.*\"",
-        "job_name=~\"sillok-maintain-.*\"",
-    ),
-    (
-        "watched-names",
-        "PrometheusRule SillokNightlyJobLate",
-        "cronjob=~\"sillok-audit|sillok-maintenance\"",
-        "cronjob=~\"sillok-audit|sillok-maintain\"",
-    ),
-    (
-        "watched-names",
-        "dashboard.json panel",
-        "sillok_commands_total{service=\\\"sillok-nodes\\\"}",
-        "sillok_commands_total{service=\\\"sillok\\\"}",
-    ),
-    (
-        "alerts",
-        "SillokCommitsSlow",
-        "sum by (pod, le)",
-        "sum by (le)",
-    ),
-    (
-        "alerts",
-        LATE,
-        "and increase(sillok_beats_total[2m])\n        == 0",
-        "",
-    ),
-    ("alerts", LATE, "severity: critical", "urgency: critical"),
-    (
-        "alerts",
-        LATE,
-        "        summary: Node",
-        "        said: Node",
-    ),
-    (
-        "alerts",
-        "SillokCommandsPanic",
-        "increase(sillok_command_panics_total[10m])",
-        "sillok_command_panics_total",
     ),
 ];
 
