@@ -29,6 +29,7 @@ use crate::cluster;
 use crate::cluster_status::{self, ClusterStatus};
 use crate::commit::{Shared, settle};
 use crate::config::NodeConfig;
+use crate::errors::refusal;
 use crate::indexer::Indexer;
 use crate::jobs::{self, PromotionState, WaitingJob};
 use crate::maintenance::{self, Maintain, Maintained};
