@@ -22,6 +22,11 @@ const CLIENTS: usize = 12;
 /// Of so many commands of a client one publishes an entry, and one verifies its task.
 const ENTRY_EVERY: usize = 5;
 const VERIFICATION_EVERY: usize = 24;
+/// Commands of a client after which it publishes and verifies more seldom, by so much, and rests after each: a node reads
+/// all that is published when it starts, and a long run is not about how long that takes.
+const DENSE_MAX: usize = 1_000;
+const THINNER: usize = 10;
+const REST: Duration = Duration::from_millis(15);
 /// More nodes than there are.
 const NODES_MAX: usize = 1 << 16;
 /// The wait before a command is given again.
@@ -307,6 +312,9 @@ impl Writer {
                 answer,
             });
             self.counts[self.number].fetch_add(1, Ordering::SeqCst);
+            if acked.len() > DENSE_MAX {
+                tokio::time::sleep(REST).await;
+            }
         }
         acked
     }
@@ -314,7 +322,8 @@ impl Writer {
     /// The next command, after so many.
     fn draw(&mut self, written: usize) -> Write {
         let text = format!("{written} {}", self.chance.words(6));
-        if written % VERIFICATION_EVERY == VERIFICATION_EVERY / 2 {
+        let thinner = if written > DENSE_MAX { THINNER } else { 1 };
+        if written % (thinner * VERIFICATION_EVERY) == VERIFICATION_EVERY / 2 {
             return Write {
                 route: "/v1/verifications",
                 scope: self.task.clone(),
@@ -325,7 +334,7 @@ impl Writer {
                 text,
             };
         }
-        if written % ENTRY_EVERY == 1 {
+        if written % (thinner * ENTRY_EVERY) == 1 {
             return Write {
                 route: "/v1/entries",
                 scope: self.project.clone(),
