@@ -119,7 +119,11 @@ async fn what_a_run_took_out_is_brought_back_by_those_who_may_decide_there() {
     assert_eq!(named.len(), IN_EACH, "{events:?}");
     assert!(named.contains(&&json!(entries[1])), "{events:?}");
     let at = events[0]["seq"].to_string();
-    let since = self::events(&world, &worktree(1), &["--after", &at]);
+    let since = self::events(
+        &world,
+        &worktree(1),
+        &["--after", &at, "--kind", "ENTRY_RESTORED"],
+    );
     assert_eq!(since.len(), 1, "{since:?}");
     assert_eq!(
         (&since[0]["kind"], &since[0]["body"]["reason"]),

@@ -201,7 +201,7 @@ async fn the_events_of_a_scope_are_printed_whatever_pages_they_fill() {
     world
         .sillok(&format!("events --scope {task} --kind nothing"))
         .ended(2);
-    world.sillok("events --scope org/Acme").ended(2);
+    world.sillok("events --scope nowhere/x").ended(2);
 }
 
 /// Reads events from a stream until there are `count`: their ids and data.
