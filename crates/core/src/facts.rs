@@ -160,6 +160,7 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
             ask.verification(amend.verification.as_ref());
             ask.line(amend.entry);
             ask.by_new_text(amend.entry, &amend.content);
+            ask.skill(amend.entry);
         }
         Command::Supersede(supersede) => {
             ask.verification(supersede.verification.as_ref());
@@ -266,6 +267,17 @@ impl Ask<'_> {
                 failure: head.failure,
                 hash: ContentHash::of(&mask(content).text),
             });
+        }
+    }
+
+    /// The active version of a skill, which says how it was used before it was written.
+    fn skill(&mut self, id: EntryId) {
+        let head = self.state.head(id);
+        if let Some(head) = head.filter(|head| head.table == Table::Skills)
+            && !self.state.is_fresh(id)
+            && !self.facts.versions.contains_key(&id)
+        {
+            self.needs.push(Need::Version(id, head.version));
         }
     }
 

@@ -5,7 +5,7 @@ use super::{Context, Decision, Draft, review};
 use crate::citation::{self, Citation};
 use crate::command::{AmendEntry, AnswerBody, VerificationRef};
 use crate::dedup::{self, Neighbour, Sameness, Verdict};
-use crate::entry::{Claim, Embedding, Head, Kind, Link, LinkKind, Status, Table};
+use crate::entry::{Claim, Detail, Embedding, Head, Kind, Link, LinkKind, Status, Table};
 use crate::error::{Current, Error, ErrorCode};
 use crate::event::{Body, EntryAmended, EntryCreated, EntryMerged};
 use crate::facts::hash_key;
@@ -65,12 +65,13 @@ pub(super) fn amend(context: &Context<'_>, amend: &AmendEntry) -> Result<Decisio
         &context.config.trust,
     );
     let version = head.version + 1;
+    let detail = rewritten(context, head.id, &amend.detail);
     let body = Body::EntryAmended(Box::new(EntryAmended {
         id: head.id,
         version,
         text: text(
             &amend.content,
-            &amend.detail,
+            &detail,
             &amend.metadata,
             amend.claim.as_ref(),
             amend.embedding.as_ref(),
@@ -86,6 +87,22 @@ pub(super) fn amend(context: &Context<'_>, amend: &AmendEntry) -> Result<Decisio
         disposition: Disposition::Created,
     };
     Ok(Decision::of(vec![body], result))
+}
+
+/// The typed part of an entry's next version. What a skill says of its uses stays as it was written first: what tasks
+/// reported since stands on the head, and a caller that has read the two together would have it counted twice.
+fn rewritten(context: &Context<'_>, id: EntryId, given: &Detail) -> Detail {
+    let fresh = context.state.fresh().iter().find(|fresh| fresh.id == id);
+    let stored = context.facts.versions.get(&id).and_then(Option::as_ref);
+    let before = fresh
+        .map(|fresh| &fresh.detail)
+        .or_else(|| stored.map(|version| &version.detail));
+    match (given, before) {
+        (Detail::Skill(given), Some(Detail::Skill(before))) => {
+            Detail::Skill(Box::new((**given).clone().used_as(before)))
+        }
+        _ => given.clone(),
+    }
 }
 
 /// Checks everything about an entry that a principal writes itself, and finds what stands behind it.
@@ -305,7 +322,7 @@ fn neighbours(draft: &Draft<'_>, number: usize, entry: &NewEntry) -> Vec<Neighbo
         let known = Known {
             content: &fresh.content,
             claim: fresh.claim.as_ref(),
-            succeeded: fresh.succeeded.as_ref(),
+            succeeded: fresh.detail.succeeded(),
             cosine,
         };
         found.extend(neighbour(draft, fresh.id, &known));
