@@ -34,8 +34,9 @@ mod record;
 
 pub use record::{ChunkByte, RecordFact, Stretch};
 
-/// Live neighbours that are looked at before an episode is linked.
-const LINKED_NEIGHBOURS: usize = 8;
+/// Live neighbours that are looked at before an episode is linked: so many that those of one task, which was verified
+/// again and again, do not hide the success of another one.
+const LINKED_NEIGHBOURS: usize = 64;
 /// Live neighbours that are looked at before an entry is written that may merge: those that are the
 /// same come first, and what contradicts it lies behind them.
 const COMPARED_NEIGHBOURS: usize = 16;
