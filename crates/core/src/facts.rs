@@ -131,6 +131,8 @@ pub struct Facts {
     pub promotions: Option<Vec<Standing>>,
     /// Why entries were taken out of recall; none where that is not known.
     pub retirements: BTreeMap<EntryId, Option<Retirement>>,
+    /// The entry that a command brings back, as it would be written anew.
+    pub returning: Option<Box<NewEntry>>,
     /// Neighbours of the command's entries, by the entry's number in the command.
     pub neighbours: BTreeMap<usize, Vec<Ranked>>,
     /// The thresholds of the space that the command's vectors lie in.

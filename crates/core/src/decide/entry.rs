@@ -225,15 +225,15 @@ pub(super) fn write(
 ) -> Written {
     // Compared as it will be stored: the stored texts have their secrets masked.
     let entry = &masked(entry);
-    let neighbours = neighbours(draft, number, entry);
-    let thresholds = draft.context.facts.thresholds.unwrap_or(EXACT_ONLY);
     if entry.table == Table::Episodes {
+        let neighbours = neighbours(draft, number, entry);
+        let thresholds = draft.context.facts.thresholds.unwrap_or(EXACT_ONLY);
         let linked = dedup::causal_links(entry, &neighbours, thresholds);
         let repeats = dedup::repeats(entry, &linked, &neighbours);
         create(draft, id, entry, backing, promotion);
         return follow(draft, id, &linked, repeats);
     }
-    let disposition = match dedup::verdict(entry, &neighbours, thresholds) {
+    let (entry, disposition) = match compared(draft, number, entry) {
         Verdict::Merge { into, sameness } => {
             let cosine = match sameness {
                 Sameness::Exact => 1.0,
@@ -245,46 +245,58 @@ pub(super) fn write(
                 failure: entry.failure,
             };
             merge(draft, into, &said, backing, promotion, cosine);
-            return Written {
-                entry: into,
-                disposition: Disposition::Merged { cosine },
-                linked: Vec::new(),
-                repeats: false,
-            };
+            (into, Disposition::Merged { cosine })
         }
         verdict => {
             create(draft, id, entry, backing, promotion);
-            match verdict {
-                Verdict::Contradicts { with, why } => {
-                    link(draft, id, LinkKind::Contradicts, with, 1.0);
-                    let question = Question::Contradiction {
-                        new: id,
-                        known: with,
-                        why: why.as_str().to_owned(),
-                    };
-                    review::raise(draft, number, question);
-                    Disposition::Contradicts { other: with }
-                }
-                Verdict::Similar { to, cosine } => {
-                    let cosine = f64::from(cosine);
-                    link(draft, id, LinkKind::Similar, to, cosine);
-                    let question = Question::Merge {
-                        new: id,
-                        known: to,
-                        cosine,
-                    };
-                    review::raise(draft, number, question);
-                    Disposition::Created
-                }
-                Verdict::New | Verdict::Merge { .. } => Disposition::Created,
-            }
+            (id, relate(draft, number, id, verdict))
         }
     };
     Written {
-        entry: id,
+        entry,
         disposition,
         linked: Vec::new(),
         repeats: false,
+    }
+}
+
+/// What becomes of an entry, in the form in which it is stored, among those that hold.
+pub(super) fn compared(draft: &Draft<'_>, number: usize, entry: &NewEntry) -> Verdict {
+    let neighbours = neighbours(draft, number, entry);
+    let thresholds = draft.context.facts.thresholds.unwrap_or(EXACT_ONLY);
+    dedup::verdict(entry, &neighbours, thresholds)
+}
+
+/// Links an entry that is there to the one that it is like or contradicts, and asks a person.
+pub(super) fn relate(
+    draft: &mut Draft<'_>,
+    number: usize,
+    id: EntryId,
+    verdict: Verdict,
+) -> Disposition {
+    match verdict {
+        Verdict::Contradicts { with, why } => {
+            link(draft, id, LinkKind::Contradicts, with, 1.0);
+            let question = Question::Contradiction {
+                new: id,
+                known: with,
+                why: why.as_str().to_owned(),
+            };
+            review::raise(draft, number, question);
+            Disposition::Contradicts { other: with }
+        }
+        Verdict::Similar { to, cosine } => {
+            let cosine = f64::from(cosine);
+            link(draft, id, LinkKind::Similar, to, cosine);
+            let question = Question::Merge {
+                new: id,
+                known: to,
+                cosine,
+            };
+            review::raise(draft, number, question);
+            Disposition::Created
+        }
+        Verdict::New | Verdict::Merge { .. } => Disposition::Created,
     }
 }
 
