@@ -243,6 +243,28 @@ fn what_contradicts_or_is_like_what_holds_by_now_comes_back_with_a_question() {
 }
 
 #[test]
+fn a_person_brings_back_what_is_like_another_where_only_agents_write() {
+    let mut world = World::task();
+    world.thresholds = Some(SpaceThresholds {
+        merge: 0.95,
+        similar: 0.85,
+    });
+    let draft = placed("Retries need a cap.");
+    let (old, _) = world.put(PrincipalKind::Agent, draft).unwrap();
+    world.now = START.plus_ms(91 * DAY_MS);
+    retire(&mut world, &[old]);
+    let draft = placed("Put a cap on retries.");
+    let (new, _) = world.put(PrincipalKind::Agent, draft).unwrap();
+    world.near = vec![Ranked {
+        scope: world.state.scope().clone(),
+        entry: new,
+        score: 0.9,
+    }];
+    restore(&mut world, PrincipalKind::Human, old).unwrap();
+    assert_eq!(world.state.head(old).unwrap().links[0].to, new);
+}
+
+#[test]
 fn what_says_the_same_as_what_holds_by_now_does_not_come_back() {
     let texts = ("Retries need a cap.", "Retries need the cap");
     let (mut world, old, new) = overtaken(placed(texts.0), placed(texts.1), 0.99);
