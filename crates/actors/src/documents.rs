@@ -26,6 +26,14 @@ pub(crate) async fn load(txn: &mut impl Txn, head: &Head, stamp: Stamp) -> Resul
     if head.is_erased() {
         return Ok(document(head, no_text(head), stamp));
     }
+    Ok(document(head, text(txn, head).await?, stamp))
+}
+
+/// The text of an entry's active version, which was not erased, with its vector.
+///
+/// # Errors
+/// What the store answered, or `internal` when the event is not the one that the head names.
+pub(crate) async fn text(txn: &mut impl Txn, head: &Head) -> Result<Text, Error> {
     let key = keys::event::key(&ScopeKey::of(&head.scope), head.version_seq);
     let value = txn
         .get(&key, Read::Snapshot)
@@ -39,18 +47,17 @@ pub(crate) async fn load(txn: &mut impl Txn, head: &Head, stamp: Stamp) -> Resul
     let body = body
         .map_err(|error| Error::new(ErrorCode::Internal, error.to_string()))?
         .flatten();
-    let text = match body {
-        Some(Body::EntryCreated(created)) => created.text,
-        Some(Body::EntryAmended(amended)) => amended.text,
+    match body {
+        Some(Body::EntryCreated(created)) => Ok(created.text),
+        Some(Body::EntryAmended(amended)) => Ok(amended.text),
         _ => {
             let why = format!(
                 "entry {} names event {} as its text",
                 head.id, head.version_seq
             );
-            return Err(Error::new(ErrorCode::Internal, why));
+            Err(Error::new(ErrorCode::Internal, why))
         }
-    };
-    Ok(document(head, text, stamp))
+    }
 }
 
 /// What an entry has whose text was erased.

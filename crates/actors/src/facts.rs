@@ -38,11 +38,13 @@ use crate::row_stream::RowStream;
 mod cited;
 mod promoted;
 mod retired;
+mod returning;
 mod texts;
 
 use cited::{forget, presence, record, stands};
 use promoted::{job, mark, promotions};
 use retired::retirement;
+use returning::returning;
 use texts::{read_on, texts};
 
 /// Why the facts of a command were not fetched.
@@ -72,8 +74,16 @@ pub(crate) async fn gather<S: Store>(
     submission: &Submission,
 ) -> Result<Facts, Error> {
     let offered = offered(store, submission).await?;
-    let thresholds = thresholds(&ports.embedder, submission, offered.as_ref());
+    let returning = returning(store, submission).await?;
+    let beside = [
+        offered.as_ref().and_then(vector_of_offer),
+        returning
+            .as_ref()
+            .and_then(|entry| entry.embedding.as_ref()),
+    ];
+    let thresholds = thresholds(&ports.embedder, submission, beside.into_iter().flatten());
     let mut facts = Facts {
+        returning: returning.map(Box::new),
         thresholds: thresholds.map(|space| rules.dedup.over(space)),
         spoken,
         ..Facts::default()
@@ -156,21 +166,24 @@ pub(crate) async fn fetch(
     )))
 }
 
-/// The thresholds of the space that the command's vectors lie in: those of another space would
+/// The thresholds of the space that the command's vectors lie in, and those that it names: those of another space would
 /// compare what cannot be compared.
-fn thresholds(
+fn thresholds<'a>(
     embedder: &Arc<dyn Embedder>,
-    submission: &Submission,
-    offered: Option<&Review>,
+    submission: &'a Submission,
+    beside: impl Iterator<Item = &'a Embedding>,
 ) -> Option<SpaceThresholds> {
     let space = embedder.space();
     let fits = |embedding: &Embedding| embedding.space == space;
-    let of_offer = offered.and_then(|review| match &review.question {
+    let mut embeddings = submission.command.embeddings().chain(beside).peekable();
+    (embeddings.peek().is_some() && embeddings.all(fits)).then(|| embedder.thresholds())
+}
+
+fn vector_of_offer(review: &Review) -> Option<&Embedding> {
+    match &review.question {
         Question::Offer(offer) => offer.product.embedding.as_ref(),
         _ => None,
-    });
-    let mut embeddings = submission.command.embeddings().chain(of_offer).peekable();
-    (embeddings.peek().is_some() && embeddings.all(fits)).then(|| embedder.thresholds())
+    }
 }
 
 /// The question of an answer that may publish what was offered.

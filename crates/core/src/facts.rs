@@ -34,8 +34,9 @@ mod record;
 
 pub use record::{ChunkByte, RecordFact, Stretch};
 
-/// Live neighbours that are looked at before an episode is linked.
-const LINKED_NEIGHBOURS: usize = 8;
+/// Live neighbours that are looked at before an episode is linked: so many that those of one task, which was verified
+/// again and again, do not hide the success of another one.
+const LINKED_NEIGHBOURS: usize = 64;
 /// Live neighbours that are looked at before an entry is written that may merge: those that are the
 /// same come first, and what contradicts it lies behind them.
 const COMPARED_NEIGHBOURS: usize = 16;
@@ -130,6 +131,8 @@ pub struct Facts {
     pub promotions: Option<Vec<Standing>>,
     /// Why entries were taken out of recall; none where that is not known.
     pub retirements: BTreeMap<EntryId, Option<Retirement>>,
+    /// The entry that a command brings back, as it would be written anew.
+    pub returning: Option<Box<NewEntry>>,
     /// Neighbours of the command's entries, by the entry's number in the command.
     pub neighbours: BTreeMap<usize, Vec<Ranked>>,
     /// The thresholds of the space that the command's vectors lie in.
@@ -160,6 +163,7 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
             ask.verification(amend.verification.as_ref());
             ask.line(amend.entry);
             ask.by_new_text(amend.entry, &amend.content);
+            ask.skill(amend.entry);
         }
         Command::Supersede(supersede) => {
             ask.verification(supersede.verification.as_ref());
@@ -266,6 +270,17 @@ impl Ask<'_> {
                 failure: head.failure,
                 hash: ContentHash::of(&mask(content).text),
             });
+        }
+    }
+
+    /// The active version of a skill, which says how it was used before it was written.
+    fn skill(&mut self, id: EntryId) {
+        let head = self.state.head(id);
+        if let Some(head) = head.filter(|head| head.table == Table::Skills)
+            && !self.state.is_fresh(id)
+            && !self.facts.versions.contains_key(&id)
+        {
+            self.needs.push(Need::Version(id, head.version));
         }
     }
 

@@ -25,6 +25,7 @@ const QUOTE_CHARS_MAX: usize = 160;
 /// # Errors
 /// [`Failure`]
 pub async fn run(session: &Session, command: EntryCommand) -> Result<(), Failure> {
+    let done = done_by(&command);
     let written = match command {
         EntryCommand::Put(put) => {
             session
@@ -57,7 +58,7 @@ pub async fn run(session: &Session, command: EntryCommand) -> Result<(), Failure
     };
     session
         .output
-        .show(&written, |style| describe_written(style, &written))
+        .show(&written, |style| describe_written(style, &written, done))
 }
 
 async fn put_body(session: &Session, put: EntryPut) -> Result<PutEntry, Failure> {
@@ -114,9 +115,18 @@ fn claim(grounds: Grounds) -> Option<Claim> {
     grounds.claim.map(|(key, value)| Claim { key, value })
 }
 
-fn describe_written(style: Style, written: &EntryWritten) -> String {
+/// What a command did to an entry that it did not merge.
+const fn done_by(command: &EntryCommand) -> &'static str {
+    match command {
+        EntryCommand::Put(_) | EntryCommand::Amend(_) => "written",
+        EntryCommand::Resolve(_) => "resolved",
+        EntryCommand::Restore(_) => "brought back",
+    }
+}
+
+fn describe_written(style: Style, written: &EntryWritten, done: &str) -> String {
     let became = match &written.disposition {
-        Disposition::Created => "written".to_owned(),
+        Disposition::Created => done.to_owned(),
         Disposition::Merged { cosine } => format!("merged: it says the same (cosine {cosine:.2})"),
         Disposition::Contradicts { other } => format!("written; it contradicts {other}"),
         Disposition::LeftOut => "left out".to_owned(),
@@ -270,10 +280,12 @@ pub fn describe(style: Style, entry: &EntryView, quoted: &[Option<String>]) -> S
     lines.join("\n")
 }
 
-/// The promotion that made an entry, and what drew it, where that is still said.
+/// The promotion that made an entry, and what drew it: the first version alone says that, since whoever amends writes
+/// metadata of its own.
 fn drawn_by(entry: &EntryView) -> Option<String> {
     let promotion = entry.head.promotion?;
-    let metadata: serde_json::Value = serde_json::from_str(entry.version.metadata.get()).ok()?;
+    let first = (entry.version.number == 1).then(|| entry.version.metadata.get());
+    let metadata: serde_json::Value = serde_json::from_str(first.unwrap_or("{}")).ok()?;
     let by = metadata["cognifier"].as_str();
     let by = by.map_or_else(String::new, |by| format!(", drawn by {}", one_line(by, 90)));
     Some(format!("published by promotion {promotion}{by}"))

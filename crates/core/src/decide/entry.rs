@@ -5,7 +5,7 @@ use super::{Context, Decision, Draft, review};
 use crate::citation::{self, Citation};
 use crate::command::{AmendEntry, AnswerBody, VerificationRef};
 use crate::dedup::{self, Neighbour, Sameness, Verdict};
-use crate::entry::{Claim, Embedding, Head, Kind, Link, LinkKind, Status, Table};
+use crate::entry::{Claim, Detail, Embedding, Head, Kind, Link, LinkKind, Status, Table};
 use crate::error::{Current, Error, ErrorCode};
 use crate::event::{Body, EntryAmended, EntryCreated, EntryMerged};
 use crate::facts::hash_key;
@@ -65,12 +65,13 @@ pub(super) fn amend(context: &Context<'_>, amend: &AmendEntry) -> Result<Decisio
         &context.config.trust,
     );
     let version = head.version + 1;
+    let detail = rewritten(context, head.id, &amend.detail);
     let body = Body::EntryAmended(Box::new(EntryAmended {
         id: head.id,
         version,
         text: text(
             &amend.content,
-            &amend.detail,
+            &detail,
             &amend.metadata,
             amend.claim.as_ref(),
             amend.embedding.as_ref(),
@@ -86,6 +87,22 @@ pub(super) fn amend(context: &Context<'_>, amend: &AmendEntry) -> Result<Decisio
         disposition: Disposition::Created,
     };
     Ok(Decision::of(vec![body], result))
+}
+
+/// The typed part of an entry's next version. What a skill says of its uses stays as it was written first: what tasks
+/// reported since stands on the head, and a caller that has read the two together would have it counted twice.
+fn rewritten(context: &Context<'_>, id: EntryId, given: &Detail) -> Detail {
+    let fresh = context.state.fresh().iter().find(|fresh| fresh.id == id);
+    let stored = context.facts.versions.get(&id).and_then(Option::as_ref);
+    let before = fresh
+        .map(|fresh| &fresh.detail)
+        .or_else(|| stored.map(|version| &version.detail));
+    match (given, before) {
+        (Detail::Skill(given), Some(Detail::Skill(before))) => {
+            Detail::Skill(Box::new((**given).clone().used_as(before)))
+        }
+        _ => given.clone(),
+    }
 }
 
 /// Checks everything about an entry that a principal writes itself, and finds what stands behind it.
@@ -208,15 +225,15 @@ pub(super) fn write(
 ) -> Written {
     // Compared as it will be stored: the stored texts have their secrets masked.
     let entry = &masked(entry);
-    let neighbours = neighbours(draft, number, entry);
-    let thresholds = draft.context.facts.thresholds.unwrap_or(EXACT_ONLY);
     if entry.table == Table::Episodes {
+        let neighbours = neighbours(draft, number, entry);
+        let thresholds = draft.context.facts.thresholds.unwrap_or(EXACT_ONLY);
         let linked = dedup::causal_links(entry, &neighbours, thresholds);
         let repeats = dedup::repeats(entry, &linked, &neighbours);
         create(draft, id, entry, backing, promotion);
         return follow(draft, id, &linked, repeats);
     }
-    let disposition = match dedup::verdict(entry, &neighbours, thresholds) {
+    let (entry, disposition) = match compared(draft, number, entry) {
         Verdict::Merge { into, sameness } => {
             let cosine = match sameness {
                 Sameness::Exact => 1.0,
@@ -228,46 +245,58 @@ pub(super) fn write(
                 failure: entry.failure,
             };
             merge(draft, into, &said, backing, promotion, cosine);
-            return Written {
-                entry: into,
-                disposition: Disposition::Merged { cosine },
-                linked: Vec::new(),
-                repeats: false,
-            };
+            (into, Disposition::Merged { cosine })
         }
         verdict => {
             create(draft, id, entry, backing, promotion);
-            match verdict {
-                Verdict::Contradicts { with, why } => {
-                    link(draft, id, LinkKind::Contradicts, with, 1.0);
-                    let question = Question::Contradiction {
-                        new: id,
-                        known: with,
-                        why: why.as_str().to_owned(),
-                    };
-                    review::raise(draft, number, question);
-                    Disposition::Contradicts { other: with }
-                }
-                Verdict::Similar { to, cosine } => {
-                    let cosine = f64::from(cosine);
-                    link(draft, id, LinkKind::Similar, to, cosine);
-                    let question = Question::Merge {
-                        new: id,
-                        known: to,
-                        cosine,
-                    };
-                    review::raise(draft, number, question);
-                    Disposition::Created
-                }
-                Verdict::New | Verdict::Merge { .. } => Disposition::Created,
-            }
+            (id, relate(draft, number, id, verdict))
         }
     };
     Written {
-        entry: id,
+        entry,
         disposition,
         linked: Vec::new(),
         repeats: false,
+    }
+}
+
+/// What becomes of an entry, in the form in which it is stored, among those that hold.
+pub(super) fn compared(draft: &Draft<'_>, number: usize, entry: &NewEntry) -> Verdict {
+    let neighbours = neighbours(draft, number, entry);
+    let thresholds = draft.context.facts.thresholds.unwrap_or(EXACT_ONLY);
+    dedup::verdict(entry, &neighbours, thresholds)
+}
+
+/// Links an entry that is there to the one that it is like or contradicts, and asks a person.
+pub(super) fn relate(
+    draft: &mut Draft<'_>,
+    number: usize,
+    id: EntryId,
+    verdict: Verdict,
+) -> Disposition {
+    match verdict {
+        Verdict::Contradicts { with, why } => {
+            link(draft, id, LinkKind::Contradicts, with, 1.0);
+            let question = Question::Contradiction {
+                new: id,
+                known: with,
+                why: why.as_str().to_owned(),
+            };
+            review::raise(draft, number, question);
+            Disposition::Contradicts { other: with }
+        }
+        Verdict::Similar { to, cosine } => {
+            let cosine = f64::from(cosine);
+            link(draft, id, LinkKind::Similar, to, cosine);
+            let question = Question::Merge {
+                new: id,
+                known: to,
+                cosine,
+            };
+            review::raise(draft, number, question);
+            Disposition::Created
+        }
+        Verdict::New | Verdict::Merge { .. } => Disposition::Created,
     }
 }
 
@@ -305,7 +334,7 @@ fn neighbours(draft: &Draft<'_>, number: usize, entry: &NewEntry) -> Vec<Neighbo
         let known = Known {
             content: &fresh.content,
             claim: fresh.claim.as_ref(),
-            succeeded: fresh.succeeded.as_ref(),
+            succeeded: fresh.detail.succeeded(),
             cosine,
         };
         found.extend(neighbour(draft, fresh.id, &known));

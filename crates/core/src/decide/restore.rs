@@ -1,20 +1,24 @@
 //! Deciding to bring back what left recall because of its age.
 
 use super::undo::standing;
-use super::{Context, Decision, check_stated};
+use super::{Context, Decision, Draft, check_stated, entry};
 use crate::command::AnswerBody;
+use crate::decay::confidence_at;
+use crate::dedup::Verdict;
 use crate::entry::{Head, Status};
 use crate::error::{Current, Error, ErrorCode};
 use crate::event::{Body, EntryRestored};
-use crate::facts::HashKey;
+use crate::fingerprint::ContentHash;
 use crate::id::EntryId;
 use crate::promotion::Disposition;
+use crate::recall::confidence_min;
 use crate::retention::Retirement;
 use crate::secret::mask;
 use crate::trust::Trust;
 
-/// Gives an entry back that maintenance took out, with the status that it has by what stands behind it. Whatever a person
-/// took out stays out: that is undone where it was decided.
+/// Gives an entry back that maintenance took out, with the status that it has by what stands behind it. It comes among
+/// those that hold by now as one that is written does: it is refused where another says the same, and a person is asked
+/// where another is like it or contradicts it. Whatever a person took out stays out: that is undone where it was decided.
 pub(super) fn restore(context: &Context<'_>, id: EntryId, reason: &str) -> Result<Decision, Error> {
     check_stated("reason", reason)?;
     let head = context.state.head(id).ok_or_else(|| {
@@ -22,25 +26,30 @@ pub(super) fn restore(context: &Context<'_>, id: EntryId, reason: &str) -> Resul
         Error::new(ErrorCode::NotFound, why)
     })?;
     check_is_over(context, head)?;
-    check_is_unsaid(context, head)?;
-    // A state that was resolved does not hold because it is found again.
-    let status = match head.resolved_at() {
-        Some(_) => Status::Deprecated,
-        None => standing(context, head),
-    };
-    let body = Body::EntryRestored(Box::new(EntryRestored {
+    let mut draft = Draft::new(context);
+    let verdict = compared(&draft, head)?;
+    let status = standing(context, head);
+    draft.push(Body::EntryRestored(Box::new(EntryRestored {
         entry: id,
         status,
         trust: anew(context, head),
         reason: mask(reason).text.into_owned(),
-    }));
+    })));
+    let disposition = match verdict {
+        Verdict::Similar { to, .. } | Verdict::Contradicts { with: to, .. }
+            if was_asked(&draft, head, to) =>
+        {
+            Disposition::Created
+        }
+        verdict => entry::relate(&mut draft, 0, id, verdict),
+    };
     let answer = AnswerBody::Entry {
         id,
         version: head.version,
         status,
-        disposition: Disposition::Created,
+        disposition,
     };
-    Ok(Decision::of(vec![body], answer))
+    Ok(Decision::of(draft.bodies, answer))
 }
 
 fn refused(head: &Head, why: String) -> Error {
@@ -64,6 +73,13 @@ fn check_is_over(context: &Context<'_>, head: &Head) -> Result<(), Error> {
         let why = format!("the content of entry {} was erased", head.id);
         return Err(refused(head, why));
     }
+    if head.resolved_at().is_some() {
+        let why = format!(
+            "entry {} was resolved: what holds once more is written anew",
+            head.id
+        );
+        return Err(refused(head, why));
+    }
     let why = context.facts.retirements.get(&head.id);
     match why.and_then(Option::as_ref) {
         Some(Retirement::Aged | Retirement::Pruned) => Ok(()),
@@ -82,32 +98,46 @@ fn check_is_over(context: &Context<'_>, head: &Head) -> Result<(), Error> {
     }
 }
 
-/// Checks that no other entry says the same by now, where two that do are one.
-fn check_is_unsaid(context: &Context<'_>, head: &Head) -> Result<(), Error> {
-    let key = HashKey {
-        table: head.table,
-        failure: head.failure,
-        hash: head.content_hash,
-    };
-    match context.state.by_hash(&key) {
-        Some(other) if head.table.merges() => {
-            let why = format!("entry {other} says what entry {} says", head.id);
-            let current = Current {
-                entry: Some(other),
-                ..Current::default()
-            };
-            Err(Error::conflict(why, current))
-        }
-        _ => Ok(()),
+/// What an entry is among those that hold by now, as one that would be written anew.
+fn compared(draft: &Draft<'_>, head: &Head) -> Result<Verdict, Error> {
+    if !head.table.merges() {
+        return Ok(Verdict::New);
     }
+    let text = draft.context.facts.returning.as_deref();
+    let text = text.filter(|text| ContentHash::of(&text.content) == head.content_hash);
+    let text = text.ok_or_else(|| {
+        let why = format!("the text of entry {} is not at hand yet", head.id);
+        Error::new(ErrorCode::Unavailable, why)
+    })?;
+    let verdict = entry::compared(draft, 0, text);
+    let Verdict::Merge { into, .. } = verdict else {
+        return Ok(verdict);
+    };
+    let current = Current {
+        entry: Some(into),
+        ..Current::default()
+    };
+    let why = format!("entry {into} says what entry {} says", head.id);
+    Err(Error::conflict(why, current))
 }
 
-/// Its trust, which fades and ages from now on as from a validation: else it would be due again at once. Its confidence is
-/// what it was, since nobody vouches for more.
+/// Whether a person was asked about the two before the one left recall.
+fn was_asked(draft: &Draft<'_>, head: &Head, other: EntryId) -> bool {
+    let links = |head: &Head, to| head.links.iter().any(|link| link.to == to);
+    let known = draft.state.head(other);
+    links(head, other) || known.is_some_and(|known| links(known, head.id))
+}
+
+/// Its trust, which ages from now on as from a validation: else it would be due again at once. Nobody vouches for it, so
+/// that what faded stays faded, down to what recall asks for: what is not found did not come back.
 fn anew(context: &Context<'_>, head: &Head) -> Trust {
-    let last = head.trust.last_validated;
+    let (trust, config) = (&head.trust, context.config);
+    let faded = confidence_at(trust, head.created_at, context.now, &config.trust);
+    let found = confidence_min(head.table, head.failure, &config.recall);
+    let last = trust.last_validated;
     Trust {
+        confidence: faded.max(found.min(trust.confidence)),
         last_validated: Some(last.map_or(context.now, |last| last.max(context.now))),
-        ..head.trust.clone()
+        ..trust.clone()
     }
 }

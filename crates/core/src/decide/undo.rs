@@ -6,8 +6,9 @@ use crate::citation::Citation;
 use crate::command::{AnswerBody, VerificationRef};
 use crate::entry::{Head, Status};
 use crate::error::{Current, Error, ErrorCode};
-use crate::event::{Body, TrustRevised};
+use crate::event::{Body, EntryRestored, TrustRevised};
 use crate::id::EntryId;
+use crate::membership::WireVersion;
 use crate::promotion::{Disposition, PublishReport};
 use crate::provenance::{Backing, without};
 use crate::retention::Retirement;
@@ -42,6 +43,7 @@ pub(super) fn undo(
     let (verification, report) = published(context, promotion)?;
     let mut draft = Draft::new(context);
     let mut undone = Undone::default();
+    let reason = mask(reason).text;
     for product in &report.products {
         let Some(id) = product.entry else { continue };
         match product.disposition {
@@ -51,14 +53,14 @@ pub(super) fn undo(
                     // A person found that it says what another entry says, which got what it was worth.
                     Some(known) => {
                         let from = (&promotion.task, verification, Gave::ByMaking);
-                        supported(&mut draft, *known, from, &mut undone);
+                        supported(&mut draft, *known, from, (&reason, &mut undone));
                     }
-                    None => made(&mut draft, id, promotion, &mut undone),
+                    None => made(&mut draft, id, promotion, (&reason, &mut undone)),
                 }
             }
             Disposition::Merged { .. } => {
                 let from = (&promotion.task, verification, Gave::ByRepeating);
-                supported(&mut draft, id, from, &mut undone);
+                supported(&mut draft, id, from, (&reason, &mut undone));
             }
             Disposition::LeftOut => {}
         }
@@ -70,8 +72,9 @@ pub(super) fn undo(
     draft.push(Body::PromotionUndone {
         source: promotion.task.clone(),
         verification: promotion.id,
-        reason: mask(reason).text.into_owned(),
+        reason: reason.into_owned(),
     });
+    check_is_read(&draft)?;
     let answer = AnswerBody::Undone {
         retired: undone.retired,
         restored: undone.restored,
@@ -103,10 +106,52 @@ fn published<'a>(
     })
 }
 
-/// Takes an entry out of recall that the promotion made, and gives back what it replaced.
-fn made(draft: &mut Draft<'_>, id: EntryId, promotion: &VerificationRef, undone: &mut Undone) {
+/// Refuses what older nodes of the cluster do not read.
+fn check_is_read(draft: &Draft<'_>) -> Result<(), Error> {
+    let brings_back = |body: &Body| matches!(body, Body::EntryRestored(_));
+    let is_newer = draft.bodies.iter().any(brings_back);
+    if is_newer && draft.context.facts.spoken < WireVersion::WITH_RESTORING {
+        return Err(super::older_nodes());
+    }
+    Ok(())
+}
+
+/// Why maintenance took an entry out, where it did and the entry may come back: what an undoing does not reach there
+/// would come back with all that the promotion gave.
+fn over(draft: &Draft<'_>, id: EntryId) -> Option<Retirement> {
+    let head = draft.state.head(id)?;
+    let returns =
+        head.status == Status::Archived && !head.is_erased() && head.resolved_at().is_none();
+    let why = draft.context.facts.retirements.get(&id)?.as_ref()?;
+    let is_over = matches!(why, Retirement::Aged | Retirement::Pruned);
+    (returns && is_over).then(|| why.clone())
+}
+
+/// Brings an entry back whose time was over, so that what follows is done to it as to any other. It leaves again with
+/// the same command.
+fn bring_back(draft: &mut Draft<'_>, id: EntryId, reason: &str) {
+    let head = draft.state.head(id).expect("the caller has looked at it");
+    draft.push(Body::EntryRestored(Box::new(EntryRestored {
+        entry: id,
+        status: standing(draft.context, head),
+        trust: head.trust.clone(),
+        reason: reason.to_owned(),
+    })));
+}
+
+/// Takes an entry out of recall that the promotion made, and gives back what it replaced. One whose time was over is
+/// taken out once more, for this reason.
+fn made(
+    draft: &mut Draft<'_>,
+    id: EntryId,
+    promotion: &VerificationRef,
+    (reason, undone): (&str, &mut Undone),
+) {
     if undone.retired.contains(&id) {
         return;
+    }
+    if over(draft, id).is_some() {
+        bring_back(draft, id, reason);
     }
     let Some(head) = draft.state.head(id).cloned() else {
         undone.left.push(id);
@@ -133,7 +178,7 @@ fn made(draft: &mut Draft<'_>, id: EntryId, promotion: &VerificationRef, undone:
     undone.retired.push(id);
     let Some(old) = below else { return };
     if old.promotion == Some(promotion.id) {
-        made(draft, old.id, promotion, undone);
+        made(draft, old.id, promotion, (reason, undone));
     } else {
         undone.restored.push(old.id);
     }
@@ -184,15 +229,17 @@ fn supported(
     draft: &mut Draft<'_>,
     id: EntryId,
     (task, verification, gave): (&Scope, &Verification, Gave),
-    undone: &mut Undone,
+    (reason, undone): (&str, &mut Undone),
 ) {
+    // What the promotion made itself, and said twice, was retired just now.
+    if undone.retired.contains(&id) {
+        return;
+    }
     let context = draft.context;
-    let head = draft.state.head(id).filter(|head| head.status.is_live());
-    let Some(head) = head else {
-        // What the promotion made itself, and said twice, was retired just now.
-        if !undone.retired.contains(&id) {
-            undone.left.push(id);
-        }
+    let over = over(draft, id);
+    let is_held = |head: &&Head| head.status.is_live() || over.is_some();
+    let Some(head) = draft.state.head(id).filter(is_held) else {
+        undone.left.push(id);
         return;
     };
     let Backing::Validated {
@@ -222,11 +269,18 @@ fn supported(
         ..head.clone()
     };
     let status = standing(context, &revised);
+    if over.is_some() {
+        bring_back(draft, id, reason);
+    }
     draft.push(Body::TrustRevised(Box::new(TrustRevised {
         entry: id,
         citations,
         status,
         trust,
     })));
+    if let Some(why) = over {
+        let entries = vec![id];
+        draft.push(Body::EntriesRetired { entries, why });
+    }
     undone.revised.push(id);
 }

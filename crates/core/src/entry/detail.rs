@@ -57,13 +57,34 @@ pub struct Skill {
 }
 
 impl Skill {
-    /// What is known of it with what tasks reported since it was written.
+    /// What is known of it with what tasks reported since it was written: the share of all uses that helped. Where no use
+    /// was counted before, what was written weighs as much as one, so that a first report does not decide alone.
     #[must_use]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "counts of uses are far under 2^53"
+    )]
     pub fn with(self, usage: Usage) -> Self {
         let used = usage.helped.saturating_add(usage.wrong);
+        if used == 0 {
+            return self;
+        }
+        let before = self.usage_count.max(1) as f64;
+        let helped = self.success_rate.mul_add(before, usage.helped as f64);
         Self {
             usage_count: self.usage_count.saturating_add(used),
-            success_rate: self.success_rate * usage.success_rate(),
+            success_rate: (helped / (before + used as f64)).clamp(0.0, 1.0),
+            ..self
+        }
+    }
+
+    /// The same way with what `before` says of uses: whoever rewrites a skill has seen reports counted in, which are
+    /// counted still.
+    #[must_use]
+    pub fn used_as(self, before: &Self) -> Self {
+        Self {
+            usage_count: before.usage_count,
+            success_rate: before.success_rate,
             ..self
         }
     }
@@ -124,9 +145,40 @@ mod tests {
             let usage = Usage { helped, wrong, stale, wrong_asked: 0 };
             let seen = stored.clone().with(usage);
             prop_assert_eq!(seen.usage_count, before + helped + wrong);
-            prop_assert!((0.0..=rate).contains(&seen.success_rate));
-            let worse = stored.with(Usage { wrong: wrong + 1, ..usage });
-            prop_assert!(worse.success_rate <= seen.success_rate);
+            if before > 0 {
+                let share = (rate * before as f64 + helped as f64) / seen.usage_count as f64;
+                prop_assert!((seen.success_rate - share).abs() < 1e-12, "it is the share of uses that helped");
+            }
+            prop_assert!((0.0..=1.0).contains(&seen.success_rate));
+            let worse = stored.clone().with(Usage { wrong: wrong + 1, ..usage });
+            prop_assert!(worse.success_rate <= seen.success_rate + 1e-12);
+            let better = stored.with(Usage { helped: helped + 1, ..usage });
+            prop_assert!(better.success_rate >= seen.success_rate - 1e-12);
         }
+    }
+
+    #[test]
+    fn reports_raise_a_skill_that_was_written_as_poor() {
+        let written = |usage_count, success_rate| Skill {
+            name: String::new(),
+            description: String::new(),
+            code: String::new(),
+            usage_count,
+            success_rate,
+        };
+        let helped = |helped| Usage {
+            helped,
+            ..Usage::default()
+        };
+        let raised = written(10, 0.4).with(helped(100));
+        assert_eq!(raised.usage_count, 110);
+        assert!((raised.success_rate - 104.0 / 110.0).abs() < 1e-12);
+        // What a promotion publishes was used once, and well, as far as its reports are concerned.
+        let failed = Usage {
+            wrong: 1,
+            ..Usage::default()
+        };
+        let published = written(0, 1.0).with(failed);
+        assert!((published.success_rate - failed.success_rate()).abs() < 1e-12);
     }
 }

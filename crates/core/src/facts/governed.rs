@@ -29,7 +29,7 @@ impl Ask<'_> {
                     self.worth(*entry);
                 }
             }
-            Command::RestoreEntry { entry, .. } => self.retired(*entry),
+            Command::RestoreEntry { entry, .. } => self.returning(*entry),
             Command::Offer(offer) => self.review(ReviewId::of_offer(
                 self.scope,
                 &offer.scope,
@@ -50,9 +50,19 @@ impl Ask<'_> {
         }
     }
 
-    /// An entry that left recall, and why: its head changes no more once it has.
-    fn retired(&mut self, entry: EntryId) {
+    /// An entry that is to come back, why it left, and what is close to it by now.
+    fn returning(&mut self, entry: EntryId) {
         self.head_with_text(entry);
+        self.why_left(entry);
+        if let Some(text) = self.facts.returning.as_deref()
+            && text.table.merges()
+        {
+            self.entry(0, text);
+        }
+    }
+
+    /// Why an entry left recall, where it did: its head changes no more once it has.
+    fn why_left(&mut self, entry: EntryId) {
         if let Some(head) = self.state.head(entry)
             && head.status == Status::Archived
             && !self.facts.retirements.contains_key(&entry)
@@ -116,11 +126,13 @@ impl Ask<'_> {
             Some(merges) => {
                 for known in gone.iter().filter_map(|entry| merges.get(entry)) {
                     self.line(*known);
+                    self.why_left(*known);
                 }
             }
         }
         for entry in entries {
             self.line(entry);
+            self.why_left(entry);
             // What was taken back itself, while it was replaced, is passed over.
             let mut above = self.state.head(entry);
             for _ in 0..UNCOVERED_MAX {

@@ -15,10 +15,12 @@ use crate::verification::{Outcome, Verification};
 /// # Errors
 /// What does not hold.
 pub fn command_permitted(scope: &Scope, actor: &Actor, bodies: &[Body]) -> Result<(), Violation> {
-    // What follows from a promotion, an answer or an undoing rests on the leave for that.
+    // What follows from a promotion, an answer, an undoing or a return rests on the leave for that.
     let under = bodies.iter().find_map(|body| match body {
         Body::Published { .. } => Some(Access::CarryOut),
-        Body::ReviewAnswered { .. } | Body::PromotionUndone { .. } => Some(Access::Decide),
+        Body::ReviewAnswered { .. } | Body::PromotionUndone { .. } | Body::EntryRestored(_) => {
+            Some(Access::Decide)
+        }
         _ => None,
     });
     for body in bodies {

@@ -348,7 +348,7 @@ impl State {
             content: text.content.clone(),
             claim: text.claim.clone(),
             embedding: text.embedding.clone(),
-            succeeded: text.detail.succeeded().cloned(),
+            detail: text.detail.clone(),
         }));
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::entry::{Claim, Embedding, Head, Version};
+use crate::entry::{Claim, Detail, Embedding, Head, Version};
 use crate::facts::HashKey;
 use crate::id::{EntryId, Seq, VerificationId};
 use crate::principal::Actor;
@@ -31,8 +31,8 @@ pub struct Fresh {
     pub claim: Option<Claim>,
     /// The vector of the text.
     pub embedding: Option<Embedding>,
-    /// The task that succeeded, for an episode that tells of it.
-    pub succeeded: Option<Scope>,
+    /// The typed part of its text.
+    pub detail: Detail,
 }
 
 /// A row of the view that an event changed. The value is the one after the event.

@@ -11,7 +11,7 @@ use sillok_core::command::{AnswerBody, Command, Replacement, Supersede, Verifica
 use sillok_core::config::RetentionConfig;
 use sillok_core::entry::{Detail, Head, Kind, Status};
 use sillok_core::event::Body;
-use sillok_core::id::EntryId;
+use sillok_core::id::{EntryId, VerificationId};
 use sillok_core::ports::Calendar;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::promotion::{Disposition, PublishReport};
@@ -270,6 +270,7 @@ impl Check for Maintaining {
             let what = format!("entry {entry} was taken out, and nobody asked for that");
             return Err(Violation::new("a rehearsal writes nothing", what));
         }
+        undone_stay_out(end, &told)?;
         replaced_hold_again(end, &told)?;
         best_are_left(end, &told)
     }
@@ -284,6 +285,8 @@ struct Told {
     adopted: BTreeSet<EntryId>,
     /// Those that a promotion had made which was taken back.
     undone: BTreeSet<EntryId>,
+    /// Promotions that were taken back.
+    taken_back: BTreeSet<VerificationId>,
     /// Scopes in which a promotion was taken back: citations went, and with them where entries come from.
     unsettled: BTreeSet<ScopeKey>,
 }
@@ -310,7 +313,8 @@ impl Told {
                 Some(Body::Merged(merged)) if of_no_task.contains(&merged.into) => {
                     told.adopted.insert(merged.into);
                 }
-                Some(Body::PromotionUndone { .. }) => {
+                Some(Body::PromotionUndone { verification, .. }) => {
+                    told.taken_back.insert(verification);
                     let name = keys::event::parse(&key).expect("the audit has read it");
                     told.unsettled.insert(name.scope);
                 }
@@ -319,6 +323,27 @@ impl Told {
         }
         told
     }
+}
+
+/// What an undone promotion had made does not come back, whatever else took it out.
+fn undone_stay_out(end: &End<'_>, told: &Told) -> Result<(), Violation> {
+    for (key, value) in end.rows(Family::Head) {
+        let head = keys::head::decode(&key, &value).expect("the audit has read it");
+        let is_undone = head
+            .promotion
+            .is_some_and(|made| told.taken_back.contains(&made));
+        if is_undone && head.status.is_live() {
+            let what = format!(
+                "entry {} is {}, and its promotion was taken back",
+                head.id, head.status
+            );
+            return Err(Violation::new(
+                "what an undone promotion made stays out",
+                what,
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// What an entry had replaced is replaced no more, where that entry was the last of its line when the promotion that had made it was taken back.

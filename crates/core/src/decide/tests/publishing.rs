@@ -160,3 +160,18 @@ fn what_another_task_failed_at_is_no_success_to_repeat() {
         assert_eq!(became_of_skill(&passed), &Disposition::LeftOut);
     }
 }
+
+#[test]
+fn what_one_task_had_verified_again_and_again_does_not_hide_the_success_of_another() {
+    let mut world = close_together();
+    let other = publish(&mut world, 1, 0, Outcome::Passed);
+    for run in 1..=9 {
+        let again = publish(&mut world, 0, run, Outcome::Passed);
+        assert_eq!(became_of_skill(&again), &Disposition::LeftOut, "one task");
+        index(&mut world, again.episode);
+    }
+    // It lies behind all of those.
+    index(&mut world, other.episode);
+    let last = publish(&mut world, 0, 10, Outcome::Passed);
+    assert_eq!(became_of_skill(&last), &Disposition::Created, "two tasks");
+}

@@ -5,13 +5,19 @@ use proptest::prelude::*;
 use super::governance::{answer, human, project, questions, report};
 use super::world::{START, TASK, World, entry};
 use crate::command::{AnswerBody, Command};
-use crate::entry::{Status, Table};
+use crate::config::RulesConfig;
+use crate::decay::confidence_at;
+use crate::entry::{Claim, Embedding, LinkKind, SpaceId, Status, Table};
 use crate::error::{Error, ErrorCode};
 use crate::id::EntryId;
+use crate::ports::{Ranked, SpaceThresholds};
 use crate::principal::PrincipalKind;
+use crate::promotion::{Disposition, NewEntry};
 use crate::retention::Retirement;
 use crate::reuse::ReuseOutcome;
+use crate::review::Question;
 use crate::time::DAY_MS;
+use crate::trust::Trust;
 
 fn retire(world: &mut World, entries: &[EntryId]) {
     let command = Command::Retire {
@@ -46,7 +52,11 @@ fn what_a_wrong_clock_took_out_comes_back_and_is_not_due_at_once() {
     let status = restore(&mut world, PrincipalKind::Human, entry).unwrap();
     let head = world.state.head(entry).unwrap().clone();
     assert_eq!((status, head.status), (before.status, before.status));
-    let unvouched = crate::trust::Trust {
+    let config = crate::config::TrustConfig::default();
+    let faded = confidence_at(&before.trust, before.created_at, world.now, &config);
+    assert!(faded < before.trust.confidence);
+    let unvouched = Trust {
+        confidence: faded,
         last_validated: Some(world.now),
         ..before.trust
     };
@@ -128,7 +138,7 @@ fn what_a_person_took_out_and_what_was_said_again_stays() {
 }
 
 #[test]
-fn a_state_that_was_resolved_stays_resolved() {
+fn a_state_that_was_resolved_does_not_come_back() {
     let mut world = World::new(TASK);
     let gotcha = entry(Table::Gotchas, "port 80 is taken");
     let (state, _) = world.put(PrincipalKind::Agent, gotcha).unwrap();
@@ -141,8 +151,127 @@ fn a_state_that_was_resolved_stays_resolved() {
     world.give(PrincipalKind::Agent, resolve).unwrap();
     world.now = START.plus_ms(31 * DAY_MS);
     retire(&mut world, &[state]);
-    let status = restore(&mut world, PrincipalKind::Orchestrator, state);
-    assert_eq!(status.unwrap(), Status::Deprecated);
+    let refused = restore(&mut world, PrincipalKind::Orchestrator, state).unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Conflict);
+    assert!(refused.message.contains("resolved"), "{refused}");
+}
+
+/// An observation with a vector.
+fn placed(content: &str) -> NewEntry {
+    NewEntry {
+        embedding: Some(Embedding {
+            space: SpaceId("s".into()),
+            values: vec![1.0],
+        }),
+        ..entry(Table::Observations, content)
+    }
+}
+
+/// A project in which one entry left recall, before another one was written that the index finds at this cosine.
+fn overtaken(old: NewEntry, new: NewEntry, score: f32) -> (World, EntryId, EntryId) {
+    let mut world = project();
+    world.thresholds = Some(SpaceThresholds {
+        merge: 0.95,
+        similar: 0.85,
+    });
+    let (old, _) = world.put(PrincipalKind::Human, old).unwrap();
+    world.now = START.plus_ms(91 * DAY_MS);
+    retire(&mut world, &[old]);
+    let (new, disposition) = world.put(PrincipalKind::Human, new).unwrap();
+    assert_eq!(disposition, Disposition::Created);
+    world.near = vec![Ranked {
+        scope: world.state.scope().clone(),
+        entry: new,
+        score,
+    }];
+    (world, old, new)
+}
+
+fn restoring(entry: EntryId) -> Command {
+    Command::RestoreEntry {
+        entry,
+        reason: "the clock was wrong".into(),
+    }
+}
+
+#[test]
+fn what_contradicts_or_is_like_what_holds_by_now_comes_back_with_a_question() {
+    let claimed = |value: &str| NewEntry {
+        claim: Some(Claim {
+            key: "ci.port".into(),
+            value: value.into(),
+        }),
+        ..placed(&format!("the port of CI is {value}"))
+    };
+    let (mut world, old, new) = overtaken(claimed("80"), claimed("81"), 0.5);
+    let raised = questions(&mut world, PrincipalKind::Human, restoring(old));
+    let [
+        (
+            _,
+            Question::Contradiction {
+                new: asked, known, ..
+            },
+        ),
+    ] = raised.as_slice()
+    else {
+        panic!("{raised:?}")
+    };
+    assert_eq!((*asked, *known), (old, new));
+    let links = world.state.head(old).unwrap().links.clone();
+    assert_eq!((links[0].kind, links[0].to), (LinkKind::Contradicts, new));
+    // Whoever was asked once is not asked again.
+    world.now = world.now.plus_ms(91 * DAY_MS);
+    retire(&mut world, &[old]);
+    let raised = questions(&mut world, PrincipalKind::Human, restoring(old));
+    assert!(raised.is_empty(), "{raised:?}");
+
+    let texts = ("Retries need a cap.", "Put a cap on retries.");
+    let (mut world, old, new) = overtaken(placed(texts.0), placed(texts.1), 0.9);
+    let raised = questions(&mut world, PrincipalKind::Human, restoring(old));
+    let [
+        (
+            _,
+            Question::Merge {
+                new: asked, known, ..
+            },
+        ),
+    ] = raised.as_slice()
+    else {
+        panic!("{raised:?}")
+    };
+    assert_eq!((*asked, *known), (old, new));
+}
+
+#[test]
+fn a_person_brings_back_what_is_like_another_where_only_agents_write() {
+    let mut world = World::task();
+    world.thresholds = Some(SpaceThresholds {
+        merge: 0.95,
+        similar: 0.85,
+    });
+    let draft = placed("Retries need a cap.");
+    let (old, _) = world.put(PrincipalKind::Agent, draft).unwrap();
+    world.now = START.plus_ms(91 * DAY_MS);
+    retire(&mut world, &[old]);
+    let draft = placed("Put a cap on retries.");
+    let (new, _) = world.put(PrincipalKind::Agent, draft).unwrap();
+    world.near = vec![Ranked {
+        scope: world.state.scope().clone(),
+        entry: new,
+        score: 0.9,
+    }];
+    restore(&mut world, PrincipalKind::Human, old).unwrap();
+    assert_eq!(world.state.head(old).unwrap().links[0].to, new);
+}
+
+#[test]
+fn what_says_the_same_as_what_holds_by_now_does_not_come_back() {
+    let texts = ("Retries need a cap.", "Retries need the cap");
+    let (mut world, old, new) = overtaken(placed(texts.0), placed(texts.1), 0.99);
+    let refused = restore(&mut world, PrincipalKind::Human, old).unwrap_err();
+    let named = refused.current().and_then(|current| current.entry);
+    assert_eq!((refused.code, named), (ErrorCode::Conflict, Some(new)));
+    assert_eq!(world.state.head(old).unwrap().status, Status::Archived);
 }
 
 proptest! {
@@ -171,7 +300,18 @@ proptest! {
         restore(&mut world, if is_drafted { PrincipalKind::Orchestrator } else { PrincipalKind::Human }, fact).unwrap();
         let head = world.state.head(fact).unwrap();
         prop_assert_eq!(head.status, before.status);
-        prop_assert_eq!(head.trust.confidence.to_bits(), before.trust.confidence.to_bits());
+        let config = RulesConfig::default();
+        let at = |trust: &Trust, days| {
+            confidence_at(trust, before.created_at, world.now.plus_ms(days * DAY_MS), &config.trust)
+        };
+        let found = config.recall.confidence_min;
+        for later in [0, 1, 40, 900] {
+            let (faded, now) = (at(&before.trust, later), at(&head.trust, later));
+            prop_assert!(now <= faded.max(found) + 1e-12, "it is worth no more than before: {now}, {faded}");
+            prop_assert!(now >= faded - 1e-12, "nor less: {now}, {faded}");
+        }
+        prop_assert!(head.trust.confidence >= found, "recall returns it");
+        prop_assert_eq!(head.trust.validation_count, before.trust.validation_count);
         prop_assert_eq!((&head.citations, head.usage), (&before.citations, before.usage));
     }
 }

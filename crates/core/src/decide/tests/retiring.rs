@@ -172,3 +172,54 @@ fn a_state_is_retired_some_time_after_it_was_resolved() {
     );
     assert_eq!(world.state.head(state).unwrap().status, Status::Archived);
 }
+
+#[test]
+fn a_skill_that_is_read_and_written_back_counts_its_reports_once() {
+    let mut world = project();
+    let written = |usage_count, success_rate| Skill {
+        name: "deploy".into(),
+        description: "to staging".into(),
+        code: "make deploy".into(),
+        usage_count,
+        success_rate,
+    };
+    let draft = NewEntry {
+        detail: Detail::Skill(Box::new(written(0, 1.0))),
+        ..entry(Table::Skills, "deploy to staging")
+    };
+    let (skill, _) = world.put(PrincipalKind::Human, draft).unwrap();
+    report(&mut world, skill, 0, ReuseOutcome::Helped);
+    report(&mut world, skill, 1, ReuseOutcome::Wrong);
+    let shown = |world: &World| {
+        let usage = world.state.head(skill).unwrap().usage;
+        match world.versions[&skill].detail.clone().with(usage) {
+            Detail::Skill(skill) => *skill,
+            other => panic!("{other:?}"),
+        }
+    };
+    let read = shown(&world);
+    assert_eq!(read.usage_count, 2);
+    for number in 1..4 {
+        // The last is given in one batch with the one before, whose version is in the state alone.
+        world.index_lags = number > 1;
+        if number == 3 {
+            world.versions.remove(&skill);
+        }
+        let text = format!("deploy to staging, {number}");
+        let Command::AmendEntry(mut amended) = amend(skill, number, &text) else {
+            panic!("it amends")
+        };
+        amended.detail = Detail::Skill(Box::new(Skill {
+            code: format!("make deploy-{number}"),
+            ..read.clone()
+        }));
+        let given = Command::AmendEntry(amended);
+        world.give(PrincipalKind::Human, given).unwrap();
+        let seen = shown(&world);
+        assert_eq!(seen.code, format!("make deploy-{number}"));
+        assert_eq!(
+            (seen.usage_count, seen.success_rate),
+            (read.usage_count, read.success_rate)
+        );
+    }
+}

@@ -1,17 +1,21 @@
 //! Promotions that are taken back: what they made, what that replaced, what they supported.
 
+use proptest::prelude::*;
+
 use super::governance::{answer, human, project, questions, task};
 use super::world::{PROJECT, START, World, entry, supersede};
 use crate::citation::Citation;
 use crate::command::{AnswerBody, Command, Publish, Replacement, VerificationRef};
 use crate::entry::{Binding, Detail, Embedding, Episode, SpaceId, Status, Table};
 use crate::error::ErrorCode;
-use crate::id::{RecordId, ReviewId, Seq, VerificationId};
+use crate::id::{EntryId, RecordId, ReviewId, Seq, VerificationId};
 use crate::ports::{Ranked, SpaceThresholds};
 use crate::principal::{Actor, PrincipalId, PrincipalKind};
 use crate::promotion::{NewEntry, Standing, Stands};
+use crate::retention::Retirement;
 use crate::review::Question;
 use crate::scope::Scope;
+use crate::time::DAY_MS;
 use crate::verification::{NewVerification, Outcome, Verification, VerificationSource};
 /// A verification that was recorded for the first task, and what it publishes.
 fn promotion(run: &str, facts: &[NewEntry]) -> (VerificationRef, Verification, Command) {
@@ -347,4 +351,100 @@ fn what_another_validation_rests_on_too_stays_cited() {
     let head = world.state.head(known).unwrap();
     assert_eq!(head.status, Status::Verified);
     assert!(head.citations.iter().any(Citation::can_verify));
+}
+
+/// One of the things that may be done to what a promotion published, in any order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Step {
+    Undo,
+    /// All that is held has its time over.
+    Retire,
+    /// Somebody brings back all that may come back.
+    Restore,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = proptest::sample::select(vec![Step::Undo, Step::Retire, Step::Restore]);
+    proptest::collection::vec(step, 0..7)
+}
+
+fn take(world: &mut World, step: Step, named: &VerificationRef, entries: &[EntryId]) {
+    match step {
+        // It may have been undone before.
+        Step::Undo => drop(world.give(PrincipalKind::Human, undo(named))),
+        Step::Retire => {
+            world.now = world.now.plus_ms(91 * DAY_MS);
+            let retire = Command::Retire {
+                entries: entries.iter().map(|entry| (*entry, 1)).collect(),
+                why: Retirement::Aged,
+            };
+            world.give(PrincipalKind::System, retire).unwrap();
+        }
+        Step::Restore => {
+            for entry in entries {
+                let reason = "the clock was wrong".into();
+                let restore = Command::RestoreEntry {
+                    entry: *entry,
+                    reason,
+                };
+                drop(world.give(PrincipalKind::Human, restore));
+            }
+        }
+    }
+}
+
+proptest! {
+    /// In whatever order entries leave for their age, come back and a promotion is taken back: nothing that it made is
+    /// held in the end, and nothing is held for what it said.
+    #[test]
+    fn what_an_undone_promotion_gave_does_not_come_back(before in steps(), after in steps()) {
+        let mut world = project();
+        let known = human(&mut world, Table::Observations, "the linker is mold");
+        let worth = world.state.head(known).unwrap().clone();
+        let facts = ["the linker is mold", "CI runs on arm"];
+        let facts = facts.map(|text| entry(Table::Observations, text));
+        let named = publish(&mut world, promotion("one", &facts));
+        let products = world.marks[&(named.task.clone(), named.id)].products.clone();
+        let made: Vec<EntryId> = [0, 2].map(|place: usize| products[place].entry.unwrap()).into();
+        prop_assert_eq!(products[1].entry, Some(known));
+        let all: Vec<EntryId> = made.iter().copied().chain([known]).collect();
+        for step in before.iter().chain(&[Step::Undo]).chain(&after) {
+            take(&mut world, *step, &named, &all);
+        }
+        for id in &made {
+            prop_assert_eq!(world.state.head(*id).unwrap().status, Status::Archived);
+        }
+        let (head, status) = (world.state.head(known).unwrap().clone(), worth.status);
+        prop_assert_eq!(&head.trust.counted, &worth.trust.counted);
+        prop_assert_eq!(&head.citations, &worth.citations);
+        prop_assert!(head.trust.confidence <= worth.trust.confidence + 1e-12);
+        // What a person wrote comes back as that.
+        take(&mut world, Step::Restore, &named, &all);
+        prop_assert_eq!(world.state.head(known).unwrap().status, status);
+        let again = world.give(PrincipalKind::Human, undo(&named)).unwrap_err();
+        prop_assert_eq!(again.code, ErrorCode::Conflict);
+    }
+}
+
+#[test]
+fn what_an_aged_entry_had_replaced_holds_again() {
+    let mut world = project();
+    let old = human(&mut world, Table::Observations, "the linker is lld");
+    let fact = entry(Table::Observations, "the linker is mold");
+    let named = publish(&mut world, promotion("one", &[fact]));
+    let products = &world.marks[&(named.task.clone(), named.id)].products;
+    let new = products[1].entry.unwrap();
+    let replace = supersede(old, 1, Replacement::Existing(new));
+    world.give(PrincipalKind::Human, replace).unwrap();
+    take(&mut world, Step::Retire, &named, &[new]);
+    let undone = world.give(PrincipalKind::Human, undo(&named)).unwrap();
+    let AnswerBody::Undone {
+        retired, restored, ..
+    } = undone
+    else {
+        panic!("{undone:?}")
+    };
+    assert!(retired.contains(&new));
+    assert_eq!(restored, [old]);
+    assert_eq!(world.state.head(old).unwrap().status, Status::Verified);
 }

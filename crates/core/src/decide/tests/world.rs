@@ -228,6 +228,7 @@ impl World {
         let mut facts = Facts {
             thresholds: self.thresholds,
             spoken: self.spoken(),
+            returning: self.returning(&submission.command).map(Box::new),
             ..Facts::default()
         };
         for _ in 0..=FACT_ROUNDS_MAX {
@@ -304,6 +305,31 @@ impl World {
                 facts.neighbours.insert(number, self.near(&request));
             }
         }
+    }
+
+    /// The entry that a command brings back.
+    fn returning(&self, command: &Command) -> Option<NewEntry> {
+        let Command::RestoreEntry { entry, .. } = command else {
+            return None;
+        };
+        let head = self.state.head(*entry)?;
+        let text =
+            self.events
+                .iter()
+                .rev()
+                .find_map(|stored| match stored.decode_body().unwrap() {
+                    Some(Body::EntryCreated(made)) if made.id == *entry => Some(made.text),
+                    Some(Body::EntryAmended(made)) if made.id == *entry => Some(made.text),
+                    _ => None,
+                })?;
+        Some(NewEntry {
+            content: text.content,
+            detail: text.detail,
+            claim: text.claim,
+            failure: head.failure,
+            embedding: text.embedding,
+            ..self::entry(head.table, "")
+        })
     }
 
     fn spoken(&self) -> WireVersion {

@@ -62,10 +62,11 @@ pub struct Skill {
     pub description: String,
     /// How it is done.
     pub code: String,
-    /// How often it was used, with what tasks reported on the entry.
+    /// How often it was used: an entry that is shown counts what tasks reported on it in, its history says what was
+    /// known when it was written. An amendment leaves it as it was written first, whatever it says.
     #[serde(default)]
     pub usage_count: u64,
-    /// Share of uses that helped, 0 to 1, with what tasks reported on the entry.
+    /// Share of these uses that helped, 0 to 1. An amendment leaves it, too.
     #[serde(default)]
     pub success_rate: f64,
 }
