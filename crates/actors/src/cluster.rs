@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use parking_lot::Mutex;
-use sillok_core::id::Incarnation;
+use sillok_core::id::{Epoch, Incarnation};
 use sillok_core::membership::reach::{Reach, homes};
 use sillok_core::membership::version::spoken;
 use sillok_core::membership::{
@@ -63,8 +63,8 @@ pub(crate) struct Members {
     fenced_here: Mutex<BTreeSet<String>>,
     changed: Notify,
     taking: Taking,
-    /// Slots that this run has claimed and does not serve yet.
-    behind: Mutex<BTreeSet<Slot>>,
+    /// Slots that this run has claimed and does not serve yet, each with the epoch of the claim.
+    behind: Mutex<BTreeMap<Slot, Epoch>>,
     replaced: AtomicBool,
     /// Whether the others reach the bus and this node does not.
     cut_off: AtomicBool,
@@ -94,6 +94,15 @@ impl Members {
     /// How many slots this run has claimed and does not serve yet: whatever is for them is refused.
     pub(crate) fn slots_behind(&self) -> u64 {
         self.behind.lock().len() as u64
+    }
+
+    /// Notes that a slot is served under an epoch, or no longer this run's under it.
+    fn not_behind(&self, slot: Slot, epoch: Epoch) {
+        let mut behind = self.behind.lock();
+        // What was claimed since then is waited for still.
+        if behind.get(&slot).is_some_and(|claimed| *claimed <= epoch) {
+            behind.remove(&slot);
+        }
     }
 
     fn saw(&self, nodes: Nodes, suspects: Vec<Suspect>) {

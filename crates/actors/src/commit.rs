@@ -41,10 +41,12 @@ mod chunks;
 mod decided;
 mod erasing;
 mod job_news;
+mod presence;
 mod resolve;
 mod transaction;
 mod unresolved;
 
+use presence::Presences;
 pub(crate) use resolve::{resolve, settle};
 use unresolved::Unresolved;
 
@@ -80,6 +82,7 @@ pub(crate) struct Shared<S: Store, P: Protocol> {
     pub(crate) poisoned: Poisoned,
     pub(crate) held_quarantines: HeldQuarantines,
     pub(crate) unresolved: Unresolved,
+    pub(crate) presences: Presences,
     pub(crate) spans: Spans,
     pub(crate) protocol: P,
 }
@@ -108,6 +111,7 @@ impl<S: Store, P: Protocol> Shared<S, P> {
             poisoned: Poisoned::default(),
             held_quarantines: HeldQuarantines::default(),
             unresolved: Unresolved::default(),
+            presences: Presences::default(),
             spans,
             protocol,
         }

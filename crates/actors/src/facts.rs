@@ -11,6 +11,7 @@ use std::sync::Arc;
 use sillok_core::chain::{Broken, StoredEvent};
 use sillok_core::citation::Excerpt;
 use sillok_core::command::{Command, Submission, VerificationRef};
+use sillok_core::commit::CommitName;
 use sillok_core::config::RulesConfig;
 use sillok_core::entry::{Embedding, Head, Version};
 use sillok_core::erasure::KnownEvent;
@@ -41,7 +42,7 @@ mod retired;
 mod returning;
 mod texts;
 
-use cited::{forget, presence, record, stands};
+use cited::{forget, record, stands};
 use promoted::{job, mark, promotions};
 use retired::retirement;
 use returning::returning;
@@ -62,17 +63,18 @@ impl From<StoreError> for Unfetched {
     }
 }
 
-/// Asks the index for the neighbours of what `submission` would write, and repositories for the commits that it cites.
+/// Asks the index for the neighbours of what `submission` would write. Which commits are to be asked for is given beside
+/// what was gathered: a whole batch asks at once.
 ///
 /// # Errors
-/// What the index answered. A repository that does not answer says nothing of commits.
+/// What the index answered.
 pub(crate) async fn gather<S: Store>(
     store: &S,
     ports: &Ports,
     rules: &RulesConfig,
     spoken: WireVersion,
     submission: &Submission,
-) -> Result<Facts, Error> {
+) -> Result<(Facts, Vec<CommitName>), Error> {
     let offered = offered(store, submission).await?;
     let returning = returning(store, submission).await?;
     let beside = [
@@ -93,12 +95,10 @@ pub(crate) async fn gather<S: Store>(
     if let Some(review) = offered {
         known.learn_review(review.id, Some(review));
     }
+    let mut cited = Vec::new();
     for need in needs(&known, submission, &facts) {
         match need {
-            Need::Commits(commits) => {
-                let found = presence(ports, &submission.scope, commits).await;
-                facts.commits.extend(found);
-            }
+            Need::Commits(commits) => cited.extend(commits),
             Need::Neighbours(number, request) => {
                 let found = ports.index.neighbours(&request).await;
                 let found = found.map_err(|error| engine_refusal(&error))?;
@@ -111,7 +111,7 @@ pub(crate) async fn gather<S: Store>(
             _ => {}
         }
     }
-    Ok(facts)
+    Ok((facts, cited))
 }
 
 /// Fetches all that is needed to decide `submission` beyond what was gathered, round by round. `unstored` are the events

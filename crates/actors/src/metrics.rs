@@ -91,7 +91,7 @@ macro_rules! counters {
             /// For how long each relay has had something that its stream was not told, in ms; in the
             /// order of [`Channel::ALL`].
             pub streams_behind_ms: [u64; Channel::ALL.len()],
-            /// Slots that this node owns and does not serve yet.
+            /// Slots that this node has taken and does not serve yet.
             pub slots_behind: u64,
             /// Scope actors that are there.
             pub active_scopes: u64,

@@ -139,14 +139,23 @@ impl Ownership {
         if self.incarnation() != run {
             return false;
         }
-        let released = handing_over.released.get(&slot);
-        let is_gone = released.is_some_and(|released| *released >= epoch);
-        let is_newer = self.epoch(slot).is_none_or(|held| held < epoch);
-        if !is_gone && is_newer {
+        if self.would_hold(&handing_over, slot, epoch) {
             handing_over.forget(slot);
             self.cell(slot).store(epoch.0, Ordering::Release);
         }
         true
+    }
+
+    /// Whether a slot that was claimed under this epoch is still to be held: it is not held already, and was not
+    /// let go of since.
+    pub(crate) fn is_awaited(&self, slot: Slot, epoch: Epoch) -> bool {
+        self.would_hold(&self.handing_over.lock(), slot, epoch)
+    }
+
+    fn would_hold(&self, handing_over: &HandingOver, slot: Slot, epoch: Epoch) -> bool {
+        let released = handing_over.released.get(&slot);
+        let is_gone = released.is_some_and(|released| *released >= epoch);
+        !is_gone && self.epoch(slot).is_none_or(|held| held < epoch)
     }
 
     /// Lets go of a slot, unless it was taken again under another epoch. Whether it did.

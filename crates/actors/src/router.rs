@@ -172,17 +172,20 @@ impl<S: Store, P: Protocol> Router<S, P> {
         let mut wait_ms = ROUTE_WAIT_MS;
         let mut tried = Tried::default();
         for _ in 0..ROUTES_MAX {
-            match self.locate(slot, tried.passed_over()).await {
+            let place = self.locate(slot, tried.passed_over()).await;
+            tried.looks_again();
+            match place {
                 Ok(Place::Here) => match self.here(slot, Arc::clone(&submission), trace).await {
                     Err(error) if error.code == ErrorCode::Fenced || tried.is_untold_by(&error) => {
                         tried.last = Some(error);
                     }
                     result => return Ok(result?),
                 },
-                Ok(Place::There(node)) => {
-                    let reply = self.forward(&*peers, &node, &submission, trace).await;
+                Ok(Place::There(asked)) => {
+                    let reply = self.forward(&*peers, &asked.node, &submission, trace);
+                    let reply = reply.await;
                     tried.is_off_bus = !peers.is_connected();
-                    if let Some(result) = tried.heard(node, reply) {
+                    if let Some(result) = tried.heard(asked, reply) {
                         return result.map_err(Refused::There);
                     }
                     if self.shared.protocol.keeps(Safeguard::ForgetsStaleOwners) {
@@ -203,14 +206,28 @@ impl<S: Store, P: Protocol> Router<S, P> {
                 }
                 Err(Lost::NotYet(error)) => tried.last = Some(error),
             }
-            let tried_ms = clock.monotonic_ms().saturating_sub(begun_ms);
-            if tried.is_enough(tried_ms) {
+            let now_ms = clock.monotonic_ms();
+            let lives = tried
+                .owner_out_of_reach()
+                .is_some_and(|owner| self.has_beaten(owner, begun_ms, now_ms));
+            if tried.is_enough(now_ms.saturating_sub(begun_ms), lives) {
                 break;
             }
             clock.sleep(wait_ms).await;
             wait_ms = (wait_ms * 2).min(ROUTE_WAIT_MS_MAX);
         }
         Err(tried.given_up().into())
+    }
+
+    /// Whether another node has certainly beaten since then: its last beat was seen so much later that it was made
+    /// behind that moment.
+    fn has_beaten(&self, node: &str, since_ms: u64, now_ms: u64) -> bool {
+        let silent_ms = self.shared.members.silent_ms(now_ms);
+        let every_ms = self.shared.config.beat.every_ms;
+        let since = now_ms.saturating_sub(since_ms);
+        silent_ms
+            .get(node)
+            .is_some_and(|silent_ms| silent_ms + every_ms <= since)
     }
 
     /// Hands a command to the node that is believed to own its slot.

@@ -3,7 +3,6 @@
 //! Owns the mapping of [`EventStream`] to subjects, headers and requests. Readers ask by number, so that
 //! where they are is known to them alone: a server that loses its memory of a consumer loses nothing.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -32,10 +31,12 @@ use sillok_core::slot::Slot;
 use crate::config::NatsConfig;
 use crate::counts::{Counts, What};
 
+mod known;
+
+use known::Known;
+
 /// Messages that are asked for at once.
 const ASKED_AT_ONCE: usize = 32;
-/// Foreign messages that are known by their places, so that each is counted once however often it is read.
-const KNOWN_MAX: usize = 1_024;
 
 /// A channel's stream, as one node reaches it.
 #[derive(Clone, Debug)]
@@ -48,8 +49,8 @@ pub struct NatsStream {
     /// Whether the stream was given what the configuration says, or refused it.
     is_configured: Arc<AtomicBool>,
     counts: Counts,
-    /// The latest foreign messages that were counted, by number and time of storing.
-    known: Arc<Mutex<BTreeSet<(u64, u64)>>>,
+    /// The foreign messages that were counted.
+    known: Arc<Mutex<Known>>,
 }
 
 /// What lies at a number.
@@ -296,14 +297,9 @@ impl NatsStream {
 
     /// Counts a foreign message, once: whoever reads the end of a slot comes to it again and again.
     fn count(&self, seq: u64, stored_ns: u64) {
-        let mut known = self.known.lock();
-        if !known.insert((seq, stored_ns)) {
-            return;
+        if self.known.lock().is_new(seq, stored_ns) {
+            self.counts.is_foreign(What::Message(self.channel));
         }
-        if known.len() > KNOWN_MAX {
-            known.pop_first();
-        }
-        self.counts.is_foreign(What::Message(self.channel));
     }
 }
 

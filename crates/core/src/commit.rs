@@ -30,7 +30,8 @@ impl CommitName {
 pub enum Presence {
     /// It is.
     There,
-    /// It is not: all of the repository's history is at hand, and has no such commit.
+    /// Not in the copy of the repository that is at hand, and that leaves nothing out of what it was told of. Others may
+    /// have the commit: such a copy is as new as its last fetch.
     Missing,
     /// Nobody at hand can say.
     Unknown,

@@ -104,6 +104,8 @@ pub const PAGE_ROWS_MAX: usize = 1_000;
 pub const PAGE_BYTES_MAX: usize = 16 << 20;
 /// Rows that one page of a filtered listing looks at.
 pub const PAGE_SCAN_ROWS_MAX: usize = 10_000;
+/// Reads of events, one after the other, after which one page of a tail ends: all of them lie in one transaction.
+pub const PAGE_READS_MAX: usize = 1_000;
 
 /// How far a client's record time or command id may lie ahead of the node's clock, in ms.
 pub const CLOCK_AHEAD_MS_MAX: u64 = 5 * 60 * 1_000;

@@ -200,8 +200,8 @@ pub fn without(
 }
 
 /// Checks that citations have their form, that each record they name exists, is of the kind
-/// they say, and is one that the principal may read, and that no commit they name is known to be missing.
-/// One of which nobody can say is a pointer, and no proof.
+/// they say, and is one that the principal may read, and that no commit they name is known to be missing
+/// from the server's copy of its repository. One of which nobody can say is a pointer, and no proof.
 ///
 /// # Errors
 /// `unresolvable_citation` or `too_large`.
@@ -217,7 +217,7 @@ pub fn check_citations(
         {
             let CommitName { hash, repository } = commit;
             return Err(citation::unresolvable(format!(
-                "{repository} has no commit {hash}"
+                "the server's copy of {repository} has no commit {hash}: have it fetched there, or leave it out"
             )));
         }
         let Some(id) = citation.record() else {

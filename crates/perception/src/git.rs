@@ -237,6 +237,7 @@ pub struct Repositories {
     of_project: BTreeMap<Scope, Arc<Repository>>,
     at_once: Arc<Semaphore>,
     lookups: Arc<Semaphore>,
+    wait: Duration,
 }
 
 impl Repositories {
@@ -250,7 +251,14 @@ impl Repositories {
             of_project: shared.collect(),
             at_once: Arc::new(Semaphore::new(AT_ONCE_MAX)),
             lookups: Arc::new(Semaphore::new(LOOKED_UP_AT_ONCE_MAX)),
+            wait: WAIT,
         }
+    }
+
+    /// The same, for those who wait so long for an answer.
+    #[must_use]
+    pub fn with_wait(self, wait: Duration) -> Self {
+        Self { wait, ..self }
     }
 
     fn of(&self, scope: &Scope) -> Option<Arc<Repository>> {
@@ -281,7 +289,7 @@ impl GitFacts for Repositories {
                 });
                 judging.await.map_err(|error| error.to_string())
             };
-            answered(WAIT, judged).await
+            answered(self.wait, judged).await
         })
     }
 
@@ -306,7 +314,7 @@ impl GitFacts for Repositories {
                 });
                 looking_up.await.map_err(|error| error.to_string())
             };
-            answered(WAIT, looked_up).await
+            answered(self.wait, looked_up).await
         })
     }
 }

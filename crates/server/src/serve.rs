@@ -308,6 +308,31 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn a_server_that_hears_nothing_of_the_others_ends_and_lets_go_of_everything() {
+        let folder = tempfile::tempdir().unwrap();
+        let failed = || Err(ListenError::Closed("the connection is gone".to_owned()));
+        let listening = [
+            tokio::spawn(async move { failed() }),
+            tokio::spawn(async { Ok(()) }),
+            tokio::spawn(async { panic!("a planted defect") }),
+        ];
+        for (listening, why) in listening.into_iter().zip(["gone", "ended", "panic"]) {
+            let mut server = Server::start(config(folder.path())).await.unwrap();
+            server.for_others = Some(listening);
+            let ended = server.run(std::future::pending()).await;
+            let Err(Error::Unheard(error)) = ended else {
+                panic!("it went on until {ended:?}");
+            };
+            assert!(error.to_string().contains(why), "{error}");
+            assert!(!folder.path().join("server.json").exists());
+        }
+        // An order to end is one, whatever is heard.
+        let mut server = Server::start(config(folder.path())).await.unwrap();
+        server.for_others = Some(tokio::spawn(async { Ok(()) }));
+        server.run(std::future::ready(())).await.unwrap();
+    }
+
     #[test]
     fn a_client_on_this_machine_can_use_the_announced_url() {
         assert_eq!(

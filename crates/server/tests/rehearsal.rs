@@ -13,8 +13,9 @@ use sillok_core::id::{Attempt, CommandId};
 use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use sillok_core::promotion::NewEntry;
 use sillok_core::scope::{Scope, ScopePrefix};
+use sillok_core::stamp::Stamp;
 use sillok_server::{Config, Engine, OpenData, open_data_dir, start_node};
-use sillok_store::keys::Family;
+use sillok_store::keys::{Family, outbox};
 use sillok_store::{RangeOptions, Read, Store as _, Txn as _};
 
 type Node = sillok_actors::Node<Engine>;
@@ -27,7 +28,7 @@ const OLD_DAYS: f64 = 0.5 / 86_400.0;
 const WAIT_MS: u64 = 1_000;
 /// Rows of a family, at most, and how often somebody looks whether the index has stored all.
 const ROWS_MAX: usize = 10_000;
-const LOOKS_MAX: usize = 1_000;
+const LOOKS_MAX: usize = 12_000;
 const LOOK_MS: u64 = 10;
 
 fn put(data: &OpenData, table: Table, number: usize) -> Submission {
@@ -79,14 +80,33 @@ async fn publish(data: &OpenData, node: &Node) {
         node.submit(submission).await.expect("a person may publish");
     }
     data.ports.clock.sleep(WAIT_MS).await;
+    // Behind its cursor the index writes nothing more, neither tables nor the cursor.
+    let last = last_stamp(&data.store).await;
     for _ in 0..LOOKS_MAX {
-        let stats = data.ports.index.stats().await.expect("it is open");
-        if stats.pending == 0 && stats.stored == (OLD + LASTING) as u64 {
+        let through = data.ports.index.watermark().await.expect("it is open");
+        if through >= Some(last) {
+            let stats = data.ports.index.stats().await.expect("it is open");
+            assert_eq!(stats.stored, (OLD + LASTING) as u64);
+            assert_eq!(stats.pending, 0);
             return;
         }
         data.ports.clock.sleep(LOOK_MS).await;
     }
     panic!("the index does not store what was published");
+}
+
+/// The last commit that the store has told the index of.
+async fn last_stamp(store: &Engine) -> Stamp {
+    let mut txn = store.begin().await.expect("the store is open");
+    let options = RangeOptions::first(ROWS_MAX, Read::Snapshot);
+    let told = txn.range(&Family::Outbox.range(), options).await;
+    let told = told.expect("the store answers");
+    assert!(told.len() < ROWS_MAX, "all rows are looked at");
+    let stamps = told.iter().map(|(key, _)| {
+        let parsed = outbox::parse(key).expect("a key of the outbox");
+        parsed.stamp
+    });
+    stamps.max().expect("something was published")
 }
 
 /// All rows of the store but those that nodes tell by that they live.

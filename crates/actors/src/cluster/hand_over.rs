@@ -153,6 +153,7 @@ pub(crate) fn let_go<S: Store, P: Protocol>(shared: &Shared<S, P>, slot: Slot, e
     if !shared.ownership.release(slot, epoch) {
         return;
     }
+    shared.members.not_behind(slot, epoch);
     shared.jobs.keep_only(|held| held != slot);
     if shared.ownership.epoch(slot).is_some() {
         // It was taken again in between, with jobs that are gone now.

@@ -159,6 +159,37 @@ pub(crate) async fn take<S: Store, P: Protocol>(
     Ok(Some(left))
 }
 
+/// Claims slots, and notes of each that it is behind as soon as it is claimed. Gives those that are to be held, and
+/// leaves out what is held already; nothing if this run of the node is over.
+async fn claim_all<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    slots: &[Slot],
+    run: Incarnation,
+) -> Result<Option<BTreeMap<Slot, Epoch>>, Error> {
+    let ownership = &shared.ownership;
+    let mut claimed = BTreeMap::new();
+    for some in slots.chunks(CLAIMED_AT_ONCE) {
+        let claim = claims::claim(&shared.store, ownership, some, shared.protocol).await;
+        let mut slots = match claim.map_err(|error| claim_refusal(&error))? {
+            Claim::Taken { slots, takeovers } => {
+                count(&shared.counters.takeovers, takeovers);
+                slots
+            }
+            Claim::RunOver => return Ok(None),
+        };
+        // A claim gives what is this run's by its row. That may be held since whoever wants it has looked.
+        slots.retain(|(slot, epoch)| ownership.is_awaited(*slot, *epoch));
+        let mut behind = shared.members.behind.lock();
+        // What a run before has claimed, the next one is not behind with.
+        if ownership.incarnation() == run {
+            behind.extend(slots.iter().copied());
+        }
+        drop(behind);
+        claimed.extend(slots);
+    }
+    Ok(Some(claimed))
+}
+
 /// Whether this run of the node goes on.
 async fn in_turn<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
@@ -167,28 +198,13 @@ async fn in_turn<S: Store, P: Protocol>(
 ) -> Result<bool, Error> {
     let slots: Vec<Slot> = turn.slots.iter().copied().collect();
     let run = shared.ownership.incarnation();
-    let mut claimed = BTreeMap::new();
-    for some in slots.chunks(CLAIMED_AT_ONCE) {
-        let claim = claims::claim(&shared.store, &shared.ownership, some, shared.protocol).await;
-        match claim.map_err(|error| claim_refusal(&error))? {
-            Claim::Taken { slots, takeovers } => {
-                count(&shared.counters.takeovers, takeovers);
-                claimed.extend(slots);
-            }
-            Claim::RunOver => return Ok(false),
-        }
-    }
+    let Some(claimed) = claim_all(shared, &slots, run).await? else {
+        return Ok(false);
+    };
     let others = slots.into_iter().filter(|slot| !claimed.contains_key(slot));
     others.for_each(|slot| turn.end(slot, Step::Done));
     if claimed.is_empty() {
         return Ok(true);
-    }
-    {
-        let mut behind = shared.members.behind.lock();
-        // What a run before has claimed, the next one is not behind with.
-        if shared.ownership.incarnation() == run {
-            behind.extend(claimed.keys());
-        }
     }
     // Nothing is decided in a slot before the index has all that its former owner published. What it
     // published stands in the outbox now, since the claim has ended its writing there.
@@ -251,7 +267,7 @@ async fn hold<S: Store, P: Protocol>(
         }
         let is_new = before != Some(*epoch) && ownership.epoch(*slot) == Some(*epoch);
         count(&shared.counters.slots_taken, is_new.into());
-        shared.members.behind.lock().remove(slot);
+        shared.members.not_behind(*slot, *epoch);
         shared.mark_for_relays(*slot);
     }
     for found in waiting {

@@ -443,7 +443,7 @@ async fn a_node_without_a_store_that_owns_the_slot_still_has_the_last_word() {
 }
 
 #[tokio::test]
-async fn without_the_bus_the_owner_is_named_soon_unless_it_was_sent_the_command() {
+async fn without_the_bus_the_owner_is_named_unless_it_was_sent_the_command() {
     let nobody = Err(PeerError::NoResponders);
     for is_connected in [false, true] {
         let line = new_line();

@@ -18,6 +18,7 @@ use sillok_core::id::{CommandId, Epoch};
 use sillok_core::permission::authorize_read;
 use sillok_core::ports::Rng;
 use sillok_core::principal::Actor;
+use sillok_core::scope::Scope;
 use sillok_core::state::Stamped;
 use sillok_core::time::Timestamp;
 use sillok_core::{Error, ErrorCode};
@@ -35,34 +36,44 @@ use crate::scope_actor::Pending;
 /// What was gathered for each command of a batch; nothing for one that is not to be tried again.
 pub(super) type Gathered = Vec<Option<Result<Facts, Error>>>;
 
-/// Gathers what the commands of a batch want to know before their transaction begins. Those of them
+/// Gathers what the commands of a batch of one scope want to know before their transaction begins. Those of them
 /// that have `panicked`, or are poisoned, are not looked at.
 ///
 /// # Errors
 /// `Panicked` when one met a defect.
 pub(super) async fn gather<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
+    scope: &Scope,
     batch: &[Pending],
     panicked: &BTreeSet<usize>,
 ) -> Result<Gathered, Failure> {
     let (ports, rules) = (&shared.ports, &shared.config.rules);
     let spoken = shared.spoken();
     let mut gathered = Gathered::with_capacity(batch.len());
+    let mut cited = Vec::with_capacity(batch.len());
     for (index, pending) in batch.iter().enumerate() {
         let submission = &pending.submission;
         let poisoned = &shared.poisoned;
         let is_held = poisoned.holds(|| name_of(submission), || ports.clock.monotonic_ms());
         if is_held || panicked.contains(&index) {
             gathered.push(None);
+            cited.push(Vec::new());
             continue;
         }
         let gathering = facts::gather(&shared.store, ports, rules, spoken, submission);
         let gathering = AssertUnwindSafe(gathering);
-        match gathering.catch_unwind().await {
-            Ok(facts) => gathered.push(Some(facts)),
+        let (facts, commits) = match gathering.catch_unwind().await {
+            Ok(Ok((facts, commits))) => (Ok(facts), commits),
+            Ok(Err(error)) => (Err(error), Vec::new()),
             Err(_panic) => return Err(met_defect(shared, index, submission)),
-        }
+        };
+        gathered.push(Some(facts));
+        cited.push(commits);
     }
+    let facts = gathered.iter_mut().map(|one| one.as_mut()?.as_mut().ok());
+    let wanting = facts.zip(cited);
+    let wanting = wanting.filter_map(|(facts, commits)| Some((facts?, commits)));
+    shared.presences.complete(ports, scope, wanting).await;
     Ok(gathered)
 }
 

@@ -61,7 +61,7 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
     let place = Place::of(scope);
     let (scope_key, slot) = (place.key, place.slot);
     let held_before = shared.ownership.epoch(slot);
-    let gathered = gather(shared, batch, panicked).await?;
+    let gathered = gather(shared, scope, batch, panicked).await?;
     let mut txn = begin(shared).await?;
     let epoch = check_owner(shared, &mut txn, slot).await?;
     if held_before != Some(epoch) {

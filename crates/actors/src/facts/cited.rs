@@ -5,36 +5,15 @@
 
 use sillok_core::chain::Broken;
 use sillok_core::citation::Excerpt;
-use sillok_core::commit::{CommitName, Presence};
+use sillok_core::commit::Presence;
 use sillok_core::event::{Body, EventKind};
 use sillok_core::facts::{RecordFact, Stretch};
 use sillok_core::id::RecordId;
-use sillok_core::scope::Scope;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::Txn;
 use sillok_store::keys::{self, ScopeKey};
 
 use super::{Unfetched, row};
-use crate::ports::Ports;
-
-/// What a repository at hand says of whether commits are there.
-pub(super) async fn presence(
-    ports: &Ports,
-    scope: &Scope,
-    commits: Vec<CommitName>,
-) -> Vec<(CommitName, Presence)> {
-    let told = match ports.git.presence(scope, &commits).await {
-        Ok(told) => told.unwrap_or_default(),
-        Err(error) => {
-            tracing::warn!(%error, "no repository says whether commits are there that are cited");
-            Vec::new()
-        }
-    };
-    let told = told
-        .into_iter()
-        .chain(core::iter::repeat(Presence::Unknown));
-    commits.into_iter().zip(told).collect()
-}
 
 /// As if no repository were at hand.
 pub(super) const fn forget(presence: &mut Presence) {

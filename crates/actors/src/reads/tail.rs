@@ -2,7 +2,8 @@
 //!
 //! Owns the cursor and the merge. The order is that of commits: within a snapshot every commit up
 //! to its last one is seen, so a cursor that moved past a commit can have missed none before it. It
-//! moves on over what nobody asked for as over what is given out.
+//! moves on over what nobody asked for as over what is given out. A page ends before its snapshot is
+//! too old to be read.
 
 use core::fmt;
 use core::str::FromStr;
@@ -11,14 +12,14 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use sillok_core::event::EventKinds;
 use sillok_core::id::Seq;
-use sillok_core::limits::{PAGE_BYTES_MAX, PAGE_SCAN_ROWS_MAX};
+use sillok_core::limits::{PAGE_BYTES_MAX, PAGE_READS_MAX, PAGE_SCAN_ROWS_MAX};
 use sillok_core::scope::{Scope, ScopePrefix};
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::outbox::OutboxRow;
 use sillok_store::keys::{self, Family, ScopeKey};
-use sillok_store::{KeyRange, RangeOptions, Read, Store, Txn};
+use sillok_store::{Error as StoreError, KeyRange, RangeOptions, Read, Store, Txn};
 
 use super::records::EventView;
 use super::{Reader, page_rows};
@@ -126,7 +127,8 @@ pub struct TailPage {
 
 impl<S: Store> Reader<S> {
     /// The events of all scopes and kinds that are followed, in the order of their commits, behind a
-    /// cursor. Events of one scope come in their own order. Nothing is skipped or repeated.
+    /// cursor. Events of one scope come in their own order. Nothing is skipped or repeated. A page whose
+    /// snapshot grows too old to be read ends there, if it has come any further than the cursor.
     ///
     /// # Errors
     /// `history_changed` for a cursor from before a restore, `invalid_argument` or `too_large` for the
@@ -140,33 +142,52 @@ impl<S: Store> Reader<S> {
         let rows_max = page_rows(limit)?;
         after.check_generation(self.store.generation())?;
         let mut txn = self.snapshot().await?;
-        let mut merge = Merge::open(&mut txn, &of.under, after).await?;
-        let mut page = Filling {
+        let merge = Merge::open(&mut txn, &of.under, after).await;
+        let mut merge = merge.map_err(Stop::refusal)?;
+        let mut filling = Filling {
             rows_max,
             bytes: 0,
+            reads: 0,
             page: TailPage {
                 items: Vec::new(),
                 next: after,
                 at_end: false,
             },
         };
-        for _ in 0..PAGE_SCAN_ROWS_MAX {
-            let Some((stamp, row)) = merge.next(&mut txn).await? else {
-                page.page.at_end = true;
-                break;
-            };
-            let given = if stamp == after.stamp { after.given } else { 0 };
-            let run = Run { stamp, row, given };
-            if of.under.covers(&run.row.scope) {
-                run.read(&mut txn, &of.kinds, &mut page).await?;
-            } else {
-                page.page.next = run.behind(run.length()?);
-            }
-            if page.is_full() {
-                break;
-            }
+        match filling.fill(&mut txn, &mut merge, of, after).await {
+            Err(Stop::Store(StoreError::TooOld)) if filling.page.next != after => {}
+            filled => filled.map_err(Stop::refusal)?,
         }
-        Ok(page.page)
+        Ok(filling.page)
+    }
+}
+
+/// Why a page is not filled any further.
+enum Stop {
+    /// The store does not answer.
+    Store(StoreError),
+    /// What it answers cannot be.
+    Broken(Error),
+}
+
+impl Stop {
+    fn refusal(self) -> Error {
+        match self {
+            Self::Store(error) => refusal(&error),
+            Self::Broken(error) => error,
+        }
+    }
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Broken(error)
     }
 }
 
@@ -174,12 +195,43 @@ impl<S: Store> Reader<S> {
 struct Filling {
     rows_max: usize,
     bytes: usize,
+    /// Reads of events.
+    reads: usize,
     page: TailPage,
 }
 
 impl Filling {
     const fn is_full(&self) -> bool {
-        self.page.items.len() >= self.rows_max || self.bytes >= PAGE_BYTES_MAX
+        self.page.items.len() >= self.rows_max
+            || self.bytes >= PAGE_BYTES_MAX
+            || self.reads >= PAGE_READS_MAX
+    }
+
+    /// Adds what lies behind a cursor. Wherever that stops, the page goes on behind what was looked at.
+    async fn fill(
+        &mut self,
+        txn: &mut impl Txn,
+        merge: &mut Merge,
+        of: &TailOf,
+        after: TailCursor,
+    ) -> Result<(), Stop> {
+        for _ in 0..PAGE_SCAN_ROWS_MAX {
+            let Some((stamp, row)) = merge.next(txn).await? else {
+                self.page.at_end = true;
+                break;
+            };
+            let given = if stamp == after.stamp { after.given } else { 0 };
+            let run = Run { stamp, row, given };
+            if of.under.covers(&run.row.scope) {
+                run.read(txn, &of.kinds, self).await?;
+            } else {
+                self.page.next = run.behind(run.length()?);
+            }
+            if self.is_full() {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -216,10 +268,11 @@ impl Run {
         txn: &mut impl Txn,
         kinds: &EventKinds,
         filling: &mut Filling,
-    ) -> Result<(), Error> {
+    ) -> Result<(), Stop> {
         let (length, mut given) = (self.length()?, self.given);
         while given < length && !filling.is_full() {
             let room = filling.rows_max - filling.page.items.len();
+            filling.reads += 1;
             for (key, value) in self
                 .rows(txn, given, room.min((length - given) as usize))
                 .await?
@@ -238,8 +291,8 @@ impl Run {
                     filling.page.items.push(item);
                 }
             }
+            filling.page.next = self.behind(given);
         }
-        filling.page.next = self.behind(given);
         Ok(())
     }
 
@@ -249,19 +302,18 @@ impl Run {
         txn: &mut impl Txn,
         given: u32,
         wanted: usize,
-    ) -> Result<Vec<(Bytes, Bytes)>, Error> {
+    ) -> Result<Vec<(Bytes, Bytes)>, Stop> {
         let scope = &self.row.scope;
         let before = Seq::new(self.row.first.get() - 1 + u64::from(given));
         let range = keys::event::range_through(&ScopeKey::of(scope), before, self.row.last);
         let rows = txn
             .range(&range, RangeOptions::first(wanted, Read::Snapshot))
-            .await;
-        let rows = rows.map_err(|error| refusal(&error))?;
+            .await?;
         if rows.len() == wanted {
             return Ok(rows);
         }
         let missing = "an event that was committed is not there";
-        Err(broken(scope, missing))
+        Err(broken(scope, missing).into())
     }
 }
 
@@ -280,7 +332,7 @@ impl Merge {
         txn: &mut impl Txn,
         under: &ScopePrefix,
         after: TailCursor,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, Stop> {
         let slots = match under {
             // A project and all that lies inside it share a slot.
             ScopePrefix::Scope(scope) if scope.project().is_some() => vec![Slot::of(scope)],
@@ -299,7 +351,7 @@ impl Merge {
         Ok(merge)
     }
 
-    async fn next(&mut self, txn: &mut impl Txn) -> Result<Option<(Stamp, OutboxRow)>, Error> {
+    async fn next(&mut self, txn: &mut impl Txn) -> Result<Option<(Stamp, OutboxRow)>, Stop> {
         let Some((stamp, (number, row))) = self.heads.pop_first() else {
             return Ok(None);
         };
@@ -307,16 +359,11 @@ impl Merge {
         Ok(Some((stamp, row)))
     }
 
-    async fn advance(&mut self, txn: &mut impl Txn, number: usize) -> Result<(), Error> {
-        let row = self.slots[number]
-            .next(txn)
-            .await
-            .map_err(|error| refusal(&error))?;
+    async fn advance(&mut self, txn: &mut impl Txn, number: usize) -> Result<(), Stop> {
+        let row = self.slots[number].next(txn).await?;
         if let Some((key, value)) = row {
-            let stamp = keys::outbox::parse(&key)
-                .map_err(|error| refusal(&error))?
-                .stamp;
-            let row = keys::outbox::decode(&key, &value).map_err(|error| refusal(&error))?;
+            let stamp = keys::outbox::parse(&key)?.stamp;
+            let row = keys::outbox::decode(&key, &value)?;
             let before = self.heads.insert(stamp, (number, row));
             assert!(before.is_none(), "no two rows of the outbox have one stamp");
         }
@@ -325,7 +372,7 @@ impl Merge {
 }
 
 /// The slots whose outbox has rows at or behind a stamp. A few reads for each slot in use.
-async fn slots_with_rows(txn: &mut impl Txn, stamp: Stamp) -> Result<Vec<Slot>, Error> {
+async fn slots_with_rows(txn: &mut impl Txn, stamp: Stamp) -> Result<Vec<Slot>, Stop> {
     let mut slots = Vec::new();
     let mut slot = Slot::new(0);
     while let Some(here) = slot {
@@ -335,13 +382,11 @@ async fn slots_with_rows(txn: &mut impl Txn, stamp: Stamp) -> Result<Vec<Slot>, 
         };
         let rows = txn
             .range(&range, RangeOptions::first(1, Read::Snapshot))
-            .await;
-        let Some((key, _)) = rows.map_err(|error| refusal(&error))?.pop() else {
+            .await?;
+        let Some((key, _)) = rows.into_iter().next() else {
             break;
         };
-        let found = keys::outbox::parse(&key)
-            .map_err(|error| refusal(&error))?
-            .slot;
+        let found = keys::outbox::parse(&key)?.slot;
         slot = if found == here {
             slots.push(here);
             Slot::new(here.number() + 1)

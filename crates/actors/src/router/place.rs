@@ -17,7 +17,22 @@ use crate::protocol::Protocol;
 /// Where a slot is served.
 pub(super) enum Place {
     Here,
-    There(String),
+    There(Elsewhere),
+}
+
+/// Another node that a command is for.
+pub(super) struct Elsewhere {
+    pub(super) node: String,
+    /// Whether the slot's row says so, which was read just now, and that node's run is not over. It is no more than
+    /// where the slot belongs, or was, otherwise.
+    pub(super) is_owner: bool,
+}
+
+impl Elsewhere {
+    const fn maybe(node: String) -> Self {
+        let is_owner = false;
+        Self { node, is_owner }
+    }
 }
 
 /// Why it is not known where a slot is served.
@@ -53,7 +68,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
             return Ok(Place::Here);
         }
         if let Some(node) = self.owners_elsewhere.lock().get(&slot) {
-            return Ok(Place::There(node.clone()));
+            return Ok(Place::There(Elsewhere::maybe(node.clone())));
         }
         let (owner, nodes) = claims::owner_of(&self.shared.store, slot)
             .await
@@ -64,17 +79,18 @@ impl<S: Store, P: Protocol> Router<S, P> {
             Some(owner) => {
                 let node = owner.node;
                 self.expect_at(slot, &node);
-                Some(node)
+                let is_owner = true;
+                Some(Elsewhere { node, is_owner })
             }
             None => {
                 let homes = self.shared.members.homes(ownership.node(), &nodes);
                 let reachable = homes.into_iter().filter(|node| Some(*node) != passed_over);
                 let target = home(slot, reachable).filter(|node| *node != ownership.node());
-                target.map(str::to_owned)
+                target.map(|node| Elsewhere::maybe(node.to_owned()))
             }
         };
         match target {
-            Some(node) => Ok(Place::There(node)),
+            Some(elsewhere) => Ok(Place::There(elsewhere)),
             None if cluster::take_for_command(&self.shared, slot).await? => Ok(Place::Here),
             None => Err(cluster::run_over().into()),
         }

@@ -1,13 +1,16 @@
 //! Tests of what becomes of a command that another node was given before this one.
 
 use sillok_core::id::Epoch;
+use sillok_core::membership::{OwnerRow, WireVersion};
 use sillok_core::ports::{BoxFuture, PeerError, Peers};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::stamp::Stamp;
 use sillok_store::{KeyRange, MemoryStore, Txn as _, keys};
 
+use super::tried::OFF_BUS_MS_MAX;
 use super::*;
 use crate::NodeConfig;
+use crate::claims;
 use crate::indexer::{CATCH_UP_MS_MAX, Indexer};
 use crate::protocol::Correct;
 use crate::tests::harness::{TASK, open_task, ports, scope, store, submission};
@@ -183,5 +186,102 @@ async fn a_node_without_room_says_nothing_of_a_command_that_another_was_sent() {
         assert_eq!(silent, ErrorCode::OutcomeUnknown);
         let nobody = turned_away_after(PeerError::NoResponders, by).await;
         assert_eq!(nobody, by);
+    }
+}
+
+/// Other nodes that are out of reach, and what is seen of bob's beats when somebody is sent to one.
+struct OffBus {
+    line: Line,
+    bob_beats: bool,
+    here: Mutex<Option<Arc<Shared<Line, Correct>>>>,
+}
+
+impl Peers for OffBus {
+    fn is_connected(&self) -> bool {
+        false
+    }
+
+    fn forward<'a>(
+        &'a self,
+        _: &'a str,
+        _: Arc<Submission>,
+        _: Option<TraceContext>,
+    ) -> BoxFuture<'a, Result<Forwarded, PeerError>> {
+        Box::pin(async {
+            let here = self.here.lock().clone().expect("it is there by now");
+            let now_ms = here.ports.clock.monotonic_ms();
+            let mut nodes = claims::owners(&self.line).await.unwrap().nodes;
+            if self.bob_beats {
+                let bob = nodes.get_mut("bob").expect("he is registered");
+                bob.beat = now_ms;
+            }
+            here.members.hear("ada", &nodes, now_ms);
+            Err(PeerError::NoResponders)
+        })
+    }
+
+    fn announce<'a>(&'a self, _: &'a [Slot]) -> BoxFuture<'a, ()> {
+        Box::pin(core::future::ready(()))
+    }
+}
+
+/// What ada says, off the bus, of a command for a slot that `owner` has, and after how many ms.
+async fn said_off_the_bus(owner: Option<&str>, bob_beats: bool) -> (Error, u64) {
+    let line = Line::new(&store(), Fate::Arrives);
+    let peers = Arc::new(OffBus {
+        line: line.clone(),
+        bob_beats,
+        here: Mutex::default(),
+    });
+    let mut ports = ports();
+    ports.peers = Some(Arc::clone(&peers) as Arc<dyn Peers>);
+    let config = NodeConfig {
+        name: "ada".to_owned(),
+        ..NodeConfig::default()
+    };
+    let shared = Arc::new(Shared::new(line.clone(), ports, config, Correct));
+    cluster::register(&shared).await.unwrap();
+    *peers.here.lock() = Some(Arc::clone(&shared));
+    let first = WireVersion::FIRST;
+    let bob = claims::register(&line, "bob", first).await.unwrap();
+    if let Some(owner) = owner {
+        let row = OwnerRow {
+            node: owner.to_owned(),
+            incarnation: bob.expect("there is room for him").0,
+            epoch: Epoch(1),
+        };
+        let mut txn = line.begin().await.unwrap();
+        let key = keys::owner::key(Slot::of(&scope(TASK)));
+        txn.set(key, keys::owner::encode(&row));
+        txn.commit().await.unwrap();
+    }
+    let router = Router::new(Arc::clone(&shared));
+    let clock = Arc::clone(&shared.ports.clock);
+    let begun_ms = clock.monotonic_ms();
+    let refused = router.submit(open(), None).await.unwrap_err();
+    // Each holds the other.
+    *peers.here.lock() = None;
+    (refused, clock.monotonic_ms() - begun_ms)
+}
+
+#[tokio::test]
+async fn off_the_bus_an_owner_that_beats_is_named_soon_and_one_that_may_be_dead_is_waited_for() {
+    let fence_after_ms = NodeConfig::default().beat.fence_after_ms;
+    let (refused, after_ms) = said_off_the_bus(Some("bob"), true).await;
+    assert_eq!(refused.code, ErrorCode::Unavailable);
+    assert!(refused.message.contains("ask bob"), "{refused}");
+    let soon = OFF_BUS_MS_MAX..fence_after_ms;
+    assert!(soon.contains(&after_ms), "{after_ms}");
+    // Its row says that it lives: so it is, until somebody finds it silent.
+    let (refused, after_ms) = said_off_the_bus(Some("bob"), false).await;
+    assert_eq!(refused.code, ErrorCode::Unavailable);
+    assert!(refused.message.contains("ask bob"), "{refused}");
+    assert!(after_ms > 2 * fence_after_ms, "{after_ms}");
+    // A node that is gone, and no owner at all.
+    for owner in [Some("eve"), None] {
+        let (refused, after_ms) = said_off_the_bus(owner, true).await;
+        assert_eq!(refused.code, ErrorCode::Unavailable);
+        assert!(!refused.message.contains("ask"), "{refused}");
+        assert!(after_ms > 2 * fence_after_ms, "{after_ms}");
     }
 }

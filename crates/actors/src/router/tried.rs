@@ -8,10 +8,11 @@ use sillok_core::ports::{Forwarded, PeerError};
 use sillok_core::{Error, ErrorCode};
 
 use super::ROUTE_MS_MAX;
+use super::place::Elsewhere;
 
-/// The longest that routes are tried without a way to the others, in ms: a connection that is lost for a moment
-/// costs nobody an error.
-const OFF_BUS_MS_MAX: u64 = 1_500;
+/// The longest that routes are tried without a way to an owner that lives, in ms: a connection that is lost for a
+/// moment costs nobody an error. One that may be dead is waited for until its slot is taken over.
+pub(super) const OFF_BUS_MS_MAX: u64 = 2_000;
 
 /// Why a command was refused, and where that was decided.
 #[derive(Debug)]
@@ -36,6 +37,8 @@ pub(super) struct Tried {
     was_sent: bool,
     /// The node that did not answer, or does not reach the store.
     silent: Option<String>,
+    /// The node that was asked last and did not answer, if the slot's row says that it is the owner and lives.
+    owner: Option<String>,
     /// The node that said last that the slot is not its own.
     declined: Option<String>,
     /// How often a node, or the store behind it, was out of reach.
@@ -46,12 +49,18 @@ pub(super) struct Tried {
 }
 
 impl Tried {
+    /// It is looked anew who the owner is.
+    pub(super) fn looks_again(&mut self) {
+        self.owner = None;
+    }
+
     /// What another node answered, if that is the command's answer.
     pub(super) fn heard(
         &mut self,
-        node: String,
+        asked: Elsewhere,
         reply: Result<Forwarded, PeerError>,
     ) -> Option<Result<Answer, Error>> {
+        let Elsewhere { node, is_owner } = asked;
         self.declined = None;
         match reply {
             Ok(Forwarded::Answered(answer)) => return Some(Ok(answer)),
@@ -66,6 +75,7 @@ impl Tried {
             Ok(Forwarded::NotOwner) => (self.silent, self.declined) = (None, Some(node)),
             Err(error) => {
                 self.was_sent |= error == PeerError::Silent;
+                self.owner = is_owner.then(|| node.clone());
                 self.silent = Some(node);
             }
         }
@@ -95,13 +105,15 @@ impl Tried {
         self.was_sent && has_not_looked.contains(&code)
     }
 
-    /// Whether nothing is gained by asking on, after so many ms.
-    pub(super) fn is_enough(&self, tried_ms: u64) -> bool {
-        let ms_max = if self.is_off_bus {
-            OFF_BUS_MS_MAX
-        } else {
-            ROUTE_MS_MAX
-        };
+    /// The owner that this node does not reach, without a way to any other: it is named to whoever asks.
+    pub(super) fn owner_out_of_reach(&self) -> Option<&str> {
+        self.owner.as_deref().filter(|_| self.is_off_bus)
+    }
+
+    /// Whether nothing is gained by asking on, after so many ms. `lives` says of the owner that is out of reach
+    /// that it has beaten since the command came.
+    pub(super) fn is_enough(&self, tried_ms: u64, lives: bool) -> bool {
+        let ms_max = if lives { OFF_BUS_MS_MAX } else { ROUTE_MS_MAX };
         self.unavailable > 1 || tried_ms >= ms_max
     }
 
@@ -111,7 +123,7 @@ impl Tried {
             let why = "a node was given the command and did not answer";
             return Error::new(ErrorCode::OutcomeUnknown, why);
         }
-        if let Some(owner) = self.silent.filter(|_| self.is_off_bus) {
+        if let Some(owner) = self.owner_out_of_reach() {
             let why = format!(
                 "node {owner} owns the scope, and this node does not reach it: ask {owner}, or again later"
             );

@@ -4,11 +4,14 @@ use sillok_core::ErrorCode;
 use sillok_core::command::Command;
 use sillok_core::event::EventKinds;
 use sillok_core::id::Seq;
+use sillok_core::limits::PAGE_READS_MAX;
 use sillok_core::principal::PrincipalKind;
 
-use super::harness::{PROJECT, TASK, append, scope};
+use super::harness::{PROJECT, TASK, append, open_task, ports, scope, store, submission};
+use super::line::{Fate, Line};
 use super::world::{OTHER_TASK, World};
 use crate::reads::{TailCursor, TailItem, TailOf, TailPage};
+use crate::{Node, NodeConfig};
 
 /// Kinds, by their names.
 fn of(list: &str) -> TailOf {
@@ -98,6 +101,42 @@ async fn a_cursor_moves_on_over_what_is_passed_over() {
         let all = TailOf::from(of.under.clone());
         assert_eq!(rest(&world, &all, quiet.next, 10).await, []);
     }
+}
+
+#[tokio::test]
+async fn a_page_makes_so_many_reads_and_goes_on_where_it_ended() {
+    let line = Line::new(&store(), Fate::Arrives);
+    let node = Node::start(line.clone(), ports(), NodeConfig::default());
+    let node = node.await.unwrap();
+    let give =
+        |number, command| node.submit(submission(number, PrincipalKind::Agent, TASK, command));
+    give(0, open_task()).await.unwrap();
+    give(1, many(PAGE_READS_MAX)).await.unwrap();
+    give(2, many(PAGE_READS_MAX)).await.unwrap();
+    // Of a page of one row each event is a read of its own.
+    let of = of("PUBLISHED");
+    let all = TailOf::from(of.under.clone());
+    let page = async |cursor| node.reader().tail(&of, cursor, 1).await;
+    line.live_for_ranges(PAGE_READS_MAX + 100);
+    let mut cursor = TailCursor::START;
+    for is_last in [false, false, true] {
+        let found = page(cursor).await.unwrap();
+        assert_eq!((found.items, found.at_end), (vec![], is_last));
+        assert!(found.next > cursor);
+        cursor = found.next;
+    }
+    assert_eq!(line.hit(), 0, "no transaction grew too old");
+    // One that does gives what there is, and who comes no further is told so.
+    line.live_for_ranges(100);
+    let cut = page(TailCursor::START).await.unwrap();
+    assert_eq!((cut.items.len(), cut.at_end, line.hit()), (0, false, 1));
+    let before = node.reader().tail(&all, cut.next, 1).await.unwrap();
+    let seq = before.items[0].event.header.seq.get();
+    assert!((90..=100).contains(&seq), "{seq}");
+    line.live_for_ranges(1);
+    let refused = page(cut.next).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Busy);
+    node.shutdown().await;
 }
 
 #[tokio::test]

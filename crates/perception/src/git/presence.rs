@@ -1,7 +1,7 @@
 //! Whether commits are there that somebody cites.
 //!
 //! Owns when a repository may say that it has no such commit: only of itself, by one of its own names, and only where
-//! nothing of its history lies elsewhere. It must not know what comes of that.
+//! it is whole. What was not fetched yet it lacks all the same. It must not know what comes of that.
 
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ impl Repository {
         let repository = open(&self.path)?;
         let shallow = repository.shallow_commits().map_err(self.unread())?;
         let is_whole = shallow.is_none() && !is_partial(&repository);
-        let names = names(&repository);
+        let names = self.names(&repository);
         let presence = |commit: &CommitName| match look_up(&repository, &commit.hash) {
             Presence::Missing if !is_whole || !names.contains(&plain(&commit.repository)) => {
                 Presence::Unknown
@@ -28,6 +28,19 @@ impl Repository {
             found => found,
         };
         Ok(commits.iter().map(presence).collect())
+    }
+
+    /// What the repository is called: by its remotes, and by the path that it was given by. Any other path to it is as well
+    /// one of another machine's.
+    fn names(&self, repository: &gix::Repository) -> HashSet<String> {
+        let config = repository.config_snapshot();
+        let remotes = repository.remote_names();
+        let urls = remotes
+            .iter()
+            .filter_map(|remote| config.string(format!("remote.{remote}.url").as_str()));
+        let mut names: HashSet<String> = urls.map(|url| plain(&url.to_string())).collect();
+        names.insert(plain(&self.path.to_string_lossy()));
+        names
     }
 }
 
@@ -64,20 +77,6 @@ fn look_up(repository: &gix::Repository, name: &str) -> Presence {
     } else {
         Presence::Missing
     }
-}
-
-/// What the repository is called: by its remotes, and by where it lies.
-fn names(repository: &gix::Repository) -> HashSet<String> {
-    let config = repository.config_snapshot();
-    let remotes = repository.remote_names();
-    let urls = remotes
-        .iter()
-        .filter_map(|remote| config.string(format!("remote.{remote}.url").as_str()));
-    let mut names: HashSet<String> = urls.map(|url| plain(&url.to_string())).collect();
-    if let Ok(path) = repository.common_dir().canonicalize() {
-        names.insert(plain(&path.to_string_lossy()));
-    }
-    names
 }
 
 /// A name without what differs between those who say it: how it is reached, as whom, and the ending of a bare

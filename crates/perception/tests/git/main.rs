@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use sillok_core::commit::{
     CommitName,
@@ -14,6 +15,9 @@ use sillok_core::scope::Scope;
 use sillok_core::validity::Ancestry::{self, No, Unknown, Yes};
 use sillok_perception::git::{Error, Repositories, Repository};
 use tempfile::TempDir;
+
+/// How long an answer may take on a machine that has much to do.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A repository made by the `git` program.
 struct Made {
@@ -288,7 +292,7 @@ async fn a_project_is_judged_by_its_own_repository_and_others_by_none() {
     let second = made.commit("second");
     let project = "org/a/project/p";
     let of_project = Repository::open(made.path()).unwrap();
-    let of = Repositories::new(BTreeMap::from([(scope(project), of_project)]));
+    let of = Repositories::new(BTreeMap::from([(scope(project), of_project)])).with_wait(PATIENCE);
     let task = format!("{project}/worktree/w/task/t");
     for asked in [project, &task] {
         let judged = ancestry(&of, asked, [&second, &first]).await;
@@ -397,6 +401,7 @@ async fn a_project_without_a_repository_says_nothing_of_commits() {
     let project = Scope::parse("org/a/project/b").unwrap();
     let repository = Repository::open(made.path()).expect("there is a repository");
     let repositories = Repositories::new(BTreeMap::from([(project, repository)]));
+    let repositories = repositories.with_wait(PATIENCE);
     let commits = [
         CommitName::new(&first, &own),
         CommitName::new(NO_COMMIT, &own),
@@ -406,4 +411,30 @@ async fn a_project_without_a_repository_says_nothing_of_commits() {
     assert_eq!(told.unwrap(), Some(vec![There, Missing]));
     let other = Scope::parse("org/a/project/c").unwrap();
     assert_eq!(repositories.presence(&other, &commits).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn who_waits_no_longer_is_told_that_there_is_no_answer() {
+    let made = Made::new();
+    let first = made.commit("first");
+    let project = scope("org/a/project/p");
+    let repository = Repository::open(made.path()).unwrap();
+    let of = Repositories::new(BTreeMap::from([(project.clone(), repository)]));
+    let of = of.with_wait(Duration::ZERO);
+    let name = CommitName::new(&first, "r");
+    let told = of.presence(&project, &[name]).await;
+    assert!(matches!(told, Err(PortError::Unavailable(_))), "{told:?}");
+}
+
+#[test]
+fn a_path_names_a_repository_only_as_it_was_given() {
+    let made = Made::new();
+    made.commit("first");
+    let tree = made.path().join("tree");
+    let named = tree.to_str().expect("the path is UTF-8");
+    made.git(&["worktree", "add", "--quiet", named]);
+    let main = made.path().to_str().expect("the path is UTF-8");
+    assert_eq!(presence(&tree, &[NO_COMMIT], named), [Missing]);
+    assert_eq!(presence(&tree, &[NO_COMMIT], main), [Presence::Unknown]);
+    assert_eq!(presence(made.path(), &[NO_COMMIT], main), [Missing]);
 }

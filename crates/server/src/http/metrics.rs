@@ -86,7 +86,7 @@ impl Metrics {
         registry.register("http_request_seconds", help, self.request_seconds.clone());
         let help = "Requests under way";
         registry.register("http_requests_in_flight", help, self.in_flight.clone());
-        let help = "Slots that this node owns and does not serve yet";
+        let help = "Slots that this node has taken and does not serve yet";
         registry.register("slots_behind", help, self.slots_behind.clone());
         let help = "Scope actors that are there";
         registry.register("active_scopes", help, self.active_scopes.clone());

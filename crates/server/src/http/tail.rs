@@ -1,8 +1,8 @@
 //! Live tails: server-sent events that resume where a listener left off.
 //!
 //! Owns the loop of one listener. The store says what there is; the bus only says when to look
-//! again, so a missed word costs nothing. A tail ends with the token that it was opened with, and
-//! with the server.
+//! again, so a missed word costs nothing. However often that is in vain, a listener hears something
+//! within a heartbeat. A tail ends with the token that it was opened with, and with the server.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -34,6 +34,9 @@ struct Tail {
     /// The last one that the listener was told.
     told: TailCursor,
     ready: VecDeque<reads::TailItem>,
+    /// When the listener is told something at the latest, on the boot clock in ms. Only what it is told
+    /// puts that off.
+    heartbeat_at_ms: u64,
     listener: Listener,
     stopping: watch::Receiver<bool>,
     ended: bool,
@@ -54,18 +57,20 @@ pub(super) fn open(
     // Listening begins before the first read: what is committed in between is heard.
     let listener = app.node().bus().listen();
     let stopping = app.inner.stopping.clone();
-    let tail = Tail {
+    let mut tail = Tail {
         app,
         session,
         of,
         cursor,
         told: cursor,
         ready: VecDeque::new(),
+        heartbeat_at_ms: 0,
         listener,
         stopping,
         ended: false,
         _place: place,
     };
+    tail.put_heartbeat_off();
     let events = stream::unfold(tail, |mut tail| async move {
         tail.next().await.map(|event| (event, tail))
     });
@@ -78,7 +83,10 @@ impl Tail {
             return None;
         }
         match self.step().await {
-            Ok(event) => event,
+            Ok(event) => {
+                self.put_heartbeat_off();
+                event
+            }
             Err(error) => {
                 // The status was sent long ago; the refusal comes as a last event.
                 self.ended = true;
@@ -115,13 +123,12 @@ impl Tail {
             if !self.ready.is_empty() {
                 continue;
             }
-            if !page.at_end {
+            let now_ms = self.app.clock().monotonic_ms();
+            let left_ms = self.heartbeat_at_ms.saturating_sub(now_ms);
+            if !page.at_end || left_ms == 0 {
                 return Ok(Some(self.heartbeat()));
             }
-            let heartbeat = self
-                .app
-                .clock()
-                .sleep(self.app.inner.config.tail_heartbeat_ms);
+            let heartbeat = self.app.clock().sleep(left_ms);
             let under = &self.of.under;
             tokio::select! {
                 // Whether the server stops is looked at above.
@@ -133,6 +140,11 @@ impl Tail {
                 () = heartbeat => return Ok(Some(self.heartbeat())),
             }
         }
+    }
+
+    fn put_heartbeat_off(&mut self) {
+        let now_ms = self.app.clock().monotonic_ms();
+        self.heartbeat_at_ms = now_ms + self.app.inner.config.tail_heartbeat_ms;
     }
 
     /// A comment, with the cursor if it moved since the listener was told one: whoever resumes there does

@@ -6,11 +6,11 @@ use sillok_core::membership::health::Reason;
 use sillok_core::promotion::Job;
 use sillok_core::stamp::Stamp;
 use sillok_core::time::Timestamp;
-use sillok_store::{Txn as _, keys};
+use sillok_store::{KeyRange, Txn as _, keys};
 
 use super::*;
-use crate::cluster::register;
 use crate::cluster::tests::{On, registered, slots_at, until};
+use crate::cluster::{let_go, register};
 use crate::indexer::Indexer;
 use crate::indexer::tests::ByHand;
 use crate::tests::harness::{TASK, node, scope, store};
@@ -179,6 +179,51 @@ async fn what_a_run_has_claimed_is_not_held_by_the_next() {
     assert_eq!(first.await.unwrap().unwrap(), None);
     assert_eq!(second.await.unwrap().unwrap(), None);
     assert!(here.ownership.held().is_empty());
+}
+
+#[tokio::test]
+async fn what_is_held_already_is_not_waited_for_when_it_is_claimed_again() {
+    let (_line, here, [slot]) = here().await;
+    let mut index = ByHand::default();
+    let taking = takes(&here, &[slot]);
+    rest().await;
+    index.read(&here.index_requests, &[slot]).await;
+    assert_eq!(taking.await.unwrap().unwrap(), Some(Left::new()));
+    // Whoever has read the rows before that claims it again, and no index answers by now.
+    assert_eq!(take(&here, &[slot]).await.unwrap(), Some(Left::new()));
+    assert_eq!(here.members.slots_behind(), 0);
+    assert_eq!(here.ownership.held(), [slot]);
+    // Nor is what was let go of since.
+    let epoch = here.ownership.epoch(slot).unwrap();
+    let_go(&here, slot, epoch);
+    assert_eq!(take(&here, &[slot]).await.unwrap(), Some(Left::new()));
+    assert_eq!(here.members.slots_behind(), 0);
+    assert!(here.ownership.held().is_empty());
+}
+
+#[tokio::test]
+async fn what_was_claimed_counts_as_behind_though_a_later_claim_fails() {
+    let (line, here, slots) = here::<{ CLAIMED_AT_ONCE + 1 }>().await;
+    let last = KeyRange::key(&keys::owner::key(slots[CLAIMED_AT_ONCE]));
+    line.lose_range(last);
+    let refused = take(&here, &slots).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Unavailable);
+    assert_eq!(here.members.slots_behind(), CLAIMED_AT_ONCE as u64);
+}
+
+#[tokio::test]
+async fn a_slot_that_was_let_go_of_is_behind_only_if_it_was_claimed_since() {
+    let (_line, here, [slot]) = here().await;
+    let run = here.ownership.incarnation();
+    let behind = || here.members.slots_behind();
+    for (claimed, expected) in [(Epoch(4), 0), (Epoch(7), 1)] {
+        assert!(here.ownership.take(slot, Epoch(claimed.0.min(5)), run));
+        here.members.behind.lock().insert(slot, claimed);
+        let_go(&here, slot, here.ownership.epoch(slot).unwrap());
+        assert_eq!(behind(), expected);
+    }
+    here.members.not_behind(slot, Epoch(7));
+    assert_eq!(behind(), 0);
 }
 
 #[tokio::test]

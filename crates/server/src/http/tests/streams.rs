@@ -131,6 +131,37 @@ async fn a_tail_of_one_kind_says_how_far_it_has_looked_and_resumes_there() {
 }
 
 #[tokio::test]
+async fn a_tail_of_one_kind_hears_heartbeats_while_others_come_without_a_pause() {
+    let server = Server::with(|config| config.server.tail_heartbeat_ms = 500).await;
+    server.open_task(TASK).await;
+    let kinds = "scope=org/acme&kind=STUCK_MARKED";
+    let mut tail = Listener::open(&server, &server.admin, kinds, None).await;
+    // Many commits for each heartbeat.
+    let logging = async {
+        loop {
+            let logged = server.post::<Appended>(&server.admin, "/v1/logs", logs(TASK, "busy"));
+            logged.await.unwrap();
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let heartbeats = async {
+        let mut ids = Vec::new();
+        while ids.len() < 3 {
+            let block = tail.block().await.unwrap();
+            assert!(block.starts_with(": nothing new"), "{block}");
+            let id = block.lines().find_map(|line| line.strip_prefix("id: "));
+            ids.push(id.expect("the cursor moved").to_owned());
+        }
+        ids
+    };
+    let ids = tokio::select! {
+        ids = heartbeats => ids,
+        () = logging => unreachable!("it goes on for ever"),
+    };
+    assert!(ids.windows(2).all(|two| two[0] < two[1]), "{ids:?}");
+}
+
+#[tokio::test]
 async fn events_are_listed_by_kind_and_a_kind_that_is_none_is_refused() {
     let server = Server::start().await;
     server.open_task(TASK).await;
