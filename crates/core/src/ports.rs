@@ -177,8 +177,9 @@ pub trait GitFacts: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Option<Vec<Ancestry>>, PortError>>;
 
     /// Whether each of `commits` is there, in order, in the repository of the project that `scope` lies in; none where
-    /// no repository is at hand for that. [`Presence::Missing`] is said only of a commit of that very repository, where
-    /// the copy at hand is whole, and says what that lacks: it may have to be fetched. Whoever writes waits for the answer: it comes soon, or not at all.
+    /// no repository is at hand for that. [`Presence::Missing`] is said only of a commit of that very
+    /// repository, where the copy at hand is whole, and says what that lacks: it may have to be fetched. Whoever writes
+    /// waits for the answer: it comes soon, or not at all.
     fn presence<'a>(
         &'a self,
         scope: &'a Scope,
