@@ -14,7 +14,7 @@ use sillok_core::id::{Epoch, Incarnation};
 use sillok_core::membership::reach::{Reach, homes};
 use sillok_core::membership::version::spoken;
 use sillok_core::membership::{
-    BeatConfig, NodeRow, Nodes, OwnerRow, Suspect, Watcher, WireVersion, home, is_claimable, living,
+    BeatConfig, NodeRow, Nodes, Suspect, Watcher, WireVersion, home, is_claimable, living,
 };
 use sillok_core::slot::{SLOTS, Slot};
 use sillok_core::stamp::Stamp;
@@ -35,7 +35,7 @@ mod take;
 
 pub(crate) use hand_over::{drain, leave, let_go};
 pub(crate) use repair::{fence, quarantine};
-use take::Taking;
+use take::{Taking, is_left_to_others};
 pub(crate) use take::{take, take_for_command};
 
 /// How often a node looks for slots without an owner when nothing tells it to, in ms.
@@ -430,22 +430,6 @@ pub(crate) async fn adopt<S: Store, P: Protocol>(shared: &Arc<Shared<S, P>>) -> 
         Some(error) => Err(error),
         None => Ok(()),
     }
-}
-
-/// Planted bug: what a node had whose run is over is taken only by whoever fenced it, or by its own next
-/// run.
-fn is_left_to_others<S: Store, P: Protocol>(
-    shared: &Shared<S, P>,
-    owner: Option<&OwnerRow>,
-    node: Option<&NodeRow>,
-) -> bool {
-    if shared.protocol.keeps(Safeguard::AdoptsOrphans) {
-        return false;
-    }
-    let Some(owner) = owner.filter(|owner| owner.node != shared.ownership.node()) else {
-        return false;
-    };
-    is_claimable(Some(owner), node) && !shared.members.fenced_here.lock().contains(&owner.node)
 }
 
 /// The refusal of a node whose run is over.

@@ -9,11 +9,8 @@ use prometheus_client::registry::Registry;
 use sillok_bus::InProcessBus;
 use sillok_core::command::{Answer, Submission};
 use sillok_core::event::EventKinds;
-use sillok_core::id::{Incarnation, Seq, VerificationId};
-use sillok_core::membership::FenceOrder;
+use sillok_core::id::{Seq, VerificationId};
 use sillok_core::ports::Forwarded;
-use sillok_core::principal::Actor;
-use sillok_core::quarantine::QuarantineOrder;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
@@ -24,12 +21,9 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::claims::{self, Orders};
 use crate::cluster;
-use crate::cluster_status::{self, ClusterStatus};
 use crate::commit::{Shared, settle};
 use crate::config::NodeConfig;
-use crate::errors::refusal;
 use crate::indexer::Indexer;
 use crate::jobs::{self, PromotionState, WaitingJob};
 use crate::maintenance::{self, Maintain, Maintained};
@@ -42,6 +36,7 @@ use crate::reads::{EventView, Page, Reader, StagedRecord, page_rows};
 use crate::relay;
 use crate::router::Router;
 
+mod operators;
 mod recall;
 mod tasks;
 
@@ -345,23 +340,6 @@ impl<S: Store, P: Protocol> Node<S, P> {
         }))
     }
 
-    /// The cluster, as this node sees it.
-    ///
-    /// # Errors
-    /// What the store answers.
-    pub async fn cluster(&self) -> Result<ClusterStatus, Error> {
-        cluster_status::of(&self.inner.shared).await
-    }
-
-    /// All orders that operators of the cluster ever gave.
-    ///
-    /// # Errors
-    /// What the store answers.
-    pub async fn orders(&self) -> Result<Orders, Error> {
-        let orders = claims::orders(&self.inner.shared.store).await;
-        orders.map_err(|error| refusal(&error))
-    }
-
     /// Looks at all that is published, takes out of recall whose time is over, and offers what proved itself.
     ///
     /// # Errors
@@ -369,31 +347,6 @@ impl<S: Store, P: Protocol> Node<S, P> {
     /// answered. What was done before stays done.
     pub async fn maintain(&self, asked: &Maintain) -> Result<Maintained, Error> {
         maintenance::by_hand(&self.inner.shared, &self.inner.router, asked).await
-    }
-
-    /// Orders the end of a run of a node, this one or another, which it may still be beating in. Whoever
-    /// orders it again is told of the first order.
-    ///
-    /// # Errors
-    /// `not_found`, `invalid_state` where the run is over, or there are no others; what the store answers.
-    pub async fn fence(&self, of: &str, run: Incarnation, by: Actor) -> Result<FenceOrder, Error> {
-        cluster::fence(&self.inner.shared, of, run, by).await
-    }
-
-    /// Orders that nothing is written to a scope, and what lies inside it, for a reason; or, without one,
-    /// that anything may be written again. What is under way may still be written before the order; nothing
-    /// is behind it. An organisation's order covers its own scope only, since its projects lie elsewhere.
-    ///
-    /// # Errors
-    /// `invalid_argument` for a bad reason, `invalid_state` where there is nothing to lift; what the store
-    /// answers.
-    pub async fn quarantine(
-        &self,
-        scope: Scope,
-        reason: Option<String>,
-        by: Actor,
-    ) -> Result<QuarantineOrder, Error> {
-        cluster::quarantine(&self.inner.shared, scope, reason, by).await
     }
 
     /// Reads committed state.

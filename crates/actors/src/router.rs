@@ -13,7 +13,7 @@ use ractor::{ActorRef, ActorRuntime, ActorStatus};
 use sillok_core::chain::Tip;
 use sillok_core::command::{Answer, Submission};
 use sillok_core::decide::older_nodes;
-use sillok_core::ports::{Forwarded, PeerError, Peers};
+use sillok_core::ports::Forwarded;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
@@ -29,7 +29,6 @@ use crate::known_tip::KnownTip;
 use crate::metrics::{count, seconds};
 use crate::protocol::{Protocol, Safeguard};
 use crate::scope_actor::{Msg, Pending, Reply, ScopeActor};
-use crate::spans::keys;
 
 mod alone;
 mod place;
@@ -217,33 +216,6 @@ impl<S: Store, P: Protocol> Router<S, P> {
             wait_ms = (wait_ms * 2).min(ROUTE_WAIT_MS_MAX);
         }
         Err(tried.given_up().into())
-    }
-
-    /// Whether another node has certainly beaten since then: its last beat was seen so much later that it was made
-    /// behind that moment.
-    fn has_beaten(&self, node: &str, since_ms: u64, now_ms: u64) -> bool {
-        let silent_ms = self.shared.members.silent_ms(now_ms);
-        let every_ms = self.shared.config.beat.every_ms;
-        let since = now_ms.saturating_sub(since_ms);
-        silent_ms
-            .get(node)
-            .is_some_and(|silent_ms| silent_ms + every_ms <= since)
-    }
-
-    /// Hands a command to the node that is believed to own its slot.
-    async fn forward(
-        &self,
-        peers: &dyn Peers,
-        node: &str,
-        submission: &Arc<Submission>,
-        trace: Option<TraceContext>,
-    ) -> Result<Forwarded, PeerError> {
-        count(&self.shared.counters.forwarded, 1);
-        let spans = &self.shared.spans;
-        let mut span = spans.begin("forward", SpanKind::Client, trace);
-        span.note(keys::TO, node);
-        let submission = Arc::clone(submission);
-        peers.forward(node, submission, span.or(trace)).await
     }
 
     /// Sees a command through on this node: queued, batched, committed, answered. After `fenced`

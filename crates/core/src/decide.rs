@@ -18,6 +18,7 @@ use crate::scope::{Level, Scope};
 use crate::state::{Stamped, State};
 use crate::time::Timestamp;
 
+mod compare;
 mod entry;
 mod erase;
 mod promotion;

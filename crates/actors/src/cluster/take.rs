@@ -9,11 +9,11 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sillok_core::Error;
 use sillok_core::id::{Epoch, Incarnation};
+use sillok_core::membership::{NodeRow, OwnerRow, is_claimable};
 use sillok_core::slot::Slot;
 use sillok_store::Store;
 use tokio::sync::oneshot;
 
-use super::is_left_to_others;
 use crate::claims::{self, Claim};
 use crate::commit::Shared;
 use crate::errors::{claim_refusal, refusal};
@@ -277,6 +277,22 @@ async fn hold<S: Store, P: Protocol>(
         }
     }
     Ok(true)
+}
+
+/// Planted bug: what a node had whose run is over is taken only by whoever fenced it, or by its own next
+/// run.
+pub(super) fn is_left_to_others<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    owner: Option<&OwnerRow>,
+    node: Option<&NodeRow>,
+) -> bool {
+    if shared.protocol.keeps(Safeguard::AdoptsOrphans) {
+        return false;
+    }
+    let Some(owner) = owner.filter(|owner| owner.node != shared.ownership.node()) else {
+        return false;
+    };
+    is_claimable(Some(owner), node) && !shared.members.fenced_here.lock().contains(&owner.node)
 }
 
 #[cfg(test)]

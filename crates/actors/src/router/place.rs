@@ -2,8 +2,13 @@
 //!
 //! Owns what the router believes of other nodes' slots, and that a slot without a living owner is taken.
 
+use std::sync::Arc;
+
+use sillok_core::command::Submission;
 use sillok_core::membership::{home, is_owner_living};
+use sillok_core::ports::{Forwarded, PeerError, Peers};
 use sillok_core::slot::Slot;
+use sillok_core::trace::{SpanKind, TraceContext};
 use sillok_core::{Error, ErrorCode};
 use sillok_store::Store;
 
@@ -13,6 +18,7 @@ use crate::cluster;
 use crate::errors::refusal;
 use crate::metrics::count;
 use crate::protocol::Protocol;
+use crate::spans::keys;
 
 /// Where a slot is served.
 pub(super) enum Place {
@@ -115,5 +121,34 @@ impl<S: Store, P: Protocol> Router<S, P> {
     /// Notes which node holds a slot now. A belief: that node may say otherwise.
     pub(crate) fn expect_at(&self, slot: Slot, node: &str) {
         self.owners_elsewhere.lock().insert(slot, node.to_owned());
+    }
+}
+
+impl<S: Store, P: Protocol> Router<S, P> {
+    /// Whether another node has certainly beaten since then: its last beat was seen so much later that it was made
+    /// behind that moment.
+    pub(super) fn has_beaten(&self, node: &str, since_ms: u64, now_ms: u64) -> bool {
+        let silent_ms = self.shared.members.silent_ms(now_ms);
+        let every_ms = self.shared.config.beat.every_ms;
+        let since = now_ms.saturating_sub(since_ms);
+        silent_ms
+            .get(node)
+            .is_some_and(|silent_ms| silent_ms + every_ms <= since)
+    }
+
+    /// Hands a command to the node that is believed to own its slot.
+    pub(super) async fn forward(
+        &self,
+        peers: &dyn Peers,
+        node: &str,
+        submission: &Arc<Submission>,
+        trace: Option<TraceContext>,
+    ) -> Result<Forwarded, PeerError> {
+        count(&self.shared.counters.forwarded, 1);
+        let spans = &self.shared.spans;
+        let mut span = spans.begin("forward", SpanKind::Client, trace);
+        span.note(keys::TO, node);
+        let submission = Arc::clone(submission);
+        peers.forward(node, submission, span.or(trace)).await
     }
 }

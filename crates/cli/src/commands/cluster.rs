@@ -203,8 +203,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn what_is_wrong_stands_before_the_nodes() {
+    /// A cluster of which much is wrong.
+    fn unhealthy() -> ClusterView {
         let of = |name: &str, living, silent_ms| ClusterNode {
             name: name.to_owned(),
             incarnation: 4,
@@ -221,7 +221,7 @@ mod tests {
             by: kim(),
             at: Timestamp::EPOCH,
         });
-        let view = ClusterView {
+        ClusterView {
             node: "ada".to_owned(),
             alone: false,
             healthy: false,
@@ -263,8 +263,12 @@ mod tests {
                     at: Timestamp::from_ms(1),
                 }],
             }),
-        };
-        let text = describe(Style::default(), &view);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_stands_before_the_nodes() {
+        let text = describe(Style::default(), &unhealthy());
         assert!(text.starts_with(
             "unhealthy, as node ada sees it: 14 of 21 slots have an owner\n  7 slots belong"
         ));

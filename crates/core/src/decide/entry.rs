@@ -1,21 +1,18 @@
 //! Deciding how entries are written and amended: form, sources, deduplication, trust.
 
+use super::compare::{EXACT_ONLY, compared, neighbours};
 use super::text::{check_text, masked_claim, text};
 use super::{Context, Decision, Draft, review};
 use crate::citation::{self, Citation};
 use crate::command::{AmendEntry, AnswerBody, VerificationRef};
-use crate::dedup::{self, Neighbour, Sameness, Verdict};
-use crate::entry::{Claim, Detail, Embedding, Head, Kind, Link, LinkKind, Status, Table};
+use crate::dedup::{self, Sameness, Verdict};
+use crate::entry::{Detail, Head, Kind, Link, LinkKind, Status, Table};
 use crate::error::{Current, Error, ErrorCode};
 use crate::event::{Body, EntryAmended, EntryCreated, EntryMerged};
-use crate::facts::hash_key;
-use crate::fingerprint::ContentHash;
 use crate::id::{EntryId, VerificationId};
-use crate::ports::SpaceThresholds;
 use crate::promotion::{Disposition, NewEntry};
 use crate::provenance::{Backing, check_citations, check_required, status_of};
 use crate::review::Question;
-use crate::scope::Scope;
 use crate::secret::mask;
 
 pub(super) fn put(
@@ -260,13 +257,6 @@ pub(super) fn write(
     }
 }
 
-/// What becomes of an entry, in the form in which it is stored, among those that hold.
-pub(super) fn compared(draft: &Draft<'_>, number: usize, entry: &NewEntry) -> Verdict {
-    let neighbours = neighbours(draft, number, entry);
-    let thresholds = draft.context.facts.thresholds.unwrap_or(EXACT_ONLY);
-    dedup::verdict(entry, &neighbours, thresholds)
-}
-
 /// Links an entry that is there to the one that it is like or contradicts, and asks a person.
 pub(super) fn relate(
     draft: &mut Draft<'_>,
@@ -316,77 +306,6 @@ fn follow(
         linked: earlier.iter().map(|(to, _)| *to).collect(),
         repeats,
     }
-}
-
-/// The thresholds where no space is known: only the same text is the same.
-const EXACT_ONLY: SpaceThresholds = SpaceThresholds {
-    merge: f32::INFINITY,
-    similar: f32::INFINITY,
-};
-
-/// Live entries that may be the same as `entry`: what the index and the table of texts name, and
-/// what was written since the index was last told.
-fn neighbours(draft: &Draft<'_>, number: usize, entry: &NewEntry) -> Vec<Neighbour> {
-    let facts = draft.context.facts;
-    let mut found: Vec<Neighbour> = Vec::new();
-    for fresh in draft.state.fresh() {
-        let cosine = cosine(entry.embedding.as_ref(), fresh.embedding.as_ref());
-        let known = Known {
-            content: &fresh.content,
-            claim: fresh.claim.as_ref(),
-            succeeded: fresh.detail.succeeded(),
-            cosine,
-        };
-        found.extend(neighbour(draft, fresh.id, &known));
-    }
-    let indexed = facts
-        .neighbours
-        .get(&number)
-        .into_iter()
-        .flatten()
-        .map(|n| (n.entry, Some(n.score)));
-    let same_text = draft.state.by_hash(&hash_key(entry)).map(|id| (id, None));
-    for (id, cosine) in indexed.chain(same_text) {
-        let Some(Some(version)) = facts.versions.get(&id) else {
-            continue;
-        };
-        if found.iter().all(|known| known.id != id) {
-            let known = Known {
-                content: &version.content,
-                claim: version.claim.as_ref(),
-                succeeded: version.detail.succeeded(),
-                cosine,
-            };
-            found.extend(neighbour(draft, id, &known));
-        }
-    }
-    found
-}
-
-fn cosine(ours: Option<&Embedding>, theirs: Option<&Embedding>) -> Option<f32> {
-    ours?.cosine(theirs?)
-}
-
-/// What a live entry is compared by, beside its head.
-struct Known<'a> {
-    content: &'a str,
-    claim: Option<&'a Claim>,
-    succeeded: Option<&'a Scope>,
-    cosine: Option<f32>,
-}
-
-fn neighbour(draft: &Draft<'_>, id: EntryId, known: &Known<'_>) -> Option<Neighbour> {
-    let head = draft.state.head(id).filter(|head| head.status.is_live())?;
-    Some(Neighbour {
-        id,
-        table: head.table,
-        failure: head.failure,
-        content: known.content.to_owned(),
-        content_hash: ContentHash::of(known.content),
-        claim: known.claim.cloned(),
-        cosine: known.cosine,
-        succeeded: known.succeeded.cloned(),
-    })
 }
 
 pub(super) fn create(

@@ -1,7 +1,7 @@
 //! Deciding to bring back what left recall because of its age.
 
 use super::undo::standing;
-use super::{Context, Decision, Draft, check_stated, entry};
+use super::{Context, Decision, Draft, check_stated, compare, entry};
 use crate::command::AnswerBody;
 use crate::decay::confidence_at;
 use crate::dedup::Verdict;
@@ -109,7 +109,7 @@ fn compared(draft: &Draft<'_>, head: &Head) -> Result<Verdict, Error> {
         let why = format!("the text of entry {} is not at hand yet", head.id);
         Error::new(ErrorCode::Unavailable, why)
     })?;
-    let verdict = entry::compared(draft, 0, text);
+    let verdict = compare::compared(draft, 0, text);
     let Verdict::Merge { into, .. } = verdict else {
         return Ok(verdict);
     };
