@@ -331,3 +331,15 @@ async fn answered<T>(
         Err(_) => Err(PortError::Unavailable("it is still being read".into())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_waits_no_longer_is_told_that_there_is_no_answer() {
+        let never = core::future::pending::<Result<Result<(), Error>, String>>();
+        let told = answered(Duration::from_millis(1), never).await;
+        assert!(matches!(told, Err(PortError::Unavailable(_))), "{told:?}");
+    }
+}

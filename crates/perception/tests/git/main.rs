@@ -413,19 +413,6 @@ async fn a_project_without_a_repository_says_nothing_of_commits() {
     assert_eq!(repositories.presence(&other, &commits).await.unwrap(), None);
 }
 
-#[tokio::test]
-async fn who_waits_no_longer_is_told_that_there_is_no_answer() {
-    let made = Made::new();
-    let first = made.commit("first");
-    let project = scope("org/a/project/p");
-    let repository = Repository::open(made.path()).unwrap();
-    let of = Repositories::new(BTreeMap::from([(project.clone(), repository)]));
-    let of = of.with_wait(Duration::ZERO);
-    let name = CommitName::new(&first, "r");
-    let told = of.presence(&project, &[name]).await;
-    assert!(matches!(told, Err(PortError::Unavailable(_))), "{told:?}");
-}
-
 #[test]
 fn a_path_names_a_repository_only_as_it_was_given() {
     let made = Made::new();
