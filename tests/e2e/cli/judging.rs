@@ -52,7 +52,7 @@ pub(super) fn undoing(tour: &mut Tour) {
     let words = [&promotion, "--scope", &task, "--reason", "wrong branch"];
     let undone = tour.json("undo", &words);
     assert_eq!(undone["target"], PROJECT);
-    let planned = tour.json("maintain", &["--dry-run", "--only", "prune"]);
+    let planned = tour.json("maintain", &["--dry-run", "--only", "archive"]);
     assert_eq!(planned["dry_run"], true);
     assert_eq!(planned["scopes"], json!([]), "nothing is old");
 }

@@ -6,7 +6,7 @@ use sillok_core::scope::Level;
 
 use super::chance::phrase;
 use super::http::Client;
-use super::world::{self, ORG, PROJECT, RESOLVED_FOR, WORKTREE, World};
+use super::world::{self, ORG, PROJECT, PRUNED_AFTER, WORKTREE, World};
 
 /// A request that somebody may send with success.
 #[derive(Clone, Debug)]
@@ -112,7 +112,7 @@ impl World {
             }
             "/v1/tokens" | "/v1/tokens/revoke" => self.token_sample(route, &scope).await,
             "/v1/entries/resolve" => self.state_sample(level, &scope).await,
-            "/v1/entries/restore" => self.restore_sample(level, &scope).await,
+            "/v1/entries/restore" => self.restore_sample(&scope).await,
             "/v1/reuse" => self.reuse_sample(level, &scope).await,
             "/v1/reviews/answer" => self.review_sample(&scope).await,
             "/v1/promotions/undo" => self.undo_sample(&scope).await,
@@ -198,18 +198,17 @@ impl World {
         body
     }
 
-    /// A state that maintenance took out of recall, some time after it was resolved.
-    async fn restore_sample(&self, level: Level, scope: &str) -> Value {
-        let resolve = self.state_sample(level, scope).await;
-        let resolver = match permitted("/v1/entries/resolve", level) {
-            PrincipalKind::Human => self.admin(),
-            kind => self.principal(kind, scope).await,
-        };
-        resolver.post("/v1/entries/resolve", &resolve).await.ok();
-        tokio::time::sleep(2 * RESOLVED_FOR).await;
-        let maintain = json!({ "scope": scope, "only": ["archive"], "force": true });
+    /// A skill that maintenance took out of recall, since it hardly ever helped.
+    async fn restore_sample(&self, scope: &str) -> Value {
+        let skill = json!({
+            "name": "n", "description": "d", "code": "c", "usage_count": 9, "success_rate": 0.1,
+        });
+        let fields = json!({ "table": "skills", "skill": skill });
+        let written = self.written(scope, &fields).await;
+        tokio::time::sleep(2 * PRUNED_AFTER).await;
+        let maintain = json!({ "scope": scope, "only": ["prune"], "force": true });
         self.admin().post("/v1/maintenance", &maintain).await.ok();
-        json!({ "entry": resolve["entry"], "reason": phrase() })
+        json!({ "entry": written["entry"], "reason": phrase() })
     }
 
     async fn reuse_sample(&self, level: Level, scope: &str) -> Value {

@@ -22,8 +22,8 @@ pub(crate) const PROJECT: &str = "org/acme/project/api";
 /// The worktree.
 pub(crate) const WORKTREE: &str = "org/acme/project/api/worktree/main";
 
-/// How long a state is kept once it is resolved: what maintenance takes out is needed at once.
-pub(crate) const RESOLVED_FOR: Duration = Duration::from_millis(50);
+/// How long what is of little worth is kept: what maintenance takes out is needed at once.
+pub(crate) const PRUNED_AFTER: Duration = Duration::from_millis(50);
 
 /// A server with a data directory of its own.
 pub(crate) struct World {
@@ -207,11 +207,8 @@ impl World {
 
 /// How a server on a data directory is started.
 fn launch(data: &Path) -> Launch {
-    let days = RESOLVED_FOR.as_secs_f64() / 86_400.0;
-    Launch::new(data).env(
-        "SILLOK__RETENTION__ARCHIVE_STATE_DAYS",
-        format!("{days:.12}"),
-    )
+    let days = PRUNED_AFTER.as_secs_f64() / 86_400.0;
+    Launch::new(data).env("SILLOK__RETENTION__PRUNE_DAYS", format!("{days:.12}"))
 }
 
 /// On a disk that can lose its power, with tables so small that many are written out.
