@@ -22,7 +22,7 @@ pub(crate) const PROJECT: &str = "org/acme/project/api";
 /// The worktree.
 pub(crate) const WORKTREE: &str = "org/acme/project/api/worktree/main";
 
-/// How long what is of little worth is kept: what maintenance takes out is needed at once.
+/// How long what is of little worth is kept, of any task: what maintenance takes out is needed at once.
 pub(crate) const PRUNED_AFTER: Duration = Duration::from_millis(50);
 
 /// A server with a data directory of its own.
@@ -208,7 +208,9 @@ impl World {
 /// How a server on a data directory is started.
 fn launch(data: &Path) -> Launch {
     let days = PRUNED_AFTER.as_secs_f64() / 86_400.0;
-    Launch::new(data).env("SILLOK__RETENTION__PRUNE_DAYS", format!("{days:.12}"))
+    Launch::new(data)
+        .env("SILLOK__RETENTION__PRUNE_DAYS", format!("{days:.12}"))
+        .env("SILLOK__RETENTION__KEEP_BEST", "0")
 }
 
 /// On a disk that can lose its power, with tables so small that many are written out.
