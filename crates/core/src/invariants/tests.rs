@@ -22,6 +22,7 @@ use crate::verification::{NewVerification, Outcome, Verification, VerificationSo
 mod heard;
 mod promotions;
 mod texts;
+mod trust;
 
 fn scope(path: &str) -> Scope {
     Scope::parse(path).unwrap()
