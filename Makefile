@@ -78,6 +78,19 @@ test-rust: setup-check build ## unit, property and end-to-end tests
 	$(call stage,build nodes for tests,cargo build --locked --quiet $(HERE) --bin sillok-test-node --bin sillok-test-store)
 	$(call stage,nextest,cargo nextest run --locked $(HERE) --profile ci)
 
+# Built from a clone of its own, with the dependencies of this one.
+OLD_SOURCE = $(CARGO_TARGET_DIR)/source-of-$(OLD)
+OLD_BIN = $(CARGO_TARGET_DIR)/sillok-test-node-of-$(OLD)
+
+test-versions: setup-check build ## nodes of this commit beside nodes of an earlier one, OLD
+	@test -d $(OLD_SOURCE) || { git clone --quiet . $(OLD_SOURCE) && git -C $(OLD_SOURCE) checkout --quiet $(OLD); }
+	$(call stage,build nodes of $(OLD),test -x $(OLD_BIN) || { \
+		cargo build --locked --manifest-path $(OLD_SOURCE)/Cargo.toml $(HERE) --bin sillok-test-node && \
+		mv $(CARGO_TARGET_DIR)/debug/sillok-test-node $(OLD_BIN); })
+	$(call stage,build nodes for tests,cargo build --locked --quiet $(HERE) --bin sillok-test-node --bin sillok-test-store)
+	$(call stage,nodes of two commits,SILLOK_OLD_BIN=$(OLD_BIN) \
+		cargo nextest run --locked $(HERE) --profile ci -E 'package(sillok-tests) & test(/^versions::/)')
+
 test-doc: ## examples in docstrings
 	$(call stage,doc tests,cargo test --locked --quiet $(HERE) --doc)
 
