@@ -83,7 +83,8 @@ OLD_SOURCE = $(CARGO_TARGET_DIR)/source-of-$(OLD)
 OLD_BIN = $(CARGO_TARGET_DIR)/sillok-test-node-of-$(OLD)
 
 test-versions: setup-check build ## nodes of this commit beside nodes of an earlier one, OLD
-	@test -d $(OLD_SOURCE) || { git clone --quiet . $(OLD_SOURCE) && git -C $(OLD_SOURCE) checkout --quiet $(OLD); }
+	@test -d $(OLD_SOURCE) || { rm -rf $(OLD_SOURCE).part && git clone --quiet . $(OLD_SOURCE).part && \
+		git -C $(OLD_SOURCE).part checkout --quiet $(OLD) && mv $(OLD_SOURCE).part $(OLD_SOURCE); }
 	$(call stage,build nodes of $(OLD),test -x $(OLD_BIN) || { \
 		cargo build --locked --manifest-path $(OLD_SOURCE)/Cargo.toml $(HERE) --bin sillok-test-node && \
 		mv $(CARGO_TARGET_DIR)/debug/sillok-test-node $(OLD_BIN); })
