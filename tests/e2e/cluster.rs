@@ -186,6 +186,8 @@ async fn a_node_that_an_operator_fences_begins_another_run_and_nothing_is_lost()
         (&json!("bob"), &json!(1))
     );
     assert_eq!(order["by"]["kind"], "human");
+    let listed = cluster.sillok("eve", "cluster status --orders --json");
+    assert_eq!(listed.json()["orders"]["fences"], json!([order]));
     let begun = Instant::now();
     let after = loop {
         let view = cluster.admin("eve").get("/v1/cluster", &[]).await.ok();
@@ -398,7 +400,7 @@ async fn a_drain_hands_everything_over_and_nobody_who_retries_sees_an_error() {
         // Nobody had to find it silent, nor to take what it owned, but for what was under way for too long.
         let taken = counted(&cluster, "sillok_takeovers_total", &others).await - taken;
         assert!(
-            taken < owned,
+            taken * 3 <= owned,
             "{taken} of {owned} slots were not handed over"
         );
         load.goes_on_since(&load.counts()).await;
@@ -533,11 +535,15 @@ async fn writes_go_on_while_nats_and_the_store_are_down_for_a_while() {
     let owners = slots_by_number(&cluster, "ada").await;
     cluster.nats().kill();
     // For longer than it takes to notice, everybody writes, and each node keeps what it owns.
-    let before = load.counts();
     tokio::time::sleep(OFF_BUS).await;
-    load.goes_on_since(&before).await;
+    load.goes_on_since(&load.counts()).await;
     for (number, slot) in slots_by_number(&cluster, "ada").await {
         assert_eq!(slot["epoch"], owners[&number]["epoch"], "{slot}");
+    }
+    // What is new begins, at whichever node.
+    for name in NODES {
+        let task = format!("org/acme/project/new-at-{name}/worktree/w/task/t");
+        world::open(&cluster.admin(name), &task).await;
     }
     cluster.nats().resume().await;
     tokio::time::sleep(CALM).await;

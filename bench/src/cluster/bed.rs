@@ -159,13 +159,15 @@ impl Bed {
         }
     }
 
-    /// Whether every slot has an owner that lives, as a node sees it.
+    /// Whether every slot is served by one of these nodes: it has an owner that lives, as the first of them sees it, and
+    /// none of them has one that its index is behind with.
     ///
     /// # Errors
-    /// If it does not answer.
-    pub(super) async fn is_owned(&self, name: &str) -> Result<bool, Error> {
-        let view = self.view(name).await?;
-        Ok(view.slots_owned == view.slots_used)
+    /// If one of them does not answer.
+    pub(super) async fn is_served(&self, names: &[&str]) -> Result<bool, Error> {
+        let view = self.view(names[0]).await?;
+        Ok(view.slots_owned == view.slots_used
+            && self.counted("sillok_slots_behind", names).await? == 0)
     }
 
     /// How many commands these nodes have handed to one another.
@@ -173,7 +175,15 @@ impl Bed {
     /// # Errors
     /// If one of them does not say it.
     pub(super) async fn forwarded(&self, names: &[&str]) -> Result<u64, Error> {
-        let mut forwarded = 0;
+        self.counted("sillok_forwarded_total", names).await
+    }
+
+    /// A metric of these nodes, summed.
+    ///
+    /// # Errors
+    /// If one of them does not say it.
+    pub(super) async fn counted(&self, metric: &str, names: &[&str]) -> Result<u64, Error> {
+        let mut counted = 0;
         for name in names {
             let address = self.address(name);
             let request = Request::get("/metrics", address, self.token());
@@ -182,13 +192,12 @@ impl Bed {
             answer.check()?;
             let text = answer.text();
             let mut lines = text.lines();
-            let value = lines.find_map(|line| line.strip_prefix("sillok_forwarded_total "));
+            let value = lines.find_map(|line| line.strip_prefix(metric)?.strip_prefix(' '));
             let value = value.and_then(|value| value.trim().parse::<u64>().ok());
-            forwarded += value.ok_or_else(|| {
-                Error::Wrong(format!("{name} does not say what it has forwarded"))
-            })?;
+            counted +=
+                value.ok_or_else(|| Error::Wrong(format!("{name} does not say its {metric}")))?;
         }
-        Ok(forwarded)
+        Ok(counted)
     }
 }
 
@@ -213,8 +222,9 @@ pub(super) fn owner<'a>(owners: &'a Owners, scope: &Scope) -> &'a str {
     owner.expect("something was opened in it")
 }
 
-/// A node that is not this one.
-pub(super) fn another(name: &str) -> &'static str {
+/// The nodes that are not this one.
+pub(super) fn others(name: &str) -> [&'static str; NODES.len() - 1] {
     let at = NODES.iter().position(|node| *node == name);
-    NODES[(at.expect("it is one of them") + 1) % NODES.len()]
+    let at = at.expect("it is one of them");
+    core::array::from_fn(|place| NODES[(at + 1 + place) % NODES.len()])
 }

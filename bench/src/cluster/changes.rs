@@ -11,7 +11,7 @@ use hdrhistogram::Histogram;
 use sillok_core::scope::Scope;
 use tokio::runtime::Runtime;
 
-use super::bed::{self, Bed, NODES, Owners, another};
+use super::bed::{self, Bed, NODES, Owners, others};
 use super::writers::{Acked, Writers};
 use crate::error::Error;
 use crate::gauge::histogram;
@@ -35,6 +35,7 @@ const AFTER: Duration = Duration::from_secs(1);
 #[derive(Default)]
 struct Drains {
     slots: u64,
+    taken: u64,
     handed_over: Duration,
     ended: Duration,
     calm: Duration,
@@ -85,7 +86,7 @@ async fn both(scale: &Scale, report: &mut Report) -> Result<(), Error> {
 }
 
 /// Kills a node: from then on, how long each of its scopes takes until it was written to again, and all slots until
-/// each has an owner that lives.
+/// each is served.
 async fn killed(
     bed: &mut Bed,
     writers: &mut Writers,
@@ -116,9 +117,9 @@ async fn killed(
     }
     let served = its.iter().map(|writer| back[writer] - begun).collect();
     // Those too that nobody writes to.
-    while !bed.is_owned(another(victim)).await? {
+    while !bed.is_served(&others(victim)).await? {
         if begun.elapsed() > PATIENCE {
-            return Err(Error::Wrong(format!("nobody owns what {victim} had")));
+            return Err(Error::Wrong(format!("nobody serves all that {victim} had")));
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
@@ -133,7 +134,8 @@ async fn drained(
     scale: &Scale,
     drains: &mut Drains,
 ) -> Result<(), Error> {
-    let other = another(victim);
+    let others = others(victim);
+    let other = others[0];
     writers.take()?;
     let calm = Instant::now();
     tokio::time::sleep(scale.window.measured).await;
@@ -145,6 +147,7 @@ async fn drained(
         node.map_or((0, false), |node| (node.slots, node.living))
     };
     drains.slots = drains.slots.max(slots(&bed.view(other).await?).0);
+    let taken = bed.counted("sillok_takeovers_total", &others).await?;
     let mut node = bed.take(victim);
     let begun = Instant::now();
     node.signal("TERM");
@@ -162,6 +165,8 @@ async fn drained(
         return Err(Error::Wrong(format!("{victim} ended badly: {said}")));
     }
     tokio::time::sleep(AFTER).await;
+    let taken = bed.counted("sillok_takeovers_total", &others).await? - taken;
+    drains.taken = drains.taken.max(taken);
     let acked = writers.take()?;
     drains.stall = drains.stall.max(stall(&acked, begun));
     let again = acked.iter().map(|acked| u64::from(acked.times - 1));
@@ -198,7 +203,7 @@ fn ms(span: Duration) -> f64 {
 
 fn takeover_row(full: Duration, of_scopes: &Histogram<u64>) -> Row {
     let what =
-        "cluster: after a kill, until its scopes are written to again and all slots have an owner";
+        "cluster: after a kill, until its scopes are written to again and all slots are served";
     Row::new(what, full.as_secs_f64(), "s")
         .with_latency(of_scopes)
         .with_floor(Floor::AtMost(TAKEOVER_S_MAX))
@@ -209,6 +214,11 @@ fn add(report: &mut Report, drains: &Drains) {
     let handed_over = drains.handed_over.as_secs_f64();
     let what = format!("cluster: drain of a node with {slots} slots, until they are handed over");
     report.add(Row::new(what, handed_over, "s").with_floor(Floor::AtMost(DRAIN_S_MAX)));
+    report.add(Row::new(
+        "cluster: drain, slots that were taken from it, since it had not handed them over",
+        drains.taken as f64,
+        "slots",
+    ));
     report.add(Row::new(
         "cluster: drain, until the process has ended",
         drains.ended.as_secs_f64(),

@@ -171,7 +171,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
         let mut wait_ms = ROUTE_WAIT_MS;
         let mut tried = Tried::default();
         for _ in 0..ROUTES_MAX {
-            let place = self.locate(slot, tried.passed_over()).await;
+            let place = self.locate(slot, &tried).await;
             tried.looks_again();
             match place {
                 Ok(Place::Here) => match self.here(slot, Arc::clone(&submission), trace).await {

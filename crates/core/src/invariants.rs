@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chain::{self, Header, StoredEvent, Tip};
 use crate::command::Digest;
-use crate::entry::Head;
+use crate::entry::{Head, Status};
 use crate::erasure::Erased;
 use crate::event::Body;
 use crate::id::{CommandId, EntryId, Seq};
@@ -159,6 +159,14 @@ fn known(state: &State, id: EntryId) -> Result<&Head, Violation> {
     }
 }
 
+/// The head of an entry that has not left recall: of one that has, nothing changes till it comes back.
+fn held(state: &State, id: EntryId) -> Result<&Head, Violation> {
+    let head = known(state, id)?;
+    let what = || format!("entry {id} changes, but left recall");
+    ensure(head.status != Status::Archived, Invariant::Chained, what)?;
+    Ok(head)
+}
+
 /// Invariant 1, what an event does: it changes only what is there, gives each entry one version
 /// after the other, and replaces no entry twice. What passes can be applied to `state`.
 ///
@@ -188,14 +196,14 @@ pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
             format!("entry {} was made before", created.id),
         ),
         Body::EntryAmended(amended) => {
-            let active = known(amended.id)?.version;
+            let active = held(state, amended.id)?.version;
             let what = format!(
                 "version {} of {} follows version {active}",
                 amended.version, amended.id
             );
             chained(amended.version == active + 1, what)
         }
-        Body::Merged(merged) => known(merged.into).map(drop),
+        Body::Merged(merged) => held(state, merged.into).map(drop),
         Body::Linked { entry, .. } => known(*entry).map(drop),
         Body::Superseded { new, old, line, .. } => {
             let (new, old, first) = (known(*new)?, known(*old)?, known(*line)?);

@@ -19,7 +19,7 @@ use crate::ports::Ports;
 const KNOWN_MAX: usize = 4_096;
 /// Digits of a hash that is no beginning of another one.
 const HASH_DIGITS: usize = 40;
-/// An answer that was waited for so long in vain, in ms, keeps others from being waited for.
+/// An answer that was waited for so long, in ms, keeps others from being waited for.
 const LONG_MS: u64 = 1_000;
 /// For how long nothing is asked after that, in ms: commits are unknown till then.
 const REST_MS: u64 = 10_000;
@@ -34,7 +34,7 @@ pub(crate) struct Presences(Mutex<Known>);
 struct Known {
     /// Commits that are there, by whole hashes, for those who ask from a project: they stay there.
     there: BTreeSet<(Scope, CommitName)>,
-    /// The projects whose repositories did not answer in time, and when they are asked again.
+    /// The projects whose repositories took long, and when they are asked again.
     resting: BTreeMap<Scope, u64>,
     /// When it may be said again that one does not answer.
     warns_at_ms: u64,
@@ -85,13 +85,16 @@ impl Presences {
             let why = "it met a defect".to_owned();
             Err(PortError::Unavailable(why))
         });
-        match answer {
+        let answered_ms = ports.clock.monotonic_ms();
+        if answered_ms.saturating_sub(begun_ms) >= LONG_MS {
+            self.rest(&project, answered_ms);
+        }
+        match answer.and_then(|answer| of_each(asked, answer)) {
             Ok(answer) => {
-                let answer: Vec<_> = asked.into_iter().zip(answer.unwrap_or_default()).collect();
                 self.remember(&project, &answer);
                 told.extend(answer);
             }
-            Err(error) => self.failed(&project, &error, begun_ms, ports.clock.monotonic_ms()),
+            Err(error) => self.failed(&project, &error, answered_ms),
         }
         told
     }
@@ -127,16 +130,33 @@ impl Presences {
         }
     }
 
-    fn failed(&self, project: &Scope, error: &PortError, begun_ms: u64, now_ms: u64) {
+    fn rest(&self, project: &Scope, now_ms: u64) {
         let mut known = self.0.lock();
-        if now_ms.saturating_sub(begun_ms) >= LONG_MS {
-            known.resting.insert(project.clone(), now_ms + REST_MS);
-        }
+        known.resting.insert(project.clone(), now_ms + REST_MS);
+    }
+
+    fn failed(&self, project: &Scope, error: &PortError, now_ms: u64) {
+        let mut known = self.0.lock();
         if now_ms >= known.warns_at_ms {
             known.warns_at_ms = now_ms + WARN_EVERY_MS;
             tracing::warn!(%error, %project, "no repository says whether commits are there that are cited");
         }
     }
+}
+
+/// Pairs what was asked with what was answered; nothing where no repository is at hand.
+fn of_each(
+    asked: Vec<CommitName>,
+    answer: Option<Vec<Presence>>,
+) -> Result<Vec<(CommitName, Presence)>, PortError> {
+    let Some(answer) = answer else {
+        return Ok(Vec::new());
+    };
+    if answer.len() == asked.len() {
+        return Ok(asked.into_iter().zip(answer).collect());
+    }
+    let why = format!("{} answers on {} commits", answer.len(), asked.len());
+    Err(PortError::Unusable(why))
 }
 
 #[cfg(test)]

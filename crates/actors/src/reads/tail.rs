@@ -26,6 +26,9 @@ use super::{Reader, page_rows};
 use crate::errors::refusal;
 use crate::row_stream::RowStream;
 
+/// Events that are read at once to find those of some kinds.
+const SIFTED_AT_ONCE: usize = 64;
+
 /// A place in a tail: all commits before `stamp` were given out, and of the run of events that was
 /// committed at `stamp`, the first `given`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -271,12 +274,17 @@ impl Run {
     ) -> Result<(), Stop> {
         let (length, mut given) = (self.length()?, self.given);
         while given < length && !filling.is_full() {
-            let room = filling.rows_max - filling.page.items.len();
+            let mut wanted = filling.rows_max - filling.page.items.len();
+            if *kinds != EventKinds::ALL {
+                // Few may be of these kinds: what the page has no room for is read again for the next one.
+                wanted = wanted.max(SIFTED_AT_ONCE);
+            }
             filling.reads += 1;
-            for (key, value) in self
-                .rows(txn, given, room.min((length - given) as usize))
-                .await?
-            {
+            let rows = self.rows(txn, given, wanted.min((length - given) as usize));
+            for (key, value) in rows.await? {
+                if filling.is_full() {
+                    break;
+                }
                 given += 1;
                 filling.bytes += value.len();
                 let cursor = self.behind(given);

@@ -13,6 +13,7 @@ use sillok_core::{Error, ErrorCode};
 use sillok_store::Store;
 
 use super::Router;
+use super::tried::Tried;
 use crate::claims;
 use crate::cluster;
 use crate::errors::refusal;
@@ -56,14 +57,10 @@ impl From<Error> for Lost {
 }
 
 impl<S: Store, P: Protocol> Router<S, P> {
-    /// Where a slot is served. A slot without a living owner is taken, if it belongs here or the
-    /// node that it belongs on is to be `passed_over`. One that is being handed over takes no commands
-    /// until it has fallen quiet and is another's, which is soon.
-    pub(super) async fn locate(
-        &self,
-        slot: Slot,
-        passed_over: Option<&str>,
-    ) -> Result<Place, Lost> {
+    /// Where a slot is served. A slot without a living owner is taken, if it belongs here or all
+    /// nodes on which it belongs before are passed over, by what was `tried`. One that is being handed over takes no
+    /// commands until it has fallen quiet and is another's, which is soon.
+    pub(super) async fn locate(&self, slot: Slot, tried: &Tried) -> Result<Place, Lost> {
         let ownership = &self.shared.ownership;
         if ownership.is_leaving(slot) {
             count(&self.shared.counters.handover_waits, 1);
@@ -90,7 +87,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
             }
             None => {
                 let homes = self.shared.members.homes(ownership.node(), &nodes);
-                let reachable = homes.into_iter().filter(|node| Some(*node) != passed_over);
+                let reachable = homes.into_iter().filter(|node| !tried.passes_over(node));
                 let target = home(slot, reachable).filter(|node| *node != ownership.node());
                 target.map(|node| Elsewhere::maybe(node.to_owned()))
             }

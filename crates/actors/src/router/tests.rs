@@ -225,8 +225,13 @@ impl Peers for OffBus {
     }
 }
 
-/// What ada says, off the bus, of a command for a slot that `owner` has, and after how many ms.
-async fn said_off_the_bus(owner: Option<&str>, bob_beats: bool) -> (Error, u64) {
+/// What ada says, off the bus, of a command for a slot that `owner` has, and after how many ms. Beside her and bob
+/// there are `others`.
+async fn said_off_the_bus(
+    owner: Option<&str>,
+    bob_beats: bool,
+    others: &[&str],
+) -> (Result<Answer, Error>, u64) {
     let line = Line::new(&store(), Fate::Arrives);
     let peers = Arc::new(OffBus {
         line: line.clone(),
@@ -243,7 +248,15 @@ async fn said_off_the_bus(owner: Option<&str>, bob_beats: bool) -> (Error, u64) 
     cluster::register(&shared).await.unwrap();
     *peers.here.lock() = Some(Arc::clone(&shared));
     let first = WireVersion::FIRST;
+    let indexer = Indexer::start(Arc::clone(&shared)).await.unwrap();
+    tokio::spawn(async move {
+        let (_never, stop) = tokio::sync::watch::channel(false);
+        indexer.run(stop).await;
+    });
     let bob = claims::register(&line, "bob", first).await.unwrap();
+    for other in others {
+        claims::register(&line, other, first).await.unwrap();
+    }
     if let Some(owner) = owner {
         let row = OwnerRow {
             node: owner.to_owned(),
@@ -258,30 +271,38 @@ async fn said_off_the_bus(owner: Option<&str>, bob_beats: bool) -> (Error, u64) 
     let router = Router::new(Arc::clone(&shared));
     let clock = Arc::clone(&shared.ports.clock);
     let begun_ms = clock.monotonic_ms();
-    let refused = router.submit(open(), None).await.unwrap_err();
+    let said = router.submit(open(), None).await;
     // Each holds the other.
     *peers.here.lock() = None;
-    (refused, clock.monotonic_ms() - begun_ms)
+    (said, clock.monotonic_ms() - begun_ms)
 }
 
 #[tokio::test]
 async fn off_the_bus_an_owner_that_beats_is_named_soon_and_one_that_may_be_dead_is_waited_for() {
     let fence_after_ms = NodeConfig::default().beat.fence_after_ms;
-    let (refused, after_ms) = said_off_the_bus(Some("bob"), true).await;
+    let (said, after_ms) = said_off_the_bus(Some("bob"), true, &[]).await;
+    let refused = said.unwrap_err();
     assert_eq!(refused.code, ErrorCode::Unavailable);
     assert!(refused.message.contains("ask bob"), "{refused}");
     let soon = OFF_BUS_MS_MAX..fence_after_ms;
     assert!(soon.contains(&after_ms), "{after_ms}");
     // Its row says that it lives: so it is, until somebody finds it silent.
-    let (refused, after_ms) = said_off_the_bus(Some("bob"), false).await;
+    let (said, after_ms) = said_off_the_bus(Some("bob"), false, &[]).await;
+    let refused = said.unwrap_err();
     assert_eq!(refused.code, ErrorCode::Unavailable);
     assert!(refused.message.contains("ask bob"), "{refused}");
     assert!(after_ms > 2 * fence_after_ms, "{after_ms}");
+}
+
+#[tokio::test]
+async fn off_the_bus_a_node_takes_what_nobody_has_however_many_belong_before_it() {
+    let fence_after_ms = NodeConfig::default().beat.fence_after_ms;
     // A node that is gone, and no owner at all.
     for owner in [Some("eve"), None] {
-        let (refused, after_ms) = said_off_the_bus(owner, true).await;
-        assert_eq!(refused.code, ErrorCode::Unavailable);
-        assert!(!refused.message.contains("ask"), "{refused}");
-        assert!(after_ms > 2 * fence_after_ms, "{after_ms}");
+        for others in [&[][..], &["carol"], &["carol", "dave", "finn"]] {
+            let (said, after_ms) = said_off_the_bus(owner, true, others).await;
+            said.unwrap();
+            assert!(after_ms < fence_after_ms, "{after_ms} with {others:?}");
+        }
     }
 }

@@ -3,6 +3,8 @@
 //! Owns the difference between "nothing was written" and "it may have been carried out", which nobody
 //! may blur who is asked after a node that fell silent.
 
+use std::collections::BTreeSet;
+
 use sillok_core::command::Answer;
 use sillok_core::ports::{Forwarded, PeerError};
 use sillok_core::{Error, ErrorCode};
@@ -35,8 +37,8 @@ impl From<Error> for Refused {
 pub(super) struct Tried {
     /// A node was given it and did not answer: it may have been carried out.
     was_sent: bool,
-    /// The node that did not answer, or does not reach the store.
-    silent: Option<String>,
+    /// The nodes that did not answer, or do not reach the store.
+    silent: BTreeSet<String>,
     /// The node that was asked last and did not answer, if the slot's row says that it is the owner and lives.
     owner: Option<String>,
     /// The node that said last that the slot is not its own.
@@ -68,28 +70,33 @@ impl Tried {
                 // It may be cut off from the store, and have lost the slot without having heard of
                 // it: the store says who owns it.
                 self.unavailable += 1;
-                (self.silent, self.last) = (Some(node), Some(error));
+                self.silent.insert(node);
+                self.last = Some(error);
             }
             Ok(Forwarded::Refused(error)) if self.is_untold_by(&error) => self.last = Some(error),
             Ok(Forwarded::Refused(error)) => return Some(Err(error)),
-            Ok(Forwarded::NotOwner) => (self.silent, self.declined) = (None, Some(node)),
+            Ok(Forwarded::NotOwner) => {
+                self.silent.clear();
+                self.declined = Some(node);
+            }
             Err(error) => {
                 self.was_sent |= error == PeerError::Silent;
                 self.owner = is_owner.then(|| node.clone());
-                self.silent = Some(node);
+                self.silent.insert(node);
             }
         }
         None
     }
 
-    /// The node that is not asked for a slot without an owner, though it belongs there.
-    pub(super) fn passed_over(&self) -> Option<&str> {
-        self.silent.as_deref().or(self.declined.as_deref())
+    /// Whether a node is not asked for a slot without an owner, though it belongs there.
+    pub(super) fn passes_over(&self, node: &str) -> bool {
+        self.silent.contains(node)
+            || (self.silent.is_empty() && self.declined.as_deref() == Some(node))
     }
 
     /// Whether nobody was asked who could know more than the store.
     pub(super) fn is_new(&self) -> bool {
-        !self.was_sent && self.silent.is_none()
+        !self.was_sent && self.silent.is_empty()
     }
 
     /// Whether a refusal leaves open what became of the command. Who is busy, has a quota that is used up,

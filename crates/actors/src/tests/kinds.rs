@@ -53,7 +53,7 @@ async fn rest(world: &World, of: &TailOf, mut cursor: TailCursor, limit: usize) 
 #[tokio::test]
 async fn a_tail_of_some_kinds_gives_all_of_them_and_nothing_else_however_it_is_cut() {
     let mut world = World::new().await;
-    world.give(PrincipalKind::Agent, OTHER_TASK, many(7)).await;
+    world.give(PrincipalKind::Agent, OTHER_TASK, many(70)).await;
     let everything = of("TASK_OPENED");
     let everything = TailOf::from(everything.under);
     let whole = rest(&world, &everything, TailCursor::START, 1_000).await;
@@ -111,9 +111,10 @@ async fn a_page_makes_so_many_reads_and_goes_on_where_it_ended() {
     let give =
         |number, command| node.submit(submission(number, PrincipalKind::Agent, TASK, command));
     give(0, open_task()).await.unwrap();
-    give(1, many(PAGE_READS_MAX)).await.unwrap();
-    give(2, many(PAGE_READS_MAX)).await.unwrap();
-    // Of a page of one row each event is a read of its own.
+    // The events of each commit are a read of their own.
+    for number in 1..=2 * u64::try_from(PAGE_READS_MAX).unwrap() {
+        give(number, append("one of many")).await.unwrap();
+    }
     let of = of("PUBLISHED");
     let all = TailOf::from(of.under.clone());
     let page = async |cursor| node.reader().tail(&of, cursor, 1).await;

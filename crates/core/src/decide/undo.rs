@@ -74,7 +74,6 @@ pub(super) fn undo(
         verification: promotion.id,
         reason: reason.into_owned(),
     });
-    check_is_read(&draft)?;
     let answer = AnswerBody::Undone {
         retired: undone.retired,
         restored: undone.restored,
@@ -106,19 +105,13 @@ fn published<'a>(
     })
 }
 
-/// Refuses what older nodes of the cluster do not read.
-fn check_is_read(draft: &Draft<'_>) -> Result<(), Error> {
-    let brings_back = |body: &Body| matches!(body, Body::EntryRestored(_));
-    let is_newer = draft.bodies.iter().any(brings_back);
-    if is_newer && draft.context.facts.spoken < WireVersion::WITH_RESTORING {
-        return Err(super::older_nodes());
-    }
-    Ok(())
-}
-
 /// Why maintenance took an entry out, where it did and the entry may come back: what an undoing does not reach there
-/// would come back with all that the promotion gave.
+/// would come back with all that the promotion gave. Beside nodes that do not read of a return, none does: such
+/// entries are left, and the promotion can be undone once more.
 fn over(draft: &Draft<'_>, id: EntryId) -> Option<Retirement> {
+    if draft.context.facts.spoken < WireVersion::WITH_RESTORING {
+        return None;
+    }
     let head = draft.state.head(id)?;
     let returns =
         head.status == Status::Archived && !head.is_erased() && head.resolved_at().is_none();

@@ -1,6 +1,6 @@
 //! Invariant 1 for what changes the worth of entries: reports, answers, retention, undoing.
 
-use super::{Invariant, Violation, ensure, known};
+use super::{Invariant, Violation, ensure, held, known};
 use crate::entry::{Head, Kind, Status};
 use crate::event::Body;
 use crate::reuse::ReuseOutcome;
@@ -11,7 +11,7 @@ pub(super) fn event_applies(state: &State, body: &Body) -> Result<(), Violation>
     let chained = |holds: bool, what: String| ensure(holds, Invariant::Chained, || what);
     match body {
         Body::ReuseReported(reported) => {
-            let head = known(state, reported.entry)?;
+            let head = held(state, reported.entry)?;
             let before = state.report(reported.entry, &reported.task);
             let follows = head.usage.reported(before, reported.outcome) == reported.usage;
             let what = format!(
@@ -44,7 +44,7 @@ pub(super) fn event_applies(state: &State, body: &Body) -> Result<(), Violation>
                 .is_some_and(|review| review.answer.is_none()),
             format!("question {id} does not wait for an answer"),
         ),
-        Body::TrustRevised(revised) => known(state, revised.entry).map(drop),
+        Body::TrustRevised(revised) => held(state, revised.entry).map(drop),
         Body::EntriesRetired { entries, .. } => {
             for entry in entries {
                 let head = known(state, *entry)?;

@@ -128,7 +128,7 @@ impl From<QuarantineOrder> for QuarantineView {
 /// Something that is wrong.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ReasonView {
-    /// What, for programs: `nobody_lives`, `silent`, `off_bus`, `owner_gone` or `untold`.
+    /// What, for programs: `nobody_lives`, `silent`, `off_bus`, `behind`, `owner_gone` or `untold`.
     pub reason: String,
     /// The node that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -116,6 +116,19 @@ async fn after_one_long_wait_in_vain_nobody_waits_for_a_while() {
     ports.clock.sleep(REST_MS).await;
     assert_eq!(told(&presences, &ports, &batch).await, unknown);
     assert_eq!(asked(), 2);
+    // One that answers after all is waited for no sooner.
+    let (git, ports) = slow(2_000, true);
+    let presences = Presences::default();
+    assert_eq!(
+        told(&presences, &ports, &batch).await,
+        vec![vec![Presence::There]; 64]
+    );
+    let other = vec![vec![whole('b')]];
+    for after in [Presence::Unknown, Presence::Missing] {
+        assert_eq!(told(&presences, &ports, &other).await, [[after]]);
+        ports.clock.sleep(REST_MS).await;
+    }
+    assert_eq!(git.asked.lock().len(), 2);
     // Who says at once that it does not answer holds nobody up.
     let (git, ports) = slow(0, false);
     let presences = Presences::default();
@@ -124,4 +137,19 @@ async fn after_one_long_wait_in_vain_nobody_waits_for_a_while() {
         assert_eq!(told(&presences, &ports, &batch).await, unknown);
     }
     assert_eq!(git.asked.lock().len(), 2);
+}
+
+#[test]
+fn an_answer_is_one_on_all_that_was_asked() {
+    let asked = || vec![whole('a'), whole('b')];
+    assert_eq!(of_each(asked(), None).unwrap(), []);
+    let each = of_each(asked(), Some(vec![Presence::There; 2])).unwrap();
+    assert_eq!(each.len(), 2);
+    for wrong in [0, 1, 3] {
+        let answer = Some(vec![Presence::Missing; wrong]);
+        assert!(matches!(
+            of_each(asked(), answer),
+            Err(PortError::Unusable(_))
+        ));
+    }
 }

@@ -12,6 +12,7 @@ use crate::error::ErrorCode;
 use crate::event::Body;
 use crate::id::{EntryId, Seq};
 use crate::invariants;
+use crate::membership::WireVersion;
 use crate::principal::PrincipalKind::{Agent, Human, Orchestrator, System};
 use crate::state::{Stamped, State};
 use crate::verification::{Outcome, VerificationSource};
@@ -152,7 +153,7 @@ fn what_is_not_there_or_no_record_is_refused_and_nothing_is_erased() {
     );
     let many: Vec<u64> = (0..1_000).collect();
     assert_eq!(code(&mut world, order(&many, &[])), ErrorCode::TooLarge);
-    world.has_older_nodes = true;
+    world.spoken = WireVersion::FIRST;
     assert_eq!(code(&mut world, order(&[2], &[])), ErrorCode::Unavailable);
     assert!(format!("{:?}", bodies(&world)).contains("xyzzy"));
 }

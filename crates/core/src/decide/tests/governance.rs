@@ -9,6 +9,7 @@ use crate::entry::{Claim, Embedding, Head, SpaceId, Status, Table};
 use crate::error::ErrorCode;
 use crate::event::Body;
 use crate::id::{EntryId, ReviewId};
+use crate::membership::WireVersion;
 use crate::ports::{Ranked, SpaceThresholds};
 use crate::principal::PrincipalKind;
 use crate::promotion::NewEntry;
@@ -481,7 +482,7 @@ fn what_does_not_stand_any_more_as_it_was_offered_is_not_published() {
 #[test]
 fn beside_older_nodes_nothing_is_written_that_they_do_not_read() {
     let mut world = project();
-    world.has_older_nodes = true;
+    world.spoken = WireVersion::FIRST;
     let known = world.put(PrincipalKind::Human, claims("80"));
     let (known, _) = known.unwrap();
     let put = Command::PutEntry {

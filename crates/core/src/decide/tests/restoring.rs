@@ -10,6 +10,7 @@ use crate::decay::confidence_at;
 use crate::entry::{Claim, Embedding, LinkKind, SpaceId, Status, Table};
 use crate::error::{Error, ErrorCode};
 use crate::id::EntryId;
+use crate::membership::WireVersion;
 use crate::ports::{Ranked, SpaceThresholds};
 use crate::principal::PrincipalKind;
 use crate::promotion::{Disposition, NewEntry};
@@ -94,10 +95,10 @@ fn who_may_undo_a_promotion_may_bring_an_entry_back() {
     };
     let refused = world.give(PrincipalKind::Human, unreasoned).unwrap_err();
     assert_eq!(refused.code, ErrorCode::InvalidArgument);
-    world.has_older_nodes = true;
+    world.spoken = WireVersion::FIRST;
     let waits = restore(&mut world, PrincipalKind::Human, fact).unwrap_err();
     assert_eq!(waits.code, ErrorCode::Unavailable);
-    world.has_older_nodes = false;
+    world.spoken = WireVersion::NEWEST;
     restore(&mut world, PrincipalKind::Human, fact).unwrap();
 }
 

@@ -9,6 +9,7 @@ use crate::command::{AnswerBody, Command, Publish, Replacement, VerificationRef}
 use crate::entry::{Binding, Detail, Embedding, Episode, SpaceId, Status, Table};
 use crate::error::ErrorCode;
 use crate::id::{EntryId, RecordId, ReviewId, Seq, VerificationId};
+use crate::membership::WireVersion;
 use crate::ports::{Ranked, SpaceThresholds};
 use crate::principal::{Actor, PrincipalId, PrincipalKind};
 use crate::promotion::{NewEntry, Standing, Stands};
@@ -447,4 +448,29 @@ fn what_an_aged_entry_had_replaced_holds_again() {
     assert!(retired.contains(&new));
     assert_eq!(restored, [old]);
     assert_eq!(world.state.head(old).unwrap().status, Status::Verified);
+}
+
+#[test]
+fn beside_older_nodes_an_undoing_leaves_what_maintenance_took_out_and_reaches_it_later() {
+    let mut world = project();
+    let facts = ["the linker is mold", "CI runs on arm"];
+    let facts = facts.map(|text| entry(Table::Observations, text));
+    let named = publish(&mut world, promotion("one", &facts));
+    let products = world.marks[&(named.task.clone(), named.id)]
+        .products
+        .clone();
+    let [aged, held] = [1, 2].map(|place: usize| products[place].entry.unwrap());
+    take(&mut world, Step::Retire, &named, &[aged]);
+    let mut undone = |spoken| {
+        world.spoken = spoken;
+        match world.give(PrincipalKind::Human, undo(&named)).unwrap() {
+            AnswerBody::Undone { retired, left, .. } => (retired, left),
+            other => panic!("{other:?}"),
+        }
+    };
+    let (retired, left) = undone(WireVersion::WITH_ERASURE);
+    assert!(retired.contains(&held) && !retired.contains(&aged));
+    assert_eq!(left, [aged]);
+    let (retired, _) = undone(WireVersion::NEWEST);
+    assert_eq!(retired, [aged]);
 }

@@ -46,7 +46,7 @@ pub(in crate::decide) struct World {
     pub(in crate::decide) marks: BTreeMap<(Scope, VerificationId), PublishReport>,
     /// Tasks that were opened elsewhere.
     pub(in crate::decide) tasks: BTreeSet<Scope>,
-    pub(in crate::decide) has_older_nodes: bool,
+    pub(in crate::decide) spoken: WireVersion,
     /// Entries of other scopes.
     pub(in crate::decide) elsewhere: BTreeMap<(Scope, EntryId), Head>,
     /// Into which entries answers merged others.
@@ -79,7 +79,7 @@ impl World {
             verifications: BTreeMap::new(),
             marks: BTreeMap::new(),
             tasks: BTreeSet::new(),
-            has_older_nodes: false,
+            spoken: WireVersion::NEWEST,
             elsewhere: BTreeMap::new(),
             merges: BTreeMap::new(),
             index_lags: false,
@@ -227,7 +227,7 @@ impl World {
     pub(in crate::decide) fn facts(&mut self, submission: &Submission) -> Facts {
         let mut facts = Facts {
             thresholds: self.thresholds,
-            spoken: self.spoken(),
+            spoken: self.spoken,
             returning: self.returning(&submission.command).map(Box::new),
             ..Facts::default()
         };
@@ -330,13 +330,6 @@ impl World {
             embedding: text.embedding,
             ..self::entry(head.table, "")
         })
-    }
-
-    fn spoken(&self) -> WireVersion {
-        match self.has_older_nodes {
-            true => WireVersion::FIRST,
-            false => WireVersion::NEWEST,
-        }
     }
 
     fn event(&self, seq: Seq) -> Option<KnownEvent> {
