@@ -86,7 +86,7 @@ pub(crate) const PLANTED: &[Planted] = &[
     (
         "watched-names",
         "dashboard.json panel",
-        "sillok_commands_total{service=\\\"sillok-nodes\\\"}",
+        "sillok_commands_total{namespace=\\\"$namespace\\\",service=\\\"sillok-nodes\\\"}",
         "sillok_commands_total{service=\\\"sillok\\\"}",
     ),
     (
