@@ -78,16 +78,17 @@ test-rust: setup-check build ## unit, property and end-to-end tests
 	$(call stage,build nodes for tests,cargo build --locked --quiet $(HERE) --bin sillok-test-node --bin sillok-test-store)
 	$(call stage,nextest,cargo nextest run --locked $(HERE) --profile ci)
 
-# Built from a clone of its own, with the dependencies of this one.
+# Built from a clone of its own, and apart from what is built here: cargo takes a crate of both for the same one. The
+# first time everything is built that it depends on.
 OLD_SOURCE = $(CARGO_TARGET_DIR)/source-of-$(OLD)
-OLD_BIN = $(CARGO_TARGET_DIR)/sillok-test-node-of-$(OLD)
+OLD_TARGET = $(CARGO_TARGET_DIR)/target-of-$(OLD)
+OLD_BIN = $(OLD_TARGET)/debug/sillok-test-node
 
 test-versions: setup-check build ## nodes of this commit beside nodes of an earlier one, OLD
 	@test -d $(OLD_SOURCE) || { rm -rf $(OLD_SOURCE).part && git clone --quiet . $(OLD_SOURCE).part && \
 		git -C $(OLD_SOURCE).part checkout --quiet $(OLD) && mv $(OLD_SOURCE).part $(OLD_SOURCE); }
-	$(call stage,build nodes of $(OLD),test -x $(OLD_BIN) || { \
-		cargo build --locked --manifest-path $(OLD_SOURCE)/Cargo.toml $(HERE) --bin sillok-test-node && \
-		mv $(CARGO_TARGET_DIR)/debug/sillok-test-node $(OLD_BIN); })
+	$(call stage,build nodes of $(OLD),cargo build --locked --manifest-path $(OLD_SOURCE)/Cargo.toml \
+		--target-dir $(OLD_TARGET) $(HERE) --bin sillok-test-node)
 	$(call stage,build nodes for tests,cargo build --locked --quiet $(HERE) --bin sillok-test-node --bin sillok-test-store)
 	$(call stage,nodes of two commits,SILLOK_OLD_BIN=$(OLD_BIN) \
 		cargo nextest run --locked $(HERE) --profile ci -E 'package(sillok-tests) & test(/^versions::/)')
