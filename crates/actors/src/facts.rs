@@ -37,12 +37,14 @@ use crate::protocol::{Protocol, Safeguard};
 use crate::row_stream::RowStream;
 
 mod cited;
+mod early;
 mod promoted;
 mod retired;
 mod returning;
 mod texts;
 
 use cited::{forget, record, stands};
+pub(crate) use early::{Early, early};
 use promoted::{job, mark, promotions};
 use retired::retirement;
 use returning::returning;

@@ -92,6 +92,12 @@ pub enum Safeguard {
     RestoresReplaced,
     /// A commit that the repository at hand says it does not have is no citation.
     ResolvesCommits,
+    /// What is close to a new entry is looked up by its owner, when it is decided, and not before it waits.
+    ComparesInActor,
+    /// Nothing is decided in a slot before the index has what its former owner published there.
+    WaitsForIndex,
+    /// How far confidence has faded is computed when it is asked for, and never written down.
+    DecaysAtRead,
 }
 
 /// Which safeguards apply.

@@ -23,6 +23,7 @@ use sillok_store::keys::{self, Family, ScopeKey};
 
 use crate::check::rows;
 use crate::heap::{Place, Sim};
+use crate::history::Recorder;
 use crate::rng::Purpose;
 use crate::world::{World, at_once};
 
@@ -60,11 +61,17 @@ pub(crate) struct LaggingIndex {
     place: Place,
     exact: Arc<ExactIndex>,
     stored: Arc<Mutex<Stored>>,
+    recorder: Recorder,
 }
 
 impl LaggingIndex {
     /// The index of one run of a node, which begins with what was stored before.
-    pub(crate) fn open(sim: &Sim, place: Place, stored: &Arc<Mutex<Stored>>) -> Self {
+    pub(crate) fn open(
+        sim: &Sim,
+        place: Place,
+        stored: &Arc<Mutex<Stored>>,
+        recorder: &Recorder,
+    ) -> Self {
         let exact = Arc::new(ExactIndex::new());
         let (docs, through) = {
             let stored = stored.lock();
@@ -79,6 +86,7 @@ impl LaggingIndex {
             place,
             exact,
             stored: Arc::clone(stored),
+            recorder: recorder.clone(),
         }
     }
 
@@ -127,6 +135,10 @@ impl LaggingIndex {
 
 impl VectorIndex for LaggingIndex {
     fn offer(&self, docs: Vec<IndexDoc>) {
+        let now_us = self.sim.lock().now_us;
+        for doc in &docs {
+            self.recorder.told(doc.entry, now_us);
+        }
         self.exact.offer(docs);
     }
 

@@ -158,6 +158,9 @@ pub const BUGS: &[Bug] = &[
         "citation of a commit that is not there",
         Safeguard::ResolvesCommits,
     ),
+    bug("merge outside the actor", Safeguard::ComparesInActor),
+    bug("merge against a lagging index", Safeguard::WaitsForIndex),
+    bug("decay applied twice", Safeguard::DecaysAtRead),
     bug("fencing during a store outage", Safeguard::CountsOwnBeats),
     bug(
         "slot orphaned when the watcher dies",

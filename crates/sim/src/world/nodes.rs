@@ -85,7 +85,7 @@ impl<P: Protocol> World<P> {
             store: self.store.clone(),
             is_foreign: false,
         };
-        let index = LaggingIndex::open(&self.sim, place, &node.stored);
+        let index = LaggingIndex::open(&self.sim, place, &node.stored, &self.recorder);
         node.index = Some(index.clone());
         let index = Arc::new(index);
         let mut ports = ports(&self.sim, place, &self.names, &rng, index);
