@@ -18,6 +18,7 @@ mod protocol;
 mod reading;
 mod restore;
 mod spending;
+mod staged;
 pub(crate) mod stream;
 pub(crate) mod world;
 mod writing;
