@@ -80,6 +80,7 @@ pub(crate) fn ports(index: Arc<dyn VectorIndex>) -> Ports {
         peers: None,
         streams: None,
         calendar: None,
+        checkpoints: None,
         tracer: None,
         beats: None,
     }

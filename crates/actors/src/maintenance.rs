@@ -6,7 +6,6 @@
 //! run that ended early: the next one plans anew from what is left.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use sillok_core::command::{AnswerBody, Command, Submission};
 use sillok_core::id::{Attempt, CommandId, EntryId};
@@ -29,8 +28,14 @@ mod asked;
 mod forget;
 pub(crate) mod nightly;
 mod plan;
+mod running;
+mod sign;
 
 pub use asked::{Maintain, Maintained, Part, ScopeMaintained};
+pub use running::Progress;
+
+pub(crate) use running::Running;
+use running::Turn;
 
 /// Name of the lease, and of the schedule.
 const LEASE: &str = "maintenance";
@@ -42,26 +47,6 @@ const TRIES_MAX: u32 = 5;
 const TRY_AGAIN_MS: u64 = 200;
 /// What whoever meets another run is told to wait, in ms.
 const BESIDE_RETRY_MS: u64 = 60_000;
-
-/// Whether a run is under way in this process.
-#[derive(Debug, Default)]
-pub(crate) struct Running(AtomicBool);
-
-/// The run that is under way, until it is dropped.
-struct Turn<'a>(&'a Running);
-
-impl Running {
-    fn begin(&self) -> Option<Turn<'_>> {
-        let begun = !self.0.swap(true, Ordering::AcqRel);
-        begun.then_some(Turn(self))
-    }
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        self.0.0.store(false, Ordering::Release);
-    }
-}
 
 /// Carries a run out that somebody asked for.
 ///
@@ -107,7 +92,8 @@ async fn run<S: Store, P: Protocol>(
     due: Option<Timestamp>,
 ) -> Result<Option<Maintained>, Error> {
     if asked.dry_run && shared.protocol.keeps(Safeguard::RehearsesOnly) {
-        let planned = plan::of(shared, asked).await?;
+        let planned = plan::of(shared, asked, &|_| ()).await?;
+        let (checkpoint, checkpoint_error) = signed(shared, asked).await;
         return Ok(Some(Maintained {
             looked_at: planned.looked_at,
             asks: planned.asks,
@@ -116,10 +102,12 @@ async fn run<S: Store, P: Protocol>(
             unreadable: planned.unreadable,
             halted: planned.halted,
             forgotten: forget::answers(shared, asked).await?,
+            checkpoint,
+            checkpoint_error,
             ..Maintained::default()
         }));
     }
-    let Some(_turn) = shared.maintenance.begin() else {
+    let Some(turn) = shared.maintenance.begin() else {
         return Err(beside(shared.ownership.node()));
     };
     match lease::take(&shared.store, &shared.ownership, LEASE).await {
@@ -131,7 +119,7 @@ async fn run<S: Store, P: Protocol>(
             return Err(refusal(&error));
         }
     }
-    let done = once(shared, router, asked, due).await;
+    let done = once(shared, router, asked, due, &turn).await;
     give_back(shared).await;
     done
 }
@@ -142,6 +130,7 @@ async fn once<S: Store, P: Protocol>(
     router: &Router<S, P>,
     asked: &Maintain,
     due: Option<Timestamp>,
+    turn: &Turn<'_>,
 ) -> Result<Option<Maintained>, Error> {
     if let Some(due) = due
         && nightly::is_done(shared, due)
@@ -151,13 +140,14 @@ async fn once<S: Store, P: Protocol>(
         return Ok(None);
     }
     let began = shared.ports.clock.now();
-    let done = carry_out(shared, router, asked).await?;
+    let done = carry_out(shared, router, asked, turn).await?;
     if asked.is_whole() {
         let run = Run {
             node: shared.ownership.node().to_owned(),
             began,
             ended: shared.ports.clock.now(),
             did: done.outcome(),
+            checkpoint: done.checkpoint.clone(),
         };
         if let Err(error) = nightly::note(shared, &run, due).await {
             // What was done is done: the worst is another run that finds nothing.
@@ -190,10 +180,16 @@ async fn carry_out<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
     asked: &Maintain,
+    turn: &Turn<'_>,
 ) -> Result<Maintained, Error> {
-    let mut planned = plan::of(shared, asked).await?;
+    if let Ok(index) = shared.ports.index.stats().await {
+        turn.begins(index.stored + index.pending);
+    }
+    let mut planned = plan::of(shared, asked, &|entries| turn.looked_at(entries)).await?;
+    let going = planned.scopes.iter().filter(|scope| !scope.asks);
+    turn.plans(going.map(|scope| scope.plan.going() as u64).sum());
     for scope in planned.scopes.iter_mut().filter(|scope| !scope.asks) {
-        if let Err(error) = take_out(shared, router, scope).await {
+        if let Err(error) = take_out(shared, router, scope, turn).await {
             tracing::warn!(%error, scope = %scope.scope, "what is due here was not taken out");
             scope.error = Some(error);
         }
@@ -213,6 +209,8 @@ async fn carry_out<S: Store, P: Protocol>(
         true => Some(shared.ports.index.optimise().await),
         false => None,
     };
+    // Last, so that it has what the run itself did.
+    let (checkpoint, checkpoint_error) = signed(shared, asked).await;
     let damaged: u64 = planned.scopes.iter().map(|scope| scope.unreadable).sum();
     Ok(Maintained {
         looked_at: planned.looked_at,
@@ -227,7 +225,23 @@ async fn carry_out<S: Store, P: Protocol>(
         index_error: optimised
             .and_then(Result::err)
             .map(|error| engine_refusal(&error)),
+        checkpoint,
+        checkpoint_error,
     })
+}
+
+/// The file of the checkpoint that was signed, or why none was: nothing else of a run waits for that.
+async fn signed<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    asked: &Maintain,
+) -> (Option<String>, Option<Error>) {
+    match sign::checkpoint(shared, asked).await {
+        Ok(file) => (file, None),
+        Err(error) => {
+            tracing::warn!(%error, "no checkpoint was signed");
+            (None, Some(error))
+        }
+    }
 }
 
 /// Takes out what is due in a scope, and counts it.
@@ -235,6 +249,7 @@ async fn take_out<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
     scope: &mut ScopeMaintained,
+    turn: &Turn<'_>,
 ) -> Result<(), Error> {
     let due = [
         (Retirement::Aged, scope.plan.aged.clone()),
@@ -251,6 +266,7 @@ async fn take_out<S: Store, P: Protocol>(
             };
             scope.retired += retired;
             scope.left += left;
+            turn.retired(some.len() as u64);
         }
     }
     Ok(())

@@ -26,7 +26,7 @@ use crate::commit::{Shared, settle};
 use crate::config::NodeConfig;
 use crate::indexer::Indexer;
 use crate::jobs::{self, PromotionState, WaitingJob};
-use crate::maintenance::{self, Maintain, Maintained};
+use crate::maintenance;
 use crate::metrics::{NodeMetrics, count};
 use crate::news;
 use crate::ownership::Ownership;
@@ -36,6 +36,7 @@ use crate::reads::{EventView, Page, Reader, StagedRecord, page_rows};
 use crate::relay;
 use crate::router::Router;
 
+mod maintain;
 mod operators;
 mod recall;
 mod tasks;
@@ -338,15 +339,6 @@ impl<S: Store, P: Protocol> Node<S, P> {
             items: Vec::new(),
             next: None,
         }))
-    }
-
-    /// Looks at all that is published, takes out of recall whose time is over, and offers what proved itself.
-    ///
-    /// # Errors
-    /// `busy` while another run is under way in the cluster; what the store, the index or the owner of a scope
-    /// answered. What was done before stays done.
-    pub async fn maintain(&self, asked: &Maintain) -> Result<Maintained, Error> {
-        maintenance::by_hand(&self.inner.shared, &self.inner.router, asked).await
     }
 
     /// Reads committed state.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use sillok_bus::Streams;
-use sillok_core::ports::{Calendar, Clock, Cognifier, Embedder, GitFacts, Peers, Rng, VectorIndex};
+use sillok_core::ports::{
+    Calendar, Checkpoints, Clock, Cognifier, Embedder, GitFacts, Peers, Rng, VectorIndex,
+};
 use sillok_core::trace::Tracer;
 use tokio::runtime::Handle;
 
@@ -31,6 +33,8 @@ pub struct Ports {
     pub streams: Option<Streams>,
     /// When maintenance is due; none where somebody else sees to that.
     pub calendar: Option<Arc<dyn Calendar>>,
+    /// Where maintenance keeps the checkpoints that it signs; none where it signs none.
+    pub checkpoints: Option<Arc<dyn Checkpoints>>,
     /// Who records what the node does as spans of traces; none where nobody does.
     pub tracer: Option<Arc<dyn Tracer>>,
     /// Where the node beats: on threads that do nothing else, so that no load makes it look dead. None:

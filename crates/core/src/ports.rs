@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::checkpoint::ChainEnd;
 use crate::command::{Answer, Submission};
 use crate::commit::{CommitName, Presence};
 use crate::entry::{Embedding, Kind, SpaceId, Status, Table};
@@ -124,6 +125,20 @@ pub trait Calendar: Send + Sync + 'static {
 
     /// The first time that it names behind `now`.
     fn next(&self, now: Timestamp) -> Option<Timestamp>;
+}
+
+/// Keeps checkpoints where the store is not, each signed by the key of the installation.
+pub trait Checkpoints: Send + Sync + 'static {
+    /// The file that a checkpoint of this time becomes.
+    fn file(&self, made_at: Timestamp) -> String;
+
+    /// Signs the ends of all chains of a generation of the store, and keeps that for good: in which file.
+    fn keep(
+        &self,
+        made_at: Timestamp,
+        generation: u32,
+        ends: Vec<ChainEnd>,
+    ) -> BoxFuture<'_, Result<String, PortError>>;
 }
 
 /// Turns text into vectors of one space.

@@ -16,7 +16,7 @@ use sillok_bus_nats::server::ListenError;
 use sillok_bus_nats::{Client, Counts, Handler, NatsPeers, NatsStream, consumers};
 use sillok_core::id::TokenId;
 use sillok_core::limits::TOKEN_LIFETIME_MS_MAX;
-use sillok_core::ports::{Calendar, Clock, Embedder, VectorIndex};
+use sillok_core::ports::{Calendar, Checkpoints, Clock, Embedder, VectorIndex};
 use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use sillok_core::scope::ScopePrefix;
 use sillok_core::slot::{SLOT_HASH, SLOTS};
@@ -32,6 +32,7 @@ use tokio::task::JoinSet;
 
 use crate::Error;
 use crate::beats::BeatThread;
+use crate::checkpoints::CheckpointDirectory;
 use crate::config::{Config, IndexEngine, StoreConfig, StoreEngine};
 use crate::data_directory::{DataDirectory, Lock};
 use crate::engine::Engine;
@@ -117,6 +118,7 @@ fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
     runtime.block_on(engines::check_space(&store, &space))?;
     let calendar = config.maintenance.calendar()?;
     let calendar = calendar.map(|calendar| Arc::new(calendar) as Arc<dyn Calendar>);
+    let checkpoints = checkpoints(&directory, config)?;
     let engine_calls = EngineCalls::new(Arc::clone(&clock));
     let cognifier = engines::cognifier(config, Arc::clone(&clock))?;
     let ports = Ports {
@@ -129,6 +131,7 @@ fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
         peers: None,
         streams: None,
         calendar,
+        checkpoints,
         tracer: None,
         beats: beats.as_ref().map(BeatThread::handle),
     };
@@ -141,6 +144,21 @@ fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
         _beats: beats,
         consumers: JoinSet::new(),
     })
+}
+
+/// Where maintenance keeps the checkpoints that it signs, if the configuration wants that.
+fn checkpoints(
+    directory: &DataDirectory,
+    config: &Config,
+) -> Result<Option<Arc<dyn Checkpoints>>, Error> {
+    let path = &config.maintenance.checkpoints;
+    if path.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    let key = directory.token_key(&config.server)?.checkpoint_key();
+    let kept = config.maintenance.checkpoints_kept;
+    let directory = CheckpointDirectory::new(path.clone(), kept, key);
+    Ok(Some(Arc::new(directory)))
 }
 
 /// What a store is created with.

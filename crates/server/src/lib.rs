@@ -5,6 +5,7 @@
 
 pub mod api;
 mod beats;
+mod checkpoints;
 pub mod cognifying;
 pub mod composition;
 pub mod config;

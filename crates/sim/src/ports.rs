@@ -49,6 +49,7 @@ pub(crate) fn ports(
         })),
         streams: Some(streams(sim, place)),
         calendar: None,
+        checkpoints: None,
         tracer: None,
         // There is one thread, which the seed steps.
         beats: None,

@@ -23,5 +23,5 @@ pub(crate) async fn early<S: Store, P: Protocol>(
     }
     let (ports, rules) = (&shared.ports, &shared.config.rules);
     let gathered = gather(&shared.store, ports, rules, shared.spoken(), submission).await;
-    gathered.ok().map(Box::new)
+    gathered.ok().map(|(facts, _commits)| Box::new(facts))
 }

@@ -35,13 +35,14 @@ pub(super) struct Plan {
     pub(super) halted: u64,
 }
 
-/// Plans a run over all that was published before.
+/// Plans a run over all that was published before. `looked_at` hears of entries as they are looked at.
 ///
 /// # Errors
 /// What the store or the index answered, or that the index lags behind.
 pub(super) async fn of<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     asked: &Maintain,
+    looked_at: &(dyn Fn(u64) + Sync),
 ) -> Result<Plan, Error> {
     let mut unreadable = catch_up(shared, asked.within.as_ref()).await?;
     let mut config = shared.config.rules.retention.clone();
@@ -53,6 +54,7 @@ pub(super) async fn of<S: Store, P: Protocol>(
     let mut proven = Vec::new();
     let mut take = |columns: &AgeColumns<'_>| {
         planner.take(columns);
+        looked_at(columns.scope.len() as u64);
         proven.extend(proven_in(columns, within));
     };
     let taken = index.ages(&mut take).await;

@@ -17,6 +17,8 @@ use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{Family, ScopeKey};
 use sillok_store::{MemoryStore, Store, Txn as _, keys};
 
+mod parts;
+
 use super::*;
 
 mod jumped;

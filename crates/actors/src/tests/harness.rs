@@ -84,6 +84,7 @@ pub(crate) fn ports() -> Ports {
         peers: None,
         streams: None,
         calendar: None,
+        checkpoints: None,
         tracer: None,
         beats: None,
     }

@@ -1,6 +1,7 @@
 //! The state of the node, and the verdict of an audit, on the wire.
 
 use serde::{Deserialize, Serialize};
+use sillok_actors::maintenance::Progress;
 use sillok_core::Error;
 use sillok_core::chain::EventHash;
 use sillok_core::checkpoint;
@@ -48,6 +49,9 @@ pub struct StatusView {
     /// The last whole run of maintenance in the cluster, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maintenance: Option<MaintenanceRun>,
+    /// How far the run is that is under way on this node, if one is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maintenance_under_way: Option<MaintenanceProgress>,
     /// When maintenance is due next, where the node sees to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<schema::Timestamp>)]
@@ -71,10 +75,37 @@ pub struct MaintenanceRun {
     pub offered: u64,
     /// Scopes of which so much is due that somebody has to say so.
     pub asks: u64,
-    /// Scopes, skills and vector tables that refused.
+    /// Scopes, skills, vector tables and places of checkpoints that refused.
     pub refused: u64,
     /// Promotions that had failed as often as they may, and waited for somebody.
     pub halted: u64,
+    /// The file of the checkpoint that it signed, on its node, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<String>,
+}
+
+/// How far a run of maintenance is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MaintenanceProgress {
+    /// Entries that there were as it began.
+    pub entries: u64,
+    /// Entries that were looked at.
+    pub looked_at: u64,
+    /// Entries that are to be taken out; 0 until all were looked at.
+    pub planned: u64,
+    /// Those of them that are done with.
+    pub retired: u64,
+}
+
+impl From<Progress> for MaintenanceProgress {
+    fn from(progress: Progress) -> Self {
+        Self {
+            entries: progress.entries,
+            looked_at: progress.looked_at,
+            planned: progress.planned,
+            retired: progress.retired,
+        }
+    }
 }
 
 impl From<Run> for MaintenanceRun {
@@ -88,6 +119,7 @@ impl From<Run> for MaintenanceRun {
             asks: run.did.asks,
             refused: run.did.refused,
             halted: run.did.halted,
+            checkpoint: run.checkpoint,
         }
     }
 }

@@ -260,6 +260,7 @@ impl Parts {
                 refused: self.number / 2,
                 halted: 3,
             },
+            checkpoint: (self.number % 2 == 1).then(|| self.text.clone()),
         };
         Runs {
             through: self.time(),
