@@ -75,6 +75,7 @@ pub(crate) fn ports(index: Arc<dyn VectorIndex>) -> Ports {
         rng: rng_factory(),
         index,
         embedder: Arc::new(HashEmbedder),
+        next: None,
         cognifier: Arc::new(RuleCognifier),
         git: Arc::new(CommitGraph::default()),
         peers: None,

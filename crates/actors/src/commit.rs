@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use sillok_core::command::{Answer, Command};
 use sillok_core::id::{Attempt, CommandId, Epoch};
 use sillok_core::membership::WireVersion;
+use sillok_core::ports::{Embedder, VectorIndex};
 use sillok_core::principal::Actor;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
@@ -22,6 +23,7 @@ use crate::channels::FreshRuns;
 use crate::cluster::Members;
 use crate::commit_turns::CommitTurns;
 use crate::config::NodeConfig;
+use crate::facts;
 use crate::indexer::IndexRequests;
 use crate::jobs::JobQueue;
 use crate::known_tip::KnownTip;
@@ -34,6 +36,7 @@ use crate::ports::Ports;
 use crate::protocol::{Protocol, Safeguard};
 use crate::quarantines::HeldQuarantines;
 use crate::scope_actor::{Carried, Pending, Reply};
+use crate::spaces::Spaces;
 use crate::spans::{Spans, keys};
 
 mod batch;
@@ -84,6 +87,8 @@ pub(crate) struct Shared<S: Store, P: Protocol> {
     pub(crate) unresolved: Unresolved,
     pub(crate) presences: Presences,
     pub(crate) spans: Spans,
+    /// What fills the ports of index and embedder.
+    pub(crate) spaces: Arc<Spaces<S, P>>,
     pub(crate) protocol: P,
 }
 
@@ -92,11 +97,20 @@ impl<S: Store, P: Protocol> Shared<S, P> {
         let ownership = Ownership::new(&config.name);
         let commit_turns = CommitTurns::new(config.admission.commits_at_once);
         let spans = Spans::new(ports.tracer.clone());
+        let counters = Counters::default();
+        let spaces = Spaces::new(store.clone(), &ports, counters.reembedded.clone(), protocol);
+        let spaces = Arc::new(spaces);
+        let ports = Ports {
+            index: Arc::clone(&spaces) as Arc<dyn VectorIndex>,
+            embedder: Arc::clone(&spaces) as Arc<dyn Embedder>,
+            next: None,
+            ..ports
+        };
         Self {
             store,
             ports,
             config,
-            counters: Counters::default(),
+            counters,
             commit_turns,
             ownership,
             bus_feed: OutboxFeed::default(),
@@ -113,6 +127,7 @@ impl<S: Store, P: Protocol> Shared<S, P> {
             unresolved: Unresolved::default(),
             presences: Presences::default(),
             spans,
+            spaces,
             protocol,
         }
     }
@@ -256,6 +271,9 @@ pub(crate) async fn run<S: Store, P: Protocol>(
     let mut rng = (shared.ports.rng)();
     let mut tries = Tries::default();
     while tries.vain < TRIES_MAX {
+        for pending in &mut batch {
+            facts::embed_anew(&*shared.ports.embedder, &mut pending.submission).await;
+        }
         let on_its_way = shared.unresolved.watch(&batch, &*shared.ports.clock);
         let (before, panicked) = (state.take(), &tries.panicked);
         let attempt =

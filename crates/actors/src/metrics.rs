@@ -150,6 +150,8 @@ counters! {
     passivations as "scope_passivations": "Scope actors that were put away",
     relayed as "relayed": "Runs of events that were told to the bus",
     indexed as "indexed": "Entries that were stored in the index",
+    reembedded as "reembedded":
+        "Texts of entries that were embedded since their vectors were of another space, or lacking",
     promotions_started as "promotions_started": "Promotions that a verification started",
     promotions as "promotions": "Promotions that were finished",
     promotion_failures as "promotion_failures": "Attempts at a promotion that failed",

@@ -35,6 +35,7 @@ use crate::protocol::{Correct, Protocol};
 use crate::reads::{EventView, Page, Reader, StagedRecord, page_rows};
 use crate::relay;
 use crate::router::Router;
+use crate::spaces;
 
 mod maintain;
 mod operators;
@@ -179,6 +180,7 @@ impl<S: Store, P: Protocol> Node<S, P> {
             put_away_idle(shared, router)
         }));
         tasks.push(kept_up(with(), |(shared, _)| settle(shared)));
+        tasks.push(kept_up(with(), |(shared, _)| spaces::change::keep(shared)));
         tasks.push(kept_up(with(), |(shared, router)| {
             maintenance::nightly::keep(shared, router)
         }));
@@ -382,6 +384,7 @@ impl<S: Store, P: Protocol> Node<S, P> {
     /// Has what the node counts and measures shown by `registry`.
     pub fn register_metrics(&self, registry: &mut Registry) {
         self.inner.shared.counters.register(registry);
+        self.inner.shared.spaces.register(registry);
     }
 
     /// Counts a refusal that was decided before the node was asked. What it refuses itself is counted already.

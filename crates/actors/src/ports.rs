@@ -23,6 +23,8 @@ pub struct Ports {
     pub index: Arc<dyn VectorIndex>,
     /// Text to vectors.
     pub embedder: Arc<dyn Embedder>,
+    /// What entries are to be searched by next; none while the embedder is not being changed.
+    pub next: Option<NextSpace>,
     /// Records to knowledge.
     pub cognifier: Arc<dyn Cognifier>,
     /// What repositories say of their commits, where some are at hand.
@@ -40,4 +42,13 @@ pub struct Ports {
     /// Where the node beats: on threads that do nothing else, so that no load makes it look dead. None:
     /// beside everything else.
     pub beats: Option<Handle>,
+}
+
+/// An embedder that is to take the place of the one that serves, with the index of its vectors, which is filled first.
+#[derive(Clone)]
+pub struct NextSpace {
+    /// Text to vectors.
+    pub embedder: Arc<dyn Embedder>,
+    /// The index.
+    pub index: Arc<dyn VectorIndex>,
 }

@@ -98,6 +98,12 @@ pub enum Safeguard {
     WaitsForIndex,
     /// How far confidence has faded is computed when it is asked for, and never written down.
     DecaysAtRead,
+    /// An index serves once all entries were brought to it, and not before.
+    WalksToTheEnd,
+    /// What is written behind the walk over all entries is brought to the new index as well.
+    BringsWhatChanges,
+    /// A vector is kept only while its entry says what was embedded.
+    KeepsVectorsUnderHeads,
 }
 
 /// Which safeguards apply.

@@ -33,6 +33,7 @@ struct State {
     /// By scope first, so that a search reads its scopes' rows alone.
     rows: BTreeMap<Scope, BTreeMap<EntryId, Row>>,
     stored_through: Option<Stamp>,
+    is_whole: bool,
 }
 
 /// The newest known state of one entry.
@@ -131,6 +132,15 @@ impl VectorIndex for ExactIndex {
         Box::pin(core::future::ready(Ok(())))
     }
 
+    fn is_whole(&self) -> BoxFuture<'_, Result<bool, PortError>> {
+        Box::pin(core::future::ready(Ok(self.read().is_whole)))
+    }
+
+    fn note_whole(&self) -> BoxFuture<'_, Result<(), PortError>> {
+        self.write().is_whole = true;
+        Box::pin(core::future::ready(Ok(())))
+    }
+
     fn clear(&self) -> BoxFuture<'_, Result<(), PortError>> {
         *self.write() = State::default();
         Box::pin(core::future::ready(Ok(())))
@@ -160,7 +170,13 @@ impl State {
         let rows = self.rows.entry(doc.scope.clone()).or_default();
         match rows.get_mut(&doc.entry) {
             Some(row) if row.doc.stamp > doc.stamp => {}
-            Some(row) if row.doc.stamp == doc.stamp => row.stored |= stored,
+            // With a vector a state is newer than without.
+            Some(row)
+                if row.doc.stamp == doc.stamp
+                    && (row.doc.embedding.is_some() || doc.embedding.is_none()) =>
+            {
+                row.stored |= stored;
+            }
             _ => {
                 let terms = TermCounts::of(&doc.content);
                 rows.insert(doc.entry, Row { doc, terms, stored });

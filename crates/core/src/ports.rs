@@ -345,6 +345,12 @@ pub trait VectorIndex: Send + Sync + 'static {
     /// Builds or refreshes what makes searches fast. Slow; runs off the write path.
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>>;
 
+    /// Whether it was [noted](Self::note_whole) that every entry has its vector here, and nothing was lost since.
+    fn is_whole(&self) -> BoxFuture<'_, Result<bool, PortError>>;
+
+    /// Notes durably that every entry up to the cursor has a vector of the searched space here.
+    fn note_whole(&self) -> BoxFuture<'_, Result<(), PortError>>;
+
     /// Forgets everything, for a rebuild from events.
     fn clear(&self) -> BoxFuture<'_, Result<(), PortError>>;
 

@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 108] = [
+pub const EXPECTED: [&str; 112] = [
     "actor killed with a command in flight",
     "answer came after its caller had given up",
     "answer heard at a later try",
@@ -60,6 +60,7 @@ pub const EXPECTED: [&str; 108] = [
     "batch decided again",
     "batch waited for its turn",
     "beat missed",
+    "change of the embedder cut off",
     "cognifier failed",
     "command waited for a handover",
     "commit fenced",
@@ -77,6 +78,8 @@ pub const EXPECTED: [&str; 108] = [
     "crashed before the sync",
     "disk failed",
     "doubled message recognised by the stream",
+    "embedder away",
+    "embedder changed",
     "entry brought back",
     "entry erased",
     "entry left out where it had ended",
@@ -151,6 +154,7 @@ pub const EXPECTED: [&str; 108] = [
     "stream without responders",
     "synced and unheard of",
     "takeover finished by another than the watcher that died",
+    "text embedded anew",
     "transaction too old",
     "turned away after too many conflicts",
     "what an undone promotion replaced holds again",

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sillok_actors::protocol::Protocol;
 use sillok_builtin::ExactIndex;
-use sillok_core::entry::Head;
+use sillok_core::entry::{Embedding, Head};
 use sillok_core::id::EntryId;
 use sillok_core::membership::OwnerRow;
 use sillok_core::ports::{
@@ -39,9 +39,15 @@ const FAILS_PERMILLE: u32 = 10;
 pub(crate) struct Stored {
     docs: BTreeMap<(Scope, EntryId), IndexDoc>,
     through: Option<Stamp>,
+    is_whole: bool,
 }
 
 impl Stored {
+    /// Whether it was noted that every entry has its vector in it.
+    pub(crate) const fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
     fn keep(&mut self, docs: &[IndexDoc], through: Stamp) {
         for doc in docs {
             let key = (doc.scope.clone(), doc.entry);
@@ -99,6 +105,12 @@ impl LaggingIndex {
             let ages = (doc.age.from, doc.age.resolved_at);
             is_found && ages == (head.age_from(), head.resolved_at())
         })
+    }
+
+    /// The text of an entry as a search sees it, with its vector; none where it has none.
+    pub(crate) fn vector(&self, head: &Head) -> Option<(String, Embedding)> {
+        let doc = self.exact.get(&head.scope, head.id)?;
+        Some((doc.content, doc.embedding?))
     }
 
     /// Whether a search sees a version of an entry, or a later one.
@@ -201,7 +213,20 @@ impl VectorIndex for LaggingIndex {
         self.exact.optimise()
     }
 
+    fn is_whole(&self) -> BoxFuture<'_, Result<bool, PortError>> {
+        Box::pin(core::future::ready(Ok(self.stored.lock().is_whole)))
+    }
+
+    fn note_whole(&self) -> BoxFuture<'_, Result<(), PortError>> {
+        Box::pin(async move {
+            self.wait(INDEX_US, "index is noted to be whole").await;
+            self.stored.lock().is_whole = true;
+            Ok(())
+        })
+    }
+
     fn clear(&self) -> BoxFuture<'_, Result<(), PortError>> {
+        *self.stored.lock() = Stored::default();
         self.exact.clear()
     }
 

@@ -33,6 +33,7 @@ pub mod client;
 pub mod default_world;
 mod disk;
 pub mod effects;
+mod embedding;
 pub mod fault;
 mod heap;
 pub mod history;

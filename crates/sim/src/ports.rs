@@ -37,6 +37,7 @@ pub(crate) fn ports(
         rng: Arc::new(move || Box::new(rng.clone())),
         index,
         embedder: Arc::new(HashEmbedder),
+        next: None,
         cognifier: Arc::new(MoodyCognifier {
             sim: sim.clone(),
             place,

@@ -85,7 +85,8 @@ impl Table {
         let view = self.view.read();
         docs.retain(|doc| {
             let stored = view.rows.get(&doc.scope, doc.entry);
-            stored.is_none_or(|(_, row)| row.stamp < doc.stamp)
+            let has_vector = columns::searchable(doc, &self.shared.config).is_some();
+            stored.is_none_or(|(_, row)| (row.stamp, row.has_vector) < (doc.stamp, has_vector))
         });
     }
 

@@ -85,11 +85,12 @@ impl Delta {
     }
 
     /// Takes a state, whose text holds these terms so many times, unless one at least as new is
-    /// here.
+    /// here. With a vector a state is newer than without.
     pub(crate) fn offer(&mut self, row: DeltaRow, counts: BTreeMap<String, u32>) {
+        let newness = |row: &DeltaRow| (row.stamp, row.vector.is_some());
         if self
             .get(&row.scope, row.entry)
-            .is_some_and(|known| known.stamp >= row.stamp)
+            .is_some_and(|known| newness(known) >= newness(&row))
         {
             return;
         }

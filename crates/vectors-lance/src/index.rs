@@ -175,6 +175,14 @@ impl VectorIndex for LanceIndex {
         self.run(|tables| async move { tables.optimise().await })
     }
 
+    fn is_whole(&self) -> BoxFuture<'_, Result<bool, PortError>> {
+        Box::pin(core::future::ready(Ok(self.tables.is_whole())))
+    }
+
+    fn note_whole(&self) -> BoxFuture<'_, Result<(), PortError>> {
+        self.run(|tables| async move { tables.note_whole().await })
+    }
+
     fn clear(&self) -> BoxFuture<'_, Result<(), PortError>> {
         self.run(|tables| async move { tables.clear().await })
     }

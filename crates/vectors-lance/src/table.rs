@@ -138,7 +138,9 @@ impl Table {
         if view
             .rows
             .get(&row.scope, row.entry)
-            .is_none_or(|(_, stored)| stored.stamp < row.stamp)
+            .is_none_or(|(_, stored)| {
+                (stored.stamp, stored.has_vector) < (row.stamp, row.vector.is_some())
+            })
         {
             view.delta.offer(row, counts);
         }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use lance::Dataset;
@@ -36,6 +37,8 @@ pub(crate) struct Tables {
     /// Held while states are stored or everything is forgotten.
     storing: tokio::sync::Mutex<Storing>,
     watermark: Mutex<Option<Stamp>>,
+    /// Whether every entry was noted to have its vector here.
+    is_whole: AtomicBool,
     /// Read while indices are built, written while everything is forgotten.
     lifetime: tokio::sync::RwLock<()>,
 }
@@ -61,6 +64,7 @@ impl Tables {
             tables: RwLock::default(),
             storing: tokio::sync::Mutex::default(),
             watermark: Mutex::default(),
+            is_whole: AtomicBool::new(false),
             lifetime: tokio::sync::RwLock::default(),
         })
     }
@@ -68,6 +72,19 @@ impl Tables {
     /// The cursor.
     pub(crate) fn watermark(&self) -> Option<Stamp> {
         *self.watermark.lock()
+    }
+
+    /// Whether every entry was noted to have its vector here.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.is_whole.load(Ordering::Acquire)
+    }
+
+    /// Notes that, beside the cursor, and so for as long as it counts.
+    pub(crate) async fn note_whole(&self) -> Result<(), Error> {
+        let storing = self.storing.lock().await;
+        self.is_whole.store(true, Ordering::Release);
+        let through = self.watermark().unwrap_or(Stamp::ZERO);
+        self.write_watermark(through, &storing)
     }
 
     /// What the tables hold.
@@ -253,6 +270,8 @@ impl Tables {
             lost.is_none()
         });
         *self.watermark.lock() = stored.as_ref().map(|watermark| watermark.through);
+        let is_whole = stored.as_ref().is_some_and(|watermark| watermark.whole);
+        self.is_whole.store(is_whole, Ordering::Release);
         let versions = stored.and_then(|watermark| watermark.versions);
         self.storing.lock().await.versions = versions.unwrap_or_default();
         let tables = self.all();
@@ -340,6 +359,7 @@ impl Tables {
             through,
             tables: self.stamps(),
             versions: Some(storing.versions.clone()),
+            whole: self.is_whole(),
         };
         watermark::write(&self.root, &watermark)?;
         *self.watermark.lock() = Some(through);
@@ -375,6 +395,7 @@ impl Tables {
         // The cursor first: it never speaks for what is gone.
         watermark::remove(&self.root)?;
         *self.watermark.lock() = None;
+        self.is_whole.store(false, Ordering::Release);
         *storing = Storing::default();
         let tables = {
             let mut tables = self.tables.write();

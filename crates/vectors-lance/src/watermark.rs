@@ -27,6 +27,10 @@ pub(crate) struct Watermark {
     /// after a loss of power, and looks whole. None in a file of an older build.
     #[serde(default)]
     pub(crate) versions: Option<Versions>,
+    /// Whether every entry was known to have its vector here. It goes with the cursor: an index that begins
+    /// anew knows nothing.
+    #[serde(default)]
+    pub(crate) whole: bool,
 }
 
 /// A version of each table, by the table's name.

@@ -6,6 +6,7 @@ use sillok_store::Store;
 use super::Node;
 use crate::protocol::Protocol;
 use crate::reads::{RecallAnswer, RecallQuery};
+use crate::spaces::ChangeStatus;
 
 impl<S: Store, P: Protocol> Node<S, P> {
     /// Answers a question, as [`Reader::recall`](crate::reads::Reader::recall).
@@ -15,5 +16,10 @@ impl<S: Store, P: Protocol> Node<S, P> {
     pub async fn recall(&self, query: RecallQuery) -> Result<RecallAnswer, Error> {
         let protocol = self.inner.shared.protocol;
         self.reader().recall_under(protocol, query).await
+    }
+
+    /// The change of the embedder that is under way, or has come to its end since the node started.
+    pub async fn embedder_change(&self) -> Option<ChangeStatus> {
+        self.inner.shared.spaces.status().await
     }
 }

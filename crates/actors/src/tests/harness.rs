@@ -79,6 +79,7 @@ pub(crate) fn ports() -> Ports {
         rng: Arc::new(|| Box::new(CountingRng::new())),
         index: Arc::new(ExactIndex::new()),
         embedder: Arc::new(HashEmbedder),
+        next: None,
         cognifier: Arc::new(RuleCognifier),
         git: Arc::new(CommitGraph::default()),
         peers: None,

@@ -99,6 +99,14 @@ impl VectorIndex for HookedIndex {
         self.index.optimise()
     }
 
+    fn is_whole(&self) -> BoxFuture<'_, Result<bool, PortError>> {
+        self.index.is_whole()
+    }
+
+    fn note_whole(&self) -> BoxFuture<'_, Result<(), PortError>> {
+        self.index.note_whole()
+    }
+
     fn clear(&self) -> BoxFuture<'_, Result<(), PortError>> {
         self.index.clear()
     }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use sillok_actors::maintenance::Progress;
+use sillok_actors::spaces::ChangeStatus;
 use sillok_core::Error;
 use sillok_core::chain::EventHash;
 use sillok_core::checkpoint;
@@ -42,8 +43,11 @@ pub struct StatusView {
     pub index_stored: u64,
     /// States of entries that the index serves from memory until they are stored.
     pub index_pending: u64,
-    /// The space of the vectors that are made now.
+    /// The space of the vectors that entries are searched by.
     pub space: String,
+    /// A change of the embedder that is under way, or has come to its end since the server started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embedder_change: Option<EmbedderChange>,
     /// Promotions of this node that are not finished.
     pub promotions: Vec<JobView>,
     /// The last whole run of maintenance in the cluster, if there was one.
@@ -56,6 +60,37 @@ pub struct StatusView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<schema::Timestamp>)]
     pub maintenance_due: Option<Timestamp>,
+}
+
+/// A change of the embedder: the vectors of all entries are made anew, while the former ones are searched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct EmbedderChange {
+    /// The space that entries were searched by when the server started.
+    pub from: String,
+    /// The space that they are to be searched by.
+    pub wanted: String,
+    /// Whether they are. Then `embedder.previous` is of no use any more.
+    pub over: bool,
+    /// Entries that were looked at.
+    pub done: u64,
+    /// Entries that there are, about.
+    pub total: u64,
+    /// Why the last step failed, if it did. It is tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+}
+
+impl From<ChangeStatus> for EmbedderChange {
+    fn from(change: ChangeStatus) -> Self {
+        Self {
+            from: change.from.0,
+            wanted: change.wanted.0,
+            over: change.is_over,
+            done: change.done,
+            total: change.total,
+            last_error: change.last_error,
+        }
+    }
 }
 
 /// A run of maintenance that came to its end.

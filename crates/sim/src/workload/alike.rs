@@ -123,6 +123,7 @@ fn is_one(new: &Published, known: &Published) -> bool {
         content: known.text.content.clone(),
         content_hash: known.text.content_hash,
         claim: known.text.claim.clone(),
+        succeeded: None,
         cosine: ours.cosine(theirs),
     };
     let new = NewEntry {

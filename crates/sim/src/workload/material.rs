@@ -111,6 +111,7 @@ mod tests {
             content: known.to_owned(),
             content_hash: ContentHash::of(known),
             claim: None,
+            succeeded: None,
             cosine: embedding(new).cosine(&embedding(known)),
         };
         verdict(&observation(new), &[neighbour], HashEmbedder.thresholds())

@@ -66,7 +66,7 @@ async fn drawn(stage: &mut Stage, task: &str, content: &str) -> EntryId {
         seq: Seq::new(2),
     };
     let record = stage.node.reader().record(&id).await.unwrap().unwrap();
-    let time = record.record.time;
+    let time = record.time;
     let mut entry = crate::tests::world::entry(Table::Observations, content);
     entry.citations = vec![Citation::Log { id, time }];
     let command = Command::PutEntry {

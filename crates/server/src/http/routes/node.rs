@@ -105,6 +105,7 @@ pub(super) async fn status(State(app): State<App>, Caller(session): Caller) -> R
         index_stored: store.index.stored,
         index_pending: store.index.pending,
         space: store.space.0,
+        embedder_change: app.node().embedder_change().await.map(Into::into),
         promotions: promotions.collect(),
         maintenance: store.maintenance.and_then(|runs| runs.last).map(Into::into),
         maintenance_under_way: app.node().maintenance_progress().map(Into::into),

@@ -1,0 +1,540 @@
+//! The embedder is changed while a node runs: what is found meanwhile and afterwards, and what comes in between.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use sillok_builtin::{ExactIndex, HashEmbedder};
+use sillok_core::ErrorCode;
+use sillok_core::command::{AmendEntry, AnswerBody, Command};
+use sillok_core::entry::{Detail, Embedding, Metadata, SpaceId, Status, Table};
+use sillok_core::erasure::Erase;
+use sillok_core::id::EntryId;
+use sillok_core::ports::{
+    BoxFuture, Embedder, NeighbourRequest, PortError, SearchRequest, SpaceThresholds, VectorIndex,
+};
+use sillok_core::principal::PrincipalKind;
+use sillok_store::MemoryStore;
+use sillok_store::keys::{self, Family, ScopeKey};
+use tokio::sync::Semaphore;
+
+use super::harness::{PROJECT, clock_at, in_time, ports, scope, store, submission};
+use super::index::{HookedIndex, put};
+use super::restore::{restored, whole};
+use super::world::{entry, pairs_of};
+use crate::restore::Until;
+use crate::{NextSpace, Node, NodeConfig, Ports, audit, embedding_space};
+
+/// An embedder of a space of its own, whose vectors point elsewhere; it can be away, and be held up.
+struct Other {
+    name: &'static str,
+    is_away: AtomicBool,
+    /// Whether it was ever asked.
+    is_asked: AtomicBool,
+    /// Calls that may be answered.
+    calls: Semaphore,
+    texts: Mutex<Vec<String>>,
+}
+
+impl Other {
+    fn named(name: &'static str, calls: usize) -> Arc<Self> {
+        Arc::new(Self {
+            name,
+            is_away: AtomicBool::new(false),
+            is_asked: AtomicBool::new(false),
+            calls: Semaphore::new(calls),
+            texts: Mutex::default(),
+        })
+    }
+
+    fn open(name: &'static str) -> Arc<Self> {
+        Self::named(name, Semaphore::MAX_PERMITS)
+    }
+
+    fn vector(&self, text: &str) -> Embedding {
+        let mut values = HashEmbedder::vector(text);
+        let by = self.name.len() % values.len();
+        values.rotate_left(by);
+        Embedding {
+            space: self.space(),
+            values,
+        }
+    }
+
+    /// How often it was given a text.
+    fn heard(&self, text: &str) -> usize {
+        let texts = self.texts.lock();
+        texts.iter().filter(|heard| *heard == text).count()
+    }
+}
+
+impl Embedder for Other {
+    fn space(&self) -> SpaceId {
+        SpaceId(self.name.to_owned())
+    }
+
+    fn dimensions(&self) -> usize {
+        HashEmbedder.dimensions()
+    }
+
+    fn thresholds(&self) -> SpaceThresholds {
+        HashEmbedder.thresholds()
+    }
+
+    fn embed<'a>(
+        &'a self,
+        texts: &'a [&'a str],
+    ) -> BoxFuture<'a, Result<Vec<Embedding>, PortError>> {
+        Box::pin(async move {
+            self.is_asked.store(true, Ordering::Relaxed);
+            let turn = self.calls.acquire().await;
+            turn.expect("it is never closed").forget();
+            if self.is_away.load(Ordering::Relaxed) {
+                return Err(PortError::Unavailable("nobody listens".into()));
+            }
+            if texts.iter().any(|text| text.contains("unspeakable")) {
+                return Err(PortError::Unusable("it cannot be said".into()));
+            }
+            let heard = texts.iter().map(|text| (*text).to_owned());
+            self.texts.lock().extend(heard);
+            Ok(texts.iter().map(|text| self.vector(text)).collect())
+        })
+    }
+}
+
+/// A store with entries, and the nodes that run on it one after the other.
+struct Stage {
+    store: MemoryStore,
+    runs: u64,
+    commands: u64,
+}
+
+impl Stage {
+    fn new() -> Self {
+        Self {
+            store: store(),
+            runs: 0,
+            commands: 0,
+        }
+    }
+
+    async fn start(&mut self, ports: Ports) -> Node<MemoryStore> {
+        self.runs += 1;
+        let clock = clock_at(self.runs * 3_600_000);
+        let ports = Ports { clock, ..ports };
+        let node = Node::start(self.store.clone(), ports, NodeConfig::default());
+        node.await.unwrap()
+    }
+
+    /// A node that changes from the built-in embedder to another one.
+    async fn change(&mut self, to: &Arc<Other>, index: &Arc<ExactIndex>) -> Node<MemoryStore> {
+        let next = NextSpace {
+            embedder: Arc::clone(to) as Arc<dyn Embedder>,
+            index: Arc::clone(index) as Arc<dyn VectorIndex>,
+        };
+        let next = Some(next);
+        self.start(Ports { next, ..ports() }).await
+    }
+
+    async fn give(&mut self, node: &Node<MemoryStore>, command: Command) -> AnswerBody {
+        self.commands += 1;
+        let given = submission(self.commands, PrincipalKind::Human, PROJECT, command);
+        node.submit(given).await.unwrap().result
+    }
+
+    async fn put(&mut self, node: &Node<MemoryStore>, content: &str) -> EntryId {
+        match self.give(node, put(content)).await {
+            AnswerBody::Entry { id, .. } => id,
+            other => panic!("an entry was answered with {other:?}"),
+        }
+    }
+
+    /// Entries that a node of before wrote.
+    async fn with_entries(&mut self, contents: &[&str]) -> Vec<EntryId> {
+        let node = self.start(ports()).await;
+        let mut ids = Vec::new();
+        for content in contents {
+            ids.push(self.put(&node, content).await);
+        }
+        node.shutdown().await;
+        ids
+    }
+
+    async fn assert_sound(&self) {
+        let report = audit::verify(&self.store, &|_| {}).await.unwrap();
+        assert_eq!(report.first, None);
+    }
+
+    async fn vectors(&self) -> Vec<(EntryId, keys::vector::Row)> {
+        let rows = pairs_of(&self.store).await;
+        let rows = rows
+            .iter()
+            .filter(|(key, _)| Family::of(key) == Some(Family::Vector));
+        rows.map(|(key, value)| {
+            let at = keys::vector::parse(key).unwrap();
+            assert_eq!(at.scope, ScopeKey::of(&scope(PROJECT)));
+            (at.entry, keys::vector::decode(key, value).unwrap())
+        })
+        .collect()
+    }
+}
+
+fn amend(entry: EntryId, content: &str) -> Command {
+    let vector = match put(content) {
+        Command::PutEntry { entry, .. } => entry.embedding,
+        _ => unreachable!("it puts an entry"),
+    };
+    Command::AmendEntry(Box::new(AmendEntry {
+        entry,
+        expected_version: 1,
+        content: content.into(),
+        detail: Detail::Plain,
+        metadata: Metadata::default(),
+        claim: None,
+        citations: Vec::new(),
+        embedding: vector,
+        verification: None,
+    }))
+}
+
+fn erase(entry: EntryId) -> Command {
+    Command::Erase(Box::new(Erase {
+        records: Vec::new(),
+        entries: vec![entry],
+        offers: Vec::new(),
+        reason: "nobody is to read it".into(),
+    }))
+}
+
+/// Entries that are found by what they mean alone, by whatever serves.
+async fn by_meaning(node: &Node<MemoryStore>, question: &str) -> Vec<EntryId> {
+    let ports = node.ports();
+    let embedding = ports.embedder.embed(&[question]).await.unwrap().pop();
+    found(&*ports.index, embedding).await
+}
+
+async fn found(index: &dyn VectorIndex, embedding: Option<Embedding>) -> Vec<EntryId> {
+    let request = SearchRequest {
+        scopes: vec![scope(PROJECT)],
+        tables: Vec::new(),
+        statuses: vec![Status::Hypothesis, Status::Verified, Status::Published],
+        failures: false,
+        confidence_min: 0.0,
+        text: String::new(),
+        embedding,
+        limit: 100,
+    };
+    let lists = index.search(&request).await.unwrap();
+    assert!(lists.text.is_empty());
+    let close = lists.vector.iter().filter(|ranked| ranked.score > 0.9);
+    close.map(|ranked| ranked.entry).collect()
+}
+
+async fn until<F: Future<Output = bool>>(holds: impl Fn() -> F) {
+    in_time(async {
+        while !holds().await {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+}
+
+/// Until the change is over, and all that was left to do after it.
+async fn over(node: &Node<MemoryStore>, to: &Arc<Other>) {
+    let is_over = || async {
+        let change = node.embedder_change().await;
+        change.is_some_and(|change| change.is_over)
+    };
+    until(is_over).await;
+    assert_eq!(node.ports().embedder.space(), to.space());
+}
+
+const TEXTS: [&str; 3] = [
+    "the parser stops one line early",
+    "the linker wants nine minutes",
+    "the cache is stale on mondays",
+];
+
+#[tokio::test]
+async fn entries_are_found_by_meaning_while_the_embedder_is_changed_and_afterwards() {
+    let mut stage = Stage::new();
+    let ids = stage.with_entries(&TEXTS).await;
+    let (other, index) = (Other::named("other", 0), Arc::new(ExactIndex::new()));
+    let node = stage.change(&other, &index).await;
+    for (text, id) in TEXTS.iter().zip(&ids) {
+        assert_eq!(
+            by_meaning(&node, text).await,
+            [*id],
+            "the former one serves"
+        );
+    }
+    let status = node.embedder_change().await.unwrap();
+    assert_eq!((status.wanted, status.done), (other.space(), 0));
+    other.calls.add_permits(1_000);
+    over(&node, &other).await;
+    for (text, id) in TEXTS.iter().zip(&ids) {
+        assert_eq!(by_meaning(&node, text).await, [*id]);
+        assert_eq!(found(&*index, Some(other.vector(text))).await, [*id]);
+    }
+    assert!(index.is_whole().await.unwrap());
+    assert_eq!(node.metrics().reembedded, 3);
+    assert_eq!(
+        embedding_space::stored(&stage.store).await.unwrap(),
+        Some(other.space())
+    );
+    node.shutdown().await;
+    stage.assert_sound().await;
+}
+
+#[tokio::test]
+async fn what_is_written_during_a_change_is_there_after_it() {
+    let mut stage = Stage::new();
+    let ids = stage.with_entries(&TEXTS).await;
+    let (other, index) = (Other::named("other", 0), Arc::new(ExactIndex::new()));
+    let node = stage.change(&other, &index).await;
+    let new = stage.put(&node, "tabs are four wide here").await;
+    let bare = Command::PutEntry {
+        entry: Box::new(entry(Table::Observations, "nobody has embedded this one")),
+        verification: None,
+    };
+    stage.give(&node, bare).await;
+    stage
+        .give(&node, amend(ids[0], "the lexer skips the byte order mark"))
+        .await;
+    other.calls.add_permits(1_000);
+    over(&node, &other).await;
+    assert_eq!(by_meaning(&node, "tabs are four wide here").await, [new]);
+    assert_eq!(
+        by_meaning(&node, "the lexer skips the byte order mark").await,
+        [ids[0]]
+    );
+    assert_eq!(
+        by_meaning(&node, TEXTS[0]).await,
+        [],
+        "that version is over"
+    );
+    assert_eq!(
+        by_meaning(&node, "nobody has embedded this one")
+            .await
+            .len(),
+        1
+    );
+    node.shutdown().await;
+    stage.assert_sound().await;
+}
+
+#[tokio::test]
+async fn an_embedder_that_is_away_disturbs_nobody_and_says_so() {
+    let mut stage = Stage::new();
+    let ids = stage.with_entries(&TEXTS).await;
+    let (other, index) = (Other::open("other"), Arc::new(ExactIndex::new()));
+    other.is_away.store(true, Ordering::Relaxed);
+    let node = stage.change(&other, &index).await;
+    let said = || async {
+        let change = node.embedder_change().await;
+        change.and_then(|change| change.last_error).is_some()
+    };
+    until(said).await;
+    let change = node.embedder_change().await.unwrap();
+    assert!(change.last_error.unwrap().contains("nobody listens"));
+    assert_eq!((change.done, change.total), (0, 3));
+    assert_eq!(by_meaning(&node, TEXTS[1]).await, [ids[1]]);
+    stage.give(&node, erase(ids[2])).await;
+    other.is_away.store(false, Ordering::Relaxed);
+    over(&node, &other).await;
+    assert_eq!(other.heard(TEXTS[2]), 0, "it was gone by then");
+    assert_eq!(by_meaning(&node, TEXTS[1]).await, [ids[1]]);
+    node.shutdown().await;
+    stage.assert_sound().await;
+}
+
+#[tokio::test]
+async fn what_is_erased_or_amended_while_its_vector_is_made_leaves_no_vector_of_the_old_text() {
+    let mut stage = Stage::new();
+    let ids = stage.with_entries(&TEXTS).await;
+    let (other, index) = (Other::named("other", 0), Arc::new(ExactIndex::new()));
+    let node = stage.change(&other, &index).await;
+    // The embedder has the texts and has not answered.
+    until(|| async { other.is_asked.load(Ordering::Relaxed) }).await;
+    stage.give(&node, erase(ids[0])).await;
+    stage
+        .give(&node, amend(ids[1], "the linker wants ten minutes now"))
+        .await;
+    other.calls.add_permits(1_000);
+    over(&node, &other).await;
+    let rows = stage.vectors().await;
+    assert!(rows.iter().all(|(entry, _)| *entry != ids[0]), "{rows:?}");
+    let of_second = rows.iter().find(|(entry, _)| *entry == ids[1]).unwrap();
+    assert_eq!(of_second.1.version, 2);
+    assert_eq!(
+        of_second.1.embedding,
+        other.vector("the linker wants ten minutes now")
+    );
+    let here = scope(PROJECT);
+    let erased = index.get(&here, ids[0]).unwrap();
+    assert!(erased.is_erased() && erased.embedding.is_none());
+    let amended = index.get(&here, ids[1]).unwrap();
+    assert_eq!(
+        (amended.version, amended.content.as_str()),
+        (2, "the linker wants ten minutes now")
+    );
+    node.shutdown().await;
+    stage.assert_sound().await;
+}
+
+#[tokio::test]
+async fn a_change_that_is_cut_off_goes_on_and_no_text_is_embedded_twice() {
+    let mut stage = Stage::new();
+    let texts: Vec<String> = (0..70)
+        .map(|number| format!("lesson number {number}"))
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let ids = stage.with_entries(&texts).await;
+    let other = Other::named("other", 1);
+    let node = stage.change(&other, &Arc::new(ExactIndex::new())).await;
+    let is_begun = || async {
+        let change = node.embedder_change().await;
+        change.is_some_and(|change| change.done > 0)
+    };
+    until(is_begun).await;
+    node.shutdown().await;
+    let after_first = other.texts.lock().len();
+    assert!(after_first > 0 && after_first < 70, "{after_first}");
+    other.calls.add_permits(1_000);
+    let index = Arc::new(ExactIndex::new());
+    let node = stage.change(&other, &index).await;
+    over(&node, &other).await;
+    for (text, id) in texts.iter().zip(&ids) {
+        assert_eq!(other.heard(text), 1, "{text}");
+        let found = found(&*index, Some(other.vector(text))).await;
+        assert!(found.contains(id), "{text}");
+    }
+    node.shutdown().await;
+    // Neither does an index that is lost ask anybody.
+    let node = stage
+        .start(Ports {
+            embedder: Arc::clone(&other) as Arc<dyn Embedder>,
+            ..ports()
+        })
+        .await;
+    other.is_away.store(true, Ordering::Relaxed);
+    let request = Some(other.vector(texts[3]));
+    let found = found(&*node.ports().index, request).await;
+    assert!(found.contains(&ids[3]));
+    node.shutdown().await;
+}
+
+#[tokio::test]
+async fn what_comes_in_another_space_is_compared_with_what_is_there() {
+    let mut stage = Stage::new();
+    stage.with_entries(&TEXTS).await;
+    let asked: Arc<Mutex<Vec<SpaceId>>> = Arc::default();
+    let spaces = Arc::clone(&asked);
+    let index =
+        HookedIndex::new(move |request| spaces.lock().push(request.embedding.space.clone()));
+    let other = Other::open("other");
+    let next = NextSpace {
+        embedder: Arc::clone(&other) as Arc<dyn Embedder>,
+        index: index as Arc<dyn VectorIndex>,
+    };
+    let node = stage
+        .start(Ports {
+            next: Some(next),
+            ..ports()
+        })
+        .await;
+    over(&node, &other).await;
+    asked.lock().clear();
+    // Its vector is of the built-in space, as one would come from a node that has not changed.
+    let id = stage.put(&node, "a port is taken twice").await;
+    assert_eq!(*asked.lock(), [other.space()]);
+    assert_eq!(other.heard("a port is taken twice"), 1);
+    assert_eq!(by_meaning(&node, "a port is taken twice").await, [id]);
+    let request = NeighbourRequest {
+        scope: scope(PROJECT),
+        table: Table::Observations,
+        failure: false,
+        embedding: HashEmbedder.embed(&[TEXTS[0]]).await.unwrap().remove(0),
+        cosine_min: 0.5,
+        limit: 4,
+    };
+    let refused = node.ports().index.neighbours(&request).await;
+    assert!(
+        matches!(refused, Err(PortError::Unavailable(_))),
+        "{refused:?}"
+    );
+    // Nothing is decided from a vector that cannot be made anew.
+    other.is_away.store(true, Ordering::Relaxed);
+    let given = submission(900, PrincipalKind::Human, PROJECT, put("another lesson"));
+    assert_eq!(
+        node.submit(given).await.unwrap_err().code,
+        ErrorCode::Unavailable
+    );
+    node.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_text_that_the_embedder_refuses_holds_nothing_up() {
+    let mut stage = Stage::new();
+    let ids = stage
+        .with_entries(&[TEXTS[0], "an unspeakable thing", TEXTS[1]])
+        .await;
+    let (other, index) = (Other::open("other"), Arc::new(ExactIndex::new()));
+    let node = stage.change(&other, &index).await;
+    over(&node, &other).await;
+    assert_eq!(by_meaning(&node, TEXTS[0]).await, [ids[0]]);
+    assert_eq!(by_meaning(&node, TEXTS[1]).await, [ids[2]]);
+    let doc = index.get(&scope(PROJECT), ids[1]).unwrap();
+    assert_eq!(
+        (doc.content.as_str(), doc.embedding),
+        ("an unspeakable thing", None)
+    );
+    node.shutdown().await;
+}
+
+#[tokio::test]
+async fn of_former_spaces_nothing_is_left_and_a_backup_has_the_vectors_that_serve() {
+    let mut stage = Stage::new();
+    stage.with_entries(&TEXTS).await;
+    let first = Other::open("first");
+    let node = stage.change(&first, &Arc::new(ExactIndex::new())).await;
+    over(&node, &first).await;
+    node.shutdown().await;
+    let second = Other::open("second");
+    let next = NextSpace {
+        embedder: Arc::clone(&second) as Arc<dyn Embedder>,
+        index: Arc::new(ExactIndex::new()),
+    };
+    let changing = Ports {
+        embedder: Arc::clone(&first) as Arc<dyn Embedder>,
+        next: Some(next),
+        ..ports()
+    };
+    let node = stage.start(changing).await;
+    over(&node, &second).await;
+    until(|| async {
+        let rows = stage.vectors().await;
+        rows.len() == 3
+            && rows
+                .iter()
+                .all(|(_, row)| row.embedding.space == second.space())
+    })
+    .await;
+    node.shutdown().await;
+    stage.assert_sound().await;
+    let (store, report) = restored(&whole(&stage.store).await, &Until::End)
+        .await
+        .unwrap();
+    assert!(report.audit.is_ok());
+    assert_eq!(
+        embedding_space::stored(&store).await.unwrap(),
+        Some(second.space())
+    );
+    let kept = Stage {
+        store,
+        runs: 9,
+        commands: 0,
+    };
+    assert_eq!(kept.vectors().await, stage.vectors().await);
+}
