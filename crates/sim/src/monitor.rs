@@ -133,10 +133,6 @@ impl Monitor {
     }
 
     pub(crate) fn committed(&mut self, moment: Moment, writes: &Writes, stamp: Stamp) {
-        // The stamp of what only read is that of what it saw.
-        if writes.told().is_empty() {
-            return;
-        }
         let writer = self.name_of(moment.place);
         if self.last.is_some_and(|last| stamp <= last) {
             self.note(Invariant::Chained, format!("stamp {stamp} does not follow"));
@@ -328,6 +324,10 @@ impl Shared {
 
     /// A transaction of a place has committed.
     pub(crate) fn committed(&mut self, place: Place, writes: &Writes, stamp: Stamp) {
+        // The stamp of what only read is that of what it saw.
+        if writes.told().is_empty() {
+            return;
+        }
         let moment = self.moment(place);
         self.monitor.committed(moment, writes, stamp);
     }
