@@ -228,3 +228,8 @@ pub(super) fn others(name: &str) -> [&'static str; NODES.len() - 1] {
     let at = at.expect("it is one of them");
     core::array::from_fn(|place| NODES[(at + 1 + place) % NODES.len()])
 }
+
+/// A node that is not this one.
+pub(super) fn another(name: &str) -> &'static str {
+    others(name)[0]
+}
