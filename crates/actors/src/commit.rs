@@ -272,10 +272,10 @@ pub(crate) async fn run<S: Store, P: Protocol>(
     // Only while there is something to seal: an idle actor keeps no generator.
     let mut rng = (shared.ports.rng)();
     let mut tries = Tries::default();
+    let (embedder, clock) = (&*shared.ports.embedder, &*shared.ports.clock);
+    let submissions = batch.iter_mut().map(|pending| &mut pending.submission);
+    facts::embed_anew(embedder, clock, submissions).await;
     while tries.vain < TRIES_MAX {
-        for pending in &mut batch {
-            facts::embed_anew(&*shared.ports.embedder, &mut pending.submission).await;
-        }
         let on_its_way = shared.unresolved.watch(&batch, &*shared.ports.clock);
         let (before, panicked) = (state.take(), &tries.panicked);
         let attempt =

@@ -81,9 +81,9 @@ pub(crate) async fn gather<S: Store>(
     let offered = offered(store, submission).await?;
     let mut returning = returning(store, submission).await?;
     if let Some(entry) = &mut returning
-        && let Some(vector) = of_space(&*ports.embedder, entry).await?
+        && let Some(refitted) = of_space(&*ports.embedder, entry).await?
     {
-        entry.embedding = Some(vector);
+        entry.embedding = refitted.embedding;
     }
     let product = offered.as_ref().and_then(|review| match &review.question {
         Question::Offer(offer) => Some(&offer.product),
@@ -93,9 +93,11 @@ pub(crate) async fn gather<S: Store>(
         Some(product) => of_space(&*ports.embedder, product).await?,
         None => None,
     };
-    let vector = of_offer.as_ref();
     let beside = [
-        vector.or_else(|| product.and_then(|product| product.embedding.as_ref())),
+        match &of_offer {
+            Some(refitted) => refitted.embedding.as_ref(),
+            None => product.and_then(|product| product.embedding.as_ref()),
+        },
         returning
             .as_ref()
             .and_then(|entry| entry.embedding.as_ref()),

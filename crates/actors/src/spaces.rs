@@ -29,6 +29,7 @@ mod fitting;
 mod side;
 
 pub use change::ChangeStatus;
+pub(crate) use fitting::embed_each;
 use side::Side;
 
 /// Vectors that are made before neighbours are answered for. With more to be made, nobody is kept waiting.
@@ -113,10 +114,12 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
     /// Makes vectors that neighbours in a scope may need.
     async fn make_in(&self, serving: &Side, request: &NeighbourRequest) -> Result<(), PortError> {
         let noted = serving.noted_in(&request.scope, MADE_AT_ONCE + 1);
-        if noted.is_empty() {
+        // More names than are held: it is not known whose vectors are lacking.
+        let is_walked = !serving.walk().is_over();
+        if noted.is_empty() && !is_walked {
             return Ok(());
         }
-        if noted.len() > MADE_AT_ONCE {
+        if noted.len() > MADE_AT_ONCE || is_walked {
             let why = "vectors of the scope's entries are being made";
             return Err(PortError::Unavailable(why.to_owned()));
         }

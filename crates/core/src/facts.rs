@@ -139,7 +139,14 @@ pub struct Facts {
     pub thresholds: Option<SpaceThresholds>,
     /// The vector of what is offered by the question that the command answers, where that in the question is of a
     /// space that is not searched any more.
-    pub offered: Option<Embedding>,
+    pub offered: Option<Refitted>,
+}
+
+/// What an entry is searched by, in place of a vector of another space.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refitted {
+    /// Its vector; none where the embedder refuses its text.
+    pub embedding: Option<Embedding>,
 }
 
 /// What is still to be fetched before `submission` can be decided.

@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 112] = [
+pub const EXPECTED: [&str; 113] = [
     "actor killed with a command in flight",
     "answer came after its caller had given up",
     "answer heard at a later try",
@@ -61,6 +61,7 @@ pub const EXPECTED: [&str; 112] = [
     "batch waited for its turn",
     "beat missed",
     "change of the embedder cut off",
+    "checkpoint kept",
     "cognifier failed",
     "command waited for a handover",
     "commit fenced",

@@ -174,11 +174,23 @@ pub(crate) fn unchanged<P: Protocol>(world: &World<P>) -> Option<String> {
         if node.ports().embedder.space() != Other::space_of() {
             return Some(format!("node {} searches the former space still", place.0));
         }
-        let index = world.index(place)?;
+        let Some(index) = world.index(place) else {
+            continue;
+        };
         for (key, value) in &heads {
             let head = keys::head::decode(key, value).expect("the audit has read it");
             let event = keys::event::key(&ScopeKey::of(&head.scope), head.version_seq);
-            if head.is_erased() || !events.contains_key(event.as_slice()) {
+            if head.is_erased() {
+                if index.vector(&head).is_some() {
+                    let entry = head.id;
+                    return Some(format!(
+                        "node {} has a vector of what was erased of {entry}",
+                        place.0
+                    ));
+                }
+                continue;
+            }
+            if !events.contains_key(event.as_slice()) {
                 continue;
             }
             let has = index

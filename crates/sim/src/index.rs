@@ -51,7 +51,12 @@ impl Stored {
     fn keep(&mut self, docs: &[IndexDoc], through: Stamp) {
         for doc in docs {
             let key = (doc.scope.clone(), doc.entry);
-            let is_newer = self.docs.get(&key).is_none_or(|old| old.stamp <= doc.stamp);
+            // Of two of one moment, the one with a vector is the later.
+            let order = |doc: &IndexDoc| (doc.stamp, doc.embedding.is_some());
+            let is_newer = self
+                .docs
+                .get(&key)
+                .is_none_or(|old| order(old) <= order(doc));
             if is_newer {
                 self.docs.insert(key, doc.clone());
             }

@@ -28,6 +28,7 @@ pub mod agent;
 pub mod bank;
 pub mod batch;
 mod check;
+mod checkpoints;
 pub mod cli;
 pub mod client;
 pub mod default_world;

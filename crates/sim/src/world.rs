@@ -18,6 +18,7 @@ use sillok_core::invariants::Invariant;
 use sillok_store::{MemoryConfig, MemoryStore};
 
 use crate::check;
+use crate::checkpoints::{self, Kept};
 use crate::disk::OWNER;
 use crate::effects::Effects;
 use crate::embedding::{self, StoredSpaces};
@@ -109,6 +110,8 @@ pub struct World<P: Protocol> {
     pub(crate) sim: Sim,
     pub(crate) store: Storage,
     pub(crate) recorder: Recorder,
+    /// The checkpoints that its nodes signed.
+    pub(crate) kept: Kept,
     pub(crate) heard: HeardSoFar,
     names: Arc<Vec<String>>,
     nodes: Vec<SimNode<P>>,
@@ -170,6 +173,7 @@ impl<P: Protocol> World<P> {
                 StoreShape::Disk => Storage::Disk(sim.clone()),
             },
             recorder: Recorder::default(),
+            kept: Kept::default(),
             heard: HeardSoFar::default(),
             names: Arc::new(names),
             nodes,
@@ -244,6 +248,7 @@ impl<P: Protocol> World<P> {
             return Err(violation);
         }
         let opinion = check::all(self)?;
+        checkpoints::hold(self)?;
         self.judge()?;
         Ok(opinion)
     }

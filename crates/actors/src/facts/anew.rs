@@ -8,63 +8,84 @@ use std::sync::Arc;
 
 use sillok_core::command::Submission;
 use sillok_core::entry::Embedding;
-use sillok_core::ports::{Embedder, SpaceThresholds};
+use sillok_core::facts::Refitted;
+use sillok_core::ports::{Clock, Embedder, SpaceThresholds};
 use sillok_core::promotion::NewEntry;
 use sillok_core::secret::mask;
 use sillok_core::{Error, ErrorCode};
 
 use crate::errors::engine_refusal;
+use crate::spaces::embed_each;
 
-/// Has the command's vectors made anew where they are of another space. Where nobody answers they stay, and nothing is
-/// decided from them.
-pub(crate) async fn embed_anew(embedder: &dyn Embedder, submission: &mut Arc<Submission>) {
+/// The longest that a batch waits for its vectors, in ms: other batches wait for their turn behind it.
+const WAIT_MS_MAX: u64 = 5_000;
+
+/// Has the vectors of commands made anew where they are of another space, all with one call. Where nobody answers soon they
+/// stay, and nothing is decided from them.
+pub(crate) async fn embed_anew<'a>(
+    embedder: &dyn Embedder,
+    clock: &dyn Clock,
+    submissions: impl Iterator<Item = &'a mut Arc<Submission>>,
+) {
     let space = embedder.space();
-    if submission
-        .command
-        .embeddings()
-        .all(|embedding| embedding.space == space)
-    {
+    let is_foreign = |submission: &Submission| {
+        let mut vectors = submission.command.embeddings();
+        vectors.any(|vector| vector.space != space)
+    };
+    let mut foreign: Vec<(&mut Arc<Submission>, Submission)> = submissions
+        .filter(|submission| is_foreign(submission))
+        .map(|submission| {
+            let anew = Submission::clone(submission);
+            (submission, anew)
+        })
+        .collect();
+    if foreign.is_empty() {
         return;
     }
-    let mut command = submission.command.clone();
-    let is_foreign =
-        |vector: &Option<Embedding>| vector.as_ref().is_some_and(|vector| vector.space != space);
-    let mut foreign = command.vectors_mut();
-    foreign.retain(|(_, vector)| is_foreign(vector));
-    let masked: Vec<_> = foreign.iter().map(|(text, _)| mask(text)).collect();
+    let commands = foreign.iter_mut().map(|(_, anew)| &mut anew.command);
+    let mut places: Vec<_> = commands.flat_map(|command| command.vectors_mut()).collect();
+    places.retain(|(_, vector)| vector.as_ref().is_some_and(|vector| vector.space != space));
+    let masked: Vec<_> = places.iter().map(|(text, _)| mask(text)).collect();
     let texts: Vec<&str> = masked.iter().map(|masked| masked.text.as_ref()).collect();
-    match embedder.embed(&texts).await {
-        Ok(vectors) if vectors.len() == foreign.len() => {
-            for ((_, place), vector) in foreign.into_iter().zip(vectors) {
-                *place = Some(vector);
-            }
-            *submission = Arc::new(Submission {
-                command,
-                ..Submission::clone(submission)
-            });
+    let vectors = tokio::select! {
+        biased;
+        vectors = embed_each(embedder, &space, &texts) => vectors,
+        () = clock.sleep(WAIT_MS_MAX) => {
+            tracing::warn!("the embedder makes vectors of commands too slowly");
+            return;
         }
-        Ok(_) => tracing::warn!("the embedder gave another number of vectors than of texts"),
-        Err(error) => tracing::warn!(%error, "a command's vectors were not made anew"),
+    };
+    match vectors {
+        Ok(vectors) => {
+            for ((_, place), vector) in places.into_iter().zip(vectors) {
+                *place = vector;
+            }
+            for (submission, anew) in foreign {
+                *submission = Arc::new(anew);
+            }
+        }
+        Err(error) => tracing::warn!(%error, "the vectors of commands were not made anew"),
     }
 }
 
-/// The vector of an entry that is offered, or comes back, in the space of `embedder`; none where it is in it already, or
-/// has no vector.
+/// What an entry that is offered, or comes back, is searched by in the space of `embedder`; none where its own vector is of
+/// it, or it has no vector.
 ///
 /// # Errors
-/// What the embedder answered.
+/// What the embedder answered, where it takes no text at all.
 pub(super) async fn of_space(
     embedder: &dyn Embedder,
     entry: &NewEntry,
-) -> Result<Option<Embedding>, Error> {
+) -> Result<Option<Refitted>, Error> {
     let (space, vector) = (embedder.space(), entry.embedding.as_ref());
     if vector.is_none_or(|vector| vector.space == space) {
         return Ok(None);
     }
     let masked = mask(&entry.content);
-    let vectors = embedder.embed(&[masked.text.as_ref()]).await;
+    let vectors = embed_each(embedder, &space, &[masked.text.as_ref()]).await;
     let mut vectors = vectors.map_err(|error| engine_refusal(&error))?;
-    Ok(vectors.pop())
+    let embedding = vectors.pop().flatten();
+    Ok(Some(Refitted { embedding }))
 }
 
 /// The thresholds of the space that the command's vectors lie in, and those of entries that it names.

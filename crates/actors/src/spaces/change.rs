@@ -8,7 +8,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use sillok_core::decide::older_nodes;
 use sillok_core::entry::SpaceId;
+use sillok_core::membership::WireVersion;
 use sillok_core::stamp::Stamp;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::space::{self, OF_ENTRIES};
@@ -24,8 +26,6 @@ use crate::protocol::{Protocol, Safeguard};
 
 /// Entries that are brought at once.
 const ENTRIES_AT_ONCE: usize = 32;
-/// Entries without content that are brought at once: for each time, tables are written anew.
-const ERASED_AT_ONCE: usize = 1_024;
 /// The wait between two steps, in ms: agents go first.
 const PAUSE_MS: u64 = 5;
 /// The wait after a step that failed, in ms; it doubles with each.
@@ -33,6 +33,8 @@ const AGAIN_MS: u64 = 500;
 const AGAIN_MS_MAX: u64 = 60_000;
 /// Entries that may be left to be brought while the sides change: under load there are always some.
 const LEFT_AT_SWITCH: usize = 16;
+/// How often it is shown how much is left, in ms.
+const SHOWN_EVERY_MS: u64 = 1_000;
 /// How long the former index is kept for searches that are under way, in ms.
 const FORMER_MS: u64 = 10_000;
 /// Rows that are looked through at once for such as nobody searches any more.
@@ -75,10 +77,12 @@ pub(crate) async fn keep<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
         former: None,
         looked: false,
         is_optimised: false,
+        offered_at: 0,
+        shown_ms: 0,
     };
     loop {
         let stepped = worker.step().await;
-        spaces.note_left().await;
+        worker.show_left(!matches!(stepped, Ok(Step::Went))).await;
         match stepped {
             Ok(step) => {
                 again_ms = AGAIN_MS;
@@ -113,11 +117,24 @@ struct Worker<'a, S: Store, P: Protocol> {
     /// Whether it was looked what an earlier run of the node left to be done.
     looked: bool,
     is_optimised: bool,
+    /// The number of the name that was noted last when the next index began to be told of commits.
+    offered_at: u64,
+    /// When it was shown last how much is left, in ms.
+    shown_ms: u64,
 }
 
 impl<S: Store, P: Protocol> Worker<'_, S, P> {
     async fn step(&mut self) -> Result<Step, Error> {
+        // Whatever else fails: it is told of nothing any more, erasures neither.
+        self.remove_former().await;
         let next = self.spaces.next();
+        if next.is_some() && !self.shared.speaks(WireVersion::WITH_SPACES) {
+            return Err(older_nodes());
+        }
+        if let Some(next) = next.as_ref().filter(|next| next.walk().empties) {
+            self.empty(next).await?;
+            return Ok(Step::Went);
+        }
         let side = next.clone().unwrap_or_else(|| self.spaces.serving());
         let went = self.bring_noted(&side).await? | self.walk(&side).await?;
         let Some(next) = next else {
@@ -129,7 +146,7 @@ impl<S: Store, P: Protocol> Worker<'_, S, P> {
         };
         let is_over =
             next.walk().is_over() || !self.spaces.protocol.keeps(Safeguard::WalksToTheEnd);
-        if !is_over || next.lacks() > LEFT_AT_SWITCH {
+        if !is_over || next.lacks() > LEFT_AT_SWITCH || next.lacks_of_before(self.offered_at) {
             return Ok(Step::Went);
         }
         if !self.is_optimised {
@@ -144,8 +161,33 @@ impl<S: Store, P: Protocol> Worker<'_, S, P> {
             // From now on it is told at once what is committed. What was noted before is brought first.
             let _nobody_is_telling = self.spaces.sides.write();
             next.set_offered(true);
+            self.offered_at = next.noted_last();
         }
         Ok(Step::Went)
+    }
+
+    /// Empties an index that is to be filled. What an earlier run of the node brought may have been erased since, and of
+    /// that nobody tells again; the vectors that were made are kept in the store.
+    async fn empty(&self, next: &Side) -> Result<(), Error> {
+        let mut walk = next.walk();
+        {
+            let _nobody_is_telling = self.spaces.sides.write();
+            next.set_offered(false);
+        }
+        let emptied = next.index.clear().await;
+        emptied.map_err(|error| engine_refusal(&error))?;
+        walk.empties = false;
+        next.walked(walk);
+        Ok(())
+    }
+
+    /// Shows how much is left, now and then, and whenever nothing goes on.
+    async fn show_left(&mut self, rests: bool) {
+        let now_ms = self.shared.ports.clock.monotonic_ms();
+        if rests || now_ms >= self.shown_ms + SHOWN_EVERY_MS {
+            self.shown_ms = now_ms;
+            self.spaces.note_left().await;
+        }
     }
 
     /// Brings some of what was noted. Whether there was anything.
@@ -163,17 +205,11 @@ impl<S: Store, P: Protocol> Worker<'_, S, P> {
     /// Walks on over some entries. Whether there were any.
     async fn walk(&self, side: &Side) -> Result<bool, Error> {
         let mut walk = side.walk();
-        if walk.is_over() {
-            return Ok(false);
-        }
-        match walk.left.take() {
-            Some(range) => self.walk_heads(side, &mut walk, range).await?,
-            None => {
-                let from = walk.erased.len().saturating_sub(ERASED_AT_ONCE);
-                let names = walk.erased.split_off(from);
-                self.spaces.bring(side, &names).await?;
-            }
-        }
+        // One that was begun anew just now begins with the next step.
+        let Some(range) = walk.left.take().filter(|_| !walk.empties) else {
+            return Ok(walk.empties);
+        };
+        self.walk_heads(side, &mut walk, range).await?;
         side.walked(walk);
         Ok(true)
     }
@@ -191,7 +227,7 @@ impl<S: Store, P: Protocol> Worker<'_, S, P> {
         let mut names = Vec::with_capacity(rows.len());
         for (key, value) in &rows {
             match keys::head::decode(key, value) {
-                Ok(head) if head.is_erased() => walk.erased.push((head.scope, head.id)),
+                Ok(head) if head.is_erased() => {}
                 Ok(head) => names.push((head.scope, head.id)),
                 Err(error) => {
                     tracing::warn!(%error, "an entry cannot be read, and gets no vector");
@@ -238,40 +274,48 @@ impl<S: Store, P: Protocol> Worker<'_, S, P> {
     }
 
     /// Removes what served before, once no search is under way in it any more.
-    async fn remove_former(&mut self, former: Arc<Side>, until_ms: u64) {
-        let clock = &self.shared.ports.clock;
-        let left_ms = until_ms.saturating_sub(clock.monotonic_ms());
-        if left_ms > 0 {
-            self.former = Some((former, until_ms));
-            tokio::select! {
-                biased;
-                () = self.spaces.to_do.notified() => {}
-                () = clock.sleep(left_ms) => {}
-            }
-        } else if let Err(error) = former.index.clear().await {
-            tracing::warn!(%error, "the former index is removed at the next start");
+    async fn remove_former(&mut self) {
+        let now_ms = self.shared.ports.clock.monotonic_ms();
+        let Some((former, _)) = self.former.take_if(|(_, until_ms)| *until_ms <= now_ms) else {
+            return;
+        };
+        if let Err(error) = former.index.clear().await {
+            tracing::warn!(%error, "the former index was not removed; it is tried again");
+            self.former = Some((former, now_ms + AGAIN_MS_MAX));
         }
     }
 
     /// What is to be done once nothing is lacking: what is left of earlier spaces is removed.
     async fn settle(&mut self, serving: &Side) -> Result<Step, Error> {
-        if let Some((former, until_ms)) = self.former.take() {
-            self.remove_former(former, until_ms).await;
-            return Ok(Step::Went);
-        }
         if self.looked {
-            return Ok(Step::Idle);
+            return self.wait_for_former().await;
         }
         let engine = |error| engine_refusal(&error);
         if !serving.index.is_whole().await.map_err(engine)? {
             serving.index.note_whole().await.map_err(engine)?;
         }
-        if self.spaces.space(TO_SWEEP).await?.is_some() {
+        // Of another one it is for the nodes to see to that search it: here its vectors would be removed.
+        if self.spaces.space(TO_SWEEP).await?.as_ref() == Some(&serving.space) {
             self.sweep(&serving.key).await?;
-            self.spaces.write_spaces(&[(TO_SWEEP, None)]).await?;
+            self.spaces.note_swept(&serving.space).await?;
         }
         self.looked = true;
-        Ok(Step::Idle)
+        Ok(Step::Went)
+    }
+
+    /// Waits for something to do, as the removal of what served before.
+    async fn wait_for_former(&self) -> Result<Step, Error> {
+        let Some((_, until_ms)) = self.former else {
+            return Ok(Step::Idle);
+        };
+        let clock = &self.shared.ports.clock;
+        let left_ms = until_ms.saturating_sub(clock.monotonic_ms());
+        tokio::select! {
+            biased;
+            () = self.spaces.to_do.notified() => {}
+            () = clock.sleep(left_ms) => {}
+        }
+        Ok(Step::Went)
     }
 
     /// Removes vectors of all spaces but one.
@@ -329,33 +373,42 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
 
     /// Notes for the cluster that every entry has its vector in a space.
     async fn note_reached(&self, reached: &SpaceId) -> Result<(), Error> {
-        self.write_spaces(&[(OF_ENTRIES, Some(reached)), (TO_SWEEP, Some(reached))])
-            .await
+        let mut txn = self.begin().await?;
+        for name in [OF_ENTRIES, TO_SWEEP] {
+            txn.set(space::key(name), space::encode(reached));
+        }
+        written(txn).await
     }
 
-    async fn write_spaces(&self, rows: &[(&str, Option<&SpaceId>)]) -> Result<(), Error> {
+    /// Notes that no vectors of other spaces are left, unless another space was reached meanwhile.
+    async fn note_swept(&self, kept: &SpaceId) -> Result<(), Error> {
         let mut txn = self.begin().await?;
-        for (name, space) in rows {
-            match space {
-                Some(space) => txn.set(space::key(name), space::encode(space)),
-                None => txn.clear(space::key(name)),
-            }
+        if space_in(&mut txn, TO_SWEEP, Read::Conflict).await?.as_ref() != Some(kept) {
+            return Ok(());
         }
-        match txn.commit().await.map_err(|error| refusal(&error)) {
-            // It is written again, and says the same.
-            Err(error) if error.code == ErrorCode::OutcomeUnknown => {
-                Err(Error::new(ErrorCode::Unavailable, error.message))
-            }
-            written => written.map(drop),
-        }
+        txn.clear(space::key(TO_SWEEP));
+        written(txn).await
     }
 
     async fn space(&self, name: &str) -> Result<Option<SpaceId>, Error> {
-        let mut txn = self.begin().await?;
-        let key = space::key(name);
-        let value = txn.get(&key, Read::Snapshot).await;
-        let value = value.map_err(|error| refusal(&error))?;
-        let value = value.map(|value| space::decode(&key, &value)).transpose();
-        value.map_err(|error| refusal(&error))
+        space_in(&mut self.begin().await?, name, Read::Snapshot).await
+    }
+}
+
+async fn space_in(txn: &mut impl Txn, name: &str, read: Read) -> Result<Option<SpaceId>, Error> {
+    let key = space::key(name);
+    let value = txn.get(&key, read).await;
+    let value = value.map_err(|error| refusal(&error))?;
+    let value = value.map(|value| space::decode(&key, &value)).transpose();
+    value.map_err(|error| refusal(&error))
+}
+
+/// Commits what says the same when it is written again.
+async fn written(txn: impl Txn) -> Result<(), Error> {
+    match txn.commit().await.map_err(|error| refusal(&error)) {
+        Err(error) if error.code == ErrorCode::OutcomeUnknown => {
+            Err(Error::new(ErrorCode::Unavailable, error.message))
+        }
+        written => written.map(drop),
     }
 }

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use sillok_core::entry::{Embedding, Head};
+use sillok_core::entry::{Embedding, Head, SpaceId};
 use sillok_core::id::EntryId;
-use sillok_core::ports::{IndexDoc, PortError};
+use sillok_core::ports::{Embedder, IndexDoc, PortError};
 use sillok_core::stamp::Stamp;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::vector::{self, Row};
@@ -119,7 +119,7 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
         docs: &[IndexDoc],
     ) -> Result<BTreeSet<(EntryId, u64)>, Error> {
         let texts: Vec<&str> = docs.iter().map(|doc| doc.content.as_str()).collect();
-        let vectors = embed(side, &texts).await;
+        let vectors = embed_each(&*side.embedder, &side.space, &texts).await;
         let vectors = vectors.map_err(|error| {
             // Of one that answers nonsense, an answer may come later too.
             Error::new(
@@ -264,19 +264,23 @@ async fn read<V>(
 ///
 /// # Errors
 /// `Unavailable`, and `Unusable` where it takes none.
-async fn embed(side: &Side, texts: &[&str]) -> Result<Vec<Option<Embedding>>, PortError> {
-    match ask(side, texts).await {
+pub(crate) async fn embed_each(
+    embedder: &dyn Embedder,
+    space: &SpaceId,
+    texts: &[&str],
+) -> Result<Vec<Option<Embedding>>, PortError> {
+    match ask(embedder, space, texts).await {
         Ok(vectors) => return Ok(vectors.into_iter().map(Some).collect()),
         Err(error @ PortError::Unavailable(_)) => return Err(error),
         Err(_one_of_them) => {}
     }
     let mut vectors = Vec::with_capacity(texts.len());
     for text in texts {
-        match ask(side, &[*text]).await {
+        match ask(embedder, space, &[*text]).await {
             Ok(vector) => vectors.extend(vector.into_iter().map(Some)),
             Err(error @ PortError::Unavailable(_)) => return Err(error),
             Err(_refused) => {
-                ask(side, &[PROBE]).await?;
+                ask(embedder, space, &[PROBE]).await?;
                 vectors.push(None);
             }
         }
@@ -284,9 +288,13 @@ async fn embed(side: &Side, texts: &[&str]) -> Result<Vec<Option<Embedding>>, Po
     Ok(vectors)
 }
 
-async fn ask(side: &Side, texts: &[&str]) -> Result<Vec<Embedding>, PortError> {
-    let vectors = side.embedder.embed(texts).await?;
-    let are_of_space = vectors.iter().all(|vector| vector.space == side.space);
+async fn ask(
+    embedder: &dyn Embedder,
+    space: &SpaceId,
+    texts: &[&str],
+) -> Result<Vec<Embedding>, PortError> {
+    let vectors = embedder.embed(texts).await?;
+    let are_of_space = vectors.iter().all(|vector| vector.space == *space);
     if vectors.len() != texts.len() || !are_of_space {
         let why = "it gave another number of vectors than of texts, or such of another space";
         return Err(PortError::Unusable(why.to_owned()));

@@ -32,6 +32,8 @@ pub(super) struct Side {
     pub(super) key: SpaceKey,
     pub(super) embedder: Arc<dyn Embedder>,
     pub(super) index: Arc<dyn VectorIndex>,
+    /// Whether the index is filled from nothing, and nobody searches it meanwhile.
+    is_to_fill: bool,
     lacking: Mutex<Lacking>,
     walk: Mutex<Walk>,
     /// The cursor that was handed to the index last.
@@ -56,35 +58,36 @@ struct Lacking {
 pub(super) struct Walk {
     /// How often all of them had to be walked again.
     turn: u64,
+    /// Whether the index is emptied first: nobody knows any more what was erased since it got what it has.
+    pub(super) empties: bool,
     /// The heads that are left; none once all were walked.
     pub(super) left: Option<KeyRange>,
     /// Entries so far.
     pub(super) done: u64,
-    /// Entries without content that the index may have some of, from before.
-    pub(super) erased: Vec<Name>,
 }
 
 impl Walk {
     const fn over() -> Self {
         Self {
             turn: 0,
+            empties: false,
             left: None,
             done: 0,
-            erased: Vec::new(),
         }
     }
 
-    fn anew(turn: u64) -> Self {
+    fn anew(turn: u64, empties: bool) -> Self {
         Self {
             turn,
+            empties,
             left: Some(Family::Head.range()),
             ..Self::over()
         }
     }
 
     /// Whether nothing is left.
-    pub(super) fn is_over(&self) -> bool {
-        self.left.is_none() && self.erased.is_empty()
+    pub(super) const fn is_over(&self) -> bool {
+        self.left.is_none()
     }
 }
 
@@ -97,6 +100,7 @@ impl Side {
             space,
             embedder,
             index,
+            is_to_fill: false,
             lacking: Mutex::default(),
             walk: Mutex::new(Walk::over()),
             through: Mutex::new(Stamp::ZERO),
@@ -107,7 +111,8 @@ impl Side {
     /// A side whose index has to be filled.
     pub(super) fn to_fill(embedder: Arc<dyn Embedder>, index: Arc<dyn VectorIndex>) -> Self {
         Self {
-            walk: Mutex::new(Walk::anew(0)),
+            is_to_fill: true,
+            walk: Mutex::new(Walk::anew(0, true)),
             is_offered: AtomicBool::new(false),
             ..Self::serving(embedder, index)
         }
@@ -145,7 +150,7 @@ impl Side {
                 ..Lacking::default()
             };
             let mut walk = self.walk.lock();
-            *walk = Walk::anew(walk.turn + 1);
+            *walk = Walk::anew(walk.turn + 1, self.is_to_fill);
         }
         lacking.noted += 1;
         let number = lacking.noted;
@@ -203,6 +208,18 @@ impl Side {
             }
             lacking.count -= 1;
         }
+    }
+
+    /// Whether any of these names is noted still as it was then.
+    pub(super) fn lacks_of_before(&self, number: u64) -> bool {
+        let lacking = self.lacking.lock();
+        let mut numbers = lacking.scopes.values().flat_map(BTreeMap::values);
+        numbers.any(|noted| *noted <= number)
+    }
+
+    /// The number of what was noted last.
+    pub(super) fn noted_last(&self) -> u64 {
+        self.lacking.lock().noted
     }
 
     /// How many names are noted.
@@ -341,7 +358,7 @@ mod tests {
         former.left = None;
         side.walked(former.clone());
         assert!(side.walk().is_over());
-        *side.walk.lock() = Walk::anew(1);
+        *side.walk.lock() = Walk::anew(1, true);
         side.walked(former);
         assert!(!side.walk().is_over());
     }

@@ -11,12 +11,14 @@ use sillok_core::command::{AmendEntry, AnswerBody, Command};
 use sillok_core::entry::{Detail, Embedding, Metadata, SpaceId, Status, Table};
 use sillok_core::erasure::Erase;
 use sillok_core::id::EntryId;
+use sillok_core::membership::WireVersion;
 use sillok_core::ports::{
     BoxFuture, Embedder, NeighbourRequest, PortError, SearchRequest, SpaceThresholds, VectorIndex,
 };
 use sillok_core::principal::PrincipalKind;
-use sillok_store::MemoryStore;
+use sillok_core::stamp::Stamp;
 use sillok_store::keys::{self, Family, ScopeKey};
+use sillok_store::{MemoryStore, Read, Store as _, Txn as _};
 use tokio::sync::Semaphore;
 
 use super::harness::{PROJECT, clock_at, in_time, ports, scope, store, submission};
@@ -472,6 +474,105 @@ async fn what_comes_in_another_space_is_compared_with_what_is_there() {
         ErrorCode::Unavailable
     );
     node.shutdown().await;
+}
+
+#[tokio::test]
+async fn what_is_erased_as_a_node_ends_is_not_left_in_the_index_that_was_being_filled() {
+    let mut stage = Stage::new();
+    let secret = "a secret of the customer";
+    let ids = stage.with_entries(&[secret, TEXTS[0]]).await;
+    let (other, index) = (Other::open("other"), Arc::new(ExactIndex::new()));
+    // What an earlier run of the node brought there.
+    let former = Arc::new(ExactIndex::new());
+    let node = stage
+        .start(Ports {
+            index: Arc::clone(&former) as Arc<dyn VectorIndex>,
+            ..ports()
+        })
+        .await;
+    let mut doc = former.get(&scope(PROJECT), ids[0]).unwrap();
+    doc.embedding = Some(other.vector(secret));
+    index.apply(vec![doc], Stamp::ZERO).await.unwrap();
+    stage.give(&node, erase(ids[0])).await;
+    node.shutdown().await;
+    other.is_away.store(true, Ordering::Relaxed);
+    let node = stage.change(&other, &index).await;
+    until(|| async { index.get(&scope(PROJECT), ids[0]).is_none() }).await;
+    other.is_away.store(false, Ordering::Relaxed);
+    over(&node, &other).await;
+    let left = index.get(&scope(PROJECT), ids[0]);
+    assert!(left.is_none_or(|doc| doc.is_erased()));
+    node.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_node_that_searches_another_space_removes_no_vectors_of_the_one_that_was_reached() {
+    let mut stage = Stage::new();
+    stage.with_entries(&TEXTS).await;
+    let other = Other::open("other");
+    let node = stage.change(&other, &Arc::new(ExactIndex::new())).await;
+    over(&node, &other).await;
+    node.shutdown().await;
+    let to_sweep = keys::space::key("to sweep");
+    let mut txn = stage.store.begin().await.unwrap();
+    txn.set(to_sweep.clone(), keys::space::encode(&other.space()));
+    txn.commit().await.unwrap();
+    // It was not configured to change yet.
+    let node = stage.start(ports()).await;
+    until(|| async { node.ports().index.is_whole().await.unwrap() }).await;
+    for _ in 0..1_000 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(stage.vectors().await.len(), 3);
+    node.shutdown().await;
+    let mut txn = stage.store.begin().await.unwrap();
+    assert!(txn.get(&to_sweep, Read::Snapshot).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn while_a_node_of_an_older_version_lives_no_embedder_is_changed() {
+    let mut stage = Stage::new();
+    stage.with_entries(&TEXTS).await;
+    let other = Other::open("other");
+    let next = NextSpace {
+        embedder: Arc::clone(&other) as Arc<dyn Embedder>,
+        index: Arc::new(ExactIndex::new()),
+    };
+    let ports = Ports {
+        next: Some(next),
+        clock: clock_at(9 * 3_600_000),
+        ..ports()
+    };
+    let config = NodeConfig {
+        wire_version: WireVersion::WITH_RESTORING,
+        ..NodeConfig::default()
+    };
+    let node = Node::start(stage.store.clone(), ports, config).await.unwrap();
+    let said = || async {
+        let change = node.embedder_change().await;
+        change.and_then(|change| change.last_error).is_some()
+    };
+    until(said).await;
+    assert!(!other.is_asked.load(Ordering::Relaxed));
+    assert_eq!(stage.vectors().await, []);
+    node.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_text_in_another_space_that_the_embedder_refuses_is_written_without_a_vector() {
+    let mut stage = Stage::new();
+    stage.with_entries(&TEXTS).await;
+    let (other, index) = (Other::open("other"), Arc::new(ExactIndex::new()));
+    let node = stage.change(&other, &index).await;
+    over(&node, &other).await;
+    let id = stage.put(&node, "another unspeakable thing").await;
+    let doc = index.get(&scope(PROJECT), id).unwrap();
+    assert_eq!(
+        (doc.content.as_str(), doc.embedding),
+        ("another unspeakable thing", None)
+    );
+    node.shutdown().await;
+    stage.assert_sound().await;
 }
 
 #[tokio::test]

@@ -17,8 +17,8 @@ impl Facts {
     pub fn product<'a>(&self, offer: &'a Offer) -> Cow<'a, NewEntry> {
         match &self.offered {
             None => Cow::Borrowed(&offer.product),
-            Some(embedding) => Cow::Owned(NewEntry {
-                embedding: Some(embedding.clone()),
+            Some(refitted) => Cow::Owned(NewEntry {
+                embedding: refitted.embedding.clone(),
                 ..offer.product.clone()
             }),
         }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sillok_builtin::HashEmbedder;
 use sillok_core::config::DedupConfig;
 use sillok_core::dedup::{Neighbour, Verdict, verdict};
-use sillok_core::entry::{Detail, Head, LinkKind, Metadata, Table};
+use sillok_core::entry::{Detail, Embedding, Head, LinkKind, Metadata, Table};
 use sillok_core::event::{Body, EntryCreated};
 use sillok_core::id::{CommandId, EntryId, Seq};
 use sillok_core::ports::{Embedder as _, SpaceThresholds};
@@ -113,9 +113,11 @@ fn is_compared(head: &Head) -> bool {
 /// Whether the rules make one of the two.
 fn is_one(new: &Published, known: &Published) -> bool {
     let (new, known) = (&new.made, &known.made);
-    let (Some(ours), Some(theirs)) = (&new.text.embedding, &known.text.embedding) else {
+    if new.text.embedding.is_none() || known.text.embedding.is_none() {
         return false;
-    };
+    }
+    // They may have been written in two spaces, of which each shows what the other does.
+    let [ours, theirs] = [new, known].map(|entry| of_first_space(&entry.text.content));
     let neighbour = Neighbour {
         id: known.id,
         table: known.table,
@@ -124,7 +126,7 @@ fn is_one(new: &Published, known: &Published) -> bool {
         content_hash: known.text.content_hash,
         claim: known.text.claim.clone(),
         succeeded: None,
-        cosine: ours.cosine(theirs),
+        cosine: ours.cosine(&theirs),
     };
     let new = NewEntry {
         table: new.table,
@@ -135,13 +137,20 @@ fn is_one(new: &Published, known: &Published) -> bool {
         citations: Vec::new(),
         failure: new.failure,
         binding: new.binding.clone(),
-        embedding: new.text.embedding.clone(),
+        embedding: Some(ours),
     };
     let verdict = verdict(&new, &[neighbour], thresholds());
     matches!(verdict, Verdict::Merge { .. })
 }
 
-/// Those of the only space of a world.
+fn of_first_space(text: &str) -> Embedding {
+    Embedding {
+        space: HashEmbedder.space(),
+        values: HashEmbedder::vector(text),
+    }
+}
+
+/// Those of all spaces of a world.
 fn thresholds() -> SpaceThresholds {
     DedupConfig::default().over(HashEmbedder.thresholds())
 }

@@ -9,6 +9,7 @@ use sillok_actors::{NextSpace, Node, NodeConfig};
 use sillok_core::ports::{Embedder, VectorIndex};
 
 use super::{Cell, World, at_once, place_of};
+use crate::checkpoints::Outside;
 use crate::fault::StoreShape;
 use crate::heap::{Due, Place};
 use crate::index::LaggingIndex;
@@ -100,6 +101,11 @@ impl<P: Protocol> World<P> {
             index: index_of(&*embedder),
             embedder,
         });
+        ports.checkpoints = Some(Arc::new(Outside {
+            sim: self.sim.clone(),
+            place,
+            kept: Arc::clone(&self.kept),
+        }));
         ports.git = Arc::new(branches::history(self.plan.seed));
         if has_nights(self.plan.seed) {
             ports.calendar = Some(Arc::new(Nights));
