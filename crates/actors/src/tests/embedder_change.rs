@@ -1,256 +1,30 @@
 //! The embedder is changed while a node runs: what is found meanwhile and afterwards, and what comes in between.
 
-use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use parking_lot::Mutex;
 use sillok_builtin::{ExactIndex, HashEmbedder};
 use sillok_core::ErrorCode;
-use sillok_core::command::{AmendEntry, AnswerBody, Command};
-use sillok_core::entry::{Detail, Embedding, Metadata, SpaceId, Status, Table};
-use sillok_core::erasure::Erase;
-use sillok_core::id::EntryId;
+use sillok_core::command::Command;
+use sillok_core::entry::{SpaceId, Table};
 use sillok_core::membership::WireVersion;
-use sillok_core::ports::{
-    BoxFuture, Embedder, NeighbourRequest, PortError, SearchRequest, SpaceThresholds, VectorIndex,
-};
+use sillok_core::ports::{Embedder, NeighbourRequest, PortError, VectorIndex};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::stamp::Stamp;
-use sillok_store::keys::{self, Family, ScopeKey};
-use sillok_store::{MemoryStore, Read, Store as _, Txn as _};
-use tokio::sync::Semaphore;
+use sillok_store::keys::{self};
+use sillok_store::{Read, Store as _, Txn as _};
 
-use super::harness::{PROJECT, clock_at, in_time, ports, scope, store, submission};
+use super::harness::{PROJECT, clock_at, ports, scope, submission};
 use super::index::{HookedIndex, put};
 use super::restore::{restored, whole};
-use super::world::{entry, pairs_of};
+use super::world::entry;
 use crate::restore::Until;
-use crate::{NextSpace, Node, NodeConfig, Ports, audit, embedding_space};
+use crate::{NextSpace, Node, NodeConfig, Ports, embedding_space};
 
-/// An embedder of a space of its own, whose vectors point elsewhere; it can be away, and be held up.
-struct Other {
-    name: &'static str,
-    is_away: AtomicBool,
-    /// Whether it was ever asked.
-    is_asked: AtomicBool,
-    /// Calls that may be answered.
-    calls: Semaphore,
-    texts: Mutex<Vec<String>>,
-}
+mod stage;
 
-impl Other {
-    fn named(name: &'static str, calls: usize) -> Arc<Self> {
-        Arc::new(Self {
-            name,
-            is_away: AtomicBool::new(false),
-            is_asked: AtomicBool::new(false),
-            calls: Semaphore::new(calls),
-            texts: Mutex::default(),
-        })
-    }
-
-    fn open(name: &'static str) -> Arc<Self> {
-        Self::named(name, Semaphore::MAX_PERMITS)
-    }
-
-    fn vector(&self, text: &str) -> Embedding {
-        let mut values = HashEmbedder::vector(text);
-        let by = self.name.len() % values.len();
-        values.rotate_left(by);
-        Embedding {
-            space: self.space(),
-            values,
-        }
-    }
-
-    /// How often it was given a text.
-    fn heard(&self, text: &str) -> usize {
-        let texts = self.texts.lock();
-        texts.iter().filter(|heard| *heard == text).count()
-    }
-}
-
-impl Embedder for Other {
-    fn space(&self) -> SpaceId {
-        SpaceId(self.name.to_owned())
-    }
-
-    fn dimensions(&self) -> usize {
-        HashEmbedder.dimensions()
-    }
-
-    fn thresholds(&self) -> SpaceThresholds {
-        HashEmbedder.thresholds()
-    }
-
-    fn embed<'a>(
-        &'a self,
-        texts: &'a [&'a str],
-    ) -> BoxFuture<'a, Result<Vec<Embedding>, PortError>> {
-        Box::pin(async move {
-            self.is_asked.store(true, Ordering::Relaxed);
-            let turn = self.calls.acquire().await;
-            turn.expect("it is never closed").forget();
-            if self.is_away.load(Ordering::Relaxed) {
-                return Err(PortError::Unavailable("nobody listens".into()));
-            }
-            if texts.iter().any(|text| text.contains("unspeakable")) {
-                return Err(PortError::Unusable("it cannot be said".into()));
-            }
-            let heard = texts.iter().map(|text| (*text).to_owned());
-            self.texts.lock().extend(heard);
-            Ok(texts.iter().map(|text| self.vector(text)).collect())
-        })
-    }
-}
-
-/// A store with entries, and the nodes that run on it one after the other.
-struct Stage {
-    store: MemoryStore,
-    runs: u64,
-    commands: u64,
-}
-
-impl Stage {
-    fn new() -> Self {
-        Self {
-            store: store(),
-            runs: 0,
-            commands: 0,
-        }
-    }
-
-    async fn start(&mut self, ports: Ports) -> Node<MemoryStore> {
-        self.runs += 1;
-        let clock = clock_at(self.runs * 3_600_000);
-        let ports = Ports { clock, ..ports };
-        let node = Node::start(self.store.clone(), ports, NodeConfig::default());
-        node.await.unwrap()
-    }
-
-    /// A node that changes from the built-in embedder to another one.
-    async fn change(&mut self, to: &Arc<Other>, index: &Arc<ExactIndex>) -> Node<MemoryStore> {
-        let next = NextSpace {
-            embedder: Arc::clone(to) as Arc<dyn Embedder>,
-            index: Arc::clone(index) as Arc<dyn VectorIndex>,
-        };
-        let next = Some(next);
-        self.start(Ports { next, ..ports() }).await
-    }
-
-    async fn give(&mut self, node: &Node<MemoryStore>, command: Command) -> AnswerBody {
-        self.commands += 1;
-        let given = submission(self.commands, PrincipalKind::Human, PROJECT, command);
-        node.submit(given).await.unwrap().result
-    }
-
-    async fn put(&mut self, node: &Node<MemoryStore>, content: &str) -> EntryId {
-        match self.give(node, put(content)).await {
-            AnswerBody::Entry { id, .. } => id,
-            other => panic!("an entry was answered with {other:?}"),
-        }
-    }
-
-    /// Entries that a node of before wrote.
-    async fn with_entries(&mut self, contents: &[&str]) -> Vec<EntryId> {
-        let node = self.start(ports()).await;
-        let mut ids = Vec::new();
-        for content in contents {
-            ids.push(self.put(&node, content).await);
-        }
-        node.shutdown().await;
-        ids
-    }
-
-    async fn assert_sound(&self) {
-        let report = audit::verify(&self.store, &|_| {}).await.unwrap();
-        assert_eq!(report.first, None);
-    }
-
-    async fn vectors(&self) -> Vec<(EntryId, keys::vector::Row)> {
-        let rows = pairs_of(&self.store).await;
-        let rows = rows
-            .iter()
-            .filter(|(key, _)| Family::of(key) == Some(Family::Vector));
-        rows.map(|(key, value)| {
-            let at = keys::vector::parse(key).unwrap();
-            assert_eq!(at.scope, ScopeKey::of(&scope(PROJECT)));
-            (at.entry, keys::vector::decode(key, value).unwrap())
-        })
-        .collect()
-    }
-}
-
-fn amend(entry: EntryId, content: &str) -> Command {
-    let vector = match put(content) {
-        Command::PutEntry { entry, .. } => entry.embedding,
-        _ => unreachable!("it puts an entry"),
-    };
-    Command::AmendEntry(Box::new(AmendEntry {
-        entry,
-        expected_version: 1,
-        content: content.into(),
-        detail: Detail::Plain,
-        metadata: Metadata::default(),
-        claim: None,
-        citations: Vec::new(),
-        embedding: vector,
-        verification: None,
-    }))
-}
-
-fn erase(entry: EntryId) -> Command {
-    Command::Erase(Box::new(Erase {
-        records: Vec::new(),
-        entries: vec![entry],
-        offers: Vec::new(),
-        reason: "nobody is to read it".into(),
-    }))
-}
-
-/// Entries that are found by what they mean alone, by whatever serves.
-async fn by_meaning(node: &Node<MemoryStore>, question: &str) -> Vec<EntryId> {
-    let ports = node.ports();
-    let embedding = ports.embedder.embed(&[question]).await.unwrap().pop();
-    found(&*ports.index, embedding).await
-}
-
-async fn found(index: &dyn VectorIndex, embedding: Option<Embedding>) -> Vec<EntryId> {
-    let request = SearchRequest {
-        scopes: vec![scope(PROJECT)],
-        tables: Vec::new(),
-        statuses: vec![Status::Hypothesis, Status::Verified, Status::Published],
-        failures: false,
-        confidence_min: 0.0,
-        text: String::new(),
-        embedding,
-        limit: 100,
-    };
-    let lists = index.search(&request).await.unwrap();
-    assert!(lists.text.is_empty());
-    let close = lists.vector.iter().filter(|ranked| ranked.score > 0.9);
-    close.map(|ranked| ranked.entry).collect()
-}
-
-async fn until<F: Future<Output = bool>>(holds: impl Fn() -> F) {
-    in_time(async {
-        while !holds().await {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
-}
-
-/// Until the change is over, and all that was left to do after it.
-async fn over(node: &Node<MemoryStore>, to: &Arc<Other>) {
-    let is_over = || async {
-        let change = node.embedder_change().await;
-        change.is_some_and(|change| change.is_over)
-    };
-    until(is_over).await;
-    assert_eq!(node.ports().embedder.space(), to.space());
-}
+use stage::{Other, Stage, amend, by_meaning, erase, found, over, until};
 
 const TEXTS: [&str; 3] = [
     "the parser stops one line early",
@@ -547,7 +321,9 @@ async fn while_a_node_of_an_older_version_lives_no_embedder_is_changed() {
         wire_version: WireVersion::WITH_RESTORING,
         ..NodeConfig::default()
     };
-    let node = Node::start(stage.store.clone(), ports, config).await.unwrap();
+    let node = Node::start(stage.store.clone(), ports, config)
+        .await
+        .unwrap();
     let said = || async {
         let change = node.embedder_change().await;
         change.and_then(|change| change.last_error).is_some()
