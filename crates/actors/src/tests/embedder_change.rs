@@ -12,7 +12,7 @@ use sillok_core::membership::WireVersion;
 use sillok_core::ports::{Embedder, NeighbourRequest, PortError, VectorIndex};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::stamp::Stamp;
-use sillok_store::keys::{self};
+use sillok_store::keys;
 use sillok_store::{Read, Store as _, Txn as _};
 
 use super::harness::{PROJECT, clock_at, ports, scope, submission};
