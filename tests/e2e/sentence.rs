@@ -9,7 +9,7 @@ use sillok_core::principal::PrincipalKind;
 use sillok_sentence_model::Tiny;
 
 use crate::harness::samples::put;
-use crate::harness::{Client, Launch, WORKTREE, World};
+use crate::harness::{Client, Launch, PROJECT, WORKTREE, World};
 
 /// Has a server make vectors by the model in a directory.
 fn by(directory: &Path) -> impl Fn(Launch) -> Launch {
@@ -110,13 +110,13 @@ async fn the_embedder_is_changed_while_the_former_one_serves() {
     assert_eq!(change["from"], former, "{status}");
     assert_eq!(change["wanted"], status["space"], "{status}");
     assert_ne!(status["space"], former, "{status}");
-    let later = put(&admin, &task, "the port is in no cache").await;
+    let later = put(&admin, PROJECT, "the port is in no cache").await;
     server.stop();
     // The former one is of no use any more.
     let server = by(directory)(world.launch()).start().await;
     let admin = Client::admin_of(&server);
     assert!(is_found(&admin, &task, &entry).await);
-    assert!(is_found(&admin, &task, &later).await);
+    assert!(is_found(&admin, PROJECT, &later).await);
     let status = admin.get("/v1/status", &[]).await.ok();
     assert!(status.get("embedder_change").is_none(), "{status}");
     let audit = admin.post("/v1/audit/verify", &json!({})).await.ok();

@@ -301,3 +301,37 @@ impl<S: Store, P: Protocol> VectorIndex for Spaces<S, P> {
         Box::pin(async move { self.serving().index.stats().await })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sillok_core::entry::Table;
+    use sillok_core::id::EntryId;
+    use sillok_core::scope::Scope;
+
+    use super::*;
+    use crate::tests::harness::{PROJECT, ports, scope, store};
+
+    #[tokio::test]
+    async fn nobody_is_told_of_no_neighbours_while_it_is_not_known_whose_vectors_are_lacking() {
+        let ports = ports();
+        let spaces = Spaces::new(store(), &ports, Counter::default(), Correct);
+        let embedding = ports.embedder.embed(&["a question"]).await.unwrap();
+        let request = NeighbourRequest {
+            scope: scope(PROJECT),
+            table: Table::Observations,
+            failure: false,
+            embedding: embedding.into_iter().next().unwrap(),
+            cosine_min: 0.5,
+            limit: 4,
+        };
+        assert_eq!(spaces.neighbours(&request).await.unwrap(), []);
+        // More names than are held, all of another scope.
+        let elsewhere = Scope::parse("org/elsewhere").unwrap();
+        for number in 0..=side::NAMES_MAX as u128 {
+            let name = (elsewhere.clone(), EntryId::from_bytes(number.to_be_bytes()));
+            spaces.serving().note(name);
+        }
+        let refused = spaces.neighbours(&request).await.unwrap_err();
+        assert!(matches!(refused, PortError::Unavailable(_)), "{refused:?}");
+    }
+}

@@ -119,7 +119,11 @@ impl<P: Protocol> World<P> {
             Arc::new(Other { sim, place }) as Arc<dyn Embedder>
         };
         let changes = changes_at_us(self.plan.seed);
-        if changes.is_none_or(|at_us| self.sim.lock().now_us < at_us) {
+        let is_time = |at_us| {
+            let shared = self.sim.lock();
+            shared.net.is_healed || shared.now_us >= at_us
+        };
+        if !changes.is_some_and(is_time) {
             return (first(), None);
         }
         let (wanted, previous) = (Other::space_of(), HashEmbedder.space());

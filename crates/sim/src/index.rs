@@ -104,7 +104,7 @@ impl LaggingIndex {
     /// Whether a search, and a plan of maintenance, see an entry as its head is.
     fn shows(&self, head: &Head) -> bool {
         let doc = self.exact.get(&head.scope, head.id);
-        doc.is_some_and(|doc| {
+        doc.map_or(head.is_erased(), |doc| {
             let is_found = (doc.version, doc.status, doc.confidence)
                 == (head.version, head.status, head.trust.confidence);
             let ages = (doc.age.from, doc.age.resolved_at);
@@ -118,10 +118,10 @@ impl LaggingIndex {
         Some((doc.content, doc.embedding?))
     }
 
-    /// Whether a search sees a version of an entry, or a later one.
+    /// Whether a search sees a version of an entry, or a later one; nothing, where nothing is left of it.
     fn knows(&self, head: &Head) -> bool {
         let doc = self.exact.get(&head.scope, head.id);
-        doc.is_some_and(|doc| doc.version >= head.version)
+        doc.map_or(head.is_erased(), |doc| doc.version >= head.version)
     }
 
     /// Whether it does not take a batch. Once faults are over it takes all.

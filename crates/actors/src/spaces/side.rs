@@ -18,7 +18,7 @@ use sillok_store::keys::Family;
 use sillok_store::keys::vector::SpaceKey;
 
 /// Names that are held. With more, all entries are walked again.
-const NAMES_MAX: usize = 65_536;
+pub(super) const NAMES_MAX: usize = 65_536;
 
 /// Names an entry.
 pub(super) type Name = (Scope, EntryId);
