@@ -100,7 +100,7 @@ impl<S: Store, P: Protocol> Shared<S, P> {
         let commit_turns = CommitTurns::new(config.admission.commits_at_once);
         let spans = Spans::new(ports.tracer.clone());
         let counters = Counters::default();
-        let spaces = Spaces::new(store.clone(), &ports, counters.reembedded.clone(), protocol);
+        let spaces = Spaces::new(store.clone(), &ports, &counters, protocol);
         let spaces = Arc::new(spaces);
         let ports = Ports {
             index: Arc::clone(&spaces) as Arc<dyn VectorIndex>,

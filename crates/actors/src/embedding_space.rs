@@ -4,7 +4,6 @@
 //! meaning, and nothing would merge with it. So whoever starts a node asks first. It must not know embedders.
 
 use sillok_core::entry::SpaceId;
-use sillok_core::stamp::Stamp;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, Family, space};
 use sillok_store::{RangeOptions, Read, Store, Txn, key_range};
@@ -88,8 +87,11 @@ async fn space_of(
     (key, value): (&[u8], &[u8]),
 ) -> Result<Option<SpaceId>, Error> {
     let head = keys::head::decode(key, value).map_err(|error| refusal(&error))?;
-    let document = documents::load(txn, &head, Stamp::default()).await?;
-    Ok(document.embedding.map(|embedding| embedding.space))
+    if head.is_erased() {
+        return Ok(None);
+    }
+    let text = documents::text(txn, &head).await?;
+    Ok(text.embedding.map(|embedding| embedding.space))
 }
 
 /// What a node begins with whose embedder is of the wanted space, on a store with vectors of the space `stored`. What it

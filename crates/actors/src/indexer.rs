@@ -2,7 +2,7 @@
 //!
 //! Owns the passes and their cursor. A commit is visible in the index's memory before it is
 //! acknowledged; here it is stored, in batches, together with the cursor, so that a crash between
-//! two passes repeats work and loses none.
+//! two passes repeats work and loses none. An index that is damaged begins anew here, from the beginning.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -68,6 +68,8 @@ pub(crate) struct Indexer<S: Store, P: Protocol> {
     rows_since_stored: usize,
     /// Whether the last pass failed: what is done again is no way on.
     is_stuck: bool,
+    /// Whether the index began anew, and is not told everything yet.
+    is_refilling: bool,
 }
 
 impl<S: Store, P: Protocol> Indexer<S, P> {
@@ -94,12 +96,18 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             stored_since_optimised: 0,
             rows_since_stored: 0,
             is_stuck: false,
+            is_refilling: false,
         };
         let slots = claims::owned_slots(&indexer.shared.store).await;
         for slot in slots.map_err(|error| refusal(&error))? {
             indexer.shared.index_feed.mark(slot);
         }
-        indexer.drain(&mut Waiting::default(), || None).await?;
+        let brought_up = indexer.keep_up(&mut Waiting::default(), || None).await;
+        if brought_up.is_err() && indexer.shared.spaces.must_begin() {
+            indexer.keep_up(&mut Waiting::default(), || None).await?;
+        } else {
+            brought_up?;
+        }
         Ok(indexer)
     }
 
@@ -123,6 +131,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
                 // A node that did not start is gone without having said so.
                 changed = stop.changed() => if changed.is_err() { return },
                 Some(request) = requests.recv() => waiting.0.push(request),
+                () = self.shared.spaces.damaged() => {}
                 () = self.shared.index_feed.changed() => {
                     tokio::select! {
                         biased;
@@ -131,8 +140,8 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
                     }
                 }
             }
-            let drained = self.drain(&mut waiting, || requests.try_recv().ok()).await;
-            if let Err(error) = drained {
+            let kept_up = self.keep_up(&mut waiting, || requests.try_recv().ok());
+            if let Err(error) = kept_up.await {
                 tracing::warn!(%error, "the index did not take a batch; it is handed over again");
                 clock.sleep(config.retry_after_ms).await;
                 self.shared.index_feed.wake();
@@ -141,6 +150,47 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
                 self.optimise().await;
             }
         }
+    }
+
+    /// Stores everything that is marked now: all there is, where the index begins anew.
+    ///
+    /// # Errors
+    /// As [`drain`](Self::drain).
+    async fn keep_up(
+        &mut self,
+        waiting: &mut Waiting,
+        next_request: impl FnMut() -> Option<Request> + Send,
+    ) -> Result<(), Error> {
+        if self.shared.spaces.must_begin() {
+            self.begin_anew().await?;
+        }
+        self.drain(waiting, next_request).await?;
+        if self.is_refilling {
+            self.shared.spaces.is_filled();
+            self.is_refilling = false;
+        }
+        Ok(())
+    }
+
+    /// Has the index forget what is damaged, and all slots read from the beginning.
+    ///
+    /// # Errors
+    /// What the index or the store answered, and `unavailable` where the index just began anew: nothing is forgotten
+    /// then.
+    async fn begin_anew(&mut self) -> Result<(), Error> {
+        let shared = &self.shared;
+        let slots = claims::owned_slots(&shared.store).await;
+        let slots = slots.map_err(|error| refusal(&error))?;
+        let now_ms = shared.ports.clock.monotonic_ms();
+        shared.spaces.begin_anew(now_ms).await?;
+        for slot in slots {
+            shared.index_feed.mark(slot);
+        }
+        self.floor = Stamp::ZERO;
+        self.cursors.clear();
+        (self.part, self.is_stuck, self.is_refilling) = (1, false, true);
+        (self.stored_since_optimised, self.rows_since_stored) = (0, 0);
+        Ok(())
     }
 
     /// Stores everything that is marked now. What is marked meanwhile waits for the next time, but for
@@ -162,7 +212,11 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             let waited_for = waiting.slots();
             let mut order = turns.in_order(&waited_for);
             order.extend(turns.in_order(left.difference(&waited_for)));
-            match self.pass(order).await {
+            let passed = match self.shared.spaces.must_begin() {
+                true => Err(damaged()),
+                false => self.pass(order).await,
+            };
+            match passed {
                 Ok(passed) => {
                     self.part = (self.part / 2).max(1);
                     self.is_stuck = false;
@@ -353,11 +407,13 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             } else {
                 self.stored_through()
             };
+            // What is gone makes no search slow: a run of maintenance gives its room back when it is done.
+            let gone = docs.iter().filter(|doc| doc.is_gone()).count() as u64;
             let stored = docs.len() as u64;
             self.apply(docs, cursor).await?;
             self.got_on();
             count(&self.shared.counters.indexed, stored);
-            self.stored_since_optimised += stored;
+            self.stored_since_optimised += stored - gone;
         }
         Ok(())
     }
@@ -377,6 +433,11 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
     }
 }
 
+fn damaged() -> Error {
+    let why = "the index is damaged, and is to begin anew";
+    Error::new(ErrorCode::Unavailable, why)
+}
+
 /// How many of a slot's rows a pass takes in whose rows so far have changed so many `entries`: those before
 /// it is at its bound, and the one that brings it there.
 fn fitting(rows: &[(Stamp, OutboxRow)], entries: &mut usize, bound: usize) -> usize {
@@ -391,7 +452,9 @@ fn fitting(rows: &[(Stamp, OutboxRow)], entries: &mut usize, bound: usize) -> us
     taken
 }
 
-/// What the index is to hold of an entry, as the store has it now.
+/// What the index is to hold of an entry, as the store has it now. The stamp is that of the row that names it, and the
+/// state may be newer: so what has left comes as gone at each row that names it, and an index that has forgotten when it
+/// left, after a start, is never told of it as it was before.
 async fn current(
     txn: &mut impl Txn,
     scope: &Scope,

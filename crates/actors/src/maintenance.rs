@@ -7,8 +7,10 @@
 
 use std::sync::Arc;
 
+use futures::{StreamExt as _, stream};
 use sillok_core::command::{AnswerBody, Command, Submission};
 use sillok_core::id::{Attempt, CommandId, EntryId};
+use sillok_core::limits::RETIRED_MAX;
 use sillok_core::principal::Principal;
 use sillok_core::retention::Retirement;
 use sillok_core::review::Offer;
@@ -39,8 +41,10 @@ use running::Turn;
 
 /// Name of the lease, and of the schedule.
 const LEASE: &str = "maintenance";
-/// Entries that one command takes out: a scope's other writers wait for no longer than that takes.
-const RETIRED_AT_ONCE: usize = 256;
+/// Scopes that entries are taken out of at once.
+const SCOPES_AT_ONCE: usize = 8;
+/// Entries that any store holds the transaction of long enough.
+const RETIRED_WHEN_SLOW: usize = 256;
 /// Times that a command is given again which a passing refusal met.
 const TRIES_MAX: u32 = 5;
 /// The wait before it is given again, in ms; it doubles with each.
@@ -188,12 +192,14 @@ async fn carry_out<S: Store, P: Protocol>(
     let mut planned = plan::of(shared, asked, &|entries| turn.looked_at(entries)).await?;
     let going = planned.scopes.iter().filter(|scope| !scope.asks);
     turn.plans(going.map(|scope| scope.plan.going() as u64).sum());
-    for scope in planned.scopes.iter_mut().filter(|scope| !scope.asks) {
+    let going = planned.scopes.iter_mut().filter(|scope| !scope.asks);
+    let going = stream::iter(going).for_each_concurrent(SCOPES_AT_ONCE, |scope| async move {
         if let Err(error) = take_out(shared, router, scope, turn).await {
             tracing::warn!(%error, scope = %scope.scope, "what is due here was not taken out");
             scope.error = Some(error);
         }
-    }
+    });
+    going.await;
     let (mut offered, mut not_offered) = (0, 0);
     for offer in planned.offers {
         match put_question(shared, router, offer).await {
@@ -206,7 +212,7 @@ async fn carry_out<S: Store, P: Protocol>(
     }
     let forgotten = forget::answers(shared, asked).await?;
     let optimised = match asked.parts.contains(&Part::Optimise) {
-        true => Some(shared.ports.index.optimise().await),
+        true => Some(optimise(shared, asked).await),
         false => None,
     };
     // Last, so that it has what the run itself did.
@@ -222,9 +228,7 @@ async fn carry_out<S: Store, P: Protocol>(
         halted: planned.halted,
         forgotten,
         optimised: matches!(optimised, Some(Ok(()))),
-        index_error: optimised
-            .and_then(Result::err)
-            .map(|error| engine_refusal(&error)),
+        index_error: optimised.and_then(Result::err),
         checkpoint,
         checkpoint_error,
     })
@@ -244,7 +248,20 @@ async fn signed<S: Store, P: Protocol>(
     }
 }
 
-/// Takes out what is due in a scope, and counts it.
+/// Compacts and indexes the tables, once those who went have left them: their room is given back with it.
+async fn optimise<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    asked: &Maintain,
+) -> Result<(), Error> {
+    if let Err(error) = plan::catch_up(shared, asked.within.as_ref()).await {
+        tracing::warn!(%error, "the room of some that went is given back at a later run");
+    }
+    let optimised = shared.ports.index.optimise().await;
+    optimised.map_err(|error| engine_refusal(&error))
+}
+
+/// Takes out what is due in a scope, and counts it: as much at once as a command names, and by halves what is too much
+/// for a transaction, or holds something that cannot be read, which keeps nobody from the rest.
 async fn take_out<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
@@ -256,46 +273,38 @@ async fn take_out<S: Store, P: Protocol>(
         (Retirement::Pruned, scope.plan.pruned.clone()),
     ];
     for (why, entries) in due {
-        for some in entries.chunks(RETIRED_AT_ONCE) {
-            let (retired, left) = match retire(shared, router, &scope.scope, &why, some).await {
-                // Something of one of them cannot be read: it keeps nobody from the rest.
-                Err(error) if error.code == ErrorCode::Internal && some.len() > 1 => {
-                    one_by_one(shared, router, scope, &why, some).await?
+        let mut parts: Vec<_> = entries.chunks(RETIRED_MAX).rev().collect();
+        while let Some(some) = parts.pop() {
+            match retire(shared, router, &scope.scope, &why, some).await {
+                Ok((retired, left)) => {
+                    scope.retired += retired;
+                    scope.left += left;
+                    turn.retired(some.len() as u64);
                 }
-                done => done?,
-            };
-            scope.retired += retired;
-            scope.left += left;
-            turn.retired(some.len() as u64);
+                Err(error) if goes_by_halves(&error, some.len()) => {
+                    let (first, second) = some.split_at(some.len() / 2);
+                    parts.extend([second, first]);
+                }
+                Err(error) if error.code == ErrorCode::Internal => {
+                    tracing::warn!(%error, entry = %some[0].0, "an entry that is due was not taken out");
+                    scope.unreadable += 1;
+                    turn.retired(1);
+                }
+                Err(error) => return Err(error),
+            }
         }
     }
     Ok(())
 }
 
-/// The same of each entry by itself: how many went, and how many had changed since. Those that cannot be
-/// read are counted.
-async fn one_by_one<S: Store, P: Protocol>(
-    shared: &Arc<Shared<S, P>>,
-    router: &Router<S, P>,
-    scope: &mut ScopeMaintained,
-    why: &Retirement,
-    entries: &[(EntryId, u64)],
-) -> Result<(u64, u64), Error> {
-    let (mut retired, mut left) = (0, 0);
-    for one in entries.chunks(1) {
-        match retire(shared, router, &scope.scope, why, one).await {
-            Ok((gone, stayed)) => {
-                retired += gone;
-                left += stayed;
-            }
-            Err(error) if error.code == ErrorCode::Internal => {
-                tracing::warn!(%error, entry = %one[0].0, "an entry that is due was not taken out");
-                scope.unreadable += 1;
-            }
-            Err(error) => return Err(error),
-        }
+/// Whether fewer of so many entries may go where all of them did not.
+const fn goes_by_halves(error: &Error, entries: usize) -> bool {
+    match error.code {
+        ErrorCode::TooLarge | ErrorCode::Internal => entries > 1,
+        // The store may be too slow to read so many within one transaction.
+        ErrorCode::Busy => entries > RETIRED_WHEN_SLOW,
+        _ => false,
     }
-    Ok((retired, left))
 }
 
 /// Asks an organisation whether it takes over what proved itself in a project.

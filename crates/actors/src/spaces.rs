@@ -1,8 +1,8 @@
 //! Spaces: what entries are searched by, and what they are to be searched by next.
 //!
 //! Owns the pair of embedder and index that serves and, while the embedder is being changed, a second one that is being
-//! filled. Both stand behind the ports, so that nothing else has to know of the change. A failure of the second pair never
-//! disturbs the first. It must not know why an embedder is changed, nor which engines these are.
+//! filled. Both stand behind the ports, so that nothing else has to know of the change, and each is watched for damage. A
+//! failure of the second pair never disturbs the first. It must not know why an embedder is changed, nor which engines these are.
 
 use std::sync::Arc;
 
@@ -13,24 +13,29 @@ use prometheus_client::registry::Registry;
 use sillok_core::Error;
 use sillok_core::entry::{Embedding, SpaceId};
 use sillok_core::ports::{
-    BoxFuture, Embedder, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked, SearchLists,
-    SearchRequest, SpaceThresholds, VectorIndex,
+    BoxFuture, Embedder, IndexDoc, IndexStats, Lost, NeighbourRequest, PortError, Ranked,
+    SearchLists, SearchRequest, SpaceThresholds, VectorIndex,
 };
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
 use sillok_core::stamp::Stamp;
 use sillok_store::Store;
 use tokio::sync::Notify;
 
+use crate::errors::engine_refusal;
+use crate::metrics::Counters;
 use crate::ports::{NextSpace, Ports};
 use crate::protocol::{Correct, Protocol};
 
 pub(crate) mod change;
 mod fitting;
+mod losses;
 mod side;
+mod watch;
 
 pub use change::ChangeStatus;
 pub(crate) use fitting::embed_each;
 use side::Side;
+use watch::{Menders, WatchedIndex};
 
 /// Vectors that are made before neighbours are answered for. With more to be made, nobody is kept waiting.
 const MADE_AT_ONCE: usize = 32;
@@ -42,8 +47,10 @@ pub struct Spaces<S, P = Correct> {
     sides: RwLock<Sides>,
     /// From which space the embedder is changed, and to which; none where it is not.
     change: Option<(SpaceId, SpaceId)>,
-    /// Something is to be brought.
-    to_do: Notify,
+    /// Something is to be brought, or to be brought anew.
+    to_do: Arc<Notify>,
+    /// An index that serves has met damage.
+    damaged: Arc<Notify>,
     /// Something was erased: it must not wait for an embedder that is away.
     erased: Notify,
     /// Texts that were embedded since their vectors were of another space.
@@ -65,15 +72,21 @@ pub fn index_over<S: Store>(store: S, ports: &Ports) -> Arc<dyn VectorIndex> {
         next: None,
         ..ports.clone()
     };
-    Arc::new(Spaces::new(store, &ports, Counter::default(), Correct))
+    Arc::new(Spaces::new(store, &ports, &Counters::default(), Correct))
 }
 
 impl<S: Store, P: Protocol> Spaces<S, P> {
-    /// The pairs of a node's ports. What is embedded anew is counted in `embedded`.
-    pub(crate) fn new(store: S, ports: &Ports, embedded: Counter, protocol: P) -> Self {
-        let serving = Side::serving(Arc::clone(&ports.embedder), Arc::clone(&ports.index));
+    /// The pairs of a node's ports.
+    pub(crate) fn new(store: S, ports: &Ports, counters: &Counters, protocol: P) -> Self {
+        let menders = Menders {
+            rebuilds: counters.index_rebuilds.clone(),
+            refusals: counters.index_refusals.clone(),
+            ..Menders::default()
+        };
+        let watched = |index| WatchedIndex::new(Arc::clone(index), &menders);
+        let serving = Side::serving(Arc::clone(&ports.embedder), watched(&ports.index));
         let next = ports.next.as_ref().map(|NextSpace { embedder, index }| {
-            Arc::new(Side::to_fill(Arc::clone(embedder), Arc::clone(index)))
+            Arc::new(Side::to_fill(Arc::clone(embedder), watched(index)))
         });
         let change = next
             .as_ref()
@@ -86,9 +99,10 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
                 serving: Arc::new(serving),
                 next,
             }),
-            to_do: Notify::new(),
+            to_do: menders.next,
+            damaged: menders.serving,
             erased: Notify::new(),
-            embedded,
+            embedded: counters.reembedded.clone(),
             left: Gauge::default(),
             last_error: Mutex::default(),
         }
@@ -101,6 +115,39 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
             "Entries whose vectors have to be made in the space of the configured embedder",
             self.left.clone(),
         );
+    }
+
+    /// Waits until damage is met in the index that serves.
+    pub(crate) async fn damaged(&self) {
+        self.damaged.notified().await;
+    }
+
+    /// Whether the index that serves has to begin anew before it is told anything.
+    pub(crate) fn must_begin(&self) -> bool {
+        self.serving().index.must_begin()
+    }
+
+    /// What the index that serves lost to damage, and was not told again.
+    pub(crate) fn lacking(&self) -> Lost {
+        self.serving().index.lacking()
+    }
+
+    /// Has the index that serves forget what is damaged. Everything is to be told it again.
+    ///
+    /// # Errors
+    /// `unavailable` where it just began anew, and what the index answered.
+    pub(crate) async fn begin_anew(&self, now_ms: u64) -> Result<(), Error> {
+        let serving = self.serving();
+        let began = serving.index.begin_anew(now_ms).await;
+        serving.forget_cursor();
+        began.map_err(|error| engine_refusal(&error))
+    }
+
+    /// The index that serves was told everything that was committed before it began anew, if it did.
+    pub(crate) fn is_filled(&self) {
+        self.serving().index.is_filled();
+        // It is noted to be whole.
+        self.to_do.notify_one();
     }
 
     fn serving(&self) -> Arc<Side> {
@@ -294,7 +341,11 @@ impl<S: Store, P: Protocol> VectorIndex for Spaces<S, P> {
     }
 
     fn clear(&self) -> BoxFuture<'_, Result<(), PortError>> {
-        Box::pin(async move { self.serving().index.clear().await })
+        Box::pin(async move {
+            let serving = self.serving();
+            serving.forget_cursor();
+            serving.index.clear().await
+        })
     }
 
     fn stats(&self) -> BoxFuture<'_, Result<IndexStats, PortError>> {

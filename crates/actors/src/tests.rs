@@ -4,6 +4,7 @@
 mod admission;
 mod as_of;
 mod audit;
+mod damage;
 mod embedder_change;
 mod embedding;
 mod entry_lines;

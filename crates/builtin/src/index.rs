@@ -10,8 +10,8 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use sillok_core::entry::Embedding;
 use sillok_core::id::EntryId;
 use sillok_core::ports::{
-    BoxFuture, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked, SearchLists,
-    SearchRequest, VectorIndex,
+    BoxFuture, IndexDoc, IndexStats, Lost, NeighbourRequest, PortError, Ranked, SearchLists,
+    SearchRequest, VectorIndex, vector_table,
 };
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
 use sillok_core::scope::Scope;
@@ -32,8 +32,17 @@ pub struct ExactIndex {
 struct State {
     /// By scope first, so that a search reads its scopes' rows alone.
     rows: BTreeMap<Scope, BTreeMap<EntryId, Row>>,
+    /// Entries that have left, so that no older state brings them back.
+    gone: BTreeMap<(Scope, EntryId), Gone>,
     stored_through: Option<Stamp>,
     is_whole: bool,
+}
+
+/// When an entry left, and whether what is stored knows of it.
+#[derive(Debug)]
+struct Gone {
+    stamp: Stamp,
+    stored: bool,
 }
 
 /// The newest known state of one entry.
@@ -51,7 +60,7 @@ impl ExactIndex {
         Self::default()
     }
 
-    /// An entry as searches see it, live or not; none if the index has never heard of it.
+    /// An entry as searches see it, live or not; none if the index has never heard of it, or it is gone.
     #[must_use]
     pub fn get(&self, scope: &Scope, entry: EntryId) -> Option<IndexDoc> {
         let state = self.read();
@@ -146,20 +155,31 @@ impl VectorIndex for ExactIndex {
         Box::pin(core::future::ready(Ok(())))
     }
 
+    fn forget<'a>(&'a self, lost: &'a Lost) -> BoxFuture<'a, Result<(), PortError>> {
+        let mut state = self.write();
+        for (scope, rows) in &mut state.rows {
+            rows.retain(|_, row| !lost.has(&vector_table(scope, row.doc.table)));
+        }
+        state.rows.retain(|_, rows| !rows.is_empty());
+        if *lost == Lost::All {
+            state.gone.clear();
+        }
+        state.stored_through = None;
+        state.is_whole = false;
+        Box::pin(core::future::ready(Ok(())))
+    }
+
     fn stats(&self) -> BoxFuture<'_, Result<IndexStats, PortError>> {
         let state = self.read();
-        let count = |stored| {
-            state
-                .rows
-                .values()
-                .flat_map(BTreeMap::values)
-                .filter(|row| row.stored == stored)
-                .count() as u64
-        };
-        Box::pin(core::future::ready(Ok(IndexStats {
-            stored: count(true),
-            pending: count(false),
-        })))
+        let rows = state.rows.values().flat_map(BTreeMap::values);
+        let mut stats = IndexStats::default();
+        for row in rows {
+            stats.stored += u64::from(row.stored);
+            stats.pending += u64::from(!row.stored);
+        }
+        let leaving = state.gone.values().filter(|gone| !gone.stored);
+        stats.pending += leaving.count() as u64;
+        Box::pin(core::future::ready(Ok(stats)))
     }
 }
 
@@ -167,6 +187,14 @@ impl State {
     /// Takes a state of an entry unless a newer one is known. The known one becomes stored when it
     /// comes again to be stored.
     fn take(&mut self, doc: IndexDoc, stored: bool) {
+        let key = (doc.scope.clone(), doc.entry);
+        if let Some(gone) = self.gone.get_mut(&key) {
+            if gone.stamp >= doc.stamp {
+                gone.stored |= stored && gone.stamp == doc.stamp;
+                return;
+            }
+            self.gone.remove(&key);
+        }
         let rows = self.rows.entry(doc.scope.clone()).or_default();
         match rows.get_mut(&doc.entry) {
             Some(row) if row.doc.stamp > doc.stamp => {}
@@ -176,6 +204,11 @@ impl State {
                     && (row.doc.embedding.is_some() || doc.embedding.is_none()) =>
             {
                 row.stored |= stored;
+            }
+            _ if doc.is_gone() => {
+                rows.remove(&doc.entry);
+                let stamp = doc.stamp;
+                self.gone.insert(key, Gone { stamp, stored });
             }
             _ => {
                 let terms = TermCounts::of(&doc.content);
@@ -217,6 +250,7 @@ impl State {
         SearchLists {
             vector,
             text: best(text, request.limit),
+            partial: false,
         }
     }
 

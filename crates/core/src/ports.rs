@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::checkpoint::ChainEnd;
 use crate::command::{Answer, Submission};
 use crate::commit::{CommitName, Presence};
-use crate::entry::{Embedding, Kind, SpaceId, Status, Table};
+use crate::entry::{Embedding, SpaceId, Status, Table};
 use crate::error::Error;
 use crate::fingerprint::ContentHash;
 use crate::id::EntryId;
@@ -26,6 +26,10 @@ use crate::stamp::Stamp;
 use crate::time::Timestamp;
 use crate::trace::TraceContext;
 use crate::validity::Ancestry;
+
+mod lost;
+
+pub use lost::{Lost, VectorTable};
 
 /// A boxed future that may move between threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -60,6 +64,14 @@ pub enum PortError {
     /// It may answer later.
     #[error("unavailable: {0}")]
     Unavailable(String),
+    /// Some of what it has stored cannot be read any more, and has to be made anew.
+    #[error("damaged: {why}")]
+    Damaged {
+        /// What was met.
+        why: String,
+        /// What has to be made anew.
+        lost: Lost,
+    },
     /// It answered with something that cannot be used.
     #[error("unusable answer: {0}")]
     Unusable(String),
@@ -234,10 +246,17 @@ pub struct IndexDoc {
 }
 
 impl IndexDoc {
-    /// Whether the entry's content was erased: no other has none.
+    /// Whether the entry has left recall, so that an index forgets it. Its text and vector are not read for that: such
+    /// a state may have none.
     #[must_use]
-    pub const fn is_erased(&self) -> bool {
-        self.content.is_empty()
+    pub fn is_gone(&self) -> bool {
+        self.status == Status::Archived
+    }
+
+    /// Whether the entry's content was erased, so that an index leaves nothing of it on the disk.
+    #[must_use]
+    pub fn is_erased(&self) -> bool {
+        self.content_hash == ContentHash::erased(self.entry, self.version)
     }
 }
 
@@ -270,6 +289,8 @@ pub struct SearchLists {
     pub vector: Vec<Ranked>,
     /// By BM25.
     pub text: Vec<Ranked>,
+    /// Whether something may be missing: a table that was asked is damaged, and not built again.
+    pub partial: bool,
 }
 
 /// One place in a ranked list.
@@ -304,14 +325,19 @@ pub struct NeighbourRequest {
 ///
 /// Two ways in: [`offer`](Self::offer) makes a commit visible at once, in memory, before it is
 /// acknowledged; [`apply`](Self::apply) makes it durable later, off the write path.
+///
+/// Whatever reads what is stored answers [`PortError::Damaged`] once that cannot be read, and says what is lost with it:
+/// that is then [forgotten](Self::forget), and all is told again. A search says so once of a table, and answers afterwards
+/// from the others, with lists that are [partial](SearchLists::partial).
 pub trait VectorIndex: Send + Sync + 'static {
     /// Makes these states of entries visible to searches from now on. A state older than the one
     /// that is already visible (by stamp) changes nothing.
     fn offer(&self, docs: Vec<IndexDoc>);
 
     /// Stores these states durably, keyed by (scope, entry), together with the cursor `through`:
-    /// everything up to that stamp is now stored. Repeating it changes nothing. Of an entry that
-    /// [was erased](IndexDoc::is_erased) nothing is left on the disk by then, in no older state either.
+    /// everything up to that stamp is now stored. Repeating it changes nothing. An entry that
+    /// [is gone](IndexDoc::is_gone) is no longer stored, and no older state that comes later brings it back; a newer one
+    /// does. Of one that [was erased](IndexDoc::is_erased) nothing is left on the disk by then, in no older state either.
     fn apply(&self, docs: Vec<IndexDoc>, through: Stamp) -> BoxFuture<'_, Result<(), PortError>>;
 
     /// The cursor of the last [`apply`](Self::apply) that is stored; none when nothing is.
@@ -330,7 +356,7 @@ pub trait VectorIndex: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>>;
 
     /// Hands over the columns by which it is found what is due, of every entry as it is stored, or later, batch by batch,
-    /// in no order.
+    /// in no order. Entries that are gone may be left out.
     fn ages<'a>(
         &'a self,
         each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
@@ -342,7 +368,8 @@ pub trait VectorIndex: Send + Sync + 'static {
         each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
     ) -> BoxFuture<'a, Result<(), PortError>>;
 
-    /// Builds or refreshes what makes searches fast. Slow; runs off the write path.
+    /// Builds or refreshes what makes searches fast, and gives back what entries took that are gone. Slow; runs off the
+    /// write path.
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>>;
 
     /// Whether it was [noted](Self::note_whole) that every entry has its vector here, and nothing was lost since.
@@ -354,6 +381,12 @@ pub trait VectorIndex: Send + Sync + 'static {
     /// Forgets everything, for a rebuild from events.
     fn clear(&self) -> BoxFuture<'_, Result<(), PortError>>;
 
+    /// Forgets what is lost, and with it the cursor and that it was [whole](Self::is_whole), for being told everything
+    /// again. What else it has it goes on answering from, and knows when it is told.
+    fn forget<'a>(&'a self, _lost: &'a Lost) -> BoxFuture<'a, Result<(), PortError>> {
+        self.clear()
+    }
+
     /// What the index holds, for status reports.
     fn stats(&self) -> BoxFuture<'_, Result<IndexStats, PortError>>;
 }
@@ -361,14 +394,14 @@ pub trait VectorIndex: Send + Sync + 'static {
 /// What an index holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexStats {
-    /// Entries stored durably.
+    /// Entries stored durably, without those that are gone.
     pub stored: u64,
     /// States that are visible but not yet stored.
     pub pending: u64,
 }
 
-/// The table of vectors that an entry belongs to: one for each organisation and kind.
+/// The table of vectors that an entry belongs to.
 #[must_use]
-pub fn vector_table(scope: &Scope, table: Table) -> (String, Kind) {
+pub fn vector_table(scope: &Scope, table: Table) -> VectorTable {
     (scope.org().to_owned(), table.kind())
 }

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use sillok_actors::embedding_space::{self, Begins, Known};
 use sillok_actors::protocol::Protocol;
 use sillok_builtin::HashEmbedder;
-use sillok_core::entry::{Embedding, SpaceId};
+use sillok_core::entry::{Embedding, SpaceId, Status};
 use sillok_core::ports::{BoxFuture, Embedder, PortError, SpaceThresholds};
 use sillok_store::keys::{self, Family, ScopeKey};
 
@@ -180,11 +180,11 @@ pub(crate) fn unchanged<P: Protocol>(world: &World<P>) -> Option<String> {
         for (key, value) in &heads {
             let head = keys::head::decode(key, value).expect("the audit has read it");
             let event = keys::event::key(&ScopeKey::of(&head.scope), head.version_seq);
-            if head.is_erased() {
+            if head.status == Status::Archived {
                 if index.vector(&head).is_some() {
                     let entry = head.id;
                     return Some(format!(
-                        "node {} has a vector of what was erased of {entry}",
+                        "node {} has a vector of {entry}, which has left",
                         place.0
                     ));
                 }

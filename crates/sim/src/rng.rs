@@ -56,6 +56,7 @@ impl Stream {
 pub(crate) enum Purpose {
     Cognifier,
     Commit,
+    Damage,
     Disk,
     Embedder,
     Fate,
@@ -75,6 +76,7 @@ impl Purpose {
         match self {
             Self::Cognifier => "cognifier",
             Self::Commit => "commit",
+            Self::Damage => "damage",
             Self::Disk => "disk",
             Self::Embedder => "embedder",
             Self::Fate => "fate",

@@ -35,6 +35,9 @@ pub struct LanceConfig {
     pub search_candidates: usize,
     /// Data files of one table: with more, small ones are compacted.
     pub fragments_max: usize,
+    /// Share of the rows in a table's data files that are no longer there: over it,
+    /// [`optimise`](sillok_core::ports::VectorIndex::optimise) writes files and indices anew without them. 0 to 1.
+    pub gone_share_max: f64,
     /// Most rows of one compacted data file.
     pub fragment_rows_max: usize,
     /// Most bytes of one compacted data file.
@@ -67,6 +70,7 @@ impl LanceConfig {
             probes: 3,
             search_candidates: 64,
             fragments_max: 64,
+            gone_share_max: 0.2,
             fragment_rows_max: 262_144,
             fragment_bytes_max: 1 << 30,
             versions_kept: 32,

@@ -149,8 +149,8 @@ impl Delta {
     }
 
     /// Compares each state with what the table holds: `stored` answers the stamp of the stored row
-    /// and whether indices cover it. A state that is stored is marked so; one that is covered, or
-    /// older than the stored row, is forgotten.
+    /// and whether indices cover it. A state that is stored is marked so; one that is covered, that is
+    /// older than the stored row, or that was stored and is no longer, is forgotten.
     pub(crate) fn settle(
         &mut self,
         mut stored: impl FnMut(&Scope, EntryId) -> Option<(Stamp, bool)>,
@@ -165,6 +165,7 @@ impl Delta {
                         gone.push((row.scope.clone(), row.entry));
                     }
                 }
+                None if row.stored => gone.push((row.scope.clone(), row.entry)),
                 _ => {}
             }
         }

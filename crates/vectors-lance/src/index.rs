@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use sillok_core::ports::{
-    BoxFuture, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked, SearchLists,
+    BoxFuture, IndexDoc, IndexStats, Lost, NeighbourRequest, PortError, Ranked, SearchLists,
     SearchRequest, VectorIndex,
 };
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
@@ -32,6 +32,7 @@ pub struct LanceIndex {
     tables: Arc<Tables>,
     pool: Pool,
 }
+
 impl LanceIndex {
     /// Opens the index in the directory `path`, which is made when it is missing, and waits until
     /// its tables are loaded.
@@ -50,7 +51,13 @@ impl LanceIndex {
         let pool = Pool::start(config.threads)?;
         let tables = Arc::new(Tables::new(root, config)?);
         let opening = Arc::clone(&tables);
-        pool.run_blocking(async move { opening.load().await })?;
+        match pool.run_blocking(async move { opening.load().await }) {
+            Err(error @ Error::Panicked(_)) => {
+                tracing::warn!(%error, "the vector index cannot be used: storing everything again");
+                tables.forget_files()?;
+            }
+            loaded => loaded?,
+        }
         Ok(Self { tables, pool })
     }
 
@@ -62,7 +69,19 @@ impl LanceIndex {
         W: FnOnce(Arc<Tables>) -> F,
     {
         let done = self.pool.run(work(Arc::clone(&self.tables)));
-        Box::pin(async move { done.await.map_err(PortError::from) })
+        Box::pin(async move {
+            match done.await {
+                Ok(done) => Ok(done),
+                Err(error) => Err(self.judged(error).await.into()),
+            }
+        })
+    }
+
+    /// What an error comes to, found out on the pool.
+    async fn judged(&self, error: Error) -> Error {
+        let tables = Arc::clone(&self.tables);
+        let judged = self.pool.run(async move { Ok(tables.judge(error).await) });
+        judged.await.unwrap_or_else(|error| error)
     }
 
     /// Scans these columns of all tables on the pool, and hands the batches over here.
@@ -85,7 +104,10 @@ impl LanceIndex {
         }
         // The scan ends once nobody takes its batches any more.
         drop(batches);
-        Ok(taken.and(scanned.await)?)
+        match taken.and(scanned.await) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.judged(error).await.into()),
+        }
     }
 }
 
@@ -130,12 +152,13 @@ impl VectorIndex for LanceIndex {
         request: &'a SearchRequest,
     ) -> BoxFuture<'a, Result<SearchLists, PortError>> {
         let limit = request.limit;
-        let asked = self.tables.questions_of(request);
+        let (asked, partial) = self.tables.questions_of(request);
         self.run(move |_| async move {
             let Answer { vector, text } = ask(asked).await?;
             Ok(SearchLists {
                 vector: best(vector, limit),
                 text: best(text, limit),
+                partial,
             })
         })
     }
@@ -184,7 +207,12 @@ impl VectorIndex for LanceIndex {
     }
 
     fn clear(&self) -> BoxFuture<'_, Result<(), PortError>> {
-        self.run(|tables| async move { tables.clear().await })
+        self.run(|tables| async move { tables.forget(&Lost::All).await })
+    }
+
+    fn forget<'a>(&'a self, lost: &'a Lost) -> BoxFuture<'a, Result<(), PortError>> {
+        let lost = lost.clone();
+        self.run(|tables| async move { tables.forget(&lost).await })
     }
 
     fn stats(&self) -> BoxFuture<'_, Result<IndexStats, PortError>> {
@@ -194,7 +222,11 @@ impl VectorIndex for LanceIndex {
 
 /// Asks several tables at once, and puts their lists together.
 async fn ask(asked: Vec<(Arc<Table>, Question)>) -> Result<Answer, Error> {
-    let answers = asked.iter().map(|(table, question)| table.answer(question));
+    let answers = asked.iter().map(|(table, question)| async move {
+        table.check()?;
+        let answer = table.answer(question).await;
+        answer.map_err(|error| table.named(error))
+    });
     let mut all = Answer::default();
     for answer in futures::future::try_join_all(answers).await? {
         all.vector.extend(answer.vector);

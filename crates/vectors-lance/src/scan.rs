@@ -21,7 +21,8 @@ impl Tables {
         to: &mpsc::Sender<RecordBatch>,
     ) -> Result<(), Error> {
         for table in self.all() {
-            table.scan(names, to).await?;
+            let scanned = table.scan(names, to).await;
+            scanned.map_err(|error| table.named(error))?;
         }
         Ok(())
     }
@@ -29,6 +30,7 @@ impl Tables {
 
 impl Table {
     async fn scan(&self, names: &[&str], to: &mpsc::Sender<RecordBatch>) -> Result<(), Error> {
+        self.check()?;
         let Some(dataset) = self.view.read().dataset.clone() else {
             return Ok(());
         };

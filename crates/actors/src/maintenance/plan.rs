@@ -90,7 +90,7 @@ pub(super) async fn of<S: Store, P: Protocol>(
 
 /// Waits until the index has all that was published before: an entry that it has not heard of may be better than one
 /// that goes. How many slots cannot be read.
-async fn catch_up<S: Store, P: Protocol>(
+pub(super) async fn catch_up<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     within: Option<&Scope>,
 ) -> Result<u64, Error> {

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use sillok_core::decide::older_nodes;
-use sillok_core::entry::SpaceId;
+use sillok_core::entry::{SpaceId, Status};
 use sillok_core::membership::WireVersion;
+use sillok_core::ports::VectorIndex as _;
 use sillok_core::stamp::Stamp;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::space::{self, OF_ENTRIES};
@@ -131,6 +132,9 @@ impl<S: Store, P: Protocol> Worker<'_, S, P> {
         if next.is_some() && !self.shared.speaks(WireVersion::WITH_SPACES) {
             return Err(older_nodes());
         }
+        if let Some(next) = &next {
+            self.mend(next).await?;
+        }
         if let Some(next) = next.as_ref().filter(|next| next.walk().empties) {
             self.empty(next).await?;
             return Ok(Step::Went);
@@ -164,6 +168,23 @@ impl<S: Store, P: Protocol> Worker<'_, S, P> {
             self.offered_at = next.noted_last();
         }
         Ok(Step::Went)
+    }
+
+    /// Begins anew with what is to serve next, where its index is damaged.
+    async fn mend(&mut self, next: &Side) -> Result<(), Error> {
+        if !next.index.must_begin() {
+            return Ok(());
+        }
+        {
+            let _nobody_is_telling = self.spaces.sides.write();
+            next.set_offered(false);
+        }
+        let now_ms = self.shared.ports.clock.monotonic_ms();
+        let began = next.index.begin_anew(now_ms).await;
+        began.map_err(|error| engine_refusal(&error))?;
+        next.walk_anew();
+        self.is_optimised = false;
+        Ok(())
     }
 
     /// Empties an index that is to be filled. What an earlier run of the node brought may have been erased since, and of
@@ -227,7 +248,7 @@ impl<S: Store, P: Protocol> Worker<'_, S, P> {
         let mut names = Vec::with_capacity(rows.len());
         for (key, value) in &rows {
             match keys::head::decode(key, value) {
-                Ok(head) if head.is_erased() => {}
+                Ok(head) if head.status == Status::Archived => {}
                 Ok(head) => names.push((head.scope, head.id)),
                 Err(error) => {
                     tracing::warn!(%error, "an entry cannot be read, and gets no vector");
@@ -251,6 +272,8 @@ impl<S: Store, P: Protocol> Worker<'_, S, P> {
     async fn switch(&mut self, next: Arc<Side>) -> Result<(), Error> {
         let spaces = self.spaces;
         let former = spaces.serving();
+        // All entries were walked since it began anew, if it did.
+        next.index.is_filled();
         let engine = |error| engine_refusal(&error);
         // All of that was noted before the former index had it, and is brought, or on its way and held back by name.
         let through = former.index.watermark().await.map_err(engine)?;
@@ -264,6 +287,7 @@ impl<S: Store, P: Protocol> Worker<'_, S, P> {
         next.index.note_whole().await.map_err(engine)?;
         {
             let mut sides = spaces.sides.write();
+            next.serves();
             sides.serving = next;
             sides.next = None;
         }
@@ -287,12 +311,13 @@ impl<S: Store, P: Protocol> Worker<'_, S, P> {
 
     /// What is to be done once nothing is lacking: what is left of earlier spaces is removed.
     async fn settle(&mut self, serving: &Side) -> Result<Step, Error> {
+        let engine = |error| engine_refusal(&error);
+        // One that is damaged is noted to be whole once it is filled again.
+        if serving.index.has_all() && !serving.index.is_whole().await.map_err(engine)? {
+            serving.index.note_whole().await.map_err(engine)?;
+        }
         if self.looked {
             return self.wait_for_former().await;
-        }
-        let engine = |error| engine_refusal(&error);
-        if !serving.index.is_whole().await.map_err(engine)? {
-            serving.index.note_whole().await.map_err(engine)?;
         }
         // Of another one it is for the nodes to see to that search it: here its vectors would be removed.
         if self.spaces.space(TO_SWEEP).await?.as_ref() == Some(&serving.space) {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use sillok_core::entry::{Embedding, Head, SpaceId};
 use sillok_core::id::EntryId;
-use sillok_core::ports::{Embedder, IndexDoc, PortError};
+use sillok_core::ports::{Embedder, IndexDoc, PortError, VectorIndex as _};
 use sillok_core::stamp::Stamp;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::vector::{self, Row};
@@ -30,7 +30,7 @@ const PROBE: &str = "a probe";
 /// Entries as they are at one moment.
 #[derive(Default)]
 struct Loaded {
-    /// Those with a vector of the space, and those without content.
+    /// Those with a vector of the space, and those that have left.
     ready: Vec<IndexDoc>,
     /// Those without.
     missing: Vec<IndexDoc>,

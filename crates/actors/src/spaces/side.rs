@@ -10,12 +10,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use sillok_core::entry::SpaceId;
 use sillok_core::id::EntryId;
-use sillok_core::ports::{Embedder, IndexDoc, VectorIndex};
+use sillok_core::ports::{Embedder, IndexDoc};
 use sillok_core::scope::Scope;
 use sillok_core::stamp::Stamp;
 use sillok_store::KeyRange;
 use sillok_store::keys::Family;
 use sillok_store::keys::vector::SpaceKey;
+
+use super::watch::WatchedIndex;
 
 /// Names that are held. With more, all entries are walked again.
 const NAMES_MAX: usize = 65_536;
@@ -31,9 +33,9 @@ pub(super) struct Side {
     pub(super) space: SpaceId,
     pub(super) key: SpaceKey,
     pub(super) embedder: Arc<dyn Embedder>,
-    pub(super) index: Arc<dyn VectorIndex>,
+    pub(super) index: WatchedIndex,
     /// Whether the index is filled from nothing, and nobody searches it meanwhile.
-    is_to_fill: bool,
+    is_to_fill: AtomicBool,
     lacking: Mutex<Lacking>,
     walk: Mutex<Walk>,
     /// The cursor that was handed to the index last.
@@ -93,14 +95,14 @@ impl Walk {
 
 impl Side {
     /// A side whose index has what the events say.
-    pub(super) fn serving(embedder: Arc<dyn Embedder>, index: Arc<dyn VectorIndex>) -> Self {
+    pub(super) fn serving(embedder: Arc<dyn Embedder>, index: WatchedIndex) -> Self {
         let space = embedder.space();
         Self {
             key: SpaceKey::of(&space),
             space,
             embedder,
             index,
-            is_to_fill: false,
+            is_to_fill: AtomicBool::new(false),
             lacking: Mutex::default(),
             walk: Mutex::new(Walk::over()),
             through: Mutex::new(Stamp::ZERO),
@@ -109,21 +111,21 @@ impl Side {
     }
 
     /// A side whose index has to be filled.
-    pub(super) fn to_fill(embedder: Arc<dyn Embedder>, index: Arc<dyn VectorIndex>) -> Self {
+    pub(super) fn to_fill(embedder: Arc<dyn Embedder>, index: WatchedIndex) -> Self {
         Self {
-            is_to_fill: true,
+            is_to_fill: AtomicBool::new(true),
             walk: Mutex::new(Walk::anew(0, true)),
             is_offered: AtomicBool::new(false),
             ..Self::serving(embedder, index)
         }
     }
 
-    /// Whether a document has what this side searches by, or nothing that could have it.
+    /// Whether a document has what this side searches by, or is of an entry that is searched no more.
     pub(super) fn suits(&self, doc: &IndexDoc) -> bool {
         let is_of_space = |doc: &IndexDoc| {
             doc.embedding.as_ref().map(|vector| &vector.space) == Some(&self.space)
         };
-        doc.is_erased() || is_of_space(doc)
+        doc.is_gone() || is_of_space(doc)
     }
 
     /// Whether a document has a vector that cannot be compared here.
@@ -150,7 +152,7 @@ impl Side {
                 ..Lacking::default()
             };
             let mut walk = self.walk.lock();
-            *walk = Walk::anew(walk.turn + 1, self.is_to_fill);
+            *walk = Walk::anew(walk.turn + 1, self.is_to_fill.load(Ordering::Acquire));
         }
         lacking.noted += 1;
         let number = lacking.noted;
@@ -250,6 +252,23 @@ impl Side {
         *known
     }
 
+    /// The index has forgotten its cursor: what is told again moves it anew.
+    pub(super) fn forget_cursor(&self) {
+        *self.through.lock() = Stamp::ZERO;
+    }
+
+    /// The index has forgotten something: all entries are walked again, and it is not told at once what is committed.
+    pub(super) fn walk_anew(&self) {
+        self.forget_cursor();
+        let mut walk = self.walk.lock();
+        *walk = Walk::anew(walk.turn + 1, walk.empties);
+    }
+
+    /// The index was filled, and is searched from now on: it is never emptied again.
+    pub(super) fn serves(&self) {
+        self.is_to_fill.store(false, Ordering::Release);
+    }
+
     pub(super) fn is_offered(&self) -> bool {
         self.is_offered.load(Ordering::Acquire)
     }
@@ -266,10 +285,15 @@ mod tests {
     use proptest::prelude::*;
     use sillok_builtin::{ExactIndex, HashEmbedder};
 
+    use super::super::watch::Menders;
     use super::*;
 
+    fn index() -> WatchedIndex {
+        WatchedIndex::new(Arc::new(ExactIndex::new()), &Menders::default())
+    }
+
     fn side() -> Side {
-        Side::serving(Arc::new(HashEmbedder), Arc::new(ExactIndex::new()))
+        Side::serving(Arc::new(HashEmbedder), index())
     }
 
     fn name(number: u8) -> Name {
@@ -325,6 +349,8 @@ mod tests {
         side.brought(&side.noted(9));
         assert_eq!(side.cursor(at(6)), at(6));
         assert_eq!(side.cursor(at(4)), at(6), "it never goes back");
+        side.forget_cursor();
+        assert_eq!(side.cursor(at(2)), at(2), "unless all is told again");
     }
 
     #[test]
@@ -352,8 +378,20 @@ mod tests {
     }
 
     #[test]
+    fn what_serves_is_not_emptied_though_all_is_walked_again() {
+        let side = Side::to_fill(Arc::new(HashEmbedder), index());
+        side.serves();
+        let scope = Scope::parse("org/o").unwrap();
+        for number in 0..=NAMES_MAX as u128 {
+            side.note((scope.clone(), EntryId::from_bytes(number.to_be_bytes())));
+        }
+        let walk = side.walk();
+        assert!(!walk.is_over() && !walk.empties);
+    }
+
+    #[test]
     fn a_walk_that_was_begun_anew_is_not_ended_by_the_former_one() {
-        let side = Side::to_fill(Arc::new(HashEmbedder), Arc::new(ExactIndex::new()));
+        let side = Side::to_fill(Arc::new(HashEmbedder), index());
         let mut former = side.walk();
         former.left = None;
         side.walked(former.clone());

@@ -22,6 +22,7 @@ use super::world::entry;
 use crate::restore::Until;
 use crate::{NextSpace, Node, NodeConfig, Ports, embedding_space};
 
+mod damage;
 mod stage;
 
 use stage::{Other, Stage, amend, by_meaning, erase, found, over, until};

@@ -12,7 +12,7 @@ use super::{Cell, World, at_once, place_of};
 use crate::checkpoints::Outside;
 use crate::fault::StoreShape;
 use crate::heap::{Due, Place};
-use crate::index::LaggingIndex;
+use crate::index::{LaggingIndex, damage_permille};
 use crate::net::Parcel;
 use crate::ports::{SharedRng, ports};
 use crate::runtime::Runtime;
@@ -89,9 +89,10 @@ impl<P: Protocol> World<P> {
             is_foreign: false,
         };
         node.indices.clear();
+        let damage = damage_permille(self.plan.seed);
         let mut index_of = |embedder: &dyn Embedder| {
             let stored = node.stored.entry(embedder.space()).or_default();
-            let index = LaggingIndex::open(&self.sim, place, stored, &self.recorder);
+            let index = LaggingIndex::open(&self.sim, place, stored, &self.recorder, damage);
             node.indices.insert(embedder.space(), index.clone());
             Arc::new(index) as Arc<dyn VectorIndex>
         };

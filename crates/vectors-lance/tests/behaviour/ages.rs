@@ -67,7 +67,7 @@ async fn each_entry_is_handed_over_once_as_it_is_stored() {
         assert_eq!(ages(&index).await, expected(&docs));
         docs[7] = IndexDoc {
             version: 2,
-            status: Status::Archived,
+            status: Status::Deprecated,
             stamp: stamp(400),
             ..docs[7].clone()
         };
@@ -76,6 +76,14 @@ async fn each_entry_is_handed_over_once_as_it_is_stored() {
             .await
             .unwrap();
         index.optimise().await.unwrap();
+        assert_eq!(ages(&index).await, expected(&docs));
+        let left = docs.remove(5);
+        let gone = IndexDoc {
+            status: Status::Archived,
+            stamp: stamp(401),
+            ..left
+        };
+        index.apply(vec![gone], stamp(401)).await.unwrap();
         assert_eq!(ages(&index).await, expected(&docs));
     }
     let index = open(directory.path());
@@ -86,6 +94,6 @@ async fn each_entry_is_handed_over_once_as_it_is_stored() {
         origins.extend(rows.map(|(entry, origin)| (*entry, *origin)));
     };
     index.worths(&mut take).await.unwrap();
-    assert_eq!(origins.len(), 300);
-    assert_eq!(origins[&id(8)], docs[7].age.origin);
+    assert_eq!(origins.len(), 299);
+    assert_eq!(origins[&id(8)], docs[6].age.origin);
 }

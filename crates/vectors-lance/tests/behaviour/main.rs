@@ -7,10 +7,12 @@
 )]
 
 mod ages;
+mod damage;
 mod durability;
 mod equivalence;
 mod erasure;
 mod filters;
 mod maintenance;
 mod model;
+mod pruning;
 mod visibility;

@@ -131,7 +131,7 @@ impl Stage {
     pub(super) async fn change(
         &mut self,
         to: &Arc<Other>,
-        index: &Arc<ExactIndex>,
+        index: &Arc<impl VectorIndex>,
     ) -> Node<MemoryStore> {
         let next = NextSpace {
             embedder: Arc::clone(to) as Arc<dyn Embedder>,
