@@ -29,6 +29,7 @@ use crate::protocol::{Protocol, Safeguard};
 use crate::relay::rows_in;
 use crate::spans::{OpenSpan, keys as keys_of_spans};
 
+mod refill;
 mod requests;
 mod turns;
 
@@ -152,47 +153,6 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         }
     }
 
-    /// Stores everything that is marked now: all there is, where the index begins anew.
-    ///
-    /// # Errors
-    /// As [`drain`](Self::drain).
-    async fn keep_up(
-        &mut self,
-        waiting: &mut Waiting,
-        next_request: impl FnMut() -> Option<Request> + Send,
-    ) -> Result<(), Error> {
-        if self.shared.spaces.must_begin() {
-            self.begin_anew().await?;
-        }
-        self.drain(waiting, next_request).await?;
-        if self.is_refilling {
-            self.shared.spaces.is_filled();
-            self.is_refilling = false;
-        }
-        Ok(())
-    }
-
-    /// Has the index forget what is damaged, and all slots read from the beginning.
-    ///
-    /// # Errors
-    /// What the index or the store answered, and `unavailable` where the index just began anew: nothing is forgotten
-    /// then.
-    async fn begin_anew(&mut self) -> Result<(), Error> {
-        let shared = &self.shared;
-        let slots = claims::owned_slots(&shared.store).await;
-        let slots = slots.map_err(|error| refusal(&error))?;
-        let now_ms = shared.ports.clock.monotonic_ms();
-        shared.spaces.begin_anew(now_ms).await?;
-        for slot in slots {
-            shared.index_feed.mark(slot);
-        }
-        self.floor = Stamp::ZERO;
-        self.cursors.clear();
-        (self.part, self.is_stuck, self.is_refilling) = (1, false, true);
-        (self.stored_since_optimised, self.rows_since_stored) = (0, 0);
-        Ok(())
-    }
-
     /// Stores everything that is marked now. What is marked meanwhile waits for the next time, but for
     /// the slots that somebody waits for: these come first.
     ///
@@ -213,7 +173,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             let mut order = turns.in_order(&waited_for);
             order.extend(turns.in_order(left.difference(&waited_for)));
             let passed = match self.shared.spaces.must_begin() {
-                true => Err(damaged()),
+                true => Err(refill::damaged()),
                 false => self.pass(order).await,
             };
             match passed {
@@ -431,11 +391,6 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
     fn stored_through(&self) -> Stamp {
         self.cursors.values().copied().max().unwrap_or(self.floor)
     }
-}
-
-fn damaged() -> Error {
-    let why = "the index is damaged, and is to begin anew";
-    Error::new(ErrorCode::Unavailable, why)
 }
 
 /// How many of a slot's rows a pass takes in whose rows so far have changed so many `entries`: those before

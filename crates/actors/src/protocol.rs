@@ -102,6 +102,8 @@ pub enum Safeguard {
     WalksToTheEnd,
     /// What is written behind the walk over all entries is brought to the new index as well.
     BringsWhatChanges,
+    /// An index that has forgotten a table is told everything again.
+    TellsAllAgain,
     /// A vector is kept only while its entry says what was embedded.
     KeepsVectorsUnderHeads,
 }

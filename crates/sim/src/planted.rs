@@ -167,6 +167,10 @@ pub const BUGS: &[Bug] = &[
         Safeguard::BringsWhatChanges,
     ),
     bug(
+        "table forgotten and not told again",
+        Safeguard::TellsAllAgain,
+    ),
+    bug(
         "vector kept of what was erased",
         Safeguard::KeepsVectorsUnderHeads,
     ),
