@@ -28,11 +28,18 @@ fn all_files(under: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Writes something else over all files of the index whose path says `part`: how many those were.
-fn overwrite(world: &World, part: &str, chance: &mut Chance) -> usize {
+/// All files of the index whose path says `part`.
+fn files_of(world: &World, part: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     all_files(&world.data().join("vectors"), &mut files);
     files.retain(|path| path.to_string_lossy().contains(part));
+    files.sort();
+    files
+}
+
+/// Writes something else over all files of the index whose path says `part`: how many those were.
+fn overwrite(world: &World, part: &str, chance: &mut Chance) -> usize {
+    let files = files_of(world, part);
     for path in &files {
         let length = path.metadata().expect("it is there").len();
         let bytes: Vec<u8> = (0..length)
@@ -130,4 +137,36 @@ async fn tables_that_are_overwritten_are_built_again_while_the_server_serves() {
     assert_eq!(again, stored);
     let verdict = world.sillok("audit verify --json").json();
     assert_eq!(verdict["ok"], true, "{verdict}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_table_that_is_overwritten_is_built_again_without_the_others() {
+    let mut chance = Chance::of_test("index_damage_of_one");
+    let world = World::start().await;
+    let writer = world.principal(PrincipalKind::Human, PROJECT).await;
+    let (fact, way) = (chance.words(6), chance.words(6));
+    let known = put(&writer, PROJECT, &fact).await;
+    let pattern = json!({ "scope": PROJECT, "table": "patterns", "content": way });
+    let pattern = writer.post("/v1/entries", &pattern).await.ok();
+    let pattern = pattern["entry"].as_str().expect("an id").to_owned();
+    comes_right(&world, 0, &fact, &known).await;
+    comes_right(&world, 0, &way, &pattern).await;
+    let others = files_of(&world, "knowledge.lance");
+    assert!(!others.is_empty());
+    assert!(overwrite(&world, "episodic.lance", &mut chance) > 0);
+
+    // Whoever stores something in it meets the damage.
+    let amended = format!("{fact} {}", chance.words(2));
+    amend(&writer, &known, &amended).await;
+    comes_right(&world, 1, &amended, &known).await;
+    comes_right(&world, 1, &way, &pattern).await;
+    let built: u64 = world.admin().metric("sillok_index_rebuilds_total").await;
+    assert_eq!(built, 1);
+    assert_eq!(
+        files_of(&world, "knowledge.lance"),
+        others,
+        "nothing was stored again"
+    );
+    let status = world.sillok("status --json").json();
+    assert_eq!(status["index_stored"], 2, "{status}");
 }

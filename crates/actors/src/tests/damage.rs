@@ -198,18 +198,15 @@ async fn what_is_about_other_tables_goes_on_while_one_is_built_again() {
 }
 
 #[tokio::test]
-async fn a_table_that_is_damaged_again_at_once_waits_and_is_built_again() {
+async fn a_table_that_is_damaged_again_is_built_again() {
     let mut stage = Stage::set().await;
     stage.give(put("the parser is greedy")).await.unwrap();
-    stage.index.damage(&lost(Table::Observations));
-    assert!(!stage.recall().await.whole);
-    assert_eq!(stage.whole().await, 1);
-    stage.index.damage(&lost(Table::Observations));
-    for _ in 0..100 {
+    for rebuilds in 1..=3 {
+        stage.index.damage(&lost(Table::Observations));
         assert!(!stage.recall().await.whole);
-        tokio::task::yield_now().await;
+        assert_eq!(stage.whole().await, 1);
+        assert_eq!(stage.node.metrics().index_rebuilds, rebuilds);
     }
-    assert_eq!(stage.node.metrics().index_rebuilds, 1, "it just began anew");
     stage.node.shutdown().await;
 }
 
