@@ -34,7 +34,7 @@ const SEARCH_US: (u64, u64) = (100, 2_000);
 /// How often it does not take a batch, of 1,000.
 const FAILS_PERMILLE: u32 = 10;
 /// How often a call meets a table that has just gone bad, of 1,000, in worlds where some do.
-const DAMAGE_PERMILLE: u32 = 5;
+const DAMAGE_PERMILLE: u32 = 1;
 
 /// How often a call meets a table that has just gone bad, of 1,000, under this seed.
 pub(crate) const fn damage_permille(seed: u64) -> u32 {

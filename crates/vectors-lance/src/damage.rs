@@ -124,26 +124,32 @@ impl Tables {
         if says == Says::Nothing {
             return error;
         }
-        let mut suspects = self.all();
-        if let Error::InTable { table, .. } = &error {
-            suspects.retain(|suspect| suspect.name == *table);
-        }
-        let mut found = Vec::new();
-        let is_certain = says == Says::Damage && matches!(error, Error::InTable { .. });
+        let (mut suspects, mut found) = (self.all(), Vec::new());
+        let is_named = match &error {
+            Error::InTable { table, .. } => {
+                suspects.retain(|suspect| suspect.name == *table);
+                true
+            }
+            _ => false,
+        };
+        let is_certain = says == Says::Damage;
         for table in &suspects {
-            if is_certain || table.is_damaged() {
+            if table.is_damaged() {
                 found.push(table);
-            } else if let Some(why) = table.examined().await {
+            } else if !(is_named && is_certain)
+                && let Some(why) = table.examined().await
+            {
                 tracing::warn!(%why, table = %table.directory.display(), "a table of the vector index is damaged");
                 found.push(table);
             }
         }
-        if found.is_empty() && says == Says::Damage {
-            // It was met in what is in memory, perhaps: nobody knows of which.
-            found.extend(&suspects);
-        }
         if found.is_empty() {
-            return error;
+            match (is_named, is_certain) {
+                // It was met in what is in memory, perhaps: nobody knows of which.
+                (false, true) => found.extend(&suspects),
+                (true, true) => return Error::Task(format!("forgotten meanwhile: {error}")),
+                (_, false) => return error,
+            }
         }
         found.iter().for_each(|table| table.note_damage());
         Error::Lost {
@@ -156,6 +162,9 @@ impl Tables {
 impl Table {
     /// The error, as one that was met here.
     pub(crate) fn named(&self, source: Error) -> Error {
+        if Says::of(&source) == Says::Damage {
+            self.note_damage();
+        }
         match source {
             Error::InTable { .. } | Error::Lost { .. } => source,
             source => Error::InTable {
