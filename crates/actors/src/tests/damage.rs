@@ -185,7 +185,7 @@ async fn what_is_about_other_tables_goes_on_while_one_is_built_again() {
     stage.give(about_other).await.unwrap();
     let maintained = stage.node.maintain(&Maintain::whole()).await;
     assert_eq!(maintained.unwrap_err().code, ErrorCode::Unavailable);
-    assert!(stage.node.metrics().index_refusals >= 2);
+    assert!(stage.node.metrics().index_refusals > 0);
     assert_eq!(stage.node.index_lacks(), lost(Table::Observations));
     stage.index.accept();
     assert_eq!(stage.whole().await, 3);

@@ -269,8 +269,12 @@ impl Several {
 
     /// Damage to a table is met by whoever reads it, and says which it is.
     async fn meets(&self, place: usize) -> Lost {
-        match self.index.neighbours(&neighbours_in(place)).await {
-            Err(PortError::Damaged { lost, .. }) => lost,
+        let mut met = Vec::new();
+        met.extend(self.index.neighbours(&neighbours_in(place)).await.err());
+        met.extend(self.index.ages(&mut |_| ()).await.err());
+        let first = met.into_iter().next();
+        match first {
+            Some(PortError::Damaged { lost, .. }) => lost,
             other => panic!("{other:?}"),
         }
     }

@@ -17,9 +17,12 @@ async fn damage_to_the_index_that_is_being_filled_has_all_brought_again() {
     for lost in [lost(), Lost::All] {
         let mut stage = Stage::new();
         let ids = stage.with_entries(&TEXTS).await;
-        let (other, index) = (Other::open("other"), HookedIndex::new(|_| ()));
-        index.damage(&lost);
+        let (other, index) = (Other::named("other", 0), HookedIndex::new(|_| ()));
         let node = stage.change(&other, &index).await;
+        // It is emptied by then.
+        until(|| async { other.is_asked.load(Ordering::Relaxed) }).await;
+        index.damage(&lost);
+        other.calls.add_permits(1_000);
         for (text, id) in TEXTS.iter().zip(&ids) {
             assert_eq!(by_meaning(&node, text).await, [*id]);
         }

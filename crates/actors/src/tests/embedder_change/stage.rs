@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
-use sillok_builtin::{ExactIndex, HashEmbedder};
+use sillok_builtin::HashEmbedder;
 use sillok_core::command::{AmendEntry, AnswerBody, Command};
 use sillok_core::entry::{Detail, Embedding, Metadata, SpaceId, Status};
 use sillok_core::erasure::Erase;
