@@ -64,6 +64,18 @@ impl Stage {
         self.node.reader().recall(query).await.unwrap()
     }
 
+    /// Waits until nothing waits to be stored.
+    async fn stored(&self) {
+        for _ in 0..LOOKS {
+            let status = self.node.reader().status().await.unwrap();
+            if status.index.pending == 0 {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+        panic!("something is not stored");
+    }
+
     /// Waits until an answer is whole again: how much it found.
     async fn whole(&self) -> usize {
         for _ in 0..LOOKS {
@@ -133,6 +145,8 @@ async fn nothing_is_decided_against_an_index_that_is_not_built_again() {
 async fn a_run_of_maintenance_that_meets_damage_is_refused_and_comes_again() {
     let mut stage = Stage::set().await;
     stage.give(put("the parser is greedy")).await.unwrap();
+    // Else the indexer meets it first.
+    stage.stored().await;
     stage.index.damage(&Lost::All);
     let refused = stage.node.maintain(&Maintain::whole()).await;
     assert_eq!(refused.unwrap_err().code, ErrorCode::Unavailable);

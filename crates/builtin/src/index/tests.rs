@@ -105,7 +105,7 @@ fn filtered() -> ExactIndex {
         },
         IndexDoc {
             entry: entry(4),
-            status: Status::Archived,
+            status: Status::Deprecated,
             ..base.clone()
         },
         IndexDoc {
@@ -157,7 +157,7 @@ fn every_filter_holds_before_ranking() {
     );
     assert_eq!(
         found(SearchRequest {
-            statuses: vec![Status::Archived],
+            statuses: vec![Status::Deprecated],
             ..request("fact")
         }),
         [4]
