@@ -7,6 +7,8 @@
 
 use std::sync::Arc;
 
+use futures::StreamExt as _;
+use futures::stream::{FuturesOrdered, FuturesUnordered};
 use sillok_core::command::{AnswerBody, Command, Submission};
 use sillok_core::id::{Attempt, CommandId, EntryId};
 use sillok_core::principal::Principal;
@@ -41,6 +43,10 @@ use running::Turn;
 const LEASE: &str = "maintenance";
 /// Entries that one command takes out: a scope's other writers wait for no longer than that takes.
 const RETIRED_AT_ONCE: usize = 256;
+/// Commands to one scope that are under way: what waits while a batch is committed is the next batch.
+const COMMANDS_AT_ONCE: usize = 4;
+/// Scopes of which entries are taken out at the same time: one waits for the disk while another is decided.
+const SCOPES_AT_ONCE: usize = 4;
 /// Times that a command is given again which a passing refusal met.
 const TRIES_MAX: u32 = 5;
 /// The wait before it is given again, in ms; it doubles with each.
@@ -188,12 +194,7 @@ async fn carry_out<S: Store, P: Protocol>(
     let mut planned = plan::of(shared, asked, &|entries| turn.looked_at(entries)).await?;
     let going = planned.scopes.iter().filter(|scope| !scope.asks);
     turn.plans(going.map(|scope| scope.plan.going() as u64).sum());
-    for scope in planned.scopes.iter_mut().filter(|scope| !scope.asks) {
-        if let Err(error) = take_out(shared, router, scope, turn).await {
-            tracing::warn!(%error, scope = %scope.scope, "what is due here was not taken out");
-            scope.error = Some(error);
-        }
-    }
+    take_out_all(shared, router, &mut planned.scopes, turn).await;
     let (mut offered, mut not_offered) = (0, 0);
     for offer in planned.offers {
         match put_question(shared, router, offer).await {
@@ -244,6 +245,41 @@ async fn signed<S: Store, P: Protocol>(
     }
 }
 
+/// Takes out what is due, of some scopes at the same time.
+async fn take_out_all<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Router<S, P>,
+    scopes: &mut [ScopeMaintained],
+    turn: &Turn<'_>,
+) {
+    let mut left: Vec<&mut ScopeMaintained> = scopes.iter_mut().rev().collect();
+    left.retain(|scope| !scope.asks);
+    let mut under_way = FuturesUnordered::new();
+    loop {
+        while under_way.len() < SCOPES_AT_ONCE
+            && let Some(scope) = left.pop()
+        {
+            under_way.push(take_out_or_note(shared, router, scope, turn));
+        }
+        if under_way.next().await.is_none() {
+            return;
+        }
+    }
+}
+
+/// Takes out what is due in a scope, or notes why the rest was not.
+async fn take_out_or_note<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Router<S, P>,
+    scope: &mut ScopeMaintained,
+    turn: &Turn<'_>,
+) {
+    if let Err(error) = take_out(shared, router, scope, turn).await {
+        tracing::warn!(%error, scope = %scope.scope, "what is due here was not taken out");
+        scope.error = Some(error);
+    }
+}
+
 /// Takes out what is due in a scope, and counts it.
 async fn take_out<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
@@ -251,23 +287,42 @@ async fn take_out<S: Store, P: Protocol>(
     scope: &mut ScopeMaintained,
     turn: &Turn<'_>,
 ) -> Result<(), Error> {
+    let place = scope.scope.clone();
     let due = [
         (Retirement::Aged, scope.plan.aged.clone()),
         (Retirement::Pruned, scope.plan.pruned.clone()),
     ];
-    for (why, entries) in due {
-        for some in entries.chunks(RETIRED_AT_ONCE) {
-            let (retired, left) = match retire(shared, router, &scope.scope, &why, some).await {
+    for (why, entries) in &due {
+        let mut left = entries.chunks(RETIRED_AT_ONCE);
+        let (mut given, mut failed) = (FuturesOrdered::new(), Ok(()));
+        loop {
+            while failed.is_ok()
+                && given.len() < COMMANDS_AT_ONCE
+                && let Some(some) = left.next()
+            {
+                given.push_back(retire(shared, router, &place, why, some));
+            }
+            // What was given is carried out, whatever became of another: it is waited for, and counted.
+            let Some((some, done)) = given.next().await else {
+                break;
+            };
+            let done = match done {
                 // Something of one of them cannot be read: it keeps nobody from the rest.
                 Err(error) if error.code == ErrorCode::Internal && some.len() > 1 => {
-                    one_by_one(shared, router, scope, &why, some).await?
+                    one_by_one(shared, router, scope, why, some).await
                 }
-                done => done?,
+                done => done,
             };
-            scope.retired += retired;
-            scope.left += left;
-            turn.retired(some.len() as u64);
+            match done {
+                Ok((retired, left)) => {
+                    scope.retired += retired;
+                    scope.left += left;
+                    turn.retired(some.len() as u64);
+                }
+                Err(error) => failed = failed.and(Err(error)),
+            }
         }
+        failed?;
     }
     Ok(())
 }
@@ -283,7 +338,8 @@ async fn one_by_one<S: Store, P: Protocol>(
 ) -> Result<(u64, u64), Error> {
     let (mut retired, mut left) = (0, 0);
     for one in entries.chunks(1) {
-        match retire(shared, router, &scope.scope, why, one).await {
+        let (_, done) = retire(shared, router, &scope.scope, why, one).await;
+        match done {
             Ok((gone, stayed)) => {
                 retired += gone;
                 left += stayed;
@@ -314,25 +370,27 @@ async fn put_question<S: Store, P: Protocol>(
         .map(drop)
 }
 
-/// Takes some planned entries out of a scope: how many went, and how many had changed since.
-async fn retire<S: Store, P: Protocol>(
+/// Takes some planned entries out of a scope: which, and how many went, and how many had changed since.
+async fn retire<'a, S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
     scope: &Scope,
     why: &Retirement,
-    entries: &[(EntryId, u64)],
-) -> Result<(u64, u64), Error> {
+    entries: &'a [(EntryId, u64)],
+) -> (&'a [(EntryId, u64)], Result<(u64, u64), Error>) {
     let command = Command::Retire {
         entries: entries.to_vec(),
         why: why.clone(),
     };
-    match give(shared, router, scope.clone(), command).await? {
-        AnswerBody::Retired { retired, left } => Ok((u64::from(retired), u64::from(left))),
-        other => {
+    let done = match give(shared, router, scope.clone(), command).await {
+        Ok(AnswerBody::Retired { retired, left }) => Ok((u64::from(retired), u64::from(left))),
+        Ok(other) => {
             let why = format!("retiring entries was answered with {other:?}");
             Err(Error::new(ErrorCode::Internal, why))
         }
-    }
+        Err(error) => Err(error),
+    };
+    (entries, done)
 }
 
 /// Gives a command as the system, again while what it meets passes.
