@@ -73,7 +73,8 @@ fn no_text(head: &Head) -> Text {
 }
 
 /// The document of an entry with this text.
-pub(crate) fn document(head: &Head, text: Text, stamp: Stamp) -> IndexDoc {
+#[must_use]
+pub fn document(head: &Head, text: Text, stamp: Stamp) -> IndexDoc {
     IndexDoc {
         scope: head.scope.clone(),
         entry: head.id,

@@ -34,6 +34,7 @@ mod running;
 mod sign;
 
 pub use asked::{Maintain, Maintained, Part, ScopeMaintained};
+pub use plan::{Due, due};
 pub use running::Progress;
 
 pub(crate) use running::Running;

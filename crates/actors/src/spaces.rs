@@ -13,8 +13,8 @@ use prometheus_client::registry::Registry;
 use sillok_core::Error;
 use sillok_core::entry::{Embedding, SpaceId};
 use sillok_core::ports::{
-    BoxFuture, Embedder, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked, SearchLists,
-    SearchRequest, SpaceThresholds, VectorIndex,
+    BoxFuture, Embedder, EntryColumns, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked,
+    SearchLists, SearchRequest, SpaceThresholds, VectorIndex,
 };
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
 use sillok_core::stamp::Stamp;
@@ -181,6 +181,22 @@ impl<S: Store, P: Protocol> Embedder for Spaces<S, P> {
     }
 }
 
+impl<S: Store, P: Protocol> EntryColumns for Spaces<S, P> {
+    fn ages<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        Box::pin(async move { self.serving().index.ages(each).await })
+    }
+
+    fn worths<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        Box::pin(async move { self.serving().index.worths(each).await })
+    }
+}
+
 impl<S: Store, P: Protocol> VectorIndex for Spaces<S, P> {
     fn offer(&self, docs: Vec<IndexDoc>) {
         // Held until both were told, so that nothing is missing where the sides change.
@@ -262,20 +278,6 @@ impl<S: Store, P: Protocol> VectorIndex for Spaces<S, P> {
             self.make_in(&serving, request).await?;
             serving.index.neighbours(request).await
         })
-    }
-
-    fn ages<'a>(
-        &'a self,
-        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
-    ) -> BoxFuture<'a, Result<(), PortError>> {
-        Box::pin(async move { self.serving().index.ages(each).await })
-    }
-
-    fn worths<'a>(
-        &'a self,
-        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
-    ) -> BoxFuture<'a, Result<(), PortError>> {
-        Box::pin(async move { self.serving().index.worths(each).await })
     }
 
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>> {

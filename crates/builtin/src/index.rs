@@ -10,8 +10,8 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use sillok_core::entry::Embedding;
 use sillok_core::id::EntryId;
 use sillok_core::ports::{
-    BoxFuture, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked, SearchLists,
-    SearchRequest, VectorIndex,
+    BoxFuture, EntryColumns, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked,
+    SearchLists, SearchRequest, VectorIndex,
 };
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
 use sillok_core::scope::Scope;
@@ -76,6 +76,27 @@ impl ExactIndex {
     }
 }
 
+impl EntryColumns for ExactIndex {
+    fn ages<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        // What is handed over may ask the index itself.
+        let columns = self.columns();
+        each(&columns.ages());
+        Box::pin(core::future::ready(Ok(())))
+    }
+
+    fn worths<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        let columns = self.columns();
+        each(&columns.worths());
+        Box::pin(core::future::ready(Ok(())))
+    }
+}
+
 impl VectorIndex for ExactIndex {
     fn offer(&self, docs: Vec<IndexDoc>) {
         let mut state = self.write();
@@ -106,25 +127,6 @@ impl VectorIndex for ExactIndex {
         request: &'a NeighbourRequest,
     ) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>> {
         Box::pin(core::future::ready(Ok(self.read().neighbours(request))))
-    }
-
-    fn ages<'a>(
-        &'a self,
-        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
-    ) -> BoxFuture<'a, Result<(), PortError>> {
-        // What is handed over may ask the index itself.
-        let columns = self.columns();
-        each(&columns.ages());
-        Box::pin(core::future::ready(Ok(())))
-    }
-
-    fn worths<'a>(
-        &'a self,
-        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
-    ) -> BoxFuture<'a, Result<(), PortError>> {
-        let columns = self.columns();
-        each(&columns.worths());
-        Box::pin(core::future::ready(Ok(())))
     }
 
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>> {

@@ -300,11 +300,27 @@ pub struct NeighbourRequest {
     pub limit: usize,
 }
 
+/// What is kept of all entries in columns, so that runs of maintenance are planned over them.
+pub trait EntryColumns: Send + Sync + 'static {
+    /// Hands over the columns by which it is found what is due, of every entry as it is stored, or later, batch by batch,
+    /// in no order.
+    fn ages<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>>;
+
+    /// The same of the columns by which entries of tasks are ranked.
+    fn worths<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>>;
+}
+
 /// An index of the published store: a projection that can be thrown away and built again.
 ///
 /// Two ways in: [`offer`](Self::offer) makes a commit visible at once, in memory, before it is
 /// acknowledged; [`apply`](Self::apply) makes it durable later, off the write path.
-pub trait VectorIndex: Send + Sync + 'static {
+pub trait VectorIndex: EntryColumns {
     /// Makes these states of entries visible to searches from now on. A state older than the one
     /// that is already visible (by stamp) changes nothing.
     fn offer(&self, docs: Vec<IndexDoc>);
@@ -328,19 +344,6 @@ pub trait VectorIndex: Send + Sync + 'static {
         &'a self,
         request: &'a NeighbourRequest,
     ) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>>;
-
-    /// Hands over the columns by which it is found what is due, of every entry as it is stored, or later, batch by batch,
-    /// in no order.
-    fn ages<'a>(
-        &'a self,
-        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
-    ) -> BoxFuture<'a, Result<(), PortError>>;
-
-    /// The same of the columns by which entries of tasks are ranked.
-    fn worths<'a>(
-        &'a self,
-        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
-    ) -> BoxFuture<'a, Result<(), PortError>>;
 
     /// Builds or refreshes what makes searches fast. Slow; runs off the write path.
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>>;

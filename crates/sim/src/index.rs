@@ -12,8 +12,8 @@ use sillok_core::entry::{Embedding, Head};
 use sillok_core::id::EntryId;
 use sillok_core::membership::OwnerRow;
 use sillok_core::ports::{
-    BoxFuture, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked, SearchLists,
-    SearchRequest, VectorIndex,
+    BoxFuture, EntryColumns, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked,
+    SearchLists, SearchRequest, VectorIndex,
 };
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
 use sillok_core::scope::Scope;
@@ -145,6 +145,28 @@ impl LaggingIndex {
     }
 }
 
+impl EntryColumns for LaggingIndex {
+    fn ages<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        Box::pin(async move {
+            self.wait(SEARCH_US, "index hands ages over").await;
+            self.exact.ages(each).await
+        })
+    }
+
+    fn worths<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        Box::pin(async move {
+            self.wait(SEARCH_US, "index hands worths over").await;
+            self.exact.worths(each).await
+        })
+    }
+}
+
 impl VectorIndex for LaggingIndex {
     fn offer(&self, docs: Vec<IndexDoc>) {
         let now_us = self.sim.lock().now_us;
@@ -186,26 +208,6 @@ impl VectorIndex for LaggingIndex {
         Box::pin(async move {
             self.wait(SEARCH_US, "index compares").await;
             self.exact.neighbours(request).await
-        })
-    }
-
-    fn ages<'a>(
-        &'a self,
-        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
-    ) -> BoxFuture<'a, Result<(), PortError>> {
-        Box::pin(async move {
-            self.wait(SEARCH_US, "index hands ages over").await;
-            self.exact.ages(each).await
-        })
-    }
-
-    fn worths<'a>(
-        &'a self,
-        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
-    ) -> BoxFuture<'a, Result<(), PortError>> {
-        Box::pin(async move {
-            self.wait(SEARCH_US, "index hands worths over").await;
-            self.exact.worths(each).await
         })
     }
 

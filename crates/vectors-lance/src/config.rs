@@ -4,6 +4,8 @@
 
 use sillok_core::entry::{Kind, SpaceId};
 
+use crate::error::Error;
+
 /// Settings of a [`LanceIndex`](crate::LanceIndex).
 #[derive(Clone, Debug, PartialEq)]
 pub struct LanceConfig {
@@ -73,6 +75,28 @@ impl LanceConfig {
             commit_attempts_max: 8,
             query_words_max: 64,
         }
+    }
+
+    /// Checks that it does not contradict itself.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.dimensions == 0 || i32::try_from(self.dimensions).is_err() {
+            return Err(Error::Config("dimensions are 1 or more"));
+        }
+        if self.threads == 0
+            || self.commit_attempts_max == 0
+            || self.versions_kept == 0
+            || self.partition_rows == 0
+        {
+            return Err(Error::Config(
+                "threads, attempts, versions and rows of a partition are 1 or more",
+            ));
+        }
+        if self.tail_rows_max <= self.tail_rows_min.max(self.index_rows_min) {
+            return Err(Error::Config(
+                "tail_rows_max is over tail_rows_min and index_rows_min",
+            ));
+        }
+        Ok(())
     }
 }
 

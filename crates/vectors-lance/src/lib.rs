@@ -7,6 +7,7 @@
 
 mod admission;
 mod ages;
+mod bulk;
 mod columns;
 mod commit;
 mod config;
@@ -18,6 +19,7 @@ mod index;
 mod indices;
 mod layout;
 mod maintenance;
+mod planning;
 mod pool;
 mod query;
 mod ranking;
@@ -27,6 +29,8 @@ mod tables;
 mod watermark;
 mod words;
 
+pub use bulk::write_tables;
 pub use config::{HnswParams, LanceConfig};
 pub use error::Error;
 pub use index::LanceIndex;
+pub use planning::LanceColumns;

@@ -101,6 +101,14 @@ impl Table {
         self.refresh(dataset).await
     }
 
+    /// Builds both indices of the version that is shown, over all of its rows, and shows what it made.
+    pub(crate) async fn index_anew(&self) -> Result<(), Error> {
+        let mut dataset = self.latest().await?;
+        self.build(&mut dataset).await?;
+        self.view.write().dataset = Some(Arc::new(dataset));
+        Ok(())
+    }
+
     /// The version that searches look at now.
     pub(crate) fn shown(&self) -> Weak<Dataset> {
         let view = self.view.read();
@@ -202,7 +210,7 @@ impl Table {
     }
 
     async fn build(&self, dataset: &mut Dataset) -> Result<(), Error> {
-        let rows = self.view.read().rows.len();
+        let rows = dataset.count_rows(None).await?;
         let shape = HnswParams::of(self.kind);
         let ivf = IvfBuildParams {
             num_partitions: Some(rows.div_ceil(self.shared.config.partition_rows)),

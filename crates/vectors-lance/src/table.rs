@@ -108,8 +108,20 @@ impl Table {
             .ok_or(Error::Config("the path of the index is valid Unicode"))
     }
 
-    /// Opens the dataset that lies there.
+    /// Reads the dataset that lies there.
     pub(crate) async fn load(&self) -> Result<(), Error> {
+        self.refresh(self.open().await?).await
+    }
+
+    /// Opens the dataset for scans of its columns alone: nothing of it comes into memory, and no search finds it.
+    pub(crate) async fn load_columns(&self) -> Result<(), Error> {
+        let dataset = self.open().await?;
+        self.view.write().dataset = Some(Arc::new(dataset));
+        Ok(())
+    }
+
+    /// Opens the dataset that lies there, if it has the columns that this version writes.
+    async fn open(&self) -> Result<Dataset, Error> {
         let dataset = DatasetBuilder::from_uri(self.uri()?)
             .with_session(Arc::clone(&self.session))
             .load()
@@ -127,7 +139,7 @@ impl Table {
                 Err(_) => return Err(Error::Older { table, column }),
             }
         }
-        self.refresh(dataset).await
+        Ok(dataset)
     }
 
     /// Makes a state visible to searches, unless a newer one is.

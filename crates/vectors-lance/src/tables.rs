@@ -20,7 +20,7 @@ use crate::columns::has_direction;
 use crate::config::LanceConfig;
 use crate::error::Error;
 use crate::filter::Filter;
-use crate::layout::{directory_of, name_of, remove, tables_in};
+use crate::layout::{directory_of, make, name_of, remove, tables_in};
 use crate::query::Question;
 use crate::table::{Shared, Table};
 use crate::watermark::{self, OnDisk, Versions, Watermark};
@@ -29,7 +29,7 @@ use crate::words::{Words, clip_query};
 /// All tables of one directory.
 #[derive(Debug)]
 pub(crate) struct Tables {
-    root: PathBuf,
+    pub(crate) root: PathBuf,
     shared: Arc<Shared>,
     /// Replaced when everything is forgotten: a table made anew has the names and versions of the old.
     session: RwLock<Arc<Session>>,
@@ -51,8 +51,10 @@ struct Storing {
 }
 
 impl Tables {
-    /// No tables as yet, in the directory `root`.
+    /// No tables as yet, in the directory `root`, which is made when it is missing.
     pub(crate) fn new(root: PathBuf, config: LanceConfig) -> Result<Self, Error> {
+        config.check()?;
+        make(&root)?;
         let session = RwLock::new(session_of(&config));
         Ok(Self {
             root,
@@ -105,7 +107,11 @@ impl Tables {
 
     /// The table that entries of `scope` and `table` belong to.
     pub(crate) fn table_of(&self, scope: &Scope, table: EntryTable) -> Arc<Table> {
-        let key = vector_table(scope, table);
+        self.named(vector_table(scope, table))
+    }
+
+    /// The table of this name, which may hold nothing.
+    pub(crate) fn named(&self, key: (String, Kind)) -> Arc<Table> {
         if let Some(known) = self.tables.read().get(&key) {
             return Arc::clone(known);
         }
@@ -368,22 +374,20 @@ impl Tables {
 
     pub(crate) async fn optimise(&self) -> Result<(), Error> {
         let _not_while_forgetting = self.lifetime.read().await;
-        let tables: Vec<((String, Kind), Arc<Table>)> = {
-            let tables = self.tables.read();
-            let pairs = tables.iter();
-            pairs
-                .map(|(key, table)| (key.clone(), Arc::clone(table)))
-                .collect()
-        };
-        for (_, table) in &tables {
+        for table in self.all() {
             table.optimise().await?;
         }
         // What was built counts at the next start only once it is on the disk.
+        self.vouch(None).await
+    }
+
+    /// Brings all tables to the disk, and then the cursor: as it is, where there is one, or `through`.
+    pub(crate) async fn vouch(&self, through: Option<Stamp>) -> Result<(), Error> {
         let mut storing = self.storing.lock().await;
-        for (key, table) in &tables {
-            storing.sync(&name_of(&key.0, key.1), table)?;
+        for ((org, kind), table) in self.tables.read().iter() {
+            storing.sync(&name_of(org, *kind), table)?;
         }
-        match self.watermark() {
+        match through.or_else(|| self.watermark()) {
             Some(through) => self.write_watermark(through, &storing),
             None => Ok(()),
         }

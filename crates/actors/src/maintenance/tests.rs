@@ -21,6 +21,7 @@ mod parts;
 
 use super::*;
 
+mod at_once;
 mod jumped;
 
 use crate::tests::harness::{PROJECT, append, open_task, ports, scope, store, submission};

@@ -8,8 +8,8 @@ use sillok_builtin::index::ExactIndex;
 use sillok_core::command::Command;
 use sillok_core::entry::{Embedding, Table};
 use sillok_core::ports::{
-    BoxFuture, Embedder as _, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked,
-    SearchLists, SearchRequest, VectorIndex,
+    BoxFuture, Embedder as _, EntryColumns, IndexDoc, IndexStats, NeighbourRequest, PortError,
+    Ranked, SearchLists, SearchRequest, VectorIndex,
 };
 use sillok_core::promotion::NewEntry;
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
@@ -48,6 +48,22 @@ impl HookedIndex {
     }
 }
 
+impl EntryColumns for HookedIndex {
+    fn ages<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        self.index.ages(each)
+    }
+
+    fn worths<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        self.index.worths(each)
+    }
+}
+
 impl VectorIndex for HookedIndex {
     fn offer(&self, docs: Vec<IndexDoc>) {
         self.index.offer(docs);
@@ -79,20 +95,6 @@ impl VectorIndex for HookedIndex {
             (self.before_neighbours)(request);
             self.index.neighbours(request).await
         })
-    }
-
-    fn ages<'a>(
-        &'a self,
-        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
-    ) -> BoxFuture<'a, Result<(), PortError>> {
-        self.index.ages(each)
-    }
-
-    fn worths<'a>(
-        &'a self,
-        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
-    ) -> BoxFuture<'a, Result<(), PortError>> {
-        self.index.worths(each)
     }
 
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>> {

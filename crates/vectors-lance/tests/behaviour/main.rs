@@ -7,6 +7,7 @@
 )]
 
 mod ages;
+mod at_once;
 mod durability;
 mod equivalence;
 mod erasure;
