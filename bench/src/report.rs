@@ -26,6 +26,10 @@ pub(crate) enum Key {
     Owner,
     /// Writes of many clients to three nodes, each to one that is not the owner.
     Routed,
+    /// Entries that maintenance takes out.
+    Prune,
+    /// The same in SQLite, row by row.
+    SqlitePrune,
     /// How long a write of few clients to the owner takes in the middle, in microseconds.
     OwnerP50,
     /// The same of one that is routed.
@@ -46,7 +50,7 @@ pub(crate) enum Floor {
 }
 
 /// What is shown as a share of something else, and which share it must reach.
-const COMPARISONS: [(Key, Option<f64>, Key, &str); 7] = [
+const COMPARISONS: [(Key, Option<f64>, Key, &str); 8] = [
     (
         Key::Actors,
         Some(0.5),
@@ -64,6 +68,12 @@ const COMPARISONS: [(Key, Option<f64>, Key, &str); 7] = [
         Some(0.8),
         Key::SqliteQueued,
         "actors over SQLite, queued",
+    ),
+    (
+        Key::Prune,
+        None,
+        Key::SqlitePrune,
+        "a prune over SQLite, row by row",
     ),
     (
         Key::Owner,

@@ -28,7 +28,7 @@ mod cluster;
 pub mod cluster_status;
 mod commit;
 mod commit_turns;
-mod documents;
+pub mod documents;
 pub mod embedding_space;
 mod errors;
 mod facts;
