@@ -232,7 +232,10 @@ pub(crate) async fn write(
     entries: u32,
 ) -> Result<(), Error> {
     let mut writer = Writer::new(scope, first, Writes::Varied);
-    writer.entries(store, first, entries, now()).await?;
+    let numbers: Vec<u32> = (first..first + entries).collect();
+    for batch in numbers.chunks(BATCH_COMMANDS_MAX) {
+        writer.write(store, batch, now()).await?;
+    }
     Ok(())
 }
 

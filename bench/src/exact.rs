@@ -77,8 +77,8 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
     let (b, b_rest) = b.as_chunks::<LANES>();
     let mut sums = [0.0_f32; LANES];
     for (a, b) in a.iter().zip(b) {
-        for lane in 0..LANES {
-            sums[lane] += a[lane] * b[lane];
+        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
+            *sum += a * b;
         }
     }
     let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();

@@ -15,7 +15,7 @@ use sillok_actors::maintenance::{Maintain, Maintained, Part as Step};
 use sillok_actors::reads::RecallQuery;
 use sillok_core::entry::Status;
 use sillok_core::id::EntryId;
-use sillok_core::ports::{IndexDoc, VectorIndex as _};
+use sillok_core::ports::{IndexDoc, SearchRequest, VectorIndex as _};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::recall::Narrowing;
 use sillok_store::keys::{self, ScopeKey};
@@ -42,6 +42,8 @@ const PASSING_DAYS: u64 = 20;
 const PRUNED_A_SECOND_MIN: f64 = 50_000.0;
 /// Of those that went, one of so many is asked for.
 const ASKED_SHARE: usize = 500;
+/// Results of each.
+const RESULTS: usize = 10;
 /// How long the tables on the disk are waited for.
 const PATIENCE: Duration = Duration::from_secs(600);
 const POLL: Duration = Duration::from_millis(20);
@@ -68,26 +70,28 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
         let stays = scale.maintained / PROJECTS - later;
         let parts = (0..PROJECTS).map(|number| part(number, [due, later, stays]));
         let parts: Vec<Part> = parts.collect();
-        let mut old = Vec::new();
-        let (began, limit) = (Instant::now(), (due * PROJECTS) as usize);
-        let mut seen = 0;
+        let (mut old, mut seen) = (Vec::new(), 0_usize);
         let tap = |docs: &[IndexDoc]| {
-            let is_asked = |number: &usize| number.is_multiple_of(ASKED_SHARE);
-            let asked = (seen..).zip(docs).filter(|(number, _)| is_asked(number));
-            let first = asked.filter(|(_, doc)| is_old(doc));
-            old.extend(first.map(|(_, doc)| doc.clone()));
+            let numbered = (seen..).zip(docs);
+            let asked = numbered.filter(|(number, _)| number.is_multiple_of(ASKED_SHARE));
+            old.extend(
+                asked
+                    .filter(|(_, doc)| is_old(doc))
+                    .map(|(_, doc)| doc.clone()),
+            );
             seen += docs.len();
         };
+        let began = Instant::now();
         let bed = Bed::make(folder.path(), &parts, tap).await?;
         let entries = u64::from((due + later + stays) * PROJECTS);
         let clock = Arc::new(SetClock::default());
         let running = bed.start(&clock, entries).await?;
         let what = format!("maintenance: preparing {entries} entries, with indexing");
         report.add(Row::new(what, began.elapsed().as_secs_f64(), "s"));
-        let pruned = prune(&bed, &running, &old, limit as u64).await;
+        let pruned = prune(&bed, &running, &old, u64::from(due * PROJECTS)).await;
         let beside = match pruned {
             Ok(pruned) => {
-                report_prune(report, limit, &pruned);
+                report_prune(report, due * PROJECTS, &pruned);
                 clock.pass(PASSING_DAYS);
                 beside(&running, scale, u64::from(later * PROJECTS)).await
             }
@@ -146,7 +150,7 @@ async fn prune(bed: &Bed, running: &Running, old: &[IndexDoc], due: u64) -> Resu
     }
     let began = Instant::now();
     let done = running.node.maintain(&retiring()).await?;
-    let ran = began.elapsed();
+    let gone = began.elapsed();
     expect_gone(&done, due)?;
     // Reading a million heads is no part of it: what is looked at is that nothing is missing already.
     for doc in old {
@@ -158,7 +162,7 @@ async fn prune(bed: &Bed, running: &Running, old: &[IndexDoc], due: u64) -> Resu
     if archived != due {
         return Err(Error::Wrong(format!("{archived} heads of {due} say so")));
     }
-    let stats = loop {
+    let stored = loop {
         let stats = running.index.stats().await?;
         if (stats.stored, stats.pending) == (before - due, 0) {
             break began.elapsed();
@@ -170,10 +174,7 @@ async fn prune(bed: &Bed, running: &Running, old: &[IndexDoc], due: u64) -> Resu
         }
         tokio::time::sleep(POLL).await;
     };
-    Ok(Pruned {
-        gone: ran,
-        stored: stats,
-    })
+    Ok(Pruned { gone, stored })
 }
 
 fn expect_gone(done: &Maintained, due: u64) -> Result<(), Error> {
@@ -186,12 +187,13 @@ fn expect_gone(done: &Maintained, due: u64) -> Result<(), Error> {
     Err(Error::Wrong(why))
 }
 
-/// Whether recall finds an entry by its own text, in the project that it lies in.
+/// Whether recall finds an entry by its own text in the project that it lies in, or the index does, from which recall takes
+/// what it ranks: something old stands far behind what is new.
 async fn finds(running: &Running, doc: &IndexDoc) -> Result<bool, Error> {
     let query = RecallQuery {
         scope: scope(&format!("{}/worktree/main/task/1", doc.scope)),
         text: doc.content.clone(),
-        limit: Some(10),
+        limit: Some(RESULTS),
         narrowing: Narrowing::default(),
         failures_only: false,
         confidence_min: None,
@@ -199,7 +201,20 @@ async fn finds(running: &Running, doc: &IndexDoc) -> Result<bool, Error> {
         as_of: None,
     };
     let answer = running.node.reader().recall(query).await?;
-    Ok(answer.results.iter().any(|one| one.head.id == doc.entry))
+    let request = SearchRequest {
+        scopes: vec![doc.scope.clone()],
+        tables: Vec::new(),
+        statuses: vec![Status::Hypothesis, Status::Verified, Status::Published],
+        failures: false,
+        confidence_min: 0.0,
+        text: doc.content.clone(),
+        embedding: doc.embedding.clone(),
+        limit: RESULTS,
+    };
+    let lists = running.index.search(&request).await?;
+    let mut named = lists.vector.iter().chain(&lists.text);
+    let is_recalled = answer.results.iter().any(|one| one.head.id == doc.entry);
+    Ok(is_recalled || named.any(|one| one.entry == doc.entry))
 }
 
 /// Heads that say that their entry is archived.
@@ -310,8 +325,8 @@ async fn append_until(
     Ok(latency)
 }
 
-fn report_prune(report: &mut Report, due: usize, pruned: &Pruned) {
-    let rate = |took: Duration| due as f64 / took.as_secs_f64();
+fn report_prune(report: &mut Report, due: u32, pruned: &Pruned) {
+    let rate = |took: Duration| f64::from(due) / took.as_secs_f64();
     let what = format!("prune: {due} entries, until heads and recall agree");
     let row = Row::new(what, rate(pruned.gone), "entries/s");
     report.add_keyed(

@@ -97,7 +97,7 @@ async fn both(
     ask(bed, running, scale, &questions.of_all, report, "").await?;
     disk(bed, entries, report, "")?;
     let began = Instant::now();
-    // Half of each project is more than a run takes out unasked where it has more than that.
+    // No more than half of a project goes; were it one entry more, somebody would be asked.
     let all = Maintain {
         force: true,
         ..Maintain::whole()

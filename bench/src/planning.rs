@@ -16,6 +16,7 @@ use sillok_core::fingerprint::ContentHash;
 use sillok_core::id::EntryId;
 use sillok_core::ports::{Embedder as _, IndexDoc};
 use sillok_core::retention::Age;
+use sillok_core::retention::plan::ScopePlan;
 use sillok_core::scope::Scope;
 use sillok_core::stamp::Stamp;
 use sillok_core::time::{DAY_MS, Timestamp};
@@ -107,7 +108,7 @@ pub(crate) fn child(tables: &Path) -> Result<Planned, Error> {
     let columns = columns.map_err(|error| Error::Wrong(error.to_string()))?;
     let (retention, at) = (RetentionConfig::default(), now());
     let (mut scans, mut plans) = (Vec::new(), Vec::new());
-    let mut found = (0, 0, 0);
+    let mut found = (0, 0, 0_u64);
     runtime()?.block_on(async {
         // What is read first comes from the disk.
         let rows = columns.read_through().await?;
@@ -122,8 +123,8 @@ pub(crate) fn child(tables: &Path) -> Result<Planned, Error> {
                 let why = format!("{rows}, {again} and {} rows", plan.looked_at);
                 return Err(Error::Wrong(why));
             }
-            let going: usize = plan.scopes.values().map(|scope| scope.going()).sum();
-            let kept = plan.scopes.values().map(|scope| scope.kept).sum();
+            let going: usize = plan.scopes.values().map(ScopePlan::going).sum();
+            let kept: u64 = plan.scopes.values().map(|scope| scope.kept).sum();
             found = (rows, going as u64, kept);
         }
         Ok(())

@@ -34,8 +34,8 @@ use crate::scale::Scale;
 use crate::workload::{Texts, open_task, principal, record, scope};
 
 /// What is written in a day.
-const FACTS: u32 = 30;
-const STATES: u32 = 10;
+const FACTS: u64 = 30;
+const STATES: u64 = 10;
 const RECORDS: usize = 20;
 /// Days after which a state is resolved.
 const HOLDS_DAYS: usize = 3;
@@ -46,7 +46,7 @@ const SPAN: u64 = 60;
 /// Tables and indices at the end of the year, over what they were as soon as they were steady.
 const GROWTH_MAX: f64 = 1.25;
 /// Commands of a day: those for the task, the facts and states, and the resolutions.
-const COMMANDS: u64 = 2 + FACTS as u64 + 2 * STATES as u64;
+const COMMANDS: u64 = 2 + FACTS + 2 * STATES;
 /// Rows that are read at once.
 const PAGE: usize = 4_096;
 
@@ -252,7 +252,7 @@ impl Year<'_> {
             live += u64::from(head.is_ok_and(|head| head.status != Status::Archived));
         };
         self.rows(heads, count).await?;
-        let mut answers = 0;
+        let mut answers = 0_u32;
         for scope in &self.scopes {
             let range = keys::command::range_of_scope(&ScopeKey::of(scope));
             self.rows(range, |_, _| answers += 1).await?;
