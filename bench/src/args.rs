@@ -102,6 +102,10 @@ impl Item {
 
 /// A part that is measured in a process of its own, so that nothing else is in its memory.
 #[derive(Debug, Subcommand)]
+#[expect(
+    clippy::enum_variant_names,
+    reason = "the names are those of the commands, which an item of the same name must not have"
+)]
 pub(crate) enum Child {
     /// Appends records through scope actors, and prints what memory that took
     #[command(hide = true)]

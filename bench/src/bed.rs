@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 use sillok_actors::{Node, NodeConfig, Ports};
 use sillok_builtin::HashEmbedder;
-use sillok_core::ports::{BoxFuture, Clock, Embedder as _, IndexDoc, VectorIndex};
+use sillok_core::ports::{BoxFuture, Clock, Embedder as _, IndexDoc, IndexStats, VectorIndex};
 use sillok_core::scope::Scope;
 use sillok_core::time::{DAY_MS, Timestamp};
 use sillok_server::system::SystemClock;
@@ -28,6 +29,9 @@ const ROWS_AT_ONCE: usize = 65_536;
 const ENTRIES_AT_ONCE: u32 = 8_192;
 /// Lots of rows that the store is ahead of the tables.
 const LOTS_AHEAD: usize = 1;
+/// How long the tables on the disk are waited for, and how often they are looked at.
+const PATIENCE: Duration = Duration::from_secs(600);
+const POLL: Duration = Duration::from_millis(20);
 
 /// Entries of one scope that were made at the same time.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +58,26 @@ pub(crate) struct Bed {
 pub(crate) struct Running {
     pub(crate) node: Node<FjallStore>,
     pub(crate) index: Arc<LanceIndex>,
+}
+
+impl Running {
+    /// Waits until the tables on the disk have heard of everything: what the index holds then.
+    ///
+    /// # Errors
+    /// What the index answered; that it never happened.
+    pub(crate) async fn settled(&self) -> Result<IndexStats, Error> {
+        let began = Instant::now();
+        loop {
+            let stats = self.index.stats().await?;
+            if stats.pending == 0 {
+                return Ok(stats);
+            }
+            if began.elapsed() > PATIENCE {
+                return Err(wrong(format!("the tables never followed: {stats:?}")));
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    }
 }
 
 impl Bed {

@@ -148,6 +148,8 @@ impl Row {
     fn ratio(&self) -> Option<f64> {
         match self.floor? {
             Floor::AtLeast(floor) => Some(self.figure / floor),
+            // Nothing at all is exactly at a floor of nothing.
+            Floor::AtMost(0.0) if self.figure == 0.0 => Some(1.0),
             Floor::AtMost(floor) => Some(floor / self.figure.max(f64::MIN_POSITIVE)),
         }
     }
@@ -327,6 +329,8 @@ mod tests {
         assert!(!report(9.9, Floor::AtLeast(10.0)).holds());
         assert!(report(10.0, Floor::AtMost(10.0)).holds());
         assert!(!report(10.1, Floor::AtMost(10.0)).holds());
+        assert!(report(0.0, Floor::AtMost(0.0)).holds());
+        assert!(!report(1.0, Floor::AtMost(0.0)).holds());
     }
 
     #[test]
