@@ -95,41 +95,6 @@ pub fn text_of(number: u8) -> &'static str {
     TEXTS[usize::from(number) % TEXTS.len()]
 }
 
-#[cfg(test)]
-mod tests {
-    use sillok_core::dedup::{Neighbour, Verdict, verdict};
-    use sillok_core::fingerprint::ContentHash;
-    use sillok_core::id::EntryId;
-
-    use super::*;
-
-    fn told(new: &str, known: &str) -> Verdict {
-        let neighbour = Neighbour {
-            id: EntryId::from_bytes([1; 16]),
-            table: Table::Observations,
-            failure: false,
-            content: known.to_owned(),
-            content_hash: ContentHash::of(known),
-            claim: None,
-            succeeded: None,
-            cosine: embedding(new).cosine(&embedding(known)),
-        };
-        verdict(&observation(new), &[neighbour], HashEmbedder.thresholds())
-    }
-
-    #[test]
-    fn each_text_comes_twice_in_the_same_words_and_in_other_bytes() {
-        let (first, second) = TEXTS.split_at(TEXTS.len() / 2);
-        for (number, text) in first.iter().enumerate() {
-            for (other, known) in second.iter().enumerate() {
-                let is_one = matches!(told(text, known), Verdict::Merge { .. });
-                assert_eq!(is_one, number == other, "{text} / {known}");
-                assert_ne!(text, known);
-            }
-        }
-    }
-}
-
 /// What a person stands behind an entry with.
 #[must_use]
 pub fn reviewed() -> Vec<Citation> {
@@ -181,4 +146,39 @@ pub fn judged(passed: bool, run: String) -> Command {
         approach: (!passed).then(|| "read line by line".into()),
         target: None,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use sillok_core::dedup::{Neighbour, Verdict, verdict};
+    use sillok_core::fingerprint::ContentHash;
+    use sillok_core::id::EntryId;
+
+    use super::*;
+
+    fn told(new: &str, known: &str) -> Verdict {
+        let neighbour = Neighbour {
+            id: EntryId::from_bytes([1; 16]),
+            table: Table::Observations,
+            failure: false,
+            content: known.to_owned(),
+            content_hash: ContentHash::of(known),
+            claim: None,
+            succeeded: None,
+            cosine: embedding(new).cosine(&embedding(known)),
+        };
+        verdict(&observation(new), &[neighbour], HashEmbedder.thresholds())
+    }
+
+    #[test]
+    fn each_text_comes_twice_in_the_same_words_and_in_other_bytes() {
+        let (first, second) = TEXTS.split_at(TEXTS.len() / 2);
+        for (number, text) in first.iter().enumerate() {
+            for (other, known) in second.iter().enumerate() {
+                let is_one = matches!(told(text, known), Verdict::Merge { .. });
+                assert_eq!(is_one, number == other, "{text} / {known}");
+                assert_ne!(text, known);
+            }
+        }
+    }
 }
