@@ -159,7 +159,8 @@ fn known(state: &State, id: EntryId) -> Result<&Head, Violation> {
     }
 }
 
-/// The head of an entry that has not left recall: of one that has, nothing changes till it comes back.
+/// The head of an entry that has not left recall: what one that has says, and what it is trusted with, stays till it
+/// comes back.
 fn held(state: &State, id: EntryId) -> Result<&Head, Violation> {
     let head = known(state, id)?;
     let what = || format!("entry {id} changes, but left recall");
