@@ -394,7 +394,7 @@ async fn a_drain_hands_everything_over_and_nobody_who_retries_sees_an_error() {
         let fences = counted(&cluster, "sillok_fences_total", &others).await;
         let taken = counted(&cluster, "sillok_takeovers_total", &others).await;
         let (owned, _) = slots_and_reach(&cluster, others[0], name).await;
-        assert!(owned > 0, "{name} has slots of its own");
+        assert!(owned >= 3, "{name} has {owned} slots of its own");
         cluster.stop(name);
         others_have_all(&cluster, others[0], name).await;
         // Nobody had to find it silent, nor to take what it owned, but for what was under way for too long.

@@ -5,6 +5,7 @@
 //! under a load balancer. In between it comes back and gets its share again.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
@@ -12,7 +13,7 @@ use sillok_core::scope::Scope;
 use tokio::runtime::Runtime;
 
 use super::bed::{self, Bed, NODES, Owners, others};
-use super::writers::{Acked, Writers};
+use super::writers::{Acked, Asked, Writers};
 use crate::error::Error;
 use crate::gauge::histogram;
 use crate::report::{Floor, Report, Row};
@@ -22,6 +23,8 @@ use crate::scale::Scale;
 const TAKEOVER_S_MAX: f64 = 6.0;
 const DRAIN_S_MAX: f64 = 2.0;
 const STALL_MS_MAX: f64 = 300.0;
+/// The part of a node's slots that is not handed over at most: what was under way there for too long.
+const TAKEN_MAX: f64 = 0.33;
 /// The longest that any of it is waited for.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The wait between two looks.
@@ -41,7 +44,7 @@ struct Drains {
     calm: Duration,
     stall: Duration,
     joining: Duration,
-    given_again: u64,
+    given_again: usize,
 }
 
 /// Measures both.
@@ -169,8 +172,8 @@ async fn drained(
     drains.taken = drains.taken.max(taken);
     let acked = writers.take()?;
     drains.stall = drains.stall.max(stall(&acked, begun));
-    let again = acked.iter().map(|acked| u64::from(acked.times - 1));
-    drains.given_again += again.sum::<u64>();
+    let again = acked.iter().map(|acked| acked.asked.len() - 1);
+    drains.given_again += again.sum::<usize>();
     let joining = Instant::now();
     bed.start_again(victim).await;
     writers.joins(victim, bed.address(victim));
@@ -186,11 +189,22 @@ async fn drained(
     Ok(())
 }
 
-/// The longest that a command took which was acknowledged since a moment.
+/// The longest that a command took which was acknowledged since a moment. One over the floor is told: who was asked.
 fn stall(acked: &[Acked], since: Instant) -> Duration {
-    let took = acked.iter().filter(|acked| acked.at >= since);
-    let took = took.map(|acked| acked.at - acked.begun);
-    took.max().unwrap_or_default()
+    let acked = acked.iter().filter(|acked| acked.at >= since);
+    let Some(longest) = acked.max_by_key(|acked| acked.at - acked.begun) else {
+        return Duration::ZERO;
+    };
+    let took = longest.at - longest.begun;
+    if ms(took) > STALL_MS_MAX {
+        let from = ms(longest.begun.saturating_duration_since(since));
+        let asked: Vec<String> = longest.asked.iter().map(Asked::to_string).collect();
+        let (writer, took, asked) = (longest.writer, ms(took), asked.join("; "));
+        let told =
+            format!("a command of writer {writer} took {took} ms from {from} ms on: {asked}");
+        let _ = writeln!(std::io::stderr(), "{told}");
+    }
+    took
 }
 
 fn us(span: Duration) -> u64 {
@@ -214,11 +228,9 @@ fn add(report: &mut Report, drains: &Drains) {
     let handed_over = drains.handed_over.as_secs_f64();
     let what = format!("cluster: drain of a node with {slots} slots, until they are handed over");
     report.add(Row::new(what, handed_over, "s").with_floor(Floor::AtMost(DRAIN_S_MAX)));
-    report.add(Row::new(
-        "cluster: drain, slots that were taken from it, since it had not handed them over",
-        drains.taken as f64,
-        "slots",
-    ));
+    let what = "cluster: drain, slots that were taken from it, since it had not handed them over";
+    let taken = Row::new(what, drains.taken as f64, "slots");
+    report.add(taken.with_floor(Floor::AtMost(slots as f64 * TAKEN_MAX)));
     report.add(Row::new(
         "cluster: drain, until the process has ended",
         drains.ended.as_secs_f64(),
@@ -253,7 +265,7 @@ mod tests {
             begun: at(begun),
             given: at(ended),
             at: at(ended),
-            times: 1,
+            asked: Vec::new(),
         };
         let all = [acked(0, 900), acked(950, 1_200), acked(1_250, 1_260)];
         assert_eq!(stall(&all, at(1_000)), Duration::from_millis(250));

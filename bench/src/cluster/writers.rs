@@ -2,6 +2,7 @@
 //! other until it is answered, as a client that retries does. Most append to a log, some publish an entry.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -28,8 +29,28 @@ const AGAIN: Duration = Duration::from_millis(10);
 /// The longest that one command may take until some node answers it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// A node that was asked for a command.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    /// Where it listens.
+    address: String,
+    took: Duration,
+    /// The status of its answer, if it answered.
+    status: Option<u16>,
+}
+
+impl fmt::Display for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} took {} ms", self.address, self.took.as_millis())?;
+        match self.status {
+            Some(status) => write!(f, " for {status}"),
+            None => f.write_str(" for nothing"),
+        }
+    }
+}
+
 /// A command that was acknowledged.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Acked {
     /// Whose it was.
     pub(super) writer: usize,
@@ -39,8 +60,8 @@ pub(super) struct Acked {
     pub(super) given: Instant,
     /// When it was acknowledged.
     pub(super) at: Instant,
-    /// How often it was given.
-    pub(super) times: u32,
+    /// The nodes that it was given to, each time that it was.
+    pub(super) asked: Vec<Asked>,
 }
 
 /// What the writers share.
@@ -178,18 +199,25 @@ impl Writer {
 
     async fn see_through(&mut self, request: &Request) -> Result<Acked, Error> {
         let begun = Instant::now();
-        let mut times = 0;
+        let mut asked = Vec::new();
         loop {
-            times += 1;
             let given = Instant::now();
             let address = self.next_node();
-            if self.give(&address, request).await? {
+            let status = self.give(&address, request).await?;
+            let at = Instant::now();
+            let took = at - given;
+            asked.push(Asked {
+                address,
+                took,
+                status,
+            });
+            if status.is_some_and(is_acked) {
                 return Ok(Acked {
                     writer: self.number,
                     begun,
                     given,
-                    at: Instant::now(),
-                    times,
+                    at,
+                    asked,
                 });
             }
             tokio::time::sleep(AGAIN).await;
@@ -203,25 +231,30 @@ impl Writer {
         node.expect("some node is always there").clone()
     }
 
-    /// Whether a node carried the command out. What passes by itself is no error: a node that is gone or
-    /// ends, is busy, or does not know.
-    async fn give(&mut self, address: &str, request: &Request) -> Result<bool, Error> {
+    /// What a node says of the command, if it says anything. What passes by itself is no error: a node that is gone
+    /// or ends, is busy, or does not know.
+    async fn give(&mut self, address: &str, request: &Request) -> Result<Option<u16>, Error> {
         let kept = self.connections.remove(address);
         let mut connection = match kept {
             Some(connection) => connection,
             None => match Connection::open(address).await {
                 Ok(connection) => connection,
-                Err(_gone) => return Ok(false),
+                Err(_gone) => return Ok(None),
             },
         };
         let Ok(answer) = connection.send(request).await else {
-            return Ok(false);
+            return Ok(None);
         };
-        let is_acked = !matches!(answer.status, 429 | 503 | 504);
-        if is_acked {
+        if is_acked(answer.status) {
             answer.check()?;
         }
+        let status = answer.status;
         self.connections.insert(address.to_owned(), connection);
-        Ok(is_acked)
+        Ok(Some(status))
     }
+}
+
+/// Whether a status says that a command was carried out, unless it says that it never will be.
+const fn is_acked(status: u16) -> bool {
+    !matches!(status, 429 | 503 | 504)
 }

@@ -178,7 +178,7 @@ impl Members {
     }
 
     /// Notes whether the node is cut off; true when that is new.
-    fn note_cut_off(&self, is_cut_off: bool) -> bool {
+    pub(crate) fn note_cut_off(&self, is_cut_off: bool) -> bool {
         let is_new = self.cut_off.swap(is_cut_off, Ordering::AcqRel) != is_cut_off;
         if is_new {
             self.changed.notify_one();

@@ -35,6 +35,8 @@ use crate::counts::{Counts, What};
 const SPARED_BYTES: usize = 1 << 10;
 /// How often a command is sent to one node: again if that node's run is another one than was believed.
 const SENDS_MAX: usize = 2;
+/// How long nothing may be heard of a node that was given a command before it is looked whether it is there still.
+const LOOK_AFTER: Duration = Duration::from_millis(100);
 
 /// The other nodes, as one node reaches them over NATS.
 #[derive(Clone, Debug)]
@@ -55,6 +57,18 @@ pub struct NatsPeers {
 struct Heard {
     moment: Moment,
     at: Instant,
+    /// When somebody looked last whether the node is there still.
+    looked: Instant,
+}
+
+/// What was heard lately of a run of a node that was given something.
+enum Sight {
+    /// It is there.
+    Heard,
+    /// Nothing: it is to be looked whether it is there.
+    Quiet,
+    /// Another run is there in its place.
+    Gone,
 }
 
 /// Why there is no answer.
@@ -64,6 +78,8 @@ enum Unanswered {
     Unsent,
     /// It is too large to be sent, by this many bytes in all.
     TooLarge(usize),
+    /// Nobody listens, says the bus.
+    Nobody,
     /// It was sent, as far as anybody knows.
     Silent,
 }
@@ -114,7 +130,8 @@ impl NatsPeers {
         let _ = tokio::time::timeout(self.wait, told).await;
     }
 
-    /// Hands a command over. All of it takes no longer than a node is waited for.
+    /// Hands a command over. All of it takes no longer than a node is waited for, and hardly longer than the node
+    /// is there.
     ///
     /// A command is sent with the moment that it is at the other node. A node of which none is known is
     /// asked for it first, so that whether somebody listens there is known before anything is sent that
@@ -146,7 +163,12 @@ impl NatsPeers {
                 wait_ms: u32::try_from(left.as_millis()).unwrap_or(u32::MAX),
                 submission: Arc::clone(&submission),
             });
-            match self.call(&subject, (&request, trace), until).await {
+            let called = tokio::select! {
+                biased;
+                called = self.call(&subject, (&request, trace), until) => called,
+                () = self.gone((node, &subject), at.run, until) => Err(Unanswered::Silent),
+            };
+            match called {
                 Ok(reply) => {
                     self.heard(node, reply.now);
                     if let Some(forwarded) = reply.forwarded {
@@ -163,8 +185,9 @@ impl NatsPeers {
                 Err(unanswered) => {
                     self.moments.lock().remove(node);
                     return Err(match unanswered {
-                        Unanswered::Silent => PeerError::Silent,
-                        _ => PeerError::NoResponders,
+                        // That nobody listens may have been said by anybody.
+                        Unanswered::Silent | Unanswered::Nobody => PeerError::Silent,
+                        Unanswered::Unsent | Unanswered::TooLarge(_) => PeerError::NoResponders,
                     });
                 }
             }
@@ -204,25 +227,64 @@ impl NatsPeers {
         });
         // Without its last part nothing is carried out.
         let answers = sent.await.ok().flatten().ok_or(Unanswered::Unsent)?;
-        let answer = timeout_at(until, self.answer(answers, &seal));
-        answer.await.ok().flatten().ok_or(Unanswered::Silent)
+        let answer = timeout_at(until, self.answer(answers, &seal)).await;
+        answer.unwrap_or(Err(Unanswered::Silent))
     }
 
-    /// The answer of the node that was asked, whatever else comes; none when there may be none.
-    async fn answer(&self, mut answers: Subscriber, seal: &RequestSeal) -> Option<Reply> {
+    /// Completes once the run of a node is gone that was given something: nobody listens there, or another run. A
+    /// node that ended, or was killed, keeps nobody waiting for what it cannot answer any more. A paused one does,
+    /// and whoever forges this on the bus gains no more than that a command is given again, under its id.
+    async fn gone(&self, (node, subject): (&str, &str), run: [u8; RUN_BYTES], until: Instant) {
+        loop {
+            tokio::time::sleep(LOOK_AFTER).await;
+            match self.sight_of(node, run) {
+                Sight::Heard => continue,
+                Sight::Gone => return,
+                Sight::Quiet => {}
+            }
+            match self.call(subject, (&Request::Moment, None), until).await {
+                Ok(reply) => self.heard(node, reply.now),
+                Err(Unanswered::Nobody) => return,
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// What was heard lately of a run of a node. Of those who find it quiet one looks at a time.
+    fn sight_of(&self, node: &str, run: [u8; RUN_BYTES]) -> Sight {
+        let mut moments = self.moments.lock();
+        let Some(heard) = moments.get_mut(node) else {
+            return Sight::Quiet;
+        };
+        if heard.moment.run != run {
+            return Sight::Gone;
+        }
+        if heard.at.max(heard.looked).elapsed() < LOOK_AFTER {
+            return Sight::Heard;
+        }
+        heard.looked = Instant::now();
+        Sight::Quiet
+    }
+
+    /// The answer of the node that was asked, whatever else comes.
+    async fn answer(
+        &self,
+        mut answers: Subscriber,
+        seal: &RequestSeal,
+    ) -> Result<Reply, Unanswered> {
         while let Some(answer) = answers.next().await {
             if answer.status == Some(StatusCode::NO_RESPONDERS) {
-                return None;
+                return Err(Unanswered::Nobody);
             }
             match open_reply(&self.key, seal, &answer.payload) {
-                Ok(reply) => return Some(reply),
+                Ok(reply) => return Ok(reply),
                 Err(refused) => {
                     tracing::debug!(%refused, "an answer counts for nothing");
                     self.counts.refused(What::Reply, refused);
                 }
             }
         }
-        None
+        Err(Unanswered::Silent)
     }
 
     /// Which moment it is at another node, if it was heard.
@@ -237,7 +299,8 @@ impl NatsPeers {
 
     fn heard(&self, node: &str, moment: Moment) {
         let at = Instant::now();
-        let heard = Heard { moment, at };
+        let looked = at;
+        let heard = Heard { moment, at, looked };
         self.moments.lock().insert(node.to_owned(), heard);
     }
 }

@@ -4,11 +4,13 @@
 //! committed something. What does not open under
 //! the cluster's key is counted and answered by nobody, and nothing is begun for it.
 
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use async_nats::{Client, Message, Subject};
-use futures::StreamExt as _;
+use futures::future::FusedFuture as _;
+use futures::{FutureExt as _, StreamExt as _};
 use parking_lot::Mutex;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -28,12 +30,15 @@ use sillok_core::ports::{BoxFuture, Forwarded};
 use sillok_core::slot::Slot;
 use sillok_core::trace::TraceContext;
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use crate::config::NatsConfig;
 use crate::counts::{Counts, What};
 
 /// What a node is told to wait whose commands come too fast, in ms.
 const RETRY_AFTER_MS: u64 = 100;
+/// How often a node that ends looks whether all is answered.
+const ANSWERED_POLL: Duration = Duration::from_millis(5);
 
 /// What carries out a command that another node hands over, as part of the trace that it came with.
 pub type Handler = Arc<
@@ -133,7 +138,11 @@ pub struct Server {
     handler: Handler,
     /// The newest version that is read.
     reads: WireVersion,
+    /// Commands that are carried out at once.
+    commands: usize,
     permits: Arc<Semaphore>,
+    /// The longest that anybody waits for an answer.
+    wait: Duration,
     counters: Counters,
     counts: Counts,
     calls: Arc<Mutex<Calls>>,
@@ -151,7 +160,9 @@ impl Server {
             key,
             handler,
             reads: WireVersion::NEWEST,
+            commands: config.peer_commands,
             permits: Arc::new(Semaphore::new(config.peer_commands)),
+            wait: Duration::from_millis(config.peer_timeout_ms.into()),
             counters: Counters::new(),
             counts: Counts::default(),
             calls: Arc::new(Mutex::new(Calls::new(run))),
@@ -198,17 +209,38 @@ impl Server {
         );
     }
 
-    /// Listens under a node's name, and carries out what comes, until the connection is closed for good.
+    /// Listens under a node's name, and carries out what comes, until `ends` completes or the connection is closed
+    /// for good. At its end it answers what it was given, and only then takes nothing more, so that nobody waits for an
+    /// answer that does not come, or gives up on one that does.
     ///
     /// # Errors
     /// When the name is no token of a subject, or the connection is closed.
-    pub async fn run(self, node: &str) -> Result<(), ListenError> {
+    pub async fn run(
+        self,
+        node: &str,
+        ends: impl Future<Output = ()> + Send,
+    ) -> Result<(), ListenError> {
         let subject = commands_to(node).ok_or_else(|| ListenError::Name(node.to_owned()))?;
         let subscribed = self.client.subscribe(subject).await;
         let mut subscription =
             subscribed.map_err(|error| ListenError::Closed(error.to_string()))?;
         let mut assembly = Assembly::new(self.key.clone());
-        while let Some(message) = subscription.next().await {
+        let over = async {
+            ends.await;
+            self.answered_all().await;
+        };
+        let mut over = pin!(over.fuse());
+        loop {
+            let message = tokio::select! {
+                biased;
+                () = &mut over => {
+                    // What came until then is delivered still. Of a connection that is gone there is nothing.
+                    let _ = subscription.drain().await;
+                    continue;
+                }
+                message = subscription.next() => message,
+            };
+            let Some(message) = message else { break };
             let taken = assembly.take(&message.payload, self.now_ms());
             let opened = taken.and_then(|whole| {
                 let whole = whole.map(|whole| open_request(&self.key, &whole, self.reads.get()));
@@ -220,7 +252,27 @@ impl Server {
                 Err(refused) => self.refused(What::Request, refused),
             }
         }
-        Err(ListenError::Closed("the subscription ended".to_owned()))
+        if !over.is_terminated() {
+            return Err(ListenError::Closed("the subscription ended".to_owned()));
+        }
+        self.answered_all().await;
+        if !matches!(timeout(self.wait, self.client.flush()).await, Ok(Ok(()))) {
+            tracing::debug!("the last answers may not have been sent");
+        }
+        Ok(())
+    }
+
+    /// Waits until all that was begun is answered, but no longer than anybody waits for an answer. Whatever comes
+    /// meanwhile finds room.
+    async fn answered_all(&self) {
+        let answered = timeout(self.wait, async {
+            while self.permits.available_permits() < self.commands {
+                tokio::time::sleep(ANSWERED_POLL).await;
+            }
+        });
+        if answered.await.is_err() {
+            tracing::warn!("commands of other nodes are left without an answer");
+        }
     }
 
     /// Hears where other nodes committed something, and hands it to `hears`, until the connection is

@@ -276,8 +276,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Carries out for a node what others hand over to it, and has it hear their news, until the
-    /// connection is closed for good. What comes is counted in `metrics`.
+    /// Carries out for a node what others hand over to it, and has it hear their news, until `ends` completes and
+    /// what came before is answered, or the connection is closed for good. What comes is counted in `metrics`.
     ///
     /// # Errors
     /// Why nothing is heard any more.
@@ -286,6 +286,7 @@ impl Connection {
         node: &Node<Engine>,
         config: &Config,
         metrics: &mut Registry,
+        ends: impl Future<Output = ()> + Send + 'static,
     ) -> impl Future<Output = Result<(), ListenError>> + Send + 'static {
         let serving = node.clone();
         let handler: Handler = Arc::new(move |submission, trace| {
@@ -298,9 +299,11 @@ impl Connection {
         server.register_metrics(metrics);
         let (name, node) = (config.node.name.clone(), node.clone());
         async move {
-            let serving = server.clone().run(&name);
-            let hearing = server.hear(self.run, |slots| node.hear(slots));
-            futures::future::try_join(serving, hearing).await.map(drop)
+            tokio::select! {
+                biased;
+                served = server.clone().run(&name, ends) => served,
+                heard = server.hear(self.run, |slots| node.hear(slots)) => heard,
+            }
         }
     }
 }

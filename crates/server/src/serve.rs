@@ -36,6 +36,8 @@ pub struct Server {
     address: SocketAddr,
     /// Carries out what other nodes hand over, and hears their news.
     for_others: Option<JoinHandle<Result<(), ListenError>>>,
+    /// Tells it that the node has ended.
+    node_ended: watch::Sender<bool>,
     telemetry: Option<Telemetry>,
     /// What `/metrics` shows.
     metrics: Registry,
@@ -86,8 +88,9 @@ impl Server {
         if let Some(telemetry) = &telemetry {
             telemetry.counters().register(&mut metrics);
         }
+        let (node_ended, ends) = watch::channel(false);
         let for_others =
-            connection.map(|connection| listen(connection, &node, &config, &mut metrics));
+            connection.map(|connection| listen(connection, &node, &config, &mut metrics, ends));
         let announcement = data.directory.announce(&ServerFile {
             url: url(address),
             address,
@@ -101,6 +104,7 @@ impl Server {
             listener,
             address,
             for_others,
+            node_ended,
             telemetry,
             metrics,
             announcement,
@@ -147,6 +151,7 @@ impl Server {
             node,
             listener,
             mut for_others,
+            node_ended,
             telemetry,
             metrics,
             announcement,
@@ -187,8 +192,9 @@ impl Server {
         }
         node.shutdown().await;
         // Until then it told who asked that the slot has another owner.
+        node_ended.send_replace(true);
         if let Some(for_others) = for_others {
-            for_others.abort();
+            fall_silent(for_others, patience).await;
         }
         if let Some(telemetry) = telemetry {
             telemetry.close().await;
@@ -205,14 +211,27 @@ async fn replaced(node: &Node<Engine>) {
     }
 }
 
-/// Carries out what other nodes hand over and hears their news, until it is aborted.
+/// Carries out what other nodes hand over and hears their news, until the node `ends` and all is answered.
 fn listen(
     connection: Connection,
     node: &Node<Engine>,
     config: &Config,
     metrics: &mut Registry,
+    ends: watch::Receiver<bool>,
 ) -> JoinHandle<Result<(), ListenError>> {
-    tokio::spawn(connection.listen(node, config, metrics))
+    tokio::spawn(connection.listen(node, config, metrics, wait_for(ends)))
+}
+
+/// Waits until all is answered that other nodes handed over. What takes too long is left without an answer.
+async fn fall_silent(mut listening: JoinHandle<Result<(), ListenError>>, patience: Duration) {
+    // One that ended before was waited for already.
+    if !listening.is_finished()
+        && tokio::time::timeout(patience, &mut listening)
+            .await
+            .is_err()
+    {
+        listening.abort();
+    }
 }
 
 /// Completes when nothing is heard of the other nodes any more, for as long as there is no order to end: a node

@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 108] = [
+pub const EXPECTED: [&str; 109] = [
     "actor killed with a command in flight",
     "answer came after its caller had given up",
     "answer heard at a later try",
@@ -108,6 +108,7 @@ pub const EXPECTED: [&str; 108] = [
     "no answer, since a swizzle cut off the request",
     "no answer, since one way cut off the reply",
     "no answer, since one way cut off the request",
+    "no answer, since the node's run was over",
     "no answer, since the reply was dropped",
     "no answer, since the request was dropped",
     "no answer, though nothing was lost",

@@ -1,7 +1,8 @@
 //! The network between clients and nodes: requests and replies as parcels.
 //!
 //! Owns loss, repetition, delay and partitions. A parcel to a node that is down is answered as
-//! nobody's; one that is lost is answered by nobody, and the caller's time runs out.
+//! nobody's; one that is lost is answered by nobody, and the caller's time runs out. A node that waits for
+//! another one gives up soon after that one's run is over.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,6 +27,8 @@ const LATENCY_US: (u64, u64) = (100, 1_500);
 const HELD_US: (u64, u64) = (5_000, 250_000);
 /// How long a node waits for another one, in µs.
 const PEER_TIMEOUT_US: u64 = 3_000_000;
+/// After how long a node finds out that the run of another one is over which it waits for, in µs, at least and at most.
+const LOOK_US: (u64, u64) = (100_000, 250_000);
 /// How long a client waits for a node, in µs.
 pub(crate) const CLIENT_TIMEOUT_US: u64 = 12_000_000;
 
@@ -118,6 +121,7 @@ impl Loss {
 /// A call under way, or one that a parcel is still on its way for.
 struct Calling {
     from: Place,
+    to: Place,
     /// Whom to answer; none once it is answered or given up.
     answer: Option<oneshot::Sender<Option<Reply>>>,
     lost: Option<&'static str>,
@@ -198,6 +202,7 @@ impl Sim {
             shared.net.next_call += 1;
             let calling = Calling {
                 from,
+                to,
                 answer: Some(answer),
                 lost: None,
                 is_delayed: false,
@@ -382,9 +387,28 @@ impl Shared {
         }
     }
 
-    /// Forgets the calls of a node that crashed.
+    /// Forgets the calls of a node whose run is over. Other nodes find out soon that it does not answer theirs.
     pub(crate) fn forget_calls_of(&mut self, place: Place) {
         self.net.calls.retain(|_, calling| calling.from != place);
+        let waits = |calling: &Calling| calling.to == place && calling.from != Place::CLIENTS;
+        let calls = self.net.calls.iter_mut();
+        let waiting = calls.filter(|(_, calling)| waits(calling));
+        let found_out: Vec<(u64, Place)> = waiting
+            .map(|(call, calling)| {
+                calling
+                    .lost
+                    .get_or_insert("no answer, since the node's run was over");
+                (*call, calling.from)
+            })
+            .collect();
+        for (call, from) in found_out {
+            let look_us = self
+                .chance_between(from, place)
+                .between(LOOK_US.0, LOOK_US.1);
+            let run = self.run_of(from).unwrap_or(0);
+            let gives_up = Box::new(move |shared: &mut Self| shared.give_up(call));
+            self.schedule(look_us, Due::Act(Some((from, run)), gives_up));
+        }
     }
 }
 

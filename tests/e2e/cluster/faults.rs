@@ -15,11 +15,10 @@ async fn writes_go_on_over_a_nats_that_lost_everything() {
     let mut cluster = Cluster::start(&NODES).await;
     let load = Load::start(&cluster, &NODES).await;
     tokio::time::sleep(2 * CALM).await;
-    let before = load.counts();
     cluster.nats().wipe();
     cluster.nats().resume().await;
     tokio::time::sleep(4 * CALM).await;
-    load.goes_on_since(&before).await;
+    load.goes_on_since(&load.counts()).await;
     let load = load.stop().await;
     let admin = cluster.admin("eve");
     load.check_with_a_late_listener(&admin).await;

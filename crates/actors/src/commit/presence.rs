@@ -99,7 +99,8 @@ impl Presences {
         told
     }
 
-    /// Which of these are there for certain, and which are to be asked for: none, soon after an answer did not come.
+    /// Which of these are there for certain, and which are to be asked for: none, soon after
+    /// an answer that was long in coming.
     fn known(
         &self,
         project: &Scope,

@@ -205,9 +205,12 @@ struct Filling {
 
 impl Filling {
     const fn is_full(&self) -> bool {
-        self.page.items.len() >= self.rows_max
-            || self.bytes >= PAGE_BYTES_MAX
-            || self.reads >= PAGE_READS_MAX
+        !self.has_room() || self.reads >= PAGE_READS_MAX
+    }
+
+    /// Whether one more event can be given.
+    const fn has_room(&self) -> bool {
+        self.page.items.len() < self.rows_max && self.bytes < PAGE_BYTES_MAX
     }
 
     /// Adds what lies behind a cursor. Wherever that stops, the page goes on behind what was looked at.
@@ -282,7 +285,7 @@ impl Run {
             filling.reads += 1;
             let rows = self.rows(txn, given, wanted.min((length - given) as usize));
             for (key, value) in rows.await? {
-                if filling.is_full() {
+                if !filling.has_room() {
                     break;
                 }
                 given += 1;

@@ -87,8 +87,13 @@ impl<S: Store, P: Protocol> Router<S, P> {
             }
             None => {
                 let homes = self.shared.members.homes(ownership.node(), &nodes);
+                let belongs_elsewhere = self.shared.members.is_cut_off();
                 let reachable = homes.into_iter().filter(|node| !tried.passes_over(node));
                 let target = home(slot, reachable).filter(|node| *node != ownership.node());
+                if target.is_none() && belongs_elsewhere {
+                    let why = "this node is cut off from the others, which reach one another: ask another node";
+                    return Err(Error::new(ErrorCode::Unavailable, why).into());
+                }
                 target.map(|node| Elsewhere::maybe(node.to_owned()))
             }
         };

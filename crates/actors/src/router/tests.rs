@@ -193,6 +193,8 @@ async fn a_node_without_room_says_nothing_of_a_command_that_another_was_sent() {
 struct OffBus {
     line: Line,
     bob_beats: bool,
+    /// How often somebody was sent to one.
+    asked: AtomicUsize,
     here: Mutex<Option<Arc<Shared<Line, Correct>>>>,
 }
 
@@ -208,6 +210,7 @@ impl Peers for OffBus {
         _: Option<TraceContext>,
     ) -> BoxFuture<'a, Result<Forwarded, PeerError>> {
         Box::pin(async {
+            self.asked.fetch_add(1, Ordering::Relaxed);
             let here = self.here.lock().clone().expect("it is there by now");
             let now_ms = here.ports.clock.monotonic_ms();
             let mut nodes = claims::owners(&self.line).await.unwrap().nodes;
@@ -232,10 +235,21 @@ async fn said_off_the_bus(
     bob_beats: bool,
     others: &[&str],
 ) -> (Result<Answer, Error>, u64) {
+    let (said, after_ms, _) = said_by_ada(owner, (bob_beats, false), others).await;
+    (said, after_ms)
+}
+
+/// The same where she may know that she alone is cut off, and how often another node was asked.
+async fn said_by_ada(
+    owner: Option<&str>,
+    (bob_beats, is_cut_off): (bool, bool),
+    others: &[&str],
+) -> (Result<Answer, Error>, u64, usize) {
     let line = Line::new(&store(), Fate::Arrives);
     let peers = Arc::new(OffBus {
         line: line.clone(),
         bob_beats,
+        asked: AtomicUsize::new(0),
         here: Mutex::default(),
     });
     let mut ports = ports();
@@ -268,13 +282,15 @@ async fn said_off_the_bus(
         txn.set(key, keys::owner::encode(&row));
         txn.commit().await.unwrap();
     }
+    shared.members.note_cut_off(is_cut_off);
     let router = Router::new(Arc::clone(&shared));
     let clock = Arc::clone(&shared.ports.clock);
     let begun_ms = clock.monotonic_ms();
     let said = router.submit(open(), None).await;
     // Each holds the other.
     *peers.here.lock() = None;
-    (said, clock.monotonic_ms() - begun_ms)
+    let asked = peers.asked.load(Ordering::Relaxed);
+    (said, clock.monotonic_ms() - begun_ms, asked)
 }
 
 #[tokio::test]
@@ -296,12 +312,24 @@ async fn off_the_bus_an_owner_that_beats_is_named_soon_and_one_that_may_be_dead_
 
 #[tokio::test]
 async fn off_the_bus_a_node_takes_what_nobody_has_however_many_belong_before_it() {
+    let many: Vec<String> = (0..40).map(|number| format!("node-{number}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
     // A node that is gone, and no owner at all.
     for owner in [Some("eve"), None] {
-        for others in [&[][..], &["carol"], &["carol", "dave", "finn"]] {
-            let (said, after_ms) = said_off_the_bus(owner, true, others).await;
+        for others in [&[][..], &["carol"], &many] {
+            let (said, _, asked) = said_by_ada(owner, (true, false), others).await;
             said.unwrap();
-            assert!(after_ms < ROUTE_MS_MAX, "{after_ms} with {others:?}");
+            assert!(asked <= 1, "{asked} with {} more", others.len());
         }
+    }
+}
+
+#[tokio::test]
+async fn a_node_that_alone_is_off_the_bus_takes_nothing_and_sends_whoever_asks_elsewhere() {
+    for owner in [Some("eve"), None] {
+        let (said, ..) = said_by_ada(owner, (true, true), &["carol"]).await;
+        let refused = said.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::Unavailable);
+        assert!(refused.message.contains("ask another node"), "{refused}");
     }
 }

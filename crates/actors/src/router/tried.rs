@@ -88,9 +88,11 @@ impl Tried {
         None
     }
 
-    /// Whether a node is not asked for a slot without an owner, though it belongs there.
+    /// Whether a node is not asked for a slot without an owner, though it belongs there. Off the bus none is: what
+    /// one of them was asked in vain, the others would be.
     pub(super) fn passes_over(&self, node: &str) -> bool {
-        self.silent.contains(node)
+        self.is_off_bus
+            || self.silent.contains(node)
             || (self.silent.is_empty() && self.declined.as_deref() == Some(node))
     }
 

@@ -120,11 +120,17 @@ async fn a_page_makes_so_many_reads_and_goes_on_where_it_ended() {
     let page = async |cursor| node.reader().tail(&of, cursor, 1).await;
     line.live_for_ranges(PAGE_READS_MAX + 100);
     let mut cursor = TailCursor::START;
-    for is_last in [false, false, true] {
+    for (number, is_last) in [false, false, true].into_iter().enumerate() {
         let found = page(cursor).await.unwrap();
         assert_eq!((found.items, found.at_end), (vec![], is_last));
         assert!(found.next > cursor);
         cursor = found.next;
+        // What was read is looked at.
+        if number == 0 {
+            let behind = node.reader().tail(&all, cursor, 1).await.unwrap();
+            let seq = behind.items[0].event.header.seq.get();
+            assert_eq!(seq, u64::try_from(PAGE_READS_MAX).unwrap() + 1);
+        }
     }
     assert_eq!(line.hit(), 0, "no transaction grew too old");
     // One that does gives what there is, and who comes no further is told so.

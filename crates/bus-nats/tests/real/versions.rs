@@ -26,7 +26,7 @@ async fn listen(nats: &NatsServer, reads: WireVersion) -> (Server, Traces) {
     };
     let server = Server::new(client.clone(), &config_of(nats), key(), Arc::new(handler));
     let server = server.reading(reads);
-    let run = server.clone().run(NODE);
+    let run = server.clone().run(NODE, std::future::pending());
     tokio::spawn(async {
         let _ = run.await;
     });

@@ -1,7 +1,7 @@
 //! Deciding to take a promotion back: what it made leaves recall, what that replaced holds again, and what
 //! it only supported loses that support.
 
-use super::{Context, Decision, Draft, check_stated};
+use super::{Context, Decision, Draft, check_stated, older_nodes};
 use crate::citation::Citation;
 use crate::command::{AnswerBody, VerificationRef};
 use crate::entry::{Head, Status};
@@ -66,6 +66,10 @@ pub(super) fn undo(
         }
     }
     if draft.bodies.is_empty() {
+        let mut made = report.products.iter().filter_map(|product| product.entry);
+        if !reads_of_returns(context) && made.any(|id| time_is_over(&draft, id).is_some()) {
+            return Err(older_nodes());
+        }
         let why = format!("nothing is left of promotion {} to take back", promotion.id);
         return Err(Error::conflict(why, Current::default()));
     }
@@ -109,9 +113,18 @@ fn published<'a>(
 /// would come back with all that the promotion gave. Beside nodes that do not read of a return, none does: such
 /// entries are left, and the promotion can be undone once more.
 fn over(draft: &Draft<'_>, id: EntryId) -> Option<Retirement> {
-    if draft.context.facts.spoken < WireVersion::WITH_RESTORING {
-        return None;
-    }
+    reads_of_returns(draft.context)
+        .then(|| time_is_over(draft, id))
+        .flatten()
+}
+
+/// Whether all nodes read of entries that come back.
+fn reads_of_returns(context: &Context<'_>) -> bool {
+    context.facts.spoken >= WireVersion::WITH_RESTORING
+}
+
+/// Why maintenance took an entry out that may come back.
+fn time_is_over(draft: &Draft<'_>, id: EntryId) -> Option<Retirement> {
     let head = draft.state.head(id)?;
     let returns =
         head.status == Status::Archived && !head.is_erased() && head.resolved_at().is_none();

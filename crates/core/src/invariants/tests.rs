@@ -6,13 +6,13 @@ use super::*;
 use crate::chain::{Origin, seal};
 use crate::config::TrustConfig;
 use crate::entry::{Binding, Detail, Lifecycle, Link, LinkKind, Metadata, Status, Table};
-use crate::event::{EntryAmended, EntryCreated, Text, TrustRevised};
+use crate::event::{EntryAmended, EntryCreated, EntryMerged, ReuseReported, Text, TrustRevised};
 use crate::fingerprint::ContentHash;
 use crate::id::{Epoch, TokenId, VerificationId};
 use crate::principal::{Actor, PrincipalId, PrincipalKind};
 use crate::promotion::PublishReport;
 use crate::retention::Retirement;
-use crate::reuse::Usage;
+use crate::reuse::{ReuseOutcome, Usage};
 use crate::scope::ScopePrefix;
 use crate::state::Stamped;
 use crate::time::Timestamp;
@@ -288,6 +288,19 @@ fn state_after(scope: &Scope, bodies: &[Body]) -> State {
     state
 }
 
+fn merged_into(number: u8) -> EntryMerged {
+    EntryMerged {
+        into: entry_id(number),
+        content: "x".into(),
+        cosine: 1.0,
+        citations: Vec::new(),
+        status: Status::Verified,
+        trust: created(number).trust,
+        promotion: None,
+        used_at: Timestamp::EPOCH,
+    }
+}
+
 #[test]
 fn an_event_changes_only_what_is_there() {
     let empty = State::new(&project(), None, None);
@@ -296,16 +309,7 @@ fn an_event_changes_only_what_is_there() {
         to: entry_id(2),
         weight: 1.0,
     };
-    let merged = crate::event::EntryMerged {
-        into: entry_id(1),
-        content: "x".into(),
-        cosine: 1.0,
-        citations: Vec::new(),
-        status: Status::Verified,
-        trust: created(1).trust,
-        promotion: None,
-        used_at: Timestamp::EPOCH,
-    };
+    let merged = merged_into(1);
     let revoked = Body::TokenRevoked {
         hash: [1; 32],
         token: TokenId::of_hash(&[1; 32]),
@@ -346,9 +350,18 @@ fn nothing_changes_of_what_left_recall() {
         trust: created(1).trust,
     }));
     let amended = Body::EntryAmended(Box::new(amended(1, 2)));
+    let merged = Body::Merged(Box::new(merged_into(1)));
     let held = state_after(&project(), core::slice::from_ref(&made));
+    let usage = held.head(entry_id(1)).unwrap().usage;
+    let helped = Body::ReuseReported(Box::new(ReuseReported {
+        entry: entry_id(1),
+        task: task(),
+        outcome: ReuseOutcome::Helped,
+        usage: usage.reported(None, ReuseOutcome::Helped),
+        status: created(1).status,
+    }));
     let gone = state_after(&project(), &[made, left]);
-    for body in [revised, amended] {
+    for body in [revised, amended, merged, helped] {
         event_applies(&held, &body).unwrap();
         broken_is(event_applies(&gone, &body), Invariant::Chained);
     }

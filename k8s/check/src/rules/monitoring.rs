@@ -19,6 +19,8 @@ use crate::series::Exported;
 const PROMETHEUS: &str = "sillok/monitoring";
 /// The label of config maps that Grafana shows.
 const DASHBOARD: &str = "grafana_dashboard";
+/// How a panel names the namespace that somebody chose to look at.
+const CHOSEN_NAMESPACE: &str = "$namespace";
 
 parts! {
     Dashboard { metadata: Metadata, data: crate::manifest::Labels, }
@@ -107,9 +109,15 @@ pub(super) fn watched_names(manifests: &Manifests, found: &mut Found) {
             found.extend(unknown.map(|what| (object.clone(), what)));
         }
     }
+    for (panel, expr) in panels(manifests) {
+        let of_all = promql::selectors(&expr).into_iter();
+        let of_all = of_all.filter(|selector| !is_of_namespace(selector, CHOSEN_NAMESPACE));
+        let what = of_all.map(|one| format!("reads {} of all namespaces", one.metric));
+        found.extend(what.map(|what| (panel.clone(), what)));
+    }
     for alert in alerts_of(manifests) {
         let elsewhere = promql::selectors(&alert.expr).into_iter();
-        let elsewhere = elsewhere.filter(|selector| !is_of_one_namespace(selector, &alert));
+        let elsewhere = elsewhere.filter(|selector| !is_of_namespace(selector, &alert.namespace));
         let what = elsewhere.map(|one| {
             let Alert { namespace, .. } = &alert;
             format!(
@@ -121,13 +129,13 @@ pub(super) fn watched_names(manifests: &Manifests, found: &mut Found) {
     }
 }
 
-/// Whether a selector takes the series of an alert's own namespace alone: there may be another installation in the
-/// cluster, whose nodes are no business of this one.
-fn is_of_one_namespace(selector: &Selector<'_>, alert: &Alert) -> bool {
+/// Whether a selector takes the series of one namespace alone: there may be another installation in the cluster, whose
+/// nodes are no business of this one.
+fn is_of_namespace(selector: &Selector<'_>, namespace: &str) -> bool {
     let mut matchers = selector.matchers.iter();
     matchers.any(|matcher| {
         let is_equal = matcher.label == "namespace" && matcher.operator == "=";
-        is_equal && matcher.values == [alert.namespace.as_str()]
+        is_equal && matcher.values == [namespace]
     })
 }
 

@@ -101,7 +101,7 @@ async fn a_batch_asks_once_and_nobody_asks_again_for_what_is_there() {
 }
 
 #[tokio::test]
-async fn after_one_long_wait_in_vain_nobody_waits_for_a_while() {
+async fn after_one_long_wait_nobody_waits_for_a_while() {
     let (git, ports) = slow(2_000, false);
     let presences = Presences::default();
     let batch = vec![vec![whole('a')]; 64];

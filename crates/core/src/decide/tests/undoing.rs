@@ -461,16 +461,21 @@ fn beside_older_nodes_an_undoing_leaves_what_maintenance_took_out_and_reaches_it
         .clone();
     let [aged, held] = [1, 2].map(|place: usize| products[place].entry.unwrap());
     take(&mut world, Step::Retire, &named, &[aged]);
-    let mut undone = |spoken| {
-        world.spoken = spoken;
-        match world.give(PrincipalKind::Human, undo(&named)).unwrap() {
-            AnswerBody::Undone { retired, left, .. } => (retired, left),
-            other => panic!("{other:?}"),
-        }
+    world.spoken = WireVersion::WITH_ERASURE;
+    let answer = world.give(PrincipalKind::Human, undo(&named)).unwrap();
+    let AnswerBody::Undone { retired, left, .. } = answer else {
+        panic!("{answer:?}");
     };
-    let (retired, left) = undone(WireVersion::WITH_ERASURE);
     assert!(retired.contains(&held) && !retired.contains(&aged));
     assert_eq!(left, [aged]);
-    let (retired, _) = undone(WireVersion::NEWEST);
+    // Nothing else is left of it: it waits for those nodes, and is not over.
+    world.spoken = WireVersion::WITH_ERASURE;
+    let refused = world.give(PrincipalKind::Human, undo(&named)).unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Unavailable, "{refused}");
+    world.spoken = WireVersion::NEWEST;
+    let answer = world.give(PrincipalKind::Human, undo(&named)).unwrap();
+    let AnswerBody::Undone { retired, .. } = answer else {
+        panic!("{answer:?}");
+    };
     assert_eq!(retired, [aged]);
 }

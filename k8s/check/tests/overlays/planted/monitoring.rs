@@ -91,6 +91,12 @@ pub(crate) const PLANTED: &[Planted] = &[
     ),
     (
         "watched-names",
+        "dashboard.json panel",
+        "sillok_commands_total{namespace=\\\"$namespace\\\",service=\\\"sillok-nodes\\\"}",
+        "sillok_commands_total{service=\\\"sillok-nodes\\\"}",
+    ),
+    (
+        "watched-names",
         "PrometheusRule SillokNobodyAnswers",
         "up{namespace=\"sillok\",service=\"sillok-nodes\"} == 1",
         "up{service=\"sillok-nodes\"} == 1",
