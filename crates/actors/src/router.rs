@@ -203,7 +203,11 @@ impl<S: Store, P: Protocol> Router<S, P> {
                     tried.unavailable += u32::from(tried.unavailable > 0);
                     tried.last = Some(error);
                 }
-                Err(Lost::NotYet(error)) => tried.last = Some(error),
+                // This node finds out nothing more by itself.
+                Err(Lost::CutOff(error)) if !tried.is_untold_by(&error) => {
+                    return Err(error.into());
+                }
+                Err(Lost::NotYet(error) | Lost::CutOff(error)) => tried.last = Some(error),
             }
             let now_ms = clock.monotonic_ms();
             let lives = tried

@@ -4,6 +4,7 @@
 //! can all give it; an empty one stands for none.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sillok_core::{Error, ErrorCode};
@@ -83,6 +84,13 @@ pub(crate) fn named(file: &PathBuf) -> Option<&PathBuf> {
 }
 
 impl NatsConfig {
+    /// How long a node that ends takes at most to answer what others handed over, and to let nothing more come: what was
+    /// begun, and then what had come by then.
+    #[must_use]
+    pub fn last_answers(&self) -> Duration {
+        2 * Duration::from_millis(self.peer_timeout_ms.into())
+    }
+
     /// Whether there is a server to try.
     #[must_use]
     pub fn is_used(&self) -> bool {

@@ -2,8 +2,8 @@
 //!
 //! Owns handing a command over and waiting for what becomes of it, and telling where something was
 //! committed. It must not believe what anybody on
-//! the bus can say: that nobody listens counts only before the command is sent, and what does not open
-//! under the cluster's key is passed over, and counted.
+//! the bus can say: that nobody listens counts only before the command is sent, and ends the waiting for its answer
+//! after that. What does not open under the cluster's key is passed over, and counted.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -57,8 +57,20 @@ pub struct NatsPeers {
 struct Heard {
     moment: Moment,
     at: Instant,
-    /// When somebody looked last whether the node is there still.
+    /// When somebody looked last whether the run is there still.
     looked: Instant,
+    standing: Standing,
+}
+
+/// What is believed of a run of a node that was heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// Somebody listens there.
+    There,
+    /// It did not answer something: it is asked for the moment before it is given anything.
+    Doubted,
+    /// Nobody listens there: nobody waits for its answers.
+    Gone,
 }
 
 /// What was heard lately of a run of a node that was given something.
@@ -183,7 +195,7 @@ impl NatsPeers {
                     )));
                 }
                 Err(unanswered) => {
-                    self.moments.lock().remove(node);
+                    self.believe(node, at.run, Standing::Doubted);
                     return Err(match unanswered {
                         // That nobody listens may have been said by anybody.
                         Unanswered::Silent | Unanswered::Nobody => PeerError::Silent,
@@ -232,8 +244,9 @@ impl NatsPeers {
     }
 
     /// Completes once the run of a node is gone that was given something: nobody listens there, or another run. A
-    /// node that ended, or was killed, keeps nobody waiting for what it cannot answer any more. A paused one does,
-    /// and whoever forges this on the bus gains no more than that a command is given again, under its id.
+    /// node that ended, or was killed, keeps nobody waiting for what it cannot answer any more. A paused one does, and
+    /// one whose machine vanished until the bus has noticed;
+    /// whoever forges this on the bus gains no more than that a command is given again, under its id.
     async fn gone(&self, (node, subject): (&str, &str), run: [u8; RUN_BYTES], until: Instant) {
         loop {
             tokio::time::sleep(LOOK_AFTER).await;
@@ -242,9 +255,16 @@ impl NatsPeers {
                 Sight::Gone => return,
                 Sight::Quiet => {}
             }
-            match self.call(subject, (&Request::Moment, None), until).await {
-                Ok(reply) => self.heard(node, reply.now),
-                Err(Unanswered::Nobody) => return,
+            let looks = until.min(Instant::now() + LOOK_AFTER);
+            match self.call(subject, (&Request::Moment, None), looks).await {
+                Ok(reply) => {
+                    self.heard(node, reply.now);
+                    if reply.now.run != run {
+                        return;
+                    }
+                }
+                Err(Unanswered::Nobody) => return self.believe(node, run, Standing::Gone),
+                // The next look may be answered.
                 Err(_) => {}
             }
         }
@@ -256,7 +276,7 @@ impl NatsPeers {
         let Some(heard) = moments.get_mut(node) else {
             return Sight::Quiet;
         };
-        if heard.moment.run != run {
+        if heard.moment.run != run || heard.standing == Standing::Gone {
             return Sight::Gone;
         }
         if heard.at.max(heard.looked).elapsed() < LOOK_AFTER {
@@ -290,6 +310,9 @@ impl NatsPeers {
     /// Which moment it is at another node, if it was heard.
     fn moment_of(&self, node: &str) -> Option<Moment> {
         let heard = *self.moments.lock().get(node)?;
+        if heard.standing != Standing::There {
+            return None;
+        }
         let since_ms = u64::try_from(heard.at.elapsed().as_millis()).unwrap_or(u64::MAX);
         Some(Moment {
             ms: heard.moment.ms.saturating_add(since_ms),
@@ -300,8 +323,23 @@ impl NatsPeers {
     fn heard(&self, node: &str, moment: Moment) {
         let at = Instant::now();
         let looked = at;
-        let heard = Heard { moment, at, looked };
+        let heard = Heard {
+            moment,
+            at,
+            looked,
+            standing: Standing::There,
+        };
         self.moments.lock().insert(node.to_owned(), heard);
+    }
+
+    /// Notes what is believed of a run, unless another one was heard since. Who is gone stays so until it is heard.
+    fn believe(&self, node: &str, run: [u8; RUN_BYTES], standing: Standing) {
+        let mut moments = self.moments.lock();
+        let heard = moments.get_mut(node);
+        let heard = heard.filter(|heard| heard.moment.run == run);
+        if let Some(heard) = heard.filter(|heard| heard.standing != Standing::Gone) {
+            heard.standing = standing;
+        }
     }
 }
 

@@ -8,9 +8,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use async_nats::{Client, Message, Subject};
-use futures::future::FusedFuture as _;
-use futures::{FutureExt as _, StreamExt as _};
+use async_nats::connection::State as Connection;
+use async_nats::{Client, Message, Subject, Subscriber};
+use futures::StreamExt as _;
 use parking_lot::Mutex;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -210,8 +210,8 @@ impl Server {
     }
 
     /// Listens under a node's name, and carries out what comes, until `ends` completes or the connection is closed
-    /// for good. At its end it answers what it was given, and only then takes nothing more, so that nobody waits for an
-    /// answer that does not come, or gives up on one that does.
+    /// for good. At its end it answers what it was given, and only then takes nothing more, so that nobody gives up on an
+    /// answer that comes; that takes no longer than [`NatsConfig::last_answers`].
     ///
     /// # Errors
     /// When the name is no token of a subject, or the connection is closed.
@@ -225,41 +225,59 @@ impl Server {
         let mut subscription =
             subscribed.map_err(|error| ListenError::Closed(error.to_string()))?;
         let mut assembly = Assembly::new(self.key.clone());
-        let over = async {
+        let mut over = pin!(async {
             ends.await;
             self.answered_all().await;
-        };
-        let mut over = pin!(over.fuse());
+        });
         loop {
-            let message = tokio::select! {
+            tokio::select! {
                 biased;
-                () = &mut over => {
-                    // What came until then is delivered still. Of a connection that is gone there is nothing.
-                    let _ = subscription.drain().await;
-                    continue;
-                }
-                message = subscription.next() => message,
-            };
-            let Some(message) = message else { break };
-            let taken = assembly.take(&message.payload, self.now_ms());
-            let opened = taken.and_then(|whole| {
-                let whole = whole.map(|whole| open_request(&self.key, &whole, self.reads.get()));
-                whole.transpose()
-            });
-            match opened {
-                Ok(Some(opened)) => self.take(opened, message).await,
-                Ok(None) => {}
-                Err(refused) => self.refused(What::Request, refused),
+                () = &mut over => break,
+                message = subscription.next() => match message {
+                    Some(message) => self.hear_request(&mut assembly, message).await,
+                    None => {
+                        let why = "the subscription ended".to_owned();
+                        return Err(ListenError::Closed(why));
+                    }
+                },
             }
         }
-        if !over.is_terminated() {
-            return Err(ListenError::Closed("the subscription ended".to_owned()));
-        }
-        self.answered_all().await;
-        if !matches!(timeout(self.wait, self.client.flush()).await, Ok(Ok(()))) {
-            tracing::debug!("the last answers may not have been sent");
+        // Without a connection nobody hears an answer any more.
+        if self.client.connection_state() == Connection::Connected {
+            let last = timeout(self.wait, self.finish(subscription, assembly));
+            if last.await.is_err() {
+                tracing::warn!("the last answers to other nodes may not have been sent");
+            }
         }
         Ok(())
+    }
+
+    /// Takes nothing more, and answers what has come by then. What was on its way is lost with the subscription: who
+    /// sent it finds out that nobody is here.
+    async fn finish(&self, mut subscription: Subscriber, mut assembly: Assembly) {
+        if subscription.drain().await.is_ok() {
+            while let Some(message) = subscription.next().await {
+                self.hear_request(&mut assembly, message).await;
+            }
+        }
+        self.answered_all().await;
+        if let Err(error) = self.client.flush().await {
+            tracing::debug!(%error, "the last answers to other nodes are not sent");
+        }
+    }
+
+    /// Hears what may be a part of a request, or all of it.
+    async fn hear_request(&self, assembly: &mut Assembly, message: Message) {
+        let taken = assembly.take(&message.payload, self.now_ms());
+        let opened = taken.and_then(|whole| {
+            let whole = whole.map(|whole| open_request(&self.key, &whole, self.reads.get()));
+            whole.transpose()
+        });
+        match opened {
+            Ok(Some(opened)) => self.take(opened, message).await,
+            Ok(None) => {}
+            Err(refused) => self.refused(What::Request, refused),
+        }
     }
 
     /// Waits until all that was begun is answered, but no longer than anybody waits for an answer. Whatever comes

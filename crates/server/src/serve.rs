@@ -26,6 +26,8 @@ use crate::telemetry::Telemetry;
 
 /// How often it is looked whether another process runs under the node's name.
 const REPLACED_EVERY: Duration = Duration::from_millis(200);
+/// What is left to the other nodes' last answers beyond their own time.
+const SPARED: Duration = Duration::from_secs(1);
 
 /// A server that listens. Requests wait until [`run`](Self::run) is called.
 pub struct Server {
@@ -194,7 +196,7 @@ impl Server {
         // Until then it told who asked that the slot has another owner.
         node_ended.send_replace(true);
         if let Some(for_others) = for_others {
-            fall_silent(for_others, patience).await;
+            fall_silent(for_others, config.nats.last_answers() + SPARED).await;
         }
         if let Some(telemetry) = telemetry {
             telemetry.close().await;
@@ -224,13 +226,18 @@ fn listen(
 
 /// Waits until all is answered that other nodes handed over. What takes too long is left without an answer.
 async fn fall_silent(mut listening: JoinHandle<Result<(), ListenError>>, patience: Duration) {
-    // One that ended before was waited for already.
-    if !listening.is_finished()
-        && tokio::time::timeout(patience, &mut listening)
-            .await
-            .is_err()
-    {
-        listening.abort();
+    if listening.is_finished() {
+        // It was waited for already.
+        return;
+    }
+    match tokio::time::timeout(patience, &mut listening).await {
+        Ok(Ok(Ok(()))) => {}
+        Ok(Ok(Err(error))) => tracing::warn!(%error, "the other nodes were not heard to the end"),
+        Ok(Err(panic)) => tracing::error!(%panic, "the other nodes were not heard to the end"),
+        Err(_) => {
+            tracing::warn!("commands of other nodes are left without an answer");
+            listening.abort();
+        }
     }
 }
 

@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 109] = [
+pub const EXPECTED: [&str; 110] = [
     "actor killed with a command in flight",
     "answer came after its caller had given up",
     "answer heard at a later try",
@@ -102,6 +102,7 @@ pub const EXPECTED: [&str; 109] = [
     "messages out of order",
     "more slots handed over than one round takes",
     "news of a commit lost",
+    "no answer, since a living node was taken for gone",
     "no answer, since a partition cut off the reply",
     "no answer, since a partition cut off the request",
     "no answer, since a swizzle cut off the reply",

@@ -29,6 +29,8 @@ const HELD_US: (u64, u64) = (5_000, 250_000);
 const PEER_TIMEOUT_US: u64 = 3_000_000;
 /// After how long a node finds out that the run of another one is over which it waits for, in µs, at least and at most.
 const LOOK_US: (u64, u64) = (100_000, 250_000);
+/// The same where a living one is taken for gone: sooner than it could answer, too.
+const WRONG_US: (u64, u64) = (1_000, 250_000);
 /// How long a client waits for a node, in µs.
 pub(crate) const CLIENT_TIMEOUT_US: u64 = 12_000_000;
 
@@ -214,6 +216,12 @@ impl Sim {
             let run = shared.run_of(from).unwrap_or(0);
             let gives_up = Box::new(move |shared: &mut Shared| shared.give_up(call));
             shared.schedule(timeout_us, Due::Act(Some((from, run)), gives_up));
+            if let Some(look_us) = shared.takes_for_gone_us(from, to) {
+                let gives_up = Box::new(move |shared: &mut Shared| {
+                    shared.takes_for_gone(call);
+                });
+                shared.schedule(look_us, Due::Act(Some((from, run)), gives_up));
+            }
             let parcel = Parcel {
                 call,
                 from,
@@ -387,10 +395,41 @@ impl Shared {
         }
     }
 
+    /// After how many µs a node takes another one for gone that it asks something, though that is there: what the bus
+    /// says of it need not be true.
+    fn takes_for_gone_us(&mut self, from: Place, to: Place) -> Option<u64> {
+        let is_between_nodes = from != Place::CLIENTS && to != Place::CLIENTS;
+        let wrong = self.noise.drop_permille;
+        let chance = self.chance_between(from, to);
+        let takes = is_between_nodes && chance.permille(wrong);
+        takes.then(|| chance.between(WRONG_US.0, WRONG_US.1))
+    }
+
+    /// A caller takes a node for gone that has not answered yet.
+    fn takes_for_gone(&mut self, call: u64) {
+        if let Some(calling) = self.net.calls.get_mut(&call)
+            && calling.answer.is_some()
+        {
+            calling.lost = Some("no answer, since a living node was taken for gone");
+            // Its answer may come all the same.
+            calling.is_delayed = true;
+            self.give_up(call);
+        }
+    }
+
     /// Forgets the calls of a node whose run is over. Other nodes find out soon that it does not answer theirs.
     pub(crate) fn forget_calls_of(&mut self, place: Place) {
         self.net.calls.retain(|_, calling| calling.from != place);
-        let waits = |calling: &Calling| calling.to == place && calling.from != Place::CLIENTS;
+        let cut = &self.net.cut;
+        let is_cut_off = |from| {
+            let ways = [(from, Place::STREAM), (Place::STREAM, from)];
+            ways.iter().any(|way| cut.contains_key(way))
+        };
+        let waits = |calling: &Calling| {
+            let is_node = calling.from != Place::CLIENTS;
+            // Without the bus it finds out nothing.
+            is_node && calling.to == place && !is_cut_off(calling.from)
+        };
         let calls = self.net.calls.iter_mut();
         let waiting = calls.filter(|(_, calling)| waits(calling));
         let found_out: Vec<(u64, Place)> = waiting

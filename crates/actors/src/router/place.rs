@@ -48,6 +48,8 @@ pub(super) enum Lost {
     StoreGone(Error),
     /// It may be known soon.
     NotYet(Error),
+    /// By another node: this one alone is cut off from the others.
+    CutOff(Error),
 }
 
 impl From<Error> for Lost {
@@ -92,7 +94,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
                 let target = home(slot, reachable).filter(|node| *node != ownership.node());
                 if target.is_none() && belongs_elsewhere {
                     let why = "this node is cut off from the others, which reach one another: ask another node";
-                    return Err(Error::new(ErrorCode::Unavailable, why).into());
+                    return Err(Lost::CutOff(Error::new(ErrorCode::Unavailable, why)));
                 }
                 target.map(|node| Elsewhere::maybe(node.to_owned()))
             }

@@ -327,9 +327,10 @@ async fn off_the_bus_a_node_takes_what_nobody_has_however_many_belong_before_it(
 #[tokio::test]
 async fn a_node_that_alone_is_off_the_bus_takes_nothing_and_sends_whoever_asks_elsewhere() {
     for owner in [Some("eve"), None] {
-        let (said, ..) = said_by_ada(owner, (true, true), &["carol"]).await;
+        let (said, after_ms, _) = said_by_ada(owner, (true, true), &["carol"]).await;
         let refused = said.unwrap_err();
         assert_eq!(refused.code, ErrorCode::Unavailable);
+        assert!(after_ms < OFF_BUS_MS_MAX, "{after_ms}");
         assert!(refused.message.contains("ask another node"), "{refused}");
     }
 }

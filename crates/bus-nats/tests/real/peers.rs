@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use async_nats::connection::State;
 use futures::FutureExt as _;
 use parking_lot::Mutex;
 use prometheus_client::encoding::text::encode;
@@ -365,8 +366,9 @@ async fn begun(
     under_way
 }
 
-/// Longer than any test waits.
+/// Longer than any test waits, and what is over by then.
 const FOR_EVER_MS: u32 = 60_000;
+const SOON: Duration = Duration::from_secs(20);
 
 #[tokio::test]
 async fn a_node_that_ends_answers_what_it_was_given_and_takes_nothing_more() {
@@ -389,7 +391,7 @@ async fn a_node_that_ends_answers_what_it_was_given_and_takes_nothing_more() {
 async fn a_node_that_was_killed_keeps_nobody_waiting_for_its_answers() {
     let nats = NatsServer::start().await;
     let peers = peers(&nats, FOR_EVER_MS).await;
-    for is_started_again in [false, true] {
+    for is_replaced in [false, true] {
         let (client, listening) = listen(&nats, 100).await;
         let mut under_way = Vec::new();
         for _ in 0..3 {
@@ -398,18 +400,37 @@ async fn a_node_that_was_killed_keeps_nobody_waiting_for_its_answers() {
         // It is there, and waited for.
         tokio::time::sleep(Duration::from_millis(500)).await;
         assert!(under_way.iter().all(|under_way| !under_way.is_finished()));
-        listening.run.abort();
-        drop(client);
-        let after = if is_started_again {
+        // Another run listens in its place, and is asked whether it is the same, or nobody does.
+        let after = if is_replaced {
             Some(listen(&nats, 100).await)
         } else {
             None
         };
+        listening.run.abort();
+        drop(client);
         for under_way in under_way {
-            assert_eq!(under_way.await.expect("it ends"), Err(PeerError::Silent));
+            let ended = tokio::time::timeout(SOON, under_way)
+                .await
+                .expect("it ends");
+            assert_eq!(ended.expect("it ends well"), Err(PeerError::Silent));
         }
         drop(after);
     }
+}
+
+#[tokio::test]
+async fn a_node_that_ends_without_nats_keeps_nobody_waiting() {
+    let mut nats = NatsServer::start().await;
+    let (client, listening) = listen(&nats, 100).await;
+    nats.kill();
+    while client.connection_state() == State::Connected {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    listening.ends.send(()).expect("it listens");
+    let ended = tokio::time::timeout(SOON, listening.run)
+        .await
+        .expect("it ends");
+    assert_eq!(ended.expect("it ends well"), Ok(()));
 }
 
 #[tokio::test]

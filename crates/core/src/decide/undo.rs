@@ -23,6 +23,8 @@ struct Undone {
     restored: Vec<EntryId>,
     revised: Vec<EntryId>,
     left: Vec<EntryId>,
+    /// Whether some are left for no longer than older nodes live.
+    waits: bool,
 }
 
 /// How a promotion validated an entry that it has not made.
@@ -66,8 +68,7 @@ pub(super) fn undo(
         }
     }
     if draft.bodies.is_empty() {
-        let mut made = report.products.iter().filter_map(|product| product.entry);
-        if !reads_of_returns(context) && made.any(|id| time_is_over(&draft, id).is_some()) {
+        if undone.waits {
             return Err(older_nodes());
         }
         let why = format!("nothing is left of promotion {} to take back", promotion.id);
@@ -109,22 +110,15 @@ fn published<'a>(
     })
 }
 
-/// Why maintenance took an entry out, where it did and the entry may come back: what an undoing does not reach there
-/// would come back with all that the promotion gave. Beside nodes that do not read of a return, none does: such
-/// entries are left, and the promotion can be undone once more.
-fn over(draft: &Draft<'_>, id: EntryId) -> Option<Retirement> {
-    reads_of_returns(draft.context)
-        .then(|| time_is_over(draft, id))
-        .flatten()
-}
-
 /// Whether all nodes read of entries that come back.
 fn reads_of_returns(context: &Context<'_>) -> bool {
     context.facts.spoken >= WireVersion::WITH_RESTORING
 }
 
-/// Why maintenance took an entry out that may come back.
-fn time_is_over(draft: &Draft<'_>, id: EntryId) -> Option<Retirement> {
+/// Why maintenance took an entry out, where it did and the entry may come back: what an undoing does not reach there
+/// would come back with all that the promotion gave. Beside nodes that do not read of a return, none does: such
+/// entries are left, and the promotion can be undone once more.
+fn over(draft: &Draft<'_>, id: EntryId) -> Option<Retirement> {
     let head = draft.state.head(id)?;
     let returns =
         head.status == Status::Archived && !head.is_erased() && head.resolved_at().is_none();
@@ -157,6 +151,11 @@ fn made(
         return;
     }
     if over(draft, id).is_some() {
+        if !reads_of_returns(draft.context) {
+            undone.left.push(id);
+            undone.waits = true;
+            return;
+        }
         bring_back(draft, id, reason);
     }
     let Some(head) = draft.state.head(id).cloned() else {
@@ -264,6 +263,11 @@ fn supported(
     let Some(trust) = head.trust.without(counted, &run, config) else {
         return;
     };
+    if over.is_some() && !reads_of_returns(context) {
+        undone.left.push(id);
+        undone.waits = true;
+        return;
+    }
     // Another validation that is left may rest on the very same judgement: the same run, or the same person.
     let is_shared = trust.validation_count > 0
         && (matches!(citation, Citation::Human { .. }) || trust.has_counted(source, &run));

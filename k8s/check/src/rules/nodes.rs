@@ -9,6 +9,8 @@ pub const DRAIN_S: u64 = 30;
 /// What it has for handing its slots over then, in s. One takes two at most, and mostly none, since nothing is
 /// under way any more; what is left is taken by others.
 const HANDOVER_S: u64 = 60;
+/// What a node answers others at last, in s: twice `nats.peer_timeout_ms`, and what is spared for it.
+const LAST_ANSWERS_S: u64 = 7;
 /// Where the configuration lies in its config map.
 const CONFIG_FILE: &str = "sillok.toml";
 
@@ -66,7 +68,8 @@ pub(super) fn grace(manifests: &Manifests, found: &mut Found) {
             .filter_map(|volume| volume.config_map.as_ref())
             .find_map(|map| shutdown_ms(manifests, &map.name))
             .unwrap_or(0);
-        let needed_s = waits_s + shutdown_ms.div_ceil(1_000) + DRAIN_S + HANDOVER_S;
+        let needed_s =
+            waits_s + shutdown_ms.div_ceil(1_000) + DRAIN_S + HANDOVER_S + LAST_ANSWERS_S;
         let given_s = pod.termination_grace_period_seconds.unwrap_or(30);
         if given_s < needed_s {
             let what = format!("is killed after {given_s} s, and may need {needed_s}");
