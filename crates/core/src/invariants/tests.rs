@@ -6,13 +6,12 @@ use super::*;
 use crate::chain::{Origin, seal};
 use crate::config::TrustConfig;
 use crate::entry::{Binding, Detail, Lifecycle, Link, LinkKind, Metadata, Status, Table};
-use crate::event::{EntryAmended, EntryCreated, EntryMerged, ReuseReported, Text, TrustRevised};
+use crate::event::{EntryAmended, EntryCreated, EntryMerged, Text};
 use crate::fingerprint::ContentHash;
 use crate::id::{Epoch, TokenId, VerificationId};
 use crate::principal::{Actor, PrincipalId, PrincipalKind};
 use crate::promotion::PublishReport;
-use crate::retention::Retirement;
-use crate::reuse::{ReuseOutcome, Usage};
+use crate::reuse::Usage;
 use crate::scope::ScopePrefix;
 use crate::state::Stamped;
 use crate::time::Timestamp;
@@ -20,6 +19,7 @@ use crate::token::Token;
 use crate::trust::Trust;
 use crate::verification::{NewVerification, Outcome, Verification, VerificationSource};
 
+mod gone;
 mod heard;
 mod promotions;
 mod texts;
@@ -334,37 +334,6 @@ fn an_event_changes_only_what_is_there() {
         event_applies(&minted, &token(PrincipalKind::Agent)),
         Invariant::Chained,
     );
-}
-
-#[test]
-fn nothing_changes_of_what_left_recall() {
-    let made = Body::EntryCreated(Box::new(created(1)));
-    let left = Body::EntriesRetired {
-        entries: vec![entry_id(1)],
-        why: Retirement::Aged,
-    };
-    let revised = Body::TrustRevised(Box::new(TrustRevised {
-        entry: entry_id(1),
-        citations: Vec::new(),
-        status: Status::Archived,
-        trust: created(1).trust,
-    }));
-    let amended = Body::EntryAmended(Box::new(amended(1, 2)));
-    let merged = Body::Merged(Box::new(merged_into(1)));
-    let held = state_after(&project(), core::slice::from_ref(&made));
-    let usage = held.head(entry_id(1)).unwrap().usage;
-    let helped = Body::ReuseReported(Box::new(ReuseReported {
-        entry: entry_id(1),
-        task: task(),
-        outcome: ReuseOutcome::Helped,
-        usage: usage.reported(None, ReuseOutcome::Helped),
-        status: created(1).status,
-    }));
-    let gone = state_after(&project(), &[made, left]);
-    for body in [revised, amended, merged, helped] {
-        event_applies(&held, &body).unwrap();
-        broken_is(event_applies(&gone, &body), Invariant::Chained);
-    }
 }
 
 #[test]
