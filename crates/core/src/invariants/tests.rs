@@ -23,6 +23,7 @@ use crate::verification::{NewVerification, Outcome, Verification, VerificationSo
 mod heard;
 mod promotions;
 mod texts;
+mod trust;
 
 fn scope(path: &str) -> Scope {
     Scope::parse(path).unwrap()
