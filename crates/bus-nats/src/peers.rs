@@ -1,9 +1,8 @@
 //! Commands to other nodes, as requests over NATS, and news for all of them.
 //!
-//! Owns handing a command over and waiting for what becomes of it, and telling where something was
-//! committed. It must not believe what anybody on
-//! the bus can say: that nobody listens counts only before the command is sent, and ends the waiting for its answer
-//! after that. What does not open under the cluster's key is passed over, and counted.
+//! Owns handing a command over and waiting for what becomes of it, and telling where something was committed. It must
+//! not believe what anybody on the bus can say: that nobody listens counts only before the command is sent, and ends
+//! the waiting for its answer after that. What does not open under the cluster's key is passed over, and counted.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -245,8 +244,8 @@ impl NatsPeers {
 
     /// Completes once the run of a node is gone that was given something: nobody listens there, or another run. A
     /// node that ended, or was killed, keeps nobody waiting for what it cannot answer any more. A paused one does, and
-    /// one whose machine vanished until the bus has noticed;
-    /// whoever forges this on the bus gains no more than that a command is given again, under its id.
+    /// one whose machine vanished until the bus has noticed. Whoever forges this on the bus gains no more than that a
+    /// command is given again, under its id.
     async fn gone(&self, (node, subject): (&str, &str), run: [u8; RUN_BYTES], until: Instant) {
         loop {
             tokio::time::sleep(LOOK_AFTER).await;

@@ -6,10 +6,9 @@ use super::governance::{answer, human, project, questions, task};
 use super::world::{PROJECT, START, World, entry, supersede};
 use crate::citation::Citation;
 use crate::command::{AnswerBody, Command, Publish, Replacement, VerificationRef};
-use crate::entry::{Binding, Detail, Embedding, Episode, SpaceId, Status, Table};
+use crate::entry::{Binding, Detail, Embedding, Episode, Head, SpaceId, Status, Table};
 use crate::error::ErrorCode;
 use crate::id::{EntryId, RecordId, ReviewId, Seq, VerificationId};
-use crate::membership::WireVersion;
 use crate::ports::{Ranked, SpaceThresholds};
 use crate::principal::{Actor, PrincipalId, PrincipalKind};
 use crate::promotion::{NewEntry, Standing, Stands};
@@ -18,6 +17,9 @@ use crate::review::Question;
 use crate::scope::Scope;
 use crate::time::DAY_MS;
 use crate::verification::{NewVerification, Outcome, Verification, VerificationSource};
+
+mod older;
+
 /// A verification that was recorded for the first task, and what it publishes.
 fn promotion(run: &str, facts: &[NewEntry]) -> (VerificationRef, Verification, Command) {
     let said = NewVerification {
@@ -108,9 +110,14 @@ fn publish_asking(
     (named, raised)
 }
 
-#[test]
-fn undoing_takes_back_what_an_approved_merge_handed_on() {
-    let mut world = project();
+/// A promotion whose fact a person found to say what an entry says that is held already.
+struct Merged {
+    named: VerificationRef,
+    /// The entry that got what the fact was worth, as it was before.
+    before: Head,
+}
+
+fn approved_merge(world: &mut World) -> Merged {
     let placed = |content: &str| NewEntry {
         embedding: Some(Embedding {
             space: SpaceId("s".into()),
@@ -134,7 +141,7 @@ fn undoing_takes_back_what_an_approved_merge_handed_on() {
     let promoted = promotion("two", &[placed("Put a cap on retries.")]);
     // The index has not heard of it when the question is answered: its text is in the state alone.
     world.index_lags = true;
-    let (named, raised) = publish_asking(&mut world, promoted);
+    let (named, raised) = publish_asking(world, promoted);
     let [(review, Question::Merge { new, .. })] = raised.as_slice() else {
         panic!("{raised:?}")
     };
@@ -143,9 +150,17 @@ fn undoing_takes_back_what_an_approved_merge_handed_on() {
         .give(PrincipalKind::Human, answer(*review, true, None))
         .unwrap();
     world.index_lags = false;
+    world.merges.insert(*new, known);
+    Merged { named, before }
+}
+
+#[test]
+fn undoing_takes_back_what_an_approved_merge_handed_on() {
+    let mut world = project();
+    let Merged { named, before } = approved_merge(&mut world);
+    let known = before.id;
     let merged = world.state.head(known).unwrap().clone();
     assert_eq!(merged.trust.validation_count, 3);
-    world.merges.insert(*new, known);
     let undone = world.give(PrincipalKind::Human, undo(&named)).unwrap();
     let AnswerBody::Undone { revised, left, .. } = undone else {
         panic!("{undone:?}")
@@ -448,34 +463,4 @@ fn what_an_aged_entry_had_replaced_holds_again() {
     assert!(retired.contains(&new));
     assert_eq!(restored, [old]);
     assert_eq!(world.state.head(old).unwrap().status, Status::Verified);
-}
-
-#[test]
-fn beside_older_nodes_an_undoing_leaves_what_maintenance_took_out_and_reaches_it_later() {
-    let mut world = project();
-    let facts = ["the linker is mold", "CI runs on arm"];
-    let facts = facts.map(|text| entry(Table::Observations, text));
-    let named = publish(&mut world, promotion("one", &facts));
-    let products = world.marks[&(named.task.clone(), named.id)]
-        .products
-        .clone();
-    let [aged, held] = [1, 2].map(|place: usize| products[place].entry.unwrap());
-    take(&mut world, Step::Retire, &named, &[aged]);
-    world.spoken = WireVersion::WITH_ERASURE;
-    let answer = world.give(PrincipalKind::Human, undo(&named)).unwrap();
-    let AnswerBody::Undone { retired, left, .. } = answer else {
-        panic!("{answer:?}");
-    };
-    assert!(retired.contains(&held) && !retired.contains(&aged));
-    assert_eq!(left, [aged]);
-    // Nothing else is left of it: it waits for those nodes, and is not over.
-    world.spoken = WireVersion::WITH_ERASURE;
-    let refused = world.give(PrincipalKind::Human, undo(&named)).unwrap_err();
-    assert_eq!(refused.code, ErrorCode::Unavailable, "{refused}");
-    world.spoken = WireVersion::NEWEST;
-    let answer = world.give(PrincipalKind::Human, undo(&named)).unwrap();
-    let AnswerBody::Undone { retired, .. } = answer else {
-        panic!("{answer:?}");
-    };
-    assert_eq!(retired, [aged]);
 }
