@@ -74,11 +74,11 @@ enum Standing {
 
 /// What was heard lately of a run of a node that was given something.
 enum Sight {
-    /// It is there.
-    Heard,
+    /// It is there, or somebody looks just now; after so long it is to be looked again.
+    Heard(Duration),
     /// Nothing: it is to be looked whether it is there.
     Quiet,
-    /// Another run is there in its place.
+    /// Nobody is there, or another run in its place.
     Gone,
 }
 
@@ -162,10 +162,8 @@ impl NatsPeers {
             let at = match self.moment_of(node) {
                 Some(at) => at,
                 None => {
-                    let asked = self.call(&subject, (&Request::Moment, None), until).await;
-                    let reply = asked.map_err(|_| PeerError::NoResponders)?;
-                    self.heard(node, reply.now);
-                    reply.now
+                    let asked = self.ask_moment((node, &subject), until).await;
+                    asked.ok_or(PeerError::NoResponders)?
                 }
             };
             let left = until.saturating_duration_since(Instant::now());
@@ -205,6 +203,27 @@ impl NatsPeers {
         }
         // The node answered each time that it carried nothing out.
         Err(PeerError::NoResponders)
+    }
+
+    /// Asks a node for its moment, until it answers, or nobody listens there. It is asked again, since it carries
+    /// nothing out: what came as a node ended, or as too much waited there, is lost without a word. The waits double, so
+    /// that one which is slow to answer is heard as well.
+    async fn ask_moment(&self, (node, subject): (&str, &str), until: Instant) -> Option<Moment> {
+        let mut wait = LOOK_AFTER;
+        loop {
+            let looks = until.min(Instant::now() + wait);
+            match self.call(subject, (&Request::Moment, None), looks).await {
+                Ok(reply) => {
+                    self.heard(node, reply.now);
+                    return Some(reply.now);
+                }
+                // What ends before its time would end so again.
+                Err(Unanswered::Silent | Unanswered::Unsent)
+                    if looks < until && Instant::now() >= looks => {}
+                Err(_) => return None,
+            }
+            wait *= 2;
+        }
     }
 
     /// Sends a request, and waits for what the node that is asked says of it.
@@ -247,12 +266,16 @@ impl NatsPeers {
     /// one whose machine vanished until the bus has noticed. Whoever forges this on the bus gains no more than that a
     /// command is given again, under its id.
     async fn gone(&self, (node, subject): (&str, &str), run: [u8; RUN_BYTES], until: Instant) {
+        let mut wait = LOOK_AFTER;
         loop {
-            tokio::time::sleep(LOOK_AFTER).await;
+            tokio::time::sleep(wait).await;
             match self.sight_of(node, run) {
-                Sight::Heard => continue,
+                Sight::Heard(left) => {
+                    wait = left;
+                    continue;
+                }
                 Sight::Gone => return,
-                Sight::Quiet => {}
+                Sight::Quiet => wait = LOOK_AFTER,
             }
             let looks = until.min(Instant::now() + LOOK_AFTER);
             match self.call(subject, (&Request::Moment, None), looks).await {
@@ -278,8 +301,9 @@ impl NatsPeers {
         if heard.moment.run != run || heard.standing == Standing::Gone {
             return Sight::Gone;
         }
-        if heard.at.max(heard.looked).elapsed() < LOOK_AFTER {
-            return Sight::Heard;
+        let left = LOOK_AFTER.saturating_sub(heard.at.max(heard.looked).elapsed());
+        if !left.is_zero() {
+            return Sight::Heard(left);
         }
         heard.looked = Instant::now();
         Sight::Quiet

@@ -211,7 +211,8 @@ impl Server {
 
     /// Listens under a node's name, and carries out what comes, until `ends` completes or the connection is closed
     /// for good. At its end it answers what it was given, and only then takes nothing more, so that nobody gives up on an
-    /// answer that comes; that takes no longer than [`NatsConfig::last_answers`].
+    /// answer that comes. [`NatsConfig::last_answers`] bounds what that waits for; a connection that takes nothing may
+    /// hold it for longer, which is for the caller to bound.
     ///
     /// # Errors
     /// When the name is no token of a subject, or the connection is closed.

@@ -195,7 +195,10 @@ impl Server {
         node.shutdown().await;
         // Until then it told who asked that the slot has another owner.
         node_ended.send_replace(true);
-        if let Some(for_others) = for_others {
+        // One that was not heard any more was waited for already.
+        if let Some(for_others) = for_others
+            && !matches!(ended, Err(Error::Unheard(_)))
+        {
             fall_silent(for_others, config.nats.last_answers() + SPARED).await;
         }
         if let Some(telemetry) = telemetry {
@@ -226,10 +229,6 @@ fn listen(
 
 /// Waits until all is answered that other nodes handed over. What takes too long is left without an answer.
 async fn fall_silent(mut listening: JoinHandle<Result<(), ListenError>>, patience: Duration) {
-    if listening.is_finished() {
-        // It was waited for already.
-        return;
-    }
     match tokio::time::timeout(patience, &mut listening).await {
         Ok(Ok(Ok(()))) => {}
         Ok(Ok(Err(error))) => tracing::warn!(%error, "the other nodes were not heard to the end"),
@@ -357,6 +356,18 @@ mod tests {
         let mut server = Server::start(config(folder.path())).await.unwrap();
         server.for_others = Some(tokio::spawn(async { Ok(()) }));
         server.run(std::future::ready(())).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn the_last_answers_to_others_are_waited_for_no_longer_than_that() {
+        let (held, dropped) = tokio::sync::oneshot::channel::<()>();
+        let hangs = tokio::spawn(async move {
+            let _held = held;
+            std::future::pending().await
+        });
+        fall_silent(hangs, Duration::from_millis(50)).await;
+        // It ended with that, and not in the background.
+        assert!(dropped.await.is_err());
     }
 
     #[test]

@@ -127,6 +127,8 @@ struct Calling {
     is_delayed: bool,
     is_doubled: bool,
     is_given_up: bool,
+    /// Whether its caller gave up since it took the node for gone.
+    is_taken_for_gone: bool,
     /// Replies of its node that say that the command was carried out.
     carried_out: u32,
 }
@@ -207,6 +209,7 @@ impl Sim {
                 is_delayed: false,
                 is_doubled: false,
                 is_given_up: false,
+                is_taken_for_gone: false,
                 carried_out: 0,
             };
             shared.net.calls.insert(call, calling);
@@ -363,7 +366,9 @@ impl Shared {
             return false;
         };
         let Some(answer) = calling.answer.take() else {
-            if calling.is_given_up && calling.is_delayed {
+            if calling.is_taken_for_gone {
+                self.effects.saw("answer of a node that was taken for gone");
+            } else if calling.is_given_up && calling.is_delayed {
                 self.effects
                     .saw("answer came after its caller had given up");
             }
@@ -387,7 +392,8 @@ impl Shared {
             self.effects.saw(why);
             drop(answer.send(None));
         }
-        if !calling.is_delayed {
+        // Its answer may come all the same.
+        if !calling.is_delayed && !calling.is_taken_for_gone {
             self.net.calls.remove(&call);
         }
     }

@@ -48,7 +48,7 @@ pub(super) enum Lost {
     StoreGone(Error),
     /// It may be known soon.
     NotYet(Error),
-    /// By another node: this one alone is cut off from the others.
+    /// This node alone is cut off from the others, which serve it.
     CutOff(Error),
 }
 
@@ -89,10 +89,10 @@ impl<S: Store, P: Protocol> Router<S, P> {
             }
             None => {
                 let homes = self.shared.members.homes(ownership.node(), &nodes);
-                let belongs_elsewhere = self.shared.members.is_cut_off();
+                let is_cut_off = self.shared.members.is_cut_off();
                 let reachable = homes.into_iter().filter(|node| !tried.passes_over(node));
                 let target = home(slot, reachable).filter(|node| *node != ownership.node());
-                if target.is_none() && belongs_elsewhere {
+                if target.is_none() && is_cut_off {
                     let why = "this node is cut off from the others, which reach one another: ask another node";
                     return Err(Lost::CutOff(Error::new(ErrorCode::Unavailable, why)));
                 }

@@ -2,6 +2,7 @@
 
 mod conformance;
 mod dropped;
+mod ends;
 mod news;
 mod outages;
 mod peers;

@@ -4,8 +4,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use async_nats::connection::State;
-use futures::FutureExt as _;
+use futures::{FutureExt as _, StreamExt as _};
 use parking_lot::Mutex;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
@@ -15,7 +14,7 @@ use sillok_bus::wire::{
     Call, ClusterKey, Handover, Moment, Reply, Request, VERSION, open_reply, seal_request,
 };
 use sillok_bus_nats::server::ListenError;
-use sillok_bus_nats::{Client, Counts, NatsPeers, Server, What};
+use sillok_bus_nats::{Client, Counts, NatsConfig, NatsPeers, Server, What};
 use sillok_core::command::{Answer, AnswerBody, Command, Submission};
 use sillok_core::entry::Metadata;
 use sillok_core::id::{Attempt, CommandId, Seq};
@@ -76,25 +75,29 @@ pub(crate) fn key() -> ClusterKey {
 
 /// A node that remembers what it was handed, answers, takes its time if somebody says "slow", does not own
 /// what says "elsewhere", and never answers whoever says "hang".
-struct Listening {
+pub(crate) struct Listening {
     server: Server,
     counts: Counts,
-    heard: Arc<Mutex<Vec<Arc<Submission>>>>,
-    run: JoinHandle<Result<(), ListenError>>,
-    ends: oneshot::Sender<()>,
+    pub(crate) heard: Arc<Mutex<Vec<Arc<Submission>>>>,
+    pub(crate) run: JoinHandle<Result<(), ListenError>>,
+    pub(crate) ends: oneshot::Sender<()>,
 }
 
-async fn listen(nats: &NatsServer, peer_commands: usize) -> (Client, Listening) {
-    let client = client_of(nats).await;
-    let config = sillok_bus_nats::NatsConfig {
+pub(crate) async fn listen(nats: &NatsServer, peer_commands: usize) -> (Client, Listening) {
+    let config = NatsConfig {
         peer_commands,
         ..config_of(nats)
     };
+    listen_with(nats, &config).await
+}
+
+pub(crate) async fn listen_with(nats: &NatsServer, config: &NatsConfig) -> (Client, Listening) {
+    let client = client_of(nats).await;
     let heard: Arc<Mutex<Vec<Arc<Submission>>>> = Arc::default();
     let hears = Arc::clone(&heard);
     let server = Server::new(
         client.clone(),
-        &config,
+        config,
         key(),
         Arc::new(move |given, _| {
             let hangs = given == submission("hang");
@@ -172,8 +175,8 @@ fn command(at: Moment, wait_ms: u32) -> Request {
     })
 }
 
-async fn peers(nats: &NatsServer, wait_ms: u32) -> NatsPeers {
-    let config = sillok_bus_nats::NatsConfig {
+pub(crate) async fn peers(nats: &NatsServer, wait_ms: u32) -> NatsPeers {
+    let config = NatsConfig {
         peer_timeout_ms: wait_ms,
         ..config_of(nats)
     };
@@ -351,88 +354,6 @@ async fn a_node_that_starts_anew_is_handed_commands_at_once() {
     assert_eq!(after.server.metrics().late, 1);
 }
 
-/// A command that is under way to a node, which has begun it.
-async fn begun(
-    peers: &NatsPeers,
-    listening: &Listening,
-    content: &str,
-) -> JoinHandle<Result<Forwarded, PeerError>> {
-    let before = listening.heard.lock().len();
-    let (peers, given) = (peers.clone(), submission(content));
-    let under_way = tokio::spawn(async move { peers.forward(NODE, given, None).await });
-    while listening.heard.lock().len() == before {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    under_way
-}
-
-/// Longer than any test waits, and what is over by then.
-const FOR_EVER_MS: u32 = 60_000;
-const SOON: Duration = Duration::from_secs(20);
-
-#[tokio::test]
-async fn a_node_that_ends_answers_what_it_was_given_and_takes_nothing_more() {
-    let nats = NatsServer::start().await;
-    let (_client, listening) = listen(&nats, 100).await;
-    let peers = peers(&nats, FOR_EVER_MS).await;
-    let under_way = begun(&peers, &listening, "slow").await;
-    listening.ends.send(()).expect("it listens");
-    assert_eq!(listening.run.await.expect("it ends"), Ok(()));
-    assert_eq!(under_way.await.expect("it ends"), Ok(answered()));
-    // The first is sent to where somebody was; that nobody listens is not believed of it.
-    for error in [PeerError::Silent, PeerError::NoResponders] {
-        let refused = peers.forward(NODE, submission("short"), None).await;
-        assert_eq!(refused, Err(error));
-    }
-    assert_eq!(listening.heard.lock().len(), 1);
-}
-
-#[tokio::test]
-async fn a_node_that_was_killed_keeps_nobody_waiting_for_its_answers() {
-    let nats = NatsServer::start().await;
-    let peers = peers(&nats, FOR_EVER_MS).await;
-    for is_replaced in [false, true] {
-        let (client, listening) = listen(&nats, 100).await;
-        let mut under_way = Vec::new();
-        for _ in 0..3 {
-            under_way.push(begun(&peers, &listening, "hang").await);
-        }
-        // It is there, and waited for.
-        tokio::time::sleep(Duration::from_millis(500)).await;
-        assert!(under_way.iter().all(|under_way| !under_way.is_finished()));
-        // Another run listens in its place, and is asked whether it is the same, or nobody does.
-        let after = if is_replaced {
-            Some(listen(&nats, 100).await)
-        } else {
-            None
-        };
-        listening.run.abort();
-        drop(client);
-        for under_way in under_way {
-            let ended = tokio::time::timeout(SOON, under_way)
-                .await
-                .expect("it ends");
-            assert_eq!(ended.expect("it ends well"), Err(PeerError::Silent));
-        }
-        drop(after);
-    }
-}
-
-#[tokio::test]
-async fn a_node_that_ends_without_nats_keeps_nobody_waiting() {
-    let mut nats = NatsServer::start().await;
-    let (client, listening) = listen(&nats, 100).await;
-    nats.kill();
-    while client.connection_state() == State::Connected {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    listening.ends.send(()).expect("it listens");
-    let ended = tokio::time::timeout(SOON, listening.run)
-        .await
-        .expect("it ends");
-    assert_eq!(ended.expect("it ends well"), Ok(()));
-}
-
 #[tokio::test]
 async fn a_command_that_is_too_large_is_refused_as_that() {
     let nats = NatsServer::start().await;
@@ -465,7 +386,6 @@ async fn forge(nats: &NatsServer, answer: impl Fn(&str) -> String + Send + 'stat
         said.push_str(&String::from_utf8_lossy(&bytes[..read]));
     }
     tokio::spawn(async move {
-        use futures::StreamExt as _;
         while let Some(request) = asked.next().await {
             if let Some(reply) = request.reply {
                 wire.write_all(answer(&reply).as_bytes())
@@ -554,7 +474,7 @@ async fn a_connection_that_takes_nothing_more_keeps_nobody_waiting_longer() {
     let url = blockable(&nats, Arc::clone(&is_blocked)).await;
     let options = async_nats::ConnectOptions::new().client_capacity(1);
     let client = options.connect(url).await.unwrap();
-    let config = sillok_bus_nats::NatsConfig {
+    let config = NatsConfig {
         peer_timeout_ms: 500,
         ..config_of(&nats)
     };

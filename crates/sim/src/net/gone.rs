@@ -21,14 +21,16 @@ impl Shared {
         takes.then(|| chance.between(WRONG_US.0, WRONG_US.1))
     }
 
-    /// A caller takes a node for gone that has not answered yet.
+    /// A caller takes a node for gone that lives, and has not answered yet what came to it.
     pub(super) fn takes_for_gone(&mut self, call: u64) {
+        let runs = &self.runs;
         if let Some(calling) = self.net.calls.get_mut(&call)
             && calling.answer.is_some()
+            && calling.lost.is_none()
+            && runs.contains_key(&calling.to)
         {
             calling.lost = Some("no answer, since a living node was taken for gone");
-            // Its answer may come all the same.
-            calling.is_delayed = true;
+            calling.is_taken_for_gone = true;
             self.give_up(call);
         }
     }
@@ -42,7 +44,7 @@ impl Shared {
             ways.iter().any(|way| cut.contains_key(way))
         };
         let waits = |calling: &Calling| {
-            let is_node = calling.from != Place::CLIENTS;
+            let is_node = calling.from != Place::CLIENTS && calling.answer.is_some();
             // Without the bus it finds out nothing.
             is_node && calling.to == place && !is_cut_off(calling.from)
         };

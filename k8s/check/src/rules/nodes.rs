@@ -9,8 +9,10 @@ pub const DRAIN_S: u64 = 30;
 /// What it has for handing its slots over then, in s. One takes two at most, and mostly none, since nothing is
 /// under way any more; what is left is taken by others.
 const HANDOVER_S: u64 = 60;
-/// What a node answers others at last, in s: twice `nats.peer_timeout_ms`, and what is spared for it.
-const LAST_ANSWERS_S: u64 = 7;
+/// How long a node waits for another one where its configuration does not say so, in ms.
+const PEER_TIMEOUT_MS: u64 = 3_000;
+/// What is spared for the last answers to others, in s.
+const SPARED_S: u64 = 1;
 /// Where the configuration lies in its config map.
 const CONFIG_FILE: &str = "sillok.toml";
 
@@ -62,14 +64,18 @@ pub(super) fn grace(manifests: &Manifests, found: &mut Found) {
             let what = "ends while requests are still sent to it";
             found.push((workload.name.clone(), what.to_owned()));
         }
-        let shutdown_ms = pod
+        let config = pod
             .volumes
             .iter()
             .filter_map(|volume| volume.config_map.as_ref())
-            .find_map(|map| shutdown_ms(manifests, &map.name))
-            .unwrap_or(0);
+            .find_map(|map| config(manifests, &map.name))
+            .unwrap_or_default();
+        let shutdown_ms = number(&config, "server", "shutdown_ms_max").unwrap_or(0);
+        let peer_ms = number(&config, "nats", "peer_timeout_ms").unwrap_or(PEER_TIMEOUT_MS);
+        // It answers what other nodes gave it, and then what came meanwhile.
+        let last_answers_s = (2 * peer_ms).div_ceil(1_000) + SPARED_S;
         let needed_s =
-            waits_s + shutdown_ms.div_ceil(1_000) + DRAIN_S + HANDOVER_S + LAST_ANSWERS_S;
+            waits_s + shutdown_ms.div_ceil(1_000) + DRAIN_S + HANDOVER_S + last_answers_s;
         let given_s = pod.termination_grace_period_seconds.unwrap_or(30);
         if given_s < needed_s {
             let what = format!("is killed after {given_s} s, and may need {needed_s}");
@@ -78,12 +84,16 @@ pub(super) fn grace(manifests: &Manifests, found: &mut Found) {
     }
 }
 
-/// How long open connections may take, as the configuration says.
-fn shutdown_ms(manifests: &Manifests, config_map: &str) -> Option<u64> {
+/// The configuration of a node.
+fn config(manifests: &Manifests, config_map: &str) -> Option<toml::Table> {
     let files = manifests.config_map(config_map);
-    let config: toml::Table = files.get(CONFIG_FILE)?.parse().ok()?;
-    let shutdown_ms = config.get("server")?.get("shutdown_ms_max")?.as_integer()?;
-    u64::try_from(shutdown_ms).ok()
+    files.get(CONFIG_FILE)?.parse().ok()
+}
+
+/// A number of the configuration.
+fn number(config: &toml::Table, section: &str, key: &str) -> Option<u64> {
+    let number = config.get(section)?.get(key)?.as_integer()?;
+    u64::try_from(number).ok()
 }
 
 /// The data directory of a node is a volume of its own, which outlives its pod.

@@ -327,6 +327,13 @@ pub(crate) const PLANTED: &[Planted] = &[
         "shutdown_ms_max = 10000",
         "shutdown_ms_max = 60000",
     ),
+    // A node that may take longer for its last answers than it has to end.
+    (
+        "grace",
+        NODES,
+        "peer_timeout_ms = 3000",
+        "peer_timeout_ms = 60000",
+    ),
     (
         "own-data",
         NODES,
