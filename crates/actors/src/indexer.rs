@@ -2,7 +2,8 @@
 //!
 //! Owns the passes and their cursor. A commit is visible in the index's memory before it is
 //! acknowledged; here it is stored, in batches, together with the cursor, so that a crash between
-//! two passes repeats work and loses none.
+//! two passes repeats work and loses none. What another node published shows once it is stored, or sooner where a slot is
+//! taken ([`ahead`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -29,6 +30,7 @@ use crate::protocol::{Protocol, Safeguard};
 use crate::relay::rows_in;
 use crate::spans::{OpenSpan, keys as keys_of_spans};
 
+pub(crate) mod ahead;
 mod requests;
 mod turns;
 
@@ -52,16 +54,12 @@ const PART_LEAST: usize = 16;
 /// Outbox rows without a changed entry after which the cursor is stored all the same.
 const CURSOR_ROWS: usize = 8_192;
 
-/// How far a slot was read: everything up to the stamp is stored or on its way.
-type Cursors = BTreeMap<Slot, Stamp>;
-
 /// Follows the outbox from where the index left off.
 pub(crate) struct Indexer<S: Store, P: Protocol> {
     shared: Arc<Shared<S, P>>,
     /// Where slots are read from that were not read yet: the watermark that the index had at the
     /// start, or the beginning where other nodes write too.
     floor: Stamp,
-    cursors: Cursors,
     /// Which part of all these bounds a pass on a node among others keeps to: 1 is the whole, 2 the half.
     part: usize,
     stored_since_optimised: u64,
@@ -89,7 +87,6 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         let mut indexer = Self {
             shared,
             floor,
-            cursors: Cursors::new(),
             part: 1,
             stored_since_optimised: 0,
             rows_since_stored: 0,
@@ -246,9 +243,10 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             self.apply(Vec::new(), through).await?;
             self.rows_since_stored = 0;
         }
+        let mut cursors = self.shared.index_requests.cursors.lock();
         for (stamp, slot, _) in rows {
             if !passed.unreadable.contains_key(&slot) {
-                self.cursors.insert(slot, stamp);
+                cursors.insert(slot, stamp);
             }
         }
         Ok(passed)
@@ -287,7 +285,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             if !is_alone && (rows.len() >= rows_max || entries >= entries_max) {
                 break;
             }
-            let after = self.cursors.get(&slot).copied().unwrap_or(self.floor);
+            let after = self.read_through(slot);
             let mut found = match rows_in(txn, slot, after, slot_rows).await {
                 Err(error) if !is_alone && error.code == ErrorCode::Internal => {
                     passed.read.insert(slot);
@@ -373,7 +371,14 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
 
     /// The cursor that the index holds.
     fn stored_through(&self) -> Stamp {
-        self.cursors.values().copied().max().unwrap_or(self.floor)
+        let cursors = self.shared.index_requests.cursors.lock();
+        cursors.values().copied().max().unwrap_or(self.floor)
+    }
+
+    /// How far a slot was read.
+    fn read_through(&self, slot: Slot) -> Stamp {
+        let cursors = self.shared.index_requests.cursors.lock();
+        cursors.get(&slot).copied().unwrap_or(self.floor)
     }
 }
 

@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 111] = [
+pub const EXPECTED: [&str; 112] = [
     "actor killed with a command in flight",
     "answer came after its caller had given up",
     "answer heard at a later try",
@@ -144,6 +144,7 @@ pub const EXPECTED: [&str; 111] = [
     "silence judged by a drifting clock",
     "slot handed over",
     "slot of a crashed node taken by another",
+    "slot served ahead of its index",
     "slot taken back by the next run of its owner",
     "slot taken from an owner whose run was over",
     "slow commit met another writer",

@@ -1,11 +1,13 @@
 //! Taking slots: the claim, the wait for the index, and the holding of what is ready.
 //!
-//! Owns that nothing is held before it is ready, and that a slot which is not holds up no other. Who may
-//! take what is core's rule, and the row is [`crate::claims`]'s. It must not know why a slot is wanted.
+//! Owns that nothing is held before the index shows what was published there, and that a slot which is not ready holds
+//! up no other. Who may take what is core's rule, and the row is [`crate::claims`]'s. It must not know why a slot is
+//! wanted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use futures::future::join_all;
 use parking_lot::Mutex;
 use sillok_core::Error;
 use sillok_core::id::{Epoch, Incarnation};
@@ -17,6 +19,7 @@ use tokio::sync::oneshot;
 use crate::claims::{self, Claim};
 use crate::commit::Shared;
 use crate::errors::{claim_refusal, refusal};
+use crate::indexer::ahead;
 use crate::jobs;
 use crate::metrics::count;
 use crate::protocol::{Protocol, Safeguard};
@@ -24,6 +27,8 @@ use crate::protocol::{Protocol, Safeguard};
 /// Slots that one transaction takes: its reads must end well before the store's limit for a
 /// transaction.
 const CLAIMED_AT_ONCE: usize = 512;
+/// Slots that are shown ahead of the index at the same time, and held together.
+const SHOWN_AT_ONCE: usize = 8;
 
 /// Slots that were claimed and are not held, each with what it is that keeps it.
 pub(crate) type Left = BTreeMap<Slot, Error>;
@@ -211,9 +216,14 @@ async fn in_turn<S: Store, P: Protocol>(
     for slot in claimed.keys() {
         shared.index_feed.mark(*slot);
     }
+    let Some(behind) = hold_ahead(shared, turn, &claimed, run).await? else {
+        return Ok(false);
+    };
+    if behind.is_empty() {
+        return Ok(true);
+    }
     let clock = (!shared.is_alone()).then_some(&*shared.ports.clock);
-    let slots = claimed.keys().copied().collect();
-    let mut catching_up = shared.index_requests.follow(slots, clock)?;
+    let mut catching_up = shared.index_requests.follow(behind, clock)?;
     let why = loop {
         let (ready, unreadable) = match catching_up.next().await {
             Ok(Some(caught_up)) => caught_up,
@@ -224,19 +234,55 @@ async fn in_turn<S: Store, P: Protocol>(
             turn.end(slot, Step::Left(error.clone()));
             left.insert(slot, error);
         }
-        let ready: BTreeMap<Slot, Epoch> = ready
-            .into_iter()
-            .map(|slot| (slot, claimed[&slot]))
-            .collect();
-        if !hold(shared, &ready, run).await? {
+        if !hold_ready(shared, turn, &claimed, (ready, run)).await? {
             return Ok(false);
         }
-        ready.keys().for_each(|slot| turn.end(*slot, Step::Done));
     };
     for slot in catching_up.left() {
         turn.end(*slot, Step::Left(why.clone()));
         left.insert(*slot, why.clone());
     }
+    Ok(true)
+}
+
+/// Holds the slots of which the index can show all from its memory, some at a time. Gives the others; nothing if this
+/// run of the node is over.
+async fn hold_ahead<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    turn: &mut Turn<'_>,
+    claimed: &BTreeMap<Slot, Epoch>,
+    run: Incarnation,
+) -> Result<Option<BTreeSet<Slot>>, Error> {
+    let slots: Vec<Slot> = claimed.keys().copied().collect();
+    let mut behind = BTreeSet::new();
+    for some in slots.chunks(SHOWN_AT_ONCE) {
+        let shown = join_all(some.iter().map(|slot| ahead::shows(shared, *slot))).await;
+        let (ready, late): (Vec<_>, Vec<_>) =
+            some.iter().zip(shown).partition(|(_, is_shown)| *is_shown);
+        behind.extend(late.into_iter().map(|(slot, _)| *slot));
+        let ready: BTreeSet<Slot> = ready.into_iter().map(|(slot, _)| *slot).collect();
+        count(&shared.counters.slots_shown_ahead, ready.len() as u64);
+        if !ready.is_empty() && !hold_ready(shared, turn, claimed, (ready, run)).await? {
+            return Ok(None);
+        }
+    }
+    Ok(Some(behind))
+}
+
+/// Holds slots of which the index shows all, and tells whoever waits for them. Whether the run that claimed them is the
+/// current one.
+async fn hold_ready<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    turn: &mut Turn<'_>,
+    claimed: &BTreeMap<Slot, Epoch>,
+    (ready, run): (BTreeSet<Slot>, Incarnation),
+) -> Result<bool, Error> {
+    let epochs = ready.into_iter().map(|slot| (slot, claimed[&slot]));
+    let ready: BTreeMap<Slot, Epoch> = epochs.collect();
+    if !hold(shared, &ready, run).await? {
+        return Ok(false);
+    }
+    ready.keys().for_each(|slot| turn.end(*slot, Step::Done));
     Ok(true)
 }
 

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use parking_lot::Mutex;
 use sillok_core::ports::{BoxFuture, Clock};
 use sillok_core::slot::Slot;
+use sillok_core::stamp::Stamp;
 use sillok_core::{Error, ErrorCode};
 use tokio::sync::mpsc;
 
@@ -25,6 +27,9 @@ pub(super) struct Request {
     pub(super) reply: mpsc::UnboundedSender<CaughtUp>,
 }
 
+/// How far each slot was read: everything up to the stamp is stored.
+pub(super) type Cursors = BTreeMap<Slot, Stamp>;
+
 /// What the indexer was asked for.
 pub(super) type Requests = mpsc::UnboundedReceiver<Request>;
 
@@ -34,6 +39,8 @@ pub(crate) struct IndexRequests {
     /// Held by the indexer while it runs.
     pub(super) receiver: tokio::sync::Mutex<Requests>,
     steps: AtomicU64,
+    /// Moved by the indexer alone.
+    pub(super) cursors: Mutex<Cursors>,
 }
 
 impl Default for IndexRequests {
@@ -43,6 +50,7 @@ impl Default for IndexRequests {
             sender,
             receiver: tokio::sync::Mutex::new(receiver),
             steps: AtomicU64::new(0),
+            cursors: Mutex::default(),
         }
     }
 }

@@ -21,6 +21,8 @@ use crate::tests::harness::{append, node, open_task, ports, scope, store, submis
 use crate::tests::index::put;
 use crate::tests::line::{Fate, Line};
 
+mod ahead;
+
 fn project(number: u64) -> String {
     format!("org/acme/project/p{number}")
 }
@@ -66,7 +68,6 @@ async fn indexer_behind(lines: &[(u64, usize)]) -> (Line, On<Line>, Indexer<Line
     let indexer = Indexer {
         shared: Arc::clone(&shared),
         floor: Stamp::ZERO,
-        cursors: Cursors::new(),
         part: 1,
         stored_since_optimised: 0,
         rows_since_stored: 0,
@@ -155,9 +156,10 @@ async fn a_pass_of_a_node_among_others_ends_at_so_many_entries() {
     txn.commit().await.unwrap();
     let (mut left, mut passes) = (vec![slot(0), slot(1)], 0);
     while !left.is_empty() {
-        let before = indexer.cursors.clone();
+        let cursors = || shared.index_requests.cursors.lock().clone();
+        let before = cursors();
         let passed = indexer.pass(left.clone()).await.unwrap();
-        assert_ne!(indexer.cursors, before, "each pass goes on");
+        assert_ne!(cursors(), before, "each pass goes on");
         left.retain(|slot| !passed.read.contains(slot) || passed.unread.contains(slot));
         passes += 1;
     }
@@ -169,7 +171,8 @@ async fn a_pass_of_a_node_among_others_ends_at_so_many_entries() {
     for number in [0, 1] {
         let rows = rows_after(&shared.store, slot(number), Stamp::ZERO, 100).await;
         let (last, _) = rows.unwrap().pop().unwrap();
-        assert_eq!(indexer.cursors[&slot(number)], last, "to the end");
+        let cursors = shared.index_requests.cursors.lock();
+        assert_eq!(cursors[&slot(number)], last, "to the end");
     }
 }
 

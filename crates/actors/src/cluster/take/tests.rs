@@ -109,6 +109,23 @@ async fn a_slot_whose_index_lags_holds_up_no_other() {
 }
 
 #[tokio::test]
+async fn a_slot_that_the_index_shows_from_memory_waits_for_nothing() {
+    let (_line, here, [shown, unread]) = here().await;
+    let mut cursors = here.index_requests.cursors.lock();
+    cursors.insert(shown, Stamp::ZERO);
+    drop(cursors);
+    let mut index = ByHand::default();
+    let taking = takes(&here, &[shown, unread]);
+    until("what is shown", || here.ownership.held() == [shown]).await;
+    assert_eq!(here.counters.slots_shown_ahead.get(), 1);
+    rest().await;
+    assert!(!taking.is_finished(), "the other waits for the index");
+    index.read(&here.index_requests, &[unread]).await;
+    assert_eq!(taking.await.unwrap().unwrap(), Some(Left::new()));
+    assert_eq!(here.ownership.held().len(), 2);
+}
+
+#[tokio::test]
 async fn who_wants_a_slot_that_is_being_taken_waits_until_it_is_ready() {
     let (_line, here, [slot]) = here().await;
     let mut index = ByHand::default();
