@@ -28,7 +28,7 @@ pub(super) struct Request {
 }
 
 /// How far each slot was read: everything up to the stamp is stored.
-pub(super) type Cursors = BTreeMap<Slot, Stamp>;
+pub(crate) type Cursors = BTreeMap<Slot, Stamp>;
 
 /// What the indexer was asked for.
 pub(super) type Requests = mpsc::UnboundedReceiver<Request>;
@@ -40,7 +40,7 @@ pub(crate) struct IndexRequests {
     pub(super) receiver: tokio::sync::Mutex<Requests>,
     steps: AtomicU64,
     /// Moved by the indexer alone.
-    pub(super) cursors: Mutex<Cursors>,
+    pub(crate) cursors: Mutex<Cursors>,
 }
 
 impl Default for IndexRequests {
