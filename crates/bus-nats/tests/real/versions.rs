@@ -84,7 +84,7 @@ async fn a_node_reads_no_later_version_than_it_says() {
         Err(PeerError::NoResponders),
         "it is asked the moment first"
     );
-    assert_eq!(server.metrics().of_later_version, 1);
+    assert!(server.metrics().of_later_version > 1, "again and again");
     assert!(traces.lock().is_empty());
     peers.speak(WireVersion::FIRST);
     let forwarded = peers.forward(NODE, submission("short"), trace()).await;
