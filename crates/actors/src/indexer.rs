@@ -36,7 +36,7 @@ mod turns;
 
 #[cfg(test)]
 pub(crate) use requests::CATCH_UP_MS_MAX;
-pub(crate) use requests::IndexRequests;
+pub(crate) use requests::{IndexRequests, Unreadable};
 use requests::{Passed, Request, Requests, Waiting};
 use turns::Turns;
 
@@ -372,7 +372,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
     /// The cursor that the index holds.
     fn stored_through(&self) -> Stamp {
         let cursors = self.shared.index_requests.cursors.lock();
-        cursors.values().copied().max().unwrap_or(self.floor)
+        cursors.values().copied().fold(self.floor, Stamp::max)
     }
 
     /// How far a slot was read.

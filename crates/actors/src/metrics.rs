@@ -170,7 +170,7 @@ counters! {
     sweeps as "sweeps": "Times that all slots of others were looked at without word of a commit",
     slots_taken as "slots_taken": "Slots that this node began to hold, whoever had them before",
     slots_shown_ahead as "slots_shown_ahead":
-        "Slots that were taken before the index had stored what was published there, which it shows from its memory",
+        "Times that the index showed from its memory what it had not stored of a slot that was to be taken",
     takeovers as "takeovers": "Slots that were taken from another run, of this node or of another one, which was over",
     slots_handed_over as "slots_handed_over": "Slots that were handed over to another node",
     handover_waits as "handover_waits":

@@ -5,9 +5,10 @@
 //! wanted.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
 use std::sync::Arc;
 
-use futures::future::join_all;
+use futures::stream::{self, Stream, StreamExt as _};
 use parking_lot::Mutex;
 use sillok_core::Error;
 use sillok_core::id::{Epoch, Incarnation};
@@ -19,7 +20,7 @@ use tokio::sync::oneshot;
 use crate::claims::{self, Claim};
 use crate::commit::Shared;
 use crate::errors::{claim_refusal, refusal};
-use crate::indexer::ahead;
+use crate::indexer::{Unreadable, ahead};
 use crate::jobs;
 use crate::metrics::count;
 use crate::protocol::{Protocol, Safeguard};
@@ -27,8 +28,10 @@ use crate::protocol::{Protocol, Safeguard};
 /// Slots that one transaction takes: its reads must end well before the store's limit for a
 /// transaction.
 const CLAIMED_AT_ONCE: usize = 512;
-/// Slots that are shown ahead of the index at the same time, and held together.
+/// Slots that are shown ahead of the index at the same time, and those that are then held together: what waits in them
+/// is looked for among all that waits.
 const SHOWN_AT_ONCE: usize = 8;
+const HELD_AT_ONCE: usize = 256;
 
 /// Slots that were claimed and are not held, each with what it is that keeps it.
 pub(crate) type Left = BTreeMap<Slot, Error>;
@@ -216,19 +219,19 @@ async fn in_turn<S: Store, P: Protocol>(
     for slot in claimed.keys() {
         shared.index_feed.mark(*slot);
     }
-    let Some(behind) = hold_ahead(shared, turn, &claimed, run).await? else {
-        return Ok(false);
-    };
-    if behind.is_empty() {
-        return Ok(true);
-    }
     let clock = (!shared.is_alone()).then_some(&*shared.ports.clock);
-    let mut catching_up = shared.index_requests.follow(behind, clock)?;
+    let slots = claimed.keys().copied().collect();
+    let mut catching_up = shared.index_requests.follow(slots, clock)?;
+    let mut shown = pin!(shown_ahead(shared, &claimed));
     let why = loop {
-        let (ready, unreadable) = match catching_up.next().await {
-            Ok(Some(caught_up)) => caught_up,
-            Ok(None) => return Ok(true),
-            Err(error) => break error,
+        let (ready, unreadable) = tokio::select! {
+            biased;
+            Some(ready) = shown.next() => (catching_up.are_ready(ready), Unreadable::new()),
+            caught_up = catching_up.next() => match caught_up {
+                Ok(Some(caught_up)) => caught_up,
+                Ok(None) => return Ok(true),
+                Err(error) => break error,
+            },
         };
         for (slot, error) in unreadable {
             turn.end(slot, Step::Left(error.clone()));
@@ -245,28 +248,21 @@ async fn in_turn<S: Store, P: Protocol>(
     Ok(true)
 }
 
-/// Holds the slots of which the index can show all from its memory, some at a time. Gives the others; nothing if this
-/// run of the node is over.
-async fn hold_ahead<S: Store, P: Protocol>(
-    shared: &Arc<Shared<S, P>>,
-    turn: &mut Turn<'_>,
+/// The slots of which the index shows all from its memory, some at a time. A node that is alone has nobody's writing to
+/// show ahead.
+fn shown_ahead<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
     claimed: &BTreeMap<Slot, Epoch>,
-    run: Incarnation,
-) -> Result<Option<BTreeSet<Slot>>, Error> {
-    let slots: Vec<Slot> = claimed.keys().copied().collect();
-    let mut behind = BTreeSet::new();
-    for some in slots.chunks(SHOWN_AT_ONCE) {
-        let shown = join_all(some.iter().map(|slot| ahead::shows(shared, *slot))).await;
-        let (ready, late): (Vec<_>, Vec<_>) =
-            some.iter().zip(shown).partition(|(_, is_shown)| *is_shown);
-        behind.extend(late.into_iter().map(|(slot, _)| *slot));
-        let ready: BTreeSet<Slot> = ready.into_iter().map(|(slot, _)| *slot).collect();
-        count(&shared.counters.slots_shown_ahead, ready.len() as u64);
-        if !ready.is_empty() && !hold_ready(shared, turn, claimed, (ready, run)).await? {
-            return Ok(None);
-        }
-    }
-    Ok(Some(behind))
+) -> impl Stream<Item = Vec<Slot>> + Send {
+    let slots: Vec<Slot> = match shared.is_alone() {
+        true => Vec::new(),
+        false => claimed.keys().copied().collect(),
+    };
+    let showing = stream::iter(slots)
+        .map(move |slot| async move { ahead::shows(shared, slot).await.then_some(slot) });
+    let showing = showing.buffer_unordered(SHOWN_AT_ONCE);
+    let shown = showing.filter_map(core::future::ready);
+    shown.ready_chunks(HELD_AT_ONCE).fuse()
 }
 
 /// Holds slots of which the index shows all, and tells whoever waits for them. Whether the run that claimed them is the
@@ -279,6 +275,9 @@ async fn hold_ready<S: Store, P: Protocol>(
 ) -> Result<bool, Error> {
     let epochs = ready.into_iter().map(|slot| (slot, claimed[&slot]));
     let ready: BTreeMap<Slot, Epoch> = epochs.collect();
+    if ready.is_empty() {
+        return Ok(true);
+    }
     if !hold(shared, &ready, run).await? {
         return Ok(false);
     }

@@ -15,6 +15,7 @@ use sillok_store::Store;
 use super::{SLOT_ROWS, current};
 use crate::commit::Shared;
 use crate::errors::refusal;
+use crate::metrics::count;
 use crate::protocol::Protocol;
 use crate::relay::rows_in;
 
@@ -57,6 +58,7 @@ async fn offer<S: Store, P: Protocol>(shared: &Shared<S, P>, slot: Slot) -> Resu
     }
     if !docs.is_empty() {
         shared.ports.index.offer(docs);
+        count(&shared.counters.slots_shown_ahead, 1);
     }
     Ok(true)
 }

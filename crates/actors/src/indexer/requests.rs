@@ -138,7 +138,7 @@ pub(crate) struct CatchingUp {
 }
 
 impl CatchingUp {
-    /// The next of the slots, some at a time; nothing once there were all.
+    /// The next of the slots, some at a time; nothing once there were all. Nothing is lost if it is dropped.
     ///
     /// # Errors
     /// `unavailable` when the indexer has ended, or the index lags behind still.
@@ -152,7 +152,7 @@ impl CatchingUp {
                 None => core::future::pending().await,
             }
         };
-        let (ready, unreadable) = tokio::select! {
+        let (mut ready, mut unreadable) = tokio::select! {
             biased;
             caught_up = self.caught_up.recv() => caught_up.ok_or_else(ended)?,
             () = late => {
@@ -160,9 +160,16 @@ impl CatchingUp {
                 return Err(Error::new(ErrorCode::Unavailable, why));
             }
         };
-        let is_left = |slot: &Slot| !ready.contains(slot) && !unreadable.contains_key(slot);
-        self.left.retain(is_left);
+        // The others were ready before.
+        ready.retain(|slot| self.left.remove(slot));
+        unreadable.retain(|slot, _| self.left.remove(slot));
         Ok(Some((ready, unreadable)))
+    }
+
+    /// Waits no longer for slots that are ready in another way. Gives those of them that were waited for.
+    pub(crate) fn are_ready(&mut self, mut slots: Vec<Slot>) -> BTreeSet<Slot> {
+        slots.retain(|slot| self.left.remove(slot));
+        slots.into_iter().collect()
     }
 
     /// The slots that were not among those that came.

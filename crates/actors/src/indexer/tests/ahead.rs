@@ -21,11 +21,14 @@ async fn what_is_not_stored_yet_is_shown_from_memory() {
     assert!(ahead::shows(&shared, slot(1)).await);
     let stats = shared.ports.index.stats().await.unwrap();
     assert_eq!((stats.stored, stats.pending), (0, 1));
+    let ahead = &shared.counters.slots_shown_ahead;
+    assert_eq!(ahead.get(), 1);
     assert_eq!(cursors.lock()[&slot(1)], Stamp::ZERO, "it is not read");
     indexer.pass(vec![slot(1)]).await.unwrap();
     assert!(ahead::shows(&shared, slot(1)).await);
     let stats = shared.ports.index.stats().await.unwrap();
     assert_eq!((stats.stored, stats.pending), (1, 0));
+    assert_eq!(ahead.get(), 1, "it has stored all that there is");
 }
 
 #[tokio::test]
