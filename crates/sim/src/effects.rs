@@ -144,7 +144,7 @@ pub const EXPECTED: [&str; 112] = [
     "silence judged by a drifting clock",
     "slot handed over",
     "slot of a crashed node taken by another",
-    "slot served ahead of its index",
+    "slot shown ahead of its index",
     "slot taken back by the next run of its owner",
     "slot taken from an owner whose run was over",
     "slow commit met another writer",

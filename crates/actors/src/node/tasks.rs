@@ -56,7 +56,8 @@ where
     })
 }
 
-/// As [`kept_up`], for the indexer, which begins anew by reading the index's watermark, and knows still how far it has read each slot.
+/// As [`kept_up`], for the indexer, which begins anew by reading the index's watermark, and knows still how far it has
+/// read each slot.
 pub(super) async fn keep_indexing<S: Store, P: Protocol>(
     shared: Arc<Shared<S, P>>,
     indexer: Indexer<S, P>,

@@ -174,7 +174,7 @@ impl<P: Protocol> World<P> {
             ("loss of the stream noticed", metrics.streams_lost),
             ("read answered from memory", metrics.reads_from_memory),
             ("command waited for a handover", metrics.handover_waits),
-            ("slot served ahead of its index", metrics.slots_shown_ahead),
+            ("slot shown ahead of its index", metrics.slots_shown_ahead),
             ("batch waited for its turn", metrics.turns_waited_for),
             (
                 "node cut off from the bus gave its slots up",
