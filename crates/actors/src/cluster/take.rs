@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 use std::sync::Arc;
 
+use futures::future::join_all;
 use futures::stream::{self, Stream, StreamExt as _};
 use parking_lot::Mutex;
 use sillok_core::Error;
@@ -28,10 +29,9 @@ use crate::protocol::{Protocol, Safeguard};
 /// Slots that one transaction takes: its reads must end well before the store's limit for a
 /// transaction.
 const CLAIMED_AT_ONCE: usize = 512;
-/// Slots that are shown ahead of the index at the same time, and those that are then held together: what waits in them
-/// is looked for among all that waits.
+/// Slots that are shown ahead of the index at the same time, and held together: what waits in them is looked for among
+/// all that waits.
 const SHOWN_AT_ONCE: usize = 8;
-const HELD_AT_ONCE: usize = 256;
 
 /// Slots that were claimed and are not held, each with what it is that keeps it.
 pub(crate) type Left = BTreeMap<Slot, Error>;
@@ -258,11 +258,14 @@ fn shown_ahead<S: Store, P: Protocol>(
         true => Vec::new(),
         false => claimed.keys().copied().collect(),
     };
-    let showing = stream::iter(slots)
-        .map(move |slot| async move { ahead::shows(shared, slot).await.then_some(slot) });
-    let showing = showing.buffer_unordered(SHOWN_AT_ONCE);
-    let shown = showing.filter_map(core::future::ready);
-    shown.ready_chunks(HELD_AT_ONCE).fuse()
+    let some_at_a_time: Vec<Vec<Slot>> = slots.chunks(SHOWN_AT_ONCE).map(Vec::from).collect();
+    let shown = stream::iter(some_at_a_time).then(move |some| async move {
+        let shown = some
+            .into_iter()
+            .map(|slot| async move { ahead::shows(shared, slot).await.then_some(slot) });
+        join_all(shown).await.into_iter().flatten().collect()
+    });
+    shown.fuse()
 }
 
 /// Holds slots of which the index shows all, and tells whoever waits for them. Whether the run that claimed them is the

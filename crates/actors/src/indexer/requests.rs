@@ -160,7 +160,7 @@ impl CatchingUp {
                 return Err(Error::new(ErrorCode::Unavailable, why));
             }
         };
-        // The others were ready before.
+        // The others came before, or are ready in another way.
         ready.retain(|slot| self.left.remove(slot));
         unreadable.retain(|slot, _| self.left.remove(slot));
         Ok(Some((ready, unreadable)))
@@ -172,7 +172,7 @@ impl CatchingUp {
         slots.into_iter().collect()
     }
 
-    /// The slots that were not among those that came.
+    /// The slots that are still waited for.
     pub(crate) const fn left(&self) -> &BTreeSet<Slot> {
         &self.left
     }
