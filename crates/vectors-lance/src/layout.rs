@@ -9,6 +9,14 @@ use sillok_core::entry::Kind;
 use crate::error::Error;
 use crate::table::has_dataset;
 
+/// Makes the directory of the index, when there is none.
+pub(crate) fn make(root: &Path) -> Result<(), Error> {
+    std::fs::create_dir_all(root).map_err(|source| Error::Io {
+        path: root.into(),
+        source,
+    })
+}
+
 /// Removes a table's directory, when there is one.
 pub(crate) fn remove(directory: &Path) -> Result<(), Error> {
     match std::fs::remove_dir_all(directory) {

@@ -219,6 +219,9 @@ async fn in_turn<S: Store, P: Protocol>(
     for slot in claimed.keys() {
         shared.index_feed.mark(*slot);
     }
+    if !shared.protocol.keeps(Safeguard::WaitsForIndex) {
+        return hold(shared, &claimed, run).await;
+    }
     let clock = (!shared.is_alone()).then_some(&*shared.ports.clock);
     let slots = claimed.keys().copied().collect();
     let mut catching_up = shared.index_requests.follow(slots, clock)?;

@@ -72,6 +72,7 @@ async fn indexer_behind(lines: &[(u64, usize)]) -> (Line, On<Line>, Indexer<Line
         stored_since_optimised: 0,
         rows_since_stored: 0,
         is_stuck: false,
+        is_refilling: false,
     };
     (line, shared, indexer)
 }

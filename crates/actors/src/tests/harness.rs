@@ -79,11 +79,13 @@ pub(crate) fn ports() -> Ports {
         rng: Arc::new(|| Box::new(CountingRng::new())),
         index: Arc::new(ExactIndex::new()),
         embedder: Arc::new(HashEmbedder),
+        next: None,
         cognifier: Arc::new(RuleCognifier),
         git: Arc::new(CommitGraph::default()),
         peers: None,
         streams: None,
         calendar: None,
+        checkpoints: None,
         tracer: None,
         beats: None,
     }

@@ -33,7 +33,7 @@ impl<P: Protocol> World<P> {
             let done = Arc::clone(&self.agents_done);
             self.agents += 1;
             self.clients.spawn(async move {
-                let text = u8::try_from(number % 8).expect("a small number");
+                let text = u8::try_from(number % 16).expect("a small number");
                 let put = Command::PutEntry {
                     entry: Box::new(observation(text_of(text))),
                     verification: None,

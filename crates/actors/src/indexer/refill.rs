@@ -1,0 +1,63 @@
+//! An index that begins anew: what it lost is forgotten, and everything is told again.
+//!
+//! Owns that nothing counts as told before all of it was. It must not know what is damaged.
+
+use sillok_core::stamp::Stamp;
+use sillok_core::{Error, ErrorCode};
+use sillok_store::Store;
+
+use super::{Indexer, Request, Waiting};
+use crate::claims;
+use crate::errors::refusal;
+use crate::protocol::{Protocol, Safeguard};
+
+impl<S: Store, P: Protocol> Indexer<S, P> {
+    /// Stores everything that is marked now: all there is, where the index begins anew.
+    ///
+    /// # Errors
+    /// As [`drain`](Self::drain).
+    pub(super) async fn keep_up(
+        &mut self,
+        waiting: &mut Waiting,
+        next_request: impl FnMut() -> Option<Request> + Send,
+    ) -> Result<(), Error> {
+        if self.shared.spaces.must_begin() {
+            self.begin_anew().await?;
+        }
+        self.drain(waiting, next_request).await?;
+        if self.is_refilling {
+            self.shared.spaces.is_filled();
+            self.is_refilling = false;
+        }
+        Ok(())
+    }
+
+    /// Has the index forget what is damaged, and all slots read from the beginning.
+    ///
+    /// # Errors
+    /// What the index or the store answered, and `unavailable` where the index just began anew: nothing is forgotten
+    /// then.
+    async fn begin_anew(&mut self) -> Result<(), Error> {
+        let shared = &self.shared;
+        let slots = claims::owned_slots(&shared.store).await;
+        let slots = slots.map_err(|error| refusal(&error))?;
+        let now_ms = shared.ports.clock.monotonic_ms();
+        shared.spaces.begin_anew(now_ms).await?;
+        if shared.protocol.keeps(Safeguard::TellsAllAgain) {
+            for slot in slots {
+                shared.index_feed.mark(slot);
+            }
+            self.floor = Stamp::ZERO;
+            self.cursors.clear();
+        }
+        (self.part, self.is_stuck, self.is_refilling) = (1, false, true);
+        (self.stored_since_optimised, self.rows_since_stored) = (0, 0);
+        Ok(())
+    }
+}
+
+/// Why nothing is stored that is marked.
+pub(super) fn damaged() -> Error {
+    let why = "the index is damaged, and is to begin anew";
+    Error::new(ErrorCode::Unavailable, why)
+}
