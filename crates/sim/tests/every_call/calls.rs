@@ -36,8 +36,13 @@ const AGED_MS: u64 = 21_000;
 const DAYS: u64 = 32;
 /// Tasks that found the skill helpful which is offered.
 const HELPED: u8 = 3;
-/// Runs of maintenance: one of them may be cut off, and another one be turned away by its lease.
-const RUNS: u32 = 4;
+/// Runs of maintenance until one has to find nothing left: one may be cut off, others be turned away by its lease, or ask
+/// a node that is away.
+const RUNS: u32 = 12;
+/// Runs that find nothing, after which nothing is left: one of them may have met a scope that was not served.
+const IDLE: u32 = 2;
+/// The rest between two of them, in ms.
+const REST_MS: u64 = 2_000;
 
 /// What one agent does from the beginning of a world to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -170,12 +175,15 @@ async fn maintain(agent: &mut Agent) {
     agent.client().count_calls(true);
     agent.client().maintain(false, Some(project(0))).await;
     agent.client().count_calls(false);
-    for _ in 1..RUNS {
-        agent.client().maintain(false, Some(project(0))).await;
+    let mut idle = 0;
+    for _ in 0..RUNS {
+        idle += u32::from(agent.client().maintain(false, Some(project(0))).await == Some(0));
+        if idle == IDLE {
+            return;
+        }
+        agent.client().sleep(REST_MS).await;
     }
-    if agent.client().maintain(false, Some(project(0))).await != Some(0) {
-        agent.note("story", "something was left over".into());
-    }
+    agent.note("story", "something was left over".into());
 }
 
 /// One episode for the verification, or what is told of [`maintained`].
