@@ -42,13 +42,16 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         let slots = claims::owned_slots(&shared.store).await;
         let slots = slots.map_err(|error| refusal(&error))?;
         let now_ms = shared.ports.clock.monotonic_ms();
+        if shared.protocol.keeps(Safeguard::TellsAllAgain) {
+            // Before the index forgets: nobody takes it for nearly full who takes a slot.
+            shared.index_requests.cursors.lock().clear();
+        }
         shared.spaces.begin_anew(now_ms).await?;
         if shared.protocol.keeps(Safeguard::TellsAllAgain) {
             for slot in slots {
                 shared.index_feed.mark(slot);
             }
             self.floor = Stamp::ZERO;
-            self.cursors.clear();
         }
         (self.part, self.is_stuck, self.is_refilling) = (1, false, true);
         (self.stored_since_optimised, self.rows_since_stored) = (0, 0);
