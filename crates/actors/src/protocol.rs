@@ -58,6 +58,8 @@ pub enum Safeguard {
     ForgetsStaleOwners,
     /// An index's watermark does not count for slots that another node held when it was written.
     ReadsOthersWrites,
+    /// A slot that is held before the indexer has read it is shown by the index's memory.
+    ShowsWhatItHolds,
     /// What others committed is looked for although nobody told of it.
     SweepsOutbox,
     /// Whoever takes a slot resumes its promotions.

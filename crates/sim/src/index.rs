@@ -198,9 +198,18 @@ impl VectorIndex for LaggingIndex {
     }
 }
 
-/// An entry that a former owner of its slot published and that the owner's index has never heard of, if
-/// there is one. Whoever decides in a slot has to know all that was published there before.
-pub(crate) fn unknown<P: Protocol>(world: &World<P>) -> Option<String> {
+/// An entry that a former owner of its slot published and that the index of a node which holds the slot has never heard
+/// of, if there is one. Whoever decides in a slot has to know all that was published there before.
+pub(crate) fn unknown<P: Protocol>(world: &World<P>, place: Place) -> Option<String> {
+    let (node, index) = (world.node(place)?, world.index(place)?);
+    let heads = rows(&world.store, Family::Head).into_iter();
+    let unknown: Vec<Head> = heads
+        .map(|(key, value)| keys::head::decode(&key, &value).expect("the audit reads it"))
+        .filter(|head| !index.knows(head))
+        .collect();
+    if unknown.is_empty() {
+        return None;
+    }
     let owners: BTreeMap<Slot, OwnerRow> = rows(&world.store, Family::Owner)
         .into_iter()
         .filter_map(|(key, value)| {
@@ -210,34 +219,18 @@ pub(crate) fn unknown<P: Protocol>(world: &World<P>) -> Option<String> {
         .collect();
     let events: BTreeMap<bytes::Bytes, bytes::Bytes> =
         rows(&world.store, Family::Event).into_iter().collect();
-    for (key, value) in rows(&world.store, Family::Head) {
-        let head = keys::head::decode(&key, &value).expect("the audit has read it");
+    unknown.into_iter().find_map(|head| {
         let slot = Slot::of(&head.scope);
-        let holds = |place: &Place| {
-            let node = world.node(*place)?;
-            node.ownership().confirmed(slot, owners.get(&slot))
-        };
-        let places = world.places().into_iter();
-        let holder = places
-            .filter_map(|place| Some((place, holds(&place)?)))
-            .next();
-        let Some((place, epoch)) = holder else {
-            continue;
-        };
+        let epoch = node.ownership().confirmed(slot, owners.get(&slot))?;
         let event = keys::event::key(&ScopeKey::of(&head.scope), head.version_seq);
         let event = keys::event::decode(&event, &events[event.as_slice()]);
-        let header = event.expect("the audit has read it").decode_header();
-        let is_former = header.expect("the audit has read it").epoch < epoch;
-        let index = world.index(place);
-        if is_former && !index.is_some_and(|index| index.knows(&head)) {
-            let what = format!(
-                "node {} holds slot {slot} and has never heard of entry {}",
-                place.0, head.id
-            );
-            return Some(what);
-        }
-    }
-    None
+        let header = event.expect("the audit reads it").decode_header();
+        let is_former = header.expect("the audit reads it").epoch < epoch;
+        is_former.then(|| {
+            let (node, entry) = (place.0, head.id);
+            format!("node {node} holds slot {slot} and has never heard of entry {entry}")
+        })
+    })
 }
 
 /// An entry that the index of a node does not show as it is, if there is one: any node answers for all,

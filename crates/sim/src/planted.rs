@@ -101,6 +101,10 @@ pub const BUGS: &[Bug] = &[
         Safeguard::ReadsOthersWrites,
     ),
     bug(
+        "slot held before the index shows it",
+        Safeguard::ShowsWhatItHolds,
+    ),
+    bug(
         "lost news that nobody makes up for",
         Safeguard::SweepsOutbox,
     ),

@@ -97,6 +97,8 @@ struct SimNode<P: Protocol> {
     stored: Arc<Mutex<Stored>>,
     /// The index of its run.
     index: Option<LaggingIndex>,
+    /// Slots that its run has come to hold so far.
+    taken: u64,
 }
 
 /// A simulated cluster with its clients.
@@ -117,8 +119,8 @@ pub struct World<P: Protocol> {
     pub(crate) under_way: BTreeSet<usize>,
     /// How many of them want whoever fences another node to crash.
     pub(crate) watcher_dies: u32,
-    /// What did not come to rest.
-    restless: Option<Violation>,
+    /// What did not come to rest, or was seen on a node and must not be.
+    seen: Option<Violation>,
     /// How long entries last.
     pub(crate) retention: RetentionConfig,
     kill: Option<Kill>,
@@ -157,6 +159,7 @@ impl<P: Protocol> World<P> {
                 backlog: Vec::new(),
                 stored: Arc::default(),
                 index: None,
+                taken: 0,
             })
             .collect();
         let mut world = Self {
@@ -176,7 +179,7 @@ impl<P: Protocol> World<P> {
             agents: 0,
             under_way: BTreeSet::new(),
             watcher_dies: 0,
-            restless: None,
+            seen: None,
             retention: retention(),
             kill: None,
             calls: vec![0; count],
@@ -277,7 +280,8 @@ impl<P: Protocol> World<P> {
         if let Err(violation) = check::audited(&self.store) {
             return Some(violation.into());
         }
-        if let Some(what) = index::unknown(self) {
+        let mut unknown = self.places().into_iter();
+        if let Some(what) = unknown.find_map(|place| index::unknown(self, place)) {
             return Some(Violation::new(Invariant::ViewIsFold.as_str(), what));
         }
         self.heal();
@@ -301,7 +305,7 @@ impl<P: Protocol> World<P> {
                     _ => None,
                 }
             };
-            if let Some(violation) = self.restless.take().or_else(panics::violation) {
+            if let Some(violation) = self.seen.take().or_else(panics::violation) {
                 return Some(violation);
             }
             if moment.1 > EVENTS_MAX {
@@ -315,7 +319,7 @@ impl<P: Protocol> World<P> {
     /// Lets the clients go on until all of them wait.
     fn settle_clients(&mut self) {
         if self.clients.settle().is_err() {
-            self.restless = Some(self.restless_at("the clients go on and on"));
+            self.seen = Some(self.restless_at("the clients go on and on"));
         }
     }
 

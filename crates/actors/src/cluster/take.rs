@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 use std::sync::Arc;
 
-use futures::future::join_all;
 use futures::stream::{self, Stream, StreamExt as _};
 use parking_lot::Mutex;
 use sillok_core::Error;
@@ -22,15 +21,14 @@ use crate::claims::{self, Claim};
 use crate::commit::Shared;
 use crate::errors::{claim_refusal, refusal};
 use crate::indexer::{Unreadable, ahead};
-use crate::jobs;
+use crate::jobs::{self, Found};
 use crate::metrics::count;
 use crate::protocol::{Protocol, Safeguard};
 
 /// Slots that one transaction takes: its reads must end well before the store's limit for a
 /// transaction.
 const CLAIMED_AT_ONCE: usize = 512;
-/// Slots that are shown ahead of the index at the same time, and held together: what waits in them is looked for among
-/// all that waits.
+/// Slots that are shown ahead of the index at the same time, and at most held together.
 const SHOWN_AT_ONCE: usize = 8;
 
 /// Slots that were claimed and are not held, each with what it is that keeps it.
@@ -220,9 +218,14 @@ async fn in_turn<S: Store, P: Protocol>(
         shared.index_feed.mark(*slot);
     }
     let clock = (!shared.is_alone()).then_some(&*shared.ports.clock);
-    let slots = claimed.keys().copied().collect();
-    let mut catching_up = shared.index_requests.follow(slots, clock)?;
-    let mut shown = pin!(shown_ahead(shared, &claimed));
+    let slots: BTreeSet<Slot> = claimed.keys().copied().collect();
+    let mut catching_up = shared.index_requests.follow(slots.clone(), clock)?;
+    let mut burst = Burst {
+        claimed,
+        waiting: None,
+        run,
+    };
+    let mut shown = pin!(shown_ahead(shared, slots));
     let why = loop {
         let (ready, unreadable) = tokio::select! {
             biased;
@@ -237,9 +240,12 @@ async fn in_turn<S: Store, P: Protocol>(
             turn.end(slot, Step::Left(error.clone()));
             left.insert(slot, error);
         }
-        if !hold_ready(shared, turn, &claimed, (ready, run)).await? {
+        if !burst.hold(shared, &ready).await? {
             return Ok(false);
         }
+        ready
+            .into_iter()
+            .for_each(|slot| turn.end(slot, Step::Done));
     };
     for slot in catching_up.left() {
         turn.end(*slot, Step::Left(why.clone()));
@@ -248,83 +254,86 @@ async fn in_turn<S: Store, P: Protocol>(
     Ok(true)
 }
 
-/// The slots of which the index shows all from its memory, some at a time. A node that is alone has nobody's writing to
-/// show ahead.
+/// The slots of which the index shows all from its memory, as many at a time as are shown by then: one with which it
+/// takes long holds up no other. A node that is alone has nobody's writing to show ahead.
 fn shown_ahead<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
-    claimed: &BTreeMap<Slot, Epoch>,
+    mut slots: BTreeSet<Slot>,
 ) -> impl Stream<Item = Vec<Slot>> + Send {
-    let slots: Vec<Slot> = match shared.is_alone() {
-        true => Vec::new(),
-        false => claimed.keys().copied().collect(),
-    };
-    let some_at_a_time: Vec<Vec<Slot>> = slots.chunks(SHOWN_AT_ONCE).map(Vec::from).collect();
-    let shown = stream::iter(some_at_a_time).then(move |some| async move {
-        let shown = some
-            .into_iter()
-            .map(|slot| async move { ahead::shows(shared, slot).await.then_some(slot) });
-        join_all(shown).await.into_iter().flatten().collect()
-    });
-    shown.fuse()
+    if shared.is_alone() {
+        slots.clear();
+    }
+    let shows = move |slot| async move { ahead::shows(shared, slot).await.then_some(slot) };
+    stream::iter(slots)
+        .map(shows)
+        .buffer_unordered(SHOWN_AT_ONCE)
+        .filter_map(core::future::ready)
+        .ready_chunks(SHOWN_AT_ONCE)
+        .fuse()
 }
 
-/// Holds slots of which the index shows all, and tells whoever waits for them. Whether the run that claimed them is the
-/// current one.
-async fn hold_ready<S: Store, P: Protocol>(
-    shared: &Shared<S, P>,
-    turn: &mut Turn<'_>,
-    claimed: &BTreeMap<Slot, Epoch>,
-    (ready, run): (BTreeSet<Slot>, Incarnation),
-) -> Result<bool, Error> {
-    let epochs = ready.into_iter().map(|slot| (slot, claimed[&slot]));
-    let ready: BTreeMap<Slot, Epoch> = epochs.collect();
-    if ready.is_empty() {
-        return Ok(true);
-    }
-    if !hold(shared, &ready, run).await? {
-        return Ok(false);
-    }
-    ready.keys().for_each(|slot| turn.end(*slot, Step::Done));
-    Ok(true)
-}
-
-/// Holds slots that the index has caught up with, knows what is quarantined there, and resumes what waits
-/// in them. Whether the run that claimed them is the current one.
-async fn hold<S: Store, P: Protocol>(
-    shared: &Shared<S, P>,
-    ready: &BTreeMap<Slot, Epoch>,
+/// Slots that were claimed together, and are held as they get ready.
+struct Burst {
+    claimed: BTreeMap<Slot, Epoch>,
+    /// The promotions that wait in those that are not held yet. They are read once for all, since they are looked for
+    /// among all that wait anywhere; in a slot that nobody holds none begins or ends.
+    waiting: Option<BTreeMap<Slot, Vec<Found>>>,
+    /// The run that claimed them.
     run: Incarnation,
-) -> Result<bool, Error> {
-    let ownership = &shared.ownership;
-    let waiting = if shared.protocol.keeps(Safeguard::ResumesJobs) && !ready.is_empty() {
-        {
-            let slots = ready.keys().copied().collect();
-            jobs::of_slots(&shared.store, jobs::pace_of(shared), &slots).await?
+}
+
+impl Burst {
+    /// Holds slots of which the index shows all, knows what is quarantined there, and resumes what waits in them. Whether
+    /// the run that claimed them is the current one.
+    async fn hold<S: Store, P: Protocol>(
+        &mut self,
+        shared: &Shared<S, P>,
+        ready: &BTreeSet<Slot>,
+    ) -> Result<bool, Error> {
+        if ready.is_empty() {
+            return Ok(true);
         }
-    } else {
-        Vec::new()
-    };
-    let slots = ready.keys().copied().collect();
-    let quarantines = claims::quarantines(&shared.store, &slots).await;
-    let mut quarantines = quarantines.map_err(|error| refusal(&error))?;
-    for (slot, epoch) in ready {
-        shared.held_quarantines.set(*slot, quarantines.remove(slot));
-        let before = ownership.epoch(*slot);
-        if !ownership.take(*slot, *epoch, run) {
-            return Ok(false);
+        let mut waiting = match self.waiting.take() {
+            Some(waiting) => waiting,
+            None => self.all_waiting(shared).await?,
+        };
+        let quarantines = claims::quarantines(&shared.store, ready).await;
+        let mut quarantines = quarantines.map_err(|error| refusal(&error))?;
+        let ownership = &shared.ownership;
+        for slot in ready {
+            let epoch = self.claimed[slot];
+            shared.held_quarantines.set(*slot, quarantines.remove(slot));
+            let before = ownership.epoch(*slot);
+            if !ownership.take(*slot, epoch, self.run) {
+                return Ok(false);
+            }
+            let is_new = before != Some(epoch) && ownership.epoch(*slot) == Some(epoch);
+            count(&shared.counters.slots_taken, is_new.into());
+            shared.members.not_behind(*slot, epoch);
+            shared.mark_for_relays(*slot);
+            // What was handed over meanwhile is another's to carry out.
+            let waiting_here = waiting.remove(slot).into_iter().flatten();
+            if ownership.epoch(*slot) == Some(epoch) {
+                waiting_here.for_each(|found| shared.jobs.add_found(found));
+            }
         }
-        let is_new = before != Some(*epoch) && ownership.epoch(*slot) == Some(*epoch);
-        count(&shared.counters.slots_taken, is_new.into());
-        shared.members.not_behind(*slot, *epoch);
-        shared.mark_for_relays(*slot);
+        self.waiting = Some(waiting);
+        Ok(true)
     }
-    for found in waiting {
-        // What was handed over meanwhile is another's to carry out.
-        if ownership.epoch(found.slot) == ready.get(&found.slot).copied() {
-            shared.jobs.add_found(found);
+
+    async fn all_waiting<S: Store, P: Protocol>(
+        &self,
+        shared: &Shared<S, P>,
+    ) -> Result<BTreeMap<Slot, Vec<Found>>, Error> {
+        let mut waiting: BTreeMap<Slot, Vec<Found>> = BTreeMap::new();
+        if shared.protocol.keeps(Safeguard::ResumesJobs) {
+            let slots = self.claimed.keys().copied().collect();
+            for found in jobs::of_slots(&shared.store, jobs::pace_of(shared), &slots).await? {
+                waiting.entry(found.slot).or_default().push(found);
+            }
         }
+        Ok(waiting)
     }
-    Ok(true)
 }
 
 /// Planted bug: what a node had whose run is over is taken only by whoever fenced it, or by its own next

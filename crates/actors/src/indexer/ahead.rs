@@ -16,7 +16,7 @@ use super::{SLOT_ROWS, current};
 use crate::commit::Shared;
 use crate::errors::refusal;
 use crate::metrics::count;
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Safeguard};
 use crate::relay::rows_in;
 
 /// Changed entries of a slot that are shown ahead: each takes two reads, and stays in memory until it is stored.
@@ -57,7 +57,9 @@ async fn offer<S: Store, P: Protocol>(shared: &Shared<S, P>, slot: Slot) -> Resu
         docs.extend(current(&mut txn, &scope, entry, stamp).await?);
     }
     if !docs.is_empty() {
-        shared.ports.index.offer(docs);
+        if shared.protocol.keeps(Safeguard::ShowsWhatItHolds) {
+            shared.ports.index.offer(docs);
+        }
         count(&shared.counters.slots_shown_ahead, 1);
     }
     Ok(true)

@@ -56,6 +56,7 @@ pub(crate) struct Line {
     age: Arc<AtomicU64>,
     turned_away: Arc<AtomicUsize>,
     broken: Arc<Mutex<Option<(KeyRange, Error)>>>,
+    silent: Arc<Mutex<Option<KeyRange>>>,
     panics: Arc<AtomicBool>,
 }
 
@@ -85,6 +86,7 @@ impl Line {
             age: Arc::default(),
             turned_away: Arc::default(),
             broken: Arc::default(),
+            silent: Arc::default(),
             panics: Arc::default(),
         }
     }
@@ -165,9 +167,20 @@ impl Line {
         *self.broken.lock() = Some((range, error));
     }
 
+    /// Nobody hears what lies in a range until everything is to be read again.
+    pub(crate) fn silence_range(&self, range: KeyRange) {
+        *self.silent.lock() = Some(range);
+    }
+
     /// Everything is to be read again.
     pub(crate) fn repair(&self) {
         *self.broken.lock() = None;
+        *self.silent.lock() = None;
+    }
+
+    fn is_silent(&self, key: &[u8]) -> bool {
+        let silent = self.silent.lock();
+        silent.as_ref().is_some_and(|range| range.contains(key))
     }
 
     /// The next reading of a range meets a defect.
@@ -278,6 +291,9 @@ impl Txn for LineTxn {
         if self.ranges > self.line.ranges_max.load(Ordering::Relaxed) {
             self.line.hit.fetch_add(1, Ordering::Relaxed);
             return Err(Error::TooOld);
+        }
+        while self.line.is_silent(&range.begin) {
+            tokio::task::yield_now().await;
         }
         self.line.check_read(&range.begin)?;
         self.txn.range(range, options).await

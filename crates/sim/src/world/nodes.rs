@@ -6,16 +6,18 @@ use std::sync::Arc;
 
 use sillok_actors::protocol::Protocol;
 use sillok_actors::{Node, NodeConfig};
+use sillok_core::invariants::Invariant;
 
 use super::{Cell, World, place_of};
 use crate::fault::StoreShape;
 use crate::heap::{Due, Place};
-use crate::index::LaggingIndex;
+use crate::index::{self, LaggingIndex};
 use crate::net::Parcel;
 use crate::ports::{SharedRng, ports};
 use crate::runtime::Runtime;
 use crate::serving;
 use crate::store::SimStore;
+use crate::violation::Violation;
 use crate::workload::branches;
 use crate::workload::maintaining::{Nights, has_nights};
 
@@ -38,7 +40,7 @@ impl<P: Protocol> World<P> {
         let settled = node.runtime.as_ref().map_or(Ok(()), Runtime::settle);
         if settled.is_err() {
             let name = &self.names[usize::from(place.0)];
-            self.restless = Some(self.restless_at(&format!("{name} goes on and on")));
+            self.seen = Some(self.restless_at(&format!("{name} goes on and on")));
         }
         let fenced = self.sim.lock().monitor.take_fenced();
         if let Some((silent, watcher)) = fenced.last()
@@ -49,6 +51,23 @@ impl<P: Protocol> World<P> {
                 let mut shared = self.sim.lock();
                 shared.monitor.watcher_died(silent, watcher);
             }
+        }
+        self.look_at_holds(place);
+    }
+
+    /// Looks whether a node knows what was published in the slots that it holds, whenever it holds more; of those that
+    /// it takes as it starts, once it has started.
+    fn look_at_holds(&mut self, place: Place) {
+        let Some(taken) = self.node(place).map(|node| node.metrics().slots_taken) else {
+            return;
+        };
+        let before = std::mem::replace(&mut self.nodes[usize::from(place.0)].taken, taken);
+        if taken == before {
+            return;
+        }
+        if let Some(what) = index::unknown(self, place) {
+            let violation = Violation::new(Invariant::ViewIsFold.as_str(), what);
+            self.seen.get_or_insert(violation);
         }
     }
 
@@ -87,6 +106,7 @@ impl<P: Protocol> World<P> {
         };
         let index = LaggingIndex::open(&self.sim, place, &node.stored);
         node.index = Some(index.clone());
+        node.taken = 0;
         let index = Arc::new(index);
         let mut ports = ports(&self.sim, place, &self.names, &rng, index);
         ports.git = Arc::new(branches::history(self.plan.seed));

@@ -3,9 +3,11 @@
 use sillok_core::ErrorCode;
 use sillok_core::id::VerificationId;
 use sillok_core::membership::health::Reason;
+use sillok_core::principal::PrincipalKind;
 use sillok_core::promotion::Job;
 use sillok_core::stamp::Stamp;
 use sillok_core::time::Timestamp;
+use sillok_store::keys::Family;
 use sillok_store::{KeyRange, Txn as _, keys};
 
 use super::*;
@@ -13,7 +15,8 @@ use crate::cluster::tests::{On, registered, slots_at, until};
 use crate::cluster::{let_go, register};
 use crate::indexer::Indexer;
 use crate::indexer::tests::ByHand;
-use crate::tests::harness::{TASK, node, scope, store};
+use crate::tests::harness::{TASK, node, scope, store, submission};
+use crate::tests::index::put;
 use crate::tests::line::{Fate, Line};
 
 /// A node among others, and slots that belong on it.
@@ -30,6 +33,20 @@ async fn rest() {
     for _ in 0..8 {
         tokio::task::yield_now().await;
     }
+}
+
+/// A promotion that waits in a slot.
+async fn wait_in(line: &Line, slot: Slot) {
+    let number = u128::from(slot.number());
+    let waits = Job {
+        source: scope(TASK),
+        verification: VerificationId::from_bytes(number.to_be_bytes()),
+        created_at: Timestamp::EPOCH,
+    };
+    let mut txn = line.begin().await.unwrap();
+    let key = keys::job::key(slot, waits.verification);
+    txn.set(key, keys::job::encode(&waits));
+    txn.commit().await.unwrap();
 }
 
 fn takes(here: &On<Line>, slots: &[Slot]) -> tokio::task::JoinHandle<Result<Option<Left>, Error>> {
@@ -124,6 +141,67 @@ async fn a_slot_that_the_index_shows_from_memory_waits_for_nothing() {
 }
 
 #[tokio::test]
+async fn a_slot_that_is_long_in_being_shown_holds_up_neither_another_nor_itself() {
+    let (line, here, [long, shown]) = here().await;
+    line.silence_range(keys::outbox::range_after(long, Stamp::ZERO));
+    let read = [long, shown].map(|slot| (slot, Stamp::ZERO));
+    here.index_requests.cursors.lock().extend(read);
+    let mut index = ByHand::default();
+    let taking = takes(&here, &[long, shown]);
+    until("what is shown", || here.ownership.held() == [shown]).await;
+    index.read(&here.index_requests, &[long]).await;
+    assert_eq!(taking.await.unwrap().unwrap(), Some(Left::new()));
+    assert_eq!(here.ownership.held().len(), 2);
+}
+
+#[tokio::test]
+async fn a_slot_that_is_ready_in_both_ways_is_held_once() {
+    for is_shown_first in [true, false] {
+        let (line, here, slots) = here().await;
+        let [both, last] = slots;
+        if !is_shown_first {
+            line.silence_range(keys::outbox::range_after(both, Stamp::ZERO));
+        }
+        let read = (both, Stamp::ZERO);
+        here.index_requests.cursors.lock().extend([read]);
+        let mut index = ByHand::default();
+        let taking = takes(&here, &[both, last]);
+        if is_shown_first {
+            until("what is shown", || here.ownership.held() == [both]).await;
+        } else {
+            rest().await;
+        }
+        index.read(&here.index_requests, &[both]).await;
+        until("one of them", || here.ownership.held() == [both]).await;
+        // Whoever holds it again would have to know again what is quarantined there.
+        line.repair();
+        line.lose_range(Family::Quarantine.range());
+        rest().await;
+        assert!(!taking.is_finished(), "{:?}", taking.await);
+        line.repair();
+        index.read(&here.index_requests, &[last]).await;
+        assert_eq!(taking.await.unwrap().unwrap(), Some(Left::new()));
+        assert_eq!(here.ownership.held(), slots);
+        assert_eq!(here.counters.slots_taken.get(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_node_that_is_alone_shows_nothing_ahead() {
+    let node = node(&store()).await;
+    let path = "org/acme/project/compiler";
+    let put = submission(0, PrincipalKind::Human, path, put("the parser is greedy"));
+    node.submit(put).await.unwrap();
+    let (shared, slot) = (node.shared(), Slot::of(&scope(path)));
+    shared.ownership.begin_run(shared.ownership.incarnation());
+    let unread = (slot, Stamp::ZERO);
+    shared.index_requests.cursors.lock().extend([unread]);
+    assert_eq!(take(shared, &[slot]).await.unwrap(), Some(Left::new()));
+    assert_eq!(node.metrics().slots_shown_ahead, 0);
+    node.shutdown().await;
+}
+
+#[tokio::test]
 async fn who_wants_a_slot_that_is_being_taken_waits_until_it_is_ready() {
     let (_line, here, [slot]) = here().await;
     let mut index = ByHand::default();
@@ -160,7 +238,7 @@ async fn a_slot_that_nobody_takes_any_more_is_taken_by_who_waits() {
 async fn what_keeps_a_slot_is_told_to_all_who_wait_for_it() {
     let (line, here, [slot]) = here().await;
     let mut index = ByHand::default();
-    line.lose_range(keys::job::range_all());
+    line.lose_range(Family::Quarantine.range());
     let first = takes(&here, &[slot]);
     rest().await;
     let second = takes(&here, &[slot]);
@@ -171,7 +249,7 @@ async fn what_keeps_a_slot_is_told_to_all_who_wait_for_it() {
     assert_eq!(second.await.unwrap().unwrap().unwrap()[&slot], failed);
     assert!(
         here.ownership.held().is_empty(),
-        "its promotions are unread"
+        "what is quarantined there is unread"
     );
     line.repair();
     let again = takes(&here, &[slot]);
@@ -179,6 +257,44 @@ async fn what_keeps_a_slot_is_told_to_all_who_wait_for_it() {
     index.read(&here.index_requests, &[slot]).await;
     assert_eq!(again.await.unwrap().unwrap(), Some(Left::new()));
     assert_eq!(here.ownership.held(), [slot]);
+}
+
+#[tokio::test]
+async fn a_slot_is_not_held_while_its_promotions_are_unread() {
+    let (line, here, [slot]) = here().await;
+    let mut index = ByHand::default();
+    line.lose_range(keys::job::range_all());
+    let taking = takes(&here, &[slot]);
+    rest().await;
+    index.read(&here.index_requests, &[slot]).await;
+    let refused = taking.await.unwrap().unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Unavailable);
+    assert!(here.ownership.held().is_empty());
+    assert_eq!(here.members.slots_behind(), 1);
+    line.repair();
+    let again = takes(&here, &[slot]);
+    rest().await;
+    index.read(&here.index_requests, &[slot]).await;
+    assert_eq!(again.await.unwrap().unwrap(), Some(Left::new()));
+    assert_eq!(here.ownership.held(), [slot]);
+}
+
+#[tokio::test]
+async fn what_waits_in_slots_of_one_taking_is_resumed_as_each_gets_ready() {
+    let (line, here, slots) = here().await;
+    let [first, second] = slots;
+    for slot in slots {
+        wait_in(&line, slot).await;
+    }
+    let mut index = ByHand::default();
+    let taking = takes(&here, &slots);
+    for (slot, count) in [(first, 1), (second, 2)] {
+        rest().await;
+        index.read(&here.index_requests, &[slot]).await;
+        until("what is ready", || here.ownership.held().len() == count).await;
+        assert_eq!(here.jobs.list().len(), count);
+    }
+    assert_eq!(taking.await.unwrap().unwrap(), Some(Left::new()));
 }
 
 #[tokio::test]
@@ -245,15 +361,7 @@ async fn a_slot_that_was_let_go_of_is_behind_only_if_it_was_claimed_since() {
 async fn a_slot_that_cannot_be_read_keeps_nobody_from_the_others() {
     let (line, here, [broken, whole]) = here().await;
     line.break_range(keys::outbox::range_after(broken, Stamp::ZERO));
-    let waits = Job {
-        source: scope(TASK),
-        verification: VerificationId::from_bytes([7; 16]),
-        created_at: Timestamp::EPOCH,
-    };
-    let mut txn = line.begin().await.unwrap();
-    let key = keys::job::key(broken, waits.verification);
-    txn.set(key, keys::job::encode(&waits));
-    txn.commit().await.unwrap();
+    wait_in(&line, broken).await;
     let indexer = Indexer::start(Arc::clone(&here)).await.unwrap();
     let (_running, stop) = tokio::sync::watch::channel(false);
     let indexing = tokio::spawn(indexer.run(stop));
