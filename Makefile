@@ -165,7 +165,8 @@ lint-fdb: setup
 		cargo clippy --locked -p sillok-store-fdb -p sillok-cli --features sillok-cli/fdb --all-targets -- -D warnings)
 
 ifdef FDB_CLUSTER_FILE
-# The binary with FoundationDB is put aside, since cargo knows but one place for both.
+# The binary with FoundationDB is put aside, since cargo knows but one place for both. The former one goes first: cargo
+# puts a file that is up to date there as a link, and nothing is moved onto itself.
 FDB_BIN = $(CARGO_TARGET_DIR)/debug/sillok-fdb
 
 # With SILLOK_CLUSTER_KILLS=50 in the environment nodes are killed so often, and nothing is cut off.
@@ -173,7 +174,7 @@ test-fdb: setup-check ## the store on the cluster of FDB_CLUSTER_FILE, and nodes
 	@.ci/setup fdb
 	$(call stage,store on FoundationDB,$(WITH_FDB) cargo nextest run --locked --profile ci -p sillok-store-fdb)
 	$(call stage,build with FoundationDB,$(WITH_FDB) \
-		cargo build --locked -p sillok-cli --features fdb --bin sillok && mv $(SILLOK_BIN) $(FDB_BIN))
+		cargo build --locked -p sillok-cli --features fdb --bin sillok && rm -f $(FDB_BIN) && mv $(SILLOK_BIN) $(FDB_BIN))
 	@$(MAKE) --no-print-directory build
 	$(call stage,build nodes for tests,cargo build --locked --quiet $(HERE) --bin sillok-test-node --bin sillok-test-store)
 	$(call stage,nodes on FoundationDB,$(WITH_FDB) SILLOK_FDB_BIN=$(FDB_BIN) \

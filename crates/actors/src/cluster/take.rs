@@ -28,7 +28,7 @@ use crate::protocol::{Protocol, Safeguard};
 /// Slots that one transaction takes: its reads must end well before the store's limit for a
 /// transaction.
 const CLAIMED_AT_ONCE: usize = 512;
-/// Slots that are shown ahead of the index at the same time, and at most held together.
+/// Slots that are shown ahead of the index at the same time, and then held together.
 const SHOWN_AT_ONCE: usize = 8;
 
 /// Slots that were claimed and are not held, each with what it is that keeps it.
@@ -255,7 +255,7 @@ async fn in_turn<S: Store, P: Protocol>(
 }
 
 /// The slots of which the index shows all from its memory, as many at a time as are shown by then: one with which it
-/// takes long holds up no other. A node that is alone has nobody's writing to show ahead.
+/// takes long holds up no other, unless there are as many as are shown at the same time. A node that is alone has nobody's writing to show ahead.
 fn shown_ahead<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     mut slots: BTreeSet<Slot>,

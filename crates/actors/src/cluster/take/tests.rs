@@ -293,6 +293,8 @@ async fn what_waits_in_slots_of_one_taking_is_resumed_as_each_gets_ready() {
         index.read(&here.index_requests, &[slot]).await;
         until("what is ready", || here.ownership.held().len() == count).await;
         assert_eq!(here.jobs.list().len(), count);
+        // They are read once for all.
+        line.lose_range(keys::job::range_all());
     }
     assert_eq!(taking.await.unwrap().unwrap(), Some(Left::new()));
 }
