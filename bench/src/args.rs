@@ -50,15 +50,21 @@ pub(crate) enum Item {
     Scopes,
     /// Recall and publishing over a large published store
     Recall,
+    /// Recall over very many entries, before and after half of them is pruned
+    Many,
     /// Promotions: tasks in a minute, and the same found by several at once
     Promotion,
+    /// Maintenance: planning, pruning, and appends beside it
+    Maintenance,
+    /// A year of nightly maintenance
+    Year,
     /// Three nodes: routing, delivery, takeover, drain, tails
     Cluster,
 }
 
 impl Item {
     /// All items, in the order in which they run.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Disk,
         Self::Store,
         Self::Actors,
@@ -67,7 +73,10 @@ impl Item {
         Self::Memory,
         Self::Scopes,
         Self::Recall,
+        Self::Many,
         Self::Promotion,
+        Self::Maintenance,
+        Self::Year,
         Self::Cluster,
     ];
 
@@ -82,6 +91,9 @@ impl Item {
             Self::Memory => "memory after many records",
             Self::Scopes => "many scopes",
             Self::Recall => "recall over a large published store",
+            Self::Many => "recall over very many entries",
+            Self::Maintenance => "maintenance of very many entries",
+            Self::Year => "a year of nightly maintenance",
             Self::Promotion => "what tasks wrote becomes knowledge",
             Self::Cluster => "three nodes, and one that many listen to",
         }
@@ -90,6 +102,10 @@ impl Item {
 
 /// A part that is measured in a process of its own, so that nothing else is in its memory.
 #[derive(Debug, Subcommand)]
+#[expect(
+    clippy::enum_variant_names,
+    reason = "the names are those of the commands, which an item of the same name must not have"
+)]
 pub(crate) enum Child {
     /// Appends records through scope actors, and prints what memory that took
     #[command(hide = true)]
@@ -107,6 +123,18 @@ pub(crate) enum Child {
         /// Cold scopes that are asked.
         probes: u32,
         /// An empty folder.
+        folder: PathBuf,
+    },
+    /// Scans and plans over tables, and prints what time and memory that took
+    #[command(hide = true)]
+    ChildPlan {
+        /// Where the tables lie.
+        folder: PathBuf,
+    },
+    /// Opens an index and plans over it, and prints what time and memory that took
+    #[command(hide = true)]
+    ChildPlanNode {
+        /// Where its tables lie.
         folder: PathBuf,
     },
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use sillok_actors::documents::document;
 use sillok_actors::rows::{self, Place};
 use sillok_builtin::HashEmbedder;
 use sillok_core::chain::{Origin, seal};
@@ -15,15 +16,17 @@ use sillok_core::citation::Citation;
 use sillok_core::command::{Answer, Command, CommandRecord, Submission};
 use sillok_core::config::RulesConfig;
 use sillok_core::decide::decide;
-use sillok_core::entry::{Binding, Detail, Embedding, Metadata, Table};
+use sillok_core::entry::{Binding, Detail, Embedding, Head, Metadata, Skill, Table};
+use sillok_core::event::{Body, Text};
 use sillok_core::facts::Facts;
-use sillok_core::id::{EntryId, Epoch};
+use sillok_core::id::{CommandId, EntryId, Epoch};
 use sillok_core::limits::BATCH_COMMANDS_MAX;
-use sillok_core::ports::Embedder;
+use sillok_core::ports::{Embedder, IndexDoc};
 use sillok_core::principal::{Principal, PrincipalKind};
 use sillok_core::promotion::NewEntry;
 use sillok_core::scope::Scope;
 use sillok_core::state::{Change, Stamped, State};
+use sillok_core::time::Timestamp;
 use sillok_store::{FjallStore, Store, Txn, keys};
 
 use crate::error::Error;
@@ -203,6 +206,21 @@ pub(crate) fn put(text: &str, table: Table) -> Command {
     }
 }
 
+/// The same of a skill that hardly ever worked.
+fn put_skill(text: &str, number: u32) -> Command {
+    let mut command = put(text, Table::Skills);
+    if let Command::PutEntry { entry, .. } = &mut command {
+        entry.detail = Detail::Skill(Box::new(Skill {
+            name: format!("way {number}"),
+            description: text.to_owned(),
+            code: "try it again".to_owned(),
+            usage_count: 5,
+            success_rate: 0.2,
+        }));
+    }
+    command
+}
+
 /// Writes entries to a scope that has no events yet. Texts are numbered from `first`.
 ///
 /// # Errors
@@ -213,41 +231,106 @@ pub(crate) async fn write(
     first: u32,
     entries: u32,
 ) -> Result<(), Error> {
-    let mut writer = Writer {
-        place: Place::of(scope),
-        person: principal(PrincipalKind::Human),
-        rules: RulesConfig::default(),
-        state: State::new(scope, None, None),
-        rng: ChaCha8Rng::seed_from_u64(u64::from(first)),
-    };
+    let mut writer = Writer::new(scope, first, Writes::Varied);
     let numbers: Vec<u32> = (first..first + entries).collect();
     for batch in numbers.chunks(BATCH_COMMANDS_MAX) {
-        writer.write(store, batch).await?;
+        writer.write(store, batch, now()).await?;
     }
     Ok(())
 }
 
-struct Writer {
+/// What sort of entries are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writes {
+    /// All kinds, as [`TABLES`] spreads them.
+    Varied,
+    /// Observations, and three of ten skills that hardly ever worked: what goes once it is old.
+    Passing,
+}
+
+/// Writes the entries of one scope.
+pub(crate) struct Writer {
     place: Place,
     person: Principal,
     rules: RulesConfig,
     state: State,
     rng: ChaCha8Rng,
+    writes: Writes,
+    /// Numbers the commands, those of each seed apart.
+    commands: u64,
 }
 
 impl Writer {
-    async fn write(&mut self, store: &FjallStore, numbers: &[u32]) -> Result<(), Error> {
+    /// Writes to a scope that has no events yet.
+    pub(crate) fn new(scope: &Scope, seed: u32, writes: Writes) -> Self {
+        Self {
+            place: Place::of(scope),
+            person: principal(PrincipalKind::Human),
+            rules: RulesConfig::default(),
+            state: State::new(scope, None, None),
+            rng: ChaCha8Rng::seed_from_u64(u64::from(seed)),
+            writes,
+            commands: u64::from(seed) << 32,
+        }
+    }
+
+    /// Writes entries of that sort from now on.
+    pub(crate) const fn sort(&mut self, writes: Writes) {
+        self.writes = writes;
+    }
+
+    /// Writes entries with texts numbered from `first` on, as of that time: what an index is told of them.
+    ///
+    /// # Errors
+    /// What the rules or the store answered.
+    pub(crate) async fn entries(
+        &mut self,
+        store: &FjallStore,
+        first: u32,
+        entries: u32,
+        at: Timestamp,
+    ) -> Result<Vec<IndexDoc>, Error> {
+        let numbers: Vec<u32> = (first..first + entries).collect();
+        let mut docs = Vec::with_capacity(numbers.len());
+        for batch in numbers.chunks(BATCH_COMMANDS_MAX) {
+            docs.extend(self.write(store, batch, at).await?);
+        }
+        Ok(docs)
+    }
+
+    fn command(&mut self, number: u32) -> Command {
+        let digit = usize::try_from(self.rng.next_u32() % 10).expect("a digit fits");
+        let text = text(&mut self.rng, number);
+        match self.writes {
+            Writes::Varied => put(&text, TABLES[digit]),
+            Writes::Passing if digit < 3 => put_skill(&text, number),
+            Writes::Passing => put(&text, Table::Observations),
+        }
+    }
+
+    async fn write(
+        &mut self,
+        store: &FjallStore,
+        numbers: &[u32],
+        at: Timestamp,
+    ) -> Result<Vec<IndexDoc>, Error> {
         let mut txn = store.begin().await?;
         let first = self.state.row().tip.seq.next();
-        let mut entries = BTreeSet::new();
+        let mut written = Vec::with_capacity(numbers.len());
         for number in numbers {
-            let table = TABLES[usize::try_from(self.rng.next_u32() % 10).expect("a digit fits")];
-            let text = text(&mut self.rng, *number);
-            let command = submission(&self.place.scope, &self.person, put(&text, table));
-            self.decide(&mut txn, &command, &mut entries)?;
+            let command = self.command(*number);
+            self.commands += 1;
+            let mut bits = [0; 10];
+            bits[2..].copy_from_slice(&self.commands.to_be_bytes());
+            let command = Submission {
+                id: CommandId::from_parts(at, bits),
+                ..submission(&self.place.scope, &self.person, command)
+            };
+            written.push(self.decide(&mut txn, &command, at)?);
             // Every text is new: what was written before need not be at hand.
             self.state.forget();
         }
+        let changed: BTreeSet<EntryId> = written.iter().map(|(head, _)| head.id).collect();
         let row = self.state.row();
         rows::write_scope(&mut txn, &self.place, row);
         rows::write_outbox(
@@ -255,19 +338,22 @@ impl Writer {
             &self.place,
             first,
             row.tip.seq,
-            entries.into_iter().collect(),
+            changed.into_iter().collect(),
         );
-        txn.commit().await?;
-        Ok(())
+        let stamp = txn.commit().await?.stamp;
+        let docs = written.into_iter();
+        Ok(docs
+            .map(|(head, text)| document(&head, text, stamp))
+            .collect())
     }
 
     fn decide(
         &mut self,
         txn: &mut impl Txn,
         command: &Submission,
-        entries: &mut BTreeSet<EntryId>,
-    ) -> Result<(), Error> {
-        let now = now();
+        now: Timestamp,
+    ) -> Result<(Head, Text), Error> {
+        let (mut head, mut text) = (None, None);
         let decision = decide(&self.state, command, &Facts::default(), &self.rules, now)?;
         let actor = &self.person.actor;
         let origin = Origin {
@@ -287,12 +373,15 @@ impl Writer {
                 actor: actor.clone(),
             };
             for change in self.state.apply(body, &at) {
-                if let Change::Head(head) = &change {
-                    entries.insert(head.id);
+                if let Change::Head(changed) = &change {
+                    head = Some(Head::clone(changed));
                 }
                 rows::write_change(txn, &self.place, &change);
             }
             self.state.advance(tip);
+            if let Body::EntryCreated(created) = body {
+                text = Some(created.text.clone());
+            }
         }
         let tip = self.state.row().tip;
         let answer = Answer {
@@ -306,6 +395,7 @@ impl Writer {
         };
         let key = keys::command::key(&self.place.key, actor, command.id);
         rows::write_command(txn, key, &record);
-        Ok(())
+        let written = head.zip(text);
+        written.ok_or_else(|| Error::Wrong("a text that is new made no entry".to_owned()))
     }
 }

@@ -75,11 +75,13 @@ pub(crate) fn ports(index: Arc<dyn VectorIndex>) -> Ports {
         rng: rng_factory(),
         index,
         embedder: Arc::new(HashEmbedder),
+        next: None,
         cognifier: Arc::new(RuleCognifier),
         git: Arc::new(CommitGraph::default()),
         peers: None,
         streams: None,
         calendar: None,
+        checkpoints: None,
         tracer: None,
         beats: None,
     }

@@ -5,15 +5,22 @@
 //! in the README.
 
 mod args;
+mod bed;
+mod beside;
 mod cluster;
 mod corpus;
 mod disk;
 mod engines;
 mod error;
+mod exact;
 mod gauge;
 mod http;
+mod maintenance;
+mod many;
 mod memory;
+mod planning;
 mod promotion;
+mod pruned_sql;
 mod recall;
 mod report;
 mod scale;
@@ -22,6 +29,7 @@ mod scopes;
 mod sqlite;
 mod store_alone;
 mod workload;
+mod year;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -74,7 +82,10 @@ fn run(args: &Args) -> Result<ExitCode, Error> {
             Item::Memory => memory::measure(&scale, &mut report)?,
             Item::Scopes => scopes::measure(&scale, &mut report)?,
             Item::Recall => recall::measure(&scale, &mut report)?,
+            Item::Many => many::measure(&scale, &mut report)?,
             Item::Promotion => promotion::measure(&scale, &mut report)?,
+            Item::Maintenance => maintenance::measure(&scale, &mut report)?,
+            Item::Year => year::measure(&scale, &mut report)?,
             Item::Cluster => cluster::measure(&scale, &mut report)?,
         }
     }
@@ -104,6 +115,8 @@ fn run_child(child: &Child) -> Result<ExitCode, Error> {
             probes,
             folder,
         } => serde_json::to_value(scopes::child(*scopes, *probes, folder)?)?,
+        Child::ChildPlan { folder } => serde_json::to_value(planning::child(folder)?)?,
+        Child::ChildPlanNode { folder } => serde_json::to_value(planning::child_node(folder)?)?,
     };
     writeln!(std::io::stdout(), "{document}")?;
     Ok(ExitCode::SUCCESS)

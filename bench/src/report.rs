@@ -26,6 +26,10 @@ pub(crate) enum Key {
     Owner,
     /// Writes of many clients to three nodes, each to one that is not the owner.
     Routed,
+    /// Entries that maintenance takes out.
+    Prune,
+    /// The same in SQLite, row by row.
+    SqlitePrune,
     /// How long a write of few clients to the owner takes in the middle, in microseconds.
     OwnerP50,
     /// The same of one that is routed.
@@ -46,7 +50,7 @@ pub(crate) enum Floor {
 }
 
 /// What is shown as a share of something else, and which share it must reach.
-const COMPARISONS: [(Key, Option<f64>, Key, &str); 7] = [
+const COMPARISONS: [(Key, Option<f64>, Key, &str); 8] = [
     (
         Key::Actors,
         Some(0.5),
@@ -64,6 +68,12 @@ const COMPARISONS: [(Key, Option<f64>, Key, &str); 7] = [
         Some(0.8),
         Key::SqliteQueued,
         "actors over SQLite, queued",
+    ),
+    (
+        Key::Prune,
+        None,
+        Key::SqlitePrune,
+        "a prune over SQLite, row by row",
     ),
     (
         Key::Owner,
@@ -138,6 +148,8 @@ impl Row {
     fn ratio(&self) -> Option<f64> {
         match self.floor? {
             Floor::AtLeast(floor) => Some(self.figure / floor),
+            // Nothing at all is exactly at a floor of nothing.
+            Floor::AtMost(0.0) if self.figure == 0.0 => Some(1.0),
             Floor::AtMost(floor) => Some(floor / self.figure.max(f64::MIN_POSITIVE)),
         }
     }
@@ -317,6 +329,8 @@ mod tests {
         assert!(!report(9.9, Floor::AtLeast(10.0)).holds());
         assert!(report(10.0, Floor::AtMost(10.0)).holds());
         assert!(!report(10.1, Floor::AtMost(10.0)).holds());
+        assert!(report(0.0, Floor::AtMost(0.0)).holds());
+        assert!(!report(1.0, Floor::AtMost(0.0)).holds());
     }
 
     #[test]

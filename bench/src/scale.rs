@@ -32,8 +32,22 @@ pub(crate) struct Scale {
     pub(crate) recalls: u32,
     /// Publishes that are timed.
     pub(crate) publishes: u32,
+    /// Entries that recall is asked about where there are very many.
+    pub(crate) many: u32,
+    /// Recalls of them that are timed.
+    pub(crate) many_recalls: u32,
+    /// Questions whose closest entries are computed, for each filter.
+    pub(crate) neighbours: u32,
     /// Tasks that are promoted.
     pub(crate) promotions: usize,
+    /// Entries that maintenance is planned over.
+    pub(crate) planned: u64,
+    /// Entries that are pruned at once.
+    pub(crate) pruned: u32,
+    /// Entries that are maintained while somebody appends.
+    pub(crate) maintained: u32,
+    /// Nights of a year.
+    pub(crate) nights: u64,
     /// What nodes among others are measured with.
     pub(crate) cluster: ClusterScale,
 }
@@ -71,7 +85,14 @@ impl Scale {
         entries: 100_000,
         recalls: 2_000,
         publishes: 100,
+        many: 1_000_000,
+        many_recalls: 1_000,
+        neighbours: 100,
         promotions: 500,
+        planned: 10_000_000,
+        pruned: 200_000,
+        maintained: 1_000_000,
+        nights: 365,
         cluster: ClusterScale {
             writers: 48,
             idle: 300,
@@ -96,7 +117,14 @@ impl Scale {
         entries: 1_500,
         recalls: 40,
         publishes: 5,
+        many: 4_000,
+        many_recalls: 20,
+        neighbours: 5,
         promotions: 8,
+        planned: 20_000,
+        pruned: 1_600,
+        maintained: 4_000,
+        nights: 3,
         cluster: ClusterScale {
             writers: 12,
             idle: 12,

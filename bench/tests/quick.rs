@@ -128,3 +128,49 @@ fn promotions_are_measured_and_the_same_patterns_become_one_entry_each() {
     assert!((figure(&rows, "promotions: entries") - 20.0).abs() < f64::EPSILON);
     assert!((figure(&rows, "promotions: tasks") - 100.0).abs() < f64::EPSILON);
 }
+
+#[test]
+fn maintenance_is_planned_carried_out_and_gone_beside_and_sqlite_does_the_same() {
+    let rows = rows_of(&["maintenance"]);
+    for what in [
+        "planning: a plan over a bare scan",
+        "planning: peak memory",
+        "planning by a node: peak memory",
+        "prune: 1600 entries, until heads and recall agree",
+        "SQLite: a prune of 1600 entries, row by row, 256 a transaction",
+        "SQLite: a prune of 1600 entries, row by row, 4096 a transaction",
+        "a prune over SQLite",
+        "appends: p99 while 4000 entries are maintained",
+        "appends: p99 then over p99 alone",
+        "appends: p99 while answers are forgotten and tables optimised",
+    ] {
+        assert!(figure(&rows, what) > 0.0, "{what}: {rows:?}");
+    }
+}
+
+#[test]
+fn very_many_entries_are_found_before_and_after_half_of_them_is_pruned() {
+    let rows = rows_of(&["many"]);
+    for when in ["", " after pruning half"] {
+        for share in [1, 10, 100] {
+            let what = format!("many: ten closest that are found, of {share} %{when}");
+            assert!(figure(&rows, &what) > 0.5, "{what}: {rows:?}");
+        }
+        let gone = figure(&rows, &format!("many: ids in lists that are gone{when}"));
+        assert!(gone < 0.5, "{when}: {rows:?}");
+    }
+    let at_once = figure(
+        &rows,
+        "many: ids in lists that are gone as soon as half was pruned",
+    );
+    assert!(at_once < 0.5, "{rows:?}");
+    assert!(figure(&rows, "many: disk of a million entries, the tables") > 0.0);
+}
+
+#[test]
+fn nights_of_a_year_are_measured() {
+    let rows = rows_of(&["year"]);
+    assert!((figure(&rows, "year: entries written") - 120.0).abs() < f64::EPSILON);
+    assert!(figure(&rows, "year: tables and indices at the end") > 0.0);
+    assert!(figure(&rows, "year: answers to commands") > 0.0);
+}

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::harness::world::{log, open};
-use crate::harness::{PROJECT, Ran, World, phrase};
+use crate::harness::{Launch, PROJECT, Ran, World, phrase};
 
 const TASK: &str = "org/acme/project/api/worktree/main/task/watched";
 
@@ -58,6 +58,100 @@ async fn a_history_that_goes_on_holds_against_its_checkpoint() {
     world.stop();
     let data = world.data();
     assert_eq!(audit(&world, &file, &at(&data)).json()["ok"], true);
+}
+
+/// A server whose runs of maintenance leave the two newest checkpoints in this directory.
+async fn signing(folder: &Path) -> World {
+    let folder = folder.to_str().unwrap().to_owned();
+    let configured = |launch: Launch| {
+        launch
+            .env("SILLOK__MAINTENANCE__CHECKPOINTS", &folder)
+            .env("SILLOK__MAINTENANCE__CHECKPOINTS_KEPT", "2")
+    };
+    World::start_with(configured).await
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let files = std::fs::read_dir(folder).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+#[tokio::test]
+async fn a_run_of_maintenance_leaves_a_checkpoint_that_an_audit_takes() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = signing(folder.path()).await;
+    let admin = world.admin();
+    open(&admin, TASK).await;
+    let planned = world.run(&["maintain", "--dry-run", "--json"]).json();
+    let named = planned["checkpoint"].as_str().unwrap();
+    assert!(
+        named.starts_with(folder.path().to_str().unwrap()),
+        "{named}"
+    );
+    assert!(names(folder.path()).is_empty(), "a dry run writes nothing");
+    let mut files = Vec::new();
+    for only in [
+        &["maintain", "--json"][..],
+        &["maintain", "--json", "--only", "sign"],
+        &["maintain", "--json"],
+    ] {
+        log(&admin, TASK, &phrase()).await;
+        let done = world.run(only).json();
+        let file = PathBuf::from(done["checkpoint"].as_str().unwrap());
+        assert_eq!(audit(&world, &file, &[]).json()["ok"], true);
+        files.push(file);
+    }
+    let newest = files[1..]
+        .iter()
+        .map(|file| file.file_name().unwrap().to_str().unwrap());
+    assert_eq!(names(folder.path()), newest.collect::<Vec<_>>());
+    let status = world.run(&["status", "--json"]).json();
+    let last = &status["maintenance"]["checkpoint"];
+    assert_eq!(last.as_str(), files[2].to_str(), "{status}");
+    let shown = world.run(&["maintain"]);
+    assert!(shown.stdout.contains("checkpoint signed: "), "{shown:#?}");
+    let shown = world.run(&["status"]);
+    assert!(shown.stdout.contains(".checkpoint"), "{shown:#?}");
+}
+
+#[tokio::test]
+async fn where_no_checkpoint_can_be_written_all_else_of_a_run_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("a/disk/that/is/not/there");
+    let world = signing(&missing).await;
+    open(&world.admin(), TASK).await;
+    let ran = world.run(&["maintain", "--json"]);
+    assert!(ran.stderr.contains("no checkpoint was signed"), "{ran:#?}");
+    let done = ran.json_with(1);
+    assert_eq!(
+        (&done["optimised"], &done["checkpoint"]),
+        (&Value::Bool(true), &Value::Null)
+    );
+    let error = done["checkpoint_error"].as_str().unwrap();
+    assert!(error.contains("is/not/there"), "{error}");
+    assert!(
+        !missing.exists(),
+        "a disk that is not there is not made up for"
+    );
+    let status = world.admin().get("/v1/status", &[]).await.ok();
+    assert_eq!(status["maintenance"]["refused"], 1);
+    // Once it is there, the next run finds it.
+    std::fs::create_dir_all(&missing).unwrap();
+    assert!(world.run(&["maintain", "--json"]).json()["checkpoint"].is_string());
+
+    let unset = World::start().await;
+    let whole = unset.run(&["maintain", "--json"]).json();
+    assert_eq!(
+        (&whole["checkpoint"], &whole["checkpoint_error"]),
+        (&Value::Null, &Value::Null)
+    );
+    let asked = unset.run(&["maintain", "--json", "--only", "sign"]);
+    let asked = asked.json_with(1);
+    let error = asked["checkpoint_error"].as_str().unwrap();
+    assert!(error.contains("maintenance.checkpoints"), "{error}");
 }
 
 #[tokio::test]

@@ -34,6 +34,8 @@ mod governance;
 #[cfg(test)]
 mod import;
 #[cfg(test)]
+mod index_damage;
+#[cfg(test)]
 mod jobs;
 #[cfg(test)]
 mod logs;

@@ -2,14 +2,14 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use sillok_core::principal::PrincipalKind;
 use sillok_sentence_model::Tiny;
 
 use crate::harness::samples::put;
-use crate::harness::{Client, Launch, WORKTREE, World};
+use crate::harness::{Client, Launch, PROJECT, WORKTREE, World};
 
 /// Has a server make vectors by the model in a directory.
 fn by(directory: &Path) -> impl Fn(Launch) -> Launch {
@@ -70,6 +70,64 @@ async fn a_model_makes_the_vectors_and_another_one_in_its_place_is_refused() {
     let admin = Client::admin_of(&server);
     assert!(is_found(&admin, &task, &entry).await);
     server.stop();
+}
+
+/// Waits for the end of a change of the embedder, while an entry is found by what it means all the time.
+async fn until_changed(client: &Client, task: &str, entry: &str) -> Value {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        assert!(is_found(client, task, entry).await);
+        let status = client.get("/v1/status", &[]).await.ok();
+        let change = &status["embedder_change"];
+        if change["over"] == true {
+            return status;
+        }
+        assert!(change["wanted"].is_string(), "{status}");
+        assert!(Instant::now() < deadline, "{status}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn the_embedder_is_changed_while_the_former_one_serves() {
+    let files = tempfile::tempdir().unwrap();
+    let directory = files.path();
+    model(1).write(directory).unwrap();
+    let mut world = World::start().await;
+    let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;
+    let task = world.task().await;
+    let entry = put(&agent, &task, "the build failed in ci: a stale cache").await;
+    let former = world.admin().get("/v1/status", &[]).await.ok()["space"].clone();
+    world.stop();
+    let said = in_vain(&world, directory);
+    assert!(said.contains("[embedder.previous]"), "{said}");
+    let changing = by(directory)(world.launch());
+    let changing = changing.env("SILLOK__EMBEDDER__PREVIOUS__PROVIDER", "builtin");
+    let server = changing.start().await;
+    let admin = Client::admin_of(&server);
+    let status = until_changed(&admin, &task, &entry).await;
+    let change = &status["embedder_change"];
+    assert_eq!(change["from"], former, "{status}");
+    assert_eq!(change["wanted"], status["space"], "{status}");
+    assert_ne!(status["space"], former, "{status}");
+    let later = put(&admin, PROJECT, "the port is in no cache").await;
+    server.stop();
+    // The former one is of no use any more.
+    let server = by(directory)(world.launch()).start().await;
+    let admin = Client::admin_of(&server);
+    assert!(is_found(&admin, &task, &entry).await);
+    assert!(is_found(&admin, PROJECT, &later).await);
+    let status = admin.get("/v1/status", &[]).await.ok();
+    assert!(status.get("embedder_change").is_none(), "{status}");
+    let audit = admin.post("/v1/audit/verify", &json!({})).await.ok();
+    assert_eq!(audit["ok"], true, "{audit}");
+    server.stop();
+    let indices = fs::read_dir(world.data().join("vectors")).unwrap();
+    assert_eq!(
+        indices.count(),
+        1,
+        "only that of the space that is searched"
+    );
 }
 
 #[tokio::test]

@@ -15,6 +15,10 @@ fn runs(world: &World) -> Vec<String> {
     let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/trajectories");
     let mut folder = std::env::var_os("SILLOK_TRAJECTORIES").map_or(beside, PathBuf::from);
     if !folder.is_dir() {
+        println!(
+            "NOT AS RECORDED: no runs of agents in {}; made-up ones stand for them (set SILLOK_TRAJECTORIES)",
+            folder.display()
+        );
         folder = world.folder().join("runs");
         std::fs::create_dir(&folder).expect("the folder is new");
         write_runs(&folder);

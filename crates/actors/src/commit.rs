@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use sillok_core::command::{Answer, Command};
 use sillok_core::id::{Attempt, CommandId, Epoch};
 use sillok_core::membership::WireVersion;
+use sillok_core::ports::{Embedder, VectorIndex};
 use sillok_core::principal::Actor;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
@@ -22,6 +23,7 @@ use crate::channels::FreshRuns;
 use crate::cluster::Members;
 use crate::commit_turns::CommitTurns;
 use crate::config::NodeConfig;
+use crate::facts;
 use crate::indexer::IndexRequests;
 use crate::jobs::JobQueue;
 use crate::known_tip::KnownTip;
@@ -33,9 +35,11 @@ use crate::ownership::Ownership;
 use crate::ports::Ports;
 use crate::protocol::{Protocol, Safeguard};
 use crate::quarantines::HeldQuarantines;
-use crate::scope_actor::{Carried, Pending, Reply};
+use crate::scope_actor::{Carried, Pending};
+use crate::spaces::Spaces;
 use crate::spans::{Spans, keys};
 
+mod answers;
 mod batch;
 mod chunks;
 mod decided;
@@ -46,6 +50,7 @@ mod resolve;
 mod transaction;
 mod unresolved;
 
+use answers::{answer_all, answer_blindly, refuse_all};
 use presence::Presences;
 pub(crate) use resolve::{resolve, settle};
 use unresolved::Unresolved;
@@ -84,6 +89,8 @@ pub(crate) struct Shared<S: Store, P: Protocol> {
     pub(crate) unresolved: Unresolved,
     pub(crate) presences: Presences,
     pub(crate) spans: Spans,
+    /// What fills the ports of index and embedder.
+    pub(crate) spaces: Arc<Spaces<S, P>>,
     pub(crate) protocol: P,
 }
 
@@ -92,11 +99,20 @@ impl<S: Store, P: Protocol> Shared<S, P> {
         let ownership = Ownership::new(&config.name);
         let commit_turns = CommitTurns::new(config.admission.commits_at_once);
         let spans = Spans::new(ports.tracer.clone());
+        let counters = Counters::default();
+        let spaces = Spaces::new(store.clone(), &ports, &counters, protocol);
+        let spaces = Arc::new(spaces);
+        let ports = Ports {
+            index: Arc::clone(&spaces) as Arc<dyn VectorIndex>,
+            embedder: Arc::clone(&spaces) as Arc<dyn Embedder>,
+            next: None,
+            ..ports
+        };
         Self {
             store,
             ports,
             config,
-            counters: Counters::default(),
+            counters,
             commit_turns,
             ownership,
             bus_feed: OutboxFeed::default(),
@@ -113,6 +129,7 @@ impl<S: Store, P: Protocol> Shared<S, P> {
             unresolved: Unresolved::default(),
             presences: Presences::default(),
             spans,
+            spaces,
             protocol,
         }
     }
@@ -255,6 +272,9 @@ pub(crate) async fn run<S: Store, P: Protocol>(
     // Only while there is something to seal: an idle actor keeps no generator.
     let mut rng = (shared.ports.rng)();
     let mut tries = Tries::default();
+    let (embedder, clock) = (&*shared.ports.embedder, &*shared.ports.clock);
+    let submissions = batch.iter_mut().map(|pending| &mut pending.submission);
+    facts::embed_anew(embedder, clock, submissions).await;
     while tries.vain < TRIES_MAX {
         let on_its_way = shared.unresolved.watch(&batch, &*shared.ports.clock);
         let (before, panicked) = (state.take(), &tries.panicked);
@@ -378,68 +398,6 @@ fn split<S: Store, P: Protocol>(
     Carried {
         state: None,
         again: batch.into_iter().map(alone).collect(),
-    }
-}
-
-fn answer_all(batch: Vec<Pending>, outcomes: Vec<Outcome>) {
-    assert_eq!(
-        batch.len(),
-        outcomes.len(),
-        "every command of a batch has an outcome"
-    );
-    let repeated = outcomes.iter().filter_map(|outcome| match outcome {
-        Outcome::SameAs(first) => Some(*first),
-        _ => None,
-    });
-    let answers: BTreeMap<usize, Answer> = repeated
-        .filter_map(|first| match &outcomes[first] {
-            Outcome::Answered(answer) => Some((first, answer.clone())),
-            _ => None,
-        })
-        .collect();
-    for (pending, outcome) in batch.into_iter().zip(outcomes) {
-        let reply = match outcome {
-            Outcome::Answered(answer) => Reply::Answered(answer),
-            Outcome::Refused(error) => Reply::Refused(error),
-            Outcome::Abandoned(last) => Reply::Abandoned(last),
-            Outcome::SameAs(first) => match answers.get(&first).cloned() {
-                Some(answer) => Reply::Answered(answer),
-                None => Reply::Refused(Error::new(
-                    ErrorCode::Unavailable,
-                    "the same command is under way",
-                )),
-            },
-        };
-        // Whoever asked may have gone; the command is applied all the same.
-        pending.answer(reply);
-    }
-}
-
-/// Planted bug: whoever waits is told that all went well.
-fn answer_blindly(batch: Vec<Pending>) {
-    for pending in batch {
-        let answer = Answer {
-            seq: sillok_core::id::Seq::ZERO,
-            time: sillok_core::time::Timestamp::EPOCH,
-            result: sillok_core::command::AnswerBody::Done,
-        };
-        pending.answer(Reply::Answered(answer));
-    }
-}
-
-/// Refuses all commands of a batch of which nothing was written. Nobody is refused for good while an
-/// earlier attempt of the same command may still commit.
-fn refuse_all<S: Store, P: Protocol>(shared: &Shared<S, P>, batch: Vec<Pending>, error: &Error) {
-    let is_for_good = !error.code.is_passing() && shared.protocol.keeps(Safeguard::BarsRefused);
-    for pending in batch {
-        let named = || unresolved::name_of(&pending.submission);
-        let error = if is_for_good && shared.unresolved.holds(named, &*shared.ports.clock) {
-            let why = "whether an earlier attempt of the command was applied is known later";
-            Error::new(ErrorCode::OutcomeUnknown, why)
-        } else {
-            error.clone()
-        };
-        pending.answer(Reply::Refused(error));
     }
 }
 

@@ -1,11 +1,11 @@
 //! Index documents: what the index is told of an entry, read from the store.
 //!
 //! Owns the loading of one document. The text and its vector stand in the event that wrote the
-//! active version, so head changes need no second copy of them.
+//! active version, so head changes need no second copy of them. Of an entry that leaves, nothing is read beside its head.
 
 use std::collections::BTreeMap;
 
-use sillok_core::entry::{Detail, Head, Metadata};
+use sillok_core::entry::{Detail, Head, Metadata, Status};
 use sillok_core::event::{Body, Text};
 use sillok_core::id::EntryId;
 use sillok_core::ports::IndexDoc;
@@ -17,16 +17,17 @@ use sillok_store::{Read, Txn};
 
 use crate::errors::refusal;
 
-/// The document of an entry whose head is `head`. Once its content was erased, it has none, and no vector: whoever keeps
-/// it stores that over what it had.
+/// The document of an entry whose head is `head`. Of one that is gone it has no text and no vector: the index forgets it.
 ///
 /// # Errors
 /// What the store answered, or `internal` when the event is not the one that the head names.
 pub(crate) async fn load(txn: &mut impl Txn, head: &Head, stamp: Stamp) -> Result<IndexDoc, Error> {
-    if head.is_erased() {
-        return Ok(document(head, no_text(head), stamp));
-    }
-    Ok(document(head, text(txn, head).await?, stamp))
+    let told = if head.status == Status::Archived {
+        no_text(head)
+    } else {
+        text(txn, head).await?
+    };
+    Ok(document(head, told, stamp))
 }
 
 /// The text of an entry's active version, which was not erased, with its vector.
@@ -60,7 +61,7 @@ pub(crate) async fn text(txn: &mut impl Txn, head: &Head) -> Result<Text, Error>
     }
 }
 
-/// What an entry has whose text was erased.
+/// What is told of an entry whose text is not.
 fn no_text(head: &Head) -> Text {
     Text {
         content: String::new(),
@@ -73,7 +74,8 @@ fn no_text(head: &Head) -> Text {
 }
 
 /// The document of an entry with this text.
-pub(crate) fn document(head: &Head, text: Text, stamp: Stamp) -> IndexDoc {
+#[must_use]
+pub fn document(head: &Head, text: Text, stamp: Stamp) -> IndexDoc {
     IndexDoc {
         scope: head.scope.clone(),
         entry: head.id,

@@ -43,7 +43,8 @@ pub(crate) fn claim_refusal(error: &StoreError) -> Error {
 /// The refusal that a caller gets for the error of an engine.
 pub(crate) fn engine_refusal(error: &PortError) -> Error {
     let code = match error {
-        PortError::Unavailable(_) => ErrorCode::Unavailable,
+        // What is damaged is made anew.
+        PortError::Unavailable(_) | PortError::Damaged { .. } => ErrorCode::Unavailable,
         // Asking again does not help.
         PortError::Unusable(_) | PortError::Wasted { .. } => ErrorCode::Internal,
     };
@@ -52,6 +53,8 @@ pub(crate) fn engine_refusal(error: &PortError) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use sillok_core::ports::Lost;
+
     use super::*;
 
     #[test]
@@ -68,6 +71,13 @@ mod tests {
         let of = |error: PortError| engine_refusal(&error).code;
         assert_eq!(
             of(PortError::Unavailable("later".into())),
+            ErrorCode::Unavailable
+        );
+        assert_eq!(
+            of(PortError::Damaged {
+                why: "anew".into(),
+                lost: Lost::All
+            }),
             ErrorCode::Unavailable
         );
         assert_eq!(of(PortError::Unusable("never".into())), ErrorCode::Internal);

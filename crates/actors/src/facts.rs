@@ -6,20 +6,18 @@
 //! own conflict set.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use sillok_core::chain::{Broken, StoredEvent};
 use sillok_core::citation::Excerpt;
 use sillok_core::command::{Command, Submission, VerificationRef};
 use sillok_core::commit::CommitName;
 use sillok_core::config::RulesConfig;
-use sillok_core::entry::{Embedding, Head, Version};
+use sillok_core::entry::{Head, Version};
 use sillok_core::erasure::KnownEvent;
 use sillok_core::facts::{Facts, HashKey, Need, needs};
 use sillok_core::id::{EntryId, Seq};
 use sillok_core::limits::FACT_ROUNDS_MAX;
 use sillok_core::membership::WireVersion;
-use sillok_core::ports::{Embedder, SpaceThresholds};
 use sillok_core::reuse::ReuseOutcome;
 use sillok_core::review::{Question, Review};
 use sillok_core::scope::Scope;
@@ -36,13 +34,18 @@ use crate::ports::Ports;
 use crate::protocol::{Protocol, Safeguard};
 use crate::row_stream::RowStream;
 
+mod anew;
 mod cited;
+mod early;
 mod promoted;
 mod retired;
 mod returning;
 mod texts;
 
+pub(crate) use anew::embed_anew;
+use anew::{of_space, thresholds};
 use cited::{forget, record, stands};
+pub(crate) use early::{Early, early};
 use promoted::{job, mark, promotions};
 use retired::retirement;
 use returning::returning;
@@ -76,18 +79,35 @@ pub(crate) async fn gather<S: Store>(
     submission: &Submission,
 ) -> Result<(Facts, Vec<CommitName>), Error> {
     let offered = offered(store, submission).await?;
-    let returning = returning(store, submission).await?;
+    let mut returning = returning(store, submission).await?;
+    if let Some(entry) = &mut returning
+        && let Some(refitted) = of_space(&*ports.embedder, &*ports.clock, entry).await?
+    {
+        entry.embedding = refitted.embedding;
+    }
+    let product = offered.as_ref().and_then(|review| match &review.question {
+        Question::Offer(offer) => Some(&offer.product),
+        _ => None,
+    });
+    let of_offer = match product {
+        Some(product) => of_space(&*ports.embedder, &*ports.clock, product).await?,
+        None => None,
+    };
     let beside = [
-        offered.as_ref().and_then(vector_of_offer),
+        match &of_offer {
+            Some(refitted) => refitted.embedding.as_ref(),
+            None => product.and_then(|product| product.embedding.as_ref()),
+        },
         returning
             .as_ref()
             .and_then(|entry| entry.embedding.as_ref()),
     ];
-    let thresholds = thresholds(&ports.embedder, submission, beside.into_iter().flatten());
+    let thresholds = thresholds(&*ports.embedder, submission, beside.into_iter().flatten())?;
     let mut facts = Facts {
         returning: returning.map(Box::new),
         thresholds: thresholds.map(|space| rules.dedup.over(space)),
         spoken,
+        offered: of_offer,
         ..Facts::default()
     };
     // Which neighbours a command wants to know depends on nothing else of the state.
@@ -164,26 +184,6 @@ pub(crate) async fn fetch(
         ErrorCode::Internal,
         "a command's facts do not come to an end",
     )))
-}
-
-/// The thresholds of the space that the command's vectors lie in, and those that it names: those of another space would
-/// compare what cannot be compared.
-fn thresholds<'a>(
-    embedder: &Arc<dyn Embedder>,
-    submission: &'a Submission,
-    beside: impl Iterator<Item = &'a Embedding>,
-) -> Option<SpaceThresholds> {
-    let space = embedder.space();
-    let fits = |embedding: &Embedding| embedding.space == space;
-    let mut embeddings = submission.command.embeddings().chain(beside).peekable();
-    (embeddings.peek().is_some() && embeddings.all(fits)).then(|| embedder.thresholds())
-}
-
-fn vector_of_offer(review: &Review) -> Option<&Embedding> {
-    match &review.question {
-        Question::Offer(offer) => offer.product.embedding.as_ref(),
-        _ => None,
-    }
 }
 
 /// The question of an answer that may publish what was offered.

@@ -3,7 +3,7 @@
 //! Owns the passes and their cursor. A commit is visible in the index's memory before it is
 //! acknowledged; here it is stored, in batches, together with the cursor, so that a crash between
 //! two passes repeats work and loses none. What another node published shows once it is stored, or sooner where a slot is
-//! taken ([`ahead`]).
+//! taken ([`ahead`]). An index that is damaged begins anew here, from the beginning.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -31,6 +31,7 @@ use crate::relay::rows_in;
 use crate::spans::{OpenSpan, keys as keys_of_spans};
 
 pub(crate) mod ahead;
+mod refill;
 mod requests;
 mod turns;
 
@@ -66,6 +67,10 @@ pub(crate) struct Indexer<S: Store, P: Protocol> {
     rows_since_stored: usize,
     /// Whether the last pass failed: what is done again is no way on.
     is_stuck: bool,
+    /// Whether the index began anew, and is not told everything yet.
+    is_refilling: bool,
+    /// Slots of which something could not be read: while there are such, it is not told everything.
+    unreadable: BTreeSet<Slot>,
 }
 
 impl<S: Store, P: Protocol> Indexer<S, P> {
@@ -91,12 +96,14 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             stored_since_optimised: 0,
             rows_since_stored: 0,
             is_stuck: false,
+            is_refilling: false,
+            unreadable: BTreeSet::new(),
         };
         let slots = claims::owned_slots(&indexer.shared.store).await;
         for slot in slots.map_err(|error| refusal(&error))? {
             indexer.shared.index_feed.mark(slot);
         }
-        indexer.drain(&mut Waiting::default(), || None).await?;
+        indexer.bring_up().await?;
         Ok(indexer)
     }
 
@@ -120,6 +127,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
                 // A node that did not start is gone without having said so.
                 changed = stop.changed() => if changed.is_err() { return },
                 Some(request) = requests.recv() => waiting.0.push(request),
+                () = self.shared.spaces.damaged() => {}
                 () = self.shared.index_feed.changed() => {
                     tokio::select! {
                         biased;
@@ -128,9 +136,12 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
                     }
                 }
             }
-            let drained = self.drain(&mut waiting, || requests.try_recv().ok()).await;
-            if let Err(error) = drained {
+            let kept_up = self.keep_up(&mut waiting, || requests.try_recv().ok());
+            let kept_up = kept_up.await;
+            if let Err(error) = &kept_up {
                 tracing::warn!(%error, "the index did not take a batch; it is handed over again");
+            }
+            if kept_up.is_err() || !self.unreadable.is_empty() {
                 clock.sleep(config.retry_after_ms).await;
                 self.shared.index_feed.wake();
             }
@@ -159,14 +170,24 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             let waited_for = waiting.slots();
             let mut order = turns.in_order(&waited_for);
             order.extend(turns.in_order(left.difference(&waited_for)));
-            match self.pass(order).await {
+            let passed = match self.shared.spaces.must_begin() {
+                true => Err(refill::damaged()),
+                false => self.pass(order).await,
+            };
+            match passed {
                 Ok(passed) => {
                     self.part = (self.part / 2).max(1);
                     self.is_stuck = false;
                     self.got_on();
                     waiting.tell(&passed);
-                    let Passed { read, unread, .. } = passed;
-                    turns.passed(&read, &unread);
+                    let Passed {
+                        read,
+                        unread,
+                        unreadable,
+                    } = &passed;
+                    turns.passed(read, unread);
+                    self.unreadable.retain(|slot| !read.contains(slot));
+                    self.unreadable.extend(unreadable.keys());
                     left.retain(|slot| !read.contains(slot) || unread.contains(slot));
                     left.extend(unread.difference(&waited_for));
                 }
@@ -351,11 +372,13 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             } else {
                 self.stored_through()
             };
+            // What is gone makes no search slow: a run of maintenance gives its room back when it is done.
+            let gone = docs.iter().filter(|doc| doc.is_gone()).count() as u64;
             let stored = docs.len() as u64;
             self.apply(docs, cursor).await?;
             self.got_on();
             count(&self.shared.counters.indexed, stored);
-            self.stored_since_optimised += stored;
+            self.stored_since_optimised += stored - gone;
         }
         Ok(())
     }
@@ -396,7 +419,9 @@ fn fitting(rows: &[(Stamp, OutboxRow)], entries: &mut usize, bound: usize) -> us
     taken
 }
 
-/// What the index is to hold of an entry, as the store has it now.
+/// What the index is to hold of an entry, as the store has it now. The stamp is that of the row that names it, and the
+/// state may be newer: so what has left comes as gone at each row that names it, and an index that has forgotten when it
+/// left, after a start, is never told of it as it was before.
 async fn current(
     txn: &mut impl Txn,
     scope: &Scope,

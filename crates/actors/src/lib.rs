@@ -28,7 +28,7 @@ mod cluster;
 pub mod cluster_status;
 mod commit;
 mod commit_turns;
-mod documents;
+pub mod documents;
 pub mod embedding_space;
 mod errors;
 mod facts;
@@ -42,6 +42,7 @@ mod quarantines;
 mod router;
 mod row_stream;
 mod row_writer;
+pub mod spaces;
 mod spans;
 mod stream_relay;
 
@@ -49,7 +50,7 @@ pub use claims::Orders;
 pub use config::NodeConfig;
 pub use follow::EventFollower;
 pub use node::Node;
-pub use ports::Ports;
+pub use ports::{NextSpace, Ports};
 
 #[cfg(test)]
 mod tests;

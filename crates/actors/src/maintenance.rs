@@ -6,10 +6,12 @@
 //! run that ended early: the next one plans anew from what is left.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
+use futures::StreamExt as _;
+use futures::stream::{FuturesOrdered, FuturesUnordered};
 use sillok_core::command::{AnswerBody, Command, Submission};
 use sillok_core::id::{Attempt, CommandId, EntryId};
+use sillok_core::limits::RETIRED_MAX;
 use sillok_core::principal::Principal;
 use sillok_core::retention::Retirement;
 use sillok_core::review::Offer;
@@ -29,39 +31,31 @@ mod asked;
 mod forget;
 pub(crate) mod nightly;
 mod plan;
+mod running;
+mod sign;
 
 pub use asked::{Maintain, Maintained, Part, ScopeMaintained};
+pub use plan::{Due, due};
+pub use running::Progress;
+
+pub(crate) use running::Running;
+use running::Turn;
 
 /// Name of the lease, and of the schedule.
 const LEASE: &str = "maintenance";
 /// Entries that one command takes out: a scope's other writers wait for no longer than that takes.
 const RETIRED_AT_ONCE: usize = 256;
+const _: () = assert!(RETIRED_AT_ONCE <= RETIRED_MAX, "a command may name as many");
+/// Commands to one scope that are under way: what waits while a batch is committed is the next batch.
+const COMMANDS_AT_ONCE: usize = 4;
+/// Scopes of which entries are taken out at the same time: one waits for the disk while another is decided.
+const SCOPES_AT_ONCE: usize = 4;
 /// Times that a command is given again which a passing refusal met.
 const TRIES_MAX: u32 = 5;
 /// The wait before it is given again, in ms; it doubles with each.
 const TRY_AGAIN_MS: u64 = 200;
 /// What whoever meets another run is told to wait, in ms.
 const BESIDE_RETRY_MS: u64 = 60_000;
-
-/// Whether a run is under way in this process.
-#[derive(Debug, Default)]
-pub(crate) struct Running(AtomicBool);
-
-/// The run that is under way, until it is dropped.
-struct Turn<'a>(&'a Running);
-
-impl Running {
-    fn begin(&self) -> Option<Turn<'_>> {
-        let begun = !self.0.swap(true, Ordering::AcqRel);
-        begun.then_some(Turn(self))
-    }
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        self.0.0.store(false, Ordering::Release);
-    }
-}
 
 /// Carries a run out that somebody asked for.
 ///
@@ -107,7 +101,8 @@ async fn run<S: Store, P: Protocol>(
     due: Option<Timestamp>,
 ) -> Result<Option<Maintained>, Error> {
     if asked.dry_run && shared.protocol.keeps(Safeguard::RehearsesOnly) {
-        let planned = plan::of(shared, asked).await?;
+        let planned = plan::of(shared, asked, &|_| ()).await?;
+        let (checkpoint, checkpoint_error) = signed(shared, asked).await;
         return Ok(Some(Maintained {
             looked_at: planned.looked_at,
             asks: planned.asks,
@@ -116,10 +111,12 @@ async fn run<S: Store, P: Protocol>(
             unreadable: planned.unreadable,
             halted: planned.halted,
             forgotten: forget::answers(shared, asked).await?,
+            checkpoint,
+            checkpoint_error,
             ..Maintained::default()
         }));
     }
-    let Some(_turn) = shared.maintenance.begin() else {
+    let Some(turn) = shared.maintenance.begin() else {
         return Err(beside(shared.ownership.node()));
     };
     match lease::take(&shared.store, &shared.ownership, LEASE).await {
@@ -131,7 +128,7 @@ async fn run<S: Store, P: Protocol>(
             return Err(refusal(&error));
         }
     }
-    let done = once(shared, router, asked, due).await;
+    let done = once(shared, router, asked, due, &turn).await;
     give_back(shared).await;
     done
 }
@@ -142,6 +139,7 @@ async fn once<S: Store, P: Protocol>(
     router: &Router<S, P>,
     asked: &Maintain,
     due: Option<Timestamp>,
+    turn: &Turn<'_>,
 ) -> Result<Option<Maintained>, Error> {
     if let Some(due) = due
         && nightly::is_done(shared, due)
@@ -151,13 +149,14 @@ async fn once<S: Store, P: Protocol>(
         return Ok(None);
     }
     let began = shared.ports.clock.now();
-    let done = carry_out(shared, router, asked).await?;
+    let done = carry_out(shared, router, asked, turn).await?;
     if asked.is_whole() {
         let run = Run {
             node: shared.ownership.node().to_owned(),
             began,
             ended: shared.ports.clock.now(),
             did: done.outcome(),
+            checkpoint: done.checkpoint.clone(),
         };
         if let Err(error) = nightly::note(shared, &run, due).await {
             // What was done is done: the worst is another run that finds nothing.
@@ -190,14 +189,15 @@ async fn carry_out<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
     asked: &Maintain,
+    turn: &Turn<'_>,
 ) -> Result<Maintained, Error> {
-    let mut planned = plan::of(shared, asked).await?;
-    for scope in planned.scopes.iter_mut().filter(|scope| !scope.asks) {
-        if let Err(error) = take_out(shared, router, scope).await {
-            tracing::warn!(%error, scope = %scope.scope, "what is due here was not taken out");
-            scope.error = Some(error);
-        }
+    if let Ok(index) = shared.ports.index.stats().await {
+        turn.begins(index.stored + index.pending);
     }
+    let mut planned = plan::of(shared, asked, &|entries| turn.looked_at(entries)).await?;
+    let going = planned.scopes.iter().filter(|scope| !scope.asks);
+    turn.plans(going.map(|scope| scope.plan.going() as u64).sum());
+    take_out_all(shared, router, &mut planned.scopes, turn).await;
     let (mut offered, mut not_offered) = (0, 0);
     for offer in planned.offers {
         match put_question(shared, router, offer).await {
@@ -210,9 +210,11 @@ async fn carry_out<S: Store, P: Protocol>(
     }
     let forgotten = forget::answers(shared, asked).await?;
     let optimised = match asked.parts.contains(&Part::Optimise) {
-        true => Some(shared.ports.index.optimise().await),
+        true => Some(optimise(shared, asked).await),
         false => None,
     };
+    // Last, so that it has what the run itself did.
+    let (checkpoint, checkpoint_error) = signed(shared, asked).await;
     let damaged: u64 = planned.scopes.iter().map(|scope| scope.unreadable).sum();
     Ok(Maintained {
         looked_at: planned.looked_at,
@@ -224,10 +226,71 @@ async fn carry_out<S: Store, P: Protocol>(
         halted: planned.halted,
         forgotten,
         optimised: matches!(optimised, Some(Ok(()))),
-        index_error: optimised
-            .and_then(Result::err)
-            .map(|error| engine_refusal(&error)),
+        index_error: optimised.and_then(Result::err),
+        checkpoint,
+        checkpoint_error,
     })
+}
+
+/// The file of the checkpoint that was signed, or why none was: nothing else of a run waits for that.
+async fn signed<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    asked: &Maintain,
+) -> (Option<String>, Option<Error>) {
+    match sign::checkpoint(shared, asked).await {
+        Ok(file) => (file, None),
+        Err(error) => {
+            tracing::warn!(%error, "no checkpoint was signed");
+            (None, Some(error))
+        }
+    }
+}
+
+/// Compacts and indexes the tables, once those who went have left them: their room is given back with it.
+async fn optimise<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    asked: &Maintain,
+) -> Result<(), Error> {
+    if let Err(error) = plan::catch_up(shared, asked.within.as_ref()).await {
+        tracing::warn!(%error, "the room of some that went is given back at a later run");
+    }
+    let optimised = shared.ports.index.optimise().await;
+    optimised.map_err(|error| engine_refusal(&error))
+}
+
+/// Takes out what is due, of some scopes at the same time.
+async fn take_out_all<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Router<S, P>,
+    scopes: &mut [ScopeMaintained],
+    turn: &Turn<'_>,
+) {
+    let mut left: Vec<&mut ScopeMaintained> = scopes.iter_mut().rev().collect();
+    left.retain(|scope| !scope.asks);
+    let mut under_way = FuturesUnordered::new();
+    loop {
+        while under_way.len() < SCOPES_AT_ONCE
+            && let Some(scope) = left.pop()
+        {
+            under_way.push(take_out_or_note(shared, router, scope, turn));
+        }
+        if under_way.next().await.is_none() {
+            return;
+        }
+    }
+}
+
+/// Takes out what is due in a scope, or notes why the rest was not.
+async fn take_out_or_note<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Router<S, P>,
+    scope: &mut ScopeMaintained,
+    turn: &Turn<'_>,
+) {
+    if let Err(error) = take_out(shared, router, scope, turn).await {
+        tracing::warn!(%error, scope = %scope.scope, "what is due here was not taken out");
+        scope.error = Some(error);
+    }
 }
 
 /// Takes out what is due in a scope, and counts it.
@@ -235,51 +298,83 @@ async fn take_out<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
     scope: &mut ScopeMaintained,
+    turn: &Turn<'_>,
 ) -> Result<(), Error> {
+    let place = scope.scope.clone();
     let due = [
         (Retirement::Aged, scope.plan.aged.clone()),
         (Retirement::Pruned, scope.plan.pruned.clone()),
     ];
-    for (why, entries) in due {
-        for some in entries.chunks(RETIRED_AT_ONCE) {
-            let (retired, left) = match retire(shared, router, &scope.scope, &why, some).await {
-                // Something of one of them cannot be read: it keeps nobody from the rest.
-                Err(error) if error.code == ErrorCode::Internal && some.len() > 1 => {
-                    one_by_one(shared, router, scope, &why, some).await?
-                }
-                done => done?,
+    for (why, entries) in &due {
+        let mut left = entries.chunks(RETIRED_AT_ONCE);
+        let (mut given, mut failed) = (FuturesOrdered::new(), Ok(()));
+        loop {
+            while failed.is_ok()
+                && given.len() < COMMANDS_AT_ONCE
+                && let Some(some) = left.next()
+            {
+                given.push_back(retire(shared, router, &place, why, some));
+            }
+            // What was given is carried out, whatever became of another: it is waited for, and counted.
+            let Some((some, done)) = given.next().await else {
+                break;
             };
-            scope.retired += retired;
-            scope.left += left;
+            let done = match done {
+                Err(error) if goes_by_halves(&error, some.len()) => {
+                    by_halves(shared, router, scope, why, some).await
+                }
+                done => done.map(|counts| scope.went(counts)),
+            };
+            match done {
+                Ok(()) => turn.retired(some.len() as u64),
+                Err(error) => failed = failed.and(Err(error)),
+            }
         }
+        failed?;
     }
     Ok(())
 }
 
-/// The same of each entry by itself: how many went, and how many had changed since. Those that cannot be
-/// read are counted.
-async fn one_by_one<S: Store, P: Protocol>(
+/// Whether fewer entries may go where several of them did not: they are too much for a transaction, or one of them
+/// cannot be read.
+const fn goes_by_halves(error: &Error, entries: usize) -> bool {
+    matches!(error.code, ErrorCode::TooLarge | ErrorCode::Internal) && entries > 1
+}
+
+impl ScopeMaintained {
+    /// Counts entries that went, and such as had changed since.
+    const fn went(&mut self, (retired, left): (u64, u64)) {
+        self.retired += retired;
+        self.left += left;
+    }
+}
+
+/// Takes entries out by halves, and counts them as they go. Those that cannot be read are counted too, and keep nobody
+/// from going.
+async fn by_halves<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
     scope: &mut ScopeMaintained,
     why: &Retirement,
     entries: &[(EntryId, u64)],
-) -> Result<(u64, u64), Error> {
-    let (mut retired, mut left) = (0, 0);
-    for one in entries.chunks(1) {
-        match retire(shared, router, &scope.scope, why, one).await {
-            Ok((gone, stayed)) => {
-                retired += gone;
-                left += stayed;
+) -> Result<(), Error> {
+    let mut parts = vec![entries];
+    while let Some(some) = parts.pop() {
+        let (_, done) = retire(shared, router, &scope.scope, why, some).await;
+        match done {
+            Ok(counts) => scope.went(counts),
+            Err(error) if goes_by_halves(&error, some.len()) => {
+                let (first, second) = some.split_at(some.len() / 2);
+                parts.extend([second, first]);
             }
             Err(error) if error.code == ErrorCode::Internal => {
-                tracing::warn!(%error, entry = %one[0].0, "an entry that is due was not taken out");
+                tracing::warn!(%error, entry = %some[0].0, "an entry that is due was not taken out");
                 scope.unreadable += 1;
             }
             Err(error) => return Err(error),
         }
     }
-    Ok((retired, left))
+    Ok(())
 }
 
 /// Asks an organisation whether it takes over what proved itself in a project.
@@ -298,25 +393,27 @@ async fn put_question<S: Store, P: Protocol>(
         .map(drop)
 }
 
-/// Takes some planned entries out of a scope: how many went, and how many had changed since.
-async fn retire<S: Store, P: Protocol>(
+/// Takes some planned entries out of a scope: which, and how many went, and how many had changed since.
+async fn retire<'a, S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
     scope: &Scope,
     why: &Retirement,
-    entries: &[(EntryId, u64)],
-) -> Result<(u64, u64), Error> {
+    entries: &'a [(EntryId, u64)],
+) -> (&'a [(EntryId, u64)], Result<(u64, u64), Error>) {
     let command = Command::Retire {
         entries: entries.to_vec(),
         why: why.clone(),
     };
-    match give(shared, router, scope.clone(), command).await? {
-        AnswerBody::Retired { retired, left } => Ok((u64::from(retired), u64::from(left))),
-        other => {
+    let done = match give(shared, router, scope.clone(), command).await {
+        Ok(AnswerBody::Retired { retired, left }) => Ok((u64::from(retired), u64::from(left))),
+        Ok(other) => {
             let why = format!("retiring entries was answered with {other:?}");
             Err(Error::new(ErrorCode::Internal, why))
         }
-    }
+        Err(error) => Err(error),
+    };
+    (entries, done)
 }
 
 /// Gives a command as the system, again while what it meets passes.

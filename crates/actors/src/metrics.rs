@@ -150,6 +150,11 @@ counters! {
     passivations as "scope_passivations": "Scope actors that were put away",
     relayed as "relayed": "Runs of events that were told to the bus",
     indexed as "indexed": "Entries that were stored in the index",
+    reembedded as "reembedded":
+        "Texts of entries that were embedded since their vectors were of another space, or lacking",
+    index_rebuilds as "index_rebuilds": "Times that tables of an index were damaged and began anew",
+    index_refusals as "index_refusals":
+        "Questions that were refused since the tables they are about were damaged and are built again",
     promotions_started as "promotions_started": "Promotions that a verification started",
     promotions as "promotions": "Promotions that were finished",
     promotion_failures as "promotion_failures": "Attempts at a promotion that failed",

@@ -26,7 +26,7 @@ use crate::commit::{Shared, settle};
 use crate::config::NodeConfig;
 use crate::indexer::Indexer;
 use crate::jobs::{self, PromotionState, WaitingJob};
-use crate::maintenance::{self, Maintain, Maintained};
+use crate::maintenance;
 use crate::metrics::{NodeMetrics, count};
 use crate::news;
 use crate::ownership::Ownership;
@@ -35,7 +35,9 @@ use crate::protocol::{Correct, Protocol};
 use crate::reads::{EventView, Page, Reader, StagedRecord, page_rows};
 use crate::relay;
 use crate::router::Router;
+use crate::spaces;
 
+mod maintain;
 mod operators;
 mod recall;
 mod tasks;
@@ -178,6 +180,7 @@ impl<S: Store, P: Protocol> Node<S, P> {
             put_away_idle(shared, router)
         }));
         tasks.push(kept_up(with(), |(shared, _)| settle(shared)));
+        tasks.push(kept_up(with(), |(shared, _)| spaces::change::keep(shared)));
         tasks.push(kept_up(with(), |(shared, router)| {
             maintenance::nightly::keep(shared, router)
         }));
@@ -340,15 +343,6 @@ impl<S: Store, P: Protocol> Node<S, P> {
         }))
     }
 
-    /// Looks at all that is published, takes out of recall whose time is over, and offers what proved itself.
-    ///
-    /// # Errors
-    /// `busy` while another run is under way in the cluster; what the store, the index or the owner of a scope
-    /// answered. What was done before stays done.
-    pub async fn maintain(&self, asked: &Maintain) -> Result<Maintained, Error> {
-        maintenance::by_hand(&self.inner.shared, &self.inner.router, asked).await
-    }
-
     /// Reads committed state.
     #[must_use]
     pub fn reader(&self) -> &Reader<S> {
@@ -390,6 +384,7 @@ impl<S: Store, P: Protocol> Node<S, P> {
     /// Has what the node counts and measures shown by `registry`.
     pub fn register_metrics(&self, registry: &mut Registry) {
         self.inner.shared.counters.register(registry);
+        self.inner.shared.spaces.register(registry);
     }
 
     /// Counts a refusal that was decided before the node was asked. What it refuses itself is counted already.

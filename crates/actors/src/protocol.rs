@@ -94,6 +94,20 @@ pub enum Safeguard {
     RestoresReplaced,
     /// A commit that the repository at hand says it does not have is no citation.
     ResolvesCommits,
+    /// What is close to a new entry is looked up by its owner, when it is decided, and not before it waits.
+    ComparesInActor,
+    /// Nothing is decided in a slot before the index has what its former owner published there.
+    WaitsForIndex,
+    /// How far confidence has faded is computed when it is asked for, and never written down.
+    DecaysAtRead,
+    /// An index serves once all entries were brought to it, and not before.
+    WalksToTheEnd,
+    /// What is written behind the walk over all entries is brought to the new index as well.
+    BringsWhatChanges,
+    /// An index that has forgotten a table is told everything again.
+    TellsAllAgain,
+    /// A vector is kept only while its entry says what was embedded.
+    KeepsVectorsUnderHeads,
 }
 
 /// Which safeguards apply.

@@ -193,6 +193,7 @@ impl<'a, S: Store> Rebuild<'a, S> {
             Family::Attempt,
             Family::Mark,
             Family::Token,
+            Family::Vector,
         ] {
             let mut stream = RowStream::new(family.range());
             while let Some((key, value)) = stream.next(&mut txn).await? {

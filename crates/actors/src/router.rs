@@ -25,6 +25,7 @@ use tokio::sync::oneshot;
 use crate::admission::{Admission, Wanted};
 use crate::cluster;
 use crate::commit::{Shared, resolve};
+use crate::facts::{self, Early};
 use crate::known_tip::KnownTip;
 use crate::metrics::{count, seconds};
 use crate::protocol::{Protocol, Safeguard};
@@ -232,11 +233,11 @@ impl<S: Store, P: Protocol> Router<S, P> {
     ) -> Result<Answer, Error> {
         let (clock, counters) = (&self.shared.ports.clock, &self.shared.counters);
         let begun_us = clock.monotonic_us();
-        let bytes = submission.command.size_bytes();
+        let early = facts::early(&self.shared, &submission).await;
         let epoch = self.shared.ownership.epoch(slot);
         let mut submission = submission;
         for _ in 0..ATTEMPTS_MAX {
-            let receiver = self.enqueue(slot, Arc::clone(&submission), bytes, trace)?;
+            let receiver = self.enqueue(slot, Arc::clone(&submission), early.clone(), trace)?;
             let reply = match receiver.await {
                 Ok(reply) => reply,
                 // The actor or its batch was lost with the command: its record tells what became of it.
@@ -269,7 +270,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
         &self,
         slot: Slot,
         submission: Arc<Submission>,
-        bytes: usize,
+        early: Early,
         trace: Option<TraceContext>,
     ) -> Result<oneshot::Receiver<Reply>, Error> {
         if self.is_closed() {
@@ -281,6 +282,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
         let mut table = self.shard(slot).lock();
         let entry = self.entry(&mut table, &submission.scope)?;
         let now_ms = self.shared.ports.clock.monotonic_ms();
+        let bytes = submission.command.size_bytes();
         let wanted = Wanted {
             scope: &submission.scope,
             bytes,
@@ -298,6 +300,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
             reply,
             _permit: permit,
             span,
+            early,
         };
         // An actor that ended in between drops the command, which the receiver notices.
         let _ = entry.actor.send_message(Msg::Submit(pending));

@@ -19,6 +19,7 @@ use tokio::sync::oneshot;
 use crate::admission::Permit;
 use crate::commit::{self, Shared};
 use crate::commit_turns::{Asked, Turn};
+use crate::facts::Early;
 use crate::known_tip::KnownTip;
 use crate::metrics::count;
 use crate::protocol::Protocol;
@@ -46,6 +47,8 @@ pub(crate) struct Pending {
     pub(crate) _permit: Permit,
     /// From when it began to wait until it is answered.
     pub(crate) span: OpenSpan,
+    /// What it was compared with before it began to wait.
+    pub(crate) early: Early,
 }
 
 impl Pending {
@@ -266,6 +269,7 @@ mod tests {
             reply: oneshot::channel().0,
             _permit: admission.admit(&depth, wanted).unwrap(),
             span: OpenSpan::default(),
+            early: None,
         };
         let mut queue: VecDeque<Pending> = sizes.iter().map(pending).collect();
         let mut batches = Vec::new();

@@ -4,6 +4,8 @@
 mod admission;
 mod as_of;
 mod audit;
+mod damage;
+mod embedder_change;
 mod embedding;
 mod entry_lines;
 mod erase;
@@ -18,6 +20,7 @@ mod protocol;
 mod reading;
 mod restore;
 mod spending;
+mod staged;
 pub(crate) mod stream;
 pub(crate) mod world;
 mod writing;

@@ -10,8 +10,8 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use sillok_core::entry::Embedding;
 use sillok_core::id::EntryId;
 use sillok_core::ports::{
-    BoxFuture, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked, SearchLists,
-    SearchRequest, VectorIndex,
+    BoxFuture, EntryColumns, IndexDoc, IndexStats, Lost, NeighbourRequest, PortError, Ranked,
+    SearchLists, SearchRequest, VectorIndex, vector_table,
 };
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
 use sillok_core::scope::Scope;
@@ -32,7 +32,17 @@ pub struct ExactIndex {
 struct State {
     /// By scope first, so that a search reads its scopes' rows alone.
     rows: BTreeMap<Scope, BTreeMap<EntryId, Row>>,
+    /// Entries that have left, so that no older state brings them back.
+    gone: BTreeMap<(Scope, EntryId), Gone>,
     stored_through: Option<Stamp>,
+    is_whole: bool,
+}
+
+/// When an entry left, and whether what is stored knows of it.
+#[derive(Debug)]
+struct Gone {
+    stamp: Stamp,
+    stored: bool,
 }
 
 /// The newest known state of one entry.
@@ -50,7 +60,7 @@ impl ExactIndex {
         Self::default()
     }
 
-    /// An entry as searches see it, live or not; none if the index has never heard of it.
+    /// An entry as searches see it, live or not; none if the index has never heard of it, or it is gone.
     #[must_use]
     pub fn get(&self, scope: &Scope, entry: EntryId) -> Option<IndexDoc> {
         let state = self.read();
@@ -72,6 +82,27 @@ impl ExactIndex {
 
     fn write(&self) -> RwLockWriteGuard<'_, State> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl EntryColumns for ExactIndex {
+    fn ages<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        // What is handed over may ask the index itself.
+        let columns = self.columns();
+        each(&columns.ages());
+        Box::pin(core::future::ready(Ok(())))
+    }
+
+    fn worths<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        let columns = self.columns();
+        each(&columns.worths());
+        Box::pin(core::future::ready(Ok(())))
     }
 }
 
@@ -107,27 +138,17 @@ impl VectorIndex for ExactIndex {
         Box::pin(core::future::ready(Ok(self.read().neighbours(request))))
     }
 
-    fn ages<'a>(
-        &'a self,
-        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
-    ) -> BoxFuture<'a, Result<(), PortError>> {
-        // What is handed over may ask the index itself.
-        let columns = self.columns();
-        each(&columns.ages());
-        Box::pin(core::future::ready(Ok(())))
-    }
-
-    fn worths<'a>(
-        &'a self,
-        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
-    ) -> BoxFuture<'a, Result<(), PortError>> {
-        let columns = self.columns();
-        each(&columns.worths());
-        Box::pin(core::future::ready(Ok(())))
-    }
-
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>> {
         // An exact index has nothing to build.
+        Box::pin(core::future::ready(Ok(())))
+    }
+
+    fn is_whole(&self) -> BoxFuture<'_, Result<bool, PortError>> {
+        Box::pin(core::future::ready(Ok(self.read().is_whole)))
+    }
+
+    fn note_whole(&self) -> BoxFuture<'_, Result<(), PortError>> {
+        self.write().is_whole = true;
         Box::pin(core::future::ready(Ok(())))
     }
 
@@ -136,20 +157,31 @@ impl VectorIndex for ExactIndex {
         Box::pin(core::future::ready(Ok(())))
     }
 
+    fn forget<'a>(&'a self, lost: &'a Lost) -> BoxFuture<'a, Result<(), PortError>> {
+        let mut state = self.write();
+        for (scope, rows) in &mut state.rows {
+            rows.retain(|_, row| !lost.has(&vector_table(scope, row.doc.table)));
+        }
+        state.rows.retain(|_, rows| !rows.is_empty());
+        if *lost == Lost::All {
+            state.gone.clear();
+        }
+        state.stored_through = None;
+        state.is_whole = false;
+        Box::pin(core::future::ready(Ok(())))
+    }
+
     fn stats(&self) -> BoxFuture<'_, Result<IndexStats, PortError>> {
         let state = self.read();
-        let count = |stored| {
-            state
-                .rows
-                .values()
-                .flat_map(BTreeMap::values)
-                .filter(|row| row.stored == stored)
-                .count() as u64
-        };
-        Box::pin(core::future::ready(Ok(IndexStats {
-            stored: count(true),
-            pending: count(false),
-        })))
+        let rows = state.rows.values().flat_map(BTreeMap::values);
+        let mut stats = IndexStats::default();
+        for row in rows {
+            stats.stored += u64::from(row.stored);
+            stats.pending += u64::from(!row.stored);
+        }
+        let leaving = state.gone.values().filter(|gone| !gone.stored);
+        stats.pending += leaving.count() as u64;
+        Box::pin(core::future::ready(Ok(stats)))
     }
 }
 
@@ -157,10 +189,29 @@ impl State {
     /// Takes a state of an entry unless a newer one is known. The known one becomes stored when it
     /// comes again to be stored.
     fn take(&mut self, doc: IndexDoc, stored: bool) {
+        let key = (doc.scope.clone(), doc.entry);
+        if let Some(gone) = self.gone.get_mut(&key) {
+            if gone.stamp >= doc.stamp {
+                gone.stored |= stored && gone.stamp == doc.stamp;
+                return;
+            }
+            self.gone.remove(&key);
+        }
         let rows = self.rows.entry(doc.scope.clone()).or_default();
         match rows.get_mut(&doc.entry) {
             Some(row) if row.doc.stamp > doc.stamp => {}
-            Some(row) if row.doc.stamp == doc.stamp => row.stored |= stored,
+            // With a vector a state is newer than without.
+            Some(row)
+                if row.doc.stamp == doc.stamp
+                    && (row.doc.embedding.is_some() || doc.embedding.is_none()) =>
+            {
+                row.stored |= stored;
+            }
+            _ if doc.is_gone() => {
+                rows.remove(&doc.entry);
+                let stamp = doc.stamp;
+                self.gone.insert(key, Gone { stamp, stored });
+            }
             _ => {
                 let terms = TermCounts::of(&doc.content);
                 rows.insert(doc.entry, Row { doc, terms, stored });
@@ -201,6 +252,7 @@ impl State {
         SearchLists {
             vector,
             text: best(text, request.limit),
+            partial: false,
         }
     }
 

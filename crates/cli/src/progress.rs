@@ -16,11 +16,14 @@ pub fn bar(length: u64, what: &'static str) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let style = ProgressStyle::with_template("{msg} {bar:30} {human_pos}/{human_len} {eta}")
-        .expect("the template is fixed and tested");
     ProgressBar::new(length)
-        .with_style(style)
+        .with_style(style_of_bar())
         .with_message(what)
+}
+
+fn style_of_bar() -> ProgressStyle {
+    ProgressStyle::with_template("{msg} {bar:30} {human_pos}/{human_len} {eta}")
+        .expect("the template is fixed and tested")
 }
 
 /// A sign of life for work whose length is not known; hidden when standard error is no terminal.
@@ -60,6 +63,57 @@ fn waiting_at(what: &'static str, target: ProgressDrawTarget) -> ProgressBar {
 pub async fn during<T>(shown: ProgressBar, work: impl Future<Output = T>) -> T {
     shown.enable_steady_tick(TICK);
     let done = work.await;
+    shown.finish_and_clear();
+    done
+}
+
+/// How far work is that somebody else does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// What is counted.
+    pub what: &'static str,
+    /// How many are done.
+    pub position: u64,
+    /// Of how many.
+    pub length: u64,
+}
+
+/// Shows a bar while somebody else works, who is asked every so often how far that is, and takes it away however the
+/// work ends. Nobody is asked where nobody watches.
+pub async fn counted<T, L: Future<Output = Option<Counted>>>(
+    every: Duration,
+    look: impl FnMut() -> L,
+    work: impl Future<Output = T>,
+) -> T {
+    if !std::io::stderr().is_terminal() {
+        return work.await;
+    }
+    let shown = waiting("the server begins");
+    shown.enable_steady_tick(TICK);
+    counted_on(&shown, every, look, work).await
+}
+
+async fn counted_on<T, L: Future<Output = Option<Counted>>>(
+    shown: &ProgressBar,
+    every: Duration,
+    mut look: impl FnMut() -> L,
+    work: impl Future<Output = T>,
+) -> T {
+    let watching = async {
+        loop {
+            tokio::time::sleep(every).await;
+            if let Some(counted) = look().await {
+                shown.set_style(style_of_bar());
+                shown.set_message(counted.what);
+                shown.set_length(counted.length.max(counted.position));
+                shown.set_position(counted.position);
+            }
+        }
+    };
+    let done = tokio::select! {
+        done = work => done,
+        () = watching => unreachable!("it watches for as long as the work goes on"),
+    };
     shown.finish_and_clear();
     done
 }
@@ -125,6 +179,32 @@ mod tests {
         assert_eq!(done.expect("it is shown"), Err("refused"));
         let (line, _) = terminal.0.lock().unwrap().clone();
         assert!(!line.contains("looking"), "{line:?}");
+    }
+
+    #[tokio::test]
+    async fn who_waits_sees_how_far_others_are_until_they_are_done() {
+        let terminal = Terminal::default();
+        let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
+        let shown = waiting_at("begins", target);
+        let look = || {
+            let counted = Counted {
+                what: "looking",
+                position: 3,
+                length: 7,
+            };
+            core::future::ready(Some(counted))
+        };
+        let work = async {
+            while !terminal.0.lock().unwrap().0.contains("3/7") {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            "done"
+        };
+        let done = counted_on(&shown, Duration::from_millis(1), look, work);
+        let done = tokio::time::timeout(Duration::from_secs(20), done).await;
+        assert_eq!(done.expect("it is shown"), "done");
+        assert!(shown.is_finished() && shown.length() == Some(7));
+        assert!(!terminal.0.lock().unwrap().0.contains("looking"));
     }
 
     #[test]

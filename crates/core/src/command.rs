@@ -23,6 +23,7 @@ use crate::verification::{NewVerification, Verification};
 
 mod answer;
 mod since;
+mod vectors;
 
 pub use answer::{Answer, AnswerBody, CommandRecord, ScopeRow};
 
@@ -308,31 +309,6 @@ impl Command {
             Self::Erase(_) => "erase",
             Self::RestoreEntry { .. } => "restore_entry",
         }
-    }
-
-    /// The entries that the command writes anew.
-    fn entries(&self) -> &[NewEntry] {
-        match self {
-            Self::PutEntry { entry, .. } => core::slice::from_ref(entry),
-            Self::Publish(publish) => &publish.products,
-            Self::Supersede(supersede) => match &supersede.new {
-                Replacement::New(entry) => core::slice::from_ref(entry),
-                Replacement::Existing(_) => &[],
-            },
-            _ => &[],
-        }
-    }
-
-    /// The vectors that the command brings along.
-    pub fn embeddings(&self) -> impl Iterator<Item = &Embedding> {
-        let own = match self {
-            Self::AmendEntry(amend) => amend.embedding.as_ref(),
-            _ => None,
-        };
-        let of_entries = self.entries().iter();
-        of_entries
-            .filter_map(|entry| entry.embedding.as_ref())
-            .chain(own)
     }
 
     /// Whether the floor of command ids does not apply: the end of a promotion carries the

@@ -12,7 +12,7 @@ use crate::citation::Excerpt;
 use crate::command::{Command, Replacement, Submission, VerificationRef};
 use crate::commit::{CommitName, Presence};
 use crate::dedup::compared_from;
-use crate::entry::{Head, Table, Version};
+use crate::entry::{Embedding, Head, Table, Version};
 use crate::erasure::{KnownEvent, Texts};
 use crate::fingerprint::ContentHash;
 use crate::id::{EntryId, RecordId, ReviewId, Seq, VerificationId};
@@ -137,6 +137,16 @@ pub struct Facts {
     pub neighbours: BTreeMap<usize, Vec<Ranked>>,
     /// The thresholds of the space that the command's vectors lie in.
     pub thresholds: Option<SpaceThresholds>,
+    /// The vector of what is offered by the question that the command answers, where that in the question is of a
+    /// space that is not searched any more.
+    pub offered: Option<Refitted>,
+}
+
+/// What an entry is searched by, in place of a vector of another space.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refitted {
+    /// Its vector; none where the embedder refuses its text.
+    pub embedding: Option<Embedding>,
 }
 
 /// What is still to be fetched before `submission` can be decided.

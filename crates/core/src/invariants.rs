@@ -23,12 +23,14 @@ mod governed;
 mod heard;
 mod promotions;
 mod texts;
+mod trust;
 mod writes;
 
 pub use erasure::erasure_is_whole;
 pub use heard::heard_is_committed;
 pub use promotions::{dropped_is_unpublished, promotion_ends_once};
 pub use texts::{known_text, texts_are_one};
+pub use trust::trust_is_validated;
 pub use writes::{command_backed, command_permitted, record_permitted};
 
 /// Which invariant is meant. The numbers are those of the architecture.
@@ -62,6 +64,8 @@ pub enum Invariant {
     SecondOpinion,
     /// 5, a promotion is published or dropped, and that once.
     EndsOnce,
+    /// 5, what an entry is trusted with follows from what was said of it, and not from how long it has lain there.
+    Trusted,
 }
 
 impl Invariant {
@@ -82,6 +86,7 @@ impl Invariant {
             Self::Drained => "everything drains",
             Self::SecondOpinion => "every history is linearizable",
             Self::EndsOnce => "a promotion ends once",
+            Self::Trusted => "confidence moves by validations alone",
         }
     }
 }
@@ -204,7 +209,7 @@ pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
             );
             chained(amended.version == active + 1, what)
         }
-        Body::Merged(merged) => held(state, merged.into).map(drop),
+        Body::Merged(merged) => trust::repeated(held(state, merged.into)?, &merged.trust),
         Body::Linked { entry, .. } => known(*entry).map(drop),
         Body::Superseded { new, old, line, .. } => {
             let (new, old, first) = (known(*new)?, known(*old)?, known(*line)?);

@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::checkpoint::ChainEnd;
 use crate::command::{Answer, Submission};
 use crate::commit::{CommitName, Presence};
-use crate::entry::{Embedding, Kind, SpaceId, Status, Table};
+use crate::entry::{Embedding, SpaceId, Status, Table};
 use crate::error::Error;
 use crate::fingerprint::ContentHash;
 use crate::id::EntryId;
@@ -25,6 +26,10 @@ use crate::stamp::Stamp;
 use crate::time::Timestamp;
 use crate::trace::TraceContext;
 use crate::validity::Ancestry;
+
+mod lost;
+
+pub use lost::{Lost, VectorTable};
 
 /// A boxed future that may move between threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -59,6 +64,14 @@ pub enum PortError {
     /// It may answer later.
     #[error("unavailable: {0}")]
     Unavailable(String),
+    /// Some of what it has stored cannot be read any more, and has to be made anew.
+    #[error("damaged: {why}")]
+    Damaged {
+        /// What was met.
+        why: String,
+        /// What has to be made anew.
+        lost: Lost,
+    },
     /// It answered with something that cannot be used.
     #[error("unusable answer: {0}")]
     Unusable(String),
@@ -124,6 +137,20 @@ pub trait Calendar: Send + Sync + 'static {
 
     /// The first time that it names behind `now`.
     fn next(&self, now: Timestamp) -> Option<Timestamp>;
+}
+
+/// Keeps checkpoints where the store is not, each signed by the key of the installation.
+pub trait Checkpoints: Send + Sync + 'static {
+    /// The file that a checkpoint of this time becomes.
+    fn file(&self, made_at: Timestamp) -> String;
+
+    /// Signs the ends of all chains of a generation of the store, and keeps that for good: in which file.
+    fn keep(
+        &self,
+        made_at: Timestamp,
+        generation: u32,
+        ends: Vec<ChainEnd>,
+    ) -> BoxFuture<'_, Result<String, PortError>>;
 }
 
 /// Turns text into vectors of one space.
@@ -219,10 +246,17 @@ pub struct IndexDoc {
 }
 
 impl IndexDoc {
-    /// Whether the entry's content was erased: no other has none.
+    /// Whether the entry has left recall, so that an index forgets it. Its text and vector are not read for that: such
+    /// a state may have none.
     #[must_use]
-    pub const fn is_erased(&self) -> bool {
-        self.content.is_empty()
+    pub fn is_gone(&self) -> bool {
+        self.status == Status::Archived
+    }
+
+    /// Whether the entry's content was erased, so that an index leaves nothing of it on the disk.
+    #[must_use]
+    pub fn is_erased(&self) -> bool {
+        self.content_hash == ContentHash::erased(self.entry, self.version)
     }
 }
 
@@ -255,6 +289,8 @@ pub struct SearchLists {
     pub vector: Vec<Ranked>,
     /// By BM25.
     pub text: Vec<Ranked>,
+    /// Whether something may be missing: a table that was asked is damaged, and not built again.
+    pub partial: bool,
 }
 
 /// One place in a ranked list.
@@ -285,18 +321,40 @@ pub struct NeighbourRequest {
     pub limit: usize,
 }
 
+/// What is kept of all entries in columns, so that runs of maintenance are planned over them.
+pub trait EntryColumns: Send + Sync + 'static {
+    /// Hands over the columns by which it is found what is due, of every entry as it is stored, or later, batch by batch,
+    /// in no order. Entries that are gone may be left out.
+    fn ages<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>>;
+
+    /// The same of the columns by which entries of tasks are ranked.
+    fn worths<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>>;
+}
+
 /// An index of the published store: a projection that can be thrown away and built again.
 ///
 /// Two ways in: [`offer`](Self::offer) makes a commit visible at once, in memory, before it is
 /// acknowledged; [`apply`](Self::apply) makes it durable later, off the write path.
-pub trait VectorIndex: Send + Sync + 'static {
+///
+/// Whatever reads what is stored answers [`PortError::Damaged`] once that cannot be read, and says what is lost with it:
+/// that is then [forgotten](Self::forget), and all is told again. A search says so once of a table, and answers afterwards
+/// from the others, with lists that are [partial](SearchLists::partial): whoever was told so may have gone, and what is
+/// [passed over](Self::passed_over) is said to anybody who asks.
+pub trait VectorIndex: EntryColumns {
     /// Makes these states of entries visible to searches from now on. A state older than the one
     /// that is already visible (by stamp) changes nothing.
     fn offer(&self, docs: Vec<IndexDoc>);
 
     /// Stores these states durably, keyed by (scope, entry), together with the cursor `through`:
-    /// everything up to that stamp is now stored. Repeating it changes nothing. Of an entry that
-    /// [was erased](IndexDoc::is_erased) nothing is left on the disk by then, in no older state either.
+    /// everything up to that stamp is now stored. Repeating it changes nothing. An entry that
+    /// [is gone](IndexDoc::is_gone) is no longer stored, and no older state that comes later brings it back; a newer one
+    /// does. Of one that [was erased](IndexDoc::is_erased) nothing is left on the disk by then, in no older state either.
     fn apply(&self, docs: Vec<IndexDoc>, through: Stamp) -> BoxFuture<'_, Result<(), PortError>>;
 
     /// The cursor of the last [`apply`](Self::apply) that is stored; none when nothing is.
@@ -314,24 +372,29 @@ pub trait VectorIndex: Send + Sync + 'static {
         request: &'a NeighbourRequest,
     ) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>>;
 
-    /// Hands over the columns by which it is found what is due, of every entry as it is stored, or later, batch by batch,
-    /// in no order.
-    fn ages<'a>(
-        &'a self,
-        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
-    ) -> BoxFuture<'a, Result<(), PortError>>;
-
-    /// The same of the columns by which entries of tasks are ranked.
-    fn worths<'a>(
-        &'a self,
-        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
-    ) -> BoxFuture<'a, Result<(), PortError>>;
-
-    /// Builds or refreshes what makes searches fast. Slow; runs off the write path.
+    /// Builds or refreshes what makes searches fast, and gives back what entries took that are gone. Slow; runs off the
+    /// write path.
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>>;
+
+    /// Whether it was [noted](Self::note_whole) that every entry has its vector here, and nothing was lost since.
+    fn is_whole(&self) -> BoxFuture<'_, Result<bool, PortError>>;
+
+    /// Notes durably that every entry up to the cursor has a vector of the searched space here.
+    fn note_whole(&self) -> BoxFuture<'_, Result<(), PortError>>;
 
     /// Forgets everything, for a rebuild from events.
     fn clear(&self) -> BoxFuture<'_, Result<(), PortError>>;
+
+    /// Forgets what is lost, and with it the cursor and that it was [whole](Self::is_whole), for being told everything
+    /// again. What else it has it goes on answering from, and knows when it is told.
+    fn forget<'a>(&'a self, _lost: &'a Lost) -> BoxFuture<'a, Result<(), PortError>> {
+        self.clear()
+    }
+
+    /// What searches pass over: it is known to be damaged, and not [forgotten](Self::forget) yet.
+    fn passed_over(&self) -> Lost {
+        Lost::default()
+    }
 
     /// What the index holds, for status reports.
     fn stats(&self) -> BoxFuture<'_, Result<IndexStats, PortError>>;
@@ -340,14 +403,14 @@ pub trait VectorIndex: Send + Sync + 'static {
 /// What an index holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexStats {
-    /// Entries stored durably.
+    /// Entries stored durably, without those that are gone.
     pub stored: u64,
     /// States that are visible but not yet stored.
     pub pending: u64,
 }
 
-/// The table of vectors that an entry belongs to: one for each organisation and kind.
+/// The table of vectors that an entry belongs to.
 #[must_use]
-pub fn vector_table(scope: &Scope, table: Table) -> (String, Kind) {
+pub fn vector_table(scope: &Scope, table: Table) -> VectorTable {
     (scope.org().to_owned(), table.kind())
 }

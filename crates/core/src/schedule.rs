@@ -28,6 +28,8 @@ pub struct Run {
     pub ended: Timestamp,
     /// What it did.
     pub did: Outcome,
+    /// The file of the checkpoint that it signed, if it did.
+    pub checkpoint: Option<String>,
 }
 
 /// What a run did.
@@ -39,7 +41,7 @@ pub struct Outcome {
     pub offered: u64,
     /// Scopes of which so much is due that somebody has to say so.
     pub asks: u64,
-    /// Scopes, skills and vector tables that refused.
+    /// Scopes, skills, vector tables and places of checkpoints that refused.
     pub refused: u64,
     /// Promotions that have failed as often as they may, and wait for somebody.
     pub halted: u64,
@@ -99,6 +101,7 @@ mod tests {
             began: at(1),
             ended: at(2),
             did: Outcome::default(),
+            checkpoint: None,
         }
     }
 

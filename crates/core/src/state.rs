@@ -241,6 +241,13 @@ impl State {
         self.fresh.clear();
     }
 
+    /// Forgets the vectors of what the index was not told of: such is found by its very text alone.
+    pub fn forget_vectors(&mut self) {
+        for fresh in &mut self.fresh {
+            Arc::make_mut(fresh).embedding = None;
+        }
+    }
+
     /// Forgets all but the scope's row and task.
     pub fn forget(&mut self) {
         self.heads.clear();

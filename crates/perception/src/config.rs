@@ -195,6 +195,9 @@ pub struct EmbedderConfig {
     pub answer_bytes_max: usize,
     /// Calls in a minute.
     pub requests_per_minute: u32,
+    /// The embedder that made the stored vectors, while they are made anew. It has no previous one itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub previous: Option<Box<Self>>,
 }
 
 impl Default for EmbedderConfig {
@@ -216,17 +219,25 @@ impl Default for EmbedderConfig {
             timeout_ms: 30_000,
             answer_bytes_max: 32 << 20,
             requests_per_minute: 600,
+            previous: None,
         }
     }
 }
 
 impl EmbedderConfig {
-    /// Checks that every number lies in its range, and that a model is named where one is asked.
+    /// Checks that every number lies in its range, and that a model is named where one is asked; the same of the previous
+    /// one.
     ///
     /// # Errors
     /// [`Error::Setting`] naming the first key that does not.
     pub fn check(&self) -> Result<(), Error> {
         let section = Section("embedder");
+        if let Some(previous) = &self.previous {
+            if previous.previous.is_some() {
+                return Err(section.refused("previous.previous", "is one too many"));
+            }
+            previous.check().map_err(Error::of_previous)?;
+        }
         section.within("batch_texts", self.batch_texts as u64, 1, 2_048)?;
         section.within("text_chars_max", self.text_chars_max as u64, 100, 1 << 20)?;
         section.within("timeout_ms", self.timeout_ms, 100, 3_600_000)?;

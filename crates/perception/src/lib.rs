@@ -44,3 +44,16 @@ pub enum Error {
         why: String,
     },
 }
+
+impl Error {
+    /// The same of the embedder before.
+    fn of_previous(self) -> Self {
+        match self {
+            Self::Setting { key, why } => Self::Setting {
+                key: key.replacen("embedder.", "embedder.previous.", 1),
+                why,
+            },
+            other => other,
+        }
+    }
+}

@@ -54,7 +54,7 @@ pub use review::{
 };
 pub use status::{
     AuditAnswer, AuditDifference, AuditRequest, ChainEnd, ChainsCompared, CheckpointView,
-    CompareChains, JobView, MaintenanceRun, StatusView,
+    CompareChains, EmbedderChange, JobView, MaintenanceProgress, MaintenanceRun, StatusView,
 };
 pub use task::{ArchiveTask, ClearStuck, CloseTask, MarkStuck, OpenTask, TaskChanged, TaskView};
 pub use token::{MintToken, RevokeToken, TokenMinted, TokenRevoked, TokenView};

@@ -9,14 +9,13 @@ use std::sync::Arc;
 use prometheus_client::registry::Registry;
 use sillok_actors::audit::is_operators;
 use sillok_actors::{Node, Ports};
-use sillok_builtin::ExactIndex;
 use sillok_bus::Streams;
 use sillok_bus::wire::{ClusterKey, RUN_BYTES};
 use sillok_bus_nats::server::ListenError;
 use sillok_bus_nats::{Client, Counts, Handler, NatsPeers, NatsStream, consumers};
 use sillok_core::id::TokenId;
 use sillok_core::limits::TOKEN_LIFETIME_MS_MAX;
-use sillok_core::ports::{Calendar, Clock, Embedder, VectorIndex};
+use sillok_core::ports::{Calendar, Checkpoints, Clock};
 use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use sillok_core::scope::ScopePrefix;
 use sillok_core::slot::{SLOT_HASH, SLOTS};
@@ -27,17 +26,17 @@ use sillok_store::{
     AnyStore, Error as StoreError, FjallConfig, FjallStore, Layout, RangeOptions, Read, Store as _,
     Txn, keys,
 };
-use sillok_vectors_lance::{LanceConfig, LanceIndex};
 use tokio::task::JoinSet;
 
 use crate::Error;
 use crate::beats::BeatThread;
-use crate::config::{Config, IndexEngine, StoreConfig, StoreEngine};
+use crate::checkpoints::CheckpointDirectory;
+use crate::config::{Config, StoreConfig, StoreEngine};
 use crate::data_directory::{DataDirectory, Lock};
 use crate::engine::Engine;
 use crate::metered::EngineCalls;
 use crate::system::{SystemClock, rng_factory};
-use crate::{engines, foundationdb};
+use crate::{engines, foundationdb, spaces};
 
 /// The exit status of a process whose journal failed.
 pub const EXIT_STORE_FAILED: i32 = 70;
@@ -95,13 +94,44 @@ pub async fn open_shared(config: &Config, store: AnyStore) -> Result<OpenData, E
     open_aside(config, Some(store)).await
 }
 
+/// As [`open_data_dir`], to read what is stored as it is: no index is opened and no embedder asked for, whatever space the
+/// stored vectors are of.
+///
+/// # Errors
+/// As [`open_data_dir`].
+pub async fn open_to_read(config: &Config) -> Result<OpenData, Error> {
+    match config.store.engine {
+        StoreEngine::Embedded => open_as(config, None, Searched::Never).await,
+        StoreEngine::FoundationDb => {
+            config.check_shared()?;
+            let store = foundationdb::open(&config.foundationdb, layout()).await?;
+            open_as(config, Some(store), Searched::Never).await
+        }
+    }
+}
+
+/// Whether anybody searches what is opened.
+#[derive(Clone, Copy)]
+enum Searched {
+    AsConfigured,
+    Never,
+}
+
 async fn open_aside(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
+    open_as(config, shared, Searched::AsConfigured).await
+}
+
+async fn open_as(
+    config: &Config,
+    shared: Option<AnyStore>,
+    searched: Searched,
+) -> Result<OpenData, Error> {
     let config = config.clone();
-    let opened = tokio::task::spawn_blocking(move || open(&config, shared)).await;
+    let opened = tokio::task::spawn_blocking(move || open(&config, shared, searched)).await;
     opened.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
 }
 
-fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
+fn open(config: &Config, shared: Option<AnyStore>, searched: Searched) -> Result<OpenData, Error> {
     let directory = DataDirectory::create(&config.server.data)?;
     let (store, lock) = match shared {
         None => (Engine::Own(open_store(&directory, &config.store)?), None),
@@ -110,25 +140,29 @@ fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
     let beats = lock.as_ref().map(|_| BeatThread::start()).transpose();
     let beats = beats.map_err(Error::Threads)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let runtime = tokio::runtime::Handle::current();
-    let embedder = runtime.block_on(engines::embedder(config))?;
-    // Before the index: one of vectors of another space cannot be read, or is filled without them.
-    let space = embedder.space();
-    runtime.block_on(engines::check_space(&store, &space))?;
+    let engine_calls = EngineCalls::new(Arc::clone(&clock));
+    let spaces = match searched {
+        Searched::AsConfigured => {
+            spaces::open(&directory.vectors(), config, &store, &engine_calls)?
+        }
+        Searched::Never => spaces::none(&engine_calls),
+    };
     let calendar = config.maintenance.calendar()?;
     let calendar = calendar.map(|calendar| Arc::new(calendar) as Arc<dyn Calendar>);
-    let engine_calls = EngineCalls::new(Arc::clone(&clock));
+    let checkpoints = checkpoints(&directory, config)?;
     let cognifier = engines::cognifier(config, Arc::clone(&clock))?;
     let ports = Ports {
         rng: rng_factory(),
-        index: open_index(&directory, config, embedder.as_ref())?,
-        embedder: engine_calls.of_embedder(embedder),
+        index: spaces.index,
+        embedder: spaces.embedder,
+        next: spaces.next,
         cognifier: engine_calls.of_cognifier(cognifier),
         git: engines::repositories(config)?,
         clock,
         peers: None,
         streams: None,
         calendar,
+        checkpoints,
         tracer: None,
         beats: beats.as_ref().map(BeatThread::handle),
     };
@@ -141,6 +175,21 @@ fn open(config: &Config, shared: Option<AnyStore>) -> Result<OpenData, Error> {
         _beats: beats,
         consumers: JoinSet::new(),
     })
+}
+
+/// Where maintenance keeps the checkpoints that it signs, if the configuration wants that.
+fn checkpoints(
+    directory: &DataDirectory,
+    config: &Config,
+) -> Result<Option<Arc<dyn Checkpoints>>, Error> {
+    let path = &config.maintenance.checkpoints;
+    if path.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    let key = directory.token_key(&config.server)?.checkpoint_key();
+    let kept = config.maintenance.checkpoints_kept;
+    let directory = CheckpointDirectory::new(path.clone(), kept, key);
+    Ok(Some(Arc::new(directory)))
 }
 
 /// What a store is created with.
@@ -194,30 +243,6 @@ fn end_process(reason: &str) {
         "sillok: the store failed, the process ends: {reason}"
     );
     std::process::exit(EXIT_STORE_FAILED);
-}
-
-fn open_index(
-    directory: &DataDirectory,
-    config: &Config,
-    embedder: &dyn Embedder,
-) -> Result<Arc<dyn VectorIndex>, Error> {
-    match config.index.engine {
-        IndexEngine::Exact => Ok(Arc::new(ExactIndex::new())),
-        IndexEngine::Lance => {
-            let lance = LanceConfig {
-                index_cache_bytes: config.index.cache_bytes,
-                metadata_cache_bytes: config.index.metadata_cache_bytes,
-                threads: config.index.threads,
-                ..LanceConfig::new(embedder.space(), embedder.dimensions())
-            };
-            let path = directory.vectors();
-            let index = LanceIndex::open(path.clone(), lance).map_err(|source| Error::Index {
-                path,
-                source: Box::new(source),
-            })?;
-            Ok(Arc::new(index))
-        }
-    }
 }
 
 /// Starts a node on an opened data directory.
@@ -406,7 +431,7 @@ async fn write_administrator(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::ServerConfig;
+    use crate::config::{IndexEngine, ServerConfig};
 
     fn config(path: &std::path::Path) -> Config {
         let mut config = Config::default();

@@ -273,24 +273,41 @@ fn read_secret(path: &Path) -> Result<Option<Vec<u8>>, Error> {
 /// Writes a file under another name and moves it in place once it is durable.
 fn write_whole(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Error> {
     let beside = path.with_extension("new");
-    let written = (|| {
-        // A file that a crash left behind may have another mode.
-        if let Err(error) = fs::remove_file(&beside)
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            return Err(error);
-        }
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(mode)
-            .open(&beside)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&beside, path)?;
-        File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
-    })();
-    written.map_err(failed("writing", path))
+    write_by_way_of(&beside, path, bytes, mode).map_err(failed("writing", path))
+}
+
+/// Writes a file under a name that nobody else uses, in the same directory, and moves it in place once it is durable.
+///
+/// # Errors
+/// What the file system answered. What was written by then may lie under that name.
+pub(crate) fn write_by_way_of(
+    beside: &Path,
+    path: &Path,
+    bytes: &[u8],
+    mode: u32,
+) -> io::Result<()> {
+    // A file that a crash left behind may have another mode.
+    remove_if_there(beside)?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(mode)
+        .open(beside)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(beside, path)?;
+    File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// Removes a file, which need not be there.
+///
+/// # Errors
+/// What the file system answered.
+pub(crate) fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 fn failed<'a>(doing: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {

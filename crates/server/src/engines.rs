@@ -5,26 +5,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sillok_actors::embedding_space;
 use sillok_builtin::{CommitGraph, HashEmbedder, RuleCognifier};
-use sillok_core::entry::SpaceId;
 use sillok_core::ports::{Clock, Cognifier, Embedder, GitFacts};
-use sillok_core::{Error as CoreError, ErrorCode};
 use sillok_perception::git::{Repositories, Repository};
-use sillok_perception::{ModelCognifier, ModelEmbedder, SentenceEmbedder};
+use sillok_perception::{EmbedderConfig, ModelCognifier, ModelEmbedder, SentenceEmbedder};
 
 use crate::Error;
 use crate::cognifying::Aside;
 use crate::config::{self, Config};
-use crate::engine::Engine;
 
-/// The embedder that a configuration names. Nothing is sent anywhere, unless it is a model of the hub that this
-/// machine does not have yet.
+/// The embedder that a section of the configuration names. Nothing is sent anywhere, unless it is a model of the hub that
+/// this machine does not have yet.
 ///
 /// # Errors
 /// [`Error::Config`] where what it names cannot be used.
-pub(crate) async fn embedder(config: &Config) -> Result<Arc<dyn Embedder>, Error> {
-    let config = &config.embedder;
+pub(crate) async fn embedder(config: &EmbedderConfig) -> Result<Arc<dyn Embedder>, Error> {
     let sentence = SentenceEmbedder::open(config).await;
     if let Some(sentence) = sentence.map_err(|error| unusable(&error))? {
         return Ok(Arc::new(sentence));
@@ -77,20 +72,6 @@ pub(crate) fn repositories(config: &Config) -> Result<Arc<dyn GitFacts>, Error> 
     Ok(Arc::new(Repositories::new(opened)))
 }
 
-/// Checks that an embedder of `space` can go on with what is stored.
-///
-/// # Errors
-/// [`Error::Config`] naming both spaces where it cannot, and what the store answered.
-pub(crate) async fn check_space(store: &Engine, space: &SpaceId) -> Result<(), Error> {
-    let checked = embedding_space::check(store, space).await;
-    checked.map_err(|error: CoreError| match error.code {
-        ErrorCode::InvalidArgument => Error::Config(config::Error::Invalid {
-            reason: error.message,
-        }),
-        _ => error.into(),
-    })
-}
-
 fn unusable(error: &sillok_perception::Error) -> Error {
     Error::Config(config::Error::Invalid {
         reason: error.to_string(),
@@ -99,6 +80,7 @@ fn unusable(error: &sillok_perception::Error) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use sillok_core::entry::SpaceId;
     use sillok_perception::{CognifierProvider, EmbedderProvider};
 
     use super::*;
@@ -110,7 +92,9 @@ mod tests {
     }
 
     async fn space_of(config: &Config) -> Result<SpaceId, Error> {
-        embedder(config).await.map(|embedder| embedder.space())
+        embedder(&config.embedder)
+            .await
+            .map(|embedder| embedder.space())
     }
 
     #[tokio::test]

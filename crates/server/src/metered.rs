@@ -104,7 +104,7 @@ impl EngineCalls {
         let answer = call.await;
         call_under_way.outcome = match &answer {
             Ok(_) => ANSWERED,
-            Err(PortError::Unavailable(_)) => UNAVAILABLE,
+            Err(PortError::Unavailable(_) | PortError::Damaged { .. }) => UNAVAILABLE,
             Err(PortError::Unusable(_) | PortError::Wasted { .. }) => UNUSABLE,
         };
         answer

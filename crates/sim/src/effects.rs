@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 112] = [
+pub const EXPECTED: [&str; 119] = [
     "actor killed with a command in flight",
     "answer came after its caller had given up",
     "answer heard at a later try",
@@ -61,6 +61,8 @@ pub const EXPECTED: [&str; 112] = [
     "batch decided again",
     "batch waited for its turn",
     "beat missed",
+    "change of the embedder cut off",
+    "checkpoint kept",
     "cognifier failed",
     "command waited for a handover",
     "commit fenced",
@@ -78,6 +80,8 @@ pub const EXPECTED: [&str; 112] = [
     "crashed before the sync",
     "disk failed",
     "doubled message recognised by the stream",
+    "embedder away",
+    "embedder changed",
     "entry brought back",
     "entry erased",
     "entry left out where it had ended",
@@ -88,6 +92,7 @@ pub const EXPECTED: [&str; 112] = [
     "event dated by the one before it under a wrong clock",
     "gap of the stream read from the store",
     "halted promotion tried anew",
+    "index begun anew after damage",
     "index failed",
     "loss of the stream noticed",
     "mailbox full",
@@ -154,7 +159,9 @@ pub const EXPECTED: [&str; 112] = [
     "stream read anew",
     "stream without responders",
     "synced and unheard of",
+    "table of an index gone bad",
     "takeover finished by another than the watcher that died",
+    "text embedded anew",
     "transaction too old",
     "turned away after too many conflicts",
     "what an undone promotion replaced holds again",

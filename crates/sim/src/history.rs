@@ -2,12 +2,13 @@
 //!
 //! Owns the record that the checkers judge. It must not know how a client gets its answers.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sillok_core::ErrorCode;
 use sillok_core::command::Digest;
-use sillok_core::id::{CommandId, Seq};
+use sillok_core::id::{CommandId, EntryId, Seq};
 use sillok_core::principal::Actor;
 use sillok_core::scope::Scope;
 
@@ -80,6 +81,9 @@ pub struct History {
     pub complaints: Vec<String>,
     /// What workloads noted, in the order in which they did.
     pub notes: Vec<Note>,
+    /// When the index of whoever committed an entry was told of it, in µs of the world. What it was never told of, it
+    /// learnt from the outbox, somewhat later.
+    pub told_us: BTreeMap<EntryId, u64>,
 }
 
 /// A history that clients write together.
@@ -112,6 +116,11 @@ impl Recorder {
     /// Notes something for a check.
     pub fn note(&self, note: Note) {
         self.0.lock().notes.push(note);
+    }
+
+    /// Notes that an index is told of an entry by the node that has committed it.
+    pub(crate) fn told(&self, entry: EntryId, at_us: u64) {
+        self.0.lock().told_us.entry(entry).or_insert(at_us);
     }
 
     /// Looks at the history so far.

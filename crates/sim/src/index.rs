@@ -2,18 +2,18 @@
 //!
 //! Owns what outlives a run of its node, and the question whether an index shows what is published.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sillok_actors::protocol::Protocol;
 use sillok_builtin::ExactIndex;
-use sillok_core::entry::Head;
+use sillok_core::entry::{Embedding, Head, Status};
 use sillok_core::id::EntryId;
 use sillok_core::membership::OwnerRow;
 use sillok_core::ports::{
-    BoxFuture, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked, SearchLists,
-    SearchRequest, VectorIndex,
+    BoxFuture, EntryColumns, IndexDoc, IndexStats, Lost, NeighbourRequest, PortError, Ranked,
+    SearchLists, SearchRequest, VectorIndex, VectorTable, vector_table,
 };
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
 use sillok_core::scope::Scope;
@@ -23,6 +23,7 @@ use sillok_store::keys::{self, Family, ScopeKey};
 
 use crate::check::rows;
 use crate::heap::{Place, Sim};
+use crate::history::Recorder;
 use crate::rng::Purpose;
 use crate::world::{World, at_once};
 
@@ -32,24 +33,69 @@ const INDEX_US: (u64, u64) = (1_000, 200_000);
 const SEARCH_US: (u64, u64) = (100, 2_000);
 /// How often it does not take a batch, of 1,000.
 const FAILS_PERMILLE: u32 = 10;
+/// How often a call meets a table that has just gone bad, of 1,000, in worlds where some do.
+const DAMAGE_PERMILLE: u32 = 1;
+
+/// How often a call meets a table that has just gone bad, of 1,000, under this seed.
+pub(crate) const fn damage_permille(seed: u64) -> u32 {
+    if seed % 3 == 2 { DAMAGE_PERMILLE } else { 0 }
+}
 
 /// What an index has stored, whatever becomes of its node.
 #[derive(Default)]
 pub(crate) struct Stored {
     docs: BTreeMap<(Scope, EntryId), IndexDoc>,
+    /// Entries that left during the run of the node, as the run remembers them: the next one has never heard of them.
+    gone: BTreeMap<(Scope, EntryId), Stamp>,
     through: Option<Stamp>,
+    is_whole: bool,
+    /// Tables whose files went bad, as somebody met.
+    damaged: BTreeSet<VectorTable>,
 }
 
 impl Stored {
+    /// Whether it was noted that every entry has its vector in it.
+    pub(crate) const fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
     fn keep(&mut self, docs: &[IndexDoc], through: Stamp) {
         for doc in docs {
             let key = (doc.scope.clone(), doc.entry);
-            let is_newer = self.docs.get(&key).is_none_or(|old| old.stamp <= doc.stamp);
-            if is_newer {
+            // With a vector a state is newer than without.
+            let newness = |doc: &IndexDoc| (doc.stamp, doc.embedding.is_some());
+            let left = self.gone.get(&key).map(|stamp| (*stamp, true));
+            let known = self.docs.get(&key).map(newness).max(left);
+            if known >= Some(newness(doc)) {
+                continue;
+            }
+            if doc.is_gone() {
+                self.docs.remove(&key);
+                self.gone.insert(key, doc.stamp);
+            } else {
+                self.gone.remove(&key);
                 self.docs.insert(key, doc.clone());
             }
         }
         self.through = self.through.max(Some(through));
+    }
+
+    /// Forgets what is lost, and the cursor.
+    fn forget(&mut self, lost: &Lost) {
+        let is_lost = |doc: &IndexDoc| lost.has(&vector_table(&doc.scope, doc.table));
+        self.docs.retain(|_, doc| !is_lost(doc));
+        self.damaged.retain(|table| !lost.has(table));
+        self.through = None;
+        self.is_whole = false;
+    }
+
+    /// What a start finds: tables that are damaged are gone.
+    fn reopen(&mut self) {
+        self.gone.clear();
+        if !self.damaged.is_empty() {
+            let damaged = Lost::Tables(self.damaged.clone());
+            self.forget(&damaged);
+        }
     }
 }
 
@@ -60,14 +106,23 @@ pub(crate) struct LaggingIndex {
     place: Place,
     exact: Arc<ExactIndex>,
     stored: Arc<Mutex<Stored>>,
+    recorder: Recorder,
+    damage_permille: u32,
 }
 
 impl LaggingIndex {
     /// The index of one run of a node, which begins with what was stored before.
-    pub(crate) fn open(sim: &Sim, place: Place, stored: &Arc<Mutex<Stored>>) -> Self {
+    pub(crate) fn open(
+        sim: &Sim,
+        place: Place,
+        stored: &Arc<Mutex<Stored>>,
+        recorder: &Recorder,
+        damage_permille: u32,
+    ) -> Self {
         let exact = Arc::new(ExactIndex::new());
         let (docs, through) = {
-            let stored = stored.lock();
+            let mut stored = stored.lock();
+            stored.reopen();
             (stored.docs.values().cloned().collect(), stored.through)
         };
         if let Some(through) = through {
@@ -79,13 +134,18 @@ impl LaggingIndex {
             place,
             exact,
             stored: Arc::clone(stored),
+            recorder: recorder.clone(),
+            damage_permille,
         }
     }
 
-    /// Whether a search, and a plan of maintenance, see an entry as its head is.
+    /// Whether a search, and a plan of maintenance, see an entry as its head is: one that is gone they do not see.
     fn shows(&self, head: &Head) -> bool {
         let doc = self.exact.get(&head.scope, head.id);
-        doc.is_some_and(|doc| {
+        if head.status == Status::Archived {
+            return doc.is_none();
+        }
+        doc.map_or(head.is_erased(), |doc| {
             let is_found = (doc.version, doc.status, doc.confidence)
                 == (head.version, head.status, head.trust.confidence);
             let ages = (doc.age.from, doc.age.resolved_at);
@@ -93,10 +153,81 @@ impl LaggingIndex {
         })
     }
 
-    /// Whether a search sees a version of an entry, or a later one.
+    /// The text of an entry as a search sees it, with its vector; none where it has none.
+    pub(crate) fn vector(&self, head: &Head) -> Option<(String, Embedding)> {
+        let doc = self.exact.get(&head.scope, head.id)?;
+        Some((doc.content, doc.embedding?))
+    }
+
+    /// Whether a search sees a version of an entry, or a later one; nothing, where nothing is left of it. Nobody has
+    /// to see one that is gone.
     fn knows(&self, head: &Head) -> bool {
+        if head.status == Status::Archived {
+            return true;
+        }
         let doc = self.exact.get(&head.scope, head.id);
-        doc.is_some_and(|doc| doc.version >= head.version)
+        doc.map_or(head.is_erased(), |doc| doc.version >= head.version)
+    }
+
+    /// Whether a table that a call reads goes bad now, or went before. Once faults are over none goes.
+    fn meets_damage(&self, tables: &[VectorTable]) -> Result<(), PortError> {
+        let (mut shared, mut stored) = (self.sim.lock(), self.stored.lock());
+        let known = tables.iter().find(|table| stored.damaged.contains(*table));
+        let chance = shared.chance(Purpose::Damage, self.place);
+        let goes_bad = chance.permille(self.damage_permille) && !tables.is_empty();
+        let met = match known {
+            Some(table) => table.clone(),
+            None if goes_bad => {
+                let met = shared
+                    .chance(Purpose::Damage, self.place)
+                    .choose(tables)
+                    .clone();
+                if shared.net.is_healed {
+                    return Ok(());
+                }
+                shared.effects.saw("table of an index gone bad");
+                shared.line(self.place, "table goes bad", met.0.as_bytes());
+                met
+            }
+            None => return Ok(()),
+        };
+        stored.damaged.insert(met.clone());
+        Err(PortError::Damaged {
+            why: format!("table {}/{}", met.0, met.1),
+            lost: Lost::table(met),
+        })
+    }
+
+    /// The tables that it has.
+    fn tables(&self) -> Vec<VectorTable> {
+        let stored = self.stored.lock();
+        let docs = stored.docs.values();
+        let tables: BTreeSet<_> = docs
+            .map(|doc| vector_table(&doc.scope, doc.table))
+            .collect();
+        tables.into_iter().collect()
+    }
+
+    /// Those of them that a search asks, and that are not known to be damaged.
+    fn asked(&self, request: &SearchRequest) -> Vec<VectorTable> {
+        let mut tables = self.tables();
+        let stored = self.stored.lock();
+        tables.retain(|table| {
+            let is_sound = !stored.damaged.contains(table);
+            is_sound && Lost::table(table.clone()).concerns(request)
+        });
+        tables
+    }
+
+    /// Whether a place is in a table that is known to be damaged.
+    fn is_damaged(&self, place: &Ranked) -> bool {
+        let Some(doc) = self.exact.get(&place.scope, place.entry) else {
+            return false;
+        };
+        let stored = self.stored.lock();
+        stored
+            .damaged
+            .contains(&vector_table(&doc.scope, doc.table))
     }
 
     /// Whether it does not take a batch. Once faults are over it takes all.
@@ -125,8 +256,36 @@ impl LaggingIndex {
     }
 }
 
+impl EntryColumns for LaggingIndex {
+    fn ages<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        Box::pin(async move {
+            self.wait(SEARCH_US, "index hands ages over").await;
+            self.meets_damage(&self.tables())?;
+            self.exact.ages(each).await
+        })
+    }
+
+    fn worths<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        Box::pin(async move {
+            self.wait(SEARCH_US, "index hands worths over").await;
+            self.meets_damage(&self.tables())?;
+            self.exact.worths(each).await
+        })
+    }
+}
+
 impl VectorIndex for LaggingIndex {
     fn offer(&self, docs: Vec<IndexDoc>) {
+        let now_us = self.sim.lock().now_us;
+        for doc in &docs {
+            self.recorder.told(doc.entry, now_us);
+        }
         self.exact.offer(docs);
     }
 
@@ -136,6 +295,11 @@ impl VectorIndex for LaggingIndex {
             if self.fails() {
                 return Err(PortError::Unavailable("the index is elsewhere".into()));
             }
+            let tables: BTreeSet<_> = docs
+                .iter()
+                .map(|doc| vector_table(&doc.scope, doc.table))
+                .collect();
+            self.meets_damage(&Vec::from_iter(tables))?;
             self.stored.lock().keep(&docs, through);
             self.exact.apply(docs, through).await
         })
@@ -151,7 +315,12 @@ impl VectorIndex for LaggingIndex {
     ) -> BoxFuture<'a, Result<SearchLists, PortError>> {
         Box::pin(async move {
             self.wait(SEARCH_US, "index searches").await;
-            self.exact.search(request).await
+            self.meets_damage(&self.asked(request))?;
+            let mut lists = self.exact.search(request).await?;
+            lists.vector.retain(|place| !self.is_damaged(place));
+            lists.text.retain(|place| !self.is_damaged(place));
+            lists.partial = self.passed_over().concerns(request);
+            Ok(lists)
         })
     }
 
@@ -161,27 +330,8 @@ impl VectorIndex for LaggingIndex {
     ) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>> {
         Box::pin(async move {
             self.wait(SEARCH_US, "index compares").await;
+            self.meets_damage(&[vector_table(&request.scope, request.table)])?;
             self.exact.neighbours(request).await
-        })
-    }
-
-    fn ages<'a>(
-        &'a self,
-        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
-    ) -> BoxFuture<'a, Result<(), PortError>> {
-        Box::pin(async move {
-            self.wait(SEARCH_US, "index hands ages over").await;
-            self.exact.ages(each).await
-        })
-    }
-
-    fn worths<'a>(
-        &'a self,
-        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
-    ) -> BoxFuture<'a, Result<(), PortError>> {
-        Box::pin(async move {
-            self.wait(SEARCH_US, "index hands worths over").await;
-            self.exact.worths(each).await
         })
     }
 
@@ -189,8 +339,34 @@ impl VectorIndex for LaggingIndex {
         self.exact.optimise()
     }
 
+    fn is_whole(&self) -> BoxFuture<'_, Result<bool, PortError>> {
+        Box::pin(core::future::ready(Ok(self.stored.lock().is_whole)))
+    }
+
+    fn note_whole(&self) -> BoxFuture<'_, Result<(), PortError>> {
+        Box::pin(async move {
+            self.wait(INDEX_US, "index is noted to be whole").await;
+            self.stored.lock().is_whole = true;
+            Ok(())
+        })
+    }
+
     fn clear(&self) -> BoxFuture<'_, Result<(), PortError>> {
+        *self.stored.lock() = Stored::default();
         self.exact.clear()
+    }
+
+    fn forget<'a>(&'a self, lost: &'a Lost) -> BoxFuture<'a, Result<(), PortError>> {
+        Box::pin(async move {
+            self.wait(INDEX_US, "index forgets").await;
+            self.sim.lock().effects.saw("index begun anew after damage");
+            self.stored.lock().forget(lost);
+            self.exact.forget(lost).await
+        })
+    }
+
+    fn passed_over(&self) -> Lost {
+        Lost::Tables(self.stored.lock().damaged.clone())
     }
 
     fn stats(&self) -> BoxFuture<'_, Result<IndexStats, PortError>> {
@@ -202,10 +378,12 @@ impl VectorIndex for LaggingIndex {
 /// of, if there is one. Whoever decides in a slot has to know all that was published there before.
 pub(crate) fn unknown<P: Protocol>(world: &World<P>, place: Place) -> Option<String> {
     let (node, index) = (world.node(place)?, world.index(place)?);
+    let lacks = node.index_lacks();
     let heads = rows(&world.store, Family::Head).into_iter();
     let unknown: Vec<Head> = heads
         .map(|(key, value)| keys::head::decode(&key, &value).expect("the audit reads it"))
-        .filter(|head| !index.knows(head))
+        // Nobody decides by what a damaged index lacks.
+        .filter(|head| !lacks.has(&vector_table(&head.scope, head.table)) && !index.knows(head))
         .collect();
     if unknown.is_empty() {
         return None;

@@ -324,6 +324,10 @@ impl Shared {
 
     /// A transaction of a place has committed.
     pub(crate) fn committed(&mut self, place: Place, writes: &Writes, stamp: Stamp) {
+        // The stamp of what only read is that of what it saw.
+        if writes.told().is_empty() {
+            return;
+        }
         let moment = self.moment(place);
         self.monitor.committed(moment, writes, stamp);
     }

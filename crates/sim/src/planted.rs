@@ -162,6 +162,22 @@ pub const BUGS: &[Bug] = &[
         "citation of a commit that is not there",
         Safeguard::ResolvesCommits,
     ),
+    bug("merge outside the actor", Safeguard::ComparesInActor),
+    bug("merge against a lagging index", Safeguard::WaitsForIndex),
+    bug("decay applied twice", Safeguard::DecaysAtRead),
+    bug("switch before the walk is over", Safeguard::WalksToTheEnd),
+    bug(
+        "what is written behind the walk forgotten",
+        Safeguard::BringsWhatChanges,
+    ),
+    bug(
+        "table forgotten and not told again",
+        Safeguard::TellsAllAgain,
+    ),
+    bug(
+        "vector kept of what was erased",
+        Safeguard::KeepsVectorsUnderHeads,
+    ),
     bug("fencing during a store outage", Safeguard::CountsOwnBeats),
     bug(
         "slot orphaned when the watcher dies",

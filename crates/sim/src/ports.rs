@@ -37,6 +37,7 @@ pub(crate) fn ports(
         rng: Arc::new(move || Box::new(rng.clone())),
         index,
         embedder: Arc::new(HashEmbedder),
+        next: None,
         cognifier: Arc::new(MoodyCognifier {
             sim: sim.clone(),
             place,
@@ -49,6 +50,7 @@ pub(crate) fn ports(
         })),
         streams: Some(streams(sim, place)),
         calendar: None,
+        checkpoints: None,
         tracer: None,
         // There is one thread, which the seed steps.
         beats: None,

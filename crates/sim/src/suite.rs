@@ -14,6 +14,7 @@ use sillok_core::ports::BoxFuture;
 use crate::agent::{Agent, Commons};
 use crate::rng::Stream;
 use crate::violation::Violation;
+use crate::workload::alike::Alike;
 use crate::workload::branches::Branches;
 use crate::workload::drains::Drains;
 use crate::workload::erasing::Erasing;
@@ -148,6 +149,7 @@ impl Suite {
             .check(Maintaining)
             .check(Branches)
             .check(Erasing)
+            .check(Alike)
     }
 
     /// With a further workload.

@@ -4,6 +4,7 @@
 //! is data that names its workload, so that a plan can be saved, replayed and made smaller without
 //! knowing what it means. It must not know which workloads there are; that is the suite's.
 
+pub mod alike;
 pub mod branches;
 pub mod drains;
 pub mod erasing;

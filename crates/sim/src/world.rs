@@ -3,7 +3,7 @@
 //! Owns the loop: one event, then its node until nothing is left to do, then the next event. Owns the
 //! two phases: safety under faults, then liveness.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,16 +13,19 @@ use parking_lot::Mutex;
 use sillok_actors::Node;
 use sillok_actors::protocol::{Protocol, Safeguard};
 use sillok_core::config::RetentionConfig;
+use sillok_core::entry::SpaceId;
 use sillok_core::invariants::Invariant;
 use sillok_store::{MemoryConfig, MemoryStore};
 
 use crate::check;
+use crate::checkpoints::{self, Kept};
 use crate::disk::OWNER;
 use crate::effects::Effects;
+use crate::embedding::{self, StoredSpaces};
 use crate::fault::StoreShape;
 use crate::heap::{Due, Place, Sim};
 use crate::history::Recorder;
-use crate::index::{self, LaggingIndex, Stored};
+use crate::index::{self, LaggingIndex};
 use crate::listener::HeardSoFar;
 use crate::panics::{self, Watch};
 use crate::plan::Plan;
@@ -93,10 +96,10 @@ struct SimNode<P: Protocol> {
     pauses: u32,
     /// What came while it was paused.
     backlog: Vec<Due>,
-    /// What its index has stored.
-    stored: Arc<Mutex<Stored>>,
-    /// The index of its run.
-    index: Option<LaggingIndex>,
+    /// What its indices have stored.
+    stored: StoredSpaces,
+    /// The indices of its run.
+    indices: BTreeMap<SpaceId, LaggingIndex>,
     /// Slots that its run has come to hold so far.
     taken: u64,
 }
@@ -109,6 +112,8 @@ pub struct World<P: Protocol> {
     pub(crate) sim: Sim,
     pub(crate) store: Storage,
     pub(crate) recorder: Recorder,
+    /// The checkpoints that its nodes signed.
+    pub(crate) kept: Kept,
     pub(crate) heard: HeardSoFar,
     names: Arc<Vec<String>>,
     nodes: Vec<SimNode<P>>,
@@ -157,8 +162,8 @@ impl<P: Protocol> World<P> {
                 runs: 0,
                 pauses: 0,
                 backlog: Vec::new(),
-                stored: Arc::default(),
-                index: None,
+                stored: StoredSpaces::new(),
+                indices: BTreeMap::new(),
                 taken: 0,
             })
             .collect();
@@ -171,6 +176,7 @@ impl<P: Protocol> World<P> {
                 StoreShape::Disk => Storage::Disk(sim.clone()),
             },
             recorder: Recorder::default(),
+            kept: Kept::default(),
             heard: HeardSoFar::default(),
             names: Arc::new(names),
             nodes,
@@ -245,6 +251,7 @@ impl<P: Protocol> World<P> {
             return Err(violation);
         }
         let opinion = check::all(self)?;
+        checkpoints::hold(self)?;
         self.judge()?;
         Ok(opinion)
     }
@@ -285,6 +292,7 @@ impl<P: Protocol> World<P> {
             return Some(Violation::new(Invariant::ViewIsFold.as_str(), what));
         }
         self.heal();
+        self.change_everywhere();
         self.drain(faults_us + DRAIN_US_MAX)
     }
 
@@ -349,8 +357,10 @@ impl<P: Protocol> World<P> {
                 Some((Invariant::Heard, what))
             } else if let Some(what) = check::untold(self) {
                 Some((Invariant::Heard, what))
+            } else if let Some(what) = index::unindexed(self) {
+                Some((Invariant::ViewIsFold, what))
             } else {
-                index::unindexed(self).map(|what| (Invariant::ViewIsFold, what))
+                embedding::unchanged(self).map(|what| (Invariant::ViewIsFold, what))
             };
             match left {
                 None => return None,
@@ -421,10 +431,7 @@ impl<P: Protocol> World<P> {
             // A fault that wants it to be down starts it when it ends.
             Due::Start(place) if self.is_down(place) => {}
             Due::Start(place) => self.start(place),
-            Due::StartAnew(place) => {
-                self.sim.lock().line(place, "starts anew", &[]);
-                self.stop(place, START_ANEW_US);
-            }
+            Due::StartAnew(place) => self.start_anew(place),
         }
     }
 }

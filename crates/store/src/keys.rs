@@ -25,8 +25,10 @@ pub mod report;
 pub mod review;
 pub mod run;
 pub mod scope;
+pub mod space;
 pub mod task;
 pub mod token;
+pub mod vector;
 pub mod verification;
 pub mod version;
 
@@ -130,12 +132,17 @@ families! {
     Lease = b'l', lease, "lease";
     /// How what is done again and again went.
     Run = b's', run, "run";
+    /// Vectors of entries in other spaces than those of their events.
+    Vector = b'g', vector, "vector";
+    /// In which space every entry has a vector.
+    Space = b'p', space, "space";
 }
 
 /// What a backup does with the rows of a family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InBackup {
-    /// It holds them: they are the truth, or say what a retry or an old run may do.
+    /// It holds them: they are the truth, or say what a retry or an old run may do, or nobody may be there any
+    /// more who could make them anew.
     Held,
     /// It leaves them out: they follow from the events, and a restore folds them anew. What no event
     /// made, the operator's tokens, is made anew by the next start.
@@ -158,7 +165,9 @@ impl Family {
             | Self::Owner
             | Self::Node
             | Self::Fence
-            | Self::Quarantine => InBackup::Held,
+            | Self::Quarantine
+            | Self::Vector
+            | Self::Space => InBackup::Held,
             Self::Head
             | Self::Version
             | Self::Mark

@@ -42,6 +42,9 @@ pub(crate) const DIRECTORY: [&str; 8] = [
     "stamp",
 ];
 
+/// The squares of lengths that a stored vector has: far from 1 on either side, as embedders are left to round.
+const LENGTH_SQUARES: core::ops::RangeInclusive<f32> = 0.25..=4.0;
+
 /// Statuses by their stored ordinals, which never change.
 const STATUSES: [Status; 5] = [
     Status::Hypothesis,
@@ -174,7 +177,7 @@ pub(crate) fn named(table: u8, status: u8) -> Result<(Table, Status), Error> {
 
 /// A row holds what no version writes.
 pub(crate) fn unknown() -> Error {
-    shape("a row holds what no version writes")
+    damaged("a row holds what no version writes")
 }
 
 fn ordinal(status: Status) -> u8 {
@@ -233,19 +236,20 @@ pub(crate) fn texts_and_vectors(batch: &RecordBatch) -> Result<Vec<TextAndVector
         .collect())
 }
 
-/// The vectors of a batch with the column [`VECTOR`].
+/// The vectors of a batch with the column [`VECTOR`]. Those that are stored have length 1, about.
 pub(crate) fn vectors(batch: &RecordBatch) -> Result<Vec<Option<Vec<f32>>>, Error> {
     let vectors = column(batch, VECTOR)?.as_fixed_size_list();
     let vector = |i: usize| {
-        vectors
-            .value(i)
-            .as_primitive::<Float32Type>()
-            .values()
-            .to_vec()
+        let values = vectors.value(i);
+        let values = values.as_primitive::<Float32Type>().values().to_vec();
+        let square: f32 = values.iter().map(|value| value * value).sum();
+        let is_sound = LENGTH_SQUARES.contains(&square);
+        let vector = is_sound.then_some(values);
+        vector.ok_or_else(|| damaged("a vector has another length than is stored"))
     };
-    Ok((0..batch.num_rows())
-        .map(|i| vectors.is_valid(i).then(|| vector(i)))
-        .collect())
+    (0..batch.num_rows())
+        .map(|i| vectors.is_valid(i).then(|| vector(i)).transpose())
+        .collect()
 }
 
 /// Row ids and scores of a search's answer.
@@ -266,12 +270,9 @@ fn row_ids(batch: &RecordBatch) -> Result<&UInt64Array, Error> {
 pub(crate) fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef, Error> {
     batch
         .column_by_name(name)
-        .ok_or_else(|| shape("a column is missing"))
+        .ok_or_else(|| damaged("a column is missing"))
 }
 
-fn shape(why: &str) -> Error {
-    Error::Shape {
-        table: "a batch".into(),
-        why: why.into(),
-    }
+fn damaged(why: &str) -> Error {
+    Error::Damaged(why.into())
 }

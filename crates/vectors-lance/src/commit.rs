@@ -1,12 +1,15 @@
 //! Commits of data: states of entries become rows, each once, together with the cursor.
 //!
-//! Owns that a repeat writes nothing, and that a commit whose answer was lost is found before the
-//! next one. It must not know what searches make of a version.
+//! Owns that a repeat writes nothing, that a commit whose answer was lost is found before the next one, and that what is
+//! gone leaves. It must not know what searches make of a version.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use lance::Dataset;
+use lance::dataset::scanner::RowAddrTreeMap;
+use lance::dataset::transaction::{Operation, Transaction};
 use lance::dataset::{
     CommitBuilder, InsertBuilder, MergeInsertBuilder, WhenMatched, WhenNotMatched, WriteMode,
     WriteParams,
@@ -17,6 +20,7 @@ use sillok_core::scope::Scope;
 use sillok_core::stamp::Stamp;
 
 use crate::columns::{self, KEY};
+use crate::directory::{Gone, fragment_of, place_of};
 use crate::error::Error;
 use crate::table::Table;
 
@@ -26,7 +30,7 @@ const THROUGH: &str = "sillok.through";
 impl Table {
     /// Stores these states with the cursor `through`, in one commit. Each row carries its stamp, in
     /// the same commit: states that the table holds, or holds newer, are passed over, so a repeat
-    /// commits nothing.
+    /// commits nothing. The rows of what is gone are removed, in another one.
     pub(crate) async fn store(&self, docs: Vec<IndexDoc>, through: Stamp) -> Result<(), Error> {
         let _one_at_a_time = self.commits.lock().await;
         let mut newest = BTreeMap::<(Scope, EntryId), IndexDoc>::new();
@@ -36,13 +40,19 @@ impl Table {
                 newest.insert(key, doc);
             }
         }
-        let mut docs: Vec<IndexDoc> = newest.into_values().collect();
+        let (gone, docs): (Vec<IndexDoc>, _) = newest.into_values().partition(IndexDoc::is_gone);
+        self.put(docs, through).await?;
+        self.remove(&gone, through).await
+    }
+
+    /// Stores states of entries that are not gone.
+    async fn put(&self, mut docs: Vec<IndexDoc>, through: Stamp) -> Result<(), Error> {
         let mut attempt = 1;
-        loop {
+        while !docs.is_empty() {
             let dataset = self.catch_up().await?;
             self.drop_stored(&mut docs);
             if docs.is_empty() {
-                return Ok(());
+                break;
             }
             // Until an index covers them they are searched in memory.
             docs.iter().for_each(|doc| self.offer(doc));
@@ -52,16 +62,67 @@ impl Table {
             };
             match committed {
                 Ok(dataset) => return self.refresh(dataset).await,
-                Err(error)
-                    if error.is_overtaken() && attempt < self.shared.config.commit_attempts_max =>
-                {
-                    let table = self.directory.display();
-                    tracing::debug!(%table, attempt, %error, "a commit was overtaken");
-                    attempt += 1;
-                }
-                Err(error) => return Err(error),
+                Err(error) => self.note_overtaken(error, &mut attempt)?,
             }
         }
+        Ok(())
+    }
+
+    /// Removes the rows of entries that are gone: their places in the data files are marked as empty, and are given
+    /// back once there are enough of them.
+    async fn remove(&self, gone: &[IndexDoc], through: Stamp) -> Result<(), Error> {
+        gone.iter().for_each(|doc| self.offer(doc));
+        let mut attempt = 1;
+        while !gone.is_empty() {
+            self.catch_up().await?;
+            let Some((dataset, rows)) = self.rows_of(gone) else {
+                break;
+            };
+            match self.delete(dataset, &rows, through).await {
+                Ok(dataset) => {
+                    self.removed.fetch_add(rows.len(), Ordering::Relaxed);
+                    self.refresh_without(dataset, &rows).await?;
+                    break;
+                }
+                Err(error) => self.note_overtaken(error, &mut attempt)?,
+            }
+        }
+        let mut view = self.view.write();
+        for doc in gone {
+            view.rows.bury(&doc.scope, doc.entry, doc.stamp);
+        }
+        view.settle();
+        Ok(())
+    }
+
+    /// Notes that another commit came first.
+    ///
+    /// # Errors
+    /// The error itself when it says something else, or that came to pass too often.
+    fn note_overtaken(&self, error: Error, attempt: &mut usize) -> Result<(), Error> {
+        if !error.is_overtaken() || *attempt >= self.shared.config.commit_attempts_max {
+            return Err(error);
+        }
+        let table = self.directory.display();
+        tracing::debug!(%table, attempt, %error, "a commit was overtaken");
+        *attempt += 1;
+        Ok(())
+    }
+
+    /// The rows of older states of these entries, if there are any, and the version in which they lie there.
+    fn rows_of(&self, docs: &[IndexDoc]) -> Option<(Arc<Dataset>, Vec<Gone>)> {
+        let view = self.view.read();
+        let row = |doc: &IndexDoc| {
+            let (address, row) = view.rows.get(&doc.scope, doc.entry)?;
+            (row.stamp < doc.stamp).then(|| Gone {
+                scope: doc.scope.clone(),
+                entry: doc.entry,
+                address,
+            })
+        };
+        let rows: Vec<Gone> = docs.iter().filter_map(row).collect();
+        let dataset = view.dataset.clone().filter(|_| !rows.is_empty())?;
+        Some((dataset, rows))
     }
 
     /// Brings the view up to the latest version: a commit may have succeeded though its answer, or
@@ -84,8 +145,9 @@ impl Table {
     fn drop_stored(&self, docs: &mut Vec<IndexDoc>) {
         let view = self.view.read();
         docs.retain(|doc| {
-            let stored = view.rows.get(&doc.scope, doc.entry);
-            stored.is_none_or(|(_, row)| row.stamp < doc.stamp)
+            let has_vector = columns::searchable(doc, &self.shared.config).is_some();
+            let known = view.rows.newness_of(&doc.scope, doc.entry);
+            known < Some((doc.stamp, has_vector))
         });
     }
 
@@ -140,6 +202,45 @@ impl Table {
         if let Some(touched) = touched {
             commit = commit.with_affected_rows(touched);
         }
+        Ok(Box::pin(commit.execute(transaction)).await?)
+    }
+
+    async fn delete(
+        &self,
+        dataset: Arc<Dataset>,
+        rows: &[Gone],
+        through: Stamp,
+    ) -> Result<Dataset, Error> {
+        let mut files = BTreeMap::<u64, Vec<u32>>::new();
+        for row in rows {
+            let places = files.entry(fragment_of(row.address)).or_default();
+            places.push(place_of(row.address));
+        }
+        let (mut left, mut emptied) = (Vec::new(), Vec::new());
+        for fragment in dataset.get_fragments() {
+            let file = fragment.metadata().id;
+            if let Some(places) = files.remove(&file) {
+                match Box::pin(fragment.extend_deletions(places)).await? {
+                    Some(fragment) => left.push(fragment.metadata().clone()),
+                    None => emptied.push(file),
+                }
+            }
+        }
+        assert!(
+            files.is_empty(),
+            "the files of what is shown are in the version that is shown"
+        );
+        let operation = Operation::Delete {
+            updated_fragments: left,
+            deleted_fragment_ids: emptied,
+            predicate: "the entry is gone".into(),
+        };
+        let mut transaction = Transaction::new(dataset.version_id(), operation, None);
+        transaction.transaction_properties = Some(Arc::new(properties(through)));
+        let touched: RowAddrTreeMap = rows.iter().map(|row| row.address).collect();
+        let commit = CommitBuilder::new(dataset)
+            .with_skip_auto_cleanup(true)
+            .with_affected_rows(touched);
         Ok(Box::pin(commit.execute(transaction)).await?)
     }
 }

@@ -4,6 +4,8 @@
 
 use sillok_core::entry::{Kind, SpaceId};
 
+use crate::error::Error;
+
 /// Settings of a [`LanceIndex`](crate::LanceIndex).
 #[derive(Clone, Debug, PartialEq)]
 pub struct LanceConfig {
@@ -35,6 +37,9 @@ pub struct LanceConfig {
     pub search_candidates: usize,
     /// Data files of one table: with more, small ones are compacted.
     pub fragments_max: usize,
+    /// Share of the rows in a table's data files that are no longer there: over it,
+    /// [`optimise`](sillok_core::ports::VectorIndex::optimise) writes files and indices anew without them. 0 to 1.
+    pub gone_share_max: f64,
     /// Most rows of one compacted data file.
     pub fragment_rows_max: usize,
     /// Most bytes of one compacted data file.
@@ -67,12 +72,35 @@ impl LanceConfig {
             probes: 3,
             search_candidates: 64,
             fragments_max: 64,
+            gone_share_max: 0.2,
             fragment_rows_max: 262_144,
             fragment_bytes_max: 1 << 30,
             versions_kept: 32,
             commit_attempts_max: 8,
             query_words_max: 64,
         }
+    }
+
+    /// Checks that it does not contradict itself.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.dimensions == 0 || i32::try_from(self.dimensions).is_err() {
+            return Err(Error::Config("dimensions are 1 or more"));
+        }
+        if self.threads == 0
+            || self.commit_attempts_max == 0
+            || self.versions_kept == 0
+            || self.partition_rows == 0
+        {
+            return Err(Error::Config(
+                "threads, attempts, versions and rows of a partition are 1 or more",
+            ));
+        }
+        if self.tail_rows_max <= self.tail_rows_min.max(self.index_rows_min) {
+            return Err(Error::Config(
+                "tail_rows_max is over tail_rows_min and index_rows_min",
+            ));
+        }
+        Ok(())
     }
 }
 

@@ -85,11 +85,12 @@ impl Delta {
     }
 
     /// Takes a state, whose text holds these terms so many times, unless one at least as new is
-    /// here.
+    /// here. With a vector a state is newer than without.
     pub(crate) fn offer(&mut self, row: DeltaRow, counts: BTreeMap<String, u32>) {
+        let newness = |row: &DeltaRow| (row.stamp, row.vector.is_some());
         if self
             .get(&row.scope, row.entry)
-            .is_some_and(|known| known.stamp >= row.stamp)
+            .is_some_and(|known| newness(known) >= newness(&row))
         {
             return;
         }
@@ -148,8 +149,8 @@ impl Delta {
     }
 
     /// Compares each state with what the table holds: `stored` answers the stamp of the stored row
-    /// and whether indices cover it. A state that is stored is marked so; one that is covered, or
-    /// older than the stored row, is forgotten.
+    /// and whether indices cover it. A state that is stored is marked so; one that is covered, that is
+    /// older than the stored row, or that was stored and is no longer, is forgotten.
     pub(crate) fn settle(
         &mut self,
         mut stored: impl FnMut(&Scope, EntryId) -> Option<(Stamp, bool)>,
@@ -164,6 +165,7 @@ impl Delta {
                         gone.push((row.scope.clone(), row.entry));
                     }
                 }
+                None if row.stored => gone.push((row.scope.clone(), row.entry)),
                 _ => {}
             }
         }

@@ -1,8 +1,8 @@
 //! Where the rows of one table lie, and what is filtered on: the small columns, in memory.
 //!
 //! With these, a filter becomes a set of row addresses before an index is searched, and a result
-//! becomes an entry without reading a file. About 150 bytes a row. It must not know vectors or
-//! texts.
+//! becomes an entry without reading a file. About 150 bytes a row; an entry that left has none. It must not know
+//! vectors or texts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use sillok_core::stamp::Stamp;
 
 use crate::admission::Admission;
 use crate::filter::{Attributes, Filter};
+use crate::graves::Graves;
 
 /// Empty places that are never worth closing up.
 const EMPTY_MIN: usize = 64;
@@ -32,7 +33,9 @@ pub(crate) struct Row {
 pub(crate) struct Directory {
     scopes: BTreeMap<Scope, ScopeRows>,
     rows: usize,
-    stamp_max: Option<Stamp>,
+    /// Rows of each data file.
+    files: BTreeMap<u64, usize>,
+    graves: Graves,
 }
 
 /// The rows of one scope. Addresses mostly come in rising order, and every search walks them.
@@ -93,11 +96,6 @@ impl Directory {
         self.rows
     }
 
-    /// The latest stamp that was ever stored.
-    pub(crate) fn stamp_max(&self) -> Option<Stamp> {
-        self.stamp_max
-    }
-
     /// Number of rows that have a vector, counted.
     pub(crate) fn vectors(&self) -> usize {
         let rows = self.scopes.values().flat_map(ScopeRows::iter);
@@ -112,6 +110,20 @@ impl Directory {
         Some((address, row))
     }
 
+    /// When an entry left that has no row, if that is known.
+    pub(crate) fn left_at(&self, scope: &Scope, entry: EntryId) -> Option<Stamp> {
+        let has_row = self.get(scope, entry).is_some();
+        self.graves.get(scope, entry).filter(|_| !has_row)
+    }
+
+    /// How new what is known of an entry is: its row, which with a vector is newer than without, or that it left.
+    pub(crate) fn newness_of(&self, scope: &Scope, entry: EntryId) -> Option<(Stamp, bool)> {
+        match self.get(scope, entry) {
+            Some((_, row)) => Some((row.stamp, row.has_vector)),
+            None => Some((self.graves.get(scope, entry)?, true)),
+        }
+    }
+
     /// The entry that lies at `address`, when it is one of `scopes`.
     pub(crate) fn at(&self, scopes: &[Scope], address: u64) -> Option<(&Scope, EntryId)> {
         scopes.iter().find_map(|scope| {
@@ -122,31 +134,83 @@ impl Directory {
 
     /// Notes where a row lies now. It takes the place of the entry's earlier row.
     pub(crate) fn insert(&mut self, scope: Scope, address: u64, row: Row) {
-        self.stamp_max = self.stamp_max.max(Some(row.stamp));
+        self.graves.fill(&scope, row.entry);
         let rows = self.scopes.entry(scope).or_default();
         match rows.by_entry.insert(row.entry, address) {
             Some(earlier) => {
                 rows.remove(earlier);
+                left(&mut self.files, earlier);
             }
             None => self.rows += 1,
         }
         rows.insert(address, row);
+        *self.files.entry(fragment_of(address)).or_default() += 1;
     }
 
     /// Forgets the rows of a data file that is gone and whose rows lie nowhere else.
     pub(crate) fn remove_fragment(&mut self, fragment: u64) {
+        self.remove_of(fragment, |_| true);
+        self.files.remove(&fragment);
+    }
+
+    /// Forgets those rows of a data file that `is_gone` names by their place in it, and that lie nowhere else.
+    pub(crate) fn remove_of(&mut self, fragment: u64, is_gone: impl Fn(u32) -> bool) {
         for rows in self.scopes.values_mut() {
-            let gone: Vec<(u64, EntryId)> = rows
-                .iter()
-                .filter(|(address, _)| fragment_of(*address) == fragment)
-                .map(|(address, row)| (address, row.entry))
-                .collect();
+            let of_file = rows.iter().filter(|(address, _)| {
+                fragment_of(*address) == fragment && is_gone(place_of(*address))
+            });
+            let gone: Vec<(u64, EntryId)> =
+                of_file.map(|(address, row)| (address, row.entry)).collect();
             for (address, entry) in gone {
                 rows.remove(address);
                 rows.by_entry.remove(&entry);
+                left(&mut self.files, address);
                 self.rows -= 1;
             }
         }
+        self.scopes.retain(|_, rows| !rows.by_entry.is_empty());
+    }
+
+    /// Forgets the entry's row, if it lies at this address.
+    pub(crate) fn remove(&mut self, scope: &Scope, entry: EntryId, address: u64) {
+        let Some(rows) = self.scopes.get_mut(scope) else {
+            return;
+        };
+        if rows.by_entry.get(&entry) == Some(&address) {
+            rows.by_entry.remove(&entry);
+            rows.remove(address);
+            left(&mut self.files, address);
+            self.rows -= 1;
+        }
+        if rows.by_entry.is_empty() {
+            self.scopes.remove(scope);
+        }
+    }
+
+    /// Remembers that the entry, which has no row, left at that stamp.
+    pub(crate) fn bury(&mut self, scope: &Scope, entry: EntryId, stamp: Stamp) {
+        if self.get(scope, entry).is_none() {
+            self.graves.dig(scope, entry, stamp);
+        }
+    }
+
+    /// How many rows each data file will have once these have moved to where they lie now, and those are gone.
+    pub(crate) fn rows_after(
+        &self,
+        moved: &[(Scope, u64, Row)],
+        gone: &[Gone],
+    ) -> BTreeMap<u64, usize> {
+        let mut files = self.files.clone();
+        for (scope, address, row) in moved {
+            if let Some((earlier, _)) = self.get(scope, row.entry) {
+                left(&mut files, earlier);
+            }
+            *files.entry(fragment_of(*address)).or_default() += 1;
+        }
+        for Gone { address, .. } in gone {
+            left(&mut files, *address);
+        }
+        files
     }
 
     /// Addresses of the rows that `filter` admits and `skip` does not name: all of them, and those
@@ -194,7 +258,30 @@ pub(crate) struct Admitted {
     pub(crate) with_vector: Option<Arc<Admission>>,
 }
 
+/// A row that is no longer there.
+#[derive(Debug)]
+pub(crate) struct Gone {
+    pub(crate) scope: Scope,
+    pub(crate) entry: EntryId,
+    pub(crate) address: u64,
+}
+
+/// A row left the data file that it lay in.
+fn left(files: &mut BTreeMap<u64, usize>, address: u64) {
+    let rows = files.get_mut(&fragment_of(address));
+    *rows.expect("a row lies in a file that is known") -= 1;
+}
+
 /// The data file that a row lies in.
 pub(crate) const fn fragment_of(address: u64) -> u64 {
     address >> 32
+}
+
+/// Where in its data file a row lies.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the lower half of an address is the place"
+)]
+pub(crate) const fn place_of(address: u64) -> u32 {
+    address as u32
 }

@@ -4,7 +4,9 @@
 
 use std::path::PathBuf;
 
-use sillok_core::ports::PortError;
+use sillok_core::ports::{Lost, PortError, VectorTable};
+
+use crate::damage::Says;
 
 /// A failure of the index.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +41,28 @@ pub enum Error {
     /// The configuration contradicts itself.
     #[error("configuration of the vector index: {0}")]
     Config(&'static str),
+    /// What lies in a table is not what was written there, or cannot be read. It is built again.
+    #[error("the vector index is damaged: {0}")]
+    Damaged(String),
+    /// What was met in one table.
+    #[error("{source}")]
+    InTable {
+        /// The table.
+        table: VectorTable,
+        /// What it was.
+        source: Box<Self>,
+    },
+    /// Files of these tables are not what was written, or cannot be read.
+    #[error("the vector index is damaged: {why}")]
+    Lost {
+        /// What was met.
+        why: String,
+        /// The tables.
+        lost: Lost,
+    },
+    /// A task of the index met a defect, or something that it could not make sense of.
+    #[error("a task of the vector index panicked: {0}")]
+    Panicked(String),
     /// A task of the index ended before its work did.
     #[error("a task of the vector index ended early: {0}")]
     Task(String),
@@ -59,10 +83,25 @@ impl From<arrow_schema::ArrowError> for Error {
 impl From<Error> for PortError {
     fn from(error: Error) -> Self {
         match error {
+            Error::Lost { why, lost } => Self::Damaged { why, lost },
+            Error::InTable { table, source } => match Self::from(*source) {
+                Self::Damaged { why, .. } => Self::Damaged {
+                    why,
+                    lost: Lost::table(table),
+                },
+                other => other,
+            },
+            _ if Says::of(&error) == Says::Damage => Self::Damaged {
+                why: error.to_string(),
+                lost: Lost::All,
+            },
             Error::Shape { .. } | Error::Config(_) => Self::Unusable(error.to_string()),
-            Error::Io { .. } | Error::Lance(_) | Error::Older { .. } | Error::Task(_) => {
-                Self::Unavailable(error.to_string())
-            }
+            Error::Io { .. }
+            | Error::Lance(_)
+            | Error::Older { .. }
+            | Error::Damaged(_)
+            | Error::Panicked(_)
+            | Error::Task(_) => Self::Unavailable(error.to_string()),
         }
     }
 }

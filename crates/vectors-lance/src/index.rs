@@ -5,26 +5,21 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
 use sillok_core::ports::{
-    BoxFuture, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked, SearchLists,
-    SearchRequest, VectorIndex,
+    BoxFuture, EntryColumns, IndexDoc, IndexStats, Lost, NeighbourRequest, PortError, Ranked,
+    SearchLists, SearchRequest, VectorIndex,
 };
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
 use sillok_core::stamp::Stamp;
-use tokio::sync::mpsc;
 
-use crate::ages::{AGES, Ages, WORTHS, Worths};
 use crate::config::LanceConfig;
 use crate::error::Error;
+use crate::planning;
 use crate::pool::Pool;
 use crate::query::{Answer, Question};
 use crate::ranking::best;
 use crate::table::Table;
 use crate::tables::Tables;
-
-/// Batches that a scan is ahead of whoever takes them.
-const BATCHES_AHEAD: usize = 2;
 
 /// An index over Lance tables in one directory.
 #[derive(Debug)]
@@ -32,6 +27,7 @@ pub struct LanceIndex {
     tables: Arc<Tables>,
     pool: Pool,
 }
+
 impl LanceIndex {
     /// Opens the index in the directory `path`, which is made when it is missing, and waits until
     /// its tables are loaded.
@@ -41,16 +37,17 @@ impl LanceIndex {
     /// made for vectors of other dimensions, [`Error::Io`] and [`Error::Lance`] when files cannot be
     /// read. In the last three cases the directory can be removed and the index built again.
     pub fn open(path: impl Into<PathBuf>, config: LanceConfig) -> Result<Self, Error> {
-        check(&config)?;
-        let root = path.into();
-        std::fs::create_dir_all(&root).map_err(|source| Error::Io {
-            path: root.clone(),
-            source,
-        })?;
-        let pool = Pool::start(config.threads)?;
-        let tables = Arc::new(Tables::new(root, config)?);
+        let threads = config.threads;
+        let tables = Arc::new(Tables::new(path.into(), config)?);
+        let pool = Pool::start(threads)?;
         let opening = Arc::clone(&tables);
-        pool.run_blocking(async move { opening.load().await })?;
+        match pool.run_blocking(async move { opening.load().await }) {
+            Err(error @ Error::Panicked(_)) => {
+                tracing::warn!(%error, "the vector index cannot be used: storing everything again");
+                tables.forget_files()?;
+            }
+            loaded => loaded?,
+        }
         Ok(Self { tables, pool })
     }
 
@@ -62,52 +59,41 @@ impl LanceIndex {
         W: FnOnce(Arc<Tables>) -> F,
     {
         let done = self.pool.run(work(Arc::clone(&self.tables)));
-        Box::pin(async move { done.await.map_err(PortError::from) })
+        Box::pin(async move { self.judge(done.await).await })
     }
 
-    /// Scans these columns of all tables on the pool, and hands the batches over here.
-    async fn hand_over(
-        &self,
-        names: &'static [&'static str],
-        mut take: impl FnMut(&RecordBatch) -> Result<(), Error> + Send,
-    ) -> Result<(), PortError> {
-        let (sender, mut batches) = mpsc::channel(BATCHES_AHEAD);
+    /// What came of work, with what an error comes to, which is found out on the pool.
+    async fn judge<T>(&self, done: Result<T, Error>) -> Result<T, PortError> {
+        let error = match done {
+            Ok(done) => return Ok(done),
+            Err(error) => error,
+        };
         let tables = Arc::clone(&self.tables);
-        let scanned = self
-            .pool
-            .run(async move { tables.scan(names, &sender).await });
-        let mut taken = Ok(());
-        while let Some(batch) = batches.recv().await {
-            taken = take(&batch);
-            if taken.is_err() {
-                break;
-            }
-        }
-        // The scan ends once nobody takes its batches any more.
-        drop(batches);
-        Ok(taken.and(scanned.await)?)
+        let judged = self.pool.run(async move { Ok(tables.judge(error).await) });
+        Err(judged.await.unwrap_or_else(|error| error).into())
     }
 }
 
-fn check(config: &LanceConfig) -> Result<(), Error> {
-    if config.dimensions == 0 || i32::try_from(config.dimensions).is_err() {
-        return Err(Error::Config("dimensions are 1 or more"));
+impl EntryColumns for LanceIndex {
+    fn ages<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        Box::pin(async move {
+            let handed_over = planning::ages(&self.tables, &self.pool, each).await;
+            self.judge(handed_over).await
+        })
     }
-    if config.threads == 0
-        || config.commit_attempts_max == 0
-        || config.versions_kept == 0
-        || config.partition_rows == 0
-    {
-        return Err(Error::Config(
-            "threads, attempts, versions and rows of a partition are 1 or more",
-        ));
+
+    fn worths<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        Box::pin(async move {
+            let handed_over = planning::worths(&self.tables, &self.pool, each).await;
+            self.judge(handed_over).await
+        })
     }
-    if config.tail_rows_max <= config.tail_rows_min.max(config.index_rows_min) {
-        return Err(Error::Config(
-            "tail_rows_max is over tail_rows_min and index_rows_min",
-        ));
-    }
-    Ok(())
 }
 
 impl VectorIndex for LanceIndex {
@@ -130,12 +116,13 @@ impl VectorIndex for LanceIndex {
         request: &'a SearchRequest,
     ) -> BoxFuture<'a, Result<SearchLists, PortError>> {
         let limit = request.limit;
-        let asked = self.tables.questions_of(request);
+        let (asked, partial) = self.tables.questions_of(request);
         self.run(move |_| async move {
             let Answer { vector, text } = ask(asked).await?;
             Ok(SearchLists {
                 vector: best(vector, limit),
                 text: best(text, limit),
+                partial,
             })
         })
     }
@@ -149,34 +136,29 @@ impl VectorIndex for LanceIndex {
         self.run(move |_| async move { Ok(best(ask(asked).await?.vector, limit)) })
     }
 
-    fn ages<'a>(
-        &'a self,
-        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
-    ) -> BoxFuture<'a, Result<(), PortError>> {
-        let take = move |batch: &RecordBatch| {
-            each(&Ages::of(batch)?.columns());
-            Ok(())
-        };
-        Box::pin(self.hand_over(&AGES, take))
-    }
-
-    fn worths<'a>(
-        &'a self,
-        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
-    ) -> BoxFuture<'a, Result<(), PortError>> {
-        let take = move |batch: &RecordBatch| {
-            each(&Worths::of(batch)?.columns());
-            Ok(())
-        };
-        Box::pin(self.hand_over(&WORTHS, take))
-    }
-
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>> {
         self.run(|tables| async move { tables.optimise().await })
     }
 
+    fn is_whole(&self) -> BoxFuture<'_, Result<bool, PortError>> {
+        Box::pin(core::future::ready(Ok(self.tables.is_whole())))
+    }
+
+    fn note_whole(&self) -> BoxFuture<'_, Result<(), PortError>> {
+        self.run(|tables| async move { tables.note_whole().await })
+    }
+
     fn clear(&self) -> BoxFuture<'_, Result<(), PortError>> {
-        self.run(|tables| async move { tables.clear().await })
+        self.run(|tables| async move { tables.forget(&Lost::All).await })
+    }
+
+    fn forget<'a>(&'a self, lost: &'a Lost) -> BoxFuture<'a, Result<(), PortError>> {
+        let lost = lost.clone();
+        self.run(|tables| async move { tables.forget(&lost).await })
+    }
+
+    fn passed_over(&self) -> Lost {
+        self.tables.damaged()
     }
 
     fn stats(&self) -> BoxFuture<'_, Result<IndexStats, PortError>> {
@@ -186,7 +168,11 @@ impl VectorIndex for LanceIndex {
 
 /// Asks several tables at once, and puts their lists together.
 async fn ask(asked: Vec<(Arc<Table>, Question)>) -> Result<Answer, Error> {
-    let answers = asked.iter().map(|(table, question)| table.answer(question));
+    let answers = asked.iter().map(|(table, question)| async move {
+        table.check()?;
+        let answer = table.answer(question).await;
+        answer.map_err(|error| table.named(error))
+    });
     let mut all = Answer::default();
     for answer in futures::future::try_join_all(answers).await? {
         all.vector.extend(answer.vector);

@@ -7,7 +7,14 @@ use std::path::{Path, PathBuf};
 use sillok_core::entry::Kind;
 
 use crate::error::Error;
-use crate::table::has_dataset;
+
+/// Makes the directory of the index, when there is none.
+pub(crate) fn make(root: &Path) -> Result<(), Error> {
+    std::fs::create_dir_all(root).map_err(|source| Error::Io {
+        path: root.into(),
+        source,
+    })
+}
 
 /// Removes a table's directory, when there is one.
 pub(crate) fn remove(directory: &Path) -> Result<(), Error> {
@@ -30,7 +37,7 @@ pub(crate) fn directory_of(root: &Path, org: &str, kind: Kind) -> PathBuf {
     root.join(org).join(format!("{kind}.lance"))
 }
 
-/// The tables that lie in `root`.
+/// The tables that lie in `root`, also those of which only a part does.
 pub(crate) fn tables_in(root: &Path) -> Result<Vec<(String, Kind)>, Error> {
     let failed = |source| Error::Io {
         path: root.into(),
@@ -42,7 +49,7 @@ pub(crate) fn tables_in(root: &Path) -> Result<Vec<(String, Kind)>, Error> {
             continue;
         };
         for kind in Kind::ALL {
-            if has_dataset(&directory_of(root, &org, kind)) {
+            if directory_of(root, &org, kind).is_dir() {
                 found.push((org.clone(), kind));
             }
         }

@@ -7,17 +7,21 @@
 
 mod admission;
 mod ages;
+mod bulk;
 mod columns;
 mod commit;
 mod config;
+mod damage;
 mod delta;
 mod directory;
 mod error;
 mod filter;
+mod graves;
 mod index;
 mod indices;
 mod layout;
 mod maintenance;
+mod planning;
 mod pool;
 mod query;
 mod ranking;
@@ -27,6 +31,8 @@ mod tables;
 mod watermark;
 mod words;
 
+pub use bulk::write_tables;
 pub use config::{HnswParams, LanceConfig};
 pub use error::Error;
 pub use index::LanceIndex;
+pub use planning::LanceColumns;

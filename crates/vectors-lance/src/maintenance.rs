@@ -4,7 +4,8 @@
 //! Owns when each is worth while. A commit of data that comes in between either fits with what was
 //! built, or makes the step start anew. It must not know how requests are answered.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -31,39 +32,63 @@ use crate::words;
 const SEARCH_LOOKS: u32 = 200;
 const SEARCH_LOOK: Duration = Duration::from_millis(25);
 
+/// Of a data file that is written anew, more than this share is gone.
+const GONE_OF_FILE: f32 = 0.05;
+
 /// One step of maintenance: it makes a version of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Step {
     /// Put small data files together.
     Compact,
     /// Build both for the first time.
     Build,
-    /// Write all data files anew that have rows which are no longer there, and the indices with them.
-    Rewrite,
+    /// Write all data files anew of which more than this share of the rows is no longer there, and the indices with
+    /// them.
+    Rewrite { gone: f32 },
     /// Index what no segment covers, as a new segment or, with all segments, as one.
     Extend { merge: bool },
 }
 
 impl Table {
-    /// Whether so much waits in memory that storing more has to wait for [`Self::optimise`].
+    /// Whether so much waits in memory to be indexed that storing more has to wait for [`Self::index`].
     pub(crate) fn is_overdue(&self) -> bool {
-        self.view.read().delta.len() >= self.shared.config.tail_rows_max
+        let view = self.view.read();
+        view.delta.len() - view.delta.pending() >= self.shared.config.tail_rows_max
     }
 
-    /// Compacts, indexes and cleans up, each where it is worth while.
-    pub(crate) async fn optimise(&self) -> Result<(), Error> {
+    /// Indexes what waits for it.
+    pub(crate) async fn index(&self) -> Result<(), Error> {
         let _one_at_a_time = self.maintenance.lock().await;
         if self.view.read().dataset.is_none() {
             return Ok(());
         }
-        let fragments = self.latest().await?.count_fragments();
-        if fragments > self.shared.config.fragments_max {
+        match self.due().await? {
+            Some(step) => self.take(step).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Compacts, indexes and cleans up, each where it is worth while. Whether so much was gone that the table was
+    /// written anew: what it held before is removed by [`Self::remove_older`].
+    pub(crate) async fn optimise(&self) -> Result<bool, Error> {
+        let _one_at_a_time = self.maintenance.lock().await;
+        if self.view.read().dataset.is_none() {
+            return Ok(false);
+        }
+        let latest = self.latest().await?;
+        let removed = self.removed.load(Ordering::Relaxed);
+        let shrinks = has_shrunk(&latest, removed, self.shared.config.gone_share_max);
+        if shrinks {
+            self.take(Step::Rewrite { gone: GONE_OF_FILE }).await?;
+            self.removed.fetch_sub(removed, Ordering::Relaxed);
+        } else if latest.count_fragments() > self.shared.config.fragments_max {
             self.take(Step::Compact).await?;
         }
         if let Some(step) = self.due().await? {
             self.take(step).await?;
         }
-        self.clean().await
+        self.clean().await?;
+        Ok(shrinks)
     }
 
     /// The latest version.
@@ -101,6 +126,14 @@ impl Table {
         self.refresh(dataset).await
     }
 
+    /// Builds both indices of the version that is shown, over all of its rows, and shows what it made.
+    pub(crate) async fn index_anew(&self) -> Result<(), Error> {
+        let mut dataset = self.latest().await?;
+        self.build(&mut dataset).await?;
+        self.view.write().dataset = Some(Arc::new(dataset));
+        Ok(())
+    }
+
     /// The version that searches look at now.
     pub(crate) fn shown(&self) -> Weak<Dataset> {
         let view = self.view.read();
@@ -114,7 +147,7 @@ impl Table {
         if self.view.read().dataset.is_none() {
             return Ok(());
         }
-        self.take(Step::Rewrite).await
+        self.take(Step::Rewrite { gone: 0.0 }).await
     }
 
     /// Removes all versions but the latest, once no search looks at one of those `before`, or has for long.
@@ -170,19 +203,16 @@ impl Table {
     async fn attempt(&self, step: Step, dataset: &mut Dataset) -> Result<(), Error> {
         match step {
             Step::Compact => return self.compact(dataset, None).await,
-            Step::Rewrite => {
-                self.compact(dataset, Some(0.0)).await?;
+            Step::Rewrite { gone } => {
+                self.compact(dataset, Some(gone)).await?;
                 if dataset.load_indices().await?.is_empty() {
                     return Ok(());
                 }
-                // Too few are left to learn from where most of a table is erased: they go into one segment then.
+                // Too few may be left to learn from, as before the table had indices: memory has them then.
                 if self.view.read().rows.vectors() < self.shared.config.index_rows_min {
-                    let names = vec![TEXT_INDEX.to_owned(), VECTOR_INDEX.to_owned()];
-                    let all = OptimizeOptions::merge(usize::MAX).index_names(names);
-                    Box::pin(dataset.optimize_indices(&all)).await?;
-                } else {
-                    self.build(dataset).await?;
+                    return drop_indices(dataset).await;
                 }
+                self.build(dataset).await?;
             }
             Step::Build => self.build(dataset).await?,
             Step::Extend { merge } => {
@@ -202,8 +232,8 @@ impl Table {
     }
 
     async fn build(&self, dataset: &mut Dataset) -> Result<(), Error> {
-        let rows = self.view.read().rows.len();
-        let shape = HnswParams::of(self.kind);
+        let rows = dataset.count_rows(None).await?;
+        let shape = HnswParams::of(self.name.1);
         let ivf = IvfBuildParams {
             num_partitions: Some(rows.div_ceil(self.shared.config.partition_rows)),
             ..IvfBuildParams::default()
@@ -261,4 +291,32 @@ impl Table {
         tracing::debug!(table = %self.directory.display(), ?removed, "removed old versions");
         Ok(())
     }
+}
+
+/// Whether more than this share of the rows is gone: of those that lie in the data files, or of those with what was
+/// `removed` with whole files.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of rows are far under 2^53"
+)]
+fn has_shrunk(dataset: &Dataset, removed: usize, share_max: f64) -> bool {
+    let (mut rows, mut left) = (0, 0);
+    for file in dataset.fragments().iter() {
+        rows += file.physical_rows.unwrap_or(0);
+        left += file.num_rows().unwrap_or(0);
+    }
+    let gone = removed.max(rows - left);
+    gone as f64 > (gone + left) as f64 * share_max
+}
+
+/// Leaves a table without indices.
+async fn drop_indices(dataset: &mut Dataset) -> Result<(), Error> {
+    let names: BTreeSet<String> = {
+        let indices = dataset.load_indices().await?;
+        indices.iter().map(|index| index.name.clone()).collect()
+    };
+    for name in names {
+        dataset.drop_index(&name).await?;
+    }
+    Ok(())
 }

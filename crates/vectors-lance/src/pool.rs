@@ -46,8 +46,10 @@ impl Pool {
             .expect("the runtime is there until the pool is dropped");
         let task = runtime.spawn(work);
         async move {
-            task.await
-                .unwrap_or_else(|error| Err(Error::Task(error.to_string())))
+            task.await.unwrap_or_else(|error| match error.is_panic() {
+                true => Err(Error::Panicked(error.to_string())),
+                false => Err(Error::Task(error.to_string())),
+            })
         }
     }
 

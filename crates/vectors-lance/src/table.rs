@@ -5,21 +5,22 @@
 //! not know how a request is answered, how data is committed, nor when indices are built.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use lance::Dataset;
 use lance::dataset::builder::DatasetBuilder;
 use lance::session::Session;
 use parking_lot::RwLock;
-use sillok_core::entry::Kind;
-use sillok_core::ports::IndexDoc;
+use sillok_core::ports::{IndexDoc, VectorTable};
 use sillok_core::scope::Scope;
 
 use crate::columns::{self, DIRECTORY, TextAndVector};
 use crate::config::LanceConfig;
+use crate::damage::Health;
 use crate::delta::{Delta, DeltaRow};
-use crate::directory::{Directory, Row, fragment_of};
+use crate::directory::{Directory, Gone, Row, fragment_of};
 use crate::error::Error;
 use crate::filter::Attributes;
 use crate::indices::Indices;
@@ -38,8 +39,10 @@ pub(crate) struct Table {
     pub(crate) shared: Arc<Shared>,
     /// Lance's caches, one for all tables.
     pub(crate) session: Arc<Session>,
-    pub(crate) kind: Kind,
+    pub(crate) name: VectorTable,
     pub(crate) directory: PathBuf,
+    /// What was found of the files.
+    pub(crate) health: Health,
     pub(crate) view: RwLock<View>,
     /// Held while data is committed: one data commit at a time.
     pub(crate) commits: tokio::sync::Mutex<()>,
@@ -47,6 +50,9 @@ pub(crate) struct Table {
     refreshes: tokio::sync::Mutex<()>,
     /// Held while indices are built.
     pub(crate) maintenance: tokio::sync::Mutex<()>,
+    /// Rows that were removed since the table was last written anew: whole data files may be gone with them, which
+    /// older versions and indices have still.
+    pub(crate) removed: AtomicUsize,
 }
 
 /// What searches see of a table.
@@ -63,17 +69,20 @@ pub(crate) struct View {
 }
 
 impl View {
-    fn settle(&mut self) {
+    /// Forgets what need not be held in memory any more.
+    pub(crate) fn settle(&mut self) {
         let (rows, indices) = (&self.rows, &self.indices);
         let is_covered = |address| {
             indices
                 .as_ref()
                 .is_some_and(|indices| indices.covered.contains(&fragment_of(address)))
         };
-        self.delta.settle(|scope, entry| {
-            rows.get(scope, entry)
-                .map(|(address, row)| (row.stamp, is_covered(address)))
-        });
+        self.delta
+            .settle(|scope, entry| match rows.get(scope, entry) {
+                Some((address, row)) => Some((row.stamp, is_covered(address))),
+                // Of what is gone nothing is left to be covered.
+                None => Some((rows.left_at(scope, entry)?, true)),
+            });
     }
 }
 
@@ -82,24 +91,26 @@ impl Table {
     pub(crate) fn new(
         shared: Arc<Shared>,
         session: Arc<Session>,
-        kind: Kind,
+        name: VectorTable,
         directory: PathBuf,
     ) -> Self {
         Self {
             shared,
             session,
-            kind,
+            name,
             directory,
+            health: Health::default(),
             view: RwLock::default(),
             commits: tokio::sync::Mutex::default(),
             refreshes: tokio::sync::Mutex::default(),
             maintenance: tokio::sync::Mutex::default(),
+            removed: AtomicUsize::new(0),
         }
     }
 
-    /// Whether there is a dataset on the disk.
+    /// Whether there is a dataset on the disk: there is from its first version on.
     pub(crate) fn exists(&self) -> bool {
-        has_dataset(&self.directory)
+        self.directory.join("_versions").is_dir()
     }
 
     pub(crate) fn uri(&self) -> Result<&str, Error> {
@@ -108,8 +119,20 @@ impl Table {
             .ok_or(Error::Config("the path of the index is valid Unicode"))
     }
 
-    /// Opens the dataset that lies there.
+    /// Reads the dataset that lies there.
     pub(crate) async fn load(&self) -> Result<(), Error> {
+        self.refresh(self.open().await?).await
+    }
+
+    /// Opens the dataset for scans of its columns alone: nothing of it comes into memory, and no search finds it.
+    pub(crate) async fn load_columns(&self) -> Result<(), Error> {
+        let dataset = self.open().await?;
+        self.view.write().dataset = Some(Arc::new(dataset));
+        Ok(())
+    }
+
+    /// Opens the dataset that lies there, if it has the columns that this version writes.
+    async fn open(&self) -> Result<Dataset, Error> {
         let dataset = DatasetBuilder::from_uri(self.uri()?)
             .with_session(Arc::clone(&self.session))
             .load()
@@ -127,19 +150,20 @@ impl Table {
                 Err(_) => return Err(Error::Older { table, column }),
             }
         }
-        self.refresh(dataset).await
+        Ok(dataset)
     }
 
     /// Makes a state visible to searches, unless a newer one is.
     pub(crate) fn offer(&self, doc: &IndexDoc) {
         let row = self.delta_row(doc);
-        let counts = self.shared.words.count(&doc.content);
+        // What is gone hides what is stored of it until that is removed, and nothing finds it.
+        let counts = match doc.is_gone() {
+            true => BTreeMap::new(),
+            false => self.shared.words.count(&doc.content),
+        };
         let mut view = self.view.write();
-        if view
-            .rows
-            .get(&row.scope, row.entry)
-            .is_none_or(|(_, stored)| stored.stamp < row.stamp)
-        {
+        let known = view.rows.newness_of(&row.scope, row.entry);
+        if known < Some((row.stamp, row.vector.is_some())) {
             view.delta.offer(row, counts);
         }
     }
@@ -150,13 +174,24 @@ impl Table {
             entry: doc.entry,
             stamp: doc.stamp,
             attributes: Attributes::of(doc),
-            vector: columns::searchable(doc, &self.shared.config).map(<[f32]>::to_vec),
+            vector: columns::searchable(doc, &self.shared.config)
+                .filter(|_| !doc.is_gone())
+                .map(<[f32]>::to_vec),
             stored: false,
         }
     }
 
     /// Shows searches the version `dataset`, unless they see a later one.
     pub(crate) async fn refresh(&self, dataset: Dataset) -> Result<(), Error> {
+        self.refresh_without(dataset, &[]).await
+    }
+
+    /// The same of a version that these rows are gone from.
+    pub(crate) async fn refresh_without(
+        &self,
+        dataset: Dataset,
+        gone: &[Gone],
+    ) -> Result<(), Error> {
         let _one_at_a_time = self.refreshes.lock().await;
         let dataset = Arc::new(dataset);
         let present: BTreeSet<u64> = dataset
@@ -195,6 +230,7 @@ impl Table {
         };
         let rows = self.read_directory(&dataset, &unread).await?;
         let tail = self.read_tail(&dataset, &rows, covered).await?;
+        let more_gone = self.unheard_of(&dataset, &rows, gone).await?;
 
         let mut view = self.view.write();
         known
@@ -202,6 +238,18 @@ impl Table {
             .for_each(|gone| view.rows.remove_fragment(*gone));
         rows.into_iter()
             .for_each(|(scope, address, row)| view.rows.insert(scope, address, row));
+        for Gone {
+            scope,
+            entry,
+            address,
+        } in gone
+        {
+            view.rows.remove(scope, *entry, *address);
+        }
+        for (fragment, deleted) in more_gone {
+            view.rows
+                .remove_of(fragment, |place| deleted.contains(&place));
+        }
         tail.into_iter()
             .for_each(|(row, counts)| view.delta.offer(row, counts));
         view.fragments = present;
@@ -209,6 +257,26 @@ impl Table {
         view.dataset = Some(dataset);
         view.settle();
         Ok(())
+    }
+
+    /// Rows that were removed from data files by a commit whose answer was lost: which those are, a file says that has
+    /// fewer rows than are known of it, without what is known to have moved or to be `gone`.
+    async fn unheard_of(
+        &self,
+        dataset: &Dataset,
+        moved: &[(Scope, u64, Row)],
+        gone: &[Gone],
+    ) -> Result<Vec<(u64, BTreeSet<u32>)>, Error> {
+        let known = self.view.read().rows.rows_after(moved, gone);
+        let mut found = Vec::new();
+        for fragment in dataset.get_fragments() {
+            let file = fragment.metadata();
+            if file.num_rows() != Some(known.get(&file.id).copied().unwrap_or(0)) {
+                let deleted = fragment.get_deletion_vector().await?;
+                found.extend(deleted.map(|deleted| (file.id, deleted.iter().collect())));
+            }
+        }
+        Ok(found)
     }
 
     /// The directory's part for these data files.
@@ -282,9 +350,4 @@ impl Table {
         };
         Ok(found.into_iter().filter_map(state).collect())
     }
-}
-
-/// Whether a dataset lies in `directory`: it does from its first version on.
-pub(crate) fn has_dataset(directory: &Path) -> bool {
-    directory.join("_versions").is_dir()
 }

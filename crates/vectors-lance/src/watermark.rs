@@ -17,16 +17,19 @@ use crate::error::Error;
 /// `@` stands in no organisation's name, so no table is ever called so.
 const FILE: &str = "@watermark";
 
-/// Everything up to `through` is stored.
+/// Everything up to `through` is stored. A file that says more, as those of older builds, counts for nothing: in their
+/// tables lie entries that have left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Watermark {
     pub(crate) through: Stamp,
-    /// The latest stamp in each table. A table that is behind it has lost files.
-    pub(crate) tables: BTreeMap<String, Stamp>,
     /// The version of each table whose files were brought to the disk. What is newer may be torn
-    /// after a loss of power, and looks whole. None in a file of an older build.
+    /// after a loss of power, and looks whole. A table that is not at it has lost files.
+    pub(crate) versions: Versions,
+    /// Whether every entry was known to have its vector here. It goes with the cursor: an index that begins
+    /// anew knows nothing.
     #[serde(default)]
-    pub(crate) versions: Option<Versions>,
+    pub(crate) whole: bool,
 }
 
 /// A version of each table, by the table's name.

@@ -13,6 +13,8 @@ use crate::harness::{Client, Invocation, Launch, Server};
 const TOKEN: &str = "slk_00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 /// Where the manifests have the configuration lie.
 const CONFIG: &str = "/etc/sillok/sillok.toml";
+/// Where they have signed checkpoints lie.
+const CHECKPOINTS: &str = "/var/lib/sillok-checkpoints";
 const TASK: &str = "org/acme/project/p/worktree/w/task/1";
 
 /// A node as the manifests start it, but for where its files lie and where it listens.
@@ -38,6 +40,10 @@ impl Node {
             std::fs::write(&file, text).unwrap();
             file
         };
+        assert!(text.contains(CHECKPOINTS), "{text}");
+        let checkpoints = folder.path().join("checkpoints");
+        std::fs::create_dir(&checkpoints).unwrap();
+        let text = text.replace(CHECKPOINTS, checkpoints.to_str().unwrap());
         let config = write("sillok.toml", &text);
         let token = write("admin.token", TOKEN);
         let key = write("token.key", &"0f".repeat(32));
@@ -129,7 +135,12 @@ async fn every_job_of_the_night_succeeds_on_a_running_node() {
             Invocation::new(node.folder.path(), words).run()
         };
         let ran = run(&node.folder.path().join("admin.token"));
-        assert!(ran.json().is_object(), "{name}: {ran:?}");
+        let said = ran.json();
+        assert_eq!(
+            name.ends_with("maintenance"),
+            said["checkpoint"].is_string(),
+            "{said}"
+        );
         let refused = run(&of_another);
         assert_ne!(
             refused.status,

@@ -41,6 +41,8 @@ pub(super) async fn check<S: Store>(
         Family::Relay,
         Family::Lease,
         Family::Run,
+        Family::Vector,
+        Family::Space,
     ] {
         let mut rows = RowStream::new(family.range());
         while let Some((key, value)) = rows.next(&mut txn).await? {
@@ -92,6 +94,20 @@ pub(crate) async fn is_explained(
             let slot = keys::quarantine::parse(key)?.slot;
             let order = keys::quarantine::decode(key, value)?;
             Ok(slot == Slot::of(&order.scope))
+        }
+        // Of no event, but it says what the entry says.
+        Family::Vector => {
+            let (parsed, vector) = (keys::vector::parse(key)?, keys::vector::decode(key, value)?);
+            let head = keys::head::key(&parsed.scope, parsed.entry);
+            let head = rows::read(txn, &head, keys::head::decode).await?;
+            let is_of = head.is_some_and(|head| {
+                let is_former = vector.version < head.version;
+                let is_same =
+                    (vector.version, vector.content_hash) == (head.version, head.content_hash);
+                !head.is_erased() && (is_former || is_same)
+            });
+            // Both may have gone together since the row was read.
+            Ok(is_of || rows::read(txn, key, keys::vector::decode).await?.is_none())
         }
         Family::Mark => {
             let (parsed, report) = (keys::mark::parse(key)?, keys::mark::decode(key, value)?);

@@ -331,6 +331,7 @@ impl Fold {
         };
         let place = &self.place;
         let at = |violation: Violation| violated(place, record.first, &violation);
+        invariants::trust_is_validated(&bodies).map_err(at)?;
         invariants::command_permitted(&place.scope, &actor, &bodies).map_err(at)?;
         invariants::texts_are_one(&repeats, &bodies).map_err(at)?;
         invariants::erasure_is_whole(&self.state, &bodies).map_err(at)?;

@@ -225,6 +225,9 @@ async fn in_turn<S: Store, P: Protocol>(
         waiting: None,
         run,
     };
+    if !shared.protocol.keeps(Safeguard::WaitsForIndex) {
+        return burst.hold(shared, &slots).await;
+    }
     let mut shown = pin!(shown_ahead(shared, slots));
     let why = loop {
         let (ready, unreadable) = tokio::select! {

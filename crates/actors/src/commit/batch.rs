@@ -10,17 +10,20 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use sillok_core::chain::{Origin, seal};
-use sillok_core::command::{Answer, CommandRecord, Digest, Submission};
+use sillok_core::command::{Answer, Command, CommandRecord, Digest, Submission};
+use sillok_core::config::TrustConfig;
+use sillok_core::decay::confidence_at;
 use sillok_core::decide::{Chunk, Decision, Replay, decide, denial, replay};
-use sillok_core::event::{Body, EventKind};
+use sillok_core::event::{Body, EventKind, TrustRevised};
 use sillok_core::facts::Facts;
 use sillok_core::id::{CommandId, Epoch};
 use sillok_core::permission::authorize_read;
 use sillok_core::ports::Rng;
 use sillok_core::principal::Actor;
 use sillok_core::scope::Scope;
-use sillok_core::state::Stamped;
+use sillok_core::state::{Stamped, State};
 use sillok_core::time::Timestamp;
+use sillok_core::trust::Trust;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Error as StoreError, Read, Store, Txn};
@@ -63,7 +66,12 @@ pub(super) async fn gather<S: Store, P: Protocol>(
         let gathering = facts::gather(&shared.store, ports, rules, spoken, submission);
         let gathering = AssertUnwindSafe(gathering);
         let (facts, commits) = match gathering.catch_unwind().await {
-            Ok(Ok((facts, commits))) => (Ok(facts), commits),
+            Ok(Ok((mut facts, commits))) => {
+                if let Some(early) = &pending.early {
+                    facts.neighbours.clone_from(&early.neighbours);
+                }
+                (Ok(facts), commits)
+            }
             Ok(Err(error)) => (Err(error), Vec::new()),
             Err(_panic) => return Err(met_defect(shared, index, submission)),
         };
@@ -111,6 +119,9 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
             }
             if !self.shared.protocol.keeps(Safeguard::KnowsOwnBatch) {
                 self.decided.state.forget_texts();
+            }
+            if !self.shared.protocol.keeps(Safeguard::ComparesInActor) {
+                self.decided.state.forget_vectors();
             }
             let deciding = AssertUnwindSafe(self.one(index, &pending.submission));
             let outcome = match deciding.catch_unwind().await {
@@ -320,10 +331,15 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
     fn apply(&mut self, submission: &Submission, facts: &Facts) -> Result<Answer, Error> {
         let rules = &self.shared.config.rules;
         let Decision {
-            bodies,
+            mut bodies,
             chunks,
             result,
         } = decide(&self.decided.state, submission, facts, rules, self.now)?;
+        if !self.shared.protocol.keeps(Safeguard::DecaysAtRead)
+            && matches!(submission.command, Command::Retire { .. })
+        {
+            bodies.splice(..0, faded(&self.decided.state, self.now, &rules.trust));
+        }
         for body in &bodies {
             let restores = matches!(body, Body::SupersessionUndone { .. });
             if !restores || self.shared.protocol.keeps(Safeguard::RestoresReplaced) {
@@ -383,6 +399,27 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
         }
         Outcome::Refused(error)
     }
+}
+
+/// Planted bug: whoever takes out what is old writes down how far the others have faded.
+fn faded(state: &State, now: Timestamp, config: &TrustConfig) -> Vec<Body> {
+    let live = state.heads().filter(|head| head.status.is_live());
+    let revised = live.filter_map(|head| {
+        let confidence = confidence_at(&head.trust, head.created_at, now, config);
+        let trust = Trust {
+            confidence,
+            ..head.trust.clone()
+        };
+        (trust != head.trust).then(|| TrustRevised {
+            entry: head.id,
+            citations: head.citations.clone(),
+            status: head.status,
+            trust,
+        })
+    });
+    revised
+        .map(|revised| Body::TrustRevised(Box::new(revised)))
+        .collect()
 }
 
 fn reused() -> Error {

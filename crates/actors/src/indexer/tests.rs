@@ -22,6 +22,7 @@ use crate::tests::index::put;
 use crate::tests::line::{Fate, Line};
 
 mod ahead;
+mod refill;
 
 fn project(number: u64) -> String {
     format!("org/acme/project/p{number}")
@@ -72,6 +73,8 @@ async fn indexer_behind(lines: &[(u64, usize)]) -> (Line, On<Line>, Indexer<Line
         stored_since_optimised: 0,
         rows_since_stored: 0,
         is_stuck: false,
+        is_refilling: false,
+        unreadable: BTreeSet::new(),
     };
     (line, shared, indexer)
 }

@@ -24,7 +24,9 @@ pub(super) fn note<S: Store, P: Protocol>(
             cognition.used
         }
         Err(PortError::Wasted { used, .. }) => *used,
-        Err(PortError::Unavailable(_) | PortError::Unusable(_)) => return,
+        Err(PortError::Unavailable(_) | PortError::Damaged { .. } | PortError::Unusable(_)) => {
+            return;
+        }
     };
     if used == Used::default() {
         return;

@@ -20,16 +20,19 @@ pub enum Part {
     Forget,
     /// Compacts and indexes the vector tables of the node that runs it.
     Optimise,
+    /// Signs the ends of all chains of events, and keeps that where the store is not.
+    Sign,
 }
 
 impl Part {
     /// All parts, in the order of a run.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Archive,
         Self::Prune,
         Self::Offer,
         Self::Forget,
         Self::Optimise,
+        Self::Sign,
     ];
 
     /// The part's name.
@@ -41,6 +44,7 @@ impl Part {
             Self::Offer => "offer",
             Self::Forget => "forget",
             Self::Optimise => "optimise",
+            Self::Sign => "sign",
         }
     }
 }
@@ -72,7 +76,12 @@ impl Maintain {
 
     /// Whether nothing is left out, so that it stands for a night's run.
     pub(super) fn is_whole(&self) -> bool {
-        self.within.is_none() && self.parts.len() == Part::ALL.len()
+        self.within.is_none() && self.has_all_parts()
+    }
+
+    /// Whether all parts are to be done, as far as there is something to do.
+    pub(super) fn has_all_parts(&self) -> bool {
+        self.parts.len() == Part::ALL.len()
     }
 }
 
@@ -120,6 +129,10 @@ pub struct Maintained {
     pub optimised: bool,
     /// Why they were not, though that was asked for.
     pub index_error: Option<Error>,
+    /// The file of the checkpoint that was signed, or would be.
+    pub checkpoint: Option<String>,
+    /// Why none was signed, though that was asked for.
+    pub checkpoint_error: Option<Error>,
 }
 
 impl Maintained {
@@ -135,7 +148,8 @@ impl Maintained {
             asks: count(|scope| scope.asks),
             refused: count(|scope| scope.error.is_some())
                 + self.not_offered
-                + u64::from(self.index_error.is_some()),
+                + u64::from(self.index_error.is_some())
+                + u64::from(self.checkpoint_error.is_some()),
             halted: self.halted,
         }
     }

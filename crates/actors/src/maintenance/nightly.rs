@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use sillok_core::membership::WireVersion;
 use sillok_core::ports::Calendar;
 use sillok_core::schedule::{Run, Runs};
 use sillok_core::time::Timestamp;
@@ -117,6 +118,10 @@ pub(super) async fn note<S: Store, P: Protocol>(
     run: &Run,
     due: Option<Timestamp>,
 ) -> Result<(), StoreError> {
+    let mut run = run.clone();
+    if !shared.speaks(WireVersion::WITH_CHECKPOINTS) {
+        run.checkpoint = None;
+    }
     let after = |known: Option<Runs>| {
         let runs = known.unwrap_or(Runs::begin(run.began));
         runs.after(run.clone(), due)

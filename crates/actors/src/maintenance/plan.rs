@@ -9,11 +9,13 @@ use sillok_core::Error;
 use sillok_core::config::RetentionConfig;
 use sillok_core::entry::{Head, Status, Table, Version};
 use sillok_core::id::{EntryId, ReviewId};
+use sillok_core::ports::EntryColumns;
 use sillok_core::promotion::NewEntry;
 use sillok_core::retention::plan::{AgeColumns, Plan as Found, Planner};
 use sillok_core::review::Offer;
 use sillok_core::scope::{Level, Scope};
 use sillok_core::slot::{SLOTS, Slot};
+use sillok_core::time::Timestamp;
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Error as StoreError, Store, Txn};
 
@@ -35,33 +37,23 @@ pub(super) struct Plan {
     pub(super) halted: u64,
 }
 
-/// Plans a run over all that was published before.
+/// Plans a run over all that was published before. `looked_at` hears of entries as they are looked at.
 ///
 /// # Errors
 /// What the store or the index answered, or that the index lags behind.
 pub(super) async fn of<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     asked: &Maintain,
+    looked_at: &(dyn Fn(u64) + Sync),
 ) -> Result<Plan, Error> {
     let mut unreadable = catch_up(shared, asked.within.as_ref()).await?;
     let mut config = shared.config.rules.retention.clone();
     if !shared.protocol.keeps(Safeguard::KeepsBest) {
         config.keep_best = 0;
     }
-    let (index, within) = (&shared.ports.index, asked.within.as_ref());
-    let mut planner = Planner::new(shared.ports.clock.now(), &config, within);
-    let mut proven = Vec::new();
-    let mut take = |columns: &AgeColumns<'_>| {
-        planner.take(columns);
-        proven.extend(proven_in(columns, within));
-    };
-    let taken = index.ages(&mut take).await;
-    taken.map_err(|error| engine_refusal(&error))?;
-    if planner.has_to_rank() {
-        let ranked = index.worths(&mut |columns| planner.rank(columns)).await;
-        ranked.map_err(|error| engine_refusal(&error))?;
-    }
-    let found = planner.finish();
+    let (columns, now) = (shared.ports.index.as_ref(), shared.ports.clock.now());
+    let within = asked.within.as_ref();
+    let Due { found, mut proven } = due(columns, now, &config, within, looked_at).await?;
     let looked_at = found.looked_at;
     let (scopes, asks) = chosen(found, asked, &config);
     let plans = scopes.iter().filter(|scope| !scope.asks);
@@ -86,9 +78,47 @@ pub(super) async fn of<S: Store, P: Protocol>(
     })
 }
 
+/// What the columns of all entries say is due.
+#[derive(Debug)]
+pub struct Due {
+    /// What goes.
+    pub found: Found,
+    /// Skills that proved themselves in a project, and where.
+    pub proven: Vec<(Scope, EntryId)>,
+}
+
+/// Finds what is due at `now` of all entries, or of those inside a scope. `looked_at` hears of entries as they are looked
+/// at.
+///
+/// # Errors
+/// What whoever keeps the columns answered.
+pub async fn due(
+    columns: &dyn EntryColumns,
+    now: Timestamp,
+    config: &RetentionConfig,
+    within: Option<&Scope>,
+    looked_at: &(dyn Fn(u64) + Sync),
+) -> Result<Due, Error> {
+    let mut planner = Planner::new(now, config, within);
+    let mut proven = Vec::new();
+    let mut take = |columns: &AgeColumns<'_>| {
+        planner.take(columns);
+        looked_at(columns.scope.len() as u64);
+        proven.extend(proven_in(columns, within));
+    };
+    let taken = columns.ages(&mut take).await;
+    taken.map_err(|error| engine_refusal(&error))?;
+    if planner.has_to_rank() {
+        let ranked = columns.worths(&mut |columns| planner.rank(columns)).await;
+        ranked.map_err(|error| engine_refusal(&error))?;
+    }
+    let found = planner.finish();
+    Ok(Due { found, proven })
+}
+
 /// Waits until the index has all that was published before: an entry that it has not heard of may be better than one
 /// that goes. How many slots cannot be read.
-async fn catch_up<S: Store, P: Protocol>(
+pub(super) async fn catch_up<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     within: Option<&Scope>,
 ) -> Result<u64, Error> {

@@ -17,8 +17,11 @@ use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{Family, ScopeKey};
 use sillok_store::{MemoryStore, Store, Txn as _, keys};
 
+mod parts;
+
 use super::*;
 
+mod at_once;
 mod jumped;
 
 use crate::tests::harness::{PROJECT, append, open_task, ports, scope, store, submission};

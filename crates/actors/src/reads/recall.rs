@@ -65,6 +65,9 @@ pub struct RecallAnswer {
     /// Whether the question was compared by meaning too; only by its words when no embedder
     /// answered.
     pub by_meaning: bool,
+    /// Whether the index had all that was published and that the question is about. Once a table of it was damaged it does
+    /// not until that is built again: something may be missing then.
+    pub whole: bool,
     /// What is said of the commit that was asked about, if one was.
     pub at: Option<AtCommit>,
 }
@@ -156,6 +159,7 @@ impl<S: Store> Reader<S> {
         lists: SearchLists,
         (mut places, mut budget): (usize, Budget),
     ) -> Result<RecallAnswer, Error> {
+        let whole = !lists.partial;
         let seen = |found: &Fused| request.scopes.contains(&found.scope);
         let fused: Vec<Fused> = fuse(&lists, self.rules.recall.rrf_k)
             .into_iter()
@@ -199,6 +203,7 @@ impl<S: Store> Reader<S> {
             results,
             budget,
             by_meaning: request.embedding.is_some(),
+            whole,
             at,
         })
     }

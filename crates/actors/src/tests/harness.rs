@@ -59,6 +59,12 @@ impl CountingRng {
     pub(crate) const fn new() -> Self {
         Self(7)
     }
+
+    /// Generators of which no two draw the same.
+    fn several() -> impl Fn() -> Box<dyn Rng> + Send + Sync {
+        let next = AtomicU64::new(7);
+        move || Box::new(Self(next.fetch_add(1, Ordering::Relaxed)))
+    }
 }
 
 impl Rng for CountingRng {
@@ -76,14 +82,16 @@ impl Rng for CountingRng {
 pub(crate) fn ports() -> Ports {
     Ports {
         clock: Arc::new(CountingClock(AtomicU64::new(0))),
-        rng: Arc::new(|| Box::new(CountingRng::new())),
+        rng: Arc::new(CountingRng::several()),
         index: Arc::new(ExactIndex::new()),
         embedder: Arc::new(HashEmbedder),
+        next: None,
         cognifier: Arc::new(RuleCognifier),
         git: Arc::new(CommitGraph::default()),
         peers: None,
         streams: None,
         calendar: None,
+        checkpoints: None,
         tracer: None,
         beats: None,
     }

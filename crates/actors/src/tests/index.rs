@@ -1,15 +1,16 @@
-//! The exact index behind a hook that sees each search for neighbours, and that can refuse to store.
+//! The exact index behind a hook that sees each search for neighbours, and that can refuse to store, or lose tables.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use parking_lot::Mutex;
 use sillok_builtin::embedder::HashEmbedder;
 use sillok_builtin::index::ExactIndex;
 use sillok_core::command::Command;
 use sillok_core::entry::{Embedding, Table};
 use sillok_core::ports::{
-    BoxFuture, Embedder as _, IndexDoc, IndexStats, NeighbourRequest, PortError, Ranked,
-    SearchLists, SearchRequest, VectorIndex,
+    BoxFuture, Embedder as _, EntryColumns, IndexDoc, IndexStats, Lost, NeighbourRequest,
+    PortError, Ranked, SearchLists, SearchRequest, VectorIndex, vector_table,
 };
 use sillok_core::promotion::NewEntry;
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
@@ -24,6 +25,7 @@ pub(crate) struct HookedIndex {
     index: ExactIndex,
     before_neighbours: Hook,
     refuses: AtomicBool,
+    damaged: Mutex<Damaged>,
 }
 
 impl HookedIndex {
@@ -34,6 +36,7 @@ impl HookedIndex {
             index: ExactIndex::new(),
             before_neighbours: Box::new(before_neighbours),
             refuses: AtomicBool::new(false),
+            damaged: Mutex::default(),
         })
     }
 
@@ -46,6 +49,61 @@ impl HookedIndex {
     pub(crate) fn accept(&self) {
         self.refuses.store(false, Ordering::Relaxed);
     }
+
+    /// What it has cannot be read any more, until it forgets that.
+    pub(crate) fn damage(&self, lost: &Lost) {
+        self.damaged.lock().lost.add(lost);
+    }
+
+    /// The answer to a call, unless it is about something that is damaged.
+    fn unless_damaged<'a, T: Send + 'a>(
+        &'a self,
+        concerns: impl Fn(&Lost) -> bool + Send + 'a,
+        call: BoxFuture<'a, Result<T, PortError>>,
+    ) -> BoxFuture<'a, Result<T, PortError>> {
+        Box::pin(async move {
+            let lost = self.damaged.lock().lost.clone();
+            if concerns(&lost) {
+                return Err(torn(lost));
+            }
+            call.await
+        })
+    }
+}
+
+/// What an index lost.
+#[derive(Default)]
+struct Damaged {
+    lost: Lost,
+    /// What of it a search has met: the next ones pass over that.
+    met: Lost,
+}
+
+fn torn(lost: Lost) -> PortError {
+    PortError::Damaged {
+        why: "a page is torn".into(),
+        lost,
+    }
+}
+
+fn anything(lost: &Lost) -> bool {
+    !lost.is_nothing()
+}
+
+impl EntryColumns for HookedIndex {
+    fn ages<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        self.unless_damaged(anything, self.index.ages(each))
+    }
+
+    fn worths<'a>(
+        &'a self,
+        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
+    ) -> BoxFuture<'a, Result<(), PortError>> {
+        self.unless_damaged(anything, self.index.worths(each))
+    }
 }
 
 impl VectorIndex for HookedIndex {
@@ -57,7 +115,12 @@ impl VectorIndex for HookedIndex {
         if self.refuses.load(Ordering::Relaxed) {
             return Box::pin(async { Err(PortError::Unavailable("not now".into())) });
         }
-        self.index.apply(docs, through)
+        let tables: Vec<_> = docs
+            .iter()
+            .map(|doc| vector_table(&doc.scope, doc.table))
+            .collect();
+        let concerns = move |lost: &Lost| tables.iter().any(|table| lost.has(table));
+        self.unless_damaged(concerns, self.index.apply(docs, through))
     }
 
     fn watermark(&self) -> BoxFuture<'_, Result<Option<Stamp>, PortError>> {
@@ -68,7 +131,28 @@ impl VectorIndex for HookedIndex {
         &'a self,
         request: &'a SearchRequest,
     ) -> BoxFuture<'a, Result<SearchLists, PortError>> {
-        self.index.search(request)
+        Box::pin(async move {
+            let lost = {
+                let mut damaged = self.damaged.lock();
+                let lost = damaged.lost.clone();
+                if lost.concerns(request) && !damaged.met.has_all_of(&lost) {
+                    // Of one that is lost as a whole, nothing is passed over.
+                    if lost != Lost::All {
+                        damaged.met.add(&lost);
+                    }
+                    return Err(torn(lost));
+                }
+                lost
+            };
+            let mut lists = self.index.search(request).await?;
+            for list in [&mut lists.vector, &mut lists.text] {
+                list.retain(|place| {
+                    let doc = self.index.get(&place.scope, place.entry);
+                    doc.is_none_or(|doc| !lost.has(&vector_table(&doc.scope, doc.table)))
+                });
+            }
+            Ok(lists)
+        })
     }
 
     fn neighbours<'a>(
@@ -77,30 +161,35 @@ impl VectorIndex for HookedIndex {
     ) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>> {
         Box::pin(async {
             (self.before_neighbours)(request);
-            self.index.neighbours(request).await
+            let concerns = |lost: &Lost| lost.concerns_neighbours(request);
+            self.unless_damaged(concerns, self.index.neighbours(request))
+                .await
         })
     }
 
-    fn ages<'a>(
-        &'a self,
-        each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
-    ) -> BoxFuture<'a, Result<(), PortError>> {
-        self.index.ages(each)
-    }
-
-    fn worths<'a>(
-        &'a self,
-        each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
-    ) -> BoxFuture<'a, Result<(), PortError>> {
-        self.index.worths(each)
-    }
-
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>> {
-        self.index.optimise()
+        self.unless_damaged(anything, self.index.optimise())
+    }
+
+    fn is_whole(&self) -> BoxFuture<'_, Result<bool, PortError>> {
+        self.index.is_whole()
+    }
+
+    fn note_whole(&self) -> BoxFuture<'_, Result<(), PortError>> {
+        self.index.note_whole()
     }
 
     fn clear(&self) -> BoxFuture<'_, Result<(), PortError>> {
+        *self.damaged.lock() = Damaged::default();
         self.index.clear()
+    }
+
+    fn forget<'a>(&'a self, lost: &'a Lost) -> BoxFuture<'a, Result<(), PortError>> {
+        {
+            let mut damaged = self.damaged.lock();
+            *damaged = Damaged::default();
+        }
+        self.index.forget(lost)
     }
 
     fn stats(&self) -> BoxFuture<'_, Result<IndexStats, PortError>> {
@@ -110,6 +199,11 @@ impl VectorIndex for HookedIndex {
 
 /// Writes an entry for which the index is searched.
 pub(crate) fn put(content: &str) -> Command {
+    put_in(Table::Observations, content)
+}
+
+/// The same in a table.
+pub(crate) fn put_in(table: Table, content: &str) -> Command {
     let embedding = Embedding {
         space: HashEmbedder.space(),
         values: HashEmbedder::vector(content),
@@ -117,7 +211,7 @@ pub(crate) fn put(content: &str) -> Command {
     Command::PutEntry {
         entry: Box::new(NewEntry {
             embedding: Some(embedding),
-            ..entry(Table::Observations, content)
+            ..entry(table, content)
         }),
         verification: None,
     }

@@ -3,15 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sillok_builtin::{HashEmbedder, RuleCognifier};
-use sillok_core::ErrorCode;
-use sillok_core::entry::SpaceId;
-use sillok_core::ports::{BoxFuture, Cognifier, Embedder as _, PortError};
+use sillok_builtin::RuleCognifier;
+use sillok_core::ports::{BoxFuture, Cognifier, PortError};
 use sillok_core::promotion::{CognifyInput, Cognition, Spent, Used};
 
 use super::harness::{TASK, scope, store};
 use super::jobs::{listed, started, verified};
-use crate::embedding_space;
 use crate::jobs::PromotionState;
 use crate::protocol::Correct;
 
@@ -108,21 +105,4 @@ async fn what_every_answer_used_is_counted_whatever_came_of_it() {
     assert_eq!(counted.cognifier_completion_tokens, 60);
     assert_eq!(counted.cognifier_micro_dollars, 21);
     assert_eq!(counted.cognified_facts_left_out, 3);
-}
-
-#[tokio::test]
-async fn an_embedder_of_another_space_is_refused_once_there_are_vectors() {
-    let memory = store();
-    let other = SpaceId("openai/other/3".to_owned());
-    let node = started(&memory, 0, None, 5, Correct).await;
-    embedding_space::check(&memory, &other).await.unwrap();
-    let id = verified(&node).await;
-    let state = node.promotion(&scope(TASK), id, 10_000_000).await.unwrap();
-    assert!(matches!(state, PromotionState::Done(_)), "{state:?}");
-    embedding_space::check(&memory, &HashEmbedder.space())
-        .await
-        .unwrap();
-    let refused = embedding_space::check(&memory, &other).await.unwrap_err();
-    assert_eq!(refused.code, ErrorCode::InvalidArgument);
-    assert!(refused.message.contains("openai/other/3"), "{refused}");
 }

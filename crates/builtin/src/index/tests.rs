@@ -105,7 +105,7 @@ fn filtered() -> ExactIndex {
         },
         IndexDoc {
             entry: entry(4),
-            status: Status::Archived,
+            status: Status::Deprecated,
             ..base.clone()
         },
         IndexDoc {
@@ -157,7 +157,7 @@ fn every_filter_holds_before_ranking() {
     );
     assert_eq!(
         found(SearchRequest {
-            statuses: vec![Status::Archived],
+            statuses: vec![Status::Deprecated],
             ..request("fact")
         }),
         [4]
@@ -311,7 +311,7 @@ fn ages_are_those_of_the_newest_states_by_scope() {
     let resolved_at = Some(Timestamp::from_ms(7));
     let newer = IndexDoc {
         version: 2,
-        status: Status::Archived,
+        status: Status::Deprecated,
         age: Age {
             from: Timestamp::from_ms(5),
             resolved_at,
@@ -342,5 +342,44 @@ fn ages_are_those_of_the_newest_states_by_scope() {
         let rows = columns.origin.iter().zip(columns.status);
         origins.extend(rows.map(|(origin, status)| (*origin, *status)));
     }));
-    assert_eq!(origins, [(9, Status::Archived), (0, Status::Published)]);
+    assert_eq!(origins, [(9, Status::Deprecated), (0, Status::Published)]);
+}
+
+/// The state of an entry that has left.
+fn gone(number: u8, counter: u64) -> IndexDoc {
+    IndexDoc {
+        status: Status::Archived,
+        content: String::new(),
+        embedding: None,
+        ..doc(number, "a fact", counter)
+    }
+}
+
+#[test]
+fn what_is_gone_is_forgotten_and_comes_back_by_a_newer_state_alone() {
+    let index = ExactIndex::new();
+    let of = |index: &ExactIndex| {
+        let IndexStats { stored, pending } = now(index.stats());
+        let mut ages = 0;
+        now(index.ages(&mut |columns| ages += columns.scope.len()));
+        let found = now(index.search(&request("a fact"))).text.len();
+        (stored, pending, ages, found)
+    };
+    now(index.apply(vec![doc(1, "a fact", 1), doc(2, "a fact", 2)], stamp(2)));
+    index.offer(vec![gone(1, 5)]);
+    assert_eq!(of(&index), (1, 1, 1, 1), "hidden, and not stored yet");
+    for _ in 0..2 {
+        now(index.apply(vec![gone(1, 5)], stamp(5)));
+        assert_eq!(of(&index), (1, 0, 1, 1));
+        assert!(
+            index
+                .get(&scope("p"), EntryId::from_bytes([1; 16]))
+                .is_none()
+        );
+    }
+    index.offer(vec![doc(1, "a fact", 4)]);
+    now(index.apply(vec![doc(1, "a fact", 5)], stamp(5)));
+    assert_eq!(of(&index), (1, 0, 1, 1), "no older state brings it back");
+    now(index.apply(vec![doc(1, "a fact", 6)], stamp(6)));
+    assert_eq!(of(&index), (2, 0, 2, 2));
 }

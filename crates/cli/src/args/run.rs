@@ -42,7 +42,7 @@ pub struct Maintain {
     /// Say what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// A part to do: archive, prune, offer, forget or optimise. May be repeated; all of them without it
+    /// A part to do: archive, prune, offer, forget, optimise or sign. May be repeated; all of them without it
     #[arg(long, value_name = "PART")]
     pub only: Vec<String>,
     /// Take out most of a scope, too, where that is due

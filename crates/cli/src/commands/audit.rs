@@ -4,7 +4,7 @@ use indicatif::ProgressBar;
 use sillok_server::api::{AuditAnswer, AuditDifference};
 use sillok_server::audit::checkpoint::against as against_ends;
 use sillok_server::audit::{self, Difference, Progress};
-use sillok_server::{Config, open_data_dir, rebuild as rebuilding};
+use sillok_server::{Config, index_over, open_data_dir, open_to_read, rebuild as rebuilding};
 
 use super::checkpoint;
 use crate::args::{Against, Global};
@@ -47,7 +47,7 @@ pub async fn offline(global: &Global, output: Output, against: &Against) -> Resu
         global,
         &WITHOUT_ENGINES.map(|(key, value)| (key, value.to_owned())),
     )?;
-    let data = Box::pin(open_data_dir(&config)).await?;
+    let data = Box::pin(open_to_read(&config)).await?;
     let spinner = progress::spinner("events checked");
     let shown = spinner.clone();
     let report = audit::verify(&data.store, &move |progress| advance(&shown, progress)).await?;
@@ -102,8 +102,8 @@ pub async fn rebuild(global: &Global, output: Output) -> Result<(), Failure> {
     }
     let spinner = progress::spinner("events read");
     let shown = spinner.clone();
-    let index = data.ports.index.as_ref();
-    let report = rebuilding::rebuild(&data.store, index, &move |progress| {
+    let index = index_over(data.store.clone(), &data.ports);
+    let report = rebuilding::rebuild(&data.store, index.as_ref(), &move |progress| {
         advance(&shown, progress)
     })
     .await?;

@@ -13,7 +13,7 @@ use sillok_core::time::Timestamp;
 use sillok_server::backup::Backup as Reading;
 use sillok_server::restore::{RestoreReport, Until};
 use sillok_server::system::SystemClock;
-use sillok_server::{open_data_dir, restoring};
+use sillok_server::{open_to_read, restoring};
 
 use super::audit::{WITHOUT_ENGINES, advance, configuration};
 use crate::args::{Backup, Global, Restore};
@@ -73,7 +73,7 @@ pub async fn offline(global: &Global, output: Output, args: &Backup) -> Result<(
         global,
         &WITHOUT_ENGINES.map(|(key, value)| (key, value.to_owned())),
     )?;
-    let data = Box::pin(open_data_dir(&config)).await?;
+    let data = Box::pin(open_to_read(&config)).await?;
     if data.store.is_shared() {
         let why = "the store is a FoundationDB cluster: back it up with its own tools";
         return Err(Failure::Usage(why.to_owned()));

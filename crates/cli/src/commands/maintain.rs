@@ -1,12 +1,17 @@
 //! `maintain`
 
+use std::time::Duration;
+
 use sillok_server::api::{self, Maintained};
 
 use crate::args::Maintain;
 use crate::failure::Failure;
 use crate::output::{Style, table};
-use crate::progress;
+use crate::progress::{self, Counted};
 use crate::session::Session;
+
+/// How often the server is asked how far it is.
+const MOMENTS: Duration = Duration::from_millis(500);
 
 /// Carries out `maintain`.
 ///
@@ -20,8 +25,11 @@ pub async fn run(session: &Session, args: Maintain) -> Result<(), Failure> {
         force: args.force,
         scope: args.scope.map(|scope| scope.to_string()),
     };
-    let shown = progress::waiting("the server looks at all entries");
-    let done = progress::during(shown, session.client.maintain(&asked)).await?;
+    let asking = session.client.maintain(&asked);
+    let done = match session.output.json {
+        true => asking.await?,
+        false => progress::counted(MOMENTS, || look(session), asking).await?,
+    };
     session.output.show(&done, |style| describe(style, &done))?;
     question(&done).map_or(Ok(()), |what| Err(Failure::Verdict(what)))?;
     undone(&done).map_or(Ok(()), |what| Err(Failure::Verdict(what)))
@@ -39,6 +47,25 @@ fn question(done: &Maintained) -> Option<String> {
     Some(format!(
         "most of {what} is due, and nothing{of_it} was taken out: if the clock is right, give --force"
     ))
+}
+
+/// How far the server is, and with what.
+async fn look(session: &Session) -> Option<Counted> {
+    // The answer is waited for all the same.
+    let status = session.client.status().await.ok()?;
+    let run = status.maintenance_under_way?;
+    Some(match run.planned {
+        0 => Counted {
+            what: "entries looked at",
+            position: run.looked_at,
+            length: run.entries,
+        },
+        planned => Counted {
+            what: "entries taken out",
+            position: run.retired,
+            length: planned,
+        },
+    })
 }
 
 /// What the run could not do.
@@ -59,6 +86,9 @@ fn undone(done: &Maintained) -> Option<String> {
     }
     if let Some(error) = &done.index_error {
         left.push(format!("the vector tables were not compacted: {error}"));
+    }
+    if let Some(error) = &done.checkpoint_error {
+        left.push(format!("no checkpoint was signed: {error}"));
     }
     (!left.is_empty()).then(|| left.join("; "))
 }
@@ -116,6 +146,10 @@ fn describe(style: Style, done: &Maintained) -> String {
     }
     if done.optimised {
         lines.push("the vector tables are compacted and indexed".to_owned());
+    }
+    if let Some(file) = &done.checkpoint {
+        let signed = if done.dry_run { "to sign" } else { "signed" };
+        lines.push(format!("checkpoint {signed}: {file}"));
     }
     if done.dry_run {
         lines.push(

@@ -25,6 +25,8 @@ const CITATIONS_SHOWN_MAX: usize = 4;
 const ROUNDS_MAX: usize = 4;
 /// Digits of a commit that are shown.
 const COMMIT_SHOWN: usize = 10;
+/// What is said of an answer that the index had not all for.
+const LACKING: &str = "the index is being built again after damage: something may be missing";
 /// What `--as-of` says where no commit is meant.
 const NO_COMMIT: &str = "none";
 
@@ -55,9 +57,10 @@ pub async fn run(session: &Session, recall: Recall) -> Result<(), Failure> {
     let answer = ask(session, request, is_said).await?;
     session.output.show(&answer, |style| {
         let elsewhere = answer.at.as_ref().and_then(elsewhere);
+        let lacking = (!answer.whole).then(|| LACKING.to_owned());
         if answer.results.is_empty() && answer.left_out == 0 {
             let nothing = format!("nothing in {scope} or above it");
-            return [Some(nothing), elsewhere]
+            return [Some(nothing), lacking, elsewhere]
                 .into_iter()
                 .flatten()
                 .collect::<Vec<_>>()
@@ -73,7 +76,8 @@ pub async fn run(session: &Session, recall: Recall) -> Result<(), Failure> {
                 answer.tokens, answer.left_out
             )));
         }
-        shown.extend(elsewhere.map(|text| style.dim(&text)));
+        let notes = lacking.into_iter().chain(elsewhere);
+        shown.extend(notes.map(|text| style.dim(&text)));
         shown.join("\n\n")
     })
 }

@@ -1,5 +1,7 @@
 //! Deciding what leaves recall: states that are resolved, and entries whose time is over.
 
+use std::collections::BTreeSet;
+
 use super::{Context, Decision, check_stated, entry};
 use crate::command::{AnswerBody, VerificationRef};
 use crate::entry::{Detail, Head, Kind, Status};
@@ -56,11 +58,11 @@ pub(super) fn retire(
         let reason = "maintenance takes entries out because they are aged or pruned";
         return Err(Error::new(ErrorCode::InvalidArgument, reason));
     }
-    let mut going: Vec<EntryId> = Vec::with_capacity(planned.len());
+    let (mut going, mut named) = (Vec::with_capacity(planned.len()), BTreeSet::new());
     for (id, version) in planned {
         let head = context.state.head(*id);
         let goes = head.is_some_and(|head| head.version == *version && is_over(context, head, why));
-        if goes && !going.contains(id) {
+        if goes && named.insert(*id) {
             going.push(*id);
         }
     }

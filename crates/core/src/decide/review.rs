@@ -152,7 +152,8 @@ fn follow(
             still_stands(draft.context, offer)?;
             let backing = backing(draft.context);
             let id = entry::derived_id(draft.context, 0);
-            let written = entry::write(draft, 0, id, &offer.product, &backing, None);
+            let product = draft.context.facts.product(offer);
+            let written = entry::write(draft, 0, id, &product, &backing, None);
             Ok((Some(written.entry), None))
         }
         Question::Merge { .. } | Question::Contradiction { .. } | Question::Offer(_) => {

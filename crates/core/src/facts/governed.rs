@@ -1,12 +1,29 @@
 //! What is to be known before what an entry is worth changes: reports, answers of people, retention, undoing.
 
-use super::{Ask, Need};
+use std::borrow::Cow;
+
+use super::{Ask, Facts, Need};
 use crate::command::{Command, VerificationRef};
 use crate::entry::{Status, Table};
 use crate::id::{EntryId, ReviewId};
 use crate::limits::UNCOVERED_MAX;
-use crate::review::Question;
+use crate::promotion::NewEntry;
+use crate::review::{Offer, Question};
 use crate::scope::Scope;
+
+impl Facts {
+    /// What is offered, with its vector as it is searched by.
+    #[must_use]
+    pub fn product<'a>(&self, offer: &'a Offer) -> Cow<'a, NewEntry> {
+        match &self.offered {
+            None => Cow::Borrowed(&offer.product),
+            Some(refitted) => Cow::Owned(NewEntry {
+                embedding: refitted.embedding.clone(),
+                ..offer.product.clone()
+            }),
+        }
+    }
+}
 
 impl Ask<'_> {
     /// What a command wants to know that changes what entries are worth.
@@ -94,7 +111,7 @@ impl Ask<'_> {
         match &review.question {
             Question::Merge { new, .. } => self.candidate(*new),
             Question::Offer(offer) => {
-                self.entry(0, &offer.product);
+                self.entry(0, &self.facts.product(offer));
                 let source = (offer.scope.clone(), offer.entry);
                 if !self.facts.elsewhere.contains_key(&source) {
                     self.needs.push(Need::HeadElsewhere(source.0, source.1));

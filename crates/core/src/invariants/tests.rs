@@ -23,6 +23,7 @@ mod gone;
 mod heard;
 mod promotions;
 mod texts;
+mod trust;
 
 fn scope(path: &str) -> Scope {
     Scope::parse(path).unwrap()

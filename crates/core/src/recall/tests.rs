@@ -77,7 +77,7 @@ fn numbers() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #[test]
     fn fusion_is_a_share_in_order_and_holds_each_entry_once(vector in numbers(), text in numbers()) {
-        let lists = SearchLists { vector: ranked(&vector), text: ranked(&text) };
+        let lists = SearchLists { vector: ranked(&vector), text: ranked(&text), partial: false };
         let fused = fuse(&lists, 60.0);
         let mut ids: Vec<EntryId> = fused.iter().map(|one| one.entry).collect();
         prop_assert!(fused.windows(2).all(|pair| pair[0].similarity >= pair[1].similarity));
@@ -99,7 +99,7 @@ proptest! {
         confidence in 0.1f64..=1.0, similarity in 0.0f64..=1.0, age in 0u64..500, table in proptest::sample::select(Table::ALL.to_vec()),
     ) {
         let head = head(1, table, Status::Verified, false, confidence);
-        let fused = Fused { similarity, ..fuse(&SearchLists { vector: ranked(&[1]), text: vec![] }, 60.0).remove(0) };
+        let fused = Fused { similarity, ..fuse(&SearchLists { vector: ranked(&[1]), ..SearchLists::default() }, 60.0).remove(0) };
         let score = score(&fused, &head, Timestamp::from_ms(age * DAY_MS), &RulesConfig::default());
         prop_assert!((score.total - score.similarity * score.confidence * score.relevance * score.recency).abs() < 1e-12);
         prop_assert!(score.total <= similarity);
@@ -110,7 +110,7 @@ proptest! {
         let heads: Vec<Head> = (1u8..20).map(|n| head(n, Table::Observations, Status::Published, false, if n % 3 == 0 { 0.9 } else { 0.5 })).collect();
         let config = RulesConfig::default();
         let run = |order: &[u8]| {
-            let fused = order.iter().map(|n| Fused { similarity: 0.5, ..fuse(&SearchLists { vector: ranked(&[*n]), text: vec![] }, 60.0).remove(0) }).collect();
+            let fused = order.iter().map(|n| Fused { similarity: 0.5, ..fuse(&SearchLists { vector: ranked(&[*n]), ..SearchLists::default() }, 60.0).remove(0) }).collect();
             rank(fused, |one| heads.iter().find(|head| head.id == one.entry), Asked::default(), Timestamp::EPOCH, &config)
         };
         let hits = run(&order);
@@ -144,6 +144,7 @@ fn first_in_both_lists_is_one_and_in_one_list_a_half() {
         &SearchLists {
             vector: ranked(&[1, 2]),
             text: ranked(&[1, 3]),
+            partial: false,
         },
         60.0,
     );
@@ -220,6 +221,7 @@ fn what_was_replaced_at_a_commit_is_recalled_at_commits_alone() {
         &SearchLists {
             vector: ranked(&[1]),
             text: vec![],
+            partial: false,
         },
         60.0,
     )
@@ -238,6 +240,7 @@ fn what_has_no_head_is_left_out() {
         &SearchLists {
             vector: ranked(&[2, 1]),
             text: vec![],
+            partial: false,
         },
         60.0,
     );

@@ -19,7 +19,7 @@ pub struct Maintain {
     /// Say what would be done, and do nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
-    /// The parts to do: archive, prune, offer, forget, optimise; all of them when empty.
+    /// The parts to do: archive, prune, offer, forget, optimise, sign; all of them when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
     /// Take out more than the configured share of a scope, or of everything, too.
@@ -135,6 +135,12 @@ pub struct Maintained {
     /// Why they were not, though that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index_error: Option<String>,
+    /// The file of the checkpoint that the node signed, or would.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<String>,
+    /// Why it signed none, though that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint_error: Option<String>,
 }
 
 impl Maintained {
@@ -153,6 +159,8 @@ impl Maintained {
             forgotten: done.forgotten,
             optimised: done.optimised,
             index_error: done.index_error.map(|error| error.to_string()),
+            checkpoint: done.checkpoint,
+            checkpoint_error: done.checkpoint_error.map(|error| error.to_string()),
         }
     }
 }

@@ -93,9 +93,18 @@ pub struct RecallAnswer {
     /// Whether the question was compared by meaning too; only by its words when no embedder
     /// answered.
     pub by_meaning: bool,
+    /// Whether all that is published was looked through. After damage to the index something may be missing until it
+    /// is built again.
+    #[serde(default = "whole")]
+    pub whole: bool,
     /// What is said of the commit that was asked about, if one was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<AtCommit>,
+}
+
+/// Servers that do not say so had no other answers.
+const fn whole() -> bool {
+    true
 }
 
 /// One result of a recall.

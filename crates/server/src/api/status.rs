@@ -1,6 +1,8 @@
 //! The state of the node, and the verdict of an audit, on the wire.
 
 use serde::{Deserialize, Serialize};
+use sillok_actors::maintenance::Progress;
+use sillok_actors::spaces::ChangeStatus;
 use sillok_core::Error;
 use sillok_core::chain::EventHash;
 use sillok_core::checkpoint;
@@ -41,17 +43,54 @@ pub struct StatusView {
     pub index_stored: u64,
     /// States of entries that the index serves from memory until they are stored.
     pub index_pending: u64,
-    /// The space of the vectors that are made now.
+    /// The space of the vectors that entries are searched by.
     pub space: String,
+    /// A change of the embedder that is under way, or has come to its end since the server started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embedder_change: Option<EmbedderChange>,
     /// Promotions of this node that are not finished.
     pub promotions: Vec<JobView>,
     /// The last whole run of maintenance in the cluster, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maintenance: Option<MaintenanceRun>,
+    /// How far the run is that is under way on this node, if one is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maintenance_under_way: Option<MaintenanceProgress>,
     /// When maintenance is due next, where the node sees to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<schema::Timestamp>)]
     pub maintenance_due: Option<Timestamp>,
+}
+
+/// A change of the embedder: the vectors of all entries are made anew, while the former ones are searched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct EmbedderChange {
+    /// The space that entries were searched by when the server started.
+    pub from: String,
+    /// The space that they are to be searched by.
+    pub wanted: String,
+    /// Whether they are. Then `embedder.previous` is of no use any more.
+    pub over: bool,
+    /// Entries that were looked at.
+    pub done: u64,
+    /// Entries that there are, about.
+    pub total: u64,
+    /// Why the last step failed, if it did. It is tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+}
+
+impl From<ChangeStatus> for EmbedderChange {
+    fn from(change: ChangeStatus) -> Self {
+        Self {
+            from: change.from.0,
+            wanted: change.wanted.0,
+            over: change.is_over,
+            done: change.done,
+            total: change.total,
+            last_error: change.last_error,
+        }
+    }
 }
 
 /// A run of maintenance that came to its end.
@@ -71,10 +110,37 @@ pub struct MaintenanceRun {
     pub offered: u64,
     /// Scopes of which so much is due that somebody has to say so.
     pub asks: u64,
-    /// Scopes, skills and vector tables that refused.
+    /// Scopes, skills, vector tables and places of checkpoints that refused.
     pub refused: u64,
     /// Promotions that had failed as often as they may, and waited for somebody.
     pub halted: u64,
+    /// The file of the checkpoint that it signed, on its node, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<String>,
+}
+
+/// How far a run of maintenance is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MaintenanceProgress {
+    /// Entries that there were as it began.
+    pub entries: u64,
+    /// Entries that were looked at.
+    pub looked_at: u64,
+    /// Entries that are to be taken out; 0 until all were looked at.
+    pub planned: u64,
+    /// Those of them that are done with.
+    pub retired: u64,
+}
+
+impl From<Progress> for MaintenanceProgress {
+    fn from(progress: Progress) -> Self {
+        Self {
+            entries: progress.entries,
+            looked_at: progress.looked_at,
+            planned: progress.planned,
+            retired: progress.retired,
+        }
+    }
 }
 
 impl From<Run> for MaintenanceRun {
@@ -88,6 +154,7 @@ impl From<Run> for MaintenanceRun {
             asks: run.did.asks,
             refused: run.did.refused,
             halted: run.did.halted,
+            checkpoint: run.checkpoint,
         }
     }
 }

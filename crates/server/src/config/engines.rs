@@ -20,10 +20,10 @@ impl Config {
             CognifierProvider::Builtin => 0,
             _ => self.cognifier.timeout_ms,
         };
-        let of_embedder = match self.embedder.provider {
-            EmbedderProvider::Builtin => 0,
-            _ => self.embedder.timeout_ms,
-        };
+        let previous = self.embedder.previous.as_deref();
+        let of_embedders = previous.into_iter().chain([&self.embedder]);
+        let asked = of_embedders.filter(|embedder| embedder.provider != EmbedderProvider::Builtin);
+        let of_embedder = asked.map(|embedder| embedder.timeout_ms).max().unwrap_or(0);
         if of_cognifier + of_embedder >= self.jobs.attempt_ms_max {
             return Err(refused(
                 "configuration cognifier.timeout_ms and embedder.timeout_ms, of those that ask a model, take \

@@ -8,12 +8,15 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use sillok_perception::EmbedderConfig;
 use toml::{Table, Value};
 
 use super::Config;
 
 /// What begins the name of every environment variable that sets a key: `SILLOK__SECTION__KEY`.
 const PREFIX: &str = "SILLOK__";
+/// The section within a section that is there only where something is set in it, or it is named.
+const WITHIN: (&str, &str) = ("embedder", "previous");
 /// The environment variable that says what is logged, whatever else does.
 const LOG_VARIABLE: &str = "SILLOK_LOG";
 
@@ -169,12 +172,17 @@ impl Config {
         let table = Table::try_from(self).expect("a configuration is plain tables");
         let mut entries = BTreeMap::new();
         for (section, values) in table {
-            if let Value::Table(values) = values {
-                entries.extend(
-                    values
-                        .into_iter()
-                        .map(|(key, value)| (format!("{section}.{key}"), value)),
-                );
+            let Value::Table(values) = values else {
+                continue;
+            };
+            for (key, value) in values {
+                match value {
+                    Value::Table(within) if (section.as_str(), key.as_str()) == WITHIN => {
+                        let named = |(name, value)| (format!("{section}.{key}.{name}"), value);
+                        entries.extend(within.into_iter().map(named));
+                    }
+                    value => drop(entries.insert(format!("{section}.{key}"), value)),
+                }
             }
         }
         entries
@@ -211,10 +219,41 @@ impl Merged {
                 });
             }
             for (key, value) in values {
-                self.lay(&format!("{section}.{key}"), value, layer.clone())?;
+                match value {
+                    Value::Table(within) if (section.as_str(), key.as_str()) == WITHIN => {
+                        self.within();
+                        for (name, value) in within {
+                            self.lay(&format!("{section}.{key}.{name}"), value, layer.clone())?;
+                        }
+                    }
+                    value => self.lay(&format!("{section}.{key}"), value, layer.clone())?,
+                }
             }
         }
         Ok(())
+    }
+
+    /// The section within a section, with what it has by default.
+    fn within(&mut self) -> &mut Table {
+        let defaults = || {
+            let defaults = Table::try_from(EmbedderConfig::default());
+            defaults.expect("the defaults are plain tables")
+        };
+        let (section, key) = WITHIN;
+        let around = self.table.get_mut(section).and_then(Value::as_table_mut);
+        let around = around.expect("the section around it is there by default");
+        if !around.contains_key(key) {
+            let keys = defaults();
+            let keys = keys.keys();
+            let keys = keys.map(|name| (format!("{section}.{key}.{name}"), Layer::Default));
+            self.origin.extend(keys);
+        }
+        let within = around
+            .entry(key)
+            .or_insert_with(|| Value::Table(defaults()));
+        within
+            .as_table_mut()
+            .expect("nothing else is ever put there")
     }
 
     /// Lays a value that came as text: the key's type says how it is read.
@@ -262,9 +301,17 @@ impl Merged {
     }
 
     fn place(&mut self, key: &str, layer: &Layer) -> Result<&mut Value, Error> {
-        let found = key
-            .split_once('.')
-            .and_then(|(section, key)| self.table.get_mut(section)?.as_table_mut()?.get_mut(key));
+        let (section, within) = WITHIN;
+        let name = key
+            .strip_prefix(section)
+            .and_then(|key| key.strip_prefix('.'));
+        let name = name.and_then(|key| key.strip_prefix(within)?.strip_prefix('.'));
+        let found = match name {
+            Some(name) => self.within().get_mut(name),
+            None => key.split_once('.').and_then(|(section, key)| {
+                self.table.get_mut(section)?.as_table_mut()?.get_mut(key)
+            }),
+        };
         found.ok_or_else(|| Error::UnknownKey {
             key: key.to_owned(),
             layer: layer.clone(),
@@ -303,214 +350,4 @@ fn origin_of(defaults: &Table) -> Origin {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("sillok.toml");
-        std::fs::write(&path, text).unwrap();
-        (folder, path)
-    }
-
-    fn pairs(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-        pairs
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-            .collect()
-    }
-
-    #[test]
-    fn a_later_layer_wins_and_is_named_as_the_origin() {
-        let (_folder, path) = file(
-            "[recall]\nresults = 3\ncandidates = 20\nrrf_k = 50\n[server]\naddress = '0.0.0.0:1'\n",
-        );
-        let layers = Layers {
-            file: Some(path.clone()),
-            environment: pairs(&[
-                ("SILLOK__RECALL__RESULTS", "4"),
-                ("SILLOK_DATA", "/d"),
-                ("PATH", "x"),
-            ]),
-            flags: pairs(&[("server.address", "127.0.0.1:0")]),
-        };
-        let Loaded { config, origin } = layers.load().unwrap();
-        assert_eq!(
-            (
-                config.recall.results,
-                config.recall.candidates,
-                config.recall.rrf_k
-            ),
-            (4, 20, 50.0)
-        );
-        assert_eq!(config.server.address.to_string(), "127.0.0.1:0");
-        assert_eq!(config.server.data, PathBuf::from("/d"));
-        assert_eq!(
-            origin["recall.results"],
-            Layer::Environment("SILLOK__RECALL__RESULTS".to_owned())
-        );
-        assert_eq!(origin["recall.candidates"], Layer::File(path));
-        assert_eq!(origin["server.address"], Layer::Flag);
-        assert_eq!(origin["trust.draft"], Layer::Default);
-        assert_eq!(
-            origin.keys().collect::<Vec<_>>(),
-            config.entries().keys().collect::<Vec<_>>()
-        );
-    }
-
-    #[test]
-    fn an_unknown_key_is_refused_with_its_layer() {
-        let (_folder, path) = file("[trust]\ndrafty = 0.3\n");
-        let error = Layers {
-            file: Some(path.clone()),
-            ..Layers::default()
-        }
-        .load()
-        .unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            format!(
-                "unknown configuration key 'trust.drafty' (file {})",
-                path.display()
-            )
-        );
-        let environment = pairs(&[("SILLOK__TRUST__NOTHING", "1")]);
-        let error = Layers {
-            environment,
-            ..Layers::default()
-        }
-        .load()
-        .unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .contains("trust.nothing' (environment SILLOK__TRUST__NOTHING)"),
-            "{error}"
-        );
-        let error = Layers {
-            flags: pairs(&[("trust", "1")]),
-            ..Layers::default()
-        }
-        .load()
-        .unwrap_err();
-        assert!(error.to_string().contains("'trust' (flag)"), "{error}");
-        let (_folder, path) = file("[weird]\nx = 1\n");
-        assert!(
-            Layers {
-                file: Some(path),
-                ..Layers::default()
-            }
-            .load()
-            .is_err()
-        );
-    }
-
-    #[test]
-    fn a_value_of_another_type_or_out_of_range_is_refused() {
-        let flags = |key, value| {
-            Layers {
-                flags: pairs(&[(key, value)]),
-                ..Layers::default()
-            }
-            .load()
-        };
-        assert!(matches!(
-            flags("recall.results", "many"),
-            Err(Error::WrongType { .. })
-        ));
-        assert!(matches!(
-            flags("recall.results", "0"),
-            Err(Error::Invalid { .. })
-        ));
-        assert!(matches!(
-            flags("server.address", "nowhere"),
-            Err(Error::Invalid { .. })
-        ));
-        assert!(matches!(
-            flags("index.engine", "faiss"),
-            Err(Error::Invalid { .. })
-        ));
-        assert!(matches!(
-            flags("server.body_bytes_max", "10"),
-            Err(Error::Invalid { .. })
-        ));
-    }
-
-    #[test]
-    fn a_value_that_is_none_of_those_a_key_takes_is_refused_with_the_key() {
-        for (key, value) in [
-            ("log.format", "yaml"),
-            ("log.filter", "loud"),
-            ("index.engine", "faiss"),
-            ("server.address", "nowhere"),
-        ] {
-            let flags = pairs(&[(key, value)]);
-            let refused = Layers {
-                flags,
-                ..Layers::default()
-            };
-            let error = refused.load().unwrap_err().to_string();
-            assert!(error.contains(key) && !error.contains('\n'), "{error}");
-        }
-    }
-
-    #[test]
-    fn the_short_name_of_the_filter_wins_over_a_file_and_the_long_one() {
-        let (_folder, path) = file("[log]\nformat = 'json'\nfilter = 'info'\n");
-        let mut layers = Layers {
-            file: Some(path),
-            ..Layers::default()
-        };
-        assert_eq!(layers.load().unwrap().config.log.filter, "info");
-        layers.environment = pairs(&[("SILLOK__LOG__FILTER", "debug")]);
-        assert_eq!(layers.load().unwrap().config.log.filter, "debug");
-        let both = [("SILLOK__LOG__FILTER", "debug"), ("SILLOK_LOG", "off")];
-        layers.environment = pairs(&both);
-        let Loaded { config, origin } = layers.load().unwrap();
-        assert_eq!(config.log.filter, "off");
-        assert_eq!(config.log.format, super::super::LogFormat::Json);
-        let layer = Layer::Environment("SILLOK_LOG".to_owned());
-        assert_eq!(origin["log.filter"], layer);
-    }
-
-    #[test]
-    fn quotas_of_organisations_come_from_a_file_or_as_one_line() {
-        let quota = |loaded: &Loaded, org| loaded.config.quotas.of(org).writes_per_s;
-        let (_folder, path) =
-            file("[quotas]\nwrites_per_s = 5\n[quotas.orgs.acme]\nwrites_per_s = 50\n");
-        let mut layers = Layers {
-            file: Some(path),
-            ..Layers::default()
-        };
-        let loaded = layers.load().unwrap();
-        assert_eq!((quota(&loaded, "acme"), quota(&loaded, "other")), (50, 5));
-        layers.environment = pairs(&[("SILLOK__QUOTAS__ORGS", "{acme = {writes_per_s = 60}}")]);
-        let loaded = layers.load().unwrap();
-        assert_eq!((quota(&loaded, "acme"), quota(&loaded, "other")), (60, 5));
-        for wrong in ["acme", "{acme = {writes = 1}}", "{acme = 5}"] {
-            layers.environment = pairs(&[("SILLOK__QUOTAS__ORGS", wrong)]);
-            let refused = layers.load().unwrap_err();
-            let is_known = matches!(refused, Error::WrongType { .. } | Error::Invalid { .. });
-            assert!(is_known, "{wrong}: {refused}");
-        }
-    }
-
-    #[test]
-    fn every_key_can_be_set_by_its_environment_variable() {
-        for (key, value) in Config::default().entries() {
-            let name = format!("SILLOK__{}", key.to_ascii_uppercase().replace('.', "__"));
-            let text = value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned);
-            let environment = pairs(&[(name.as_str(), text.as_str())]);
-            let loaded = Layers {
-                environment,
-                ..Layers::default()
-            }
-            .load()
-            .unwrap();
-            assert_eq!(loaded.config, Config::default(), "{key}");
-            assert_eq!(loaded.origin[&key], Layer::Environment(name));
-        }
-    }
-}
+mod tests;

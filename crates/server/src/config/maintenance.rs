@@ -2,6 +2,9 @@
 //!
 //! Owns how a calendar is written. What a run does is the node's.
 
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use croner::Cron;
@@ -10,6 +13,11 @@ use serde::{Deserialize, Serialize};
 use sillok_core::ports::Calendar;
 use sillok_core::time::Timestamp;
 use sillok_core::{Error, ErrorCode};
+
+use super::within;
+
+/// Checkpoints that may be kept: all of a directory are listed with each new one.
+const KEPT: RangeInclusive<usize> = 1..=10_000;
 
 /// `[maintenance]`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +28,11 @@ pub struct MaintenanceConfig {
     pub schedule: String,
     /// The time zone that is meant in, by its name in the IANA database, such as `Asia/Seoul`.
     pub time_zone: String,
+    /// The directory that each run leaves a signed checkpoint in: a disk that the store does not lie on. Empty: none is
+    /// signed.
+    pub checkpoints: PathBuf,
+    /// Checkpoints that are kept there: the newest ones.
+    pub checkpoints_kept: usize,
 }
 
 impl Default for MaintenanceConfig {
@@ -27,6 +40,8 @@ impl Default for MaintenanceConfig {
         Self {
             schedule: "0 3 * * *".to_owned(),
             time_zone: "UTC".to_owned(),
+            checkpoints: PathBuf::new(),
+            checkpoints_kept: 90,
         }
     }
 }
@@ -58,6 +73,7 @@ impl MaintenanceConfig {
     }
 
     pub(super) fn check(&self) -> Result<(), Error> {
+        within("maintenance.checkpoints_kept", self.checkpoints_kept, KEPT)?;
         self.calendar().map(|_| ())
     }
 }
@@ -106,6 +122,7 @@ mod tests {
         MaintenanceConfig {
             schedule: schedule.to_owned(),
             time_zone: time_zone.to_owned(),
+            ..MaintenanceConfig::default()
         }
     }
 
@@ -169,5 +186,14 @@ mod tests {
             let key = format!("configuration maintenance.{key}: ");
             assert!(error.message.starts_with(&key), "{schedule}: {error}");
         }
+        let none_kept = MaintenanceConfig {
+            checkpoints_kept: 0,
+            ..MaintenanceConfig::default()
+        };
+        let error = none_kept.check().unwrap_err();
+        assert!(
+            error.message.contains("maintenance.checkpoints_kept"),
+            "{error}"
+        );
     }
 }

@@ -19,8 +19,9 @@ pub const OPENING_WORD: &str = "작업";
 pub const PROJECTS: (u8, u8) = (12, 64);
 /// Projects that get most of what is shared.
 const CROWDED: u8 = 2;
-/// Texts that facts are made of: few, so that several agents publish the same one.
-pub const TEXTS: [&str; 8] = [
+/// Texts that facts are made of: few, so that several agents publish the same one. Those of the second half are the
+/// first ones again in other bytes: what says the same is told by its wording, and not by a hash.
+pub const TEXTS: [&str; 16] = [
     "The parser loses the last line when the file has no final newline",
     "Requests are served by axum and retried three times",
     "The cart total is rounded once per line and not once per order",
@@ -29,6 +30,14 @@ pub const TEXTS: [&str; 8] = [
     "AssertionError: expected 345 and got 344 in test_precision",
     "Root cause: the loop in lib/cart.py stops one item early",
     "The build fails unless protoc is on the path",
+    "the parser loses the last line when a file has no final newline",
+    "Requests are served by `axum` and retried three times.",
+    "the cart total is rounded once per line and not once per order",
+    "The serialization of durations cuts milliseconds off",
+    "A linker needs four gigabytes on two cores",
+    "AssertionError: expected 345 and got 344 in the test_precision",
+    "Root cause: a loop in lib/cart.py stops one item early",
+    "the build fails unless the protoc is on the path.",
 ];
 
 /// Draws a text by its number.
@@ -137,4 +146,66 @@ pub fn judged(passed: bool, run: String) -> Command {
         approach: (!passed).then(|| "read line by line".into()),
         target: None,
     }))
+}
+
+/// What a burst says by its number `text`: the same as another of the burst, in other bytes, and as nobody else.
+pub fn text_of_burst(burst: usize, text: u8) -> String {
+    format!(
+        "{} in the build {burst}",
+        text_of(text).trim_end_matches('.')
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use sillok_core::dedup::{Neighbour, Verdict, verdict};
+    use sillok_core::fingerprint::ContentHash;
+    use sillok_core::id::EntryId;
+
+    use super::*;
+
+    fn told(new: &str, known: &str) -> Verdict {
+        let neighbour = Neighbour {
+            id: EntryId::from_bytes([1; 16]),
+            table: Table::Observations,
+            failure: false,
+            content: known.to_owned(),
+            content_hash: ContentHash::of(known),
+            claim: None,
+            succeeded: None,
+            cosine: embedding(new).cosine(&embedding(known)),
+        };
+        verdict(&observation(new), &[neighbour], HashEmbedder.thresholds())
+    }
+
+    #[test]
+    fn each_text_comes_twice_in_the_same_words_and_in_other_bytes() {
+        let (first, second) = TEXTS.split_at(TEXTS.len() / 2);
+        for (number, text) in first.iter().enumerate() {
+            for (other, known) in second.iter().enumerate() {
+                let is_one = matches!(told(text, known), Verdict::Merge { .. });
+                assert_eq!(is_one, number == other, "{text} / {known}");
+                assert_ne!(text, known);
+            }
+        }
+    }
+
+    #[test]
+    fn what_one_burst_says_in_the_same_words_no_other_does() {
+        let half = TEXTS.len() / 2;
+        for number in 0..half {
+            let [text, again] = [number, number + half].map(|number| {
+                let number = u8::try_from(number).unwrap();
+                [1, 2].map(|burst| text_of_burst(burst, number))
+            });
+            assert!(
+                matches!(told(&again[0], &text[0]), Verdict::Merge { .. }),
+                "{text:?}"
+            );
+            assert!(
+                !matches!(told(&again[1], &text[0]), Verdict::Merge { .. }),
+                "{text:?}"
+            );
+        }
+    }
 }

@@ -16,7 +16,7 @@ use crate::client::Client;
 use crate::heap::Place;
 use crate::ports::SimClock;
 use crate::rng::Stream;
-use crate::workload::material::{observation, project, text_of};
+use crate::workload::material::{observation, project, text_of_burst};
 
 /// The number of the first client of the first burst: behind those of all agents.
 const FIRST_CLIENT: usize = 1_000;
@@ -33,9 +33,9 @@ impl<P: Protocol> World<P> {
             let done = Arc::clone(&self.agents_done);
             self.agents += 1;
             self.clients.spawn(async move {
-                let text = u8::try_from(number % 8).expect("a small number");
+                let text = u8::try_from(number % 16).expect("a small number");
                 let put = Command::PutEntry {
-                    entry: Box::new(observation(text_of(text))),
+                    entry: Box::new(observation(&text_of_burst(fault, text))),
                     verification: None,
                 };
                 let principal = client.principal(PrincipalKind::Human, "org/sim");

@@ -5,13 +5,15 @@
 use std::sync::Arc;
 
 use sillok_actors::protocol::Protocol;
-use sillok_actors::{Node, NodeConfig};
+use sillok_actors::{NextSpace, Node, NodeConfig};
 use sillok_core::invariants::Invariant;
+use sillok_core::ports::{Embedder, VectorIndex};
 
-use super::{Cell, World, place_of};
+use super::{Cell, START_ANEW_US, SimNode, World, at_once, place_of};
+use crate::checkpoints::Outside;
 use crate::fault::StoreShape;
 use crate::heap::{Due, Place};
-use crate::index::{self, LaggingIndex};
+use crate::index::{self, LaggingIndex, damage_permille};
 use crate::net::Parcel;
 use crate::ports::{SharedRng, ports};
 use crate::runtime::Runtime;
@@ -29,6 +31,16 @@ const QUOTA_PER_S: u32 = 60;
 const QUOTA_BURST_MS: u64 = 300;
 /// For how long a watcher is down that a fault crashes right after it has fenced, in µs.
 const WATCHER_DOWN_US: u64 = 6_000_000;
+
+impl<P: Protocol> SimNode<P> {
+    /// The number of a new run, of which nothing is known yet.
+    fn begin_run(&mut self) -> u32 {
+        self.runs += 1;
+        self.indices.clear();
+        self.taken = 0;
+        self.runs
+    }
+}
 
 impl<P: Protocol> World<P> {
     pub(super) fn settle(&mut self, place: Place) {
@@ -86,12 +98,12 @@ impl<P: Protocol> World<P> {
 
     pub(super) fn start(&mut self, place: Place) {
         let is_alone = self.is_alone();
-        let node = &mut self.nodes[usize::from(place.0)];
-        if node.runtime.is_some() {
+        if self.nodes[usize::from(place.0)].runtime.is_some() {
             return;
         }
-        node.runs += 1;
-        let run = node.runs;
+        let (embedder, next) = self.embedders(place, &self.nodes[usize::from(place.0)].stored);
+        let node = &mut self.nodes[usize::from(place.0)];
+        let run = node.begin_run();
         let mut shared = self.sim.lock();
         shared.runs.insert(place, run);
         shared.monitor.started(place);
@@ -104,11 +116,24 @@ impl<P: Protocol> World<P> {
             store: self.store.clone(),
             is_foreign: false,
         };
-        let index = LaggingIndex::open(&self.sim, place, &node.stored);
-        node.index = Some(index.clone());
-        node.taken = 0;
-        let index = Arc::new(index);
-        let mut ports = ports(&self.sim, place, &self.names, &rng, index);
+        let damage = damage_permille(self.plan.seed);
+        let mut index_of = |embedder: &dyn Embedder| {
+            let stored = node.stored.entry(embedder.space()).or_default();
+            let index = LaggingIndex::open(&self.sim, place, stored, &self.recorder, damage);
+            node.indices.insert(embedder.space(), index.clone());
+            Arc::new(index) as Arc<dyn VectorIndex>
+        };
+        let mut ports = ports(&self.sim, place, &self.names, &rng, index_of(&*embedder));
+        ports.embedder = embedder;
+        ports.next = next.map(|embedder| NextSpace {
+            index: index_of(&*embedder),
+            embedder,
+        });
+        ports.checkpoints = Some(Arc::new(Outside {
+            sim: self.sim.clone(),
+            place,
+            kept: Arc::clone(&self.kept),
+        }));
         ports.git = Arc::new(branches::history(self.plan.seed));
         if has_nights(self.plan.seed) {
             ports.calendar = Some(Arc::new(Nights));
@@ -117,15 +142,8 @@ impl<P: Protocol> World<P> {
             ports.peers = None;
             ports.streams = None;
         }
-        let mut config = NodeConfig {
-            name: self.names[usize::from(place.0)].clone(),
-            ..NodeConfig::default()
-        };
-        config.admission.scope_commands = 16;
-        config.admission.commits_at_once = 2;
-        config.quotas.writes_per_s = QUOTA_PER_S;
-        config.quotas.burst_ms = QUOTA_BURST_MS;
-        config.rules.retention = self.retention.clone();
+        let config = self.config_of(place);
+        let node = &mut self.nodes[usize::from(place.0)];
         let cell = Cell::default();
         node.cell = Arc::clone(&cell);
         let runtime = Runtime::new();
@@ -146,6 +164,19 @@ impl<P: Protocol> World<P> {
         });
         node.runtime = Some(runtime);
         self.settle(place);
+    }
+
+    fn config_of(&self, place: Place) -> NodeConfig {
+        let mut config = NodeConfig {
+            name: self.names[usize::from(place.0)].clone(),
+            ..NodeConfig::default()
+        };
+        config.admission.scope_commands = 16;
+        config.admission.commits_at_once = 2;
+        config.quotas.writes_per_s = QUOTA_PER_S;
+        config.quotas.burst_ms = QUOTA_BURST_MS;
+        config.rules.retention = self.retention.clone();
+        config
     }
 
     /// Ends a node in whatever it is doing, to be started again after a while: whether it was up.
@@ -181,7 +212,13 @@ impl<P: Protocol> World<P> {
     pub(super) fn take_stock(&self, place: Place) {
         let Some(node) = self.node(place) else { return };
         let metrics = node.metrics();
+        let change = at_once(node.embedder_change());
+        let is_over = change.as_ref().is_some_and(|change| change.is_over);
+        let is_cut_off = change.is_some_and(|change| !change.is_over && change.done > 0);
         let seen = [
+            ("embedder changed", is_over.into()),
+            ("change of the embedder cut off", is_cut_off.into()),
+            ("text embedded anew", metrics.reembedded),
             ("beat missed", metrics.missed_beats),
             ("run found itself fenced", metrics.fenced_runs),
             ("commit with an unknown outcome", metrics.unknown_outcomes),
@@ -229,6 +266,11 @@ impl<P: Protocol> World<P> {
         self.settle(place);
     }
 
+    pub(crate) fn start_anew(&mut self, place: Place) {
+        self.sim.lock().line(place, "starts anew", &[]);
+        self.stop(place, START_ANEW_US);
+    }
+
     pub(crate) fn start_again(&mut self, place: Place) {
         self.start(place);
     }
@@ -238,7 +280,14 @@ impl<P: Protocol> World<P> {
     }
 
     pub(crate) fn index(&self, place: Place) -> Option<&LaggingIndex> {
-        self.nodes[usize::from(place.0)].index.as_ref()
+        let node = &self.nodes[usize::from(place.0)];
+        let serving = node
+            .cell
+            .lock()
+            .as_ref()
+            .map(|node| node.ports().embedder.space());
+        let indices = &node.indices;
+        serving.map_or_else(|| indices.values().next(), |space| indices.get(&space))
     }
 
     pub(crate) fn node(&self, place: Place) -> Option<Node<SimStore, P>> {

@@ -1,18 +1,24 @@
 //! A process that ends at any of its calls, of store, index, model or clock, leaves exactly one result: through
 //! a promotion, and through maintenance.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use sillok_actors::protocol::Correct;
 use sillok_core::command::{AnswerBody, Command};
-use sillok_core::entry::{Status, Table};
+use sillok_core::config::RetentionConfig;
+use sillok_core::entry::{Detail, Head, Skill, Status, Table};
 use sillok_core::event::Body;
-use sillok_core::id::EntryId;
+use sillok_core::id::{CommandId, EntryId};
 use sillok_core::principal::PrincipalKind;
+use sillok_core::promotion::NewEntry;
 use sillok_core::retention::Retirement;
+use sillok_core::reuse::ReuseOutcome;
+use sillok_core::review::Question;
+use sillok_core::time::Timestamp;
 use sillok_sim::agent::Agent;
 use sillok_sim::fault::{Profile, StoreShape};
+use sillok_sim::workload::maintaining::retention;
 use sillok_sim::workload::material::{judged, observation, project, text_of};
 use sillok_sim::workload::staging::record;
 use sillok_sim::workload::{Check, Draw, End, Operation, Workload};
@@ -26,8 +32,17 @@ const FACTS: u8 = 6;
 const PROMOTION_LOOKS: u32 = 60;
 /// How old the facts become before maintenance runs, in ms: older than they may.
 const AGED_MS: u64 = 21_000;
-/// Runs of maintenance: one of them may be cut off, and another one be turned away by its lease.
-const RUNS: u32 = 4;
+/// Days that pass before: longer than an answer is kept.
+const DAYS: u64 = 32;
+/// Tasks that found the skill helpful which is offered.
+const HELPED: u8 = 3;
+/// Runs of maintenance until one has to find nothing left: one may be cut off, others be turned away by its lease, or ask
+/// a node that is away.
+const RUNS: u32 = 12;
+/// Runs that find nothing, after which nothing is left: one of them may have met a scope that was not served.
+const IDLE: u32 = 2;
+/// The rest between two of them, in ms.
+const REST_MS: u64 = 2_000;
 
 /// What one agent does from the beginning of a world to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +50,8 @@ const RUNS: u32 = 4;
 enum Story {
     /// Has a task judged, and waits for what that publishes.
     Promotion,
-    /// Publishes facts, and has them taken out when they are old.
+    /// Publishes facts and skills, and has them taken out when they are old or poor, offered when they are good, and
+    /// forgotten who asked for what once nobody may ask again.
     Maintenance,
 }
 
@@ -94,30 +110,83 @@ async fn promote(agent: &mut Agent) {
     agent.client().count_calls(false);
 }
 
-async fn maintain(agent: &mut Agent) {
+/// A skill that a person publishes, of this success rate.
+fn skill(name: &str, success_rate: f64) -> NewEntry {
+    let skill = Skill {
+        name: name.into(),
+        description: "Finds the commit that broke it.".into(),
+        code: "git bisect run".into(),
+        usage_count: 0,
+        success_rate,
+    };
+    NewEntry {
+        table: Table::Skills,
+        detail: Detail::Skill(Box::new(skill)),
+        ..observation(name)
+    }
+}
+
+async fn put(agent: &mut Agent, entry: NewEntry) -> Option<EntryId> {
+    let put = Command::PutEntry {
+        entry: Box::new(entry),
+        verification: None,
+    };
+    let put = agent.give(PrincipalKind::Human, &project(0), put).await;
+    match put?.result {
+        AnswerBody::Entry { id, .. } => Some(id),
+        _ => None,
+    }
+}
+
+/// Publishes all that maintenance sees to, 32 days after a first fact. Whether all of it was taken.
+async fn prepare(agent: &mut Agent) -> Option<()> {
+    put(agent, observation("The first fact is long known")).await?;
+    agent.client().sleep_for_days(DAYS);
     for number in 0..FACTS {
-        let put = Command::PutEntry {
-            entry: Box::new(observation(&format!("{} ({number})", text_of(number)))),
-            verification: None,
+        let fact = observation(&format!("{} ({number})", text_of(number)));
+        put(agent, fact).await?;
+    }
+    put(agent, skill("bisect by hand", 0.1)).await?;
+    let good = put(agent, skill("bisect", 1.0)).await?;
+    for number in 0..HELPED {
+        let task = agent.next_task();
+        let open = Command::OpenTask {
+            title: format!("Task {number}"),
+            description: String::new(),
         };
-        let put = agent.give(PrincipalKind::Human, &project(0), put).await;
-        if put.is_none() {
-            return agent.note("story", "a fact was refused".into());
-        }
+        let report = Command::ReportReuse {
+            task: task.clone(),
+            entry: good,
+            outcome: ReuseOutcome::Helped,
+        };
+        agent.give(PrincipalKind::Agent, &task, open).await?;
+        agent
+            .give(PrincipalKind::Agent, &project(0), report)
+            .await?;
+    }
+    Some(())
+}
+
+async fn maintain(agent: &mut Agent) {
+    if prepare(agent).await.is_none() {
+        return agent.note("story", "something was refused".into());
     }
     agent.client().sleep(AGED_MS).await;
     agent.client().count_calls(true);
     agent.client().maintain(false, Some(project(0))).await;
     agent.client().count_calls(false);
-    for _ in 1..RUNS {
-        agent.client().maintain(false, Some(project(0))).await;
+    let mut idle = 0;
+    for _ in 0..RUNS {
+        idle += u32::from(agent.client().maintain(false, Some(project(0))).await == Some(0));
+        if idle == IDLE {
+            return;
+        }
+        agent.client().sleep(REST_MS).await;
     }
-    if agent.client().maintain(false, Some(project(0))).await != Some(0) {
-        agent.note("story", "something was left over".into());
-    }
+    agent.note("story", "something was left over".into());
 }
 
-/// One episode for the verification; each fact taken out once; no lease left.
+/// One episode for the verification, or what is told of [`maintained`].
 struct OneResult;
 
 impl Check for OneResult {
@@ -130,7 +199,7 @@ impl Check for OneResult {
         let heads = heads
             .iter()
             .map(|(key, value)| keys::head::decode(key, value).unwrap());
-        let (episodes, others): (Vec<_>, Vec<_>) =
+        let (episodes, others): (Vec<Head>, Vec<Head>) =
             heads.partition(|head| head.table == Table::Episodes);
         let story: Story = Deserialize::deserialize(&end.plan.operations[0].action).unwrap();
         if story == Story::Promotion {
@@ -140,33 +209,88 @@ impl Check for OneResult {
             }
             return Ok(());
         }
-        let mut times: BTreeMap<EntryId, u32> = BTreeMap::new();
-        for (key, value) in end.rows(Family::Event) {
-            let event = keys::event::decode(&key, &value).unwrap();
-            if let Some(Body::EntriesRetired {
+        maintained(end, &others).map_err(|what| Violation::new("one result", what))
+    }
+}
+
+/// Of a project that was maintained: the facts are out, each once, and so is the poor skill; the good one was offered
+/// once; the first answer is forgotten, and no other; no lease is left.
+fn maintained(end: &End<'_>, entries: &[Head]) -> Result<(), String> {
+    let (mut aged, mut pruned) = (BTreeMap::new(), BTreeMap::new());
+    let mut offers = 0;
+    let mut commands = BTreeSet::new();
+    for (key, value) in end.rows(Family::Event) {
+        let event = keys::event::decode(&key, &value).unwrap();
+        let header = event.decode_header().unwrap();
+        if header.actor.kind != PrincipalKind::System {
+            commands.insert((header.time, header.command));
+        }
+        let (times, gone): (&mut BTreeMap<EntryId, u32>, _) = match event.decode_body().unwrap() {
+            Some(Body::EntriesRetired {
                 entries,
                 why: Retirement::Aged,
-            }) = event.decode_body().unwrap()
-            {
-                entries
-                    .into_iter()
-                    .for_each(|entry| *times.entry(entry).or_default() += 1);
+            }) => (&mut aged, entries),
+            Some(Body::EntriesRetired {
+                entries,
+                why: Retirement::Pruned,
+            }) => (&mut pruned, entries),
+            Some(Body::ReviewRaised { question, .. }) => {
+                offers += u32::from(matches!(*question, Question::Offer(_)));
+                continue;
             }
-        }
-        let is_out = |id: &EntryId| times.get(id) == Some(&1);
-        let all_out = others
-            .iter()
-            .all(|head| head.status == Status::Archived && is_out(&head.id));
-        if others.len() != usize::from(FACTS) || !all_out {
-            return wrong(format!(
-                "{times:?} of {} entries were taken out",
-                others.len()
+            _ => continue,
+        };
+        gone.into_iter()
+            .for_each(|entry| *times.entry(entry).or_default() += 1);
+    }
+    // The first fact, which is older, is one of those that are aged.
+    for (what, times, count) in [
+        ("aged", &aged, usize::from(FACTS) + 1),
+        ("pruned", &pruned, 1),
+    ] {
+        if times.len() != count || times.values().any(|times| *times != 1) {
+            return Err(format!(
+                "{times:?} were taken out as {what}, and not {count}"
             ));
         }
-        match end.rows(Family::Lease).is_empty() {
-            true => Ok(()),
-            false => wrong("a lease is left".into()),
-        }
+    }
+    let is_out = |head: &Head| aged.contains_key(&head.id) || pruned.contains_key(&head.id);
+    let agrees = |head: &Head| (head.status == Status::Archived) == is_out(head);
+    if entries.len() != usize::from(FACTS) + 3 || !entries.iter().all(agrees) {
+        return Err(format!(
+            "{} entries, and not all as they were told",
+            entries.len()
+        ));
+    }
+    if offers != 1 {
+        return Err(format!("the skill was offered {offers} times"));
+    }
+    answers(end, commands)?;
+    match end.rows(Family::Lease).is_empty() {
+        true => Ok(()),
+        false => Err("a lease is left".into()),
+    }
+}
+
+/// The answers to all these commands are kept, but for the first one's.
+fn answers(end: &End<'_>, mut commands: BTreeSet<(Timestamp, CommandId)>) -> Result<(), String> {
+    commands.pop_first();
+    let expected: BTreeSet<CommandId> = commands.into_iter().map(|(_, command)| command).collect();
+    let rows = end.rows(Family::Command);
+    let names = rows
+        .iter()
+        .map(|(key, _)| keys::command::parse(key).unwrap());
+    let kept: BTreeSet<CommandId> = names
+        .filter(|name| name.actor.kind != PrincipalKind::System)
+        .map(|name| name.command)
+        .collect();
+    match kept == expected {
+        true => Ok(()),
+        false => Err(format!(
+            "{} answers are kept, and not {}",
+            kept.len(),
+            expected.len()
+        )),
     }
 }
 
@@ -194,7 +318,12 @@ fn plan(story: Story, nodes: u16) -> Plan {
 
 fn world(plan: &Plan, kill: Option<Kill>) -> Outcome {
     let suite = Suite::empty().workload(Teller).check(OneResult);
-    let world = World::with(plan, Correct, &suite, false);
+    // However long a node takes to come back, a skill is not old by then.
+    let retention = RetentionConfig {
+        archive_knowledge_days: 365.0,
+        ..retention()
+    };
+    let world = World::with(plan, Correct, &suite, false).retaining(retention);
     match kill {
         Some(kill) => world.killing(kill).run(),
         None => world.run(),

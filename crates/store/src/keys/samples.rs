@@ -6,8 +6,8 @@ use sillok_core::chain::{self, EventHash, Origin, Sealed, StoredEvent, Tip};
 use sillok_core::citation::{Citation, TestOutcome};
 use sillok_core::command::{Answer, AnswerBody, CommandRecord, Digest, ScopeRow};
 use sillok_core::entry::{
-    Binding, Claim, Detail, Head, Kind, Lifecycle, Link, LinkKind, Metadata, Skill, Status, Table,
-    Version,
+    Binding, Claim, Detail, Embedding, Head, Kind, Lifecycle, Link, LinkKind, Metadata, Skill,
+    SpaceId, Status, Table, Version,
 };
 use sillok_core::event::Body;
 use sillok_core::facts::HashKey;
@@ -38,6 +38,7 @@ use super::ScopeKey;
 use super::node;
 use super::outbox::OutboxRow;
 use super::relay::RelayRow;
+use super::vector;
 
 /// Everything that a sample is made of.
 #[derive(Debug, Clone)]
@@ -260,6 +261,7 @@ impl Parts {
                 refused: self.number / 2,
                 halted: 3,
             },
+            checkpoint: None,
         };
         Runs {
             through: self.time(),
@@ -480,6 +482,22 @@ impl Parts {
             first: Seq::new(self.number / 2),
             last: self.seq(),
             entries: vec![self.entry()],
+        }
+    }
+
+    pub(super) fn space(&self) -> SpaceId {
+        SpaceId(format!("provider/{}/3", self.name))
+    }
+
+    pub(super) fn vector(&self) -> vector::Row {
+        let values = self.bytes.iter().map(|byte| f32::from(*byte) / 256.0);
+        vector::Row {
+            version: self.number,
+            content_hash: ContentHash::from_bytes(self.hash),
+            embedding: Embedding {
+                space: self.space(),
+                values: values.collect(),
+            },
         }
     }
 

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use sillok_core::entry::Head;
 use sillok_core::id::Incarnation;
 use sillok_core::reuse::Usage;
+use sillok_core::schedule::Runs;
 use sillok_core::slot::SLOTS;
 
 use super::samples::{Parts, golden, parts};
@@ -135,7 +136,7 @@ macro_rules! family_tests {
                     let key = key($parts);
                     let value = keys::$module::encode(&$value);
                     let mut newer = value.clone();
-                    newer[0] = 2;
+                    newer[0] = 9;
                     assert_corrupt(FAMILY, &key, keys::$module::decode(&key, &newer));
                     assert_corrupt(FAMILY, &key, keys::$module::decode(&key, &[]));
                     if FAMILY != Family::Chunk {
@@ -256,6 +257,18 @@ family_tests! {
         key: keys::run::key(&p.name),
         parsed: keys::run::Key { name: p.name.clone() },
         value: p.runs();
+    vector, Vector, p,
+        key: keys::vector::key(&p.scope_key(), p.entry(), &keys::vector::SpaceKey::of(&p.space())),
+        parsed: keys::vector::Key {
+            scope: p.scope_key(),
+            entry: p.entry(),
+            space: keys::vector::SpaceKey::of(&p.space()),
+        },
+        value: p.vector();
+    space, Space, p,
+        key: keys::space::key(&p.name),
+        parsed: keys::space::Key { name: p.name.clone() },
+        value: p.space();
     review, Review, p,
         key: keys::review::key(&p.scope_key(), p.review_id()),
         parsed: keys::review::Key { scope: p.scope_key(), review: p.review_id() },
@@ -272,6 +285,36 @@ proptest! {
         prop_assert_eq!(value[0], if usage == Usage::default() { 1 } else { 2 });
         prop_assert_eq!(keys::head::decode(&key, &value).unwrap(), head);
     }
+}
+
+/// Runs, the last of which signed a checkpoint.
+fn signed(p: &Parts) -> Runs {
+    let mut runs = p.runs();
+    if let Some(last) = &mut runs.last {
+        last.checkpoint = Some(p.text.clone());
+    }
+    runs
+}
+
+proptest! {
+    #[test]
+    fn a_run_that_signed_a_checkpoint_is_of_format_2(p in parts()) {
+        let runs = signed(&p);
+        let key = keys::run::key(&p.name);
+        let value = keys::run::encode(&runs);
+        prop_assert_eq!(value[0], if runs.last.is_some() { 2 } else { 1 });
+        prop_assert_eq!(keys::run::decode(&key, &value).unwrap(), runs);
+    }
+}
+
+#[test]
+fn the_second_form_of_runs_never_changes() {
+    let p = golden();
+    compare_golden(
+        "run_2.txt",
+        &keys::run::key(&p.name),
+        &keys::run::encode(&signed(&p)),
+    );
 }
 
 #[test]
@@ -294,7 +337,7 @@ fn letters_are_fixed_and_unique() {
         .iter()
         .map(|family| char::from(family.letter()))
         .collect();
-    assert_eq!(letters, "nofzqehvcmjabxrtkdiyuwls");
+    assert_eq!(letters, "nofzqehvcmjabxrtkdiyuwlsgp");
     assert_eq!(Family::of(b"?"), None);
     assert_eq!(Family::of(b""), None);
 }
@@ -309,7 +352,7 @@ fn every_family_has_a_golden_file_and_no_other_is_left() {
         .collect();
     let name = |family: &Family| format!("{}.txt", family.as_str().replace(' ', "_"));
     let mut expected: Vec<String> = Family::ALL.iter().map(name).collect();
-    expected.push("head_2.txt".to_owned());
+    expected.extend(["head_2.txt".to_owned(), "run_2.txt".to_owned()]);
     found.sort();
     expected.sort();
     assert_eq!(found, expected);
@@ -360,6 +403,11 @@ proptest! {
             b.stamp() > a.stamp()
         );
         prop_assert!(keys::outbox::key(slot, b.stamp()).starts_with(&keys::outbox::prefix(slot)));
+        let vectors = keys::vector::range_of_entry(&scope, entry);
+        let space = keys::vector::SpaceKey::of(&a.space());
+        prop_assert!(vectors.contains(&keys::vector::key(&scope, entry, &space)));
+        prop_assert_eq!(vectors.contains(&keys::vector::key(&scope, b.entry(), &space)), b.id == a.id);
+
         let jobs = keys::job::range_of_slot(slot);
         prop_assert!(jobs.contains(&keys::job::key(slot, b.verification_id())));
         let foreign = keys::job::key(b.slot(), b.verification_id());

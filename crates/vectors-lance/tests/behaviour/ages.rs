@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use sillok_core::entry::{Status, Table};
 use sillok_core::id::EntryId;
-use sillok_core::ports::{IndexDoc, VectorIndex};
+use sillok_core::ports::{EntryColumns, IndexDoc, VectorIndex};
 use sillok_core::retention::Age;
 use sillok_core::time::Timestamp;
-use sillok_vectors_lance::LanceIndex;
+use sillok_vectors_lance::LanceColumns;
 
-use crate::model::{doc, id, open, scope, stamp};
+use crate::model::{config, doc, id, open, scope, stamp};
 
 /// Scope, version, status, age by entry.
 type Seen = BTreeMap<EntryId, (String, u64, Status, Age)>;
 
-async fn ages(index: &LanceIndex) -> Seen {
+async fn ages(index: &dyn EntryColumns) -> Seen {
     let mut seen = Seen::new();
     let mut take = |columns: &sillok_core::retention::plan::AgeColumns<'_>| {
         let worth = columns.worth;
@@ -67,7 +67,7 @@ async fn each_entry_is_handed_over_once_as_it_is_stored() {
         assert_eq!(ages(&index).await, expected(&docs));
         docs[7] = IndexDoc {
             version: 2,
-            status: Status::Archived,
+            status: Status::Deprecated,
             stamp: stamp(400),
             ..docs[7].clone()
         };
@@ -76,6 +76,14 @@ async fn each_entry_is_handed_over_once_as_it_is_stored() {
             .await
             .unwrap();
         index.optimise().await.unwrap();
+        assert_eq!(ages(&index).await, expected(&docs));
+        let left = docs.remove(5);
+        let gone = IndexDoc {
+            status: Status::Archived,
+            stamp: stamp(401),
+            ..left
+        };
+        index.apply(vec![gone], stamp(401)).await.unwrap();
         assert_eq!(ages(&index).await, expected(&docs));
     }
     let index = open(directory.path());
@@ -86,6 +94,17 @@ async fn each_entry_is_handed_over_once_as_it_is_stored() {
         origins.extend(rows.map(|(entry, origin)| (*entry, *origin)));
     };
     index.worths(&mut take).await.unwrap();
-    assert_eq!(origins.len(), 300);
-    assert_eq!(origins[&id(8)], docs[7].age.origin);
+    assert_eq!(origins.len(), 299);
+    assert_eq!(origins[&id(8)], docs[6].age.origin);
+    drop(index);
+    // Whoever opens the tables for plans alone sees the same.
+    let columns = LanceColumns::open(directory.path(), config()).unwrap();
+    assert_eq!(ages(&columns).await, expected(&docs));
+    assert_eq!(columns.read_through().await.unwrap(), 299);
+    let mut ranked = 0;
+    let mut count = |columns: &sillok_core::retention::plan::WorthColumns<'_>| {
+        ranked += columns.entry.len();
+    };
+    columns.worths(&mut count).await.unwrap();
+    assert_eq!(ranked, 299);
 }

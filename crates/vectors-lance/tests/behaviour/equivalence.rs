@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use sillok_builtin::index::ExactIndex;
 use sillok_core::entry::{Status, Table};
-use sillok_core::ports::{IndexDoc, NeighbourRequest, VectorIndex};
+use sillok_core::ports::{IndexDoc, Lost, NeighbourRequest, VectorIndex, vector_table};
 use sillok_core::stamp::Stamp;
 
 use crate::model::{
@@ -20,6 +20,8 @@ enum Call {
     /// What was stored last is stored again.
     Repeat,
     Optimise,
+    /// A table is forgotten, and everything told again.
+    Forget(Table),
     /// The process ends and starts anew; what is pending is offered again, as the indexer does.
     Restart,
 }
@@ -61,6 +63,7 @@ fn call() -> impl Strategy<Value = Call> {
         1 => Just(Call::Repeat),
         2 => Just(Call::Optimise),
         2 => Just(Call::Restart),
+        1 => prop_oneof![Just(Table::Observations), Just(Table::Skills)].prop_map(Call::Forget),
     ]
 }
 
@@ -102,6 +105,18 @@ async fn run(calls: Vec<Call>, seed: u64) {
             }
             Call::Repeat => {}
             Call::Optimise => index.optimise().await.unwrap(),
+            Call::Forget(table) => {
+                let lost = Lost::table(vector_table(&scope("org/acme/project/api"), table));
+                index.forget(&lost).await.unwrap();
+                exact.forget(&lost).await.unwrap();
+                assert_eq!(index.watermark().await.unwrap(), None, "step {step}");
+                assert_eq!(exact.watermark().await.unwrap(), None, "step {step}");
+                pending.clear();
+                last = model.docs.values().cloned().collect();
+                through = stamp((step as u64 + 1) * 10_000);
+                exact.apply(last.clone(), through).await.unwrap();
+                index.apply(last.clone(), through).await.unwrap();
+            }
             Call::Restart => {
                 drop(index);
                 index = open(directory.path());
@@ -110,9 +125,11 @@ async fn run(calls: Vec<Call>, seed: u64) {
         }
         let cursor = (through > Stamp::ZERO).then_some(through);
         assert_eq!(index.watermark().await.unwrap(), cursor, "step {step}");
-        assert_eq!(
-            index.stats().await.unwrap().pending,
-            exact.stats().await.unwrap().pending,
+        let (found, reference) = (index.stats().await.unwrap(), exact.stats().await.unwrap());
+        assert_eq!(found.pending, reference.pending, "step {step}");
+        let is_settled = found.pending == 0;
+        assert!(
+            !is_settled || found.stored == reference.stored,
             "step {step}"
         );
     }

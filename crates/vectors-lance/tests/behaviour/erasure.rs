@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use sillok_core::entry::Status;
+use sillok_core::fingerprint::ContentHash;
 use sillok_core::ports::{IndexDoc, VectorIndex};
 
-use crate::model::{doc, entries, found_by_text, open, search, stamp, with_text};
+use crate::model::{doc, entries, found_by_text, gone, id, open, search, stamp, with_text};
 
 const SECRET: &str = "zyzzyvaplugh";
 
@@ -34,19 +34,17 @@ fn holding(under: &Path, word: &str) -> Vec<PathBuf> {
 
 fn erased(number: u64, at: u64) -> IndexDoc {
     IndexDoc {
-        content: String::new(),
-        embedding: None,
-        status: Status::Archived,
-        ..doc(number, at)
+        content_hash: ContentHash::erased(id(number), 1),
+        ..gone(number, at)
     }
 }
 
-async fn erase_among(count: u64, optimised: bool) {
+async fn erase_among(count: u64, optimised: bool, was_gone: bool) {
     let directory = tempfile::tempdir().unwrap();
     let text = format!("the word is {SECRET}");
     let mut docs: Vec<IndexDoc> = (1..=count).map(|n| doc(n, n)).collect();
     docs[0] = with_text(&text, docs[0].clone());
-    let through = stamp(count + 1);
+    let through = stamp(count + 2);
     {
         let index = open(directory.path());
         index.apply(docs, stamp(count)).await.unwrap();
@@ -55,8 +53,15 @@ async fn erase_among(count: u64, optimised: bool) {
         }
         assert!(!holding(directory.path(), SECRET).is_empty());
         assert_eq!(found_by_text(&index, SECRET).await.len(), 1);
+        if was_gone {
+            index
+                .apply(vec![gone(1, count + 1)], stamp(count + 1))
+                .await
+                .unwrap();
+            assert!(!holding(directory.path(), SECRET).is_empty());
+        }
         index
-            .apply(vec![erased(1, count + 1)], through)
+            .apply(vec![erased(1, count + 2)], through)
             .await
             .unwrap();
         let left = holding(directory.path(), SECRET);
@@ -72,18 +77,48 @@ async fn erase_among(count: u64, optimised: bool) {
         .unwrap();
     assert!(entries(&found.text).len() > 10);
     index
-        .apply(vec![erased(1, count + 1)], through)
+        .apply(vec![erased(1, count + 2)], through)
         .await
         .unwrap();
-    assert_eq!(index.stats().await.unwrap().stored, count);
+    assert_eq!(index.stats().await.unwrap().stored, count - 1);
 }
 
 #[tokio::test]
 async fn nothing_of_an_erased_entry_is_left_on_the_disk() {
-    erase_among(40, false).await;
+    erase_among(40, false, false).await;
 }
 
 #[tokio::test]
 async fn nothing_of_it_is_left_in_the_indices_either() {
-    erase_among(300, true).await;
+    erase_among(300, true, false).await;
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_an_erased_entry_that_had_left_before() {
+    erase_among(40, false, true).await;
+    erase_among(300, true, true).await;
+}
+
+#[tokio::test]
+async fn a_table_all_of_whose_entries_are_erased_is_empty() {
+    for count in [3, 150] {
+        let directory = tempfile::tempdir().unwrap();
+        let index = open(directory.path());
+        let docs = (1..=count).map(|n| with_text(SECRET, doc(n, n)));
+        index.apply(docs.collect(), stamp(count)).await.unwrap();
+        index.optimise().await.unwrap();
+        let erased = (1..=count).map(|n| erased(n, count + n)).collect();
+        index.apply(erased, stamp(2 * count)).await.unwrap();
+        let left = holding(directory.path(), SECRET);
+        assert!(left.is_empty(), "{left:?}");
+        index.optimise().await.unwrap();
+        drop(index);
+        let index = open(directory.path());
+        assert_eq!(index.stats().await.unwrap().stored, 0);
+        assert_eq!(
+            index.watermark().await.unwrap(),
+            Some(stamp(2 * count)),
+            "what is empty is not lost"
+        );
+    }
 }

@@ -50,7 +50,7 @@ fn filtered() -> Vec<SearchRequest> {
             ..wide.clone()
         },
         SearchRequest {
-            statuses: vec![Status::Archived],
+            statuses: vec![Status::Deprecated],
             ..wide.clone()
         },
         SearchRequest {
@@ -124,9 +124,9 @@ async fn closer_entries_that_do_not_pass_take_no_place() {
     let directory = tempfile::tempdir().unwrap();
     let index = open(directory.path());
     let target = Numbers(1).vector(DIMENSIONS);
-    // 500 archived entries right at the query, 8 live ones far from it.
+    // 500 entries that do not hold any more right at the query, 8 live ones far from it.
     let near = (1..=500).map(|n| IndexDoc {
-        status: Status::Archived,
+        status: Status::Deprecated,
         embedding: Some(embedding(target.clone())),
         ..doc(n, n)
     });

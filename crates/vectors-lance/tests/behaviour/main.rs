@@ -7,10 +7,13 @@
 )]
 
 mod ages;
+mod at_once;
+mod damage;
 mod durability;
 mod equivalence;
 mod erasure;
 mod filters;
 mod maintenance;
 mod model;
+mod pruning;
 mod visibility;

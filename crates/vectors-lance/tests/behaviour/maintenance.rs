@@ -4,9 +4,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sillok_core::entry::Table;
+use lance::Dataset;
+use lance::index::DatasetIndexExt as _;
+use sillok_core::entry::{Kind, Table};
 use sillok_core::ports::{IndexDoc, IndexStats, SearchRequest, VectorIndex};
-use sillok_vectors_lance::{LanceConfig, LanceIndex};
+use sillok_vectors_lance::{HnswParams, LanceConfig, LanceIndex};
 
 use crate::model::{
     DIMENSIONS, Model, Numbers, assert_alike, config, doc, embedding, entries, files,
@@ -54,6 +56,58 @@ async fn the_vector_index_finds_nine_of_ten_of_the_closest() {
                 .count();
         }
         assert!(hits >= 450, "{table}: {hits} of 500");
+    }
+}
+
+/// What the graphs of a table's vector index say of how they were built.
+async fn shapes(table: &std::path::Path) -> Vec<HnswParams> {
+    let dataset = Dataset::open(table.to_str().unwrap()).await.unwrap();
+    let mut shapes = Vec::new();
+    for index in dataset.load_indices().await.unwrap().iter() {
+        let said = dataset.index_statistics(&index.name).await.unwrap();
+        let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+        for segment in said["indices"].as_array().into_iter().flatten() {
+            let params = &segment["sub_index"]["params"];
+            let number = |name: &str| params[name].as_u64().map(|number| number as usize);
+            shapes.extend(
+                number("ef_construction")
+                    .zip(number("m"))
+                    .map(|(ef_construction, m)| HnswParams { ef_construction, m }),
+            );
+        }
+    }
+    shapes
+}
+
+#[tokio::test]
+async fn the_graph_of_a_kind_is_built_as_is_specified_for_it() {
+    let specified = |kind| match kind {
+        Kind::Episodic | Kind::State => (64, 16),
+        Kind::Knowledge => (128, 32),
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let index = open(directory.path());
+    for kind in Kind::ALL {
+        let table = Table::ALL
+            .iter()
+            .copied()
+            .find(|table| table.kind() == kind);
+        let docs = (1..=300).map(|n| IndexDoc {
+            table: table.unwrap(),
+            ..doc(n, n)
+        });
+        index.apply(docs.collect(), stamp(300)).await.unwrap();
+        index.optimise().await.unwrap();
+        let shape = HnswParams::of(kind);
+        assert_eq!((shape.ef_construction, shape.m), specified(kind), "{kind}");
+        let org = doc(1, 1).scope.org().to_owned();
+        let table = directory.path().join(org).join(format!("{kind}.lance"));
+        let built = shapes(&table).await;
+        assert!(!built.is_empty(), "{kind} has an index");
+        assert!(
+            built.iter().all(|built| *built == shape),
+            "{kind}: {built:?}"
+        );
     }
 }
 

@@ -118,6 +118,16 @@ pub(crate) fn doc(entry: u64, counter: u64) -> IndexDoc {
     )
 }
 
+/// The state of an entry that has left recall, as the indexer has it: without text or vector.
+pub(crate) fn gone(entry: u64, counter: u64) -> IndexDoc {
+    IndexDoc {
+        status: Status::Archived,
+        content: String::new(),
+        embedding: None,
+        ..doc(entry, counter)
+    }
+}
+
 pub(crate) fn with_text(text: &str, doc: IndexDoc) -> IndexDoc {
     IndexDoc {
         content_hash: ContentHash::of(text),
@@ -215,6 +225,7 @@ impl Model {
         SearchLists {
             vector,
             text: best(text, request.limit),
+            partial: false,
         }
     }
 

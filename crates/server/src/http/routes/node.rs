@@ -105,8 +105,10 @@ pub(super) async fn status(State(app): State<App>, Caller(session): Caller) -> R
         index_stored: store.index.stored,
         index_pending: store.index.pending,
         space: store.space.0,
+        embedder_change: app.node().embedder_change().await.map(Into::into),
         promotions: promotions.collect(),
         maintenance: store.maintenance.and_then(|runs| runs.last).map(Into::into),
+        maintenance_under_way: app.node().maintenance_progress().map(Into::into),
         maintenance_due: app
             .node()
             .ports()
@@ -117,7 +119,7 @@ pub(super) async fn status(State(app): State<App>, Caller(session): Caller) -> R
 }
 
 /// Look at all that is published: archive what is old, prune what was of little value, offer what proved
-/// itself to its organisation, and compact the vector tables of the node. The answer comes with its end; a
+/// itself to its organisation, compact the vector tables of the node, and sign a checkpoint. The answer comes with its end; a
 /// run that ended early is gone on with by the next. Only for a token that covers everything.
 #[utoipa::path(post, path = "/v1/maintenance", tag = "node", operation_id = "maintain", request_body = Maintain,
     responses((status = 200, description = "What was done.", body = Maintained)),

@@ -46,6 +46,7 @@ pub(super) async fn recall(State(app): State<App>, ask: Ask<RecallRequest>) -> R
         tokens: answer.budget.used,
         left_out: answer.budget.left_out,
         by_meaning: answer.by_meaning,
+        whole: answer.whole,
         at: answer.at.map(|at| AtCommit {
             commit: at.commit,
             not_yet: at.not_yet,

@@ -1,0 +1,62 @@
+//! Entries that go of several scopes at a time, with several commands under way in each.
+
+use sillok_store::Read;
+
+use super::*;
+
+const SCOPES: u64 = SCOPES_AT_ONCE as u64 + 2;
+const IN_EACH: u64 = 3;
+/// Entries of the project: more commands than are under way at a time.
+const IN_PROJECT: u64 = (RETIRED_AT_ONCE * (COMMANDS_AT_ONCE + 1)) as u64 + 1;
+
+/// A text that is like no other.
+fn text(number: u64) -> String {
+    let mixed = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    format!("{mixed:016x} {:016x}", mixed.rotate_left(29) ^ number)
+}
+
+/// How many events a scope has.
+async fn events(stage: &Stage, path: &str) -> u64 {
+    let key = keys::scope::key(&ScopeKey::of(&scope(path)));
+    let mut txn = stage.store.begin().await.unwrap();
+    let value = txn.get(&key, Read::Snapshot).await.unwrap().unwrap();
+    keys::scope::decode(&key, &value).unwrap().tip.seq.get()
+}
+
+#[tokio::test]
+async fn what_goes_of_several_scopes_at_a_time_goes_once_and_is_counted() {
+    let mut stage = Stage::set().await;
+    let mut entries = Vec::new();
+    for number in 0..IN_PROJECT {
+        let content = text(number);
+        let put = stage.put(Table::Observations, &content, Detail::Plain);
+        entries.push(put.await);
+    }
+    for number in 0..SCOPES * IN_EACH {
+        let path = format!("{PROJECT}/worktree/w{}", number % SCOPES);
+        let content = text(IN_PROJECT + number);
+        let command = Command::PutEntry {
+            entry: Box::new(crate::tests::world::entry(Table::Observations, &content)),
+            verification: None,
+        };
+        match stage.give(PrincipalKind::Agent, &path, command).await {
+            AnswerBody::Entry { id, .. } => entries.push(id),
+            other => panic!("{other:?}"),
+        }
+    }
+    let before = events(&stage, PROJECT).await;
+    stage.days.store(91, Ordering::Relaxed);
+    let done = stage.maintain(false, true).await.unwrap();
+    for scope in &done.scopes {
+        assert_eq!(scope.retired, scope.plan.going() as u64, "{scope:?}");
+        assert_eq!((scope.left, scope.error.is_some()), (0, false), "{scope:?}");
+    }
+    let retired: u64 = done.scopes.iter().map(|scope| scope.retired).sum();
+    assert_eq!(retired, IN_PROJECT + SCOPES * IN_EACH);
+    let commands = IN_PROJECT.div_ceil(RETIRED_AT_ONCE as u64);
+    assert_eq!(events(&stage, PROJECT).await - before, commands);
+    for entry in entries {
+        assert_eq!(stage.status(entry).await, Status::Archived);
+    }
+    assert!(audit::verify(&stage.store, &|_| {}).await.unwrap().is_ok());
+}
