@@ -238,6 +238,7 @@ fn doc(number: u64) -> IndexDoc {
         confidence: 0.8,
         content_hash: ContentHash::from_bytes([7; 32]),
         content: "planned".to_owned(),
+        claim: None,
         embedding: None,
         created_at: made,
         age: Age {

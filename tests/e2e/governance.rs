@@ -112,6 +112,33 @@ async fn a_person_settles_a_contradiction_at_the_command_line() {
 }
 
 #[tokio::test]
+async fn a_person_is_asked_about_a_key_with_two_values_however_far_apart_the_texts_are() {
+    let world = World::start().await;
+    let far = "The HTTP client waits thirty seconds";
+    let known = put(&world, far, Some("30s")).await["entry"].clone();
+    // These lie closer to the next one, and declare nothing.
+    for number in 0..20 {
+        let content = format!("Requests are aborted early by default, in round {number}");
+        put(&world, &content, None).await;
+    }
+    let new = put(&world, "Requests are aborted early by default", Some("10s")).await;
+    let against = json!({ "kind": "contradicts", "other": known });
+    assert_eq!(new["disposition"], against, "{new}");
+    // One of a table whose entries are never compared otherwise.
+    let trap = json!({ "scope": PROJECT, "table": "gotchas", "content": "Slow servers are given up on",
+        "claim": { "key": "http.port", "value": "5s" } });
+    let trap = world.admin().post("/v1/entries", &trap).await.ok();
+    assert_eq!(trap["disposition"]["kind"], "contradicts", "{trap}");
+    let waiting = world.admin().all("/v1/reviews", PROJECT).await;
+    let asks = |new: &Value| {
+        let mut waiting = waiting.iter();
+        waiting.any(|review| review["question"] == "contradiction" && review["new"] == *new)
+    };
+    assert!(asks(&new["entry"]) && asks(&trap["entry"]), "{waiting:?}");
+    audited(&world);
+}
+
+#[tokio::test]
 async fn tasks_publish_what_helps_them_and_doubt_what_is_wrong() {
     let world = World::start().await;
     let content = phrase();

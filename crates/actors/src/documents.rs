@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use sillok_core::entry::{Detail, Head, Metadata, Status};
+use sillok_core::entry::{ClaimHash, Detail, Head, Metadata, Status};
 use sillok_core::event::{Body, Text};
 use sillok_core::id::EntryId;
 use sillok_core::ports::IndexDoc;
@@ -76,7 +76,9 @@ fn no_text(head: &Head) -> Text {
 /// The document of an entry with this text.
 #[must_use]
 pub fn document(head: &Head, text: Text, stamp: Stamp) -> IndexDoc {
+    let claim = text.claim.as_ref();
     IndexDoc {
+        claim: claim.map(|claim| ClaimHash::of(claim, &head.scope)),
         scope: head.scope.clone(),
         entry: head.id,
         version: head.version,

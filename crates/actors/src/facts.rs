@@ -66,8 +66,8 @@ impl From<StoreError> for Unfetched {
     }
 }
 
-/// Asks the index for the neighbours of what `submission` would write. Which commits are to be asked for is given beside
-/// what was gathered: a whole batch asks at once.
+/// Asks the index for the neighbours of what `submission` would write, and for what claims otherwise. Which commits are to
+/// be asked for is given beside what was gathered: a whole batch asks at once.
 ///
 /// # Errors
 /// What the index answered.
@@ -123,6 +123,11 @@ pub(crate) async fn gather<S: Store>(
                 let found = ports.index.neighbours(&request).await;
                 let found = found.map_err(|error| engine_refusal(&error))?;
                 facts.neighbours.insert(number, found);
+            }
+            Need::Claimants(number, request) => {
+                let found = ports.index.claimants(&request).await;
+                let found = found.map_err(|error| engine_refusal(&error))?;
+                facts.claimants.insert(number, found);
             }
             Need::Texts(entries) => {
                 let found = texts(store, &submission.scope, &entries).await;
@@ -276,14 +281,17 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
             }
             Need::Events(positions) => self.events(&here, positions).await?,
             Need::Retirement(entry, at) => self.retired(entry, at).await?,
-            Need::Commits(_) | Need::Neighbours(..) | Need::Texts(_) => return Err(not_gathered()),
+            Need::Commits(_) | Need::Neighbours(..) | Need::Claimants(..) | Need::Texts(_) => {
+                return Err(not_gathered());
+            }
         }
         Ok(())
     }
 }
 
 fn not_gathered() -> Unfetched {
-    let why = "what is close to an entry, holds its text or is cited by it was not gathered";
+    let why =
+        "what is like an entry or against it, holds its text or is cited by it was not gathered";
     Unfetched::Refused(Error::new(ErrorCode::Internal, why))
 }
 

@@ -12,9 +12,10 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use sillok_core::Error;
 use sillok_core::entry::{Embedding, SpaceId};
+use sillok_core::id::EntryId;
 use sillok_core::ports::{
-    BoxFuture, Embedder, EntryColumns, IndexDoc, IndexStats, Lost, NeighbourRequest, PortError,
-    Ranked, SearchLists, SearchRequest, SpaceThresholds, VectorIndex,
+    BoxFuture, ClaimRequest, Embedder, EntryColumns, IndexDoc, IndexStats, Lost, NeighbourRequest,
+    PortError, Ranked, SearchLists, SearchRequest, SpaceThresholds, VectorIndex,
 };
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
 use sillok_core::stamp::Stamp;
@@ -335,6 +336,14 @@ impl<S: Store, P: Protocol> VectorIndex for Spaces<S, P> {
         })
     }
 
+    fn claimants<'a>(
+        &'a self,
+        request: &'a ClaimRequest,
+    ) -> BoxFuture<'a, Result<Vec<EntryId>, PortError>> {
+        // What is claimed is known of entries whose vectors are still to be made.
+        Box::pin(async move { self.serving().index.claimants(request).await })
+    }
+
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>> {
         Box::pin(async move { self.serving().index.optimise().await })
     }
@@ -363,7 +372,6 @@ impl<S: Store, P: Protocol> VectorIndex for Spaces<S, P> {
 #[cfg(test)]
 mod tests {
     use sillok_core::entry::Table;
-    use sillok_core::id::EntryId;
     use sillok_core::scope::Scope;
 
     use super::*;

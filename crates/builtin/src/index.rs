@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use sillok_core::entry::Embedding;
+use sillok_core::entry::{ClaimHash, Embedding};
 use sillok_core::id::EntryId;
 use sillok_core::ports::{
-    BoxFuture, EntryColumns, IndexDoc, IndexStats, Lost, NeighbourRequest, PortError, Ranked,
-    SearchLists, SearchRequest, VectorIndex, vector_table,
+    BoxFuture, ClaimRequest, EntryColumns, IndexDoc, IndexStats, Lost, NeighbourRequest, PortError,
+    Ranked, SearchLists, SearchRequest, VectorIndex, vector_table,
 };
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
 use sillok_core::scope::Scope;
@@ -136,6 +136,13 @@ impl VectorIndex for ExactIndex {
         request: &'a NeighbourRequest,
     ) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>> {
         Box::pin(core::future::ready(Ok(self.read().neighbours(request))))
+    }
+
+    fn claimants<'a>(
+        &'a self,
+        request: &'a ClaimRequest,
+    ) -> BoxFuture<'a, Result<Vec<EntryId>, PortError>> {
+        Box::pin(core::future::ready(Ok(self.read().claimants(request))))
     }
 
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>> {
@@ -274,6 +281,21 @@ impl State {
             (score >= request.cosine_min).then(|| ranked(doc, score))
         });
         best(close.collect(), request.limit)
+    }
+
+    fn claimants(&self, request: &ClaimRequest) -> Vec<EntryId> {
+        let contradicts = |claim: ClaimHash| claim.contradicts(request.claim);
+        let rows = self
+            .rows
+            .get(&request.scope)
+            .into_iter()
+            .flat_map(BTreeMap::values);
+        let against = rows.map(|row| &row.doc).filter(|doc| {
+            doc.failure == request.failure
+                && doc.status.is_live()
+                && doc.claim.is_some_and(contradicts)
+        });
+        against.map(|doc| doc.entry).take(request.limit).collect()
     }
 }
 

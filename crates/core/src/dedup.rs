@@ -108,7 +108,8 @@ pub enum Verdict {
 /// Decides what becomes of `new`. The order of `neighbours` does not matter.
 ///
 /// The same text first, then contradictions, then the highest cosine; ties go to the smallest id.
-/// Only entries of the same table with the same failure mark merge, and only in tables that merge.
+/// Only entries of the same table with the same failure mark merge, and only in tables that merge. What declares a key
+/// is not merged into what does not: nothing would be found to contradict that any more.
 /// What lies over the merge threshold and is worded otherwise is similar: a person sees whether the
 /// other word is another way to say it, or another thing.
 #[must_use]
@@ -125,8 +126,11 @@ pub fn verdict(new: &NewEntry, neighbours: &[Neighbour], thresholds: SpaceThresh
     let mergeable = || comparable().filter(|known| new.table.merges() && known.table == new.table);
 
     let hash = ContentHash::of(&new.content);
-    let exact = mergeable()
-        .filter(|known| known.content_hash == hash && contradiction(new, known).is_none());
+    let same_text = || {
+        mergeable()
+            .filter(|known| known.content_hash == hash && contradiction(new, known).is_none())
+    };
+    let exact = same_text().filter(|known| keeps_claim(new, known));
     if let Some(into) = exact.map(|known| known.id).min() {
         return Verdict::Merge {
             into,
@@ -143,6 +147,7 @@ pub fn verdict(new: &NewEntry, neighbours: &[Neighbour], thresholds: SpaceThresh
         known
             .cosine
             .is_some_and(|cosine| cosine >= thresholds.merge)
+            && keeps_claim(new, known)
             && same_wording(&new.content, &known.content)
     });
     if let Some(&(into, cosine)) = closest(one, thresholds.merge).first() {
@@ -150,6 +155,9 @@ pub fn verdict(new: &NewEntry, neighbours: &[Neighbour], thresholds: SpaceThresh
             into,
             sameness: Sameness::Cosine(cosine),
         };
+    }
+    if let Some(to) = same_text().map(|known| known.id).min() {
+        return Verdict::Similar { to, cosine: 1.0 };
     }
     match closest(mergeable(), thresholds.similar).first() {
         Some(&(to, cosine)) => Verdict::Similar { to, cosine },
@@ -190,6 +198,30 @@ pub fn repeats(new: &NewEntry, links: &[(EntryId, f32)], neighbours: &[Neighbour
     others
         .filter_map(|known| known.succeeded.as_ref())
         .any(|other| other != task)
+}
+
+/// What becomes of `new` by what is declared alone: of entries that contradict it the one with the smallest id.
+#[must_use]
+pub fn claim_verdict(new: &NewEntry, neighbours: &[Neighbour]) -> Verdict {
+    let comparable = neighbours
+        .iter()
+        .filter(|known| known.failure == new.failure);
+    let against = comparable.filter(|known| {
+        let claims = new.claim.as_ref().zip(known.claim.as_ref());
+        claims.is_some_and(|(ours, theirs)| ours.key == theirs.key && ours.value != theirs.value)
+    });
+    let why = Contradiction::Claim;
+    match against.map(|known| known.id).min() {
+        Some(with) => Verdict::Contradicts { with, why },
+        None => Verdict::New,
+    }
+}
+
+/// Whether the known entry declares the key that `new` declares, if it does.
+fn keeps_claim(new: &NewEntry, known: &Neighbour) -> bool {
+    let theirs = known.claim.as_ref().map(|claim| &claim.key);
+    let ours = new.claim.as_ref().map(|claim| &claim.key);
+    ours.is_none() || ours == theirs
 }
 
 /// Whether the two contradict one another, by a rule.

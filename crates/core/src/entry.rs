@@ -21,7 +21,7 @@ use crate::trust::Trust;
 mod detail;
 mod kind;
 
-pub use detail::{Claim, Detail, Episode, Skill};
+pub use detail::{Claim, ClaimHash, Detail, Episode, Skill};
 pub use kind::Kind;
 
 macro_rules! tables {

@@ -12,12 +12,13 @@ use crate::citation::Excerpt;
 use crate::command::{Command, Replacement, Submission, VerificationRef};
 use crate::commit::{CommitName, Presence};
 use crate::dedup::compared_from;
-use crate::entry::{Embedding, Head, Table, Version};
+use crate::entry::{ClaimHash, Embedding, Head, Table, Version};
 use crate::erasure::{KnownEvent, Texts};
 use crate::fingerprint::ContentHash;
 use crate::id::{EntryId, RecordId, ReviewId, Seq, VerificationId};
+use crate::limits::CLAIMANTS_MAX;
 use crate::membership::WireVersion;
-use crate::ports::{NeighbourRequest, Ranked, SpaceThresholds};
+use crate::ports::{ClaimRequest, NeighbourRequest, Ranked, SpaceThresholds};
 use crate::promotion::{NewEntry, PublishReport, Standing};
 use crate::retention::Retirement;
 use crate::scope::Scope;
@@ -96,6 +97,8 @@ pub enum Need {
     Retirement(EntryId, Timestamp),
     /// The neighbours of the command's entry with this number.
     Neighbours(usize, Box<NeighbourRequest>),
+    /// What declares the key of the command's entry with this number, with another value.
+    Claimants(usize, Box<ClaimRequest>),
 }
 
 /// The answers, for one command.
@@ -135,6 +138,8 @@ pub struct Facts {
     pub returning: Option<Box<NewEntry>>,
     /// Neighbours of the command's entries, by the entry's number in the command.
     pub neighbours: BTreeMap<usize, Vec<Ranked>>,
+    /// Entries that declare the keys of the command's entries with other values, by the entry's number in the command.
+    pub claimants: BTreeMap<usize, Vec<EntryId>>,
     /// The thresholds of the space that the command's vectors lie in.
     pub thresholds: Option<SpaceThresholds>,
     /// The vector of what is offered by the question that the command answers, where that in the question is of a
@@ -183,6 +188,7 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
                 Replacement::New(entry) => {
                     ask.cited(&entry.citations);
                     ask.by_hash(hash_key(entry));
+                    ask.claimants(0, entry);
                 }
             }
         }
@@ -350,8 +356,9 @@ impl Ask<'_> {
         }
     }
 
-    /// Everything that may be the same as, or close to, an entry that is to be written.
+    /// Everything that may be the same as, or close to, an entry that is to be written, or that it contradicts.
     fn entry(&mut self, number: usize, entry: &NewEntry) {
+        self.claimants(number, entry);
         let links = entry.table == Table::Episodes;
         if !entry.table.merges() && !links {
             return;
@@ -389,6 +396,26 @@ impl Ask<'_> {
                     self.candidate(neighbour.entry);
                 }
             }
+        }
+    }
+
+    /// What declares the same key with another value, however far it lies, and in whatever table.
+    fn claimants(&mut self, number: usize, entry: &NewEntry) {
+        let Some(claim) = &entry.claim else {
+            return;
+        };
+        match self.facts.claimants.get(&number) {
+            None => self.needs.push(Need::Claimants(
+                number,
+                Box::new(ClaimRequest {
+                    scope: self.scope.clone(),
+                    failure: entry.failure,
+                    // As it is stored.
+                    claim: ClaimHash::of(&claim.masked(), self.scope),
+                    limit: CLAIMANTS_MAX,
+                }),
+            )),
+            Some(claimants) => claimants.iter().for_each(|id| self.candidate(*id)),
         }
     }
 

@@ -59,6 +59,8 @@ pub const ERASURE_BYTES_MAX: usize = 48 << 10;
 pub const RETIRED_MAX: usize = 1_024;
 /// The best entries of each task that a plan keeps.
 pub const KEEP_BEST_MAX: usize = 64;
+/// Entries that declare the key of a new one with another value and that it is compared with.
+pub const CLAIMANTS_MAX: usize = 16;
 /// Dimensions of an embedding.
 pub const EMBEDDING_DIMENSIONS_MAX: usize = 4_096;
 /// Bytes of the weights of a model that runs in this process.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::checkpoint::ChainEnd;
 use crate::command::{Answer, Submission};
 use crate::commit::{CommitName, Presence};
-use crate::entry::{Embedding, SpaceId, Status, Table};
+use crate::entry::{ClaimHash, Embedding, SpaceId, Status, Table};
 use crate::error::Error;
 use crate::fingerprint::ContentHash;
 use crate::id::EntryId;
@@ -235,6 +235,8 @@ pub struct IndexDoc {
     pub content_hash: ContentHash,
     /// The text.
     pub content: String,
+    /// What it claims, if it declares that.
+    pub claim: Option<ClaimHash>,
     /// The vector of the text; none when no embedder answered.
     pub embedding: Option<Embedding>,
     /// When it was made.
@@ -321,6 +323,20 @@ pub struct NeighbourRequest {
     pub limit: usize,
 }
 
+/// A search for entries of one scope that declare the key of a claim with another value: of any table, in any live status.
+/// Those that agree with it are not sought, so that however many they are they hide no other one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClaimRequest {
+    /// The scope.
+    pub scope: Scope,
+    /// Whether failures or other entries are sought.
+    pub failure: bool,
+    /// The claim.
+    pub claim: ClaimHash,
+    /// At most so many, the smallest ids first.
+    pub limit: usize,
+}
+
 /// What is kept of all entries in columns, so that runs of maintenance are planned over them.
 pub trait EntryColumns: Send + Sync + 'static {
     /// Hands over the columns by which it is found what is due, of every entry as it is stored, or later, batch by batch,
@@ -371,6 +387,12 @@ pub trait VectorIndex: EntryColumns {
         &'a self,
         request: &'a NeighbourRequest,
     ) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>>;
+
+    /// Live entries that declare the key of a claim with another value, in rising order. Vectors have no part in it.
+    fn claimants<'a>(
+        &'a self,
+        request: &'a ClaimRequest,
+    ) -> BoxFuture<'a, Result<Vec<EntryId>, PortError>>;
 
     /// Builds or refreshes what makes searches fast, and gives back what entries took that are gone. Slow; runs off the
     /// write path.

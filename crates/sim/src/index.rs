@@ -12,8 +12,8 @@ use sillok_core::entry::{Embedding, Head, Status};
 use sillok_core::id::EntryId;
 use sillok_core::membership::OwnerRow;
 use sillok_core::ports::{
-    BoxFuture, EntryColumns, IndexDoc, IndexStats, Lost, NeighbourRequest, PortError, Ranked,
-    SearchLists, SearchRequest, VectorIndex, VectorTable, vector_table,
+    BoxFuture, ClaimRequest, EntryColumns, IndexDoc, IndexStats, Lost, NeighbourRequest, PortError,
+    Ranked, SearchLists, SearchRequest, VectorIndex, VectorTable, vector_table,
 };
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
 use sillok_core::scope::Scope;
@@ -332,6 +332,19 @@ impl VectorIndex for LaggingIndex {
             self.wait(SEARCH_US, "index compares").await;
             self.meets_damage(&[vector_table(&request.scope, request.table)])?;
             self.exact.neighbours(request).await
+        })
+    }
+
+    fn claimants<'a>(
+        &'a self,
+        request: &'a ClaimRequest,
+    ) -> BoxFuture<'a, Result<Vec<EntryId>, PortError>> {
+        Box::pin(async move {
+            self.wait(SEARCH_US, "index looks claims up").await;
+            let mut tables = self.tables();
+            tables.retain(|table| Lost::table(table.clone()).concerns_claimants(request));
+            self.meets_damage(&tables)?;
+            self.exact.claimants(request).await
         })
     }
 

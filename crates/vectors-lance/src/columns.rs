@@ -3,6 +3,7 @@
 //! Owns names, types and ordinals, which are stored and never change their meaning. It must not
 //! know datasets.
 
+use core::num::NonZeroU64;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -12,7 +13,7 @@ use arrow_array::{
     RecordBatch, StringArray, UInt8Array, UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema};
-use sillok_core::entry::{Status, Table};
+use sillok_core::entry::{ClaimHash, Status, Table};
 use sillok_core::id::EntryId;
 use sillok_core::ports::IndexDoc;
 use sillok_core::scope::Scope;
@@ -31,13 +32,15 @@ pub(crate) const CONTENT: &str = "content";
 /// The vector, in the vector index; null when there is none of the searched space.
 pub(crate) const VECTOR: &str = "vector";
 /// The columns that the directory is made of.
-pub(crate) const DIRECTORY: [&str; 8] = [
+pub(crate) const DIRECTORY: [&str; 10] = [
     "scope",
     "entry",
     "table",
     "status",
     "failure",
     "confidence",
+    "claim_key",
+    "claim_value",
     "space",
     "stamp",
 ];
@@ -74,6 +77,8 @@ pub(crate) fn schema(dimensions: usize) -> Arc<Schema> {
         Field::new("resolved_at_ms", DataType::UInt64, true),
         required("value", DataType::Float64),
         required("origin", DataType::UInt64),
+        Field::new("claim_key", DataType::UInt64, true),
+        Field::new("claim_value", DataType::UInt64, true),
         required("stamp", DataType::FixedSizeBinary(14)),
         Field::new(VECTOR, vector_type(dimensions), true),
     ]))
@@ -105,6 +110,9 @@ pub(crate) fn has_direction(values: &[f32], dimensions: usize) -> bool {
 pub(crate) fn rows_of(docs: &[IndexDoc], config: &LanceConfig) -> Result<RecordBatch, Error> {
     let strings = |value: &dyn Fn(&IndexDoc) -> String| -> ArrayRef {
         Arc::new(StringArray::from_iter_values(docs.iter().map(value)))
+    };
+    let numbers = |value: &dyn Fn(&IndexDoc) -> Option<u64>| -> ArrayRef {
+        Arc::new(UInt64Array::from_iter(docs.iter().map(value)))
     };
     let vectors = docs.iter().map(|doc| searchable(doc, config));
     let width = i32::try_from(config.dimensions).expect("the configuration bounds the dimensions");
@@ -142,16 +150,15 @@ pub(crate) fn rows_of(docs: &[IndexDoc], config: &LanceConfig) -> Result<RecordB
         Arc::new(UInt64Array::from_iter_values(
             docs.iter().map(|doc| doc.age.from.ms()),
         )),
-        Arc::new(UInt64Array::from_iter(
-            docs.iter()
-                .map(|doc| doc.age.resolved_at.map(Timestamp::ms)),
-        )),
+        numbers(&|doc| doc.age.resolved_at.map(Timestamp::ms)),
         Arc::new(Float64Array::from_iter_values(
             docs.iter().map(|doc| doc.age.value),
         )),
         Arc::new(UInt64Array::from_iter_values(
             docs.iter().map(|doc| doc.age.origin),
         )),
+        numbers(&|doc| doc.claim.map(|claim| claim.key.get())),
+        numbers(&|doc| doc.claim.map(|claim| claim.value)),
         Arc::new(FixedSizeBinaryArray::try_from_iter(
             docs.iter().map(|doc| doc.stamp.to_bytes()),
         )?),
@@ -200,6 +207,8 @@ pub(crate) fn directory_rows(
     let statuses = column(batch, "status")?.as_primitive::<UInt8Type>();
     let failures = column(batch, "failure")?.as_boolean();
     let confidences = column(batch, "confidence")?.as_primitive::<Float64Type>();
+    let keys = column(batch, "claim_key")?.as_primitive::<UInt64Type>();
+    let values = column(batch, "claim_value")?.as_primitive::<UInt64Type>();
     let spaces = column(batch, "space")?.as_string::<i32>();
     let stamps = column(batch, "stamp")?.as_fixed_size_binary();
     let row = |i: usize| {
@@ -209,6 +218,13 @@ pub(crate) fn directory_rows(
             status: *STATUSES.get(usize::from(statuses.value(i)))?,
             failure: failures.value(i),
             confidence: confidences.value(i),
+            claim: match keys.is_valid(i) && values.is_valid(i) {
+                true => Some(ClaimHash {
+                    key: NonZeroU64::new(keys.value(i))?,
+                    value: values.value(i),
+                }),
+                false => None,
+            },
         };
         let row = Row {
             entry: EntryId::from_bytes(entries.value(i).try_into().ok()?),

@@ -8,11 +8,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lance_linalg::distance::dot;
+use sillok_core::entry::ClaimHash;
 use sillok_core::id::EntryId;
 use sillok_core::ports::Ranked;
 use sillok_core::scope::Scope;
 use sillok_core::stamp::Stamp;
 
+use crate::claims::Claims;
 use crate::filter::{Attributes, Filter};
 use crate::ranking::best;
 
@@ -60,6 +62,8 @@ pub(crate) struct Corpus {
 pub(crate) struct Delta {
     rows: BTreeMap<u64, Held>,
     keys: BTreeMap<Scope, BTreeMap<EntryId, u64>>,
+    /// What the rows of each scope claim, where any does.
+    claims: BTreeMap<Scope, Claims>,
     /// Rows and counts of each term.
     postings: BTreeMap<Arc<str>, BTreeMap<u64, u32>>,
     terms: u64,
@@ -110,6 +114,10 @@ impl Delta {
         }
         self.terms += u64::from(length);
         self.pending += usize::from(!row.stored);
+        if row.attributes.claim.is_some() {
+            let claims = self.claims.entry(row.scope.clone()).or_default();
+            claims.insert(row.attributes.claim, row.entry);
+        }
         self.keys
             .entry(row.scope.clone())
             .or_default()
@@ -143,6 +151,9 @@ impl Delta {
             if postings.is_empty() {
                 self.postings.remove(term);
             }
+        }
+        if let Some(claims) = self.claims.get_mut(scope) {
+            claims.remove(held.row.attributes.claim, entry);
         }
         self.terms -= u64::from(held.length);
         self.pending -= usize::from(!held.row.stored);
@@ -198,6 +209,21 @@ impl Delta {
                 .collect(),
             limit,
         )
+    }
+
+    /// The admitted rows of a scope that declare the key of a claim with another value.
+    pub(crate) fn claimants(
+        &self,
+        scope: &Scope,
+        claim: ClaimHash,
+        filter: &Filter,
+    ) -> impl Iterator<Item = EntryId> {
+        let claims = self.claims.get(scope).into_iter();
+        let against = claims.flat_map(move |claims| claims.against(claim));
+        against.filter(move |entry| {
+            let row = self.get(scope, *entry);
+            row.is_some_and(|row| filter.admits(&row.attributes))
+        })
     }
 
     /// Adds what these rows hold to what an index knows of the same terms.

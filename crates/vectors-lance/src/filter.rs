@@ -2,17 +2,18 @@
 //!
 //! Owns the attributes that are filtered on, and the test. It must not know where rows lie.
 
-use sillok_core::entry::{Status, Table};
-use sillok_core::ports::{IndexDoc, NeighbourRequest, SearchRequest};
+use sillok_core::entry::{ClaimHash, Status, Table};
+use sillok_core::ports::{ClaimRequest, IndexDoc, NeighbourRequest, SearchRequest};
 use sillok_core::scope::Scope;
 
-/// What is filtered on, apart from the scope.
+/// What is filtered on, apart from the scope, and what an entry claims.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Attributes {
     pub(crate) table: Table,
     pub(crate) status: Status,
     pub(crate) failure: bool,
     pub(crate) confidence: f64,
+    pub(crate) claim: Option<ClaimHash>,
 }
 
 impl Attributes {
@@ -22,6 +23,7 @@ impl Attributes {
             status: doc.status,
             failure: doc.failure,
             confidence: doc.confidence,
+            claim: doc.claim,
         }
     }
 }
@@ -64,20 +66,22 @@ impl Filter {
     }
 
     pub(crate) fn of_neighbours(request: &NeighbourRequest) -> Self {
-        let live = [
-            Status::Hypothesis,
-            Status::Verified,
-            Status::Published,
-            Status::Deprecated,
-            Status::Archived,
-        ];
         Self {
             scopes: vec![request.scope.clone()],
             tables: bit_of_table(request.table),
-            statuses: live
-                .into_iter()
-                .filter(|s| s.is_live())
-                .fold(0, |bits, status| bits | bit_of_status(status)),
+            statuses: live(),
+            failure: request.failure,
+            confidence_min: f64::NEG_INFINITY,
+        }
+    }
+
+    /// Entries of any table: of those that claim something.
+    pub(crate) fn of_claimants(request: &ClaimRequest) -> Self {
+        let tables = Table::ALL.iter();
+        Self {
+            scopes: vec![request.scope.clone()],
+            tables: tables.fold(0, |bits, table| bits | bit_of_table(*table)),
+            statuses: live(),
             failure: request.failure,
             confidence_min: f64::NEG_INFINITY,
         }
@@ -100,6 +104,20 @@ impl Filter {
     pub(crate) fn admits_table(&self, table: Table) -> bool {
         self.tables & bit_of_table(table) != 0
     }
+}
+
+/// A bit for each status that is live.
+fn live() -> u32 {
+    let all = [
+        Status::Hypothesis,
+        Status::Verified,
+        Status::Published,
+        Status::Deprecated,
+        Status::Archived,
+    ];
+    all.into_iter()
+        .filter(|status| status.is_live())
+        .fold(0, |bits, status| bits | bit_of_status(status))
 }
 
 const fn bit_of_table(table: Table) -> u32 {

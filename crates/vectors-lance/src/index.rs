@@ -5,9 +5,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sillok_core::id::EntryId;
 use sillok_core::ports::{
-    BoxFuture, EntryColumns, IndexDoc, IndexStats, Lost, NeighbourRequest, PortError, Ranked,
-    SearchLists, SearchRequest, VectorIndex,
+    BoxFuture, ClaimRequest, EntryColumns, IndexDoc, IndexStats, Lost, NeighbourRequest, PortError,
+    Ranked, SearchLists, SearchRequest, VectorIndex,
 };
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
 use sillok_core::stamp::Stamp;
@@ -134,6 +135,15 @@ impl VectorIndex for LanceIndex {
         let limit = request.limit;
         let asked = self.tables.question_of_neighbours(request);
         self.run(move |_| async move { Ok(best(ask(asked).await?.vector, limit)) })
+    }
+
+    fn claimants<'a>(
+        &'a self,
+        request: &'a ClaimRequest,
+    ) -> BoxFuture<'a, Result<Vec<EntryId>, PortError>> {
+        // Nothing is read for that.
+        let found = self.tables.claimants(request);
+        Box::pin(async move { self.judge(found).await })
     }
 
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>> {

@@ -8,6 +8,7 @@
 mod admission;
 mod ages;
 mod bulk;
+mod claims;
 mod columns;
 mod commit;
 mod config;

@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use sillok_core::ports::Ranked;
+use sillok_core::id::EntryId;
+use sillok_core::ports::{ClaimRequest, Ranked};
 
 use crate::delta::Corpus;
 use crate::directory::{Admitted, Directory};
@@ -76,6 +77,16 @@ impl Table {
                 text: best([memory.text, text].concat(), question.limit),
             });
         }
+    }
+
+    /// The entries that declare the key of a claim with another value. Memory knows what all rows claim.
+    pub(crate) fn claimants(&self, request: &ClaimRequest, filter: &Filter) -> Vec<EntryId> {
+        let view = self.view.read();
+        let (scope, claim) = (&request.scope, request.claim);
+        let stored = view.rows.claimants(scope, claim, filter);
+        let stored = stored.filter(|entry| view.delta.get(scope, *entry).is_none());
+        let newer = view.delta.claimants(scope, claim, filter);
+        stored.chain(newer).collect()
     }
 
     /// Searches memory, and takes the rows to ask the indices for from the same moment.

@@ -11,9 +11,10 @@ use std::sync::{Arc, Weak};
 use lance::Dataset;
 use lance::session::Session;
 use parking_lot::{Mutex, RwLock};
-use sillok_core::entry::{Embedding, Table as EntryTable};
+use sillok_core::entry::{Embedding, Kind, Table as EntryTable};
+use sillok_core::id::EntryId;
 use sillok_core::ports::{
-    IndexDoc, IndexStats, NeighbourRequest, SearchRequest, VectorTable, vector_table,
+    ClaimRequest, IndexDoc, IndexStats, NeighbourRequest, SearchRequest, VectorTable, vector_table,
 };
 use sillok_core::scope::Scope;
 use sillok_core::stamp::Stamp;
@@ -209,12 +210,27 @@ impl Tables {
             limit: request.limit,
             exact_scores: true,
         };
-        let known = self
-            .tables
-            .read()
-            .get(&vector_table(&request.scope, request.table))
-            .map(Arc::clone);
+        let known = self.known(&vector_table(&request.scope, request.table));
         known.map(|table| (table, question)).into_iter().collect()
+    }
+
+    /// The entries that declare the key of a claim with another value, in rising order, of all tables of the organisation.
+    pub(crate) fn claimants(&self, request: &ClaimRequest) -> Result<Vec<EntryId>, Error> {
+        let filter = Filter::of_claimants(request);
+        let names = Kind::ALL.map(|kind| (request.scope.org().to_owned(), kind));
+        let mut found = Vec::new();
+        for table in names.iter().filter_map(|name| self.known(name)) {
+            table.check()?;
+            found.extend(table.claimants(request, &filter));
+        }
+        found.sort_unstable();
+        found.truncate(request.limit);
+        Ok(found)
+    }
+
+    /// The table of this name, where there is one.
+    fn known(&self, name: &VectorTable) -> Option<Arc<Table>> {
+        self.tables.read().get(name).map(Arc::clone)
     }
 
     pub(crate) async fn apply(&self, docs: Vec<IndexDoc>, through: Stamp) -> Result<(), Error> {

@@ -69,6 +69,7 @@ pub(super) async fn gather<S: Store, P: Protocol>(
             Ok(Ok((mut facts, commits))) => {
                 if let Some(early) = &pending.early {
                     facts.neighbours.clone_from(&early.neighbours);
+                    facts.claimants.clone_from(&early.claimants);
                 }
                 (Ok(facts), commits)
             }

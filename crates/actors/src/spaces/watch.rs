@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use prometheus_client::metrics::counter::Counter;
+use sillok_core::id::EntryId;
 use sillok_core::ports::{
-    BoxFuture, EntryColumns, IndexDoc, IndexStats, Lost, NeighbourRequest, PortError, Ranked,
-    SearchLists, SearchRequest, VectorIndex,
+    BoxFuture, ClaimRequest, EntryColumns, IndexDoc, IndexStats, Lost, NeighbourRequest, PortError,
+    Ranked, SearchLists, SearchRequest, VectorIndex,
 };
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
 use sillok_core::stamp::Stamp;
@@ -240,6 +241,14 @@ impl VectorIndex for WatchedIndex {
     ) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>> {
         let concerns = move |lost: &Lost| lost.concerns_neighbours(request);
         Box::pin(self.undamaged(concerns, move |index| index.neighbours(request)))
+    }
+
+    fn claimants<'a>(
+        &'a self,
+        request: &'a ClaimRequest,
+    ) -> BoxFuture<'a, Result<Vec<EntryId>, PortError>> {
+        let concerns = move |lost: &Lost| lost.concerns_claimants(request);
+        Box::pin(self.undamaged(concerns, move |index| index.claimants(request)))
     }
 
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>> {

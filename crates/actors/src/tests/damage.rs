@@ -8,9 +8,10 @@ use parking_lot::Mutex;
 use sillok_builtin::index::ExactIndex;
 use sillok_core::command::Command;
 use sillok_core::entry::Table;
+use sillok_core::id::EntryId;
 use sillok_core::ports::{
-    BoxFuture, EntryColumns, IndexDoc, IndexStats, Lost, NeighbourRequest, PortError, Ranked,
-    SearchLists, SearchRequest, VectorIndex, VectorTable, vector_table,
+    BoxFuture, ClaimRequest, EntryColumns, IndexDoc, IndexStats, Lost, NeighbourRequest, PortError,
+    Ranked, SearchLists, SearchRequest, VectorIndex, VectorTable, vector_table,
 };
 use sillok_core::principal::PrincipalKind;
 use sillok_core::recall::Narrowing;
@@ -391,6 +392,16 @@ impl VectorIndex for TornIndex {
         Box::pin(async move {
             self.meets(|lost, _| lost.concerns_neighbours(request))?;
             self.index.neighbours(request).await
+        })
+    }
+
+    fn claimants<'a>(
+        &'a self,
+        request: &'a ClaimRequest,
+    ) -> BoxFuture<'a, Result<Vec<EntryId>, PortError>> {
+        Box::pin(async move {
+            self.meets(|lost, _| lost.concerns_claimants(request))?;
+            self.index.claimants(request).await
         })
     }
 

@@ -8,9 +8,10 @@ use sillok_builtin::embedder::HashEmbedder;
 use sillok_builtin::index::ExactIndex;
 use sillok_core::command::Command;
 use sillok_core::entry::{Embedding, Table};
+use sillok_core::id::EntryId;
 use sillok_core::ports::{
-    BoxFuture, Embedder as _, EntryColumns, IndexDoc, IndexStats, Lost, NeighbourRequest,
-    PortError, Ranked, SearchLists, SearchRequest, VectorIndex, vector_table,
+    BoxFuture, ClaimRequest, Embedder as _, EntryColumns, IndexDoc, IndexStats, Lost,
+    NeighbourRequest, PortError, Ranked, SearchLists, SearchRequest, VectorIndex, vector_table,
 };
 use sillok_core::promotion::NewEntry;
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
@@ -165,6 +166,14 @@ impl VectorIndex for HookedIndex {
             self.unless_damaged(concerns, self.index.neighbours(request))
                 .await
         })
+    }
+
+    fn claimants<'a>(
+        &'a self,
+        request: &'a ClaimRequest,
+    ) -> BoxFuture<'a, Result<Vec<EntryId>, PortError>> {
+        let concerns = move |lost: &Lost| lost.concerns_claimants(request);
+        self.unless_damaged(concerns, self.index.claimants(request))
     }
 
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>> {

@@ -1,7 +1,7 @@
 //! What the port promises, on this engine.
 
 use proptest::prelude::*;
-use sillok_core::entry::{Status, Table};
+use sillok_core::entry::{Claim, Status, Table};
 use sillok_core::fingerprint::ContentHash;
 use sillok_core::ports::Embedder;
 use sillok_core::retention::Age;
@@ -48,6 +48,7 @@ fn doc(number: u8, content: &str, counter: u64) -> IndexDoc {
         confidence: 0.8,
         content_hash: ContentHash::of(content),
         content: content.to_owned(),
+        claim: None,
         embedding: Some(embedding(content)),
         created_at: Timestamp::EPOCH,
         age: Age::default(),
@@ -235,6 +236,77 @@ fn neighbours_are_live_of_one_table_and_close_enough() {
     let close = now(index.neighbours(&request));
     assert_eq!(numbers(&close), [1, 5]);
     assert!((close[0].score - 1.0).abs() < 1e-4);
+}
+
+fn claim(key: &str, value: &str) -> ClaimHash {
+    let claim = Claim {
+        key: key.to_owned(),
+        value: value.to_owned(),
+    };
+    ClaimHash::of(&claim, &scope("p"))
+}
+
+/// Who declares a key with another value than this, among failures or the rest.
+fn claimants(index: &ExactIndex, failure: bool, limit: usize) -> Vec<u8> {
+    let request = ClaimRequest {
+        scope: scope("p"),
+        failure,
+        claim: claim("http.timeout", "30s"),
+        limit,
+    };
+    let found = now(index.claimants(&request));
+    found.iter().map(|entry| entry.as_bytes()[0]).collect()
+}
+
+#[test]
+fn claims_are_found_by_their_key_whatever_the_table_and_the_vector() {
+    let index = ExactIndex::new();
+    let other = doc(1, "requests are aborted early", 1);
+    let other = IndexDoc {
+        claim: Some(claim("http.timeout", "10s")),
+        ..other
+    };
+    let n = |number: u8| EntryId::from_bytes([number; 16]);
+    let of = |number, claim| IndexDoc {
+        entry: n(number),
+        claim: Some(claim),
+        ..other.clone()
+    };
+    let gotcha = IndexDoc {
+        entry: n(2),
+        table: Table::Gotchas,
+        embedding: None,
+        ..other.clone()
+    };
+    let deprecated = IndexDoc {
+        entry: n(5),
+        status: Status::Deprecated,
+        ..other.clone()
+    };
+    let failure = IndexDoc {
+        entry: n(6),
+        failure: true,
+        ..other.clone()
+    };
+    let elsewhere = IndexDoc {
+        entry: n(7),
+        scope: scope("q"),
+        ..other.clone()
+    };
+    let (agrees, another) = (claim("http.timeout", "30s"), claim("http.retries", "10s"));
+    index.offer(vec![of(3, agrees), of(4, another), deprecated, failure]);
+    index.offer(vec![elsewhere, gotcha, other.clone()]);
+    assert_eq!(claimants(&index, false, 10), [1, 2]);
+    assert_eq!(claimants(&index, true, 10), [6]);
+    assert_eq!(claimants(&index, false, 1), [1]);
+    // A newer state claims something else, or nothing, or is gone.
+    let newer = IndexDoc {
+        claim: Some(agrees),
+        stamp: stamp(2),
+        ..other
+    };
+    index.offer(vec![newer, gone(2, 2)]);
+    assert!(claimants(&index, false, 10).is_empty());
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub(super) const EXACT_ONLY: SpaceThresholds = SpaceThresholds {
     similar: f32::INFINITY,
 };
 
-/// Live entries that may be the same as `entry`: what the index and the table of texts name, and
+/// Live entries that may be the same as `entry`, or contradict it: what the index and the table of texts name, and
 /// what was written since the index was last told.
 pub(super) fn neighbours(draft: &Draft<'_>, number: usize, entry: &NewEntry) -> Vec<Neighbour> {
     let facts = draft.context.facts;
@@ -46,8 +46,10 @@ pub(super) fn neighbours(draft: &Draft<'_>, number: usize, entry: &NewEntry) -> 
         .into_iter()
         .flatten()
         .map(|n| (n.entry, Some(n.score)));
+    let claimants = facts.claimants.get(&number).into_iter().flatten();
+    let claimants = claimants.map(|id| (*id, None));
     let same_text = draft.state.by_hash(&hash_key(entry)).map(|id| (id, None));
-    for (id, cosine) in indexed.chain(same_text) {
+    for (id, cosine) in indexed.chain(claimants).chain(same_text) {
         let Some(Some(version)) = facts.versions.get(&id) else {
             continue;
         };

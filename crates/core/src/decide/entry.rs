@@ -1,12 +1,12 @@
 //! Deciding how entries are written and amended: form, sources, deduplication, trust.
 
 use super::compare::{EXACT_ONLY, compared, neighbours};
-use super::text::{check_text, masked_claim, text};
+use super::text::{check_text, text};
 use super::{Context, Decision, Draft, review};
 use crate::citation::{self, Citation};
 use crate::command::{AmendEntry, AnswerBody, VerificationRef};
 use crate::dedup::{self, Sameness, Verdict};
-use crate::entry::{Detail, Head, Kind, Link, LinkKind, Status, Table};
+use crate::entry::{Claim, Detail, Head, Kind, Link, LinkKind, Status, Table};
 use crate::error::{Current, Error, ErrorCode};
 use crate::event::{Body, EntryAmended, EntryCreated, EntryMerged};
 use crate::id::{EntryId, VerificationId};
@@ -206,7 +206,7 @@ pub(super) struct Written {
 fn masked(entry: &NewEntry) -> NewEntry {
     NewEntry {
         content: mask(&entry.content).text.into_owned(),
-        claim: entry.claim.as_ref().map(masked_claim),
+        claim: entry.claim.as_ref().map(Claim::masked),
         ..entry.clone()
     }
 }
@@ -227,8 +227,13 @@ pub(super) fn write(
         let thresholds = draft.context.facts.thresholds.unwrap_or(EXACT_ONLY);
         let linked = dedup::causal_links(entry, &neighbours, thresholds);
         let repeats = dedup::repeats(entry, &linked, &neighbours);
+        let verdict = dedup::claim_verdict(entry, &neighbours);
         create(draft, id, entry, backing, promotion);
-        return follow(draft, id, &linked, repeats);
+        let written = follow(draft, id, &linked, repeats);
+        return Written {
+            disposition: relate(draft, number, id, verdict),
+            ..written
+        };
     }
     let (entry, disposition) = match compared(draft, number, entry) {
         Verdict::Merge { into, sameness } => {
@@ -288,6 +293,15 @@ pub(super) fn relate(
         }
         Verdict::New | Verdict::Merge { .. } => Disposition::Created,
     }
+}
+
+/// Holds an entry that takes the place of another one, and that is compared with nothing else, against what declares its
+/// key with another value by then.
+pub(super) fn relate_claim(draft: &mut Draft<'_>, id: EntryId, entry: &NewEntry) {
+    let entry = &masked(entry);
+    let neighbours = neighbours(draft, 0, entry);
+    let verdict = dedup::claim_verdict(entry, &neighbours);
+    relate(draft, 0, id, verdict);
 }
 
 /// Links an episode to those that it follows.

@@ -4,7 +4,7 @@ use super::undo::standing;
 use super::{Context, Decision, Draft, check_stated, compare, entry};
 use crate::command::AnswerBody;
 use crate::decay::confidence_at;
-use crate::dedup::Verdict;
+use crate::dedup::{self, Verdict};
 use crate::entry::{Head, Status};
 use crate::error::{Current, Error, ErrorCode};
 use crate::event::{Body, EntryRestored};
@@ -100,15 +100,17 @@ fn check_is_over(context: &Context<'_>, head: &Head) -> Result<(), Error> {
 
 /// What an entry is among those that hold by now, as one that would be written anew.
 fn compared(draft: &Draft<'_>, head: &Head) -> Result<Verdict, Error> {
-    if !head.table.merges() {
-        return Ok(Verdict::New);
-    }
     let text = draft.context.facts.returning.as_deref();
     let text = text.filter(|text| ContentHash::of(&text.content) == head.content_hash);
     let text = text.ok_or_else(|| {
         let why = format!("the text of entry {} is not at hand yet", head.id);
         Error::new(ErrorCode::Unavailable, why)
     })?;
+    if !head.table.merges() {
+        // States and episodes are many of a kind: what they declare is all that they are held against.
+        let neighbours = compare::neighbours(draft, 0, text);
+        return Ok(dedup::claim_verdict(text, &neighbours));
+    }
     let verdict = compare::compared(draft, 0, text);
     let Verdict::Merge { into, .. } = verdict else {
         return Ok(verdict);

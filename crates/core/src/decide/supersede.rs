@@ -53,6 +53,10 @@ pub(super) fn supersede(context: &Context<'_>, supersede: &Supersede) -> Result<
         reason: mask(&supersede.reason).text.into_owned(),
         commit,
     });
+    // What it replaced holds no more by now.
+    if let Replacement::New(written) = &supersede.new {
+        entry::relate_claim(&mut draft, new, written);
+    }
     let version = draft
         .state
         .head(new)

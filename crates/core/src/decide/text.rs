@@ -83,17 +83,9 @@ pub(super) fn text(
         content,
         detail: masked_detail(detail),
         metadata: Metadata::parse(&mask(metadata.as_str()).text)?,
-        claim: claim.map(masked_claim),
+        claim: claim.map(Claim::masked),
         embedding: embedding.cloned(),
     })
-}
-
-/// A claim with its secrets masked.
-pub(super) fn masked_claim(claim: &Claim) -> Claim {
-    Claim {
-        key: mask(&claim.key).text.into_owned(),
-        value: mask(&claim.value).text.into_owned(),
-    }
 }
 
 fn masked_detail(detail: &Detail) -> Detail {

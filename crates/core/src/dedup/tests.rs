@@ -262,6 +262,90 @@ fn other_values_of_one_key_contradict_even_when_the_text_is_the_same() {
 }
 
 #[test]
+fn other_values_of_one_key_contradict_however_far_they_lie_and_in_whatever_table() {
+    for table in Table::ALL {
+        let ours = NewEntry {
+            claim: claim("http.timeout", "10s"),
+            ..new(*table, "Requests are aborted early by default")
+        };
+        let text = "The HTTP client waits thirty seconds";
+        let theirs = Neighbour {
+            claim: claim("http.timeout", "30s"),
+            cosine: None,
+            ..known(1, Table::Observations, text, 0.0)
+        };
+        let near = core::slice::from_ref(&theirs);
+        let verdict_of = verdict(&ours, near, THRESHOLDS);
+        let why = Contradiction::Claim;
+        let against = Verdict::Contradicts { with: id(1), why };
+        assert_eq!(verdict_of, against, "{table}");
+        assert_eq!(claim_verdict(&ours, near), against, "{table}");
+        let failure = Neighbour {
+            failure: true,
+            ..theirs.clone()
+        };
+        let agrees = Neighbour {
+            claim: ours.claim.clone(),
+            ..theirs
+        };
+        for apart in [failure, agrees] {
+            let near = core::slice::from_ref(&apart);
+            assert_eq!(verdict(&ours, near, THRESHOLDS), Verdict::New, "{table}");
+            assert_eq!(claim_verdict(&ours, near), Verdict::New, "{table}");
+        }
+    }
+}
+
+#[test]
+fn what_declares_a_key_is_not_lost_in_what_does_not() {
+    let plain = new(Table::Observations, "we chose axum");
+    let claims = NewEntry {
+        claim: claim("http.framework", "axum"),
+        ..plain.clone()
+    };
+    let to = |number, claim| Neighbour {
+        claim,
+        ..known(number, Table::Observations, "we chose axum", 0.99)
+    };
+    let similar = Verdict::Similar {
+        to: id(1),
+        cosine: 1.0,
+    };
+    for other in [None, claim("web.framework", "axum")] {
+        let near = [to(1, other.clone())];
+        assert_eq!(verdict(&claims, &near, THRESHOLDS), similar, "{other:?}");
+        // The other way round nothing is lost.
+        let merge = Verdict::Merge {
+            into: id(1),
+            sameness: Sameness::Exact,
+        };
+        assert_eq!(verdict(&plain, &near, THRESHOLDS), merge, "{other:?}");
+    }
+    let near = [to(1, None), to(2, claims.claim.clone())];
+    let merge = Verdict::Merge {
+        into: id(2),
+        sameness: Sameness::Exact,
+    };
+    assert_eq!(verdict(&claims, &near, THRESHOLDS), merge);
+    // The same words are not merged either.
+    let reworded = Neighbour {
+        content_hash: ContentHash::of("We chose `axum`."),
+        content: "We chose `axum`.".into(),
+        ..to(1, None)
+    };
+    let close = Verdict::Similar {
+        to: id(1),
+        cosine: 0.99,
+    };
+    let near = core::slice::from_ref(&reworded);
+    assert_eq!(verdict(&claims, near, THRESHOLDS), close);
+    assert!(matches!(
+        verdict(&plain, near, THRESHOLDS),
+        Verdict::Merge { .. }
+    ));
+}
+
+#[test]
 fn a_negation_never_merges_however_close() {
     let neighbours = [known(
         1,

@@ -2,11 +2,14 @@
 //!
 //! Owns their fields. It must not know how they come to be: promotion and callers make them.
 
+use core::num::NonZeroU64;
+
 use serde::{Deserialize, Serialize};
 
 use crate::promotion::CausalEdge;
 use crate::reuse::Usage;
 use crate::scope::Scope;
+use crate::secret::mask;
 
 /// What the published text says under a key: two entries that declare the same key with other
 /// values contradict one another.
@@ -16,6 +19,67 @@ pub struct Claim {
     pub key: String,
     /// What is claimed.
     pub value: String,
+}
+
+impl Claim {
+    /// The claim as it is stored: with its secrets masked.
+    #[must_use]
+    pub fn masked(&self) -> Self {
+        Self {
+            key: mask(&self.key).text.into_owned(),
+            value: mask(&self.value).text.into_owned(),
+        }
+    }
+}
+
+/// What an index keeps of an entry's claim, so that it is found by its key: two numbers, which mean something among the
+/// entries of one scope alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ClaimHash {
+    /// Names the key.
+    pub key: NonZeroU64,
+    /// Names the value under that key.
+    pub value: u64,
+}
+
+impl ClaimHash {
+    /// That of a claim, as it is stored, of an entry of `scope`.
+    #[must_use]
+    pub fn of(claim: &Claim, scope: &Scope) -> Self {
+        let key = number(
+            "sillok 2026 keys of claims",
+            &[claim.key.as_str(), scope.as_str()],
+        );
+        let value = number(
+            "sillok 2026 values of claims",
+            &[claim.value.as_str(), claim.key.as_str(), scope.as_str()],
+        );
+        Self {
+            key: NonZeroU64::new(key).unwrap_or(NonZeroU64::MIN),
+            value,
+        }
+    }
+
+    /// Whether the other one is of the same key, and of another value.
+    #[must_use]
+    pub fn contradicts(self, other: Self) -> bool {
+        self.key == other.key && self.value != other.value
+    }
+}
+
+/// A number for some texts, which another list of texts does not have.
+fn number(context: &str, texts: &[&str]) -> u64 {
+    let mut hasher = blake3::Hasher::new_derive_key(context);
+    for text in texts {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    }
+    let hash = hasher.finalize();
+    let (first, _) = hash
+        .as_bytes()
+        .split_first_chunk()
+        .expect("a hash has 32 bytes");
+    u64::from_le_bytes(*first)
 }
 
 /// What became of one task, in the shape of a Reflexion episode.

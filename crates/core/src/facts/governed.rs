@@ -72,7 +72,7 @@ impl Ask<'_> {
         self.head_with_text(entry);
         self.why_left(entry);
         if let Some(text) = self.facts.returning.as_deref()
-            && text.table.merges()
+            && (text.table.merges() || text.claim.is_some())
         {
             self.entry(0, text);
         }

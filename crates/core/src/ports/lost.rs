@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{NeighbourRequest, SearchRequest, vector_table};
+use super::{ClaimRequest, NeighbourRequest, SearchRequest, vector_table};
 use crate::entry::Kind;
 
 /// A table of vectors: there is one for each organisation and kind.
@@ -86,12 +86,21 @@ impl Lost {
     pub fn concerns_neighbours(&self, request: &NeighbourRequest) -> bool {
         self.has(&vector_table(&request.scope, request.table))
     }
+
+    /// Whether a search by a claim may find less by it: entries of any table may declare a key.
+    #[must_use]
+    pub fn concerns_claimants(&self, request: &ClaimRequest) -> bool {
+        match self {
+            Self::Tables(tables) => tables.iter().any(|(org, _)| org == request.scope.org()),
+            Self::All => true,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entry::{Embedding, SpaceId, Table};
+    use crate::entry::{Claim, ClaimHash, Embedding, SpaceId, Table};
     use crate::scope::Scope;
 
     fn of(org: &str, table: Table) -> Lost {
@@ -144,6 +153,28 @@ mod tests {
         assert!(!lost.concerns_neighbours(&request("acme", Table::Skills)));
         assert!(!lost.concerns_neighbours(&request("other", Table::Observations)));
         assert!(Lost::All.concerns_neighbours(&request("other", Table::Skills)));
+    }
+
+    #[test]
+    fn claims_are_concerned_by_any_table_of_their_organisation() {
+        let request = |org: &str| {
+            let scope = Scope::parse(&format!("org/{org}/project/api")).unwrap();
+            let claim = Claim {
+                key: "http.port".into(),
+                value: "80".into(),
+            };
+            ClaimRequest {
+                claim: ClaimHash::of(&claim, &scope),
+                scope,
+                failure: false,
+                limit: 1,
+            }
+        };
+        let lost = of("acme", Table::Skills);
+        assert!(lost.concerns_claimants(&request("acme")));
+        assert!(!lost.concerns_claimants(&request("other")));
+        assert!(Lost::All.concerns_claimants(&request("other")));
+        assert!(!Lost::default().concerns_claimants(&request("acme")));
     }
 
     #[test]

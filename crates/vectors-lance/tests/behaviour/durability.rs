@@ -1,8 +1,11 @@
 //! What is stored stays, with its cursor; a repeat changes nothing.
 
+use sillok_core::entry::Table;
 use sillok_core::ports::{IndexDoc, IndexStats, VectorIndex};
 
-use crate::model::{config, doc, files, found_by_text, id, open, search, stamp, with_text};
+use crate::model::{
+    against, claim, config, doc, files, found_by_text, gone, id, open, search, stamp, with_text,
+};
 
 fn docs(range: std::ops::RangeInclusive<u64>) -> Vec<IndexDoc> {
     range.map(|n| with_text("quokka", doc(n, n))).collect()
@@ -39,6 +42,55 @@ async fn a_restart_keeps_rows_and_cursor_and_forgets_what_is_pending() {
             .entry,
         id(3)
     );
+}
+
+#[tokio::test]
+async fn claims_are_found_in_memory_and_in_files_until_their_entries_claim_otherwise_or_go() {
+    let directory = tempfile::tempdir().unwrap();
+    let claimed = |n, at, table, value| IndexDoc {
+        claim: Some(claim(1, value)),
+        table,
+        ..doc(n, at)
+    };
+    let another = IndexDoc {
+        claim: Some(claim(2, 2)),
+        ..doc(4, 4)
+    };
+    let docs = vec![
+        claimed(1, 1, Table::Observations, 1),
+        claimed(2, 2, Table::Gotchas, 2),
+        claimed(3, 3, Table::Skills, 3),
+        another,
+        doc(5, 5),
+    ];
+    let sought = against(claim(1, 1), 10);
+    let index = open(directory.path());
+    index.offer(docs.clone());
+    assert_eq!(index.claimants(&sought).await.unwrap(), [id(2), id(3)]);
+    index.apply(docs, stamp(5)).await.unwrap();
+    assert_eq!(index.claimants(&sought).await.unwrap(), [id(2), id(3)]);
+    drop(index);
+    let index = open(directory.path());
+    assert_eq!(index.claimants(&sought).await.unwrap(), [id(2), id(3)]);
+    let first = against(claim(1, 1), 1);
+    assert_eq!(index.claimants(&first).await.unwrap(), [id(2)]);
+    let newer = vec![
+        claimed(2, 6, Table::Gotchas, 1),
+        IndexDoc {
+            table: Table::Skills,
+            ..gone(3, 7)
+        },
+    ];
+    index.offer(newer.clone());
+    assert_eq!(index.claimants(&sought).await.unwrap(), []);
+    index.apply(newer, stamp(7)).await.unwrap();
+    assert_eq!(index.claimants(&sought).await.unwrap(), []);
+    let others = against(claim(1, 9), 10);
+    assert_eq!(index.claimants(&others).await.unwrap(), [id(1), id(2)]);
+    drop(index);
+    let index = open(directory.path());
+    assert_eq!(index.claimants(&sought).await.unwrap(), []);
+    assert_eq!(index.claimants(&others).await.unwrap(), [id(1), id(2)]);
 }
 
 #[tokio::test]

@@ -7,8 +7,8 @@ use sillok_core::ports::{IndexDoc, Lost, NeighbourRequest, VectorIndex, vector_t
 use sillok_core::stamp::Stamp;
 
 use crate::model::{
-    DIMENSIONS, Model, Numbers, WORDS, assert_alike, assert_vectors_alike, doc, embedding, entries,
-    open, scope, search, stamp,
+    DIMENSIONS, Model, Numbers, WORDS, against, assert_alike, assert_vectors_alike, claim, doc,
+    embedding, entries, open, scope, search, stamp,
 };
 
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ fn state() -> impl Strategy<Value = IndexDoc> {
                 Status::Deprecated,
                 Status::Archived,
             ];
-            // An entry never changes its table; its text and vector follow from its stamp.
+            // An entry never changes its table; its text, vector and claim follow from its stamp.
             let content = doc(entry * 10_000 + counter, counter);
             IndexDoc {
                 entry: crate::model::id(entry),
@@ -51,6 +51,7 @@ fn state() -> impl Strategy<Value = IndexDoc> {
                 status: statuses[status],
                 failure: failure && entry % 4 == 0,
                 confidence: f64::from(confidence) / 10.0,
+                claim: (counter % 3 > 0).then(|| claim(entry % 5, counter % 4)),
                 ..content
             }
         })
@@ -134,6 +135,7 @@ async fn run(calls: Vec<Call>, seed: u64) {
         );
     }
     compare(&index, &exact, &model, seed).await;
+    compare_claims(&index, &exact, &model).await;
 }
 
 /// The states with stamps of this step's own range.
@@ -145,6 +147,20 @@ fn later(docs: Vec<IndexDoc>, step: usize) -> Vec<IndexDoc> {
             ..doc
         })
         .collect()
+}
+
+/// What contradicts a claim is found exactly, among all tables.
+async fn compare_claims(index: &impl VectorIndex, exact: &ExactIndex, model: &Model) {
+    for (key, value) in (0..6).flat_map(|key| (0..5).map(move |value| (key, value))) {
+        for (failure, limit) in [(false, 1_000), (false, 3), (true, 1_000)] {
+            let mut request = against(claim(key, value), limit);
+            request.failure = failure;
+            let found = index.claimants(&request).await.unwrap();
+            let reference = exact.claimants(&request).await.unwrap();
+            assert_eq!(found, model.claimants(&request), "{request:?}");
+            assert_eq!(found, reference, "{request:?}");
+        }
+    }
 }
 
 async fn compare(index: &impl VectorIndex, exact: &ExactIndex, model: &Model, seed: u64) {

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use sillok_core::entry::{Embedding, SpaceId, Status, Table};
+use sillok_core::entry::{Claim, ClaimHash, Embedding, SpaceId, Status, Table};
 use sillok_core::fingerprint::ContentHash;
 use sillok_core::id::EntryId;
 use sillok_core::ports::{
-    IndexDoc, NeighbourRequest, Ranked, SearchLists, SearchRequest, VectorIndex,
+    ClaimRequest, IndexDoc, NeighbourRequest, Ranked, SearchLists, SearchRequest, VectorIndex,
 };
 use sillok_core::retention::Age;
 use sillok_core::scope::Scope;
@@ -105,6 +105,7 @@ pub(crate) fn doc(entry: u64, counter: u64) -> IndexDoc {
             confidence: 0.8,
             content_hash: ContentHash::of(""),
             content: String::new(),
+            claim: None,
             embedding: Some(embedding(numbers.vector(DIMENSIONS))),
             created_at: Timestamp::from_ms(1_700_000_000_000),
             age: Age {
@@ -138,6 +139,25 @@ pub(crate) fn with_text(text: &str, doc: IndexDoc) -> IndexDoc {
 
 pub(crate) fn id(entry: u64) -> EntryId {
     EntryId::from_bytes(u128::from(entry).to_be_bytes())
+}
+
+/// A claim in the project, one of few keys and values.
+pub(crate) fn claim(key: u64, value: u64) -> ClaimHash {
+    let claim = Claim {
+        key: format!("key-{key}"),
+        value: format!("value-{value}"),
+    };
+    ClaimHash::of(&claim, &scope("org/acme/project/api"))
+}
+
+/// A search of the project for what contradicts a claim.
+pub(crate) fn against(claim: ClaimHash, limit: usize) -> ClaimRequest {
+    ClaimRequest {
+        scope: scope("org/acme/project/api"),
+        failure: false,
+        claim,
+        limit,
+    }
 }
 
 /// A search of the project with every live status.
@@ -248,6 +268,23 @@ impl Model {
                 .collect(),
             request.limit,
         )
+    }
+}
+
+impl Model {
+    pub(crate) fn claimants(&self, request: &ClaimRequest) -> Vec<EntryId> {
+        let against = self.docs.values().filter(|doc| {
+            doc.scope == request.scope
+                && doc.failure == request.failure
+                && doc.status.is_live()
+                && doc
+                    .claim
+                    .is_some_and(|claim| claim.contradicts(request.claim))
+        });
+        let mut found: Vec<EntryId> = against.map(|doc| doc.entry).collect();
+        found.sort_unstable();
+        found.truncate(request.limit);
+        found
     }
 }
 

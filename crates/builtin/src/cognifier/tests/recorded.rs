@@ -313,6 +313,7 @@ fn a_search_for_the_issue_finds_its_fact_first() {
         confidence: 0.7,
         content_hash: ContentHash::of(content),
         content: content.clone(),
+        claim: None,
         embedding: Some(embedding(content)),
         created_at: Timestamp::EPOCH,
         age: Age::default(),

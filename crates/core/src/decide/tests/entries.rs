@@ -10,7 +10,7 @@ use crate::citation::{Citation, Excerpt, TestOutcome};
 use crate::command::{AnswerBody, Command, Replacement, VerificationRef};
 use crate::commit::{CommitName, Presence};
 use crate::config::RulesConfig;
-use crate::entry::{Claim, Embedding, SpaceId, Status, Table};
+use crate::entry::{Claim, Embedding, LinkKind, SpaceId, Status, Table};
 use crate::error::ErrorCode;
 use crate::event::Body;
 use crate::facts::RecordFact;
@@ -250,6 +250,123 @@ fn contradictions_are_never_merged() {
     let (express, disposition) = world.put(PrincipalKind::Agent, claim("express")).unwrap();
     assert_ne!(hono, express);
     assert_eq!(disposition, Disposition::Contradicts { other: hono });
+}
+
+/// An entry that declares how long the client waits.
+fn waits(table: Table, content: &str, seconds: u32) -> NewEntry {
+    NewEntry {
+        claim: Some(Claim {
+            key: "http.timeout".into(),
+            value: format!("{seconds}s"),
+        }),
+        ..placed(table, content)
+    }
+}
+
+const LONG: &str = "The HTTP client waits thirty seconds";
+const EARLY: &str = "Requests are aborted early by default";
+
+#[test]
+fn what_declares_a_key_with_another_value_contradicts_however_far_it_lies() {
+    for (theirs, ours) in [
+        (Table::Observations, Table::Observations),
+        (Table::Observations, Table::Patterns),
+        (Table::Gotchas, Table::Gotchas),
+        (Table::Stories, Table::Observations),
+        (Table::Patterns, Table::Episodes),
+        (Table::Episodes, Table::Skills),
+    ] {
+        // The index finds nothing near, and has been told of all that was written.
+        let (mut world, _) = near(&[], &["Something else."]);
+        let (known, _) = world
+            .put(PrincipalKind::Agent, waits(theirs, LONG, 30))
+            .unwrap();
+        let (id, disposition) = world
+            .put(PrincipalKind::Agent, waits(ours, EARLY, 10))
+            .unwrap();
+        let against = Disposition::Contradicts { other: known };
+        assert_eq!(disposition, against, "{theirs} {ours}");
+        let links = &world.state.head(id).unwrap().links;
+        assert_eq!(links.len(), 1);
+        assert_eq!((links[0].kind, links[0].to), (LinkKind::Contradicts, known));
+    }
+}
+
+#[test]
+fn what_agrees_is_of_another_key_or_failed_contradicts_nothing() {
+    let (mut world, _) = near(&[], &["Something else."]);
+    let failed = NewEntry {
+        failure: true,
+        ..waits(Table::Patterns, "Waiting a minute", 60)
+    };
+    let other = NewEntry {
+        claim: Some(Claim {
+            key: "http.retries".into(),
+            value: "3".into(),
+        }),
+        ..placed(Table::Observations, "A request is sent three times")
+    };
+    for apart in [
+        failed,
+        other,
+        waits(Table::Observations, LONG, 30),
+        waits(Table::Gotchas, "Half a minute goes by", 30),
+    ] {
+        let (_, disposition) = world.put(PrincipalKind::Agent, apart).unwrap();
+        assert_eq!(disposition, Disposition::Created);
+    }
+}
+
+#[test]
+fn a_claim_is_looked_up_without_a_vector_and_by_its_masked_key() {
+    let mut world = World::task();
+    let told = |table: Table, content: &str, value: &str| NewEntry {
+        claim: Some(Claim {
+            key: "password = \"hunter2-hunter2\"".into(),
+            value: value.into(),
+        }),
+        ..entry(table, content)
+    };
+    let first = told(Table::Tasks, LONG, "rotated");
+    let (known, _) = world.put(PrincipalKind::Agent, first).unwrap();
+    assert!(
+        !world.versions[&known]
+            .claim
+            .as_ref()
+            .unwrap()
+            .key
+            .contains("hunter2")
+    );
+    let second = told(Table::Observations, EARLY, "kept");
+    let (_, disposition) = world.put(PrincipalKind::Agent, second).unwrap();
+    assert_eq!(disposition, Disposition::Contradicts { other: known });
+}
+
+#[test]
+fn what_the_index_was_not_told_of_is_held_against_a_claim_as_well() {
+    let (mut world, _) = near(&[], &["Something else."]);
+    world.index_lags = true;
+    let first = waits(Table::Gotchas, LONG, 30);
+    let (known, _) = world.put(PrincipalKind::Agent, first).unwrap();
+    let second = waits(Table::Observations, EARLY, 10);
+    let submission = world.submission(
+        PrincipalKind::Agent,
+        Command::PutEntry {
+            entry: Box::new(second),
+            verification: None,
+        },
+    );
+    // As the index answers before the batch is decided.
+    let mut facts = world.facts(&submission);
+    facts.claimants.insert(0, Vec::new());
+    let config = RulesConfig::default();
+    let decision = decide(&world.state, &submission, &facts, &config, world.now).unwrap();
+    match decision.result {
+        AnswerBody::Entry { disposition, .. } => {
+            assert_eq!(disposition, Disposition::Contradicts { other: known });
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 /// An entry with a vector, so that the index is asked for what is near.

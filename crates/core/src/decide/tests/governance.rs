@@ -12,7 +12,7 @@ use crate::id::{EntryId, ReviewId};
 use crate::membership::WireVersion;
 use crate::ports::{Ranked, SpaceThresholds};
 use crate::principal::PrincipalKind;
-use crate::promotion::NewEntry;
+use crate::promotion::{Disposition, NewEntry};
 use crate::reuse::ReuseOutcome;
 use crate::review::{Offer, Question};
 use crate::scope::Scope;
@@ -108,6 +108,39 @@ fn contradicting(world: &mut World) -> (EntryId, EntryId, ReviewId) {
         }
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn what_replaces_another_is_held_against_what_else_declares_its_key() {
+    let mut world = project();
+    let on_port = |text: &str, value: &str| NewEntry {
+        content: text.into(),
+        ..claims(value)
+    };
+    let old = on_port("the service listens on one port", "80");
+    let (old, _) = world.put(PrincipalKind::Human, old).unwrap();
+    let other = on_port("the gateway forwards to it", "80");
+    let (other, disposition) = world.put(PrincipalKind::Human, other).unwrap();
+    assert_eq!(disposition, Disposition::Created);
+    let moved = on_port("it was moved to another port", "81");
+    let command = supersede(old, 1, Replacement::New(Box::new(moved)));
+    let raised = questions(&mut world, PrincipalKind::Human, command);
+    let [(_, Question::Contradiction { new, known, .. })] = raised.as_slice() else {
+        panic!("{raised:?}")
+    };
+    assert_eq!(*known, other);
+    assert_eq!(
+        world.state.head(*new).unwrap().lifecycle.supersedes,
+        Some(old)
+    );
+    // Of the two that are left nobody is asked where both declare the same.
+    let again = on_port(
+        "the gateway forwards to the port that it was moved to",
+        "81",
+    );
+    let command = supersede(other, 1, Replacement::New(Box::new(again)));
+    let raised = questions(&mut world, PrincipalKind::Human, command);
+    assert!(raised.is_empty(), "{raised:?}");
 }
 
 /// Two entries that say nearly the same, the known one first, and the question about them.

@@ -244,6 +244,40 @@ fn what_contradicts_or_is_like_what_holds_by_now_comes_back_with_a_question() {
 }
 
 #[test]
+fn what_never_merges_comes_back_with_a_question_where_another_claims_otherwise() {
+    let claimed = |table: Table, value: &str| NewEntry {
+        table,
+        claim: Some(Claim {
+            key: "ci.port".into(),
+            value: value.into(),
+        }),
+        ..placed(&format!("the port of CI is {value}"))
+    };
+    let mut world = project();
+    let report = claimed(Table::QaReports, "80");
+    let (old, _) = world.put(PrincipalKind::Human, report).unwrap();
+    world.now = START.plus_ms(91 * DAY_MS);
+    retire(&mut world, &[old]);
+    let (new, disposition) = world
+        .put(PrincipalKind::Human, claimed(Table::Observations, "81"))
+        .unwrap();
+    assert_eq!(disposition, Disposition::Created);
+    let raised = questions(&mut world, PrincipalKind::Human, restoring(old));
+    let [
+        (
+            _,
+            Question::Contradiction {
+                new: asked, known, ..
+            },
+        ),
+    ] = raised.as_slice()
+    else {
+        panic!("{raised:?}")
+    };
+    assert_eq!((*asked, *known), (old, new));
+}
+
+#[test]
 fn a_person_brings_back_what_is_like_another_where_only_agents_write() {
     let mut world = World::task();
     world.thresholds = Some(SpaceThresholds {

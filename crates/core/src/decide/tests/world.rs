@@ -10,7 +10,7 @@ use crate::command::{
 };
 use crate::commit::{CommitName, Presence};
 use crate::config::RulesConfig;
-use crate::entry::{Binding, Detail, Head, Metadata, Table, Version};
+use crate::entry::{Binding, ClaimHash, Detail, Head, Metadata, Table, Version};
 use crate::erasure::{KnownEvent, Texts};
 use crate::error::Error;
 use crate::event::Body;
@@ -19,7 +19,7 @@ use crate::id::{Attempt, CommandId, EntryId, Epoch, RecordId, Seq, VerificationI
 use crate::invariants;
 use crate::limits::FACT_ROUNDS_MAX;
 use crate::membership::WireVersion;
-use crate::ports::{NeighbourRequest, Ranked, SpaceThresholds};
+use crate::ports::{ClaimRequest, NeighbourRequest, Ranked, SpaceThresholds};
 use crate::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use crate::promotion::{Disposition, NewEntry, PublishReport, Standing, Stands};
 use crate::retention::Retirement;
@@ -304,6 +304,9 @@ impl World {
             Need::Neighbours(number, request) => {
                 facts.neighbours.insert(number, self.near(&request));
             }
+            Need::Claimants(number, request) => {
+                facts.claimants.insert(number, self.claimants(&request));
+            }
         }
     }
 
@@ -366,6 +369,20 @@ impl World {
         let near = self.near.iter();
         let found = near.filter(|near| near.score >= request.cosine_min);
         found.take(request.limit).cloned().collect()
+    }
+
+    /// What an index finds that was told of everything that was written.
+    fn claimants(&self, request: &ClaimRequest) -> Vec<EntryId> {
+        let is_sought = |version: &&Version| {
+            let claim = version.claim.as_ref();
+            let claim = claim.map(|claim| ClaimHash::of(claim, &request.scope));
+            let head = self.state.head(version.entry);
+            claim.is_some_and(|claim| claim.contradicts(request.claim))
+                && head.is_some_and(|head| head.status.is_live() && head.failure == request.failure)
+        };
+        let sought = self.versions.values().filter(is_sought);
+        let found = sought.map(|version| version.entry);
+        found.take(request.limit).collect()
     }
 
     pub(in crate::decide) fn texts(&self, entries: &[EntryId]) -> Texts {
