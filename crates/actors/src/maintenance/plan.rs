@@ -14,12 +14,13 @@ use sillok_core::promotion::NewEntry;
 use sillok_core::retention::plan::{AgeColumns, Plan as Found, Planner, ScopePlan};
 use sillok_core::review::Offer;
 use sillok_core::scope::{Level, Scope};
-use sillok_core::slot::{SLOTS, Slot};
+use sillok_core::slot::Slot;
 use sillok_core::time::Timestamp;
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Error as StoreError, Store, Txn};
 
 use super::{Maintain, Part, ScopeMaintained};
+use crate::claims;
 use crate::commit::Shared;
 use crate::errors::{engine_refusal, refusal};
 use crate::long_reads::LongReads;
@@ -133,7 +134,12 @@ pub(super) async fn catch_up<S: Store, P: Protocol>(
 ) -> Result<u64, Error> {
     let slots = match within.filter(|scope| scope.level() != Level::Org) {
         Some(scope) => [Slot::of(scope)].into(),
-        None => (0..SLOTS).filter_map(Slot::new).collect(),
+        // Nothing was ever published in any other.
+        None => {
+            let owned = claims::owned_slots(&shared.store).await;
+            let owned = owned.map_err(|error| refusal(&error))?;
+            owned.into_iter().collect()
+        }
     };
     let clock = shared.ports.clock.as_ref();
     shared.index_requests.catch_up(slots, clock).await
