@@ -1,6 +1,6 @@
 //! Files of the vector index that go bad under a server that serves: it comes right by itself.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -17,23 +17,10 @@ const AT_ONCE: usize = 50;
 /// How long it may take until all is right again.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-fn all_files(under: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(under).expect("a directory") {
-        let path = entry.expect("it is listed").path();
-        if path.is_dir() {
-            all_files(&path, found);
-        } else {
-            found.push(path);
-        }
-    }
-}
-
 /// All files of the index whose path says `part`.
 fn files_of(world: &World, part: &str) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    all_files(&world.data().join("vectors"), &mut files);
+    let mut files = world.index_files();
     files.retain(|path| path.to_string_lossy().contains(part));
-    files.sort();
     files
 }
 

@@ -1,7 +1,7 @@
 //! Changes behind the server's back: whoever owns the disk may make them, and an audit names them.
 
 mod life;
-mod vault;
+pub(crate) mod vault;
 
 use std::collections::BTreeMap;
 

@@ -33,6 +33,7 @@ use crate::spans::{OpenSpan, keys as keys_of_spans};
 pub(crate) mod ahead;
 mod refill;
 mod requests;
+mod tidying;
 mod turns;
 
 #[cfg(test)]
@@ -64,6 +65,10 @@ pub(crate) struct Indexer<S: Store, P: Protocol> {
     /// Which part of all these bounds a pass on a node among others keeps to: 1 is the whole, 2 the half.
     part: usize,
     stored_since_optimised: u64,
+    /// Whether anything was stored, or went, since the index was optimised.
+    has_changed: bool,
+    /// When it was, or when the process began, by the boot clock in ms.
+    optimised_at_ms: u64,
     rows_since_stored: usize,
     /// Whether the last pass failed: what is done again is no way on.
     is_stuck: bool,
@@ -89,11 +94,14 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         let is_enough = shared.is_alone() || !shared.protocol.keeps(Safeguard::ReadsOthersWrites);
         let watermark = watermark.filter(|_| is_enough);
         let floor = watermark.unwrap_or(Stamp::ZERO);
+        let optimised_at_ms = shared.ports.clock.monotonic_ms();
         let mut indexer = Self {
             shared,
             floor,
             part: 1,
             stored_since_optimised: 0,
+            has_changed: false,
+            optimised_at_ms,
             rows_since_stored: 0,
             is_stuck: false,
             is_refilling: false,
@@ -145,9 +153,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
                 clock.sleep(config.retry_after_ms).await;
                 self.shared.index_feed.wake();
             }
-            if self.stored_since_optimised >= config.optimise_after_entries {
-                self.optimise().await;
-            }
+            self.optimise_if_due().await;
         }
     }
 
@@ -211,15 +217,6 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
     fn got_on(&self) {
         if !self.is_stuck {
             self.shared.index_requests.got_on();
-        }
-    }
-
-    async fn optimise(&mut self) {
-        match self.shared.ports.index.optimise().await {
-            Ok(()) => self.stored_since_optimised = 0,
-            Err(error) => {
-                tracing::warn!(%error, "the index was not optimised; it is tried again later")
-            }
         }
     }
 
@@ -372,13 +369,15 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             } else {
                 self.stored_through()
             };
-            // What is gone makes no search slow: a run of maintenance gives its room back when it is done.
+            // What is gone makes no search slow: its room is given back by the run of maintenance when it is done, and within
+            // a day elsewhere.
             let gone = docs.iter().filter(|doc| doc.is_gone()).count() as u64;
             let stored = docs.len() as u64;
             self.apply(docs, cursor).await?;
             self.got_on();
             count(&self.shared.counters.indexed, stored);
             self.stored_since_optimised += stored - gone;
+            self.has_changed |= stored > 0;
         }
         Ok(())
     }

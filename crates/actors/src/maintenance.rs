@@ -14,7 +14,6 @@ use sillok_core::id::{Attempt, CommandId, EntryId};
 use sillok_core::limits::RETIRED_MAX;
 use sillok_core::principal::Principal;
 use sillok_core::retention::Retirement;
-use sillok_core::review::Offer;
 use sillok_core::schedule::Run;
 use sillok_core::scope::Scope;
 use sillok_core::time::Timestamp;
@@ -30,6 +29,7 @@ use crate::router::Router;
 mod asked;
 mod forget;
 pub(crate) mod nightly;
+mod offering;
 mod plan;
 mod running;
 mod sign;
@@ -102,6 +102,7 @@ async fn run<S: Store, P: Protocol>(
 ) -> Result<Option<Maintained>, Error> {
     if asked.dry_run && shared.protocol.keeps(Safeguard::RehearsesOnly) {
         let planned = plan::of(shared, asked, &|_| ()).await?;
+        let forgotten = forgotten(shared, asked, &planned).await?;
         let (checkpoint, checkpoint_error) = signed(shared, asked).await;
         return Ok(Some(Maintained {
             looked_at: planned.looked_at,
@@ -110,7 +111,7 @@ async fn run<S: Store, P: Protocol>(
             scopes: planned.scopes,
             unreadable: planned.unreadable,
             halted: planned.halted,
-            forgotten: forget::answers(shared, asked).await?,
+            forgotten,
             checkpoint,
             checkpoint_error,
             ..Maintained::default()
@@ -198,17 +199,9 @@ async fn carry_out<S: Store, P: Protocol>(
     let going = planned.scopes.iter().filter(|scope| !scope.asks);
     turn.plans(going.map(|scope| scope.plan.going() as u64).sum());
     take_out_all(shared, router, &mut planned.scopes, turn).await;
-    let (mut offered, mut not_offered) = (0, 0);
-    for offer in planned.offers {
-        match put_question(shared, router, offer).await {
-            Ok(()) => offered += 1,
-            Err(error) => {
-                tracing::warn!(%error, "a skill was not offered to its organisation");
-                not_offered += 1;
-            }
-        }
-    }
-    let forgotten = forget::answers(shared, asked).await?;
+    let offers = std::mem::take(&mut planned.offers);
+    let (offered, not_offered) = offering::put_questions(shared, router, offers).await;
+    let forgotten = forgotten(shared, asked, &planned).await?;
     let optimised = match asked.parts.contains(&Part::Optimise) {
         true => Some(optimise(shared, asked).await),
         false => None,
@@ -230,6 +223,22 @@ async fn carry_out<S: Store, P: Protocol>(
         checkpoint,
         checkpoint_error,
     })
+}
+
+/// How many answers were forgotten, or would be. None while the plan asks: a clock that is wrong is the most likely reason,
+/// and those who come again after it is set right would be refused.
+///
+/// # Errors
+/// As [`forget::answers`].
+async fn forgotten<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    asked: &Maintain,
+    planned: &plan::Plan,
+) -> Result<u64, Error> {
+    match planned.doubts_clock {
+        true => Ok(0),
+        false => forget::answers(shared, asked).await,
+    }
 }
 
 /// The file of the checkpoint that was signed, or why none was: nothing else of a run waits for that.
@@ -375,22 +384,6 @@ async fn by_halves<S: Store, P: Protocol>(
         }
     }
     Ok(())
-}
-
-/// Asks an organisation whether it takes over what proved itself in a project.
-async fn put_question<S: Store, P: Protocol>(
-    shared: &Arc<Shared<S, P>>,
-    router: &Router<S, P>,
-    mut offer: Offer,
-) -> Result<(), Error> {
-    let texts = [offer.product.content.as_str()];
-    // Without a vector it is found by its words.
-    let embedded = shared.ports.embedder.embed(&texts).await;
-    offer.product.embedding = embedded.ok().and_then(|mut vectors| vectors.pop());
-    let org = plan::organisation(&offer.scope);
-    give(shared, router, org, Command::Offer(Box::new(offer)))
-        .await
-        .map(drop)
 }
 
 /// Takes some planned entries out of a scope: which, and how many went, and how many had changed since.

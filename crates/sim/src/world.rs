@@ -81,7 +81,7 @@ pub struct Outcome {
     pub effects: Effects,
     /// How much of it was judged a second time.
     pub second_opinion: Opinion,
-    /// Calls of store, index, model and clock that each node waited for while they were
+    /// Calls of store, index, bus, model and clock that each node waited for while they were
     /// [counted](crate::client::Client::count_calls), by its number.
     pub calls: Vec<u64>,
 }

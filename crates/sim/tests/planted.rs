@@ -8,7 +8,7 @@ use sillok_sim::shrink::shrink;
 use sillok_sim::{Suite, quiet_planted_panics, run};
 
 /// Bugs that are caught within few seeds.
-const QUICK: [&str; 12] = [
+const QUICK: [&str; 17] = [
     "command id not checked",
     "unknown outcome taken as success",
     "unknown outcome taken as failure",
@@ -21,6 +21,11 @@ const QUICK: [&str; 12] = [
     "beat without fence check",
     "stale hint of an owner that loops",
     "answer forgotten before the retry window",
+    "promotion marked on the wrong side",
+    "dry run that writes",
+    "prune below the best that are kept",
+    "undo that forgets an index",
+    "decay applied twice",
 ];
 /// Seeds within which each of them is caught, from seed 0.
 const SEEDS: u64 = 50;

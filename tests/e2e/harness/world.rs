@@ -101,6 +101,25 @@ impl World {
         self.folder.path().join("data")
     }
 
+    /// All files of the vector index, in order.
+    pub(crate) fn index_files(&self) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        let mut folders = vec![self.data().join("vectors")];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).expect("a directory") {
+                let path = entry.expect("it is listed").path();
+                let list = if path.is_dir() {
+                    &mut folders
+                } else {
+                    &mut files
+                };
+                list.push(path);
+            }
+        }
+        files.sort();
+        files
+    }
+
     /// The server, which must be running.
     pub(crate) fn server(&self) -> &Server {
         self.server.as_ref().expect("the test has not stopped it")

@@ -19,15 +19,15 @@ const ROWS_MAX: usize = 100_000;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A row, or its absence.
-pub(super) type Row = (Bytes, Option<Bytes>);
+pub(crate) type Row = (Bytes, Option<Bytes>);
 
 /// The store of a data directory.
-pub(super) struct Vault {
+pub(crate) struct Vault {
     path: PathBuf,
 }
 
 impl Vault {
-    pub(super) fn at(data: &Path) -> Self {
+    pub(crate) fn at(data: &Path) -> Self {
         Self {
             path: data.join("store"),
         }
@@ -88,7 +88,7 @@ impl Vault {
     }
 
     /// Writes and removes rows, in one transaction.
-    pub(super) async fn write(&self, rows: &[Row]) {
+    pub(crate) async fn write(&self, rows: &[Row]) {
         let store = self.open();
         let mut txn = store
             .begin()

@@ -23,6 +23,7 @@ use crate::tests::line::{Fate, Line};
 
 mod ahead;
 mod refill;
+mod tidied;
 
 fn project(number: u64) -> String {
     format!("org/acme/project/p{number}")
@@ -71,6 +72,8 @@ async fn indexer_behind(lines: &[(u64, usize)]) -> (Line, On<Line>, Indexer<Line
         floor: Stamp::ZERO,
         part: 1,
         stored_since_optimised: 0,
+        has_changed: false,
+        optimised_at_ms: 0,
         rows_since_stored: 0,
         is_stuck: false,
         is_refilling: false,

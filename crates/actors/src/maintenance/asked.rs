@@ -79,6 +79,13 @@ impl Maintain {
         self.within.is_none() && self.has_all_parts()
     }
 
+    /// Whether a part is to be done that a wrong clock would do harm with. A checkpoint is none: what it says of the chains is
+    /// true whenever it was signed, and a clock that is wrong is no reason to be without one.
+    pub(super) fn goes_by_clock(&self) -> bool {
+        let parts = [Part::Archive, Part::Prune, Part::Offer, Part::Forget];
+        parts.iter().any(|part| self.parts.contains(part))
+    }
+
     /// Whether all parts are to be done, as far as there is something to do.
     pub(super) fn has_all_parts(&self) -> bool {
         self.parts.len() == Part::ALL.len()
@@ -98,8 +105,8 @@ pub struct ScopeMaintained {
     pub left: u64,
     /// Entries that are due and cannot be read: an audit names them.
     pub unreadable: u64,
-    /// Whether the plan takes out so much of the scope, or the run of everything, that somebody has to say so: nothing was
-    /// done here then.
+    /// Whether so much of the scope, or of everything, is due that somebody has to say so: nothing was done here then, and
+    /// no answer forgotten anywhere.
     pub asks: bool,
     /// Why the rest was not taken out: the scope is under quarantine, say. The run went on elsewhere.
     pub error: Option<Error>,
@@ -110,7 +117,8 @@ pub struct ScopeMaintained {
 pub struct Maintained {
     /// Entries that were looked at.
     pub looked_at: u64,
-    /// Whether so much of all of that is due that somebody has to say so: nothing was taken out anywhere then.
+    /// Whether so much of all of that is due that somebody has to say so: nothing was taken out, offered or forgotten
+    /// anywhere then.
     pub asks: bool,
     /// Scopes in which something is due.
     pub scopes: Vec<ScopeMaintained>,

@@ -11,15 +11,16 @@ use sillok_core::entry::{Head, Status, Table, Version};
 use sillok_core::id::{EntryId, ReviewId};
 use sillok_core::ports::EntryColumns;
 use sillok_core::promotion::NewEntry;
-use sillok_core::retention::plan::{AgeColumns, Plan as Found, Planner};
+use sillok_core::retention::plan::{AgeColumns, Plan as Found, Planner, ScopePlan};
 use sillok_core::review::Offer;
 use sillok_core::scope::{Level, Scope};
-use sillok_core::slot::{SLOTS, Slot};
+use sillok_core::slot::Slot;
 use sillok_core::time::Timestamp;
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Error as StoreError, Store, Txn};
 
 use super::{Maintain, Part, ScopeMaintained};
+use crate::claims;
 use crate::commit::Shared;
 use crate::errors::{engine_refusal, refusal};
 use crate::long_reads::LongReads;
@@ -31,6 +32,8 @@ use crate::rows;
 pub(super) struct Plan {
     pub(super) looked_at: u64,
     pub(super) asks: bool,
+    /// Whether the clock may be wrong by what is due: what is forgotten by its word is gone for good.
+    pub(super) doubts_clock: bool,
     pub(super) scopes: Vec<ScopeMaintained>,
     pub(super) offers: Vec<Offer>,
     pub(super) unreadable: u64,
@@ -55,13 +58,19 @@ pub(super) async fn of<S: Store, P: Protocol>(
     let within = asked.within.as_ref();
     let Due { found, mut proven } = due(columns, now, &config, within, looked_at).await?;
     let looked_at = found.looked_at;
-    let (scopes, asks) = chosen(found, asked, &config);
-    let plans = scopes.iter().filter(|scope| !scope.asks);
-    let going: BTreeSet<EntryId> = plans
+    let Chosen {
+        scopes,
+        asks,
+        asking,
+    } = chosen(found, asked, &config);
+    let going: BTreeSet<EntryId> = scopes
+        .iter()
         .flat_map(|scope| scope.plan.aged.iter().chain(&scope.plan.pruned))
         .map(|(entry, _)| *entry)
         .collect();
-    proven.retain(|(_, entry)| asked.parts.contains(&Part::Offer) && !going.contains(entry));
+    // A question is an event: dated far ahead, it keeps its organisation from all others until that time.
+    let is_offered = asked.parts.contains(&Part::Offer) && !asks;
+    proven.retain(|(scope, entry)| is_offered && !asking.contains(scope) && !going.contains(entry));
     let read = async {
         let mut txn = LongReads::of(&shared.store).begin().await?;
         let offers = offers(&mut txn, proven, &mut unreadable).await?;
@@ -71,6 +80,7 @@ pub(super) async fn of<S: Store, P: Protocol>(
     Ok(Plan {
         looked_at,
         asks,
+        doubts_clock: asks || !asking.is_empty(),
         scopes,
         offers,
         unreadable,
@@ -124,7 +134,12 @@ pub(super) async fn catch_up<S: Store, P: Protocol>(
 ) -> Result<u64, Error> {
     let slots = match within.filter(|scope| scope.level() != Level::Org) {
         Some(scope) => [Slot::of(scope)].into(),
-        None => (0..SLOTS).filter_map(Slot::new).collect(),
+        // Nothing was ever published in any other.
+        None => {
+            let owned = claims::owned_slots(&shared.store).await;
+            let owned = owned.map_err(|error| refusal(&error))?;
+            owned.into_iter().collect()
+        }
     };
     let clock = shared.ports.clock.as_ref();
     shared.index_requests.catch_up(slots, clock).await
@@ -175,12 +190,23 @@ async fn halted(txn: &mut impl Txn) -> Result<u64, StoreError> {
     Ok(halted)
 }
 
-/// The parts of a plan that were asked for, and whether they are so much of all that was looked at that nothing goes.
-fn chosen(
-    mut found: Found,
-    asked: &Maintain,
-    config: &RetentionConfig,
-) -> (Vec<ScopeMaintained>, bool) {
+/// What was asked for of what is due.
+struct Chosen {
+    scopes: Vec<ScopeMaintained>,
+    /// Whether so much of all that was looked at is due that nothing goes.
+    asks: bool,
+    /// Scopes that ask by themselves.
+    asking: BTreeSet<Scope>,
+}
+
+/// The parts of a plan that were asked for, and who asks. A clock that is wrong shows in all that is due, whichever part
+/// of it was asked for: it is judged before the others are left out.
+fn chosen(mut found: Found, asked: &Maintain, config: &RetentionConfig) -> Chosen {
+    let may_ask = !asked.force && asked.goes_by_clock();
+    let asks = may_ask && found.asks(config);
+    let is_asking = |(_, plan): &(&Scope, &ScopePlan)| may_ask && plan.asks(config);
+    let asking = found.scopes.iter().filter(is_asking);
+    let asking: BTreeSet<Scope> = asking.map(|(scope, _)| scope.clone()).collect();
     for plan in found.scopes.values_mut() {
         if !asked.parts.contains(&Part::Archive) {
             plan.aged.clear();
@@ -189,13 +215,12 @@ fn chosen(
             plan.pruned.clear();
         }
     }
-    let all_ask = !asked.force && found.asks(config);
     let due = found
         .scopes
         .into_iter()
-        .filter(|(_, plan)| plan.going() > 0);
-    let chosen = due.map(|(scope, plan)| ScopeMaintained {
-        asks: all_ask || (!asked.force && plan.asks(config)),
+        .filter(|(scope, plan)| plan.going() > 0 || asking.contains(scope));
+    let scopes = due.map(|(scope, plan)| ScopeMaintained {
+        asks: asks || asking.contains(&scope),
         scope,
         plan,
         retired: 0,
@@ -203,7 +228,11 @@ fn chosen(
         unreadable: 0,
         error: None,
     });
-    (chosen.collect(), all_ask)
+    Chosen {
+        scopes: scopes.collect(),
+        asks,
+        asking,
+    }
 }
 
 /// Whether the organisation was asked about this version before, whatever it said.

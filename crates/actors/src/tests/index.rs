@@ -1,7 +1,7 @@
 //! The exact index behind a hook that sees each search for neighbours, and that can refuse to store, or lose tables.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use sillok_builtin::embedder::HashEmbedder;
@@ -27,6 +27,7 @@ pub(crate) struct HookedIndex {
     before_neighbours: Hook,
     refuses: AtomicBool,
     damaged: Mutex<Damaged>,
+    optimised: AtomicU64,
 }
 
 impl HookedIndex {
@@ -38,7 +39,13 @@ impl HookedIndex {
             before_neighbours: Box::new(before_neighbours),
             refuses: AtomicBool::new(false),
             damaged: Mutex::default(),
+            optimised: AtomicU64::new(0),
         })
+    }
+
+    /// How often it was asked to optimise itself.
+    pub(crate) fn optimised(&self) -> u64 {
+        self.optimised.load(Ordering::Relaxed)
     }
 
     /// It stores nothing from now on.
@@ -177,6 +184,7 @@ impl VectorIndex for HookedIndex {
     }
 
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>> {
+        self.optimised.fetch_add(1, Ordering::Relaxed);
         self.unless_damaged(anything, self.index.optimise())
     }
 

@@ -45,7 +45,7 @@ fn question(done: &Maintained) -> Option<String> {
         (false, scopes) => (scopes.join(", "), " of it"),
     };
     Some(format!(
-        "most of {what} is due, and nothing{of_it} was taken out: if the clock is right, give --force"
+        "most of {what} is due: nothing{of_it} was taken out or offered, and no answer was forgotten; if the clock is right, give --force"
     ))
 }
 

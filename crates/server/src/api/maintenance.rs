@@ -77,7 +77,8 @@ pub struct ScopeMaintained {
     pub retired: u64,
     /// Entries that were planned and had changed since.
     pub left: u64,
-    /// Whether so much of the scope, or of everything, is due that somebody has to say so, with `force`: nothing was done.
+    /// Whether so much of the scope, or of everything, is due that somebody has to say so, with `force`: nothing was done
+    /// here, and no answer forgotten anywhere.
     pub asks: bool,
     /// Why the rest was not taken out; the run went on elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,7 +115,8 @@ pub struct Maintained {
     pub dry_run: bool,
     /// Entries that were looked at.
     pub looked_at: u64,
-    /// Whether so much of all of that is due that somebody has to say so, with `force`: nothing was taken out anywhere.
+    /// Whether so much of all of that is due that somebody has to say so, with `force`: nothing was taken out, offered or
+    /// forgotten anywhere.
     #[serde(default)]
     pub asks: bool,
     /// Scopes in which something is due.

@@ -1,4 +1,4 @@
-//! A process that ends at any of its calls, of store, index, model or clock, leaves exactly one result: through
+//! A process that ends at any of its calls, of store, index, bus, model or clock, leaves exactly one result: through
 //! a promotion, and through maintenance.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -173,11 +173,11 @@ async fn maintain(agent: &mut Agent) {
     }
     agent.client().sleep(AGED_MS).await;
     agent.client().count_calls(true);
-    agent.client().maintain(false, Some(project(0))).await;
+    agent.client().maintain(false, None).await;
     agent.client().count_calls(false);
     let mut idle = 0;
     for _ in 0..RUNS {
-        idle += u32::from(agent.client().maintain(false, Some(project(0))).await == Some(0));
+        idle += u32::from(agent.client().maintain(false, None).await == Some(0));
         if idle == IDLE {
             return;
         }
@@ -214,7 +214,7 @@ impl Check for OneResult {
 }
 
 /// Of a project that was maintained: the facts are out, each once, and so is the poor skill; the good one was offered
-/// once; the first answer is forgotten, and no other; no lease is left.
+/// once; the first answer is forgotten, and no other; how the last run went is written down; no lease is left.
 fn maintained(end: &End<'_>, entries: &[Head]) -> Result<(), String> {
     let (mut aged, mut pruned) = (BTreeMap::new(), BTreeMap::new());
     let mut offers = 0;
@@ -266,6 +266,13 @@ fn maintained(end: &End<'_>, entries: &[Head]) -> Result<(), String> {
         return Err(format!("the skill was offered {offers} times"));
     }
     answers(end, commands)?;
+    let runs = end.rows(Family::Run);
+    let runs = runs
+        .iter()
+        .map(|(key, value)| keys::run::decode(key, value).unwrap());
+    if runs.filter(|runs| runs.last.is_some()).count() != 1 {
+        return Err("how the last run went is not written down".into());
+    }
     match end.rows(Family::Lease).is_empty() {
         true => Ok(()),
         false => Err("a lease is left".into()),

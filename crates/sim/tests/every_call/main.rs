@@ -1,4 +1,4 @@
-//! A process that ends at any of its calls, of store, index, model or clock, leaves exactly one result.
+//! A process that ends at any of its calls, of store, index, bus, model or clock, leaves exactly one result.
 
 #[cfg(test)]
 mod calls;

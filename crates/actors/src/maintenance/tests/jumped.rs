@@ -59,6 +59,120 @@ async fn a_jumped_clock_that_empties_many_small_scopes_makes_the_whole_run_ask()
     assert_eq!(retired(&done), (SCOPES - 1) * IN_EACH);
 }
 
+/// A skill that three tasks found helpful.
+async fn proven(stage: &mut Stage) -> EntryId {
+    let skill = Skill {
+        name: "bisect".into(),
+        description: "Find the commit that broke it".into(),
+        code: "git bisect run".into(),
+        usage_count: 0,
+        success_rate: 1.0,
+    };
+    let detail = Detail::Skill(Box::new(skill));
+    let id = stage
+        .put(Table::Skills, "bisect: find the commit", detail)
+        .await;
+    for number in 0..3 {
+        let task = format!("{PROJECT}/worktree/main/task/t{number}");
+        stage.give(PrincipalKind::Agent, &task, open_task()).await;
+        let report = Command::ReportReuse {
+            task: scope(&task),
+            entry: id,
+            outcome: ReuseOutcome::Helped,
+        };
+        stage.give(PrincipalKind::Agent, PROJECT, report).await;
+    }
+    assert_eq!(stage.status(id).await, Status::Published);
+    id
+}
+
+/// More young entries than the old ones, in scopes of their own and in words of their own.
+async fn young_elsewhere(stage: &mut Stage) {
+    for number in 0..SCOPES * IN_EACH {
+        let content = format!("younger fact {number} about the tests");
+        let command = Command::PutEntry {
+            entry: Box::new(crate::tests::world::entry(Table::Observations, &content)),
+            verification: None,
+        };
+        let path = worktree(number % SCOPES);
+        stage.give(PrincipalKind::Agent, &path, command).await;
+    }
+}
+
+/// Everything in the store but the row that says how the last run went.
+async fn but_for_runs(stage: &Stage) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let mut pairs = pairs_of(&stage.store).await;
+    pairs.retain(|key, _| Family::of(key) != Some(Family::Run));
+    pairs
+}
+
+/// A rehearsal, and then a run, that ask: both say that nothing is offered or forgotten, and nothing is. What the run
+/// said.
+async fn asks_and_does_nothing(stage: &Stage) -> Maintained {
+    let before = but_for_runs(stage).await;
+    let planned = stage.maintain(true, false).await.unwrap();
+    let done = stage.maintain(false, false).await.unwrap();
+    assert_eq!(planned.scopes, done.scopes);
+    assert_eq!(planned.asks, done.asks);
+    for run in [&planned, &done] {
+        assert!(run.asks || run.scopes.iter().any(|scope| scope.asks));
+        let did = (retired(run), run.offered, run.not_offered, run.forgotten);
+        assert_eq!(did, (0, 0, 0, 0));
+    }
+    assert!(done.optimised, "no clock decides that");
+    assert!(but_for_runs(stage).await == before, "it wrote something");
+    done
+}
+
+#[tokio::test]
+async fn a_run_that_asks_offers_and_forgets_nothing_though_an_event_agrees_with_its_clock() {
+    let mut stage = Stage::set().await;
+    scattered(&mut stage).await;
+    let skill = proven(&mut stage).await;
+    let opened = worked(&mut stage, "old", 3).await;
+    stage.days.store(365, Ordering::Relaxed);
+    worked(&mut stage, "newest", 1).await;
+    assert!(asks_and_does_nothing(&stage).await.asks);
+    assert_eq!(stage.status(skill).await, Status::Published);
+    stage.node.submit(opened.clone()).await.unwrap();
+    let forget = Maintain {
+        parts: [Part::Forget].into(),
+        ..Maintain::whole()
+    };
+    let alone = stage.node.maintain(&forget).await.unwrap();
+    assert_eq!((alone.asks, alone.forgotten), (true, 0));
+    let forced = stage.maintain(false, true).await.unwrap();
+    assert!(!forced.asks && forced.forgotten > 0, "{forced:?}");
+    holds(&stage).await;
+}
+
+#[tokio::test]
+async fn while_one_scope_asks_its_skills_are_not_offered_and_no_answer_is_forgotten() {
+    let mut stage = Stage::set().await;
+    for number in 0..20 {
+        let content = format!("fact number {number} of the build");
+        stage
+            .put(Table::Observations, &content, Detail::Plain)
+            .await;
+    }
+    proven(&mut stage).await;
+    stage.days.store(91, Ordering::Relaxed);
+    young_elsewhere(&mut stage).await;
+    let done = asks_and_does_nothing(&stage).await;
+    assert!(!done.asks, "it is less than half of everything");
+    assert_eq!(done.outcome().asks, 1);
+    let offer = Maintain {
+        parts: [Part::Offer].into(),
+        ..Maintain::whole()
+    };
+    let alone = stage.node.maintain(&offer).await.unwrap();
+    assert_eq!((alone.offered, alone.outcome().asks), (0, 1));
+    let forced = stage.maintain(false, true).await.unwrap();
+    assert_eq!((retired(&forced), forced.offered), (20, 1));
+    assert!(forced.forgotten > 0);
+    holds(&stage).await;
+}
+
 #[tokio::test]
 async fn few_of_many_go_without_a_question() {
     let mut stage = Stage::set().await;
