@@ -86,8 +86,8 @@ impl App {
     }
 
     /// The vector of a text that is about to be written and is compared with no other, with its secrets masked as
-    /// they will be stored. None when no embedder answers, which is made up for later, and for who may not write
-    /// there, who gets a refusal.
+    /// they will be stored. None when no embedder answers: it is found by its words then; and for who may not
+    /// write there, who gets a refusal.
     pub(super) async fn embed(
         &self,
         session: &Session,
