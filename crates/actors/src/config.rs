@@ -122,7 +122,7 @@ pub struct JobsConfig {
     pub attempt_ms_max: u64,
     /// The wait before the second attempt, in ms; it doubles with each.
     pub backoff_ms: u64,
-    /// Bytes of one record that a cognifier reads.
+    /// Bytes of one record that a cognifier reads: of a longer one its beginning and its end, half each.
     pub record_bytes: usize,
 }
 

@@ -21,6 +21,7 @@ use crate::metrics::count;
 use crate::protocol::Protocol;
 use crate::router::Router;
 
+mod collect;
 mod kept;
 mod promote;
 mod queue;

@@ -158,6 +158,10 @@ counters! {
     promotions_started as "promotions_started": "Promotions that a verification started",
     promotions as "promotions": "Promotions that were finished",
     promotion_failures as "promotion_failures": "Attempts at a promotion that failed",
+    promotion_unread_records as "promotion_unread_records":
+        "Records of which a promotion read nothing, since there were too many",
+    promotion_unread_bytes as "promotion_unread_bytes":
+        "Bytes of records that a promotion did not read: of those, and of what lies between the ends of long ones",
     cognifier_prompt_tokens as "cognifier_prompt_tokens":
         "Tokens that a model was given to draw knowledge from, as it counts them",
     cognifier_completion_tokens as "cognifier_completion_tokens":

@@ -34,7 +34,7 @@ mod side;
 mod watch;
 
 pub use change::ChangeStatus;
-pub(crate) use fitting::embed_each;
+pub(crate) use fitting::{embed_each, embed_one};
 use side::Side;
 use watch::{Menders, WatchedIndex};
 

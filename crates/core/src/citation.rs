@@ -28,11 +28,15 @@ impl Excerpt {
     /// What it says, where `text` is its record's; none when the text has no such stretch.
     #[must_use]
     pub fn of<'a>(&self, text: &'a str) -> Option<&'a str> {
-        let (from, to) = (
-            usize::try_from(self.from).ok()?,
-            usize::try_from(self.to).ok()?,
-        );
-        text.get(from..to).filter(|stretch| !stretch.is_empty())
+        self.within(0, text)
+    }
+
+    /// The same where `part` is the part of its record's text that begins at the byte `begins`.
+    #[must_use]
+    pub fn within<'a>(&self, begins: u32, part: &'a str) -> Option<&'a str> {
+        let place = |byte: u32| usize::try_from(byte.checked_sub(begins)?).ok();
+        let (from, to) = (place(self.from)?, place(self.to)?);
+        part.get(from..to).filter(|stretch| !stretch.is_empty())
     }
 }
 
@@ -348,6 +352,19 @@ mod tests {
         assert_eq!(said(2, 8).as_deref(), Some("실록"));
         assert_eq!(said(0, 10).as_deref(), Some("a 실록 z"));
         for nothing in [(3, 8), (0, 11), (9, 9), (9, 2), (40, 50)] {
+            assert_eq!(said(nothing.0, nothing.1), None, "{nothing:?}");
+        }
+    }
+
+    #[test]
+    fn an_excerpt_counts_the_bytes_of_the_whole_text_where_a_part_of_it_is_read() {
+        let said = |from, to| {
+            let record = "org/a/project/p/worktree/w/task/t#3".parse().unwrap();
+            let excerpt = Excerpt { record, from, to };
+            excerpt.within(100, "a 실록 z").map(str::to_owned)
+        };
+        assert_eq!(said(102, 108).as_deref(), Some("실록"));
+        for nothing in [(2, 8), (99, 101), (103, 108), (100, 111), (104, 102)] {
             assert_eq!(said(nothing.0, nothing.1), None, "{nothing:?}");
         }
     }

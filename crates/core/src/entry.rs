@@ -89,6 +89,13 @@ impl Table {
     pub const fn merges(self) -> bool {
         matches!(self, Self::Observations | Self::Patterns | Self::Skills)
     }
+
+    /// Whether a new entry of this table is compared with what is close to it: it merges with what says the same, or, an
+    /// episode, is linked to what is like it. Without its vector, what is close is not known.
+    #[must_use]
+    pub const fn is_compared(self) -> bool {
+        self.merges() || matches!(self, Self::Episodes)
+    }
 }
 
 impl fmt::Display for Table {

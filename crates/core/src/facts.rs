@@ -359,10 +359,10 @@ impl Ask<'_> {
     /// Everything that may be the same as, or close to, an entry that is to be written, or that it contradicts.
     fn entry(&mut self, number: usize, entry: &NewEntry) {
         self.claimants(number, entry);
-        let links = entry.table == Table::Episodes;
-        if !entry.table.merges() && !links {
+        if !entry.table.is_compared() {
             return;
         }
+        let links = entry.table == Table::Episodes;
         let key = hash_key(entry);
         self.by_hash(key);
         if let Some(same) = self.state.by_hash(&key) {

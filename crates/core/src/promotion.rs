@@ -16,6 +16,7 @@ use crate::verification::{Outcome, Verification, VerificationSource};
 mod attempts;
 mod check;
 mod drawn;
+mod ends;
 mod input;
 mod standing;
 
@@ -23,7 +24,8 @@ pub use attempts::{
     Attempts, BACKOFF_MS_MAX, FailedAttempt, LastError, Patience, REACH_BACKOFF_MS_MAX, Spent, Used,
 };
 pub use check::Improper;
-pub use input::{CognifyInput, CognifyRecord};
+pub use ends::{Ends, beginning, ending};
+pub use input::{CognifyInput, CognifyRecord, RecordEnd, Unread};
 pub use standing::{Given, Standing, Stands, given_back};
 
 /// One atomic fact: true or false by itself, without pronouns.
@@ -116,7 +118,7 @@ pub struct NewEntry {
 /// A passed one publishes the episode, the facts as observations, and a skill draft (which the
 /// target takes only where success repeats). A failed one publishes the failure itself and nothing
 /// else: an episode, a gotcha and a failed pattern, all marked as failures. Each says what drew it, and the episode what
-/// was `spent`.
+/// was `spent`, and what was not read.
 #[must_use]
 pub fn products(
     verification: &Verification,
@@ -152,7 +154,7 @@ pub fn products(
     }
     assert!(products.len() <= PRODUCTS_MAX, "products are bounded");
     let (episode, others) = products.split_first_mut().expect("the episode is there");
-    episode.metadata = spent.said();
+    episode.metadata = spent.said(input.unread);
     for other in others {
         other.metadata = spent.said_of_others();
     }

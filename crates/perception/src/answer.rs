@@ -3,6 +3,7 @@
 //! What is no answer of the schema is refused as a whole. A fact that quotes what is not there is left out and
 //! counted: the others do not rest on it. It must not know how the answer came.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -181,7 +182,8 @@ fn sources(facts: &[Fact], opening: Option<&RecordId>) -> Vec<RecordId> {
 struct Records<'a> {
     input: &'a CognifyInput,
     left_out: (usize, usize),
-    texts: BTreeMap<usize, Text>,
+    /// The parts of each that were read, each with its first byte in the whole text.
+    texts: BTreeMap<usize, Vec<(u32, Text)>>,
 }
 
 impl<'a> Records<'a> {
@@ -220,15 +222,21 @@ impl<'a> Records<'a> {
     fn excerpt(&mut self, quote: &Quote) -> Option<Excerpt> {
         let number = usize::try_from(quote.record).ok()?;
         let id = self.id(number)?;
-        if !self.texts.contains_key(&number) {
-            let text = self.input.text_of(&id)?.into_owned();
-            self.texts.insert(number, Text::new(text));
-        }
-        let at = self.texts.get_mut(&number)?.find(&quote.text)?;
+        let parts = self.texts.entry(number).or_insert_with(|| {
+            let parts = self.input.parts_of(&id).into_iter();
+            let text = |(from, part): (u32, Cow<'_, str>)| (from, Text::new(part.into_owned()));
+            parts.map(text).collect()
+        });
+        // A quote stands in one part: nobody knows what lies between two of them.
+        let found = parts
+            .iter_mut()
+            .find_map(|(from, text)| Some((*from, text.find(&quote.text)?)));
+        let (from, at) = found?;
+        let byte = |place: usize| from.checked_add(u32::try_from(place).ok()?);
         Some(Excerpt {
             record: id,
-            from: u32::try_from(at.start).ok()?,
-            to: u32::try_from(at.end).ok()?,
+            from: byte(at.start)?,
+            to: byte(at.end)?,
         })
     }
 

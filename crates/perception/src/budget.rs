@@ -45,13 +45,23 @@ impl Budgets {
     /// Reserves what a call for a project may use.
     ///
     /// # Errors
-    /// `Unavailable` where less is left of its day.
+    /// `Unavailable` where less is left of its day; `Unusable` where no day has so many, and asking again does
+    /// not help.
     pub(crate) fn reserve(
         &self,
         project: &str,
         tokens: u64,
         now: Timestamp,
     ) -> Result<Reserved, PortError> {
+        if tokens > self.tokens_per_day {
+            let why = format!(
+                "this call may use {tokens} tokens, and {project} has {} a day: raise \
+                 cognifier.project_tokens_per_day, or lower cognifier.input_chars_max or \
+                 cognifier.answer_tokens_max",
+                self.tokens_per_day
+            );
+            return Err(PortError::Unusable(why));
+        }
         let day = now.ms() / DAY_MS;
         let mut today = self.today.lock();
         // A clock that is set back gives nobody a second budget, unless it was ahead by days.
@@ -107,6 +117,18 @@ mod tests {
         assert!(matches!(&refused, PortError::Unavailable(why) if why.contains("acme/a")));
         assert!(budgets.reserve("acme/a", 40, NOON).is_ok());
         assert!(budgets.reserve("acme/b", 100, NOON).is_ok());
+    }
+
+    #[test]
+    fn a_call_that_no_day_has_room_for_is_not_put_off_to_the_next_one() {
+        let budgets = Budgets::new(100);
+        let refused = budgets.reserve("acme/a", 101, NOON).err().unwrap();
+        let key = "cognifier.project_tokens_per_day";
+        assert!(matches!(&refused, PortError::Unusable(why) if why.contains(key)));
+        // Nothing was reserved, and what just fits is no such call.
+        drop(budgets.reserve("acme/a", 100, NOON).unwrap());
+        let later = budgets.reserve("acme/a", 100, NOON).err().unwrap();
+        assert!(matches!(later, PortError::Unavailable(_)));
     }
 
     #[test]

@@ -19,9 +19,9 @@ use crate::model::{Model, Provider, Said, Setting};
 use crate::prompt::{self, Given};
 use crate::secret::Secret;
 
-/// Characters that make a token, at least, of what agents write. A call reserves by this; it is charged for
-/// what it used.
-const CHARS_PER_TOKEN: u64 = 2;
+/// Characters of ASCII that make a token, at least, of what agents write. Of other scripts one does, about: Korean
+/// has one to a syllable. A call reserves by this; it is charged for what it used.
+const ASCII_PER_TOKEN: usize = 2;
 
 /// The cognifier.
 pub struct ModelCognifier {
@@ -76,8 +76,9 @@ impl ModelCognifier {
         let project = project_of(&input.task);
         let Given { text, left_out } = prompt::given(input, self.input_chars_max);
         let instructions = prompt::instructions();
-        let chars = text.chars().count() + instructions.chars().count();
-        let may_use = chars as u64 / CHARS_PER_TOKEN + u64::from(self.answer_tokens_max);
+        let may_use = tokens_of(&instructions)
+            .saturating_add(tokens_of(&text))
+            .saturating_add(u64::from(self.answer_tokens_max));
         let reserved = self.budgets.reserve(&project, may_use, self.clock.now())?;
         let request = ChatRequest::from_system(instructions)
             .append_message(genai::chat::ChatMessage::user(text));
@@ -155,6 +156,13 @@ fn options(provider: Provider, answer_tokens_max: u32) -> ChatOptions {
         .with_max_tokens(answer_tokens_max)
 }
 
+/// How many tokens a text may be.
+fn tokens_of(text: &str) -> u64 {
+    let ascii = text.bytes().filter(u8::is_ascii).count();
+    let others = text.chars().count() - ascii;
+    (ascii.div_ceil(ASCII_PER_TOKEN) + others) as u64
+}
+
 fn project_of(task: &Scope) -> String {
     format!("{}/{}", task.org(), task.project().unwrap_or_default())
 }
@@ -197,6 +205,19 @@ mod tests {
             is_cut: false,
             prompt_tokens: prompt,
             completion_tokens: completion,
+        }
+    }
+
+    #[test]
+    fn a_text_of_another_script_may_be_as_many_tokens_as_it_has_characters() {
+        for (text, tokens) in [
+            ("", 0),
+            ("four", 2),
+            ("fives", 3),
+            ("원인은 반올림", 7),
+            ("cause: 원인", 6),
+        ] {
+            assert_eq!(tokens_of(text), tokens, "{text}");
         }
     }
 

@@ -88,8 +88,8 @@ pub struct CognifierConfig {
     pub answer_bytes_max: usize,
     /// Tokens of one answer that the model is asked for at most.
     pub answer_tokens_max: u32,
-    /// Characters that the model is given at most. Of longer tasks it is given whole records from the
-    /// beginning and the end.
+    /// Characters of a task that the model is given at most, beside its instructions. Of longer tasks it is given
+    /// whole records from the beginning and the end.
     pub input_chars_max: usize,
     /// Calls in a minute.
     pub requests_per_minute: u32,
@@ -134,7 +134,7 @@ impl CognifierConfig {
         section.within("answer_bytes_max", bytes, 1 << 10, 64 << 20)?;
         let tokens = u64::from(self.answer_tokens_max);
         section.within("answer_tokens_max", tokens, 16, 1 << 20)?;
-        // A task's title and description are always given, and have 36 KiB at most.
+        // A task's title and description are always given, and have 36 KiB at most; all else is cut to what is left.
         let chars = self.input_chars_max as u64;
         section.within("input_chars_max", chars, 50_000, 16 << 20)?;
         let requests = u64::from(self.requests_per_minute);

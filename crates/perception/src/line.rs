@@ -100,6 +100,8 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 pub(crate) struct Line {
     socket: PathBuf,
     is_over: Arc<AtomicBool>,
+    /// Whether the endpoint was reached, so that it may have been told something.
+    is_connected: Arc<AtomicBool>,
     /// Why the endpoint was not reached, once that is known.
     unreached: Arc<OnceLock<String>>,
     task: JoinHandle<()>,
@@ -120,8 +122,10 @@ impl Line {
         let socket = folder.path().join("line");
         let listener = UnixListener::bind(&socket)?;
         let is_over = Arc::new(AtomicBool::new(false));
+        let is_connected = Arc::new(AtomicBool::new(false));
         let unreached = Arc::new(OnceLock::new());
         let (over, why) = (Arc::clone(&is_over), Arc::clone(&unreached));
+        let connected = Arc::clone(&is_connected);
         // Whoever asked sees a connection that ended; why it did is noted beside it.
         let task = tokio::spawn(async move {
             let Ok((near, _)) = listener.accept().await else {
@@ -129,13 +133,17 @@ impl Line {
             };
             drop(listener);
             match far.connect().await {
-                Ok(far) => drop(serve(near, far, bytes_max, &over).await),
+                Ok(far) => {
+                    connected.store(true, Ordering::Release);
+                    drop(serve(near, far, bytes_max, &over).await);
+                }
                 Err(error) => why.set(error.to_string()).expect("it is set once"),
             }
         });
         Ok(Self {
             socket,
             is_over,
+            is_connected,
             unreached,
             task,
             _folder: folder,
@@ -164,6 +172,11 @@ impl Line {
         self.unreached.get().map(String::as_str)
     }
 
+    /// Whether the endpoint was reached: without that, nobody was told anything.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.is_connected.load(Ordering::Acquire)
+    }
+
     /// Whether it was cut because too many bytes came.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Acquire)
@@ -173,6 +186,17 @@ impl Line {
 impl Drop for Line {
     fn drop(&mut self) {
         self.task.abort();
+    }
+}
+
+#[cfg(test)]
+impl Far {
+    /// The end of a line that speaks TLS with a port of this machine, and trusts nobody there.
+    pub(crate) fn over_tls(port: u16) -> Self {
+        let host = "127.0.0.1".to_owned();
+        let tls = with_roots(&host, RootCertStore::empty()).expect("an address is a name");
+        let tls = Some(tls);
+        Self { host, port, tls }
     }
 }
 

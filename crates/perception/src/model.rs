@@ -199,27 +199,30 @@ impl Model {
     {
         let begun = tokio::time::Instant::now();
         self.turns.take(self.timeout).await.map_err(Failed::free)?;
-        let called = async {
-            let unlaid = |why: String| Failed::free(PortError::Unavailable(why));
-            let line = Line::lay(self.far.clone(), self.answer_bytes_max)
-                .map_err(|error| unlaid(format!("no socket could be made: {error}")))?;
-            let client = client(&line).map_err(|why| unlaid(why.to_owned()))?;
-            // The client traces bodies, and who knows what a provider repeats there.
-            let unheard = NoSubscriber::default();
-            let answer = ask(client, self.target()).with_subscriber(unheard).await;
-            answer.map_err(|error| self.failed(&error, &line))
-        };
-        match tokio::time::timeout_at(begun + self.timeout, called).await {
-            Ok(answer) => answer,
-            Err(_elapsed) => {
-                let ms = self.timeout.as_millis();
-                let why = format!("{} did not answer within {ms} ms", self.label());
-                // Not that it is out of reach: what it is asked may be too much, and each time may cost.
-                Err(Failed {
-                    error: PortError::Unusable(why),
-                    may_cost: true,
-                })
-            }
+        let unlaid = |why: String| Failed::free(PortError::Unavailable(why));
+        let line = Line::lay(self.far.clone(), self.answer_bytes_max)
+            .map_err(|error| unlaid(format!("no socket could be made: {error}")))?;
+        let client = client(&line).map_err(|why| unlaid(why.to_owned()))?;
+        // The client traces bodies, and who knows what a provider repeats there.
+        let unheard = NoSubscriber::default();
+        let asked = ask(client, self.target()).with_subscriber(unheard);
+        match tokio::time::timeout_at(begun + self.timeout, asked).await {
+            Ok(answer) => answer.map_err(|error| self.failed(&error, &line)),
+            Err(_elapsed) => Err(self.late(&line)),
+        }
+    }
+
+    /// What a call means that did not end in time.
+    fn late(&self, line: &Line) -> Failed {
+        let (who, ms) = (self.label(), self.timeout.as_millis());
+        if !line.is_connected() {
+            let why = format!("{who} was not reached within {ms} ms");
+            return Failed::free(PortError::Unavailable(why));
+        }
+        // Not that it is out of reach: what it is asked may be too much, and each time may cost.
+        Failed {
+            error: PortError::Unusable(format!("{who} did not answer within {ms} ms")),
+            may_cost: true,
         }
     }
 
@@ -330,6 +333,40 @@ mod tests {
             let model = Model::new(setting(Provider::OpenAi, endpoint)).unwrap();
             assert_eq!(model.endpoint.as_str(), seen);
         }
+    }
+
+    #[tokio::test]
+    async fn who_was_not_reached_in_time_costs_nothing_and_is_asked_again() {
+        // The kernel takes connections up, and nobody behind it says a word.
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = silent.local_addr().unwrap().port();
+        let endpoint = format!("http://127.0.0.1:{port}/");
+        let asked = async |far: Option<Far>| {
+            let mut model = Model::new(Setting {
+                timeout_ms: 300,
+                ..setting(Provider::Ollama, &endpoint)
+            })
+            .unwrap();
+            if let Some(far) = far {
+                model.far = far;
+            }
+            let request = ChatRequest::from_user("a question");
+            let answer = model.chat(request, &ChatOptions::default()).await;
+            answer.err().unwrap()
+        };
+        // The handshake never ends.
+        let unreached = asked(Some(Far::over_tls(port))).await;
+        assert!(!unreached.may_cost);
+        assert!(
+            matches!(&unreached.error, PortError::Unavailable(why) if why.contains("was not reached")),
+            "{unreached:?}"
+        );
+        let unanswered = asked(None).await;
+        assert!(unanswered.may_cost);
+        assert!(
+            matches!(&unanswered.error, PortError::Unusable(why) if why.contains("did not answer")),
+            "{unanswered:?}"
+        );
     }
 
     #[test]

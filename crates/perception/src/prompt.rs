@@ -1,10 +1,12 @@
 //! What a model is told: the versioned instructions and schema, and a task's records as data.
 //!
 //! A record's text never leaves its marks ([`mark_as_data`]), and nothing that a caller named stands outside of
-//! them. What is too long is left out in whole records, from the middle, and the model is told so. It must not
-//! know what a model makes of it.
+//! them. What is too long is left out in whole records, from the middle, and the model is told so, as it is of what
+//! was cut out of a record before. It must not know what a model makes of it.
 
-use sillok_core::promotion::{CognifyInput, CognifyRecord};
+use std::borrow::Cow;
+
+use sillok_core::promotion::{CognifyInput, CognifyRecord, Unread};
 use sillok_core::recall::mark_as_data;
 use sillok_core::staging::RecordKind;
 use sillok_core::task::opening_text;
@@ -19,8 +21,12 @@ pub(crate) const SCHEMA: &str = include_str!("../prompt/v1.schema.json");
 
 /// The number that stands for what a task was opened with; records are counted from 1.
 pub(crate) const OPENING: usize = 0;
-/// Characters that a record takes beside its text: its heading and its marks.
-const AROUND_CHARS: usize = 200;
+/// Characters that a part of a record takes beside its text: its heading and its marks.
+const AROUND_CHARS: usize = 300;
+/// Characters of what is said of records that are not given.
+const NOTES_CHARS: usize = 300;
+/// What stands where the middle of a text was that is no record.
+const CUT: &str = "\n(cut)\n";
 
 /// The instructions, with the schema: not every provider enforces it.
 pub(crate) fn instructions() -> String {
@@ -35,10 +41,11 @@ pub(crate) struct Given {
     pub(crate) left_out: (usize, usize),
 }
 
-/// Puts a task's records into words of at most `chars_max` characters; what the task was opened with is always
-/// there.
+/// Puts a task's records into words of at most `chars_max` characters, which the configuration holds to have room for
+/// what the task was opened with: that is always there.
 pub(crate) fn given(input: &CognifyInput, chars_max: usize) -> Given {
-    let mut text = head(input);
+    let chars_max = chars_max.saturating_sub(NOTES_CHARS);
+    let mut text = head(input, chars_max);
     let lengths = input.records.iter().map(chars_of).collect::<Vec<_>>();
     let room = chars_max.saturating_sub(text.chars().count());
     let (front, back) = fitting(&lengths, room);
@@ -50,11 +57,14 @@ pub(crate) fn given(input: &CognifyInput, chars_max: usize) -> Given {
             ));
         }
         if place < front || place >= back {
-            text.push_str(&shown(
-                &format!("Record {}, {}", place + 1, kind(record)),
-                &record.content,
-            ));
+            push_record(&mut text, place + 1, record);
         }
+    }
+    let Unread { records, .. } = input.unread;
+    if records > 0 {
+        text.push_str(&format!(
+            "\n{records} more records follow, which are left out: the log is too long. Do not guess what they say.\n"
+        ));
     }
     Given {
         text,
@@ -62,7 +72,22 @@ pub(crate) fn given(input: &CognifyInput, chars_max: usize) -> Given {
     }
 }
 
-fn head(input: &CognifyInput) -> String {
+fn push_record(text: &mut String, number: usize, record: &CognifyRecord) {
+    let kind = kind(record);
+    let Some(end) = &record.end else {
+        text.push_str(&shown(&format!("Record {number}, {kind}"), &record.content));
+        return;
+    };
+    let heading = format!("Record {number}, {kind}, its beginning (cut)");
+    text.push_str(&shown(&heading, &record.content));
+    let bytes = record.unread_bytes();
+    let heading = format!("Record {number}, its end (cut: {bytes} bytes before it are left out)");
+    text.push_str(&shown(&heading, &end.content));
+}
+
+/// How the task was judged, and what it was opened with. What else is said of it is cut to what leaves most of the
+/// rest to records: nobody quotes it.
+fn head(input: &CognifyInput, chars_max: usize) -> String {
     let judged = match input.outcome {
         Outcome::Passed => "passed",
         Outcome::Failed => "failed",
@@ -75,6 +100,8 @@ fn head(input: &CognifyInput) -> String {
         None => "What the task was opened with, which is no record".to_owned(),
     };
     text.push_str(&shown(&heading, &opened_with));
+    let room = chars_max.saturating_sub(text.chars().count());
+    let share = (room / 4).saturating_sub(AROUND_CHARS);
     let more = [
         ("What went wrong, which is no record", &input.error),
         (
@@ -84,10 +111,23 @@ fn head(input: &CognifyInput) -> String {
     ];
     for (heading, said) in more {
         if let Some(said) = said {
-            text.push_str(&shown(heading, said));
+            text.push_str(&shown(heading, &both_ends(said, share)));
         }
     }
     text
+}
+
+/// The beginning and the end of a text that has more characters than it may.
+fn both_ends(text: &str, chars_max: usize) -> Cow<'_, str> {
+    let chars = text.chars().count();
+    if chars <= chars_max {
+        return text.into();
+    }
+    let kept = chars_max.saturating_sub(CUT.len());
+    let first = kept / 2;
+    let beginning: String = text.chars().take(first).collect();
+    let end: String = text.chars().skip(chars - (kept - first)).collect();
+    format!("{beginning}{CUT}{end}").into()
 }
 
 fn shown(heading: &str, content: &str) -> String {
@@ -95,7 +135,10 @@ fn shown(heading: &str, content: &str) -> String {
 }
 
 fn chars_of(record: &CognifyRecord) -> usize {
-    record.content.chars().count() + AROUND_CHARS
+    let parts = record.parts();
+    parts
+        .map(|(_, text)| text.chars().count() + AROUND_CHARS)
+        .sum()
 }
 
 fn kind(record: &CognifyRecord) -> String {
@@ -134,6 +177,8 @@ fn fitting(lengths: &[usize], room: usize) -> (usize, usize) {
 mod tests {
     use proptest::prelude::*;
     use sillok_core::entry::Metadata;
+    use sillok_core::limits::{ERROR_TEXT_BYTES_MAX, SHORT_TEXT_BYTES_MAX};
+    use sillok_core::promotion::RecordEnd;
     use sillok_core::scope::Scope;
     use sillok_core::staging::LogLevel;
     use sillok_core::time::Timestamp;
@@ -149,11 +194,13 @@ mod tests {
                 level: LogLevel::Info,
             },
             content: (*content).to_owned(),
+            end: None,
             metadata: Metadata::default(),
         };
         CognifyInput {
             opening: Some(format!("{task}#1").parse().unwrap()),
             records: records.iter().enumerate().map(record).collect(),
+            unread: Unread::default(),
             task,
             title: "Fix the parser".to_owned(),
             description: "It is greedy.".to_owned(),
@@ -222,6 +269,74 @@ mod tests {
         let said = format!("Records {} to {back} are left out", front + 1);
         assert!(given.text.contains(&said));
         assert!(given.text.chars().count() <= 50_000);
+    }
+
+    #[test]
+    fn what_was_cut_out_of_a_record_and_what_follows_the_last_one_is_said() {
+        let mut input = input(&["collected 4 items", "done"]);
+        input.records[0].end = Some(RecordEnd {
+            from: 400_017,
+            content: "1 failed, 3 passed".to_owned(),
+        });
+        input.unread = Unread {
+            records: 7,
+            bytes: 500_000,
+        };
+        let text = given(&input, 100_000).text;
+        for (heading, said) in [
+            (
+                "Record 1, a log line (info), its beginning (cut)",
+                "collected 4 items",
+            ),
+            (
+                "Record 1, its end (cut: 400000 bytes before it are left out)",
+                "1 failed, 3 passed",
+            ),
+            ("Record 2, a log line (info)", "done"),
+        ] {
+            let shown = shown(heading, said);
+            assert!(text.contains(&shown), "{text}");
+        }
+        assert!(
+            text.contains("7 more records follow, which are left out"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn the_bound_holds_with_the_longest_texts_that_a_task_and_its_verification_have() {
+        let records: Vec<String> = (0..200)
+            .map(|n| format!("<{n}> {}", "x".repeat(400)))
+            .collect();
+        let records: Vec<&str> = records.iter().map(String::as_str).collect();
+        let mut input = input(&records);
+        input.title = "t".repeat(SHORT_TEXT_BYTES_MAX);
+        input.description = "d".repeat(32 << 10);
+        let long = |begin: &str, end: &str| {
+            let between = ERROR_TEXT_BYTES_MAX - begin.len() - end.len();
+            Some(format!("{begin}{}{end}", "e".repeat(between)))
+        };
+        input.error = long("panicked", "at line 7");
+        input.approach = long("first", "and last");
+        let given = given(&input, 50_000);
+        assert!(given.text.chars().count() <= 50_000);
+        for said in [&input.title, &input.description] {
+            assert!(given.text.contains(said.as_str()));
+        }
+        for said in [
+            "panicked",
+            "at line 7",
+            "first",
+            "and last",
+            "(cut)",
+            "<0> ",
+            "<199> ",
+        ] {
+            assert!(given.text.contains(said), "{said}");
+        }
+        // What has room is not cut.
+        let error = input.error.clone().unwrap();
+        assert!(super::given(&input, 400_000).text.contains(&error));
     }
 
     #[test]

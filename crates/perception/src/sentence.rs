@@ -16,6 +16,7 @@ use sillok_core::entry::{Embedding, SpaceId};
 use sillok_core::ports::{BoxFuture, Embedder, PortError, SpaceThresholds};
 use tokenizers::{PostProcessor as _, Tokenizer, TruncationParams};
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use directory::{Error as DirectoryError, Files};
 use encoder::{Encoder, Tokens};
@@ -43,6 +44,29 @@ pub struct SentenceEmbedder {
     batch_texts: usize,
     text_chars_max: usize,
     at_once: Arc<Semaphore>,
+}
+
+/// For how long a call has waited for its turns, while others had the model.
+#[derive(Default)]
+struct Wait {
+    over: Duration,
+    /// Since when it has waited for the turn that it waits for now.
+    since: Option<Instant>,
+}
+
+impl Wait {
+    fn ends(&mut self, now: Instant) {
+        *self = Self {
+            over: self.by(now),
+            since: None,
+        };
+    }
+
+    /// For how long it has waited at a moment.
+    fn by(&self, now: Instant) -> Duration {
+        let goes_on = self.since.map(|since| now.saturating_duration_since(since));
+        self.over + goes_on.unwrap_or_default()
+    }
 }
 
 /// What computes, on whatever thread it is called.
@@ -125,17 +149,28 @@ impl SentenceEmbedder {
     }
 
     async fn embed_all(&self, texts: &[&str]) -> Result<Vec<Embedding>, PortError> {
-        match tokio::time::timeout(self.timeout, self.in_batches(texts)).await {
-            Ok(embedded) => embedded,
-            Err(_elapsed) => Err(PortError::Unusable(format!(
-                "the model did not get through {} texts within {} ms",
-                texts.len(),
-                self.timeout.as_millis()
-            ))),
+        let mut wait = Wait::default();
+        let until = Instant::now() + self.timeout;
+        let in_time = tokio::time::timeout_at(until, self.in_batches(texts, &mut wait));
+        if let Ok(embedded) = in_time.await {
+            return embedded;
         }
+        let ms = self.timeout.as_millis();
+        if wait.by(Instant::now()) * 2 >= self.timeout {
+            // That others had the model says nothing of these texts.
+            let why = format!("the model was busy with other texts for most of {ms} ms");
+            return Err(PortError::Unavailable(why));
+        }
+        let count = texts.len();
+        let why = format!("the model did not get through {count} texts within {ms} ms");
+        Err(PortError::Unusable(why))
     }
 
-    async fn in_batches(&self, texts: &[&str]) -> Result<Vec<Embedding>, PortError> {
+    async fn in_batches(
+        &self,
+        texts: &[&str],
+        wait: &mut Wait,
+    ) -> Result<Vec<Embedding>, PortError> {
         let zero = Embedding {
             space: self.space.clone(),
             values: vec![0.0; self.dimensions],
@@ -143,13 +178,13 @@ impl SentenceEmbedder {
         let mut embeddings = vec![zero; texts.len()];
         let cut = |text: &&str| text.chars().take(self.text_chars_max).collect();
         let owned: Vec<String> = texts.iter().map(cut).collect();
-        let tokens = self.run(move |engine| engine.tokens(&owned)).await?;
+        let tokens = self.run(wait, move |engine| engine.tokens(&owned)).await?;
         let tokens = Arc::new(tokens);
         let lengths: Vec<usize> = tokens.iter().map(|text| text.ids.len()).collect();
         for places in batches(&lengths, self.batch_texts, BATCH_TOKENS_MAX) {
             let (batch, dimensions) = (places.clone(), self.dimensions);
             let tokens = Arc::clone(&tokens);
-            let vectors = self.run(move |engine| {
+            let vectors = self.run(wait, move |engine| {
                 let texts: Vec<&Tokens> = batch.iter().map(|place| &tokens[*place]).collect();
                 engine.vectors(&texts, dimensions)
             });
@@ -164,9 +199,12 @@ impl SentenceEmbedder {
     /// keeps its place until then; work that has not, does not begin.
     async fn run<T: Send + 'static>(
         &self,
+        wait: &mut Wait,
         work: impl FnOnce(&Engine) -> Result<T, String> + Send + 'static,
     ) -> Result<T, PortError> {
+        wait.since = Some(Instant::now());
         let permit = Arc::clone(&self.at_once).acquire_owned().await;
+        wait.ends(Instant::now());
         let permit = permit.expect("nobody closes it");
         let engine = Arc::clone(&self.engine);
         let done = aside(move || {
@@ -315,8 +353,47 @@ fn in_a_line(error: &candle_core::Error) -> String {
 mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
+    use sillok_sentence_model::Tiny;
 
     use super::*;
+
+    #[tokio::test]
+    async fn a_turn_that_never_comes_says_nothing_of_the_texts_that_waited_for_it() {
+        let directory = tempfile::tempdir().unwrap();
+        Tiny::new(1).write(directory.path()).unwrap();
+        let config = EmbedderConfig {
+            provider: crate::EmbedderProvider::Sentence,
+            directory: directory.path().to_owned(),
+            timeout_ms: 200,
+            ..EmbedderConfig::default()
+        };
+        let embedder = SentenceEmbedder::open(&config).await.unwrap().unwrap();
+        let others = Arc::clone(&embedder.at_once).acquire_owned().await.unwrap();
+        let refused = embedder.embed(&["the build failed"]).await.unwrap_err();
+        assert!(
+            matches!(&refused, PortError::Unavailable(why) if why.contains("busy")),
+            "{refused}"
+        );
+        drop(others);
+        let mut embedder = embedder;
+        embedder.timeout = Duration::from_secs(60);
+        let vectors = embedder.embed(&["the build failed"]).await.unwrap();
+        assert_eq!(vectors.len(), 1);
+    }
+
+    #[test]
+    fn all_waits_of_a_call_count_together_and_its_work_does_not() {
+        let begun = Instant::now();
+        let at = |ms| begun + Duration::from_millis(ms);
+        let mut wait = Wait::default();
+        assert_eq!(wait.by(at(9)), Duration::ZERO);
+        wait.since = Some(at(10));
+        assert_eq!(wait.by(at(15)), Duration::from_millis(5));
+        wait.ends(at(17));
+        assert_eq!(wait.by(at(90)), Duration::from_millis(7));
+        wait.since = Some(at(100));
+        assert_eq!(wait.by(at(103)), Duration::from_millis(10));
+    }
 
     proptest! {
         #[test]

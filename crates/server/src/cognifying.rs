@@ -39,6 +39,7 @@ pub(crate) mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
 
+    use sillok_core::promotion::Unread;
     use sillok_core::scope::Scope;
     use sillok_core::verification::Outcome;
 
@@ -76,6 +77,7 @@ pub(crate) mod tests {
             approach: None,
             opening: None,
             records: Vec::new(),
+            unread: Unread::default(),
         }
     }
 

@@ -8,33 +8,27 @@ use std::sync::Arc;
 use sillok_core::citation::{self, Citation};
 use sillok_core::command::{AnswerBody, Command, Publish, Submission, VerificationRef};
 use sillok_core::entry::Embedding;
-use sillok_core::event::Body;
-use sillok_core::id::{Attempt, CommandId, RecordId, Seq, VerificationId};
-use sillok_core::limits::{PROMOTION_BYTES_MAX, PROMOTION_RECORDS_MAX};
+use sillok_core::id::{Attempt, CommandId, VerificationId};
 use sillok_core::membership::WireVersion;
 use sillok_core::ports::PortError;
 use sillok_core::principal::Principal;
-use sillok_core::promotion::{
-    CognifyInput, CognifyRecord, Job, NewEntry, PublishReport, Spent, products,
-};
+use sillok_core::promotion::{Job, NewEntry, PublishReport, Spent, products};
 use sillok_core::scope::Scope;
+use sillok_core::secret::mask;
 use sillok_core::slot::Slot;
-use sillok_core::staging::{Content, Record};
-use sillok_core::task::Task;
 use sillok_core::trace::{SpanKind, TraceContext};
 use sillok_core::verification::Verification;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, ScopeKey};
-use sillok_store::{RangeOptions, Read, Store, Txn};
+use sillok_store::{Read, Store, Txn};
 
+use super::collect::collect;
 use super::{Ending, Failure, kept, unknown, used};
 use crate::commit::Shared;
 use crate::errors::{engine_refusal, refusal};
+use crate::metrics::count;
 use crate::protocol::Protocol;
 use crate::router::Router;
-
-/// Events that are read at once.
-const PAGE_ROWS: usize = 512;
 
 /// Carries a job out, from wherever an earlier attempt left it. None if it was dropped.
 ///
@@ -165,6 +159,9 @@ async fn prepare<S: Store, P: Protocol>(
     if let Err(improper) = cognition.check(&input) {
         return Err(of_engine(&PortError::Unusable(improper.to_string())));
     }
+    let counters = &shared.counters;
+    count(&counters.promotion_unread_records, input.unread.records);
+    count(&counters.promotion_unread_bytes, input.unread.bytes);
     let name = shared.ports.cognifier.name();
     let known = shared.jobs.attempts(verification.id);
     // What attempts used that ran elsewhere, or before a restart, is known of those that the store keeps.
@@ -191,7 +188,8 @@ fn is_read_by_all<S: Store, P: Protocol>(shared: &Shared<S, P>, products: &[NewE
         || !citations.any(|citation| matches!(citation, Citation::Excerpt(_)))
 }
 
-/// Gives the products their vectors, where they have none yet.
+/// Gives the products their vectors, where they have none yet: those of their texts as they will be stored, without
+/// secrets, which no embedder is to see.
 async fn embed<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     products: &mut [NewEntry],
@@ -200,10 +198,11 @@ async fn embed<S: Store, P: Protocol>(
         return Ok(());
     }
     let vectors: Vec<Embedding> = {
-        let texts: Vec<&str> = products
+        let masked: Vec<_> = products
             .iter()
-            .map(|product| product.content.as_str())
+            .map(|product| mask(&product.content))
             .collect();
+        let texts: Vec<&str> = masked.iter().map(|masked| masked.text.as_ref()).collect();
         shared
             .ports
             .embedder
@@ -222,145 +221,11 @@ async fn embed<S: Store, P: Protocol>(
     Ok(())
 }
 
-/// Reads the task's records within the verification's pin.
-async fn collect<S: Store, P: Protocol>(
-    shared: &Shared<S, P>,
-    source: &Scope,
-    verification: &Verification,
-) -> Result<CognifyInput, Error> {
-    let scope = ScopeKey::of(source);
-    let task = task(shared, &scope)
-        .await?
-        .ok_or_else(|| unknown(source, verification.id))?;
-    let opening = opening(shared, source).await?;
-    let mut records = Vec::new();
-    let mut range = keys::event::range_through(&scope, verification.from, verification.through);
-    let mut bytes = 0;
-    while records.len() < PROMOTION_RECORDS_MAX && bytes < PROMOTION_BYTES_MAX {
-        let mut txn = begin(shared).await?;
-        let rows = txn
-            .range(&range, RangeOptions::first(PAGE_ROWS, Read::Snapshot))
-            .await;
-        let rows = rows.map_err(|error| refusal(&error))?;
-        let Some((last, _)) = rows.last() else { break };
-        range.begin = sillok_store::key_range::successor(last);
-        for (key, value) in &rows {
-            let event = keys::event::decode(key, value).map_err(|error| refusal(&error))?;
-            let seq = keys::event::parse(key)
-                .map_err(|error| refusal(&error))?
-                .seq;
-            let body = event
-                .decode_body()
-                .map_err(|error| Error::new(ErrorCode::Internal, error.to_string()))?;
-            if let Some(Body::RecordAppended(record)) = body {
-                let id = RecordId {
-                    scope: source.clone(),
-                    seq,
-                };
-                let record = read_record(
-                    &mut txn,
-                    &scope,
-                    id,
-                    *record,
-                    shared.config.jobs.record_bytes,
-                )
-                .await?;
-                bytes += record.content.len() + record.metadata.as_str().len();
-                records.push(record);
-            }
-        }
-    }
-    Ok(CognifyInput {
-        task: source.clone(),
-        title: task.title,
-        description: task.description,
-        outcome: verification.said.outcome,
-        error: verification.said.error.clone(),
-        approach: verification.said.approach.clone(),
-        opening,
-        records,
-    })
-}
-
-/// Where the task was opened, if its log begins with that.
-async fn opening<S: Store, P: Protocol>(
-    shared: &Shared<S, P>,
-    task: &Scope,
-) -> Result<Option<RecordId>, Error> {
-    let seq = Seq::new(1);
-    let key = keys::event::key(&ScopeKey::of(task), seq);
-    let value = begin(shared).await?.get(&key, Read::Snapshot).await;
-    let Some(value) = value.map_err(|error| refusal(&error))? else {
-        return Ok(None);
-    };
-    let event = keys::event::decode(&key, &value).map_err(|error| refusal(&error))?;
-    let body = event
-        .decode_body()
-        .map_err(|error| Error::new(ErrorCode::Internal, error.to_string()))?;
-    Ok(match body {
-        Some(Body::TaskOpened { .. }) => Some(RecordId {
-            scope: task.clone(),
-            seq,
-        }),
-        _ => None,
-    })
-}
-
-/// A record as a cognifier reads it: the first `bytes_max` bytes of its text.
-async fn read_record(
-    txn: &mut impl Txn,
-    scope: &ScopeKey,
-    id: RecordId,
-    record: Record,
-    bytes_max: usize,
-) -> Result<CognifyRecord, Error> {
-    let mut content = match record.content {
-        Content::Inline(text) => text,
-        Content::Chunked {
-            command,
-            first,
-            count,
-            ..
-        } => {
-            let mut bytes = Vec::new();
-            for number in first..first + count {
-                let key = keys::chunk::key(scope, command, number);
-                let value = txn
-                    .get(&key, Read::Snapshot)
-                    .await
-                    .map_err(|error| refusal(&error))?;
-                let value = value.ok_or_else(|| {
-                    Error::new(ErrorCode::Internal, format!("{id} lacks a chunk"))
-                })?;
-                bytes.extend_from_slice(
-                    &keys::chunk::decode(&key, &value).map_err(|error| refusal(&error))?,
-                );
-                if bytes.len() >= bytes_max {
-                    break;
-                }
-            }
-            String::from_utf8_lossy(&bytes).into_owned()
-        }
-    };
-    let mut end = content.len().min(bytes_max);
-    while !content.is_char_boundary(end) {
-        end -= 1;
-    }
-    content.truncate(end);
-    Ok(CognifyRecord {
-        id,
-        time: record.time,
-        kind: record.kind,
-        content,
-        metadata: record.metadata,
-    })
-}
-
-async fn begin<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<S::Txn, Error> {
+pub(super) async fn begin<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<S::Txn, Error> {
     shared.store.begin().await.map_err(|error| refusal(&error))
 }
 
-async fn verification<S: Store, P: Protocol>(
+pub(super) async fn verification<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     source: &Scope,
     id: VerificationId,
@@ -410,22 +275,6 @@ pub(super) async fn spent<S: Store, P: Protocol>(
     let version = value.map(|value| keys::version::decode(&key, &value));
     let version = version.transpose().map_err(|error| refusal(&error))?;
     Ok(version.and_then(|version| Spent::read(&version.metadata)))
-}
-
-async fn task<S: Store, P: Protocol>(
-    shared: &Shared<S, P>,
-    scope: &ScopeKey,
-) -> Result<Option<Task>, Error> {
-    let key = keys::task::key(scope);
-    let value = begin(shared)
-        .await?
-        .get(&key, Read::Snapshot)
-        .await
-        .map_err(|error| refusal(&error))?;
-    value
-        .map(|value| keys::task::decode(&key, &value))
-        .transpose()
-        .map_err(|error| refusal(&error))
 }
 
 fn as_system(scope: &Scope, verification: VerificationId, command: Command) -> Submission {

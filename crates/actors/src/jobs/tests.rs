@@ -2,7 +2,7 @@
 
 use sillok_core::command::AnswerBody;
 use sillok_core::principal::PrincipalKind;
-use sillok_core::promotion::{BACKOFF_MS_MAX, Patience, REACH_BACKOFF_MS_MAX};
+use sillok_core::promotion::{BACKOFF_MS_MAX, Patience, REACH_BACKOFF_MS_MAX, Unread};
 use sillok_core::time::Timestamp;
 use sillok_core::verification::Outcome;
 use sillok_store::{KeyRange, MemoryStore, Txn as _, keys};
@@ -256,4 +256,44 @@ async fn a_promotion_that_another_node_ends_is_not_waited_for_any_longer() {
     assert!(matches!(ended, Ok(PromotionState::Done(_))), "{ended:?}");
     let waited_ms = clock.monotonic_ms() - begun_ms;
     assert!(waited_ms < 600_000, "it waited for {waited_ms} ms");
+}
+
+#[tokio::test]
+async fn what_one_promotion_does_not_read_is_counted() {
+    let ports = Ports {
+        cognifier: Arc::new(Silent),
+        ..ports()
+    };
+    let node = Node::start(store(), ports, NodeConfig::default());
+    let node = node.await.unwrap();
+    let task = task(1);
+    let lines = ["first", "second", "third line"];
+    let commands = std::iter::once(open_task()).chain(lines.map(append));
+    let passed = verification(Outcome::Passed, "run");
+    let mut answered = None;
+    for (number, command) in (0..).zip(commands.chain([passed])) {
+        let given = submission(number, PrincipalKind::Orchestrator, &task, command);
+        answered = Some(node.submit(given).await.unwrap().result);
+    }
+    let Some(AnswerBody::Verification { id, .. }) = answered else {
+        panic!("a verification was answered with {answered:?}")
+    };
+    let (shared, source) = (node.shared(), scope(&task));
+    let named = promote::verification(shared, &source, id).await.unwrap();
+    for (records, bytes, count) in [(3, 1_000, 3), (2, 1_000, 2), (3, 8, 2), (3, 1, 1)] {
+        let bounds = collect::Bounds { records, bytes };
+        let (read, unread) = collect::records(shared, &source, &named, bounds)
+            .await
+            .unwrap();
+        let read: Vec<&str> = read.iter().map(|record| record.content.as_str()).collect();
+        assert_eq!(read, &lines[..count]);
+        let left = &lines[count..];
+        let bytes: usize = left.iter().map(|line| line.len()).sum();
+        let left = Unread {
+            records: left.len() as u64,
+            bytes: bytes as u64,
+        };
+        assert_eq!(unread, left);
+    }
+    node.shutdown().await;
 }

@@ -276,16 +276,28 @@ pub(crate) async fn embed_each(
     }
     let mut vectors = Vec::with_capacity(texts.len());
     for text in texts {
-        match ask(embedder, space, &[*text]).await {
-            Ok(vector) => vectors.extend(vector.into_iter().map(Some)),
-            Err(error @ PortError::Unavailable(_)) => return Err(error),
-            Err(_refused) => {
-                ask(embedder, space, &[PROBE]).await?;
-                vectors.push(None);
-            }
-        }
+        vectors.push(embed_one(embedder, space, text).await?);
     }
     Ok(vectors)
+}
+
+/// The vector of one text; none where the embedder refuses it though it takes another one.
+///
+/// # Errors
+/// As [`embed_each`].
+pub(crate) async fn embed_one(
+    embedder: &dyn Embedder,
+    space: &SpaceId,
+    text: &str,
+) -> Result<Option<Embedding>, PortError> {
+    match ask(embedder, space, &[text]).await {
+        Ok(mut vectors) => Ok(vectors.pop()),
+        Err(error @ PortError::Unavailable(_)) => Err(error),
+        Err(_refused) => {
+            ask(embedder, space, &[PROBE]).await?;
+            Ok(None)
+        }
+    }
 }
 
 async fn ask(

@@ -80,10 +80,9 @@ async fn a_question_is_masked_before_it_is_embedded() {
     let node = Node::start(store(), ports, NodeConfig::default())
         .await
         .unwrap();
-    let secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
     let query = RecallQuery {
         scope: scope(TASK),
-        text: format!("why is {secret} refused"),
+        text: format!("why is {SECRET} refused"),
         limit: None,
         narrowing: Narrowing::default(),
         failures_only: false,
@@ -95,6 +94,51 @@ async fn a_question_is_masked_before_it_is_embedded() {
     let heard = heard.texts.lock().join(" ");
     assert!(
         heard.contains("refused") && !heard.contains("abcdefghij"),
+        "{heard}"
+    );
+    node.shutdown().await;
+}
+
+/// A cognifier that says a secret, as a model may that makes one up of what it read.
+struct Tells;
+
+/// The secret that it says.
+const SECRET: &str = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+
+impl Cognifier for Tells {
+    fn name(&self) -> &str {
+        "tells 1"
+    }
+
+    fn cognify<'a>(
+        &'a self,
+        input: &'a CognifyInput,
+    ) -> BoxFuture<'a, Result<Cognition, PortError>> {
+        let drawn = Cognition {
+            critique: format!("The token {SECRET} was refused."),
+            ..RuleCognifier::draw(input)
+        };
+        Box::pin(async move { Ok(drawn) })
+    }
+}
+
+#[tokio::test]
+async fn what_is_published_is_masked_before_it_is_embedded() {
+    let heard = Arc::new(Heard::default());
+    let ports = Ports {
+        cognifier: Arc::new(Tells),
+        embedder: Arc::clone(&heard) as Arc<dyn Embedder>,
+        ..ports()
+    };
+    let node = Node::start(store(), ports, NodeConfig::default())
+        .await
+        .unwrap();
+    let id = verified(&node).await;
+    let state = node.promotion(&scope(TASK), id, 10_000_000).await.unwrap();
+    assert!(matches!(state, PromotionState::Done(_)), "{state:?}");
+    let heard = heard.texts.lock().join(" ");
+    assert!(
+        heard.contains("was refused") && !heard.contains("abcdefghij"),
         "{heard}"
     );
     node.shutdown().await;

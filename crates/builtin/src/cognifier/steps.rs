@@ -9,17 +9,20 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 use sillok_core::citation::Excerpt;
+use sillok_core::id::RecordId;
 use sillok_core::promotion::CognifyRecord;
 use sillok_core::staging::{LogLevel, RecordKind};
 
 use super::evidence::{excerpt, range};
 
-/// One record, with its paths relative to the repository and without control codes.
+/// One record, or a part of a long one, with its paths relative to the repository and without control codes.
 #[derive(Clone, Debug)]
 pub(super) struct Line<'a> {
     pub(super) level: LogLevel,
     pub(super) text: String,
-    record: &'a CognifyRecord,
+    record: &'a RecordId,
+    /// What was read of the record, and its first byte in the whole text.
+    part: (u32, &'a str),
     tool: Option<String>,
     step: Option<u64>,
 }
@@ -27,7 +30,13 @@ pub(super) struct Line<'a> {
 impl Line<'_> {
     /// The stretch of the record that a range of its text was made of.
     pub(super) fn excerpt(&self, at: Range<usize>) -> Option<Excerpt> {
-        excerpt(&self.record.id, &self.record.content, &self.text, at)
+        let (begins, part) = self.part;
+        let found = excerpt(self.record, part, &self.text, at)?;
+        Some(Excerpt {
+            from: begins + found.from,
+            to: begins + found.to,
+            ..found
+        })
     }
 }
 
@@ -178,7 +187,8 @@ pub(super) fn steps(records: &[CognifyRecord]) -> Vec<Step<'_>> {
         let Some(level) = level(&record.kind) else {
             continue;
         };
-        let line = line(record, level, &paths);
+        let mut lines = record.parts().map(|part| line(record, part, level, &paths));
+        let line = lines.next().expect("a record has a beginning");
         let opens = match (level, steps.last()) {
             (_, None) => true,
             (LogLevel::Thought, Some(step)) => step.tool.is_some() || !step.results.is_empty(),
@@ -189,10 +199,12 @@ pub(super) fn steps(records: &[CognifyRecord]) -> Vec<Step<'_>> {
             steps.push(Step::default());
         }
         let step = steps.last_mut().expect("a step was opened");
+        // The end of a long one belongs to where its beginning went.
         match level {
-            LogLevel::Thought => step.thoughts.push(line),
+            LogLevel::Thought => step.thoughts.extend(core::iter::once(line).chain(lines)),
+            // A command is what it begins with.
             LogLevel::Tool => step.tool = Some(line),
-            LogLevel::Error => step.results.push(line),
+            LogLevel::Error => step.results.extend(core::iter::once(line).chain(lines)),
             LogLevel::Info | LogLevel::Warn => {
                 let follows = step
                     .tool
@@ -201,10 +213,11 @@ pub(super) fn steps(records: &[CognifyRecord]) -> Vec<Step<'_>> {
                         (Some(tool), Some(result)) => tool == result,
                         _ => step.results.is_empty(),
                     });
+                let all = core::iter::once(line).chain(lines);
                 if follows {
-                    step.results.push(line)
+                    step.results.extend(all);
                 } else {
-                    step.notes.push(line)
+                    step.notes.extend(all);
                 }
             }
         }
@@ -221,13 +234,19 @@ fn level(kind: &RecordKind) -> Option<LogLevel> {
     }
 }
 
-fn line<'a>(record: &'a CognifyRecord, level: LogLevel, paths: &Paths) -> Line<'a> {
+fn line<'a>(
+    record: &'a CognifyRecord,
+    part: (u32, &'a str),
+    level: LogLevel,
+    paths: &Paths,
+) -> Line<'a> {
     let metadata: serde_json::Value =
         serde_json::from_str(record.metadata.as_str()).unwrap_or_default();
     Line {
         level,
-        text: paths.relative(&CONTROL.replace_all(&record.content, "")),
-        record,
+        text: paths.relative(&CONTROL.replace_all(part.1, "")),
+        record: &record.id,
+        part,
         tool: metadata
             .get("tool")
             .and_then(|tool| tool.as_str())
@@ -246,10 +265,8 @@ impl Paths {
     fn of(records: &[CognifyRecord]) -> Self {
         const PATHS_MAX: usize = 256;
         let mut known = BTreeSet::new();
-        for record in records {
-            let found = PATH
-                .captures_iter(&record.content)
-                .map(|found| found[1].to_owned());
+        for (_, part) in records.iter().flat_map(CognifyRecord::parts) {
+            let found = PATH.captures_iter(part).map(|found| found[1].to_owned());
             known.extend(
                 found
                     .filter(|path| !path.starts_with('/'))

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use sillok_core::entry::Metadata;
 use sillok_core::id::{RecordId, Seq};
-use sillok_core::promotion::CognifyRecord;
+use sillok_core::promotion::{CognifyRecord, RecordEnd, Unread};
 use sillok_core::scope::Scope;
 use sillok_core::staging::{LogLevel, RecordKind};
 use sillok_core::time::Timestamp;
@@ -22,6 +22,7 @@ fn input(title: &str, description: &str, log: &[(LogLevel, &str)]) -> CognifyInp
         time: Timestamp::from_ms(index as u64),
         kind: RecordKind::Log { level: *level },
         content: (*content).to_owned(),
+        end: None,
         metadata: Metadata::default(),
     };
     CognifyInput {
@@ -35,6 +36,7 @@ fn input(title: &str, description: &str, log: &[(LogLevel, &str)]) -> CognifyInp
             seq: Seq::new(1),
         }),
         records: log.iter().enumerate().map(record).collect(),
+        unread: Unread::default(),
         task,
     }
 }
@@ -183,6 +185,30 @@ fn text() -> impl Strategy<Value = String> {
         "{\"command\":\"ls\"}",
     ]);
     prop_oneof![known.prop_map(str::to_owned), "(?s).{0,60}"]
+}
+
+#[test]
+fn what_a_long_output_ends_with_is_drawn_from_where_it_stands() {
+    let mut input = calc();
+    let said = "1 failed, 3 passed in 0.02s";
+    let whole = format!("collected 4 items\n{}\n{said}", "x".repeat(400_000));
+    let from = whole.len() - said.len();
+    let record = &mut input.records[1];
+    record.content = "collected 4 items".to_owned();
+    record.end = Some(RecordEnd {
+        from: u32::try_from(from).unwrap(),
+        content: said.to_owned(),
+    });
+    let id = record.id.clone();
+    let cognition = RuleCognifier::draw(&input);
+    assert_eq!(cognition.check(&input), Ok(()));
+    let sources = cognition.facts.iter().flat_map(|fact| &fact.sources);
+    let mut of_it = sources.filter(|excerpt| excerpt.record == id).peekable();
+    assert!(of_it.peek().is_some(), "{}", printed(&cognition));
+    for excerpt in of_it {
+        let stands = excerpt.of(&whole).unwrap();
+        assert_eq!(stands, input.said(excerpt).unwrap());
+    }
 }
 
 proptest! {

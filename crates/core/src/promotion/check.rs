@@ -105,10 +105,10 @@ impl Fact {
         }
         for excerpt in &self.sources {
             let record = &excerpt.record;
-            let text = input
-                .text_of(record)
-                .ok_or_else(|| Improper::UnknownSource(record.clone()))?;
-            if excerpt.of(&text).is_none() {
+            if input.parts_of(record).is_empty() {
+                return Err(Improper::UnknownSource(record.clone()));
+            }
+            if input.said(excerpt).is_none() {
                 return Err(Improper::NoStretch {
                     record: record.clone(),
                     from: excerpt.from,
@@ -141,7 +141,7 @@ mod tests {
     use crate::citation::Excerpt;
     use crate::entry::{Claim, Metadata};
     use crate::id::Seq;
-    use crate::promotion::{CognifyRecord, SkillDraft};
+    use crate::promotion::{CognifyRecord, RecordEnd, SkillDraft, Unread};
     use crate::scope::Scope;
     use crate::staging::{LogLevel, RecordKind};
     use crate::time::Timestamp;
@@ -170,8 +170,10 @@ mod tests {
                     level: LogLevel::Info,
                 },
                 content: "a line".to_owned(),
+                end: None,
                 metadata: Metadata::default(),
             }],
+            unread: Unread::default(),
         }
     }
 
@@ -263,6 +265,31 @@ mod tests {
         for (from, to) in [(0, 7), (2, 2), (3, 1)] {
             let why =
                 refused(|it| (it.facts[3].sources[0].from, it.facts[3].sources[0].to) = (from, to));
+            assert!(why.contains("are no stretch of its text"), "{why}");
+        }
+    }
+
+    #[test]
+    fn of_a_record_that_was_cut_a_fact_rests_on_what_was_read_of_it() {
+        let mut input = input();
+        input.records[0].end = Some(RecordEnd {
+            from: 40,
+            content: "its end".to_owned(),
+        });
+        let check = |from, to| {
+            let mut cognition = full();
+            (
+                cognition.facts[3].sources[0].from,
+                cognition.facts[3].sources[0].to,
+            ) = (from, to);
+            cognition.check(&input)
+        };
+        for (from, to) in [(0, 6), (40, 47), (44, 47)] {
+            assert_eq!(check(from, to), Ok(()));
+        }
+        // What lies between was not read, and nothing goes over it.
+        for (from, to) in [(6, 13), (39, 47), (0, 47), (40, 48), (5, 41)] {
+            let why = check(from, to).unwrap_err().to_string();
             assert!(why.contains("are no stretch of its text"), "{why}");
         }
     }

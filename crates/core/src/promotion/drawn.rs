@@ -1,11 +1,11 @@
-//! What drew the products of a promotion, and what that used: said in the metadata of each product.
+//! What drew the products of a promotion, what that used, and what it did not read: said in the metadata of each product.
 //!
 //! Owns the form, which any node and any release reads as it reads all metadata. Whoever writes an entry may say the
 //! same of it, so it counts where the entry names a promotion, in its first version.
 
 use serde::{Deserialize, Serialize};
 
-use super::Spent;
+use super::{Spent, Unread};
 use crate::entry::Metadata;
 
 /// The keys in the order of the alphabet, in which they are stored.
@@ -19,6 +19,10 @@ struct Drawn<'a> {
     micro_dollars: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     prompt_tokens: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unread_bytes: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unread_records: Option<u64>,
 }
 
 impl Spent {
@@ -33,14 +37,18 @@ impl Spent {
         }
     }
 
-    /// The metadata of an episode: the cognifier, and what all attempts used.
+    /// The metadata of an episode: the cognifier, what all attempts used, and how much it was not given to read, where
+    /// that is anything.
     #[must_use]
-    pub fn said(&self) -> Metadata {
+    pub fn said(&self, unread: Unread) -> Metadata {
+        let some = |count: u64| Some(count).filter(|count| *count > 0);
         let said = Drawn {
             cognifier: self.cognifier.as_str().into(),
             completion_tokens: self.completion_tokens,
             micro_dollars: self.micro_dollars,
             prompt_tokens: self.prompt_tokens,
+            unread_bytes: some(unread.bytes),
+            unread_records: some(unread.records),
         };
         let text = serde_json::to_string(&said).expect("plain data is JSON");
         // A name longer than metadata may be is not told.
@@ -50,7 +58,7 @@ impl Spent {
     /// The metadata of the other products: the cognifier alone, so that sums count a promotion once.
     #[must_use]
     pub fn said_of_others(&self) -> Metadata {
-        Self::nothing(&self.cognifier).said()
+        Self::nothing(&self.cognifier).said(Unread::default())
     }
 
     /// What the metadata of an episode says.
@@ -79,6 +87,8 @@ mod tests {
             used in proptest::option::of(any::<u64>()),
             gave in proptest::option::of(any::<u64>()),
             cost in proptest::option::of(any::<u64>()),
+            records: u64,
+            bytes: u64,
         ) {
             let spent = Spent {
                 cognifier,
@@ -86,7 +96,8 @@ mod tests {
                 completion_tokens: gave,
                 micro_dollars: cost,
             };
-            prop_assert_eq!(Spent::read(&spent.said()), Some(spent.clone()));
+            let said = spent.said(Unread { records, bytes });
+            prop_assert_eq!(Spent::read(&said), Some(spent.clone()));
             let others = Spent::nothing(&spent.cognifier);
             prop_assert_eq!(Spent::read(&spent.said_of_others()), Some(others));
         }
@@ -100,7 +111,13 @@ mod tests {
             ..Spent::nothing("m 1")
         };
         let said = r#"{"cognifier":"m 1","micro_dollars":7,"prompt_tokens":3}"#;
-        assert_eq!(spent.said().as_str(), said);
+        assert_eq!(spent.said(Unread::default()).as_str(), said);
+        let unread = Unread {
+            records: 2,
+            bytes: 900,
+        };
+        let said = r#"{"cognifier":"m 1","micro_dollars":7,"prompt_tokens":3,"unread_bytes":900,"unread_records":2}"#;
+        assert_eq!(spent.said(unread).as_str(), said);
         assert_eq!(spent.said_of_others().as_str(), r#"{"cognifier":"m 1"}"#);
         for other in [
             "{}",

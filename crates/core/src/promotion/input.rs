@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use crate::citation::Citation;
+use crate::citation::{Citation, Excerpt};
 use crate::entry::Metadata;
 use crate::id::RecordId;
 use crate::scope::Scope;
@@ -22,10 +22,46 @@ pub struct CognifyRecord {
     pub time: Timestamp,
     /// What sort of record.
     pub kind: RecordKind,
-    /// Its text, cut to what a cognifier may read.
+    /// Its text, or the beginning of one that is longer than a cognifier reads.
     pub content: String,
+    /// The end of such a one.
+    pub end: Option<RecordEnd>,
     /// Its metadata.
     pub metadata: Metadata,
+}
+
+/// The end of a record's text, of which what lies between its beginning and this is not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordEnd {
+    /// Its first byte, counted in the whole text.
+    pub from: u32,
+    /// What it says.
+    pub content: String,
+}
+
+impl CognifyRecord {
+    /// The parts of its text that are read, in order, each with its first byte, counted in the whole text.
+    pub fn parts(&self) -> impl Iterator<Item = (u32, &str)> {
+        let end = self.end.as_ref();
+        let end = end.map(|end| (end.from, end.content.as_str()));
+        core::iter::once((0, self.content.as_str())).chain(end)
+    }
+
+    /// Bytes of its text that are not read.
+    #[must_use]
+    pub fn unread_bytes(&self) -> u64 {
+        let between = |end: &RecordEnd| u64::from(end.from) - self.content.len() as u64;
+        self.end.as_ref().map_or(0, between)
+    }
+}
+
+/// What a promotion leaves unread, since there is too much of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unread {
+    /// Records of which nothing is read: the last ones.
+    pub records: u64,
+    /// Bytes of texts: of those, and of what lies between the ends of long ones.
+    pub bytes: u64,
 }
 
 /// What a cognifier reads: one task's records within a verification's pin.
@@ -48,16 +84,28 @@ pub struct CognifyInput {
     pub opening: Option<RecordId>,
     /// The records, in order.
     pub records: Vec<CognifyRecord>,
+    /// What else the task recorded within the pin.
+    pub unread: Unread,
 }
 
 impl CognifyInput {
-    /// The text of a record, or what the task was opened with; none of what is no part of the input.
+    /// The parts of a record's text that are read, or what the task was opened with, each with its first byte, counted
+    /// in the whole text; nothing of what is no part of the input.
     #[must_use]
-    pub fn text_of(&self, id: &RecordId) -> Option<Cow<'_, str>> {
+    pub fn parts_of(&self, id: &RecordId) -> Vec<(u32, Cow<'_, str>)> {
         if self.opening.as_ref() == Some(id) {
-            return Some(opening_text(&self.title, &self.description).into());
+            return vec![(0, opening_text(&self.title, &self.description).into())];
         }
-        self.record(id).map(|record| record.content.as_str().into())
+        let parts = self.record(id).into_iter().flat_map(CognifyRecord::parts);
+        parts.map(|(from, text)| (from, text.into())).collect()
+    }
+
+    /// What an excerpt says; none where that is no stretch of what is read.
+    #[must_use]
+    pub fn said(&self, excerpt: &Excerpt) -> Option<String> {
+        let parts = self.parts_of(&excerpt.record);
+        let mut said = parts.iter().map(|(from, text)| excerpt.within(*from, text));
+        said.find_map(|said| said.map(str::to_owned))
     }
 
     pub(super) fn record(&self, id: &RecordId) -> Option<&CognifyRecord> {

@@ -59,6 +59,7 @@ fn input(outcome: Outcome) -> CognifyInput {
             level: LogLevel::Info,
         },
         content: "the cap is 30 s".into(),
+        end: None,
         metadata: Metadata::default(),
     };
     CognifyInput {
@@ -70,6 +71,7 @@ fn input(outcome: Outcome) -> CognifyInput {
         approach: None,
         opening: None,
         records: vec![read(2), read(3)],
+        unread: Unread::default(),
     }
 }
 
@@ -169,6 +171,22 @@ fn each_product_says_what_drew_it_and_the_episode_what_that_used() {
         let others = Some(Spent::nothing("m 1"));
         assert!(read.len() > 2 && read[1..].iter().all(|one| *one == others));
     }
+}
+
+#[test]
+fn the_episode_alone_says_what_was_not_read() {
+    let mut read = input(Outcome::Passed);
+    read.unread = Unread {
+        records: 3,
+        bytes: 70_000,
+    };
+    let said = verification(Outcome::Passed);
+    let made = products(&said, &read, &cognition(2, true, true), &spent());
+    let metadata = made[0].metadata.as_str();
+    let unread = r#""unread_bytes":70000,"unread_records":3"#;
+    assert!(metadata.contains(unread), "{metadata}");
+    let says = |product: &NewEntry| product.metadata.as_str().contains("unread");
+    assert!(!made[1..].iter().any(says));
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 use sillok_core::entry::Metadata;
-use sillok_core::promotion::CognifyRecord;
+use sillok_core::promotion::{CognifyRecord, RecordEnd, Unread};
 use sillok_core::scope::Scope;
 use sillok_core::staging::{LogLevel, RecordKind};
 use sillok_core::time::Timestamp;
@@ -21,6 +21,7 @@ fn input(records: &[&str]) -> CognifyInput {
             level: LogLevel::Info,
         },
         content: (*content).to_owned(),
+        end: None,
         metadata: Metadata::default(),
     };
     CognifyInput {
@@ -32,6 +33,7 @@ fn input(records: &[&str]) -> CognifyInput {
         approach: None,
         opening: Some(format!("{TASK}#1").parse().unwrap()),
         records: records.iter().enumerate().map(record).collect(),
+        unread: Unread::default(),
     }
 }
 
@@ -141,15 +143,31 @@ fn a_quote_becomes_the_bytes_that_it_stands_at() {
     let said: Vec<String> = cognition.facts[0]
         .sources
         .iter()
-        .map(|at| {
-            at.of(&input.text_of(&at.record).unwrap())
-                .unwrap()
-                .to_owned()
-        })
+        .map(|at| input.said(at).unwrap())
         .collect();
     assert_eq!(said, ["반올림이다:\n  round() is", "It is greedy."]);
     assert_eq!(cognition.sources, [input.records[1].id.clone()]);
     assert_eq!(cognition.skill.unwrap().sources, cognition.sources);
+}
+
+#[test]
+fn a_quote_of_the_end_of_a_long_record_names_its_bytes_in_the_whole_one() {
+    let between = "x".repeat(400_000);
+    let whole = format!("collected 4 items\n{between}\n원인: 1 failed, 3 passed");
+    let from = whole.rfind('\n').unwrap() + 1;
+    let mut input = input(&["collected 4 items"]);
+    input.records[0].end = Some(RecordEnd {
+        from: u32::try_from(from).unwrap(),
+        content: whole[from..].to_owned(),
+    });
+    let (ends, begins) = (fact(1, "1 failed, 3 passed"), fact(1, "4 items"));
+    // What stands between the two was not given, and nothing is quoted across it.
+    let (across, unread) = (fact(1, "4 items 원인: 1 failed"), fact(1, "xxxx"));
+    let cognition = read_all(&answer(&[ends, begins, across, unread]), &input).unwrap();
+    assert_eq!((cognition.facts.len(), cognition.left_out), (2, 2));
+    let sources = cognition.facts.iter().flat_map(|fact| &fact.sources);
+    let said: Vec<Option<&str>> = sources.map(|at| at.of(&whole)).collect();
+    assert_eq!(said, [Some("1 failed, 3 passed"), Some("4 items")]);
 }
 
 #[test]

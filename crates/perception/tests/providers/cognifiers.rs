@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sillok_core::entry::Metadata;
 use sillok_core::ports::{BoxFuture, Clock, Cognifier as _, PortError};
-use sillok_core::promotion::{CognifyInput, CognifyRecord, Used};
+use sillok_core::promotion::{CognifyInput, CognifyRecord, Unread, Used};
 use sillok_core::scope::Scope;
 use sillok_core::staging::{LogLevel, RecordKind};
 use sillok_core::time::Timestamp;
@@ -45,6 +45,7 @@ pub(crate) fn input(project: &str, records: &[&str]) -> CognifyInput {
             level: LogLevel::Info,
         },
         content: (*content).to_owned(),
+        end: None,
         metadata: Metadata::default(),
     };
     CognifyInput {
@@ -56,6 +57,7 @@ pub(crate) fn input(project: &str, records: &[&str]) -> CognifyInput {
         approach: None,
         opening: Some(format!("{task}#1").parse().unwrap()),
         records: records.iter().enumerate().map(record).collect(),
+        unread: Unread::default(),
     }
 }
 

@@ -10,6 +10,7 @@ use sillok_core::entry::Embedding;
 use sillok_core::error::{Error, ErrorCode};
 use sillok_core::id::{Attempt, CommandId, Seq};
 use sillok_core::permission::{Access, authorize};
+use sillok_core::promotion::NewEntry;
 use sillok_core::scope::Scope;
 use sillok_core::secret::mask;
 use sillok_core::task::TaskStatus;
@@ -62,8 +63,31 @@ impl App {
         })
     }
 
-    /// The vector of a text that is about to be written, with its secrets masked as they will be
-    /// stored. None when no embedder answers, and for who may not write there, who gets a refusal.
+    /// The vector of a new entry, with its secrets masked as they will be stored. None of a text that the
+    /// embedder refuses, and for who may not write there, who gets a refusal.
+    ///
+    /// # Errors
+    /// `unavailable` when no embedder answers and the entry is to be compared with others: written without its
+    /// vector it would stand beside what says the same, and nothing compares it later.
+    pub(super) async fn embed_entry(
+        &self,
+        session: &Session,
+        scope: &Scope,
+        entry: &NewEntry,
+    ) -> Result<Option<Embedding>, Error> {
+        if !entry.table.is_compared() {
+            return Ok(self.embed(session, scope, &entry.content).await);
+        }
+        if authorize(&session.principal, Access::Entries, scope).is_err() {
+            return Ok(None);
+        }
+        let masked = mask(&entry.content);
+        self.node().vector_to_compare(masked.text.as_ref()).await
+    }
+
+    /// The vector of a text that is about to be written and is compared with no other, with its secrets masked as
+    /// they will be stored. None when no embedder answers: it is found by its words then; and for who may not
+    /// write there, who gets a refusal.
     pub(super) async fn embed(
         &self,
         session: &Session,

@@ -7,6 +7,7 @@ mod bodies;
 mod probes;
 mod requests;
 mod streams;
+mod vectors;
 
 use axum::body::Body;
 use axum::http::{Method, Request, Response, StatusCode, header};

@@ -145,9 +145,8 @@ fn changed_lines(hunk: &str) -> Option<Vec<String>> {
 fn unsaid(fact: &Fact, input: &CognifyInput) -> Vec<String> {
     let mut said = BTreeSet::new();
     for excerpt in &fact.sources {
-        let text = input.text_of(&excerpt.record).unwrap();
-        let stretch = excerpt.of(&text).unwrap();
-        said.extend(changed_lines(stretch).into_iter().flatten());
+        let stretch = input.said(excerpt).unwrap();
+        said.extend(changed_lines(&stretch).into_iter().flatten());
         said.extend(words(&stretch.replace("here: http", "at http")));
     }
     let whole = fact.content.replace('\u{2026}', " \u{2026}");
@@ -174,9 +173,8 @@ fn every_fact_is_said_by_the_stretches_it_was_drawn_from() {
         for fact in &cognition.facts {
             println!("{name}: {}", fact.content);
             for excerpt in &fact.sources {
-                let text = input.text_of(&excerpt.record).unwrap();
                 let Excerpt { record, from, to } = excerpt;
-                println!("    #{} {from}..{to} {:?}", record.seq, excerpt.of(&text));
+                println!("    #{} {from}..{to} {:?}", record.seq, input.said(excerpt));
             }
             wrong.extend(
                 unsaid(fact, &input)

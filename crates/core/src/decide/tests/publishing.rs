@@ -9,7 +9,7 @@ use crate::ports::{Ranked, SpaceThresholds};
 use crate::principal::{Actor, PrincipalId, PrincipalKind};
 use crate::promotion::{
     CognifyInput, Cognition, Disposition, NewEntry, PublishReport, SkillDraft, Spent, Standing,
-    Stands, products,
+    Stands, Unread, products,
 };
 use crate::scope::Scope;
 use crate::verification::{NewVerification, Outcome, Verification, VerificationSource};
@@ -73,6 +73,7 @@ fn publish(world: &mut World, of: u32, run: u8, outcome: Outcome) -> PublishRepo
         approach: None,
         opening: None,
         records: Vec::new(),
+        unread: Unread::default(),
     };
     let placed = |product: NewEntry| NewEntry {
         embedding: Some(Embedding {

@@ -27,7 +27,8 @@ const HISTORY_ROWS: usize = sillok_core::limits::PAGE_ROWS_MAX;
 pub(super) async fn put(State(app): State<App>, write: Write<PutEntry>) -> Reply<EntryWritten> {
     let (scope, mut entry, verification) =
         write.body.into_parts().map_err(Refusal::of(write.id))?;
-    entry.embedding = app.embed(&write.session, &scope, &entry.content).await;
+    let vector = app.embed_entry(&write.session, &scope, &entry).await;
+    entry.embedding = vector.map_err(Refusal::of(write.id))?;
     let command = Command::PutEntry {
         entry: Box::new(entry),
         verification,

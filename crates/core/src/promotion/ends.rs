@@ -1,0 +1,109 @@
+//! Ends: what is read of a text that is longer than a cognifier reads. How something went is often said last.
+//!
+//! Owns how much is read of either end, and where these begin and stop: at whole characters, and at whole lines where
+//! one ends near. It must not know where texts lie.
+
+/// How many bytes are read of a text's beginning, and how many of its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// The first so many.
+    pub first: usize,
+    /// The last so many.
+    pub last: usize,
+}
+
+impl Ends {
+    /// Of a text of `bytes` bytes, where at most `bytes_max` are read; none where that is all of it.
+    #[must_use]
+    pub const fn of(bytes: u64, bytes_max: usize) -> Option<Self> {
+        if bytes <= bytes_max as u64 {
+            return None;
+        }
+        let first = bytes_max / 2;
+        let last = bytes_max - first;
+        Some(Self { first, last })
+    }
+}
+
+/// The beginning of a text of which these are the first bytes; none where they are of no text.
+#[must_use]
+pub fn beginning(first: &[u8]) -> Option<&str> {
+    let text = match core::str::from_utf8(first) {
+        Ok(text) => text,
+        // A character goes on behind them.
+        Err(error) if error.error_len().is_none() => {
+            core::str::from_utf8(&first[..error.valid_up_to()]).ok()?
+        }
+        Err(_) => return None,
+    };
+    let line_end = text.rfind('\n').filter(|place| *place >= text.len() / 2);
+    Some(&text[..line_end.unwrap_or(text.len())])
+}
+
+/// The end of a text of which these are the last bytes, and how many of them stand before it; none where they are of no
+/// text.
+#[must_use]
+pub fn ending(last: &[u8]) -> Option<(usize, &str)> {
+    // UTF-8: a byte that goes on with a character begins with the bits 10, and there are three of one at most.
+    let goes_on = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
+    let cut = last.iter().take(3).take_while(goes_on).count();
+    let text = core::str::from_utf8(&last[cut..]).ok()?;
+    let line = text.find('\n').map(|place| place + 1);
+    let line = line.filter(|place| *place <= text.len() / 2).unwrap_or(0);
+    Some((cut + line, &text[line..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What is read of a text, each part with its first byte.
+    fn read(text: &str, bytes_max: usize) -> Option<[(usize, String); 2]> {
+        let bytes = text.as_bytes();
+        let Ends { first, last } = Ends::of(bytes.len() as u64, bytes_max)?;
+        let begins = bytes.len() - last;
+        let (before, end) = ending(&bytes[begins..]).unwrap();
+        let beginning = beginning(&bytes[..first]).unwrap();
+        Some([(0, beginning.to_owned()), (begins + before, end.to_owned())])
+    }
+
+    #[test]
+    fn of_a_long_text_both_ends_are_read_in_whole_lines() {
+        let text = "first line\nsecond line\nthird line\nfourth line\nlast line";
+        let parts = read(text, 36).unwrap();
+        assert_eq!(parts[0], (0, "first line".to_owned()));
+        assert_eq!(parts[1], (46, "last line".to_owned()));
+        assert_eq!(read(text, text.len()), None, "it is read whole");
+        let line = "a".repeat(90);
+        let parts = read(&line, 50).unwrap();
+        assert_eq!(parts, [(0, "a".repeat(25)), (65, "a".repeat(25))]);
+    }
+
+    #[test]
+    fn what_is_no_text_is_none() {
+        assert_eq!(beginning(b"a\xffb"), None);
+        assert_eq!(ending(b"a\xffb"), None);
+        assert_eq!(ending(b"a\xed"), None, "a text ends with a whole character");
+    }
+
+    proptest! {
+        /// Whatever is read stands in the whole text where it is said to, and the parts do not meet.
+        #[test]
+        fn what_is_read_stands_where_it_is_said_to(
+            text in "[a-c실록é😀\n]{0,80}", bytes_max in 1_usize..120,
+        ) {
+            let Some(parts) = read(&text, bytes_max) else {
+                prop_assert!(text.len() <= bytes_max);
+                return Ok(());
+            };
+            for (from, part) in &parts {
+                prop_assert_eq!(text.get(*from..from + part.len()), Some(part.as_str()));
+            }
+            let [(_, beginning), (from, end)] = &parts;
+            prop_assert!(beginning.len() <= *from && from + end.len() == text.len());
+            prop_assert!(beginning.len() + end.len() <= bytes_max);
+        }
+    }
+}
