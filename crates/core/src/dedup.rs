@@ -107,7 +107,9 @@ pub enum Verdict {
 
 /// Decides what becomes of `new`. The order of `neighbours` does not matter.
 ///
-/// The same text first, then contradictions, then the highest cosine; ties go to the smallest id.
+/// The same text first, then the same words, then contradictions, then the highest cosine; ties go to the smallest
+/// id. What says the same as an entry in the same words raises no question anew about what contradicts that entry: it
+/// was raised when the two met. Only a claim that the entry does not make is held against the others first.
 /// Only entries of the same table with the same failure mark merge, and only in tables that merge.
 /// What lies over the merge threshold and is worded otherwise is similar: a person sees whether the
 /// other word is another way to say it, or another thing.
@@ -133,23 +135,29 @@ pub fn verdict(new: &NewEntry, neighbours: &[Neighbour], thresholds: SpaceThresh
             sameness: Sameness::Exact,
         };
     }
+    // Cheap first: few neighbours lie over the threshold, and words are compared for those alone.
+    let worded: Vec<&Neighbour> = mergeable()
+        .filter(|known| {
+            known
+                .cosine
+                .is_some_and(|cosine| cosine >= thresholds.merge)
+                && same_wording(&new.content, &known.content)
+                && contradiction(new, known).is_none()
+        })
+        .collect();
+    let claims_no_more =
+        |known: &&Neighbour| new.claim.is_none() || new.claim.as_ref() == known.claim.as_ref();
+    let reworded = worded.iter().copied().filter(claims_no_more);
+    if let Some(merge) = merged(reworded, thresholds.merge) {
+        return merge;
+    }
     let against =
         comparable().filter_map(|known| contradiction(new, known).map(|why| (known.id, why)));
     if let Some((with, why)) = against.min_by_key(|(id, _)| *id) {
         return Verdict::Contradicts { with, why };
     }
-    // Cheap first: few neighbours lie over the threshold, and words are compared for those alone.
-    let one = mergeable().filter(|known| {
-        known
-            .cosine
-            .is_some_and(|cosine| cosine >= thresholds.merge)
-            && same_wording(&new.content, &known.content)
-    });
-    if let Some(&(into, cosine)) = closest(one, thresholds.merge).first() {
-        return Verdict::Merge {
-            into,
-            sameness: Sameness::Cosine(cosine),
-        };
+    if let Some(merge) = merged(worded.into_iter(), thresholds.merge) {
+        return merge;
     }
     match closest(mergeable(), thresholds.similar).first() {
         Some(&(to, cosine)) => Verdict::Similar { to, cosine },
@@ -200,6 +208,13 @@ fn contradiction(new: &NewEntry, known: &Neighbour) -> Option<Contradiction> {
         return (ours.value != theirs.value).then_some(Contradiction::Claim);
     }
     differ_by_negation(&new.content, &known.content).then_some(Contradiction::Negation)
+}
+
+/// The merge into the closest of those that are worded alike.
+fn merged<'a>(worded: impl Iterator<Item = &'a Neighbour>, cosine_min: f32) -> Option<Verdict> {
+    let &(into, cosine) = closest(worded, cosine_min).first()?;
+    let sameness = Sameness::Cosine(cosine);
+    Some(Verdict::Merge { into, sameness })
 }
 
 /// The neighbours at or over `cosine_min`, the closest first, ties by id.
