@@ -169,7 +169,7 @@ counters! {
     cognifier_micro_dollars as "cognifier_micro_dollars":
         "What these cost, in millionths of a dollar, at the configured price",
     cognified_facts_left_out as "cognified_facts_left_out":
-        "Facts that were not taken over since what they quote stands nowhere",
+        "Facts that were not taken over: what they quote stands nowhere, or a promotion had no room",
     forwarded as "forwarded": "Commands that were handed to the nodes that own their slots",
     reads_from_memory as "reads_from_memory": "Reads that were answered without asking the store",
     announced_slots as "announced_slots":

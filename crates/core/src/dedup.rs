@@ -107,7 +107,9 @@ pub enum Verdict {
 
 /// Decides what becomes of `new`. The order of `neighbours` does not matter.
 ///
-/// The same text first, then contradictions, then the highest cosine; ties go to the smallest id.
+/// The same text first, then the same words, then contradictions, then the highest cosine; ties go to the smallest
+/// id. What says the same as an entry in the same words raises no question anew about what contradicts that entry: it
+/// was raised when the two met.
 /// Only entries of the same table with the same failure mark merge, and only in tables that merge. What declares a key
 /// is not merged into what does not: nothing would be found to contradict that any more.
 /// What lies over the merge threshold and is worded otherwise is similar: a person sees whether the
@@ -137,24 +139,25 @@ pub fn verdict(new: &NewEntry, neighbours: &[Neighbour], thresholds: SpaceThresh
             sameness: Sameness::Exact,
         };
     }
-    let against =
-        comparable().filter_map(|known| contradiction(new, known).map(|why| (known.id, why)));
-    if let Some((with, why)) = against.min_by_key(|(id, _)| *id) {
-        return Verdict::Contradicts { with, why };
-    }
     // Cheap first: few neighbours lie over the threshold, and words are compared for those alone.
-    let one = mergeable().filter(|known| {
+    let worded = mergeable().filter(|known| {
         known
             .cosine
             .is_some_and(|cosine| cosine >= thresholds.merge)
             && keeps_claim(new, known)
             && same_wording(&new.content, &known.content)
+            && contradiction(new, known).is_none()
     });
-    if let Some(&(into, cosine)) = closest(one, thresholds.merge).first() {
+    if let Some(&(into, cosine)) = closest(worded, thresholds.merge).first() {
         return Verdict::Merge {
             into,
             sameness: Sameness::Cosine(cosine),
         };
+    }
+    let against =
+        comparable().filter_map(|known| contradiction(new, known).map(|why| (known.id, why)));
+    if let Some((with, why)) = against.min_by_key(|(id, _)| *id) {
+        return Verdict::Contradicts { with, why };
     }
     if let Some(to) = same_text().map(|known| known.id).min() {
         return Verdict::Similar { to, cosine: 1.0 };

@@ -23,6 +23,8 @@ pub const APPEND_BYTES_MAX: usize = 8 << 20;
 
 /// Bytes of an entry's content.
 pub const ENTRY_BYTES_MAX: usize = 32 << 10;
+/// Uses of a skill that its writer may say there were before: they weigh against all that is reported later.
+pub const SKILL_USES_MAX: u64 = 10_000;
 /// Citations on one entry.
 pub const CITATIONS_MAX: usize = 64;
 /// Bytes of all texts in the citations of one entry.
@@ -39,8 +41,14 @@ pub const PRODUCTS_MAX: usize = 256;
 pub const COGNITION_CHOICES_MAX: usize = 64;
 /// Causal edges that it proposes for one.
 pub const COGNITION_EDGES_MAX: usize = 64;
-/// Bytes of both. An episode's event has them beside its texts, and has to fit one value of the store.
+/// Bytes of both. Which of them an episode takes depends on its other texts.
 pub const COGNITION_TEXT_BYTES_MAX: usize = 32 << 10;
+/// Bytes of all texts of a promotion's episode beside its content. With that, the citations, a vector and what frames
+/// them it makes an event, which has to fit one value of the store.
+pub const EPISODE_DETAIL_BYTES_MAX: usize = 40 << 10;
+/// Bytes of the texts and citations of all products of one promotion. Each is written twice, in its event and in the
+/// view, and beside it stand a vector and the rows of what it is compared with: all in one transaction of the store.
+pub const PRODUCTS_BYTES_MAX: usize = 1 << 20;
 /// Records that one promotion reads.
 pub const PROMOTION_RECORDS_MAX: usize = 100_000;
 /// Bytes of the records that one promotion reads; the first ones count.

@@ -18,6 +18,7 @@ mod check;
 mod drawn;
 mod ends;
 mod input;
+mod room;
 mod standing;
 
 pub use attempts::{
@@ -26,6 +27,7 @@ pub use attempts::{
 pub use check::Improper;
 pub use ends::{Ends, beginning, ending};
 pub use input::{CognifyInput, CognifyRecord, RecordEnd, Unread};
+use room::{Room, with_first_lists};
 pub use standing::{Given, Standing, Stands, given_back};
 
 /// One atomic fact: true or false by itself, without pronouns.
@@ -48,6 +50,14 @@ pub struct CausalEdge {
     pub effect: String,
     /// 0 to 1.
     pub confidence: f64,
+}
+
+impl CausalEdge {
+    /// Bytes of its texts.
+    #[must_use]
+    pub fn text_bytes(&self) -> usize {
+        self.cause.len() + self.effect.len()
+    }
 }
 
 /// A way of doing something, as proposed.
@@ -113,7 +123,16 @@ pub struct NewEntry {
     pub embedding: Option<Embedding>,
 }
 
-/// The entries that a verification publishes, the episode first, without embeddings.
+/// What a verification publishes of a proposal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Products {
+    /// The entries, the episode first, without embeddings.
+    pub entries: Vec<NewEntry>,
+    /// How many facts there was no room for: the last ones.
+    pub left_out: usize,
+}
+
+/// What a verification publishes.
 ///
 /// A passed one publishes the episode, the facts as observations, and a skill draft (which the
 /// target takes only where success repeats). A failed one publishes the failure itself and nothing
@@ -125,40 +144,40 @@ pub fn products(
     input: &CognifyInput,
     cognition: &Cognition,
     spent: &Spent,
-) -> Vec<NewEntry> {
-    let mut products = vec![episode(verification, input, cognition)];
+) -> Products {
+    let drawn = spent.said_of_others();
+    let other = |product: NewEntry| NewEntry {
+        metadata: drawn.clone(),
+        ..product
+    };
+    let mut entries = vec![NewEntry {
+        metadata: spent.said(input.unread),
+        ..episode(verification, input, cognition)
+    }];
+    let mut left_out = 0;
     match verification.said.outcome {
         Outcome::Passed => {
-            let facts = cognition
-                .facts
-                .iter()
-                .filter(|fact| !fact.content.trim().is_empty());
-            products.extend(
-                facts
-                    .take(PRODUCTS_MAX - 2)
-                    .map(|fact| observation(verification, fact)),
-            );
-            if cognition.repeatable {
-                products.extend(
-                    cognition
-                        .skill
-                        .as_ref()
-                        .map(|draft| skill(verification, input, draft)),
-                );
-            }
+            let draft = cognition.skill.as_ref().filter(|_| cognition.repeatable);
+            let draft = draft.map(|draft| other(skill(verification, input, draft)));
+            let mut room = Room::beside(entries.iter().chain(&draft));
+            let says = |fact: &&Fact| !fact.content.trim().is_empty();
+            let facts = cognition.facts.iter().filter(says);
+            let proposed = facts.clone().count();
+            let facts = facts.map(|fact| other(observation(verification, fact)));
+            let taken = facts
+                .take(PRODUCTS_MAX - 2)
+                .take_while(|fact| room.takes(fact));
+            entries.extend(taken);
+            left_out = proposed - (entries.len() - 1);
+            entries.extend(draft);
         }
         Outcome::Failed => {
-            products.push(gotcha(verification, input));
-            products.push(failed_pattern(verification, input, cognition));
+            entries.push(other(gotcha(verification, input)));
+            entries.push(other(failed_pattern(verification, input, cognition)));
         }
     }
-    assert!(products.len() <= PRODUCTS_MAX, "products are bounded");
-    let (episode, others) = products.split_first_mut().expect("the episode is there");
-    episode.metadata = spent.said(input.unread);
-    for other in others {
-        other.metadata = spent.said_of_others();
-    }
-    products
+    assert!(entries.len() <= PRODUCTS_MAX, "products are bounded");
+    Products { entries, left_out }
 }
 
 fn episode(verification: &Verification, input: &CognifyInput, cognition: &Cognition) -> NewEntry {
@@ -187,7 +206,7 @@ fn episode(verification: &Verification, input: &CognifyInput, cognition: &Cognit
         verification,
         Table::Episodes,
         &content,
-        Detail::Episode(Box::new(detail)),
+        Detail::Episode(Box::new(with_first_lists(detail))),
         records(input, &cognition.sources),
     )
 }

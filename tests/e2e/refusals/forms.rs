@@ -1,9 +1,10 @@
 //! Requests that are not well-formed: scopes, ids, JSON, UTF-8, fields.
 
 use serde_json::{Value, json};
+use sillok_core::principal::PrincipalKind;
 
 use super::refused;
-use crate::harness::World;
+use crate::harness::{PROJECT, World};
 
 #[tokio::test]
 async fn a_wrong_scope_is_refused_by_every_route_that_names_one() {
@@ -295,6 +296,50 @@ async fn a_query_that_is_wrong_is_refused() {
         .post("/v1/task", &json!({}))
         .await
         .refused(400, "invalid_request");
+}
+
+#[tokio::test]
+async fn a_number_that_is_out_of_its_bounds_is_refused() {
+    let world = World::start().await;
+    let admin = world.admin();
+    let skill = |uses: u64, rate: f64| {
+        json!({
+            "scope": PROJECT,
+            "table": "skills",
+            "content": "Deploy to staging",
+            "skill": {
+                "name": "deploy", "description": "to staging", "code": "make deploy",
+                "usage_count": uses, "success_rate": rate,
+            },
+        })
+    };
+    for rate in [-0.1, 1.1, 7.0] {
+        let body = skill(1, rate);
+        let sending = admin.post("/v1/entries", &body);
+        let problem = refused(&world, sending, 400, "invalid_argument").await;
+        assert!(problem.to_string().contains("success_rate"), "{problem}");
+    }
+    let body = skill(10_001, 1.0);
+    let sending = admin.post("/v1/entries", &body);
+    let problem = refused(&world, sending, 413, "too_large").await;
+    assert_eq!(problem["limit"]["name"], "usage_count", "{problem}");
+    // One use less fits, and an amendment may give back what is shown, whatever was counted in.
+    let written = admin.post("/v1/entries", &skill(10_000, 1.0)).await.ok();
+    let task = world.task().await;
+    let agent = world.principal(PrincipalKind::Agent, &task).await;
+    let helped = json!({ "task": task, "entry": written["entry"], "outcome": "helped" });
+    agent.post("/v1/reuse", &helped).await.ok();
+    let id = written["entry"].as_str().expect("an entry has an id");
+    let seen = admin.get("/v1/entry", &[("id", id)]).await.ok();
+    let shown = &seen["version"]["skill"];
+    assert_eq!(shown["usage_count"], 10_001, "{seen}");
+    let amended = json!({
+        "entry": id,
+        "expected_version": 1,
+        "content": "Deploy to staging, after the tests",
+        "skill": shown,
+    });
+    admin.post("/v1/entries/amend", &amended).await.ok();
 }
 
 /// More commits than a question may say something of.

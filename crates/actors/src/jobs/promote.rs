@@ -170,7 +170,7 @@ async fn prepare<S: Store, P: Protocol>(
         cognifier: name.to_owned(),
         ..spent.unwrap_or_else(|| Spent::nothing(name))
     };
-    let mut products = products(verification, &input, &cognition, &spent);
+    let mut products = used::fitting(shared, products(verification, &input, &cognition, &spent));
     if !is_read_by_all(shared, &products) {
         for product in &mut products {
             let citations = core::mem::take(&mut product.citations);

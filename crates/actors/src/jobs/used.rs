@@ -1,10 +1,11 @@
-//! What a cognifier's calls have used: counted for the node, and noted for their promotion.
+//! What a cognifier's calls have used, and what is left out of their answers: counted for the node, and noted for their
+//! promotion.
 //!
 //! Owns that nothing of it is lost where an answer cannot be used. What it cost, the cognifier says.
 
 use sillok_core::id::VerificationId;
 use sillok_core::ports::PortError;
-use sillok_core::promotion::{Cognition, Used};
+use sillok_core::promotion::{Cognition, NewEntry, Products, Used};
 use sillok_store::Store;
 
 use crate::commit::Shared;
@@ -43,4 +44,14 @@ pub(super) fn note<S: Store, P: Protocol>(
         count(counter, more.unwrap_or_default());
     }
     shared.jobs.used(id, shared.ports.cognifier.name(), used);
+}
+
+/// The entries of a promotion, once it is counted how many facts it had no room for.
+pub(super) fn fitting<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    made: Products,
+) -> Vec<NewEntry> {
+    let left_out = made.left_out as u64;
+    count(&shared.counters.cognified_facts_left_out, left_out);
+    made.entries
 }

@@ -1,7 +1,7 @@
 //! Deciding how entries are written and amended: form, sources, deduplication, trust.
 
 use super::compare::{EXACT_ONLY, compared, neighbours};
-use super::text::{check_text, text};
+use super::text::{check_numbers, check_text, text};
 use super::{Context, Decision, Draft, review};
 use crate::citation::{self, Citation};
 use crate::command::{AmendEntry, AnswerBody, VerificationRef};
@@ -62,7 +62,7 @@ pub(super) fn amend(context: &Context<'_>, amend: &AmendEntry) -> Result<Decisio
         &context.config.trust,
     );
     let version = head.version + 1;
-    let detail = rewritten(context, head.id, &amend.detail);
+    let detail = rewritten(context, head.id, &amend.detail)?;
     let body = Body::EntryAmended(Box::new(EntryAmended {
         id: head.id,
         version,
@@ -87,19 +87,20 @@ pub(super) fn amend(context: &Context<'_>, amend: &AmendEntry) -> Result<Decisio
 }
 
 /// The typed part of an entry's next version. What a skill says of its uses stays as it was written first: what tasks
-/// reported since stands on the head, and a caller that has read the two together would have it counted twice.
-fn rewritten(context: &Context<'_>, id: EntryId, given: &Detail) -> Detail {
+/// reported since stands on the head, and a caller that has read the two together would have it counted twice. So what
+/// such a caller says of uses is not checked either.
+fn rewritten(context: &Context<'_>, id: EntryId, given: &Detail) -> Result<Detail, Error> {
     let fresh = context.state.fresh().iter().find(|fresh| fresh.id == id);
     let stored = context.facts.versions.get(&id).and_then(Option::as_ref);
     let before = fresh
         .map(|fresh| &fresh.detail)
         .or_else(|| stored.map(|version| &version.detail));
-    match (given, before) {
-        (Detail::Skill(given), Some(Detail::Skill(before))) => {
-            Detail::Skill(Box::new((**given).clone().used_as(before)))
-        }
-        _ => given.clone(),
+    if let (Detail::Skill(given), Some(Detail::Skill(before))) = (given, before) {
+        let skill = (**given).clone().used_as(before);
+        return Ok(Detail::Skill(Box::new(skill)));
     }
+    check_numbers(given)?;
+    Ok(given.clone())
 }
 
 /// Checks everything about an entry that a principal writes itself, and finds what stands behind it.
@@ -115,6 +116,7 @@ pub(super) fn admit(
         entry.claim.as_ref(),
         entry.embedding.as_ref(),
     )?;
+    check_numbers(&entry.detail)?;
     check_citations(principal, &entry.citations, context.facts)?;
     check_required(
         principal,

@@ -124,7 +124,7 @@ fn compared(draft: &Draft<'_>, head: &Head) -> Result<Verdict, Error> {
 }
 
 /// Whether a person was asked about the two before the one left recall.
-fn was_asked(draft: &Draft<'_>, head: &Head, other: EntryId) -> bool {
+pub(super) fn was_asked(draft: &Draft<'_>, head: &Head, other: EntryId) -> bool {
     let links = |head: &Head, to| head.links.iter().any(|link| link.to == to);
     let known = draft.state.head(other);
     links(head, other) || known.is_some_and(|known| links(known, head.id))

@@ -7,7 +7,7 @@ use crate::entry::{Claim, Detail, Embedding, Metadata};
 use crate::error::{Error, ErrorCode};
 use crate::event::Text;
 use crate::fingerprint::ContentHash;
-use crate::limits::{EMBEDDING_DIMENSIONS_MAX, ENTRY_BYTES_MAX};
+use crate::limits::{EMBEDDING_DIMENSIONS_MAX, ENTRY_BYTES_MAX, SKILL_USES_MAX};
 use crate::secret::mask;
 
 /// Checks the sizes and coordinates of a text that is about to be written.
@@ -23,7 +23,7 @@ pub(super) fn check_text(
             "an entry has content",
         ));
     }
-    let bytes = content.len() + detail_bytes(detail);
+    let bytes = content.len() + detail.text_bytes();
     if bytes > ENTRY_BYTES_MAX {
         return Err(Error::too_large(
             "entry bytes",
@@ -54,19 +54,34 @@ pub(super) fn check_text(
     Ok(())
 }
 
-fn detail_bytes(detail: &Detail) -> usize {
+/// Checks the numbers that a caller gives with a typed part: none of them outweighs what is reported later, nor is
+/// shown as a share that is none.
+pub(super) fn check_numbers(detail: &Detail) -> Result<(), Error> {
     match detail {
-        Detail::Plain => 0,
+        Detail::Plain => Ok(()),
         Detail::Episode(episode) => {
-            let decisions: usize = episode.key_decisions.iter().map(String::len).sum();
-            episode.task.len()
-                + episode.critique.len()
-                + episode.input.len()
-                + episode.output.len()
-                + decisions
+            check_share("reward", episode.reward)?;
+            let mut edges = episode.causal_edges.iter();
+            edges.try_for_each(|edge| check_share("confidence", edge.confidence))
         }
-        Detail::Skill(skill) => skill.name.len() + skill.description.len() + skill.code.len(),
+        Detail::Skill(skill) => {
+            check_share("success_rate", skill.success_rate)?;
+            if skill.usage_count > SKILL_USES_MAX {
+                let got = skill.usage_count;
+                return Err(Error::too_large("usage_count", SKILL_USES_MAX, got));
+            }
+            Ok(())
+        }
     }
+}
+
+/// What is no number is no share either.
+fn check_share(what: &str, value: f64) -> Result<(), Error> {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(());
+    }
+    let why = format!("{what} is {value}, and not within 0 to 1");
+    Err(Error::new(ErrorCode::InvalidArgument, why))
 }
 
 /// The text as it is stored: with its secrets masked.
@@ -104,9 +119,11 @@ fn masked_detail(detail: &Detail) -> Detail {
                 &mut episode.input,
                 &mut episode.output,
             ];
+            let edges = episode.causal_edges.iter_mut();
             texts
                 .into_iter()
                 .chain(&mut episode.key_decisions)
+                .chain(edges.flat_map(|edge| [&mut edge.cause, &mut edge.effect]))
                 .for_each(clean);
         }
         Detail::Skill(skill) => {
@@ -116,4 +133,80 @@ fn masked_detail(detail: &Detail) -> Detail {
         }
     }
     detail
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::{Episode, Skill};
+    use crate::promotion::CausalEdge;
+    use crate::scope::Scope;
+
+    fn skill(usage_count: u64, success_rate: f64) -> Detail {
+        Detail::Skill(Box::new(Skill {
+            name: "deploy".into(),
+            description: String::new(),
+            code: String::new(),
+            usage_count,
+            success_rate,
+        }))
+    }
+
+    fn episode(reward: f64, confidence: f64, cause: &str) -> Detail {
+        Detail::Episode(Box::new(Episode {
+            task_id: Scope::parse("org/a/project/b/worktree/c/task/d").unwrap(),
+            task: String::new(),
+            critique: String::new(),
+            reward,
+            success: true,
+            input: String::new(),
+            output: String::new(),
+            key_decisions: Vec::new(),
+            causal_edges: vec![CausalEdge {
+                cause: cause.into(),
+                effect: cause.into(),
+                confidence,
+            }],
+        }))
+    }
+
+    #[test]
+    fn shares_lie_within_0_to_1_and_uses_are_bounded() {
+        for share in [0.0, -0.0, 0.5, 1.0] {
+            check_numbers(&skill(SKILL_USES_MAX, share)).unwrap();
+            check_numbers(&episode(share, share, "")).unwrap();
+        }
+        for share in [-0.1, 1.1, 7.0, f64::NAN, f64::INFINITY] {
+            for (detail, field) in [
+                (skill(1, share), "success_rate"),
+                (episode(share, 0.5, ""), "reward"),
+                (episode(0.5, share, ""), "confidence"),
+            ] {
+                let refused = check_numbers(&detail).unwrap_err();
+                assert_eq!(refused.code, ErrorCode::InvalidArgument, "{field} {share}");
+                assert!(refused.message.starts_with(field), "{refused}");
+            }
+        }
+        let refused = check_numbers(&skill(SKILL_USES_MAX + 1, 1.0)).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::TooLarge);
+    }
+
+    #[test]
+    fn what_brought_about_what_is_masked_and_counted() {
+        // In two parts, so that no file of the project holds a whole key.
+        let secret = ["gh", "p_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7aB3dE6gH9"].concat();
+        let masked = masked_detail(&episode(1.0, 1.0, &secret));
+        let Detail::Episode(said) = masked else {
+            panic!("{masked:?}")
+        };
+        let edge = &said.causal_edges[0];
+        let hidden = mask(&secret);
+        assert_eq!(hidden.count, 1);
+        for text in [&edge.cause, &edge.effect] {
+            assert_eq!(*text, hidden.text);
+        }
+        let long = "x".repeat(ENTRY_BYTES_MAX / 2);
+        let refused = check_text("a", &episode(1.0, 1.0, &long), None, None).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::TooLarge);
+    }
 }

@@ -1,12 +1,15 @@
 //! Deciding to take a promotion back: what it made leaves recall, what that replaced holds again, and what
 //! it only supported loses that support.
 
-use super::{Context, Decision, Draft, check_stated, older_nodes};
+use super::restore::was_asked;
+use super::{Context, Decision, Draft, check_stated, entry, older_nodes};
 use crate::citation::Citation;
 use crate::command::{AnswerBody, VerificationRef};
+use crate::dedup::Verdict;
 use crate::entry::{Head, Status};
 use crate::error::{Current, Error, ErrorCode};
 use crate::event::{Body, EntryRestored, TrustRevised};
+use crate::facts::HashKey;
 use crate::id::EntryId;
 use crate::membership::WireVersion;
 use crate::promotion::{Disposition, PublishReport};
@@ -74,6 +77,7 @@ pub(super) fn undo(
         let why = format!("nothing is left of promotion {} to take back", promotion.id);
         return Err(Error::conflict(why, Current::default()));
     }
+    ask_of_repeats(&mut draft, &undone.restored);
     draft.push(Body::PromotionUndone {
         source: promotion.task.clone(),
         verification: promotion.id,
@@ -167,12 +171,7 @@ fn made(
         undone.left.push(id);
         return;
     }
-    // What it replaced may be the promotion's own as well: that goes with it.
-    let below = if is_replaced {
-        None
-    } else {
-        uncover(draft, head)
-    };
+    // It goes first: where it has the very text of what it replaced, that is found by its text again.
     draft.push(Body::EntriesRetired {
         entries: vec![id],
         why: Retirement::Undone {
@@ -181,11 +180,44 @@ fn made(
         },
     });
     undone.retired.push(id);
+    // What it replaced may be the promotion's own as well: that goes with it.
+    let below = if is_replaced {
+        None
+    } else {
+        uncover(draft, head)
+    };
     let Some(old) = below else { return };
     if old.promotion == Some(promotion.id) {
         made(draft, old.id, promotion, (reason, undone));
     } else {
         undone.restored.push(old.id);
+    }
+}
+
+/// Asks a person about what holds again where another entry has its text by now: both are recalled till then. Once all is
+/// taken back, since the other one may have been the promotion's own.
+fn ask_of_repeats(draft: &mut Draft<'_>, restored: &[EntryId]) {
+    for (number, id) in restored.iter().enumerate() {
+        let Some(head) = draft.state.head(*id) else {
+            continue;
+        };
+        let same = draft.state.by_hash(&HashKey {
+            table: head.table,
+            failure: head.failure,
+            hash: head.content_hash,
+        });
+        let Some(other) = same.filter(|other| other != id) else {
+            continue;
+        };
+        let known = draft.state.head(other);
+        let is_live = known.is_some_and(|known| known.status.is_live());
+        if is_live && !was_asked(draft, head, other) {
+            let same_text = Verdict::Similar {
+                to: other,
+                cosine: 1.0,
+            };
+            entry::relate(draft, number, *id, same_text);
+        }
     }
 }
 

@@ -366,6 +366,75 @@ fn a_negation_never_merges_however_close() {
     );
 }
 
+/// A claim that the cache is thread-safe, and what contradicts it: the question about the two is open.
+fn contested() -> [Neighbour; 2] {
+    [
+        known(1, Table::Observations, "The cache is thread-safe.", 0.97),
+        known(
+            2,
+            Table::Observations,
+            "The cache is not thread-safe.",
+            0.98,
+        ),
+    ]
+}
+
+#[test]
+fn what_is_worded_as_one_side_of_a_contradiction_merges_into_that_side() {
+    for (said, into, cosine) in [
+        ("The cache isn't thread-safe", 2, 0.98),
+        ("the cache is thread-safe", 1, 0.97),
+    ] {
+        let new = new(Table::Observations, said);
+        let merge = Verdict::Merge {
+            into: id(into),
+            sameness: Sameness::Cosine(cosine),
+        };
+        assert_eq!(verdict(&new, &contested(), THRESHOLDS), merge, "{said}");
+        let other = 3 - into;
+        let against: Vec<Neighbour> = contested()
+            .into_iter()
+            .filter(|known| known.id == id(other))
+            .collect();
+        let contradicts = Verdict::Contradicts {
+            with: id(other),
+            why: Contradiction::Negation,
+        };
+        assert_eq!(verdict(&new, &against, THRESHOLDS), contradicts, "{said}");
+    }
+}
+
+#[test]
+fn what_brings_a_claim_of_its_own_is_held_against_the_others_first() {
+    let says = |number, value: &str| Neighbour {
+        claim: claim("cache.locks", value),
+        ..known(number, Table::Observations, "The cache takes locks", 0.4)
+    };
+    let same = known(2, Table::Observations, "A cache takes locks.", 0.97);
+    let new = NewEntry {
+        claim: claim("cache.locks", "one"),
+        ..new(Table::Observations, "The cache takes locks")
+    };
+    let contradicts = Verdict::Contradicts {
+        with: id(1),
+        why: Contradiction::Claim,
+    };
+    let beside = [says(1, "two"), same.clone()];
+    assert_eq!(verdict(&new, &beside, THRESHOLDS), contradicts);
+    let merge = Verdict::Merge {
+        into: id(2),
+        sameness: Sameness::Cosine(0.97),
+    };
+    let alone = core::slice::from_ref(&same);
+    assert_eq!(verdict(&new, alone, THRESHOLDS), merge);
+    let claims_it_too = Neighbour {
+        claim: new.claim.clone(),
+        ..same
+    };
+    let beside = [says(1, "two"), claims_it_too];
+    assert_eq!(verdict(&new, &beside, THRESHOLDS), merge);
+}
+
 #[test]
 fn a_negation_is_found_under_the_similar_threshold_and_what_else_is_there_stays_apart() {
     let ours = new(Table::Observations, "The cache is not warm.");

@@ -105,6 +105,17 @@ pub struct Episode {
     pub causal_edges: Vec<CausalEdge>,
 }
 
+impl Episode {
+    /// Bytes of all its texts.
+    #[must_use]
+    pub fn text_bytes(&self) -> usize {
+        let texts = [&self.task, &self.critique, &self.input, &self.output];
+        let texts = texts.into_iter().chain(&self.key_decisions);
+        let edges = self.causal_edges.iter().map(CausalEdge::text_bytes);
+        texts.map(String::len).sum::<usize>() + edges.sum::<usize>()
+    }
+}
+
 /// A way of doing something.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Skill {
@@ -174,6 +185,16 @@ impl Detail {
         match self {
             Self::Skill(skill) => Self::Skill(Box::new(skill.with(usage))),
             other => other,
+        }
+    }
+
+    /// Bytes of all its texts.
+    #[must_use]
+    pub fn text_bytes(&self) -> usize {
+        match self {
+            Self::Plain => 0,
+            Self::Episode(episode) => episode.text_bytes(),
+            Self::Skill(skill) => skill.name.len() + skill.description.len() + skill.code.len(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Ask, Facts, Need};
+use super::{Ask, Facts, HashKey, Need};
 use crate::command::{Command, VerificationRef};
 use crate::entry::{Status, Table};
 use crate::id::{EntryId, ReviewId};
@@ -121,6 +121,18 @@ impl Ask<'_> {
         }
     }
 
+    /// The head of the entry that has the text of one which may hold again.
+    fn holder_of_text(&mut self, id: EntryId) {
+        let key = self.state.head(id).map(|head| HashKey {
+            table: head.table,
+            failure: head.failure,
+            hash: head.content_hash,
+        });
+        if let Some(holder) = key.and_then(|key| self.state.by_hash(&key)) {
+            self.head(holder);
+        }
+    }
+
     /// What a promotion made, and what that replaced.
     pub(super) fn undo(&mut self, promotion: &VerificationRef) {
         self.verification(Some(promotion));
@@ -157,6 +169,7 @@ impl Ask<'_> {
                     break;
                 };
                 self.head_with_text(old);
+                self.holder_of_text(old);
                 let known = self.state.head(old);
                 above = known.filter(|head| head.status == Status::Archived);
             }

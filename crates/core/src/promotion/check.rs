@@ -73,9 +73,8 @@ impl Cognition {
         at_most("key decisions", decisions.len(), COGNITION_CHOICES_MAX)?;
         let edges = &self.causal_edges;
         at_most("causal edges", edges.len(), COGNITION_EDGES_MAX)?;
-        let of_edge = |edge: &CausalEdge| edge.cause.len() + edge.effect.len();
         let bytes = decisions.iter().map(String::len).sum::<usize>()
-            + edges.iter().map(of_edge).sum::<usize>();
+            + edges.iter().map(CausalEdge::text_bytes).sum::<usize>();
         let what = "bytes of key decisions and causal edges";
         at_most(what, bytes, COGNITION_TEXT_BYTES_MAX)?;
         for claim in self.facts.iter().filter_map(|fact| fact.claim.as_ref()) {

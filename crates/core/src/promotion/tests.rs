@@ -3,7 +3,12 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::entry::SpaceId;
 use crate::id::Seq;
+use crate::limits::{
+    CITATION_BYTES_MAX, COGNITION_CHOICES_MAX, COGNITION_EDGES_MAX, EMBEDDING_DIMENSIONS_MAX,
+    EPISODE_DETAIL_BYTES_MAX, PRODUCTS_BYTES_MAX,
+};
 use crate::principal::{Actor, PrincipalId, PrincipalKind};
 use crate::staging::{LogLevel, RecordKind};
 use crate::verification::NewVerification;
@@ -117,7 +122,7 @@ fn tables(products: &[NewEntry]) -> Vec<Table> {
 #[test]
 fn a_passed_one_publishes_its_episode_its_facts_and_a_skill() {
     let (said, read) = (verification(Outcome::Passed), input(Outcome::Passed));
-    let made = products(&said, &read, &cognition(2, true, true), &spent());
+    let made = products(&said, &read, &cognition(2, true, true), &spent()).entries;
     let expected = [
         Table::Episodes,
         Table::Observations,
@@ -152,7 +157,7 @@ fn a_passed_one_publishes_its_episode_its_facts_and_a_skill() {
 #[test]
 fn a_failed_one_publishes_the_failure_and_nothing_else() {
     let (said, read) = (verification(Outcome::Failed), input(Outcome::Failed));
-    let made = products(&said, &read, &cognition(5, true, true), &spent());
+    let made = products(&said, &read, &cognition(5, true, true), &spent()).entries;
     let expected = [Table::Episodes, Table::Gotchas, Table::Patterns];
     assert_eq!(tables(&made), expected);
     assert!(made.iter().all(|product| product.failure));
@@ -165,7 +170,7 @@ fn a_failed_one_publishes_the_failure_and_nothing_else() {
 fn each_product_says_what_drew_it_and_the_episode_what_that_used() {
     for outcome in [Outcome::Passed, Outcome::Failed] {
         let (said, read) = (verification(outcome), input(outcome));
-        let made = products(&said, &read, &cognition(2, true, true), &spent());
+        let made = products(&said, &read, &cognition(2, true, true), &spent()).entries;
         let read: Vec<Option<Spent>> = made.iter().map(|one| Spent::read(&one.metadata)).collect();
         assert_eq!(read[0], Some(spent()));
         let others = Some(Spent::nothing("m 1"));
@@ -181,12 +186,101 @@ fn the_episode_alone_says_what_was_not_read() {
         bytes: 70_000,
     };
     let said = verification(Outcome::Passed);
-    let made = products(&said, &read, &cognition(2, true, true), &spent());
+    let made = products(&said, &read, &cognition(2, true, true), &spent()).entries;
     let metadata = made[0].metadata.as_str();
     let unread = r#""unread_bytes":70000,"unread_records":3"#;
     assert!(metadata.contains(unread), "{metadata}");
     let says = |product: &NewEntry| product.metadata.as_str().contains("unread");
     assert!(!made[1..].iter().any(says));
+}
+
+/// A verification that cites as much as one may.
+fn well_cited() -> Verification {
+    let mut said = verification(Outcome::Passed);
+    let commit = |number: usize| Citation::Commit {
+        hash: format!("{number:040}"),
+        repository: "r".repeat(4_000),
+    };
+    said.said.citations = (0..6).map(commit).collect();
+    let bytes: usize = said.said.citations.iter().map(Citation::text_bytes).sum();
+    assert!(bytes <= CITATION_BYTES_MAX && bytes > CITATION_BYTES_MAX - 1_000);
+    said
+}
+
+#[test]
+fn a_promotion_takes_the_facts_that_it_has_room_for_and_counts_the_others() {
+    let (facts_max, read) = (PRODUCTS_MAX - 2, input(Outcome::Passed));
+    let proposed = cognition(facts_max, true, true);
+    let few = products(&verification(Outcome::Passed), &read, &proposed, &spent());
+    assert_eq!((few.entries.len(), few.left_out), (PRODUCTS_MAX, 0));
+
+    let said = well_cited();
+    let made = products(&said, &read, &proposed, &spent());
+    let bytes: usize = made.entries.iter().map(room::bytes).sum();
+    assert!(bytes <= PRODUCTS_BYTES_MAX, "{bytes}");
+    let [_, facts @ .., draft] = made.entries.as_slice() else {
+        panic!("{made:?}")
+    };
+    assert!(!facts.is_empty() && made.left_out > 0);
+    assert_eq!(facts.len() + made.left_out, facts_max);
+    for (fact, kept) in proposed.facts.iter().zip(facts) {
+        assert_eq!(kept.content, fact.content, "the first are kept");
+    }
+    assert_eq!(draft.table, Table::Skills, "the skill has its place");
+    assert!(PRODUCTS_BYTES_MAX - bytes < 2 * CITATION_BYTES_MAX);
+}
+
+#[test]
+fn the_largest_products_fit_one_value_of_the_store() {
+    /// What a value of the store holds, without what an event adds to a product.
+    const BYTES_MAX: usize = 100_000 - 2_000;
+    let mut read = input(Outcome::Passed);
+    read.title = "t".repeat(4 << 10);
+    read.description = "d".repeat(32 << 10);
+    let text = |number: usize| format!("{number:0256}");
+    let edge = |number: usize| CausalEdge {
+        cause: format!("{number:0128}"),
+        effect: format!("{number:0128}"),
+        confidence: 1.0,
+    };
+    let mut proposed = Cognition {
+        critique: "c".repeat(32 << 10),
+        result: "r".repeat(32 << 10),
+        key_decisions: (0..COGNITION_CHOICES_MAX).map(text).collect(),
+        causal_edges: (0..COGNITION_EDGES_MAX).map(edge).collect(),
+        ..cognition(1, true, true)
+    };
+    proposed.facts[0].content = "f".repeat(32 << 10);
+    proposed.check(&read).unwrap();
+    let made = products(&well_cited(), &read, &proposed, &spent());
+    for product in &made.entries {
+        let embedding = Embedding {
+            space: SpaceId("s".into()),
+            values: vec![1.0; EMBEDDING_DIMENSIONS_MAX],
+        };
+        let whole = NewEntry {
+            embedding: Some(embedding),
+            ..product.clone()
+        };
+        let bytes = postcard::to_allocvec(&whole).unwrap().len();
+        assert!(bytes <= BYTES_MAX, "{}: {bytes}", product.table);
+    }
+    let Detail::Episode(large) = &made.entries[0].detail else {
+        panic!("{:?}", made.entries[0])
+    };
+    assert!(large.text_bytes() <= EPISODE_DETAIL_BYTES_MAX);
+    assert!(proposed.key_decisions.starts_with(&large.key_decisions));
+    assert!(proposed.causal_edges.starts_with(&large.causal_edges));
+    assert!(!large.key_decisions.is_empty(), "there is room for some");
+
+    // Beside short texts there is room for more.
+    (proposed.critique, proposed.result) = (String::new(), String::new());
+    let made = products(&well_cited(), &read, &proposed, &spent());
+    let Detail::Episode(small) = &made.entries[0].detail else {
+        panic!("{:?}", made.entries[0])
+    };
+    assert_eq!(small.key_decisions, proposed.key_decisions);
+    assert!(small.causal_edges.len() > large.causal_edges.len());
 }
 
 proptest! {
@@ -198,7 +292,7 @@ proptest! {
     ) {
         let outcome = if passed { Outcome::Passed } else { Outcome::Failed };
         let proposed = cognition(facts, repeatable, has_skill);
-        let made = tables(&products(&verification(outcome), &input(outcome), &proposed, &spent()));
+        let made = tables(&products(&verification(outcome), &input(outcome), &proposed, &spent()).entries);
         prop_assert!(made.len() <= PRODUCTS_MAX);
         let places = |table| made.iter().filter(|made| **made == table).count();
         prop_assert_eq!((made[0], places(Table::Episodes)), (Table::Episodes, 1));

@@ -93,7 +93,7 @@ fn publish(world: &mut World, of: u32, run: u8, outcome: Outcome) -> PublishRepo
     let publish = Publish {
         source: task(of),
         verification,
-        products: made.into_iter().map(placed).collect(),
+        products: made.entries.into_iter().map(placed).collect(),
     };
     match world.give(PrincipalKind::System, Command::Publish(Box::new(publish))) {
         Ok(AnswerBody::Published(report)) => *report,

@@ -19,6 +19,7 @@ use crate::time::DAY_MS;
 use crate::verification::{NewVerification, Outcome, Verification, VerificationSource};
 
 mod older;
+mod repeats;
 
 /// A verification that was recorded for the first task, and what it publishes.
 fn promotion(run: &str, facts: &[NewEntry]) -> (VerificationRef, Verification, Command) {

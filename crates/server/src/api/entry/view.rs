@@ -63,7 +63,7 @@ pub struct Skill {
     /// How it is done.
     pub code: String,
     /// How often it was used: an entry that is shown counts what tasks reported on it in, its history says what was
-    /// known when it was written. An amendment leaves it as it was written first, whatever it says.
+    /// known when it was written, which is at most 10,000. An amendment leaves it as it was written first, whatever it says.
     #[serde(default)]
     pub usage_count: u64,
     /// Share of these uses that helped, 0 to 1. An amendment leaves it, too.
