@@ -421,12 +421,16 @@ fn what_brings_a_claim_of_its_own_is_held_against_the_others_first() {
     };
     let beside = [says(1, "two"), same.clone()];
     assert_eq!(verdict(&new, &beside, THRESHOLDS), contradicts);
+    let similar = Verdict::Similar {
+        to: id(2),
+        cosine: 0.97,
+    };
+    let alone = core::slice::from_ref(&same);
+    assert_eq!(verdict(&new, alone, THRESHOLDS), similar);
     let merge = Verdict::Merge {
         into: id(2),
         sameness: Sameness::Cosine(0.97),
     };
-    let alone = core::slice::from_ref(&same);
-    assert_eq!(verdict(&new, alone, THRESHOLDS), merge);
     let claims_it_too = Neighbour {
         claim: new.claim.clone(),
         ..same
