@@ -14,10 +14,11 @@ use sillok_core::commit::CommitName;
 use sillok_core::config::RulesConfig;
 use sillok_core::entry::{Head, Version};
 use sillok_core::erasure::KnownEvent;
-use sillok_core::facts::{Facts, HashKey, Need, needs};
+use sillok_core::facts::{Facts, HashKey, Need, Refitted, needs};
 use sillok_core::id::{EntryId, Seq};
 use sillok_core::limits::FACT_ROUNDS_MAX;
 use sillok_core::membership::WireVersion;
+use sillok_core::promotion::NewEntry;
 use sillok_core::reuse::ReuseOutcome;
 use sillok_core::review::{Question, Review};
 use sillok_core::scope::Scope;
@@ -81,6 +82,8 @@ pub(crate) async fn gather<S: Store>(
     let offered = offered(store, submission).await?;
     let mut returning = returning(store, submission).await?;
     if let Some(entry) = &mut returning
+        // One that never had a vector comes back as it left.
+        && entry.embedding.is_some()
         && let Some(refitted) = of_space(&*ports.embedder, &*ports.clock, entry).await?
     {
         entry.embedding = refitted.embedding;
@@ -89,10 +92,7 @@ pub(crate) async fn gather<S: Store>(
         Question::Offer(offer) => Some(&offer.product),
         _ => None,
     });
-    let of_offer = match product {
-        Some(product) => of_space(&*ports.embedder, &*ports.clock, product).await?,
-        None => None,
-    };
+    let of_offer = of_offer(ports, submission, product).await?;
     let beside = [
         match &of_offer {
             Some(refitted) => refitted.embedding.as_ref(),
@@ -189,6 +189,24 @@ pub(crate) async fn fetch(
         ErrorCode::Internal,
         "a command's facts do not come to an end",
     )))
+}
+
+/// What is offered is searched by, where that is not its own vector. What is turned down is written nowhere and compared with
+/// nothing, so that it can be turned down while the embedder is away.
+async fn of_offer(
+    ports: &Ports,
+    submission: &Submission,
+    product: Option<&NewEntry>,
+) -> Result<Option<Refitted>, Error> {
+    let takes_over = match &submission.command {
+        Command::AnswerReview(answer) => answer.approve,
+        _ => false,
+    };
+    match product {
+        Some(product) if takes_over => of_space(&*ports.embedder, &*ports.clock, product).await,
+        Some(_) => Ok(Some(Refitted { embedding: None })),
+        None => Ok(None),
+    }
 }
 
 /// The question of an answer that may publish what was offered.

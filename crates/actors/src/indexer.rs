@@ -65,7 +65,7 @@ pub(crate) struct Indexer<S: Store, P: Protocol> {
     /// Which part of all these bounds a pass on a node among others keeps to: 1 is the whole, 2 the half.
     part: usize,
     stored_since_optimised: u64,
-    /// Whether anything was stored, or went, since the index was optimised.
+    /// Whether anything was stored, or went, since the index was optimised; at the start it may have been before.
     has_changed: bool,
     /// When it was, or when the process began, by the boot clock in ms.
     optimised_at_ms: u64,
@@ -100,7 +100,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             floor,
             part: 1,
             stored_since_optimised: 0,
-            has_changed: false,
+            has_changed: true,
             optimised_at_ms,
             rows_since_stored: 0,
             is_stuck: false,
@@ -369,8 +369,8 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             } else {
                 self.stored_through()
             };
-            // What is gone makes no search slow: its room is given back by the run of maintenance when it is done, and within
-            // a day elsewhere.
+            // What is gone makes no search slow: its room is given back by the run of maintenance when it is done, and later
+            // elsewhere.
             let gone = docs.iter().filter(|doc| doc.is_gone()).count() as u64;
             let stored = docs.len() as u64;
             self.apply(docs, cursor).await?;

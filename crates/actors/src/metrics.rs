@@ -158,10 +158,10 @@ counters! {
     promotions_started as "promotions_started": "Promotions that a verification started",
     promotions as "promotions": "Promotions that were finished",
     promotion_failures as "promotion_failures": "Attempts at a promotion that failed",
-    promotion_unread_records as "promotion_unread_records":
-        "Records of which a promotion read nothing, since there were too many",
+    promotion_unread_events as "promotion_unread_events":
+        "Events behind the last record that a promotion read: of at most so many records it read nothing",
     promotion_unread_bytes as "promotion_unread_bytes":
-        "Bytes of records that a promotion did not read: of those, and of what lies between the ends of long ones",
+        "Bytes between the ends of long records of which a promotion read the ends alone",
     cognifier_prompt_tokens as "cognifier_prompt_tokens":
         "Tokens that a model was given to draw knowledge from, as it counts them",
     cognifier_completion_tokens as "cognifier_completion_tokens":

@@ -142,15 +142,15 @@ pub struct Facts {
     pub claimants: BTreeMap<usize, Vec<EntryId>>,
     /// The thresholds of the space that the command's vectors lie in.
     pub thresholds: Option<SpaceThresholds>,
-    /// The vector of what is offered by the question that the command answers, where that in the question is of a
+    /// The vector of what is offered by the question that the command answers, where the question has none, or one of a
     /// space that is not searched any more.
     pub offered: Option<Refitted>,
 }
 
-/// What an entry is searched by, in place of a vector of another space.
+/// What an entry is searched by, in place of a vector of another space, or of none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refitted {
-    /// Its vector; none where the embedder refuses its text.
+    /// Its vector; none where the embedder refuses its text, or it is compared with nothing.
     pub embedding: Option<Embedding>,
 }
 

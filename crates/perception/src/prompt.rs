@@ -60,10 +60,10 @@ pub(crate) fn given(input: &CognifyInput, chars_max: usize) -> Given {
             push_record(&mut text, place + 1, record);
         }
     }
-    let Unread { records, .. } = input.unread;
-    if records > 0 {
+    let Unread { events, .. } = input.unread;
+    if events > 0 {
         text.push_str(&format!(
-            "\n{records} more records follow, which are left out: the log is too long. Do not guess what they say.\n"
+            "\nUp to {events} more records follow, which are left out: the log is too long. Do not guess what they say.\n"
         ));
     }
     Given {
@@ -279,7 +279,7 @@ mod tests {
             content: "1 failed, 3 passed".to_owned(),
         });
         input.unread = Unread {
-            records: 7,
+            events: 7,
             bytes: 500_000,
         };
         let text = given(&input, 100_000).text;
@@ -298,7 +298,7 @@ mod tests {
             assert!(text.contains(&shown), "{text}");
         }
         assert!(
-            text.contains("7 more records follow, which are left out"),
+            text.contains("Up to 7 more records follow, which are left out"),
             "{text}"
         );
     }

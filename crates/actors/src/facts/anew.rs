@@ -1,8 +1,8 @@
 //! Vectors of commands that are of another space than is searched.
 //!
-//! A command may come from a node whose embedder was changed earlier or later, and an offer may be older than the change:
-//! compared with nothing, what they write would stand beside what says the same. Owns making such vectors anew; it must
-//! not know which space is searched why.
+//! A command may come from a node whose embedder was changed earlier or later, and an offer may be older than the change, or
+//! have no vector: compared with nothing, what they write would stand beside what says the same. Owns making such vectors
+//! anew; it must not know which space is searched why.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ async fn soon<T>(
 }
 
 /// What an entry that is offered, or comes back, is searched by in the space of `embedder`; none where its own vector is of
-/// it, or it has no vector.
+/// it. One without a vector gets one, unless the embedder refuses its text.
 ///
 /// # Errors
 /// What the embedder answered, where it takes no text at all, and `unavailable` where it does not answer soon.
@@ -89,7 +89,7 @@ pub(super) async fn of_space(
     entry: &NewEntry,
 ) -> Result<Option<Refitted>, Error> {
     let (space, vector) = (embedder.space(), entry.embedding.as_ref());
-    if vector.is_none_or(|vector| vector.space == space) {
+    if vector.is_some_and(|vector| vector.space == space) {
         return Ok(None);
     }
     let masked = mask(&entry.content);

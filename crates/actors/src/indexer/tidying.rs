@@ -9,12 +9,13 @@ use sillok_store::Store;
 use super::Indexer;
 use crate::protocol::Protocol;
 
-/// The longest that an index which changes is left as it is, in ms.
+/// The longest that an index which changes is left as it is, in ms, by a process that runs for as long.
 const OPTIMISE_EVERY_MS: u64 = DAY_MS;
 
 impl<S: Store, P: Protocol> Indexer<S, P> {
     /// Optimises the index where much was stored since it was, or anything has changed and a day has passed. Nobody wakes
-    /// up for that: what is to be tidied comes with changes, and each is followed by a look.
+    /// up for that: what is to be tidied comes with changes, and each is followed by a look. An index does not say when it
+    /// was optimised last: the day begins with the process, and what that finds counts as changed.
     pub(super) async fn optimise_if_due(&mut self) {
         let much = self.shared.config.indexer.optimise_after_entries;
         if self.stored_since_optimised < much && !(self.has_changed && self.a_day_has_passed()) {

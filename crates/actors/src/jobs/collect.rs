@@ -1,6 +1,6 @@
 //! Collecting: what a promotion reads of its task, within the verification's pin.
 //!
-//! Owns how much is read, from where, and the count of what is not. It must not know what is drawn from it.
+//! Owns how much is read, from where, and how much is not. It must not know what is drawn from it.
 
 use sillok_core::event::Body;
 use sillok_core::id::{CommandId, RecordId, Seq};
@@ -20,12 +20,14 @@ use super::promote::begin;
 use super::unknown;
 use crate::commit::Shared;
 use crate::errors::refusal;
+use crate::long_reads::LongReads;
 use crate::protocol::Protocol;
 
 /// Events that are read at once.
 const PAGE_ROWS: usize = 512;
 
-/// How much of a task one promotion reads. A record that begins within the bytes is read.
+/// How much of a task one promotion reads. A record that begins within the bytes is read; what follows the last one is not
+/// even looked at.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) records: usize,
@@ -64,7 +66,8 @@ pub(super) async fn collect<S: Store, P: Protocol>(
     })
 }
 
-/// The first records, as many as are within the bounds, and how much is not read.
+/// The first records, as many as are within the bounds, and how much is not read. Behind them nothing is read: of what else
+/// there is, the events are known by number, and not which of them are records.
 ///
 /// # Errors
 /// What the store answered.
@@ -79,8 +82,11 @@ pub(super) async fn records<S: Store, P: Protocol>(
     let (mut records, mut unread) = (Vec::new(), Unread::default());
     let mut range = keys::event::range_through(&scope, verification.from, verification.through);
     let mut bytes = 0;
+    // Nothing that a promotion under way reads is erased, and nothing else changes an event: what is read at several moments
+    // belongs together.
+    let store = LongReads::of(&shared.store);
     loop {
-        let mut txn = begin(shared).await?;
+        let mut txn = store.begin().await.map_err(|error| refusal(&error))?;
         let rows = txn
             .range(&range, RangeOptions::first(PAGE_ROWS, Read::Snapshot))
             .await;
@@ -91,11 +97,6 @@ pub(super) async fn records<S: Store, P: Protocol>(
             let Some((seq, record)) = record(key, value)? else {
                 continue;
             };
-            if records.len() >= bounds.records || bytes >= bounds.bytes {
-                unread.records += 1;
-                unread.bytes += record.content.bytes();
-                continue;
-            }
             let id = RecordId {
                 scope: source.clone(),
                 seq,
@@ -105,6 +106,10 @@ pub(super) async fn records<S: Store, P: Protocol>(
             bytes += text_bytes + record.metadata.as_str().len();
             unread.bytes += record.unread_bytes();
             records.push(record);
+            if records.len() >= bounds.records || bytes >= bounds.bytes {
+                unread.events = verification.through.get() - seq.get();
+                return Ok((records, unread));
+            }
         }
     }
     Ok((records, unread))

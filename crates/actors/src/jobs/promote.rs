@@ -160,7 +160,7 @@ async fn prepare<S: Store, P: Protocol>(
         return Err(of_engine(&PortError::Unusable(improper.to_string())));
     }
     let counters = &shared.counters;
-    count(&counters.promotion_unread_records, input.unread.records);
+    count(&counters.promotion_unread_events, input.unread.events);
     count(&counters.promotion_unread_bytes, input.unread.bytes);
     let name = shared.ports.cognifier.name();
     let known = shared.jobs.attempts(verification.id);

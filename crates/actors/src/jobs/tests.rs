@@ -1,10 +1,13 @@
 //! Tests of the queue, and of reading jobs from the store.
 
-use sillok_core::command::AnswerBody;
+use sillok_core::command::{AnswerBody, Command};
+use sillok_core::id::Seq;
+use sillok_core::limits::INLINE_BYTES_MAX;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::promotion::{BACKOFF_MS_MAX, Patience, REACH_BACKOFF_MS_MAX, Unread};
 use sillok_core::time::Timestamp;
-use sillok_core::verification::Outcome;
+use sillok_core::verification::{Outcome, Verification};
+use sillok_store::keys::ScopeKey;
 use sillok_store::{KeyRange, MemoryStore, Txn as _, keys};
 
 use super::*;
@@ -258,42 +261,82 @@ async fn a_promotion_that_another_node_ends_is_not_waited_for_any_longer() {
     assert!(waited_ms < 600_000, "it waited for {waited_ms} ms");
 }
 
-#[tokio::test]
-async fn what_one_promotion_does_not_read_is_counted() {
-    let ports = Ports {
-        cognifier: Arc::new(Silent),
-        ..ports()
+/// Has a task verified that has these records, and is marked as stuck after them.
+async fn judged<S: Store>(node: &Node<S>, task: &str, texts: &[&str]) -> Verification {
+    let stuck = Command::MarkStuck {
+        reason: "it hangs".into(),
     };
-    let node = Node::start(store(), ports, NodeConfig::default());
-    let node = node.await.unwrap();
-    let task = task(1);
-    let lines = ["first", "second", "third line"];
-    let commands = std::iter::once(open_task()).chain(lines.map(append));
+    let records = texts.iter().map(|text| append(text));
     let passed = verification(Outcome::Passed, "run");
+    let commands = std::iter::once(open_task()).chain(records);
     let mut answered = None;
-    for (number, command) in (0..).zip(commands.chain([passed])) {
-        let given = submission(number, PrincipalKind::Orchestrator, &task, command);
+    for (number, command) in (0..).zip(commands.chain([stuck, passed])) {
+        let given = submission(number, PrincipalKind::Orchestrator, task, command);
         answered = Some(node.submit(given).await.unwrap().result);
     }
     let Some(AnswerBody::Verification { id, .. }) = answered else {
         panic!("a verification was answered with {answered:?}")
     };
-    let (shared, source) = (node.shared(), scope(&task));
-    let named = promote::verification(shared, &source, id).await.unwrap();
+    let found = promote::verification(node.shared(), &scope(task), id).await;
+    found.unwrap()
+}
+
+/// A node on which no promotion comes to an end.
+async fn unended<S: Store>(store: S) -> Node<S> {
+    let ports = Ports {
+        cognifier: Arc::new(Silent),
+        ..ports()
+    };
+    let node = Node::start(store, ports, NodeConfig::default());
+    node.await.unwrap()
+}
+
+#[tokio::test]
+async fn of_what_one_promotion_does_not_read_the_events_are_counted_and_not_looked_at() {
+    let memory = store();
+    let node = unended(memory.clone()).await;
+    let lines = ["first", "second", "third line"];
+    let named = judged(&node, &task(1), &lines).await;
+    let (shared, source) = (node.shared(), scope(&task(1)));
     for (records, bytes, count) in [(3, 1_000, 3), (2, 1_000, 2), (3, 8, 2), (3, 1, 1)] {
         let bounds = collect::Bounds { records, bytes };
-        let (read, unread) = collect::records(shared, &source, &named, bounds)
-            .await
-            .unwrap();
+        let read = collect::records(shared, &source, &named, bounds).await;
+        let (read, unread) = read.unwrap();
         let read: Vec<&str> = read.iter().map(|record| record.content.as_str()).collect();
         assert_eq!(read, &lines[..count]);
-        let left = &lines[count..];
-        let bytes: usize = left.iter().map(|line| line.len()).sum();
-        let left = Unread {
-            records: left.len() as u64,
-            bytes: bytes as u64,
-        };
-        assert_eq!(unread, left);
+        // That the task is stuck counts as well: who does not look cannot tell.
+        let events = (lines.len() - count) as u64 + 1;
+        assert_eq!(unread, Unread { events, bytes: 0 });
     }
+    let third = keys::event::key(&ScopeKey::of(&source), Seq::new(4));
+    let mut txn = memory.begin().await.unwrap();
+    txn.set(third, b"?".to_vec());
+    txn.commit().await.unwrap();
+    for (records, is_read) in [(2, true), (3, false)] {
+        let bytes = 1_000;
+        let bounds = collect::Bounds { records, bytes };
+        let read = collect::records(shared, &source, &named, bounds).await;
+        assert_eq!(read.is_ok(), is_read, "{records} records");
+    }
+    node.shutdown().await;
+}
+
+#[tokio::test]
+async fn records_are_read_for_longer_than_the_store_keeps_one_moment() {
+    let line = Line::new(&store(), Fate::Arrives);
+    let node = unended(line.clone()).await;
+    let long = "test case passed\n".repeat(INLINE_BYTES_MAX / 8);
+    let named = judged(&node, &task(1), &[&long, &long]).await;
+    let bounds = collect::Bounds {
+        records: 10,
+        bytes: INLINE_BYTES_MAX,
+    };
+    // Both ends of one record are two reads.
+    line.live(1);
+    let read = collect::records(node.shared(), &scope(&task(1)), &named, bounds).await;
+    line.live(usize::MAX);
+    let (read, unread) = read.unwrap();
+    assert!(read.len() == 2 && read.iter().all(|record| record.end.is_some()));
+    assert!(unread.events == 0 && unread.bytes > 0, "{unread:?}");
     node.shutdown().await;
 }

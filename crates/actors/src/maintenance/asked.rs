@@ -124,7 +124,7 @@ pub struct Maintained {
     pub scopes: Vec<ScopeMaintained>,
     /// Skills that were offered, or would be.
     pub offered: u64,
-    /// Skills that were not, because their organisation refused the question.
+    /// Skills that were not, because no embedder answered or their organisation refused the question.
     pub not_offered: u64,
     /// What cannot be read of what the run looks at (entries that are due, skills that proved themselves, slots whose
     /// news the index could not take in): an audit names it.

@@ -7,12 +7,15 @@ use std::sync::Arc;
 use sillok_core::Error;
 use sillok_core::command::Command;
 use sillok_core::review::Offer;
+use sillok_core::secret::mask;
 use sillok_store::Store;
 
 use super::{give, plan};
 use crate::commit::Shared;
+use crate::errors::engine_refusal;
 use crate::protocol::Protocol;
 use crate::router::Router;
+use crate::spaces::embed_one;
 
 /// Asks organisations about skills: how many were offered, and how many were not.
 pub(super) async fn put_questions<S: Store, P: Protocol>(
@@ -33,16 +36,20 @@ pub(super) async fn put_questions<S: Store, P: Protocol>(
     (offered, not_offered)
 }
 
-/// Asks an organisation whether it takes over what proved itself in a project.
+/// Asks an organisation whether it takes over what proved itself in a project. A version is asked about once for good: while
+/// the embedder is away nobody is asked, so that a later run asks with the vector that the answer is decided by.
+///
+/// # Errors
+/// What the embedder answered, where it takes no text at all, and what the organisation did.
 async fn put_question<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
     mut offer: Offer,
 ) -> Result<(), Error> {
-    let texts = [offer.product.content.as_str()];
-    // Without a vector it is found by its words.
-    let embedded = shared.ports.embedder.embed(&texts).await;
-    offer.product.embedding = embedded.ok().and_then(|mut vectors| vectors.pop());
+    let embedder = &*shared.ports.embedder;
+    let masked = mask(&offer.product.content);
+    let vector = embed_one(embedder, &embedder.space(), masked.text.as_ref()).await;
+    offer.product.embedding = vector.map_err(|error| engine_refusal(&error))?;
     let org = plan::organisation(&offer.scope);
     give(shared, router, org, Command::Offer(Box::new(offer)))
         .await

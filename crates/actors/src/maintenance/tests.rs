@@ -23,6 +23,7 @@ use super::*;
 
 mod at_once;
 mod jumped;
+mod offered;
 
 use crate::tests::harness::{PROJECT, append, open_task, ports, scope, store, submission};
 use crate::tests::index::HookedIndex;

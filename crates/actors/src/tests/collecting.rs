@@ -87,7 +87,7 @@ async fn of_a_long_record_both_ends_are_read_and_what_lies_between_is_counted() 
     let bytes = unread(&input.records[0], &texts[0]) + unread(&input.records[1], &texts[1]);
     let whole = &input.records[2];
     assert_eq!((&whole.content, &whole.end), (&texts[2], &None));
-    assert_eq!(input.unread, Unread { records: 0, bytes });
+    assert_eq!(input.unread, Unread { events: 0, bytes });
     let episode = node.reader().entry(finished.report.episode).await.unwrap();
     let metadata = episode.unwrap().version.metadata;
     let said = format!("\"unread_bytes\":{bytes}");
@@ -95,7 +95,7 @@ async fn of_a_long_record_both_ends_are_read_and_what_lies_between_is_counted() 
     let counted = node.metrics();
     assert_eq!(
         (
-            counted.promotion_unread_records,
+            counted.promotion_unread_events,
             counted.promotion_unread_bytes
         ),
         (0, bytes)

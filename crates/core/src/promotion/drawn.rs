@@ -22,7 +22,7 @@ struct Drawn<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unread_bytes: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    unread_records: Option<u64>,
+    unread_events: Option<u64>,
 }
 
 impl Spent {
@@ -48,7 +48,7 @@ impl Spent {
             micro_dollars: self.micro_dollars,
             prompt_tokens: self.prompt_tokens,
             unread_bytes: some(unread.bytes),
-            unread_records: some(unread.records),
+            unread_events: some(unread.events),
         };
         let text = serde_json::to_string(&said).expect("plain data is JSON");
         // A name longer than metadata may be is not told.
@@ -87,7 +87,7 @@ mod tests {
             used in proptest::option::of(any::<u64>()),
             gave in proptest::option::of(any::<u64>()),
             cost in proptest::option::of(any::<u64>()),
-            records: u64,
+            events: u64,
             bytes: u64,
         ) {
             let spent = Spent {
@@ -96,7 +96,7 @@ mod tests {
                 completion_tokens: gave,
                 micro_dollars: cost,
             };
-            let said = spent.said(Unread { records, bytes });
+            let said = spent.said(Unread { events, bytes });
             prop_assert_eq!(Spent::read(&said), Some(spent.clone()));
             let others = Spent::nothing(&spent.cognifier);
             prop_assert_eq!(Spent::read(&spent.said_of_others()), Some(others));
@@ -113,10 +113,10 @@ mod tests {
         let said = r#"{"cognifier":"m 1","micro_dollars":7,"prompt_tokens":3}"#;
         assert_eq!(spent.said(Unread::default()).as_str(), said);
         let unread = Unread {
-            records: 2,
+            events: 2,
             bytes: 900,
         };
-        let said = r#"{"cognifier":"m 1","micro_dollars":7,"prompt_tokens":3,"unread_bytes":900,"unread_records":2}"#;
+        let said = r#"{"cognifier":"m 1","micro_dollars":7,"prompt_tokens":3,"unread_bytes":900,"unread_events":2}"#;
         assert_eq!(spent.said(unread).as_str(), said);
         assert_eq!(spent.said_of_others().as_str(), r#"{"cognifier":"m 1"}"#);
         for other in [

@@ -55,12 +55,12 @@ impl CognifyRecord {
     }
 }
 
-/// What a promotion leaves unread, since there is too much of it.
+/// What a promotion leaves unread, since there is too much of it. Nothing is read in order to count it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unread {
-    /// Records of which nothing is read: the last ones.
-    pub records: u64,
-    /// Bytes of texts: of those, and of what lies between the ends of long ones.
+    /// Events of the pin behind the last record that is read: of at most so many records nothing is read.
+    pub events: u64,
+    /// Bytes of texts that lie between the ends of long records, of which the ends alone are read.
     pub bytes: u64,
 }
 

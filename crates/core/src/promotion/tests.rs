@@ -182,13 +182,13 @@ fn each_product_says_what_drew_it_and_the_episode_what_that_used() {
 fn the_episode_alone_says_what_was_not_read() {
     let mut read = input(Outcome::Passed);
     read.unread = Unread {
-        records: 3,
+        events: 3,
         bytes: 70_000,
     };
     let said = verification(Outcome::Passed);
     let made = products(&said, &read, &cognition(2, true, true), &spent()).entries;
     let metadata = made[0].metadata.as_str();
-    let unread = r#""unread_bytes":70000,"unread_records":3"#;
+    let unread = r#""unread_bytes":70000,"unread_events":3"#;
     assert!(metadata.contains(unread), "{metadata}");
     let says = |product: &NewEntry| product.metadata.as_str().contains("unread");
     assert!(!made[1..].iter().any(says));

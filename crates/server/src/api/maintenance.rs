@@ -123,7 +123,7 @@ pub struct Maintained {
     pub scopes: Vec<ScopeMaintained>,
     /// Skills that were offered to their organisation, or would be.
     pub offered: u64,
-    /// Skills that were not, because their organisation refused the question.
+    /// Skills that were not, because no embedder answered or their organisation refused the question.
     pub not_offered: u64,
     /// Entries that are due, skills that proved themselves and slots that cannot be read: an audit names them.
     pub unreadable: u64,

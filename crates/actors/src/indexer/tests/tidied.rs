@@ -17,9 +17,9 @@ use crate::commit::Shared;
 use crate::indexer::Indexer;
 use crate::protocol::Correct;
 use crate::rows::{Place, write_outbox};
-use crate::tests::harness::{ports, scope};
+use crate::tests::harness::{ports, scope, store};
 use crate::tests::index::HookedIndex;
-use crate::tests::line::Line;
+use crate::tests::line::{Fate, Line};
 use crate::{NodeConfig, Ports};
 
 /// A clock whose boot time is moved by hand.
@@ -52,6 +52,31 @@ async fn archive(shared: &On<Line>) {
     let seq = Seq::new(10);
     write_outbox(&mut txn, &Place::of(&of), seq, seq, vec![head.id]);
     txn.commit().await.unwrap();
+}
+
+/// An indexer that has just begun on a node of its own, over an empty store.
+async fn begun(index: &Arc<HookedIndex>, days: &Arc<AtomicU64>) -> Indexer<Line, Correct> {
+    let ports = Ports {
+        index: index.clone(),
+        clock: Arc::new(Boot(Arc::clone(days), ports().clock)),
+        ..ports()
+    };
+    let line = Line::new(&store(), Fate::Arrives);
+    let shared = Shared::new(line, ports, NodeConfig::default(), Correct);
+    Indexer::start(Arc::new(shared)).await.unwrap()
+}
+
+#[tokio::test]
+async fn what_an_earlier_process_left_is_tidied_a_day_after_the_start_though_nothing_is_stored() {
+    let (index, days) = (HookedIndex::new(|_| ()), Arc::new(AtomicU64::new(7)));
+    let mut indexer = begun(&index, &days).await;
+    indexer.optimise_if_due().await;
+    assert_eq!(index.optimised(), 0, "it has just begun");
+    for (day, times) in [(8, 1), (10, 1)] {
+        days.store(day, Ordering::Relaxed);
+        indexer.optimise_if_due().await;
+        assert_eq!(index.optimised(), times, "on day {day}");
+    }
 }
 
 #[tokio::test]

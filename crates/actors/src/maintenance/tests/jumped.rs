@@ -60,7 +60,7 @@ async fn a_jumped_clock_that_empties_many_small_scopes_makes_the_whole_run_ask()
 }
 
 /// A skill that three tasks found helpful.
-async fn proven(stage: &mut Stage) -> EntryId {
+pub(super) async fn proven(stage: &mut Stage) -> EntryId {
     let skill = Skill {
         name: "bisect".into(),
         description: "Find the commit that broke it".into(),

@@ -1,0 +1,183 @@
+//! Offers while the embedder is away, or refuses a text: what is asked when, and what an approved one is compared with.
+
+use parking_lot::Mutex;
+use sillok_builtin::HashEmbedder;
+use sillok_core::command::AnswerReview;
+use sillok_core::entry::{Embedding, SpaceId};
+use sillok_core::ports::{Embedder, PortError, SpaceThresholds};
+use sillok_core::review::{Offer, Question, Review};
+
+use super::jumped::proven;
+use super::*;
+
+const ORG: &str = "org/acme";
+
+/// How an embedder is.
+#[derive(Clone, Copy)]
+enum Mood {
+    Answers,
+    IsAway,
+    /// It takes no text that has this word.
+    Refuses(&'static str),
+}
+
+/// The built-in embedder, in a mood.
+struct Moody(Mutex<Mood>);
+
+impl Embedder for Moody {
+    fn space(&self) -> SpaceId {
+        HashEmbedder.space()
+    }
+
+    fn dimensions(&self) -> usize {
+        HashEmbedder.dimensions()
+    }
+
+    fn thresholds(&self) -> SpaceThresholds {
+        HashEmbedder.thresholds()
+    }
+
+    fn embed<'a>(
+        &'a self,
+        texts: &'a [&'a str],
+    ) -> BoxFuture<'a, Result<Vec<Embedding>, PortError>> {
+        let mood = *self.0.lock();
+        let error = match mood {
+            Mood::IsAway => PortError::Unavailable("nobody listens".into()),
+            Mood::Refuses(word) if texts.iter().any(|text| text.contains(word)) => {
+                PortError::Unusable("it cannot be said".into())
+            }
+            Mood::Answers | Mood::Refuses(_) => return HashEmbedder.embed(texts),
+        };
+        Box::pin(async move { Err(error) })
+    }
+}
+
+/// A stage with a skill that proved itself, and its embedder.
+async fn set(mood: Mood) -> (Stage, Arc<Moody>) {
+    let embedder = Arc::new(Moody(Mutex::new(mood)));
+    let ports = Ports {
+        embedder: Arc::clone(&embedder) as Arc<dyn Embedder>,
+        ..ports()
+    };
+    let mut stage = Stage::over(ports).await;
+    proven(&mut stage).await;
+    (stage, embedder)
+}
+
+/// How many skills a run offers, and how many not.
+async fn offered(stage: &Stage) -> (u64, u64) {
+    let run = stage.maintain(false, false).await.unwrap();
+    (run.offered, run.not_offered)
+}
+
+/// The organisation's questions that wait.
+async fn waiting(stage: &Stage) -> Vec<Review> {
+    let reviews = stage.node.reader().reviews(&scope(ORG), false, None, 10);
+    reviews.await.unwrap().items
+}
+
+/// What the one question that waits offers.
+async fn offer(stage: &Stage) -> Offer {
+    match waiting(stage).await.remove(0).question {
+        Question::Offer(offer) => *offer,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The answer of a person to the one question that waits.
+async fn answer(stage: &mut Stage, approve: bool) -> Result<AnswerBody, Error> {
+    let command = Command::AnswerReview(Box::new(AnswerReview {
+        review: waiting(stage).await.remove(0).id,
+        approve,
+        keep: None,
+        reason: "we looked at it".into(),
+    }));
+    let submission = stage.made(PrincipalKind::Human, ORG, command);
+    let answered = stage.node.submit(submission).await;
+    answered.map(|answer| answer.result)
+}
+
+/// A skill of the organisation that says what is offered in almost the same words.
+async fn reworded(stage: &mut Stage) -> EntryId {
+    let content = "bisect: find the commit.";
+    let skill = Skill {
+        name: "bisect".into(),
+        description: "Find the commit that broke it".into(),
+        code: "git bisect run".into(),
+        usage_count: 0,
+        success_rate: 1.0,
+    };
+    let embedding = Embedding {
+        space: HashEmbedder.space(),
+        values: HashEmbedder::vector(content),
+    };
+    let command = Command::PutEntry {
+        entry: Box::new(NewEntry {
+            detail: Detail::Skill(Box::new(skill)),
+            embedding: Some(embedding),
+            ..crate::tests::world::entry(Table::Skills, content)
+        }),
+        verification: None,
+    };
+    match stage.give(PrincipalKind::Human, ORG, command).await {
+        AnswerBody::Entry { id, .. } => id,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn kept(answer: AnswerBody) -> Option<EntryId> {
+    match answer {
+        AnswerBody::Reviewed { kept, .. } => kept,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_skill_is_not_offered_while_the_embedder_is_away_and_is_once_it_is_back() {
+    let (mut stage, embedder) = set(Mood::IsAway).await;
+    assert_eq!(offered(&stage).await, (0, 1));
+    assert!(waiting(&stage).await.is_empty());
+    *embedder.0.lock() = Mood::Answers;
+    assert_eq!(offered(&stage).await, (1, 0));
+    let vector = offer(&stage).await.product.embedding;
+    assert!(vector.is_some(), "it was asked about without a vector");
+    let known = reworded(&mut stage).await;
+    let answered = answer(&mut stage, true).await.unwrap();
+    assert_eq!(kept(answered), Some(known), "a duplicate was written");
+    assert_eq!(offered(&stage).await, (0, 0));
+}
+
+#[tokio::test]
+async fn an_offer_without_a_vector_is_compared_once_it_is_approved() {
+    let (mut stage, embedder) = set(Mood::Refuses("bisect")).await;
+    assert_eq!(
+        offered(&stage).await,
+        (1, 0),
+        "a text that is refused holds up no offer"
+    );
+    assert_eq!(offer(&stage).await.product.embedding, None);
+    let known = reworded(&mut stage).await;
+    *embedder.0.lock() = Mood::IsAway;
+    let refused = answer(&mut stage, true).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Unavailable);
+    *embedder.0.lock() = Mood::Answers;
+    let answered = answer(&mut stage, true).await.unwrap();
+    assert_eq!(kept(answered), Some(known), "a duplicate was written");
+}
+
+#[tokio::test]
+async fn an_offer_whose_text_is_refused_is_published_without_a_vector() {
+    let (mut stage, _) = set(Mood::Refuses("bisect")).await;
+    assert_eq!(offered(&stage).await, (1, 0));
+    let published = kept(answer(&mut stage, true).await.unwrap());
+    assert!(stage.status(published.unwrap()).await.is_live());
+}
+
+#[tokio::test]
+async fn an_offer_without_a_vector_is_turned_down_while_the_embedder_is_away() {
+    let (mut stage, embedder) = set(Mood::Refuses("bisect")).await;
+    assert_eq!(offered(&stage).await, (1, 0));
+    *embedder.0.lock() = Mood::IsAway;
+    assert_eq!(kept(answer(&mut stage, false).await.unwrap()), None);
+}
