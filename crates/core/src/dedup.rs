@@ -109,7 +109,7 @@ pub enum Verdict {
 ///
 /// The same text first, then the same words, then contradictions, then the highest cosine; ties go to the smallest
 /// id. What says the same as an entry in the same words raises no question anew about what contradicts that entry: it
-/// was raised when the two met.
+/// was raised when the two met. Where they never met, [`claim_verdict`] of those that nobody was asked about says so.
 /// Only entries of the same table with the same failure mark merge, and only in tables that merge. What declares a key
 /// is not merged into what does not: nothing would be found to contradict that any more.
 /// What lies over the merge threshold and is worded otherwise is similar: a person sees whether the
@@ -209,15 +209,20 @@ pub fn claim_verdict(new: &NewEntry, neighbours: &[Neighbour]) -> Verdict {
     let comparable = neighbours
         .iter()
         .filter(|known| known.failure == new.failure);
-    let against = comparable.filter(|known| {
-        let claims = new.claim.as_ref().zip(known.claim.as_ref());
-        claims.is_some_and(|(ours, theirs)| ours.key == theirs.key && ours.value != theirs.value)
-    });
+    let against =
+        comparable.filter(|known| claims_differ(new.claim.as_ref(), known.claim.as_ref()));
     let why = Contradiction::Claim;
     match against.map(|known| known.id).min() {
         Some(with) => Verdict::Contradicts { with, why },
         None => Verdict::New,
     }
+}
+
+/// Whether the two declare the same key with other values.
+#[must_use]
+pub fn claims_differ(ours: Option<&Claim>, theirs: Option<&Claim>) -> bool {
+    let both = ours.zip(theirs);
+    both.is_some_and(|(ours, theirs)| ours.key == theirs.key && ours.value != theirs.value)
 }
 
 /// Whether the known entry declares the key that `new` declares, if it does.

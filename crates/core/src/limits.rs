@@ -89,8 +89,9 @@ pub const SCOPE_QUEUE_MAX: usize = 1_024;
 pub const NODE_QUEUE_MAX: usize = 16_384;
 /// Bytes of commands that may wait in one node.
 pub const NODE_QUEUE_BYTES_MAX: usize = 256 << 20;
-/// How often `needs` may ask for further facts about one command.
-pub const FACT_ROUNDS_MAX: usize = 12;
+/// How often `needs` may ask for further facts about one command. What takes most is undoing, at [`UNCOVERED_MAX`] entries:
+/// the verification, what was made, each entry below that, who has the text of the last one, its head and its version.
+pub const FACT_ROUNDS_MAX: usize = UNCOVERED_MAX + 5;
 /// Entries of one line below an entry that is taken back, among which one is looked for that holds again.
 pub const UNCOVERED_MAX: usize = 8;
 

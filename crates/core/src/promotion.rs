@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::citation::{self, Citation, Excerpt, TestOutcome};
 use crate::entry::{Binding, Claim, Detail, Embedding, Episode, Metadata, Skill, Table};
 use crate::id::{EntryId, RecordId, VerificationId};
-use crate::limits::{ENTRY_BYTES_MAX, PRODUCTS_MAX};
+use crate::limits::PRODUCTS_MAX;
 use crate::scope::Scope;
 use crate::time::Timestamp;
 use crate::verification::{Outcome, Verification, VerificationSource};
@@ -27,7 +27,7 @@ pub use attempts::{
 pub use check::Improper;
 pub use ends::{Ends, beginning, ending};
 pub use input::{CognifyInput, CognifyRecord, RecordEnd, Unread};
-use room::{Room, with_first_lists};
+use room::{Room, clip, masked_edge, with_first_lists};
 pub use standing::{Given, Standing, Stands, given_back};
 
 /// One atomic fact: true or false by itself, without pronouns.
@@ -195,7 +195,7 @@ fn episode(verification: &Verification, input: &CognifyInput, cognition: &Cognit
             .iter()
             .map(|text| clip(text))
             .collect(),
-        causal_edges: cognition.causal_edges.clone(),
+        causal_edges: cognition.causal_edges.iter().map(masked_edge).collect(),
     };
     let content = if cognition.critique.trim().is_empty() {
         input.title.clone()
@@ -220,7 +220,7 @@ fn observation(verification: &Verification, fact: &Fact) -> NewEntry {
         fact.sources.iter().cloned().map(Citation::Excerpt),
     );
     NewEntry {
-        claim: fact.claim.clone(),
+        claim: fact.claim.as_ref().map(Claim::masked),
         ..entry
     }
 }
@@ -337,16 +337,6 @@ pub fn judgement(verification: &Verification) -> Citation {
         outcome,
         run: said.run.clone(),
     }
-}
-
-/// Cuts a text at a character boundary to what an entry may hold, with room for its neighbours.
-fn clip(text: &str) -> String {
-    const SHARE_BYTES: usize = ENTRY_BYTES_MAX / 4;
-    let mut end = text.len().min(SHARE_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text[..end].to_owned()
 }
 
 /// What became of one product.

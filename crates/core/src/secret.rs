@@ -52,6 +52,19 @@ pub fn mask(text: &str) -> Masked<'_> {
     masked
 }
 
+/// The last place up to `end` where a masked text can be cut: between two characters, and not within what stands for a
+/// secret.
+#[must_use]
+pub fn whole_before(masked: &str, mut end: usize) -> usize {
+    while !masked.is_char_boundary(end) {
+        end -= 1;
+    }
+    let open = masked[..end].rfind('[');
+    let is_cut =
+        |open: &usize| masked[*open..].starts_with(MASKED) && !masked[*open..end].contains(']');
+    open.filter(is_cut).unwrap_or(end)
+}
+
 /// Where a secret stands, in bytes of the text, and what kind it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Secret {

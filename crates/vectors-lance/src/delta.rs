@@ -14,7 +14,7 @@ use sillok_core::ports::Ranked;
 use sillok_core::scope::Scope;
 use sillok_core::stamp::Stamp;
 
-use crate::claims::Claims;
+use crate::claims::{Claims, Smallest};
 use crate::filter::{Attributes, Filter};
 use crate::ranking::best;
 
@@ -211,19 +211,22 @@ impl Delta {
         )
     }
 
-    /// The admitted rows of a scope that declare the key of a claim with another value.
+    /// Brings the admitted rows of a scope into `found` that declare the key of a claim with another value.
     pub(crate) fn claimants(
         &self,
         scope: &Scope,
         claim: ClaimHash,
         filter: &Filter,
-    ) -> impl Iterator<Item = EntryId> {
-        let claims = self.claims.get(scope).into_iter();
-        let against = claims.flat_map(move |claims| claims.against(claim));
-        against.filter(move |entry| {
-            let row = self.get(scope, *entry);
+        found: &mut Smallest,
+    ) {
+        let Some(claims) = self.claims.get(scope) else {
+            return;
+        };
+        let admits = |entry| {
+            let row = self.get(scope, entry);
             row.is_some_and(|row| filter.admits(&row.attributes))
-        })
+        };
+        claims.against(claim, admits, found);
     }
 
     /// Adds what these rows hold to what an index knows of the same terms.

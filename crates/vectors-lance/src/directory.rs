@@ -13,7 +13,7 @@ use sillok_core::scope::Scope;
 use sillok_core::stamp::Stamp;
 
 use crate::admission::Admission;
-use crate::claims::Claims;
+use crate::claims::{Claims, Smallest};
 use crate::filter::{Attributes, Filter};
 use crate::graves::Graves;
 
@@ -137,19 +137,22 @@ impl Directory {
         })
     }
 
-    /// The entries of a scope that `filter` admits and that declare the key of a claim with another value.
+    /// Brings those entries of a scope into `found` that are admitted and declare the key of a claim with another value.
     pub(crate) fn claimants(
         &self,
         scope: &Scope,
         claim: ClaimHash,
-        filter: &Filter,
-    ) -> impl Iterator<Item = EntryId> {
-        let rows = self.scopes.get(scope).into_iter();
-        let against = rows.flat_map(move |rows| rows.claims.against(claim));
-        against.filter(move |entry| {
-            let row = self.get(scope, *entry);
-            row.is_some_and(|(_, row)| filter.admits(&row.attributes))
-        })
+        admits: impl Fn(EntryId, &Attributes) -> bool,
+        found: &mut Smallest,
+    ) {
+        let Some(rows) = self.scopes.get(scope) else {
+            return;
+        };
+        let admits = |entry| {
+            let row = self.get(scope, entry);
+            row.is_some_and(|(_, row)| admits(entry, &row.attributes))
+        };
+        rows.claims.against(claim, admits, found);
     }
 
     /// Notes where a row lies now. It takes the place of the entry's earlier row.

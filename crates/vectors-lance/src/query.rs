@@ -8,10 +8,11 @@ use std::sync::Arc;
 use sillok_core::id::EntryId;
 use sillok_core::ports::{ClaimRequest, Ranked};
 
+use crate::claims::Smallest;
 use crate::delta::Corpus;
 use crate::directory::{Admitted, Directory};
 use crate::error::Error;
-use crate::filter::Filter;
+use crate::filter::{Attributes, Filter};
 use crate::indices::{Indices, Scored};
 use crate::ranking::best;
 use crate::table::Table;
@@ -79,14 +80,15 @@ impl Table {
         }
     }
 
-    /// The entries that declare the key of a claim with another value. Memory knows what all rows claim.
-    pub(crate) fn claimants(&self, request: &ClaimRequest, filter: &Filter) -> Vec<EntryId> {
+    /// Brings the entries into `found` that declare the key of a claim with another value. Memory knows what all rows claim.
+    pub(crate) fn claimants(&self, request: &ClaimRequest, filter: &Filter, found: &mut Smallest) {
         let view = self.view.read();
         let (scope, claim) = (&request.scope, request.claim);
-        let stored = view.rows.claimants(scope, claim, filter);
-        let stored = stored.filter(|entry| view.delta.get(scope, *entry).is_none());
-        let newer = view.delta.claimants(scope, claim, filter);
-        stored.chain(newer).collect()
+        let is_newest = |entry: EntryId| view.delta.get(scope, entry).is_none();
+        let stored =
+            |entry: EntryId, attributes: &Attributes| filter.admits(attributes) && is_newest(entry);
+        view.rows.claimants(scope, claim, stored, found);
+        view.delta.claimants(scope, claim, filter, found);
     }
 
     /// Searches memory, and takes the rows to ask the indices for from the same moment.

@@ -19,6 +19,7 @@ use sillok_core::ports::{
 use sillok_core::scope::Scope;
 use sillok_core::stamp::Stamp;
 
+use crate::claims::Smallest;
 use crate::columns::has_direction;
 use crate::config::LanceConfig;
 use crate::error::Error;
@@ -218,14 +219,12 @@ impl Tables {
     pub(crate) fn claimants(&self, request: &ClaimRequest) -> Result<Vec<EntryId>, Error> {
         let filter = Filter::of_claimants(request);
         let names = Kind::ALL.map(|kind| (request.scope.org().to_owned(), kind));
-        let mut found = Vec::new();
+        let mut found = Smallest::new(request.limit);
         for table in names.iter().filter_map(|name| self.known(name)) {
             table.check()?;
-            found.extend(table.claimants(request, &filter));
+            table.claimants(request, &filter, &mut found);
         }
-        found.sort_unstable();
-        found.truncate(request.limit);
-        Ok(found)
+        Ok(found.into_vec())
     }
 
     /// The table of this name, where there is one.

@@ -66,6 +66,16 @@ pub(super) fn neighbours(draft: &Draft<'_>, number: usize, entry: &NewEntry) -> 
     found
 }
 
+/// What an entry claims, as far as its text is at hand.
+pub(super) fn claim_of<'a>(draft: &'a Draft<'_>, id: EntryId) -> Option<&'a Claim> {
+    let fresh = draft.state.fresh().iter().find(|fresh| fresh.id == id);
+    if let Some(fresh) = fresh {
+        return fresh.claim.as_ref();
+    }
+    let version = draft.context.facts.versions.get(&id)?.as_ref()?;
+    version.claim.as_ref()
+}
+
 fn cosine(ours: Option<&Embedding>, theirs: Option<&Embedding>) -> Option<f32> {
     ours?.cosine(theirs?)
 }

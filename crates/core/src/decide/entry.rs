@@ -1,15 +1,17 @@
 //! Deciding how entries are written and amended: form, sources, deduplication, trust.
 
-use super::compare::{EXACT_ONLY, compared, neighbours};
+use super::compare::{EXACT_ONLY, neighbours};
+use super::restore::was_asked;
 use super::text::{check_numbers, check_text, text};
 use super::{Context, Decision, Draft, review};
 use crate::citation::{self, Citation};
 use crate::command::{AmendEntry, AnswerBody, VerificationRef};
-use crate::dedup::{self, Sameness, Verdict};
+use crate::dedup::{self, Contradiction, Neighbour, Sameness, Verdict};
 use crate::entry::{Claim, Detail, Head, Kind, Link, LinkKind, Status, Table};
 use crate::error::{Current, Error, ErrorCode};
 use crate::event::{Body, EntryAmended, EntryCreated, EntryMerged};
 use crate::id::{EntryId, VerificationId};
+use crate::limits::LINKS_MAX;
 use crate::promotion::{Disposition, NewEntry};
 use crate::provenance::{Backing, check_citations, check_required, status_of};
 use crate::review::Question;
@@ -224,9 +226,9 @@ pub(super) fn write(
 ) -> Written {
     // Compared as it will be stored: the stored texts have their secrets masked.
     let entry = &masked(entry);
+    let neighbours = neighbours(draft, number, entry);
+    let thresholds = draft.context.facts.thresholds.unwrap_or(EXACT_ONLY);
     if entry.table == Table::Episodes {
-        let neighbours = neighbours(draft, number, entry);
-        let thresholds = draft.context.facts.thresholds.unwrap_or(EXACT_ONLY);
         let linked = dedup::causal_links(entry, &neighbours, thresholds);
         let repeats = dedup::repeats(entry, &linked, &neighbours);
         let verdict = dedup::claim_verdict(entry, &neighbours);
@@ -237,7 +239,13 @@ pub(super) fn write(
             ..written
         };
     }
-    let (entry, disposition) = match compared(draft, number, entry) {
+    let verdict = if entry.table.merges() {
+        dedup::verdict(entry, &neighbours, thresholds)
+    } else {
+        // States are many of a kind, as episodes are: what they declare is all that they are held against.
+        dedup::claim_verdict(entry, &neighbours)
+    };
+    let (entry, disposition) = match verdict {
         Verdict::Merge { into, sameness } => {
             let cosine = match sameness {
                 Sameness::Exact => 1.0,
@@ -249,6 +257,7 @@ pub(super) fn write(
                 failure: entry.failure,
             };
             merge(draft, into, &said, backing, promotion, cosine);
+            relate_repeated(draft, number, (into, entry), neighbours);
             (into, Disposition::Merged { cosine })
         }
         verdict => {
@@ -295,6 +304,31 @@ pub(super) fn relate(
         }
         Verdict::New | Verdict::Merge { .. } => Disposition::Created,
     }
+}
+
+/// Asks a person about what contradicts an entry that was said once more, by what both declare, where nobody was asked
+/// about the two: they may never have met. One that keeps no more links is asked about no more: nothing would tell that it
+/// was, and each repetition would ask again.
+fn relate_repeated(
+    draft: &mut Draft<'_>,
+    number: usize,
+    (into, entry): (EntryId, &NewEntry),
+    mut neighbours: Vec<Neighbour>,
+) {
+    let head = draft.state.head(into);
+    let head = head.expect("a verdict names a live entry that the state knows");
+    if head.links.len() >= LINKS_MAX {
+        return;
+    }
+    neighbours.retain(|known| {
+        let against = Verdict::Contradicts {
+            with: known.id,
+            why: Contradiction::Claim,
+        };
+        known.id != into && !was_asked(draft, head, against)
+    });
+    let verdict = dedup::claim_verdict(entry, &neighbours);
+    relate(draft, number, into, verdict);
 }
 
 /// Holds an entry that takes the place of another one, and that is compared with nothing else, against what declares its

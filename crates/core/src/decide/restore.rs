@@ -5,7 +5,7 @@ use super::{Context, Decision, Draft, check_stated, compare, entry};
 use crate::command::AnswerBody;
 use crate::decay::confidence_at;
 use crate::dedup::{self, Verdict};
-use crate::entry::{Head, Status};
+use crate::entry::{Head, LinkKind, Status};
 use crate::error::{Current, Error, ErrorCode};
 use crate::event::{Body, EntryRestored};
 use crate::fingerprint::ContentHash;
@@ -35,13 +35,10 @@ pub(super) fn restore(context: &Context<'_>, id: EntryId, reason: &str) -> Resul
         trust: anew(context, head),
         reason: mask(reason).text.into_owned(),
     })));
-    let disposition = match verdict {
-        Verdict::Similar { to, .. } | Verdict::Contradicts { with: to, .. }
-            if was_asked(&draft, head, to) =>
-        {
-            Disposition::Created
-        }
-        verdict => entry::relate(&mut draft, 0, id, verdict),
+    let disposition = if was_asked(&draft, head, verdict) {
+        Disposition::Created
+    } else {
+        entry::relate(&mut draft, 0, id, verdict)
     };
     let answer = AnswerBody::Entry {
         id,
@@ -123,9 +120,18 @@ fn compared(draft: &Draft<'_>, head: &Head) -> Result<Verdict, Error> {
     Err(Error::conflict(why, current))
 }
 
-/// Whether a person was asked about the two before the one left recall.
-pub(super) fn was_asked(draft: &Draft<'_>, head: &Head, other: EntryId) -> bool {
-    let links = |head: &Head, to| head.links.iter().any(|link| link.to == to);
+/// Whether a person was asked before about what a verdict says of an entry. Those that were like one another once, and
+/// contradict one another by now, were asked about as something else.
+pub(super) fn was_asked(draft: &Draft<'_>, head: &Head, verdict: Verdict) -> bool {
+    let (other, contradicts) = match verdict {
+        Verdict::Similar { to, .. } => (to, false),
+        Verdict::Contradicts { with, .. } => (with, true),
+        Verdict::New | Verdict::Merge { .. } => return false,
+    };
+    let links = |head: &Head, to: EntryId| {
+        let mut links = head.links.iter().filter(|link| link.to == to);
+        links.any(|link| !contradicts || link.kind == LinkKind::Contradicts)
+    };
     let known = draft.state.head(other);
     links(head, other) || known.is_some_and(|known| links(known, head.id))
 }

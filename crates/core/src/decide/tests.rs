@@ -1,5 +1,6 @@
 //! Tests of the rules as a whole: commands against a scope whose facts are all at hand.
 
+mod contradicting;
 mod entries;
 mod erasing;
 mod governance;

@@ -2,10 +2,10 @@
 //! it only supported loses that support.
 
 use super::restore::was_asked;
-use super::{Context, Decision, Draft, check_stated, entry, older_nodes};
+use super::{Context, Decision, Draft, check_stated, compare, entry, older_nodes};
 use crate::citation::Citation;
 use crate::command::{AnswerBody, VerificationRef};
-use crate::dedup::Verdict;
+use crate::dedup::{self, Contradiction, Verdict};
 use crate::entry::{Head, Status};
 use crate::error::{Current, Error, ErrorCode};
 use crate::event::{Body, EntryRestored, TrustRevised};
@@ -195,7 +195,8 @@ fn made(
 }
 
 /// Asks a person about what holds again where another entry has its text by now: both are recalled till then. Once all is
-/// taken back, since the other one may have been the promotion's own.
+/// taken back, since the other one may have been the promotion's own. What declares one key with other values is no
+/// repetition, whatever the text.
 fn ask_of_repeats(draft: &mut Draft<'_>, restored: &[EntryId]) {
     for (number, id) in restored.iter().enumerate() {
         let Some(head) = draft.state.head(*id) else {
@@ -211,12 +212,23 @@ fn ask_of_repeats(draft: &mut Draft<'_>, restored: &[EntryId]) {
         };
         let known = draft.state.head(other);
         let is_live = known.is_some_and(|known| known.status.is_live());
-        if is_live && !was_asked(draft, head, other) {
-            let same_text = Verdict::Similar {
+        let (ours, theirs) = (
+            compare::claim_of(draft, *id),
+            compare::claim_of(draft, other),
+        );
+        let verdict = if dedup::claims_differ(ours, theirs) {
+            Verdict::Contradicts {
+                with: other,
+                why: Contradiction::Claim,
+            }
+        } else {
+            Verdict::Similar {
                 to: other,
                 cosine: 1.0,
-            };
-            entry::relate(draft, number, *id, same_text);
+            }
+        };
+        if is_live && !was_asked(draft, head, verdict) {
+            entry::relate(draft, number, *id, verdict);
         }
     }
 }

@@ -121,15 +121,17 @@ impl Ask<'_> {
         }
     }
 
-    /// The head of the entry that has the text of one which may hold again.
+    /// The entry that has the text of one which may hold again, and what the two declare.
     fn holder_of_text(&mut self, id: EntryId) {
         let key = self.state.head(id).map(|head| HashKey {
             table: head.table,
             failure: head.failure,
             hash: head.content_hash,
         });
-        if let Some(holder) = key.and_then(|key| self.state.by_hash(&key)) {
-            self.head(holder);
+        let holder = key.and_then(|key| self.state.by_hash(&key));
+        if let Some(holder) = holder.filter(|holder| *holder != id) {
+            self.candidate(holder);
+            self.candidate(id);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Ends: what is read of a text that is longer than a cognifier reads. How something went is often said last.
 //!
 //! Owns how much is read of either end, and where these begin and stop: at whole characters, and at whole lines where
-//! one ends near. It must not know where texts lie.
+//! one ends near. An end that no line begins near begins with a sentence, or with a word. It must not know where texts lie.
 
 /// How many bytes are read of a text's beginning, and how many of its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,9 +48,33 @@ pub fn ending(last: &[u8]) -> Option<(usize, &str)> {
     let goes_on = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
     let cut = last.iter().take(3).take_while(goes_on).count();
     let text = core::str::from_utf8(&last[cut..]).ok()?;
+    let begins = first_whole(text);
+    Some((cut + begins, &text[begins..]))
+}
+
+/// Where the first line begins, in the first half of a text that begins anywhere; where none does, the first sentence;
+/// where none does either, the first word.
+fn first_whole(text: &str) -> usize {
+    let near = |place: &usize| *place <= text.len() / 2;
     let line = text.find('\n').map(|place| place + 1);
-    let line = line.filter(|place| *place <= text.len() / 2).unwrap_or(0);
-    Some((cut + line, &text[line..]))
+    let sentence = || {
+        let mut ends = text.match_indices(['.', '!', '?', '。']);
+        ends.find_map(|(place, end)| {
+            let behind = place + end.len();
+            let gap = text[behind..]
+                .chars()
+                .next()
+                .filter(|sign| sign.is_whitespace())?;
+            Some(behind + gap.len_utf8())
+        })
+    };
+    let word = || {
+        let gap = text.char_indices().find(|(_, sign)| sign.is_whitespace());
+        gap.map(|(place, sign)| place + sign.len_utf8())
+    };
+    let found = line.filter(near);
+    let found = found.or_else(|| sentence().filter(near));
+    found.or_else(|| word().filter(near)).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -79,6 +103,22 @@ mod tests {
         let line = "a".repeat(90);
         let parts = read(&line, 50).unwrap();
         assert_eq!(parts, [(0, "a".repeat(25)), (65, "a".repeat(25))]);
+    }
+
+    #[test]
+    fn an_end_that_no_line_begins_near_begins_with_a_sentence_or_a_word() {
+        let of = |text: &str| ending(text.as_bytes()).map(|(at, end)| (at, end.to_owned()));
+        let found = |at: usize, end: &str| Some((at, end.to_owned()));
+        let long = "v1.2 was tried. Then the cap was raised and it went well";
+        assert_eq!(of(long), found(16, &long[16..]), "'v1.2' ends no sentence");
+        let late = "raised the cap by a factor of two. It went well";
+        assert_eq!(of(late), found(7, &late[7..]), "the sentence ends too late");
+        let line = "was tried. So\nThe cap was raised and it went well";
+        assert_eq!(of(line), found(14, &line[14..]), "a line goes first");
+        let korean = "했다。 그래서 상한을 올렸고 잘 되었다";
+        assert_eq!(of(korean), found(10, &korean[10..]));
+        let one = "a".repeat(40);
+        assert_eq!(of(&one), found(0, &one));
     }
 
     #[test]

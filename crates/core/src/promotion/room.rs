@@ -7,7 +7,8 @@
 use super::{CausalEdge, NewEntry};
 use crate::citation::Citation;
 use crate::entry::Episode;
-use crate::limits::{EPISODE_DETAIL_BYTES_MAX, PRODUCTS_BYTES_MAX};
+use crate::limits::{ENTRY_BYTES_MAX, EPISODE_DETAIL_BYTES_MAX, PRODUCTS_BYTES_MAX};
+use crate::secret::{mask, whole_before};
 
 /// What frames the texts of a product: ids, times, trust, keys.
 const FRAME_BYTES: usize = 1 << 10;
@@ -31,7 +32,7 @@ impl Room {
     }
 }
 
-/// What a product comes to without its vector.
+/// What a product comes to without its vector, its secrets masked.
 pub(super) fn bytes(product: &NewEntry) -> usize {
     let claim = product.claim.as_ref();
     let citations = product.citations.iter().map(Citation::text_bytes);
@@ -41,6 +42,26 @@ pub(super) fn bytes(product: &NewEntry) -> usize {
         + product.metadata.as_str().len()
         + claim.map_or(0, |claim| claim.key.len() + claim.value.len())
         + citations.sum::<usize>()
+}
+
+/// Cuts a text at a character boundary to what an entry may hold, with room for its neighbours. As it will be stored: its
+/// secrets are masked before it is measured, since what stands for a short one is longer.
+pub(super) fn clip(text: &str) -> String {
+    const SHARE_BYTES: usize = ENTRY_BYTES_MAX / 4;
+    let mut text = mask(text).text.into_owned();
+    if text.len() > SHARE_BYTES {
+        text.truncate(whole_before(&text, SHARE_BYTES));
+    }
+    text
+}
+
+/// What brought about what, as it will be stored.
+pub(super) fn masked_edge(edge: &CausalEdge) -> CausalEdge {
+    CausalEdge {
+        cause: clip(&edge.cause),
+        effect: clip(&edge.effect),
+        confidence: edge.confidence,
+    }
 }
 
 /// The episode with as many of its key decisions, and then of its causal edges, as there is room for beside its texts.

@@ -7,9 +7,10 @@ use crate::entry::SpaceId;
 use crate::id::Seq;
 use crate::limits::{
     CITATION_BYTES_MAX, COGNITION_CHOICES_MAX, COGNITION_EDGES_MAX, EMBEDDING_DIMENSIONS_MAX,
-    EPISODE_DETAIL_BYTES_MAX, PRODUCTS_BYTES_MAX,
+    ENTRY_BYTES_MAX, EPISODE_DETAIL_BYTES_MAX, PRODUCTS_BYTES_MAX,
 };
 use crate::principal::{Actor, PrincipalId, PrincipalKind};
+use crate::secret::mask;
 use crate::staging::{LogLevel, RecordKind};
 use crate::verification::NewVerification;
 
@@ -281,6 +282,65 @@ fn the_largest_products_fit_one_value_of_the_store() {
     };
     assert_eq!(small.key_decisions, proposed.key_decisions);
     assert!(small.causal_edges.len() > large.causal_edges.len());
+}
+
+#[test]
+fn products_that_are_longer_once_their_secrets_are_masked_are_measured_masked() {
+    let short = |bytes: usize| "PWD='a1b' ".repeat(bytes / 10);
+    let (masked, raw) = (mask(&short(100)).text.len(), short(100).len());
+    assert!(masked > 2 * raw, "{masked} of {raw}");
+    let mut read = input(Outcome::Passed);
+    read.title = short(4 << 10);
+    read.description = short(32 << 10);
+    let edge = CausalEdge {
+        cause: short(120),
+        effect: short(120),
+        confidence: 1.0,
+    };
+    let mut proposed = Cognition {
+        critique: short(32 << 10),
+        result: short(32 << 10),
+        key_decisions: vec![short(250); COGNITION_CHOICES_MAX],
+        causal_edges: vec![edge; COGNITION_EDGES_MAX],
+        ..cognition(PRODUCTS_MAX - 2, true, true)
+    };
+    for fact in &mut proposed.facts {
+        fact.content = short(4 << 10);
+        fact.claim = Some(Claim {
+            key: "k".into(),
+            value: short(1 << 10),
+        });
+    }
+    proposed.check(&read).unwrap();
+    let made = products(&well_cited(), &read, &proposed, &spent());
+    let bytes: usize = made.entries.iter().map(room::bytes).sum();
+    assert!(bytes <= PRODUCTS_BYTES_MAX && made.left_out > 0, "{bytes}");
+    let is_masked = |text: &str| mask(text).count == 0;
+    for product in &made.entries {
+        assert!(is_masked(&product.content));
+        let claim = product.claim.as_ref();
+        assert!(claim.is_none_or(|claim| is_masked(&claim.value)));
+        assert!(product.content.len() + product.detail.text_bytes() <= 2 * ENTRY_BYTES_MAX);
+    }
+    let Detail::Episode(episode) = &made.entries[0].detail else {
+        panic!("{:?}", made.entries[0])
+    };
+    assert!(episode.text_bytes() <= EPISODE_DETAIL_BYTES_MAX);
+    for text in [
+        &episode.task,
+        &episode.critique,
+        &episode.input,
+        &episode.output,
+    ] {
+        assert!(is_masked(text) && !text.contains("a1b"));
+    }
+    let edges = episode.causal_edges.iter();
+    assert!(
+        edges
+            .clone()
+            .all(|edge| is_masked(&edge.cause) && is_masked(&edge.effect))
+    );
+    assert!(episode.key_decisions.iter().all(|text| is_masked(text)));
 }
 
 proptest! {

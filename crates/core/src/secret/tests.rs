@@ -323,3 +323,19 @@ proptest! {
         prop_assert_eq!(masked, format!("{before}[masked:github_token]{after}"));
     }
 }
+
+#[test]
+fn a_masked_text_is_cut_between_characters_and_not_within_what_stands_for_a_secret() {
+    let masked = "é [masked:password] é [more]";
+    let secret = 3..3 + "[masked:password]".len();
+    for end in 0..=masked.len() {
+        let cut = whole_before(masked, end);
+        let expected = match end {
+            1 => 0,
+            _ if secret.contains(&end) && end >= secret.start + 1 => secret.start,
+            _ if !masked.is_char_boundary(end) => end - 1,
+            _ => end,
+        };
+        assert_eq!(cut, expected, "{end}");
+    }
+}
