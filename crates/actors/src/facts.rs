@@ -288,11 +288,7 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
                 let was_opened = row(self.txn, key, keys::task::decode).await?.is_some();
                 self.facts.tasks.insert(task, was_opened);
             }
-            Need::Job(named) => {
-                let is_under_way = job(self.txn, &named).await?
-                    || !self.protocol.keeps(Safeguard::PublishesPending);
-                self.facts.jobs.insert(named, is_under_way);
-            }
+            Need::Job(named) => self.job(named).await?,
             Need::Promotions => {
                 let found = promotions(self.txn, self.state.scope()).await?;
                 self.facts.promotions = Some(found);
@@ -321,6 +317,14 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
             let known = event.await?.map(KnownEvent::of).transpose();
             self.facts.events.insert(seq, known.map_err(broken)?);
         }
+        Ok(())
+    }
+
+    /// Whether a promotion is under way still.
+    async fn job(&mut self, named: VerificationRef) -> Result<(), Unfetched> {
+        let is_under_way =
+            job(self.txn, &named).await? || !self.protocol.keeps(Safeguard::PublishesPending);
+        self.facts.jobs.insert(named, is_under_way);
         Ok(())
     }
 

@@ -95,6 +95,8 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         let watermark = watermark.filter(|_| is_enough);
         let floor = watermark.unwrap_or(Stamp::ZERO);
         let optimised_at_ms = shared.ports.clock.monotonic_ms();
+        // One that met a defect while it filled the index again left that to the next.
+        let is_refilling = !shared.spaces.lacking().is_nothing();
         let mut indexer = Self {
             shared,
             floor,
@@ -104,7 +106,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             optimised_at_ms,
             rows_since_stored: 0,
             is_stuck: false,
-            is_refilling: false,
+            is_refilling,
             unreadable: BTreeSet::new(),
         };
         let slots = claims::owned_slots(&indexer.shared.store).await;

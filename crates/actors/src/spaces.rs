@@ -14,10 +14,11 @@ use sillok_core::Error;
 use sillok_core::entry::{Embedding, SpaceId};
 use sillok_core::id::EntryId;
 use sillok_core::ports::{
-    BoxFuture, ClaimRequest, Embedder, EntryColumns, IndexDoc, IndexStats, Lost, NeighbourRequest,
-    PortError, Ranked, SearchLists, SearchRequest, SpaceThresholds, VectorIndex,
+    BoxFuture, ClaimRequest, Clock, Embedder, EntryColumns, IndexDoc, IndexStats, Lost,
+    NeighbourRequest, PortError, Ranked, SearchLists, SearchRequest, SpaceThresholds, VectorIndex,
 };
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
+use sillok_core::secret::mask;
 use sillok_core::stamp::Stamp;
 use sillok_store::Store;
 use tokio::sync::Notify;
@@ -34,7 +35,8 @@ mod side;
 mod watch;
 
 pub use change::ChangeStatus;
-pub(crate) use fitting::{embed_each, embed_one};
+use fitting::{answered, ask};
+pub(crate) use fitting::{embed_each, embed_one, soon};
 use side::Side;
 use watch::{Menders, WatchedIndex};
 
@@ -45,7 +47,11 @@ const MADE_AT_ONCE: usize = 32;
 pub struct Spaces<S, P = Correct> {
     store: S,
     protocol: P,
+    clock: Arc<dyn Clock>,
     sides: RwLock<Sides>,
+    /// What served before, and until when it is kept. It is told of nothing any more, erasures neither: it is removed,
+    /// whatever becomes of whoever does that.
+    former: Mutex<Option<Former>>,
     /// From which space the embedder is changed, and to which; none where it is not.
     change: Option<(SpaceId, SpaceId)>,
     /// Something is to be brought, or to be brought anew.
@@ -64,6 +70,14 @@ pub struct Spaces<S, P = Correct> {
 struct Sides {
     serving: Arc<Side>,
     next: Option<Arc<Side>>,
+}
+
+/// What served before a change.
+#[derive(Clone)]
+struct Former {
+    side: Arc<Side>,
+    /// On the boot clock.
+    until_ms: u64,
 }
 
 /// The index of a store that no node runs on, as one that is opened by these ports would fill it.
@@ -95,7 +109,9 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
         Self {
             store,
             protocol,
+            clock: Arc::clone(&ports.clock),
             change,
+            former: Mutex::default(),
             sides: RwLock::new(Sides {
                 serving: Arc::new(serving),
                 next,
@@ -177,10 +193,19 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
             return Err(PortError::Unavailable(why.to_owned()));
         }
         let names: Vec<_> = noted.iter().map(|(name, _)| name.clone()).collect();
-        let brought = self.bring(serving, &names).await;
-        brought.map_err(|error: Error| PortError::Unavailable(error.to_string()))?;
-        serving.brought(&noted);
-        Ok(())
+        let brought = soon(&*self.clock, async {
+            Ok(self.bring(serving, &names).await)
+        })
+        .await?;
+        serving.brought(&noted[..brought.count]);
+        match brought.failed {
+            Some(error) => Err(PortError::Unavailable(error.to_string())),
+            None if brought.count < noted.len() => {
+                let why = "something is erased first";
+                Err(PortError::Unavailable(why.to_owned()))
+            }
+            None => Ok(()),
+        }
     }
 
     /// The documents as a side can show them before their vectors are made. Those are noted.
@@ -233,7 +258,7 @@ impl<S: Store, P: Protocol> Embedder for Spaces<S, P> {
         &'a self,
         texts: &'a [&'a str],
     ) -> BoxFuture<'a, Result<Vec<Embedding>, PortError>> {
-        Box::pin(async move { self.serving().embedder.embed(texts).await })
+        Box::pin(async move { answered(&*self.serving().embedder, texts).await })
     }
 }
 
@@ -314,9 +339,16 @@ impl<S: Store, P: Protocol> VectorIndex for Spaces<S, P> {
             }
             // The question was embedded before another space was searched.
             let mut anew = request.clone();
-            let vectors = serving.embedder.embed(&[request.text.as_str()]).await;
+            let masked = mask(&request.text);
+            let texts = [masked.text.as_ref()];
+            let vectors = ask(&*serving.embedder, &serving.space, &texts);
+            let vectors = soon(&*self.clock, vectors).await;
             anew.embedding = vectors.ok().and_then(|mut vectors| vectors.pop());
-            serving.index.search(&anew).await
+            let lists = serving.index.search(&anew).await?;
+            Ok(SearchLists {
+                by_words_alone: anew.embedding.is_none(),
+                ..lists
+            })
         })
     }
 
@@ -370,34 +402,4 @@ impl<S: Store, P: Protocol> VectorIndex for Spaces<S, P> {
 }
 
 #[cfg(test)]
-mod tests {
-    use sillok_core::entry::Table;
-    use sillok_core::scope::Scope;
-
-    use super::*;
-    use crate::tests::harness::{PROJECT, ports, scope, store};
-
-    #[tokio::test]
-    async fn nobody_is_told_of_no_neighbours_while_it_is_not_known_whose_vectors_are_lacking() {
-        let ports = ports();
-        let spaces = Spaces::new(store(), &ports, &Counters::default(), Correct);
-        let embedding = ports.embedder.embed(&["a question"]).await.unwrap();
-        let request = NeighbourRequest {
-            scope: scope(PROJECT),
-            table: Table::Observations,
-            failure: false,
-            embedding: embedding.into_iter().next().unwrap(),
-            cosine_min: 0.5,
-            limit: 4,
-        };
-        assert_eq!(spaces.neighbours(&request).await.unwrap(), []);
-        // More names than are held, all of another scope.
-        let elsewhere = Scope::parse("org/elsewhere").unwrap();
-        for number in 0..=side::NAMES_MAX as u128 {
-            let name = (elsewhere.clone(), EntryId::from_bytes(number.to_be_bytes()));
-            spaces.serving().note(name);
-        }
-        let refused = spaces.neighbours(&request).await.unwrap_err();
-        assert!(matches!(refused, PortError::Unavailable(_)), "{refused:?}");
-    }
-}
+mod tests;

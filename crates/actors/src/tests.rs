@@ -7,7 +7,7 @@ mod audit;
 mod collecting;
 mod contradicting;
 mod damage;
-mod embedder_change;
+pub(crate) mod embedder_change;
 mod embedding;
 mod entry_lines;
 mod erase;

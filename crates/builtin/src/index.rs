@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use sillok_core::entry::{ClaimHash, Embedding};
+use sillok_core::entry::{ClaimHash, Embedding, Table};
 use sillok_core::id::EntryId;
 use sillok_core::ports::{
     BoxFuture, ClaimRequest, EntryColumns, IndexDoc, IndexStats, Lost, NeighbourRequest, PortError,
@@ -41,6 +41,7 @@ struct State {
 /// When an entry left, and whether what is stored knows of it.
 #[derive(Debug)]
 struct Gone {
+    table: Table,
     stamp: Stamp,
     stored: bool,
 }
@@ -170,9 +171,9 @@ impl VectorIndex for ExactIndex {
             rows.retain(|_, row| !lost.has(&vector_table(scope, row.doc.table)));
         }
         state.rows.retain(|_, rows| !rows.is_empty());
-        if *lost == Lost::All {
-            state.gone.clear();
-        }
+        state
+            .gone
+            .retain(|(scope, _), gone| !lost.has(&vector_table(scope, gone.table)));
         state.stored_through = None;
         state.is_whole = false;
         Box::pin(core::future::ready(Ok(())))
@@ -216,8 +217,13 @@ impl State {
             }
             _ if doc.is_gone() => {
                 rows.remove(&doc.entry);
-                let stamp = doc.stamp;
-                self.gone.insert(key, Gone { stamp, stored });
+                let (table, stamp) = (doc.table, doc.stamp);
+                let gone = Gone {
+                    table,
+                    stamp,
+                    stored,
+                };
+                self.gone.insert(key, gone);
             }
             _ => {
                 let terms = TermCounts::of(&doc.content);
@@ -259,7 +265,7 @@ impl State {
         SearchLists {
             vector,
             text: best(text, request.limit),
-            partial: false,
+            ..SearchLists::default()
         }
     }
 

@@ -293,6 +293,8 @@ pub struct SearchLists {
     pub text: Vec<Ranked>,
     /// Whether something may be missing: a table that was asked is damaged, and not built again.
     pub partial: bool,
+    /// Whether the request's vector was left out: its space is not searched any more, and nobody could make another one.
+    pub by_words_alone: bool,
 }
 
 /// One place in a ranked list.

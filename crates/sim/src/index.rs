@@ -8,7 +8,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sillok_actors::protocol::Protocol;
 use sillok_builtin::ExactIndex;
-use sillok_core::entry::{Embedding, Head, Status};
+use sillok_core::entry::{Embedding, Head, Status, Table};
 use sillok_core::id::EntryId;
 use sillok_core::membership::OwnerRow;
 use sillok_core::ports::{
@@ -46,7 +46,7 @@ pub(crate) const fn damage_permille(seed: u64) -> u32 {
 pub(crate) struct Stored {
     docs: BTreeMap<(Scope, EntryId), IndexDoc>,
     /// Entries that left during the run of the node, as the run remembers them: the next one has never heard of them.
-    gone: BTreeMap<(Scope, EntryId), Stamp>,
+    gone: BTreeMap<(Scope, EntryId), (Table, Stamp)>,
     through: Option<Stamp>,
     is_whole: bool,
     /// Tables whose files went bad, as somebody met.
@@ -64,14 +64,14 @@ impl Stored {
             let key = (doc.scope.clone(), doc.entry);
             // With a vector a state is newer than without.
             let newness = |doc: &IndexDoc| (doc.stamp, doc.embedding.is_some());
-            let left = self.gone.get(&key).map(|stamp| (*stamp, true));
+            let left = self.gone.get(&key).map(|(_, stamp)| (*stamp, true));
             let known = self.docs.get(&key).map(newness).max(left);
             if known >= Some(newness(doc)) {
                 continue;
             }
             if doc.is_gone() {
                 self.docs.remove(&key);
-                self.gone.insert(key, doc.stamp);
+                self.gone.insert(key, (doc.table, doc.stamp));
             } else {
                 self.gone.remove(&key);
                 self.docs.insert(key, doc.clone());
@@ -80,10 +80,12 @@ impl Stored {
         self.through = self.through.max(Some(through));
     }
 
-    /// Forgets what is lost, and the cursor.
+    /// Forgets what is lost, with what left it, and the cursor.
     fn forget(&mut self, lost: &Lost) {
         let is_lost = |doc: &IndexDoc| lost.has(&vector_table(&doc.scope, doc.table));
         self.docs.retain(|_, doc| !is_lost(doc));
+        self.gone
+            .retain(|(scope, _), (table, _)| !lost.has(&vector_table(scope, *table)));
         self.damaged.retain(|table| !lost.has(table));
         self.through = None;
         self.is_whole = false;

@@ -124,6 +124,7 @@ impl VectorIndex for LanceIndex {
                 vector: best(vector, limit),
                 text: best(text, limit),
                 partial,
+                ..SearchLists::default()
             })
         })
     }

@@ -49,6 +49,15 @@ enum Step {
     Extend { merge: bool },
 }
 
+/// What becomes of files that no version names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Strays {
+    /// They may be of a commit that is under way: Lance removes them after seven days.
+    StayForDays,
+    /// Nobody writes: they go.
+    Go,
+}
+
 impl Table {
     /// Whether so much waits in memory to be indexed that storing more has to wait for [`Self::index`].
     pub(crate) fn is_overdue(&self) -> bool {
@@ -150,7 +159,8 @@ impl Table {
         self.take(Step::Rewrite { gone: 0.0 }).await
     }
 
-    /// Removes all versions but the latest, once no search looks at one of those `before`, or has for long.
+    /// Removes all versions but the latest, once no search looks at one of those `before`, or has for long, and whatever
+    /// else lies there: what a commit or a step left behind that was cut off has the same texts. Nobody may be storing.
     pub(crate) async fn remove_older(&self, before: &[Weak<Dataset>]) -> Result<(), Error> {
         let _one_at_a_time = self.maintenance.lock().await;
         let latest = self.shown();
@@ -163,7 +173,7 @@ impl Table {
             tokio::time::sleep(SEARCH_LOOK).await;
             left -= 1;
         }
-        self.keep_versions(1).await
+        self.keep_versions(1, Strays::Go).await
     }
 
     /// Puts small data files together, and those whose rows are gone by more than a share.
@@ -279,14 +289,16 @@ impl Table {
     }
 
     async fn clean(&self) -> Result<(), Error> {
-        self.keep_versions(self.shared.config.versions_kept).await
+        let count = self.shared.config.versions_kept;
+        self.keep_versions(count, Strays::StayForDays).await
     }
 
-    async fn keep_versions(&self, count: usize) -> Result<(), Error> {
+    async fn keep_versions(&self, count: usize, strays: Strays) -> Result<(), Error> {
         let latest = self.latest().await?;
         let policy = CleanupPolicyBuilder::default()
             .retain_n_versions(&latest, count)
-            .await?;
+            .await?
+            .delete_unverified(strays == Strays::Go);
         let removed = latest.cleanup_with_policy(policy.build()).await?;
         tracing::debug!(table = %self.directory.display(), ?removed, "removed old versions");
         Ok(())

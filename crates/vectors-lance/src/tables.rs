@@ -261,8 +261,8 @@ impl Tables {
         Ok(())
     }
 
-    /// Removes what tables that were written anew held before. The cursor moves only afterwards: should this be cut off,
-    /// the same is stored again, and this done again.
+    /// Removes what tables that were written anew held before, while nobody stores. The cursor moves only afterwards:
+    /// should this be cut off, the same is stored again, and this done again.
     async fn remove_older(
         &self,
         of: Vec<(Arc<Table>, [Weak<Dataset>; 2])>,

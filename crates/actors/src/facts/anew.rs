@@ -4,26 +4,21 @@
 //! have no vector: compared with nothing, what they write would stand beside what says the same. Owns making such vectors
 //! anew; it must not know which space is searched why.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use futures::FutureExt as _;
 use sillok_core::command::Submission;
 use sillok_core::entry::Embedding;
 use sillok_core::facts::Refitted;
-use sillok_core::ports::{Clock, Embedder, PortError, SpaceThresholds};
+use sillok_core::ports::{Clock, Embedder, SpaceThresholds};
 use sillok_core::promotion::NewEntry;
 use sillok_core::secret::mask;
 use sillok_core::{Error, ErrorCode};
 
 use crate::errors::engine_refusal;
-use crate::spaces::embed_each;
-
-/// The longest that a batch, or what it needs to know, waits for vectors, in ms: other batches wait for their turn behind it.
-const WAIT_MS_MAX: u64 = 5_000;
+use crate::spaces::{embed_each, soon};
 
 /// Has the vectors of commands made anew where they are of another space, all with one call. Where nobody answers soon, or
-/// an embedder meets a defect, they stay, and nothing is decided from them.
+/// the embedder takes no text at all, they stay, and nothing is decided from them.
 pub(crate) async fn embed_anew<'a>(
     embedder: &dyn Embedder,
     clock: &dyn Clock,
@@ -49,9 +44,8 @@ pub(crate) async fn embed_anew<'a>(
     places.retain(|(_, vector)| vector.as_ref().is_some_and(|vector| vector.space != space));
     let masked: Vec<_> = places.iter().map(|(text, _)| mask(text)).collect();
     let texts: Vec<&str> = masked.iter().map(|masked| masked.text.as_ref()).collect();
-    let vectors = soon(clock, embed_each(embedder, &space, &texts));
-    match AssertUnwindSafe(vectors).catch_unwind().await {
-        Ok(Ok(vectors)) => {
+    match soon(clock, embed_each(embedder, &space, &texts)).await {
+        Ok(vectors) => {
             for ((_, place), vector) in places.into_iter().zip(vectors) {
                 *place = vector;
             }
@@ -59,22 +53,7 @@ pub(crate) async fn embed_anew<'a>(
                 *submission = Arc::new(anew);
             }
         }
-        Ok(Err(error)) => tracing::warn!(%error, "the vectors of commands were not made anew"),
-        Err(_defect) => tracing::error!("the embedder met a defect in the text of a command"),
-    }
-}
-
-/// What an embedder answers, if it does so soon.
-async fn soon<T>(
-    clock: &dyn Clock,
-    vectors: impl Future<Output = Result<T, PortError>>,
-) -> Result<T, PortError> {
-    tokio::select! {
-        biased;
-        vectors = vectors => vectors,
-        () = clock.sleep(WAIT_MS_MAX) => {
-            Err(PortError::Unavailable("the embedder is too slow".into()))
-        }
+        Err(error) => tracing::warn!(%error, "the vectors of commands were not made anew"),
     }
 }
 

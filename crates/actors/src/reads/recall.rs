@@ -160,6 +160,7 @@ impl<S: Store> Reader<S> {
         (mut places, mut budget): (usize, Budget),
     ) -> Result<RecallAnswer, Error> {
         let whole = !lists.partial;
+        let by_meaning = request.embedding.is_some() && !lists.by_words_alone;
         let seen = |found: &Fused| request.scopes.contains(&found.scope);
         let fused: Vec<Fused> = fuse(&lists, self.rules.recall.rrf_k)
             .into_iter()
@@ -202,7 +203,7 @@ impl<S: Store> Reader<S> {
         Ok(RecallAnswer {
             results,
             budget,
-            by_meaning: request.embedding.is_some(),
+            by_meaning,
             whole,
             at,
         })

@@ -2,31 +2,30 @@
 //! one serves.
 //!
 //! Owns the order of the steps, and that each can be done again after a crash: the walk over all entries, what was written
-//! meanwhile, the note that the index is whole, the switch, and the removal of what nobody searches any more. The same
-//! worker makes vectors that the serving index lacks. It must not know where a vector comes from.
+//! meanwhile, the note that the index is whole, and the switch. The same worker makes vectors that the serving index lacks,
+//! and removes what nobody searches any more ([`former`]). It must not know where a vector comes from.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use sillok_core::Error;
 use sillok_core::decide::older_nodes;
 use sillok_core::entry::{SpaceId, Status};
 use sillok_core::membership::WireVersion;
 use sillok_core::ports::VectorIndex as _;
 use sillok_core::stamp::Stamp;
-use sillok_core::{Error, ErrorCode};
-use sillok_store::keys::space::{self, OF_ENTRIES};
-use sillok_store::keys::vector::SpaceKey;
-use sillok_store::keys::{self, Family};
-use sillok_store::{KeyRange, RangeOptions, Read, Store, Txn, key_range};
+use sillok_store::{KeyRange, RangeOptions, Read, Store, Txn as _, key_range, keys};
 
-use super::Spaces;
-use super::side::{Name, Side, Walk};
+use super::side::{Name, Noted, Side};
+use super::{Former, Spaces};
 use crate::commit::Shared;
 use crate::errors::{engine_refusal, refusal};
 use crate::protocol::{Protocol, Safeguard};
 
-/// Entries that are brought at once.
-const ENTRIES_AT_ONCE: usize = 32;
+mod former;
+
+/// Entries that are brought at once at most, where their vectors are at hand: not more than the indexer stores at once.
+const ENTRIES_AT_ONCE: usize = 1_024;
 /// The wait between two steps, in ms: agents go first.
 const PAUSE_MS: u64 = 5;
 /// The wait after a step that failed, in ms; it doubles with each.
@@ -38,10 +37,6 @@ const LEFT_AT_SWITCH: usize = 16;
 const SHOWN_EVERY_MS: u64 = 1_000;
 /// How long the former index is kept for searches that are under way, in ms.
 const FORMER_MS: u64 = 10_000;
-/// Rows that are looked through at once for such as nobody searches any more.
-const ROWS_AT_ONCE: usize = 64;
-/// The row that says that they have to be.
-const TO_SWEEP: &str = "to sweep";
 
 /// A change of the embedder, under way or over since the node started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,15 +67,7 @@ enum Step {
 pub(crate) async fn keep<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
     let (spaces, clock) = (&shared.spaces, &shared.ports.clock);
     let mut again_ms = AGAIN_MS;
-    let mut worker = Worker {
-        shared: &shared,
-        spaces,
-        former: None,
-        looked: false,
-        is_optimised: false,
-        offered_at: 0,
-        shown_ms: 0,
-    };
+    let mut worker = Worker::new(&shared);
     loop {
         let stepped = worker.step().await;
         worker.show_left(!matches!(stepped, Ok(Step::Went))).await;
@@ -113,10 +100,14 @@ pub(crate) async fn keep<S: Store, P: Protocol>(shared: Arc<Shared<S, P>>) {
 struct Worker<'a, S: Store, P: Protocol> {
     shared: &'a Shared<S, P>,
     spaces: &'a Spaces<S, P>,
-    /// What served before, and until when it is kept, in ms.
-    former: Option<(Arc<Side>, u64)>,
+    /// Entries that are brought at once.
+    at_once: usize,
     /// Whether it was looked what an earlier run of the node left to be done.
     looked: bool,
+    /// The rows that are to be looked through still for such as nobody searches any more; none before the first.
+    to_sweep: Option<KeyRange>,
+    /// Entries that were brought since the index was optimised.
+    stored_since_optimised: u64,
     is_optimised: bool,
     /// The number of the name that was noted last when the next index began to be told of commits.
     offered_at: u64,
@@ -124,23 +115,48 @@ struct Worker<'a, S: Store, P: Protocol> {
     shown_ms: u64,
 }
 
-impl<S: Store, P: Protocol> Worker<'_, S, P> {
+impl<'a, S: Store, P: Protocol> Worker<'a, S, P> {
+    fn new(shared: &'a Shared<S, P>) -> Self {
+        let worker = Self {
+            shared,
+            spaces: &shared.spaces,
+            at_once: shared.config.indexer.batch_entries.min(ENTRIES_AT_ONCE),
+            looked: false,
+            to_sweep: None,
+            stored_since_optimised: 0,
+            is_optimised: false,
+            offered_at: 0,
+            shown_ms: 0,
+        };
+        if let Some(next) = worker.spaces.next() {
+            // Of one that met a defect it is not known any more what was noted before it was told at once.
+            worker.hold_back(&next);
+        }
+        worker
+    }
+
     async fn step(&mut self) -> Result<Step, Error> {
         // Whatever else fails: it is told of nothing any more, erasures neither.
         self.remove_former().await;
         let next = self.spaces.next();
+        if let Some(next) = &next {
+            self.mend(next).await?;
+            if next.walk().empties {
+                self.empty(next).await?;
+                return Ok(Step::Went);
+            }
+        }
+        let side = next.clone().unwrap_or_else(|| self.spaces.serving());
+        // What was erased waits for no embedder, and for no other node: nothing is written to the store for it.
+        if self.bring(&side, side.erased(self.at_once)).await? {
+            return Ok(Step::Went);
+        }
         if next.is_some() && !self.shared.speaks(WireVersion::WITH_SPACES) {
             return Err(older_nodes());
         }
-        if let Some(next) = &next {
-            self.mend(next).await?;
-        }
-        if let Some(next) = next.as_ref().filter(|next| next.walk().empties) {
-            self.empty(next).await?;
-            return Ok(Step::Went);
-        }
-        let side = next.clone().unwrap_or_else(|| self.spaces.serving());
-        let went = self.bring_noted(&side).await? | self.walk(&side).await?;
+        let noted = side.noted(self.at_once);
+        let went = self.bring(&side, noted).await? | self.walk(&side).await?;
+        self.optimise_if_due(&side).await;
         let Some(next) = next else {
             return if went {
                 Ok(Step::Went)
@@ -154,11 +170,9 @@ impl<S: Store, P: Protocol> Worker<'_, S, P> {
             return Ok(Step::Went);
         }
         if !self.is_optimised {
-            next.index
-                .optimise()
-                .await
-                .map_err(|error| engine_refusal(&error))?;
-            self.is_optimised = true;
+            let optimised = next.index.optimise().await;
+            optimised.map_err(|error| engine_refusal(&error))?;
+            (self.stored_since_optimised, self.is_optimised) = (0, true);
         } else if next.is_offered() {
             self.switch(next).await?;
         } else {
@@ -170,15 +184,18 @@ impl<S: Store, P: Protocol> Worker<'_, S, P> {
         Ok(Step::Went)
     }
 
+    /// Has the next index told no more at once what is committed.
+    fn hold_back(&self, next: &Side) {
+        let _nobody_is_telling = self.spaces.sides.write();
+        next.set_offered(false);
+    }
+
     /// Begins anew with what is to serve next, where its index is damaged.
     async fn mend(&mut self, next: &Side) -> Result<(), Error> {
         if !next.index.must_begin() {
             return Ok(());
         }
-        {
-            let _nobody_is_telling = self.spaces.sides.write();
-            next.set_offered(false);
-        }
+        self.hold_back(next);
         let now_ms = self.shared.ports.clock.monotonic_ms();
         let began = next.index.begin_anew(now_ms).await;
         began.map_err(|error| engine_refusal(&error))?;
@@ -189,16 +206,14 @@ impl<S: Store, P: Protocol> Worker<'_, S, P> {
 
     /// Empties an index that is to be filled. What an earlier run of the node brought may have been erased since, and of
     /// that nobody tells again; the vectors that were made are kept in the store.
-    async fn empty(&self, next: &Side) -> Result<(), Error> {
+    async fn empty(&mut self, next: &Side) -> Result<(), Error> {
         let mut walk = next.walk();
-        {
-            let _nobody_is_telling = self.spaces.sides.write();
-            next.set_offered(false);
-        }
+        self.hold_back(next);
         let emptied = next.index.clear().await;
         emptied.map_err(|error| engine_refusal(&error))?;
         walk.empties = false;
         next.walked(walk);
+        (self.stored_since_optimised, self.is_optimised) = (0, false);
         Ok(())
     }
 
@@ -211,61 +226,72 @@ impl<S: Store, P: Protocol> Worker<'_, S, P> {
         }
     }
 
-    /// Brings some of what was noted. Whether there was anything.
-    async fn bring_noted(&self, side: &Side) -> Result<bool, Error> {
-        let noted = side.noted(ENTRIES_AT_ONCE);
+    /// Brings what was noted. Whether there was anything.
+    async fn bring(&mut self, side: &Side, noted: Vec<Noted>) -> Result<bool, Error> {
         if noted.is_empty() {
             return Ok(false);
         }
         let names: Vec<Name> = noted.iter().map(|(name, _)| name.clone()).collect();
-        self.spaces.bring(side, &names).await?;
-        side.brought(&noted);
-        Ok(true)
+        let brought = self.spaces.bring(side, &names).await;
+        side.brought(&noted[..brought.count]);
+        self.stored_since_optimised += brought.count as u64;
+        brought.failed.map_or(Ok(true), Err)
     }
 
     /// Walks on over some entries. Whether there were any.
-    async fn walk(&self, side: &Side) -> Result<bool, Error> {
+    async fn walk(&mut self, side: &Side) -> Result<bool, Error> {
         let mut walk = side.walk();
         // One that was begun anew just now begins with the next step.
-        let Some(range) = walk.left.take().filter(|_| !walk.empties) else {
+        let Some(mut range) = walk.left.take().filter(|_| !walk.empties) else {
             return Ok(walk.empties);
         };
-        self.walk_heads(side, &mut walk, range).await?;
-        side.walked(walk);
-        Ok(true)
-    }
-
-    async fn walk_heads(
-        &self,
-        side: &Side,
-        walk: &mut Walk,
-        mut range: KeyRange,
-    ) -> Result<(), Error> {
-        let mut txn = self.spaces.begin().await?;
-        let page = RangeOptions::first(ENTRIES_AT_ONCE, Read::Snapshot);
-        let rows = txn.range(&range, page).await;
-        let rows = rows.map_err(|error| refusal(&error))?;
-        let mut names = Vec::with_capacity(rows.len());
-        for (key, value) in &rows {
+        let rows = {
+            let mut txn = self.spaces.begin().await?;
+            let page = RangeOptions::first(self.at_once, Read::Snapshot);
+            let rows = txn.range(&range, page).await;
+            rows.map_err(|error| refusal(&error))?
+        };
+        // Those to be brought, and where each stands in the page.
+        let (mut names, mut places) = (Vec::new(), Vec::new());
+        for (place, (key, value)) in rows.iter().enumerate() {
             match keys::head::decode(key, value) {
                 Ok(head) if head.status == Status::Archived => {}
-                Ok(head) => names.push((head.scope, head.id)),
+                Ok(head) => {
+                    names.push((head.scope, head.id));
+                    places.push(place);
+                }
                 Err(error) => {
                     tracing::warn!(%error, "an entry cannot be read, and gets no vector");
                 }
             }
         }
-        drop(txn);
-        self.spaces.bring(side, &names).await?;
-        walk.done += rows.len() as u64;
-        walk.left = rows
-            .last()
-            .filter(|_| rows.len() == ENTRIES_AT_ONCE)
-            .map(|(last, _)| {
+        let brought = self.spaces.bring(side, &names).await;
+        self.stored_since_optimised += brought.count as u64;
+        // Up to the first that was not brought.
+        let passed = places.get(brought.count).copied().unwrap_or(rows.len());
+        if passed < rows.len() || rows.len() == self.at_once {
+            if let Some((last, _)) = rows[..passed].last() {
                 range.begin = key_range::successor(last);
-                range
-            });
-        Ok(())
+            }
+            walk.left = Some(range);
+        }
+        walk.done += passed as u64;
+        side.walked(walk);
+        brought.failed.map_or(Ok(true), Err)
+    }
+
+    /// Optimises an index to which much was brought: each batch leaves a version and files behind.
+    async fn optimise_if_due(&mut self, side: &Side) {
+        let much = self.shared.config.indexer.optimise_after_entries.max(1);
+        if self.stored_since_optimised < much {
+            return;
+        }
+        match side.index.optimise().await {
+            Ok(()) => self.stored_since_optimised = 0,
+            Err(error) => {
+                tracing::warn!(%error, "the index was not optimised; it is tried again later")
+            }
+        }
     }
 
     /// The index that was filled serves from now on.
@@ -285,86 +311,17 @@ impl<S: Store, P: Protocol> Worker<'_, S, P> {
         // Before the index is whole: whoever finds it so looks for nothing else.
         spaces.note_reached(&next.space).await?;
         next.index.note_whole().await.map_err(engine)?;
+        let until_ms = self.shared.ports.clock.monotonic_ms() + FORMER_MS;
         {
             let mut sides = spaces.sides.write();
             next.serves();
             sides.serving = next;
             sides.next = None;
+            let side = former;
+            *spaces.former.lock() = Some(Former { side, until_ms });
         }
         tracing::info!(space = %spaces.serving().space, "the embedder is changed: its index serves");
-        let until_ms = self.shared.ports.clock.monotonic_ms() + FORMER_MS;
-        self.former = Some((former, until_ms));
         Ok(())
-    }
-
-    /// Removes what served before, once no search is under way in it any more.
-    async fn remove_former(&mut self) {
-        let now_ms = self.shared.ports.clock.monotonic_ms();
-        let Some((former, _)) = self.former.take_if(|(_, until_ms)| *until_ms <= now_ms) else {
-            return;
-        };
-        if let Err(error) = former.index.clear().await {
-            tracing::warn!(%error, "the former index was not removed; it is tried again");
-            self.former = Some((former, now_ms + AGAIN_MS_MAX));
-        }
-    }
-
-    /// What is to be done once nothing is lacking: what is left of earlier spaces is removed.
-    async fn settle(&mut self, serving: &Side) -> Result<Step, Error> {
-        let engine = |error| engine_refusal(&error);
-        // One that is damaged is noted to be whole once it is filled again.
-        if serving.index.has_all() && !serving.index.is_whole().await.map_err(engine)? {
-            serving.index.note_whole().await.map_err(engine)?;
-        }
-        if self.looked {
-            return self.wait_for_former().await;
-        }
-        // Of another one it is for the nodes to see to that search it: here its vectors would be removed.
-        if self.spaces.space(TO_SWEEP).await?.as_ref() == Some(&serving.space) {
-            self.sweep(&serving.key).await?;
-            self.spaces.note_swept(&serving.space).await?;
-        }
-        self.looked = true;
-        Ok(Step::Went)
-    }
-
-    /// Waits for something to do, as the removal of what served before.
-    async fn wait_for_former(&self) -> Result<Step, Error> {
-        let Some((_, until_ms)) = self.former else {
-            return Ok(Step::Idle);
-        };
-        let clock = &self.shared.ports.clock;
-        let left_ms = until_ms.saturating_sub(clock.monotonic_ms());
-        tokio::select! {
-            biased;
-            () = self.spaces.to_do.notified() => {}
-            () = clock.sleep(left_ms) => {}
-        }
-        Ok(Step::Went)
-    }
-
-    /// Removes vectors of all spaces but one.
-    async fn sweep(&self, kept: &SpaceKey) -> Result<(), Error> {
-        let mut range = Family::Vector.range();
-        loop {
-            let mut txn = self.spaces.begin().await?;
-            let page = RangeOptions::first(ROWS_AT_ONCE, Read::Snapshot);
-            let rows = txn.range(&range, page).await;
-            let rows = rows.map_err(|error| refusal(&error))?;
-            let Some((last, _)) = rows.last() else {
-                return Ok(());
-            };
-            range.begin = key_range::successor(last);
-            let is_kept = |key: &[u8]| keys::vector::parse(key).is_ok_and(|key| key.space == *kept);
-            let gone: Vec<_> = rows.iter().filter(|(key, _)| !is_kept(key)).collect();
-            for (key, _) in &gone {
-                txn.clear(key.clone());
-            }
-            if !gone.is_empty() {
-                txn.commit().await.map_err(|error| refusal(&error))?;
-            }
-            self.shared.ports.clock.sleep(PAUSE_MS).await;
-        }
     }
 }
 
@@ -395,45 +352,7 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
             .inner()
             .store(left.try_into().unwrap_or(i64::MAX), Ordering::Relaxed);
     }
-
-    /// Notes for the cluster that every entry has its vector in a space.
-    async fn note_reached(&self, reached: &SpaceId) -> Result<(), Error> {
-        let mut txn = self.begin().await?;
-        for name in [OF_ENTRIES, TO_SWEEP] {
-            txn.set(space::key(name), space::encode(reached));
-        }
-        written(txn).await
-    }
-
-    /// Notes that no vectors of other spaces are left, unless another space was reached meanwhile.
-    async fn note_swept(&self, kept: &SpaceId) -> Result<(), Error> {
-        let mut txn = self.begin().await?;
-        if space_in(&mut txn, TO_SWEEP, Read::Conflict).await?.as_ref() != Some(kept) {
-            return Ok(());
-        }
-        txn.clear(space::key(TO_SWEEP));
-        written(txn).await
-    }
-
-    async fn space(&self, name: &str) -> Result<Option<SpaceId>, Error> {
-        space_in(&mut self.begin().await?, name, Read::Snapshot).await
-    }
 }
 
-async fn space_in(txn: &mut impl Txn, name: &str, read: Read) -> Result<Option<SpaceId>, Error> {
-    let key = space::key(name);
-    let value = txn.get(&key, read).await;
-    let value = value.map_err(|error| refusal(&error))?;
-    let value = value.map(|value| space::decode(&key, &value)).transpose();
-    value.map_err(|error| refusal(&error))
-}
-
-/// Commits what says the same when it is written again.
-async fn written(txn: impl Txn) -> Result<(), Error> {
-    match txn.commit().await.map_err(|error| refusal(&error)) {
-        Err(error) if error.code == ErrorCode::OutcomeUnknown => {
-            Err(Error::new(ErrorCode::Unavailable, error.message))
-        }
-        written => written.map(drop),
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -5,10 +5,12 @@
 //! erasure or a new version that comes in between wins. It must not know which entries are brought when.
 
 use std::collections::BTreeSet;
+use std::panic::AssertUnwindSafe;
 
+use futures::FutureExt as _;
 use sillok_core::entry::{Embedding, Head, SpaceId};
 use sillok_core::id::EntryId;
-use sillok_core::ports::{Embedder, IndexDoc, PortError, VectorIndex as _};
+use sillok_core::ports::{Clock, Embedder, IndexDoc, PortError, VectorIndex as _};
 use sillok_core::stamp::Stamp;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::vector::{self, Row};
@@ -22,6 +24,14 @@ use crate::errors::{engine_refusal, refusal};
 use crate::metrics::count;
 use crate::protocol::{Protocol, Safeguard};
 
+/// Entries that are read in one transaction, and texts that an embedder is given with one call.
+const TEXTS_AT_ONCE: usize = 32;
+/// What is gathered of documents before the index is handed them: each batch is a version of its own there.
+const BYTES_AT_ONCE: usize = 8 << 20;
+/// How long they are gathered, in ms.
+const GATHER_MS: u64 = 1_000;
+/// The longest that a batch, or what it needs to know, waits for vectors, in ms: other batches wait for their turn behind it.
+const WAIT_MS_MAX: u64 = 5_000;
 /// Tries to write rows that meet other writers.
 const TRIES_MAX: usize = 4;
 /// A text that any embedder takes, for telling apart whether it refuses a text or answers nobody.
@@ -36,14 +46,61 @@ struct Loaded {
     missing: Vec<IndexDoc>,
 }
 
+/// What came of bringing entries.
+#[derive(Default)]
+pub(super) struct Brought {
+    /// So many of them, from the first, were brought.
+    pub(super) count: usize,
+    /// What the next ones met, if they met something.
+    pub(super) failed: Option<Error>,
+}
+
 impl<S: Store, P: Protocol> Spaces<S, P> {
-    /// Brings entries to a side's index as they are now, with their vectors.
-    ///
-    /// # Errors
-    /// What store, embedder or index answered. Those whose vectors were at hand were brought all the same.
-    pub(super) async fn bring(&self, side: &Side, names: &[Name]) -> Result<(), Error> {
+    /// Brings entries to a side's index as they are now, with their vectors: as many as are at hand soon, in one batch.
+    /// What fails is store, embedder or index; those whose vectors were at hand were brought all the same.
+    pub(super) async fn bring(&self, side: &Side, names: &[Name]) -> Brought {
+        let began_ms = self.clock.monotonic_ms();
+        let erasures = side.erasures();
+        let mut docs: Vec<IndexDoc> = Vec::new();
+        let mut bytes = 0;
+        let mut brought = Brought::default();
+        for part in names.chunks(TEXTS_AT_ONCE) {
+            let known = docs.len();
+            let fitted = self.fit(side, part, &mut docs).await;
+            bytes += docs[known..].iter().map(bytes_of).sum::<usize>();
+            if let Err(error) = fitted {
+                brought.failed = Some(error);
+                break;
+            }
+            brought.count += part.len();
+            let is_late = self.clock.monotonic_ms() >= began_ms + GATHER_MS;
+            // What was erased meanwhile waits for one call of the embedder at most.
+            if bytes >= BYTES_AT_ONCE || is_late || side.erasures() != erasures {
+                break;
+            }
+        }
+        if docs.is_empty() {
+            return brought;
+        }
+        match side.index.apply(docs, Stamp::ZERO).await {
+            Ok(()) => brought,
+            Err(error) => Brought {
+                count: 0,
+                failed: Some(engine_refusal(&error)),
+            },
+        }
+    }
+
+    /// Adds entries as they are now, with their vectors, each with the stamp of the snapshot that it was read in. Those
+    /// whose vectors are at hand are added though those of others cannot be made.
+    async fn fit(
+        &self,
+        side: &Side,
+        names: &[Name],
+        docs: &mut Vec<IndexDoc>,
+    ) -> Result<(), Error> {
         let mut loaded = self.load(side, names).await?;
-        let mut failed = None;
+        let mut fitted = Ok(());
         if !loaded.missing.is_empty() {
             match self.make(side, &loaded.missing).await {
                 Ok(refused) => {
@@ -56,17 +113,14 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
                     loaded.ready.extend(without);
                     if !changed.is_empty() {
                         let why = "entries were written while their vectors were made";
-                        failed = Some(Error::busy(why, 0));
+                        fitted = Err(Error::busy(why, 0));
                     }
                 }
-                Err(error) => failed = Some(error),
+                Err(error) => fitted = Err(error),
             }
         }
-        if !loaded.ready.is_empty() {
-            let applied = side.index.apply(loaded.ready, Stamp::ZERO).await;
-            applied.map_err(|error| engine_refusal(&error))?;
-        }
-        failed.map_or(Ok(()), Err)
+        docs.extend(loaded.ready);
+        fitted
     }
 
     /// Loads entries. What is damaged is left out: the audit names it.
@@ -227,6 +281,12 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
     }
 }
 
+/// Bytes of what is held of a document, about.
+fn bytes_of(doc: &IndexDoc) -> usize {
+    let vector = doc.embedding.as_ref();
+    doc.content.len() + vector.map_or(0, |vector| size_of_val(vector.values.as_slice()))
+}
+
 /// Whether an entry still says what a document of it says.
 fn says(head: &Head, doc: &IndexDoc) -> bool {
     !head.is_erased() && (head.version, head.content_hash) == (doc.version, doc.content_hash)
@@ -300,16 +360,56 @@ pub(crate) async fn embed_one(
     }
 }
 
-async fn ask(
+/// What an embedder answers, held against what it was asked.
+///
+/// # Errors
+/// As [`answered`], and `Unusable` for another number of vectors, or such of another space.
+pub(super) async fn ask(
     embedder: &dyn Embedder,
     space: &SpaceId,
     texts: &[&str],
 ) -> Result<Vec<Embedding>, PortError> {
-    let vectors = embedder.embed(texts).await?;
+    let vectors = answered(embedder, texts).await?;
     let are_of_space = vectors.iter().all(|vector| vector.space == *space);
     if vectors.len() != texts.len() || !are_of_space {
         let why = "it gave another number of vectors than of texts, or such of another space";
         return Err(PortError::Unusable(why.to_owned()));
     }
     Ok(vectors)
+}
+
+/// What an embedder answers. One that meets a defect ends nothing but that call.
+///
+/// # Errors
+/// What it answered, and `Unusable` for a defect.
+pub(super) async fn answered(
+    embedder: &dyn Embedder,
+    texts: &[&str],
+) -> Result<Vec<Embedding>, PortError> {
+    // It may be met before there is anything to wait for.
+    let answer = async { embedder.embed(texts).await };
+    match AssertUnwindSafe(answer).catch_unwind().await {
+        Ok(answer) => answer,
+        Err(_defect) => {
+            tracing::error!("the embedder met a defect");
+            Err(PortError::Unusable("it met a defect".to_owned()))
+        }
+    }
+}
+
+/// What comes of vectors that somebody waits for, if it comes soon.
+///
+/// # Errors
+/// `Unavailable` where it does not, and what came of them.
+pub(crate) async fn soon<T>(
+    clock: &dyn Clock,
+    vectors: impl Future<Output = Result<T, PortError>>,
+) -> Result<T, PortError> {
+    tokio::select! {
+        biased;
+        vectors = vectors => vectors,
+        () = clock.sleep(WAIT_MS_MAX) => {
+            Err(PortError::Unavailable("the embedder is too slow".into()))
+        }
+    }
 }

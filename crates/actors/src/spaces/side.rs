@@ -53,6 +53,8 @@ struct Lacking {
     count: usize,
     /// How often a name was noted.
     noted: u64,
+    /// How often one was noted that was erased.
+    erasures: u64,
 }
 
 /// How far the entries were walked.
@@ -149,6 +151,7 @@ impl Side {
         if lacking.count >= NAMES_MAX {
             *lacking = Lacking {
                 noted: lacking.noted,
+                erasures: lacking.erasures,
                 ..Lacking::default()
             };
             let mut walk = self.walk.lock();
@@ -158,6 +161,7 @@ impl Side {
         let number = lacking.noted;
         if is_erased {
             lacking.erased.insert(name.clone(), number);
+            lacking.erasures += 1;
         }
         let (scope, entry) = name;
         let entries = lacking.scopes.entry(scope).or_default();
@@ -165,15 +169,23 @@ impl Side {
         lacking.count += usize::from(is_new);
     }
 
-    /// Some of the noted names: those that were erased, while there are such.
+    /// Some of the noted names that were erased.
+    pub(super) fn erased(&self, most: usize) -> Vec<Noted> {
+        let lacking = self.lacking.lock();
+        let erased = lacking.erased.iter().take(most);
+        erased
+            .map(|(name, number)| (name.clone(), *number))
+            .collect()
+    }
+
+    /// How often something was noted that was erased: whoever makes vectors meanwhile has something to do first.
+    pub(super) fn erasures(&self) -> u64 {
+        self.lacking.lock().erasures
+    }
+
+    /// Some of the noted names.
     pub(super) fn noted(&self, most: usize) -> Vec<Noted> {
         let lacking = self.lacking.lock();
-        if !lacking.erased.is_empty() {
-            let erased = lacking.erased.iter().take(most);
-            return erased
-                .map(|(name, number)| (name.clone(), *number))
-                .collect();
-        }
         let scopes = lacking.scopes.iter();
         let names = scopes.flat_map(|(scope, entries)| {
             let name = move |(entry, number): (&EntryId, &u64)| ((scope.clone(), *entry), *number);
@@ -354,14 +366,16 @@ mod tests {
     }
 
     #[test]
-    fn what_was_erased_comes_first() {
+    fn what_was_erased_is_known_apart_from_the_rest() {
         let side = side();
         (0..9).for_each(|number| side.note(name(number)));
+        assert_eq!((side.erased(9).len(), side.erasures()), (0, 0));
         side.note_erased(name(7));
-        let first = side.noted(9);
+        let first = side.erased(9);
         assert_eq!(first.len(), 1);
-        assert_eq!(first[0].0, name(7));
+        assert_eq!((&first[0].0, side.erasures()), (&name(7), 1));
         side.brought(&first);
+        assert!(side.erased(9).is_empty());
         assert_eq!((side.lacks(), side.noted(99).len()), (8, 8));
     }
 

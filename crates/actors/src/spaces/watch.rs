@@ -84,12 +84,16 @@ impl WatchedIndex {
     }
 
     /// Forgets the tables that are damaged, at a time of the boot clock. All that was published is to be told again, and
-    /// then [`is_filled`](Self::is_filled).
+    /// then [`is_filled`](Self::is_filled). An index that has lost nothing more stays as it is.
     ///
     /// # Errors
     /// `unavailable` where it just began anew, and what the index answered.
     pub(crate) async fn begin_anew(&self, now_ms: u64) -> Result<(), PortError> {
         let _not_noted_whole = self.marking.lock().await;
+        if !self.must_begin() {
+            // It began anew meanwhile, or came to serve in the place of the one that has to.
+            return Ok(());
+        }
         if !self.may_begin(now_ms) {
             let why = "the index began anew a moment ago, and is damaged again";
             return Err(PortError::Unavailable(why.into()));
@@ -283,5 +287,22 @@ impl VectorIndex for WatchedIndex {
 
     fn stats(&self) -> BoxFuture<'_, Result<IndexStats, PortError>> {
         self.index.stats()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sillok_builtin::ExactIndex;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_index_that_lost_nothing_forgets_nothing() {
+        let index = WatchedIndex::new(Arc::new(ExactIndex::new()), &Menders::default());
+        index.apply(Vec::new(), Stamp::ZERO).await.unwrap();
+        index.note_whole().await.unwrap();
+        index.begin_anew(0).await.unwrap();
+        assert!(index.is_whole().await.unwrap());
+        assert_eq!(index.watermark().await.unwrap(), Some(Stamp::ZERO));
     }
 }

@@ -23,7 +23,7 @@ use crate::restore::Until;
 use crate::{NextSpace, Node, NodeConfig, Ports, embedding_space};
 
 mod damage;
-mod stage;
+pub(crate) mod stage;
 
 use stage::{Other, Stage, amend, by_meaning, erase, found, over, until};
 
@@ -169,11 +169,7 @@ async fn a_change_that_is_cut_off_goes_on_and_no_text_is_embedded_twice() {
     let ids = stage.with_entries(&texts).await;
     let other = Other::named("other", 1);
     let node = stage.change(&other, &Arc::new(ExactIndex::new())).await;
-    let is_begun = || async {
-        let change = node.embedder_change().await;
-        change.is_some_and(|change| change.done > 0)
-    };
-    until(is_begun).await;
+    until(|| async { !stage.vectors().await.is_empty() }).await;
     node.shutdown().await;
     let after_first = other.texts.lock().len();
     assert!(after_first > 0 && after_first < 70, "{after_first}");
@@ -352,22 +348,20 @@ async fn a_text_in_another_space_that_the_embedder_refuses_is_written_without_a_
 }
 
 #[tokio::test]
-async fn a_text_that_the_embedder_refuses_holds_nothing_up() {
-    let mut stage = Stage::new();
-    let ids = stage
-        .with_entries(&[TEXTS[0], "an unspeakable thing", TEXTS[1]])
-        .await;
-    let (other, index) = (Other::open("other"), Arc::new(ExactIndex::new()));
-    let node = stage.change(&other, &index).await;
-    over(&node, &other).await;
-    assert_eq!(by_meaning(&node, TEXTS[0]).await, [ids[0]]);
-    assert_eq!(by_meaning(&node, TEXTS[1]).await, [ids[2]]);
-    let doc = index.get(&scope(PROJECT), ids[1]).unwrap();
-    assert_eq!(
-        (doc.content.as_str(), doc.embedding),
-        ("an unspeakable thing", None)
-    );
-    node.shutdown().await;
+async fn a_text_that_the_embedder_refuses_or_fails_at_holds_nothing_up() {
+    for refused in ["an unspeakable thing", "an unthinkable thing"] {
+        let mut stage = Stage::new();
+        let ids = stage.with_entries(&[TEXTS[0], refused, TEXTS[1]]).await;
+        let (other, index) = (Other::open("other"), Arc::new(ExactIndex::new()));
+        let node = stage.change(&other, &index).await;
+        over(&node, &other).await;
+        assert_eq!(by_meaning(&node, TEXTS[0]).await, [ids[0]]);
+        assert_eq!(by_meaning(&node, TEXTS[1]).await, [ids[2]]);
+        let doc = index.get(&scope(PROJECT), ids[1]).unwrap();
+        assert_eq!((doc.content.as_str(), doc.embedding), (refused, None));
+        assert_eq!(node.metrics().panics, 0);
+        node.shutdown().await;
+    }
 }
 
 #[tokio::test]

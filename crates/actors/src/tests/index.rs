@@ -28,6 +28,7 @@ pub(crate) struct HookedIndex {
     refuses: AtomicBool,
     damaged: Mutex<Damaged>,
     optimised: AtomicU64,
+    batches: AtomicU64,
 }
 
 impl HookedIndex {
@@ -40,12 +41,18 @@ impl HookedIndex {
             refuses: AtomicBool::new(false),
             damaged: Mutex::default(),
             optimised: AtomicU64::new(0),
+            batches: AtomicU64::new(0),
         })
     }
 
     /// How often it was asked to optimise itself.
     pub(crate) fn optimised(&self) -> u64 {
         self.optimised.load(Ordering::Relaxed)
+    }
+
+    /// How many batches with entries it was given.
+    pub(crate) fn batches(&self) -> u64 {
+        self.batches.load(Ordering::Relaxed)
     }
 
     /// It stores nothing from now on.
@@ -122,6 +129,9 @@ impl VectorIndex for HookedIndex {
     fn apply(&self, docs: Vec<IndexDoc>, through: Stamp) -> BoxFuture<'_, Result<(), PortError>> {
         if self.refuses.load(Ordering::Relaxed) {
             return Box::pin(async { Err(PortError::Unavailable("not now".into())) });
+        }
+        if !docs.is_empty() {
+            self.batches.fetch_add(1, Ordering::Relaxed);
         }
         let tables: Vec<_> = docs
             .iter()

@@ -455,3 +455,21 @@ fn what_is_gone_is_forgotten_and_comes_back_by_a_newer_state_alone() {
     now(index.apply(vec![doc(1, "a fact", 6)], stamp(6)));
     assert_eq!(of(&index), (2, 0, 2, 2));
 }
+
+#[test]
+fn what_left_a_table_is_forgotten_with_that_table_alone() {
+    let index = ExactIndex::new();
+    let gone = IndexDoc {
+        status: Status::Archived,
+        ..doc(1, "an old state", 2)
+    };
+    now(index.apply(vec![gone], stamp(2)));
+    let here = Table::Observations;
+    let other = Table::ALL.iter().find(|table| table.kind() != here.kind());
+    for (table, is_forgotten) in [(*other.unwrap(), false), (here, true)] {
+        now(index.forget(&Lost::table(vector_table(&scope("p"), table))));
+        index.offer(vec![doc(1, "an old state", 1)]);
+        let found = index.get(&scope("p"), EntryId::from_bytes([1; 16]));
+        assert_eq!(found.is_some(), is_forgotten, "{table:?}");
+    }
+}

@@ -77,7 +77,7 @@ fn numbers() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #[test]
     fn fusion_is_a_share_in_order_and_holds_each_entry_once(vector in numbers(), text in numbers()) {
-        let lists = SearchLists { vector: ranked(&vector), text: ranked(&text), partial: false };
+        let lists = SearchLists { vector: ranked(&vector), text: ranked(&text), ..SearchLists::default() };
         let fused = fuse(&lists, 60.0);
         let mut ids: Vec<EntryId> = fused.iter().map(|one| one.entry).collect();
         prop_assert!(fused.windows(2).all(|pair| pair[0].similarity >= pair[1].similarity));
@@ -144,7 +144,7 @@ fn first_in_both_lists_is_one_and_in_one_list_a_half() {
         &SearchLists {
             vector: ranked(&[1, 2]),
             text: ranked(&[1, 3]),
-            partial: false,
+            ..SearchLists::default()
         },
         60.0,
     );
@@ -221,7 +221,7 @@ fn what_was_replaced_at_a_commit_is_recalled_at_commits_alone() {
         &SearchLists {
             vector: ranked(&[1]),
             text: vec![],
-            partial: false,
+            ..SearchLists::default()
         },
         60.0,
     )
@@ -240,7 +240,7 @@ fn what_has_no_head_is_left_out() {
         &SearchLists {
             vector: ranked(&[2, 1]),
             text: vec![],
-            partial: false,
+            ..SearchLists::default()
         },
         60.0,
     );

@@ -173,6 +173,8 @@ impl<P: Protocol> World<P> {
         };
         config.admission.scope_commands = 16;
         config.admission.commits_at_once = 2;
+        // So few that a walk over all entries takes several steps.
+        config.indexer.batch_entries = 32;
         config.quotas.writes_per_s = QUOTA_PER_S;
         config.quotas.burst_ms = QUOTA_BURST_MS;
         config.rules.retention = self.retention.clone();

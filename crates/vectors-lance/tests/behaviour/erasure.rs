@@ -122,3 +122,29 @@ async fn a_table_all_of_whose_entries_are_erased_is_empty() {
         );
     }
 }
+
+#[tokio::test]
+async fn nothing_is_left_of_it_in_files_that_no_version_names() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = open(directory.path());
+    let mut docs: Vec<IndexDoc> = (1..=40).map(|n| doc(n, n)).collect();
+    docs[0] = with_text(SECRET, docs[0].clone());
+    index.apply(docs, stamp(40)).await.unwrap();
+    // As a commit leaves one behind that is cut off before its version is written.
+    let mut copies = 0;
+    for file in holding(directory.path(), SECRET) {
+        if file.extension().is_some_and(|end| end == "lance") {
+            std::fs::copy(
+                &file,
+                file.with_file_name(format!("cut-off-{copies}.lance")),
+            )
+            .unwrap();
+            copies += 1;
+        }
+    }
+    assert!(copies > 0);
+    index.apply(vec![erased(1, 41)], stamp(41)).await.unwrap();
+    let left = holding(directory.path(), SECRET);
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(index.stats().await.unwrap().stored, 39);
+}

@@ -245,7 +245,7 @@ impl Model {
         SearchLists {
             vector,
             text: best(text, request.limit),
-            partial: false,
+            ..SearchLists::default()
         }
     }
 

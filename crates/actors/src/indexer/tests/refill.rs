@@ -95,3 +95,19 @@ async fn a_slot_that_could_not_be_read_is_read_again_though_its_round_failed_lat
     assert!(shared.spaces.lacking().is_nothing());
     assert_eq!(stored(&shared).await, 2);
 }
+
+#[tokio::test]
+async fn an_indexer_that_takes_up_after_a_defect_fills_what_was_lost_to_the_end() {
+    let (line, shared, mut indexer) = damaged().await;
+    line.lose_range(published());
+    let mut nobody = Waiting::default();
+    assert!(indexer.keep_up(&mut nobody, || None).await.is_err());
+    assert!(!shared.spaces.must_begin(), "it has forgotten");
+    assert_eq!(shared.spaces.lacking(), Lost::All);
+    // A defect ends it there.
+    drop(indexer);
+    line.repair();
+    Indexer::start(Arc::clone(&shared)).await.unwrap();
+    assert!(shared.spaces.lacking().is_nothing());
+    assert_eq!(stored(&shared).await, 2);
+}

@@ -5,7 +5,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use sillok_builtin::HashEmbedder;
@@ -26,33 +26,37 @@ use crate::tests::index::put;
 use crate::tests::world::pairs_of;
 use crate::{NextSpace, Node, NodeConfig, Ports, audit};
 
-/// An embedder of a space of its own, whose vectors point elsewhere; it can be away, and be held up.
-pub(super) struct Other {
-    pub(super) name: &'static str,
-    pub(super) is_away: AtomicBool,
+/// An embedder of a space of its own, whose vectors point elsewhere; it can be away, and be held up. It refuses what is
+/// unspeakable, and what is unthinkable brings a defect out.
+pub(crate) struct Other {
+    pub(crate) name: &'static str,
+    pub(crate) is_away: AtomicBool,
     /// Whether it was ever asked.
-    pub(super) is_asked: AtomicBool,
+    pub(crate) is_asked: AtomicBool,
     /// Calls that may be answered.
-    pub(super) calls: Semaphore,
-    pub(super) texts: Mutex<Vec<String>>,
+    pub(crate) calls: Semaphore,
+    pub(crate) texts: Mutex<Vec<String>>,
+    /// The most texts of one call.
+    pub(crate) texts_max: AtomicUsize,
 }
 
 impl Other {
-    pub(super) fn named(name: &'static str, calls: usize) -> Arc<Self> {
+    pub(crate) fn named(name: &'static str, calls: usize) -> Arc<Self> {
         Arc::new(Self {
             name,
             is_away: AtomicBool::new(false),
             is_asked: AtomicBool::new(false),
             calls: Semaphore::new(calls),
             texts: Mutex::default(),
+            texts_max: AtomicUsize::new(0),
         })
     }
 
-    pub(super) fn open(name: &'static str) -> Arc<Self> {
+    pub(crate) fn open(name: &'static str) -> Arc<Self> {
         Self::named(name, Semaphore::MAX_PERMITS)
     }
 
-    pub(super) fn vector(&self, text: &str) -> Embedding {
+    pub(crate) fn vector(&self, text: &str) -> Embedding {
         let mut values = HashEmbedder::vector(text);
         let by = self.name.len() % values.len();
         values.rotate_left(by);
@@ -63,7 +67,7 @@ impl Other {
     }
 
     /// How often it was given a text.
-    pub(super) fn heard(&self, text: &str) -> usize {
+    pub(crate) fn heard(&self, text: &str) -> usize {
         let texts = self.texts.lock();
         texts.iter().filter(|heard| *heard == text).count()
     }
@@ -88,6 +92,7 @@ impl Embedder for Other {
     ) -> BoxFuture<'a, Result<Vec<Embedding>, PortError>> {
         Box::pin(async move {
             self.is_asked.store(true, Ordering::Relaxed);
+            self.texts_max.fetch_max(texts.len(), Ordering::Relaxed);
             let turn = self.calls.acquire().await;
             turn.expect("it is never closed").forget();
             if self.is_away.load(Ordering::Relaxed) {
@@ -96,6 +101,10 @@ impl Embedder for Other {
             if texts.iter().any(|text| text.contains("unspeakable")) {
                 return Err(PortError::Unusable("it cannot be said".into()));
             }
+            assert!(
+                !texts.iter().any(|text| text.contains("unthinkable")),
+                "it has a defect"
+            );
             let heard = texts.iter().map(|text| (*text).to_owned());
             self.texts.lock().extend(heard);
             Ok(texts.iter().map(|text| self.vector(text)).collect())
@@ -104,14 +113,14 @@ impl Embedder for Other {
 }
 
 /// A store with entries, and the nodes that run on it one after the other.
-pub(super) struct Stage {
-    pub(super) store: MemoryStore,
-    pub(super) runs: u64,
-    pub(super) commands: u64,
+pub(crate) struct Stage {
+    pub(crate) store: MemoryStore,
+    pub(crate) runs: u64,
+    pub(crate) commands: u64,
 }
 
 impl Stage {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             store: store(),
             runs: 0,
@@ -119,7 +128,7 @@ impl Stage {
         }
     }
 
-    pub(super) async fn start(&mut self, ports: Ports) -> Node<MemoryStore> {
+    pub(crate) async fn start(&mut self, ports: Ports) -> Node<MemoryStore> {
         self.runs += 1;
         let clock = clock_at(self.runs * 3_600_000);
         let ports = Ports { clock, ..ports };
@@ -128,7 +137,7 @@ impl Stage {
     }
 
     /// A node that changes from the built-in embedder to another one.
-    pub(super) async fn change(
+    pub(crate) async fn change(
         &mut self,
         to: &Arc<Other>,
         index: &Arc<impl VectorIndex>,
@@ -141,13 +150,13 @@ impl Stage {
         self.start(Ports { next, ..ports() }).await
     }
 
-    pub(super) async fn give(&mut self, node: &Node<MemoryStore>, command: Command) -> AnswerBody {
+    pub(crate) async fn give(&mut self, node: &Node<MemoryStore>, command: Command) -> AnswerBody {
         self.commands += 1;
         let given = submission(self.commands, PrincipalKind::Human, PROJECT, command);
         node.submit(given).await.unwrap().result
     }
 
-    pub(super) async fn put(&mut self, node: &Node<MemoryStore>, content: &str) -> EntryId {
+    pub(crate) async fn put(&mut self, node: &Node<MemoryStore>, content: &str) -> EntryId {
         match self.give(node, put(content)).await {
             AnswerBody::Entry { id, .. } => id,
             other => panic!("an entry was answered with {other:?}"),
@@ -155,7 +164,7 @@ impl Stage {
     }
 
     /// Entries that a node of before wrote.
-    pub(super) async fn with_entries(&mut self, contents: &[&str]) -> Vec<EntryId> {
+    pub(crate) async fn with_entries(&mut self, contents: &[&str]) -> Vec<EntryId> {
         let node = self.start(ports()).await;
         let mut ids = Vec::new();
         for content in contents {
@@ -165,12 +174,12 @@ impl Stage {
         ids
     }
 
-    pub(super) async fn assert_sound(&self) {
+    pub(crate) async fn assert_sound(&self) {
         let report = audit::verify(&self.store, &|_| {}).await.unwrap();
         assert_eq!(report.first, None);
     }
 
-    pub(super) async fn vectors(&self) -> Vec<(EntryId, keys::vector::Row)> {
+    pub(crate) async fn vectors(&self) -> Vec<(EntryId, keys::vector::Row)> {
         let rows = pairs_of(&self.store).await;
         let rows = rows
             .iter()
@@ -184,7 +193,7 @@ impl Stage {
     }
 }
 
-pub(super) fn amend(entry: EntryId, content: &str) -> Command {
+pub(crate) fn amend(entry: EntryId, content: &str) -> Command {
     let vector = match put(content) {
         Command::PutEntry { entry, .. } => entry.embedding,
         _ => unreachable!("it puts an entry"),
@@ -202,7 +211,7 @@ pub(super) fn amend(entry: EntryId, content: &str) -> Command {
     }))
 }
 
-pub(super) fn erase(entry: EntryId) -> Command {
+pub(crate) fn erase(entry: EntryId) -> Command {
     Command::Erase(Box::new(Erase {
         records: Vec::new(),
         entries: vec![entry],
@@ -212,13 +221,13 @@ pub(super) fn erase(entry: EntryId) -> Command {
 }
 
 /// Entries that are found by what they mean alone, by whatever serves.
-pub(super) async fn by_meaning(node: &Node<MemoryStore>, question: &str) -> Vec<EntryId> {
+pub(crate) async fn by_meaning(node: &Node<MemoryStore>, question: &str) -> Vec<EntryId> {
     let ports = node.ports();
     let embedding = ports.embedder.embed(&[question]).await.unwrap().pop();
     found(&*ports.index, embedding).await
 }
 
-pub(super) async fn found(index: &dyn VectorIndex, embedding: Option<Embedding>) -> Vec<EntryId> {
+pub(crate) async fn found(index: &dyn VectorIndex, embedding: Option<Embedding>) -> Vec<EntryId> {
     let request = SearchRequest {
         scopes: vec![scope(PROJECT)],
         tables: Vec::new(),
@@ -235,7 +244,7 @@ pub(super) async fn found(index: &dyn VectorIndex, embedding: Option<Embedding>)
     close.map(|ranked| ranked.entry).collect()
 }
 
-pub(super) async fn until<F: Future<Output = bool>>(holds: impl Fn() -> F) {
+pub(crate) async fn until<F: Future<Output = bool>>(holds: impl Fn() -> F) {
     in_time(async {
         while !holds().await {
             tokio::task::yield_now().await;
@@ -245,7 +254,7 @@ pub(super) async fn until<F: Future<Output = bool>>(holds: impl Fn() -> F) {
 }
 
 /// Until the change is over, and all that was left to do after it.
-pub(super) async fn over(node: &Node<MemoryStore>, to: &Arc<Other>) {
+pub(crate) async fn over(node: &Node<MemoryStore>, to: &Arc<Other>) {
     let is_over = || async {
         let change = node.embedder_change().await;
         change.is_some_and(|change| change.is_over)

@@ -1,0 +1,118 @@
+//! Tests of what the pairs answer while vectors are lacking, or nobody makes any.
+
+use std::sync::atomic::Ordering;
+
+use sillok_builtin::HashEmbedder;
+use sillok_core::config::RulesConfig;
+use sillok_core::entry::Table;
+use sillok_core::recall::Narrowing;
+use sillok_core::scope::Scope;
+
+use super::*;
+use crate::reads::{Reader, RecallQuery};
+use crate::tests::embedder_change::stage::{Other, Stage, found};
+use crate::tests::harness::{PROJECT, in_time, ports, scope, store};
+
+const TEXT: &str = "the parser stops one line early";
+
+fn neighbours_of(embedding: Embedding) -> NeighbourRequest {
+    NeighbourRequest {
+        scope: scope(PROJECT),
+        table: Table::Observations,
+        failure: false,
+        embedding,
+        cosine_min: 0.5,
+        limit: 4,
+    }
+}
+
+/// Ports that search the space of `other`.
+fn searching(other: &Arc<Other>) -> Ports {
+    Ports {
+        embedder: Arc::clone(other) as Arc<dyn Embedder>,
+        ..ports()
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_told_of_no_neighbours_while_it_is_not_known_whose_vectors_are_lacking() {
+    let ports = ports();
+    let spaces = Spaces::new(store(), &ports, &Counters::default(), Correct);
+    let embedding = ports.embedder.embed(&["a question"]).await.unwrap();
+    let request = neighbours_of(embedding.into_iter().next().unwrap());
+    assert_eq!(spaces.neighbours(&request).await.unwrap(), []);
+    // More names than are held, all of another scope.
+    let elsewhere = Scope::parse("org/elsewhere").unwrap();
+    for number in 0..=side::NAMES_MAX as u128 {
+        let name = (elsewhere.clone(), EntryId::from_bytes(number.to_be_bytes()));
+        spaces.serving().note(name);
+    }
+    let refused = spaces.neighbours(&request).await.unwrap_err();
+    assert!(matches!(refused, PortError::Unavailable(_)), "{refused:?}");
+}
+
+#[tokio::test]
+async fn nobody_waits_for_neighbours_as_long_as_an_embedder_takes() {
+    let mut stage = Stage::new();
+    let ids = stage.with_entries(&[TEXT]).await;
+    let other = Other::named("other", 0);
+    let (store, ports) = (stage.store.clone(), searching(&other));
+    let spaces = Spaces::new(store, &ports, &Counters::default(), Correct);
+    spaces.serving().note((scope(PROJECT), ids[0]));
+    let request = neighbours_of(other.vector(TEXT));
+    let answer = in_time(spaces.neighbours(&request)).await;
+    assert!(
+        matches!(answer, Err(PortError::Unavailable(_))),
+        "{answer:?}"
+    );
+    assert!(other.is_asked.load(Ordering::Relaxed));
+    // Its vector is still to be made, and then it is found.
+    other.calls.add_permits(9);
+    let answer = in_time(spaces.neighbours(&request)).await.unwrap();
+    assert_eq!(answer.len(), 1);
+    assert_eq!(found(&spaces, Some(other.vector(TEXT))).await, ids);
+}
+
+#[tokio::test]
+async fn an_embedder_that_meets_a_defect_refuses_that_text_alone() {
+    let other = Other::open("other");
+    let texts = [TEXT, "an unthinkable thing"];
+    let vectors = embed_each(&*other, &other.space(), &texts).await;
+    assert_eq!(vectors, Ok(vec![Some(other.vector(TEXT)), None]));
+    let spaces = Spaces::new(store(), &searching(&other), &Counters::default(), Correct);
+    let refused = spaces.embed(&texts).await;
+    assert!(
+        matches!(refused, Err(PortError::Unusable(_))),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_question_of_a_former_space_says_whether_its_words_alone_were_answered() {
+    let mut stage = Stage::new();
+    stage.with_entries(&[TEXT]).await;
+    let other = Other::open("other");
+    // It embeds the question as one did that was about to change.
+    let ports = Ports {
+        embedder: Arc::new(HashEmbedder),
+        index: index_over(stage.store.clone(), &searching(&other)),
+        ..ports()
+    };
+    let reader = Reader::new(stage.store.clone(), ports, RulesConfig::default());
+    let secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    let query = RecallQuery {
+        scope: scope(PROJECT),
+        text: format!("where does {secret} stop"),
+        limit: None,
+        narrowing: Narrowing::default(),
+        failures_only: false,
+        confidence_min: None,
+        tokens_max: None,
+        as_of: None,
+    };
+    assert!(reader.recall(query.clone()).await.unwrap().by_meaning);
+    let heard = other.texts.lock().join(" ");
+    assert!(heard.contains("stop") && !heard.contains(secret), "{heard}");
+    other.is_away.store(true, Ordering::Relaxed);
+    assert!(!reader.recall(query).await.unwrap().by_meaning);
+}
