@@ -16,8 +16,8 @@ use sillok_core::review::Offer;
 use sillok_core::scope::{Level, Scope};
 use sillok_core::slot::Slot;
 use sillok_core::time::Timestamp;
-use sillok_store::keys::{self, ScopeKey};
-use sillok_store::{Error as StoreError, Store, Txn};
+use sillok_store::keys::{self, Family, ScopeKey};
+use sillok_store::{Error as StoreError, RangeOptions, Read, Store, Txn};
 
 use super::{Maintain, Part, ScopeMaintained};
 use crate::claims;
@@ -134,15 +134,36 @@ pub(super) async fn catch_up<S: Store, P: Protocol>(
 ) -> Result<u64, Error> {
     let slots = match within.filter(|scope| scope.level() != Level::Org) {
         Some(scope) => [Slot::of(scope)].into(),
-        // Nothing was ever published in any other.
         None => {
-            let owned = claims::owned_slots(&shared.store).await;
-            let owned = owned.map_err(|error| refusal(&error))?;
-            owned.into_iter().collect()
+            let written = written_slots(shared).await;
+            written.map_err(|error| refusal(&error))?
         }
     };
     let clock = shared.ports.clock.as_ref();
     shared.index_requests.catch_up(slots, clock).await
+}
+
+/// The slots that anything may have been published in: of those of a cluster each has had an owner. A node alone owns all
+/// of them whatever is in them, so each one that has something is looked for by its first row.
+async fn written_slots<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+) -> Result<BTreeSet<Slot>, StoreError> {
+    if !shared.is_alone() {
+        let owned = claims::owned_slots(&shared.store).await?;
+        return Ok(owned.into_iter().collect());
+    }
+    let mut txn = LongReads::of(&shared.store).begin().await?;
+    let (mut slots, mut left) = (BTreeSet::new(), Family::Outbox.range());
+    loop {
+        let rows = txn.range(&left, RangeOptions::first(1, Read::Snapshot));
+        let rows = rows.await?;
+        let Some((key, _)) = rows.first() else {
+            return Ok(slots);
+        };
+        let slot = keys::outbox::parse(key)?.slot;
+        slots.insert(slot);
+        left.begin = keys::outbox::range_of_slot(slot).end;
+    }
 }
 
 /// The skills in these columns that proved themselves in a project.

@@ -73,7 +73,8 @@ async fn offered(stage: &Stage) -> (u64, u64) {
 
 /// The organisation's questions that wait.
 async fn waiting(stage: &Stage) -> Vec<Review> {
-    let reviews = stage.node.reader().reviews(&scope(ORG), false, None, 10);
+    let org = scope(ORG);
+    let reviews = stage.node.reader().reviews(&org, false, None, 10);
     reviews.await.unwrap().items
 }
 
