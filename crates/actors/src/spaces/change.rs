@@ -164,8 +164,7 @@ impl<'a, S: Store, P: Protocol> Worker<'a, S, P> {
                 self.settle(&side).await
             };
         };
-        let is_over =
-            next.walk().is_over() || !self.spaces.protocol.keeps(Safeguard::WalksToTheEnd);
+        let is_over = next.walk().is_over();
         if !is_over || next.lacks() > LEFT_AT_SWITCH || next.lacks_of_before(self.offered_at) {
             return Ok(Step::Went);
         }
@@ -269,7 +268,8 @@ impl<'a, S: Store, P: Protocol> Worker<'a, S, P> {
         self.stored_since_optimised += brought.count as u64;
         // Up to the first that was not brought.
         let passed = places.get(brought.count).copied().unwrap_or(rows.len());
-        if passed < rows.len() || rows.len() == self.at_once {
+        let goes_on = passed < rows.len() || rows.len() == self.at_once;
+        if goes_on && self.spaces.protocol.keeps(Safeguard::WalksToTheEnd) {
             if let Some((last, _)) = rows[..passed].last() {
                 range.begin = key_range::successor(last);
             }

@@ -197,11 +197,7 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
 
     /// Writes rows for those entries that still say what was embedded.
     async fn keep(&self, side: &Side, made: &[(&IndexDoc, &Embedding)]) -> Result<(), Error> {
-        let head_read = if self.protocol.keeps(Safeguard::KeepsVectorsUnderHeads) {
-            Read::Conflict
-        } else {
-            Read::Snapshot
-        };
+        let any_head = !self.protocol.keeps(Safeguard::KeepsVectorsUnderHeads);
         let mut met = Error::busy("other writers came between too often", 0);
         for _ in 0..TRIES_MAX {
             let mut txn = self.begin().await?;
@@ -210,14 +206,14 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
                 let scope = ScopeKey::of(&doc.scope);
                 let key = keys::head::key(&scope, doc.entry);
                 let value = txn
-                    .get(&key, head_read)
+                    .get(&key, Read::Conflict)
                     .await
                     .map_err(|error| refusal(&error))?;
                 let head = value
                     .map(|value| keys::head::decode(&key, &value))
                     .transpose();
                 let head = head.map_err(|error| refusal(&error))?;
-                if head.is_some_and(|head| says(&head, doc)) {
+                if any_head || head.is_some_and(|head| says(&head, doc)) {
                     let row = Row {
                         version: doc.version,
                         content_hash: doc.content_hash,

@@ -13,7 +13,7 @@ use sillok_store::{RangeOptions, Read, Store, Txn, key_range};
 
 use super::{AGAIN_MS_MAX, Step, Worker};
 use crate::errors::{engine_refusal, refusal};
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Safeguard};
 use crate::spaces::side::Side;
 use crate::spaces::{Former, Spaces};
 
@@ -94,7 +94,7 @@ impl<S: Store, P: Protocol> Worker<'_, S, P> {
         range.begin = key_range::successor(last);
         let mut goes = false;
         for (key, _) in &rows {
-            if !is_kept(&mut txn, key, kept).await? {
+            if !self.is_kept(&mut txn, key, kept).await? {
                 txn.clear(key.clone());
                 goes = true;
             }
@@ -105,20 +105,30 @@ impl<S: Store, P: Protocol> Worker<'_, S, P> {
         self.to_sweep = Some(range);
         Ok(false)
     }
-}
 
-/// Whether a row is of the space that is kept, and of an entry that was not erased. What cannot be read of the entry the
-/// audit names.
-async fn is_kept(txn: &mut impl Txn, key: &[u8], kept: &SpaceKey) -> Result<bool, Error> {
-    let Some(of) = keys::vector::parse(key).ok().filter(|of| of.space == *kept) else {
-        return Ok(false);
-    };
-    let head = keys::head::key(&of.scope, of.entry);
-    let value = txn.get(&head, Read::Snapshot).await;
-    let value = value.map_err(|error| refusal(&error))?;
-    let is_erased = value
-        .is_some_and(|value| keys::head::decode(&head, &value).is_ok_and(|head| head.is_erased()));
-    Ok(!is_erased)
+    /// Whether a row is of the space that is kept, and of an entry that was not erased. What cannot be read of the entry
+    /// the audit names.
+    async fn is_kept(
+        &self,
+        txn: &mut impl Txn,
+        key: &[u8],
+        kept: &SpaceKey,
+    ) -> Result<bool, Error> {
+        let Some(of) = keys::vector::parse(key).ok().filter(|of| of.space == *kept) else {
+            return Ok(false);
+        };
+        let protocol = self.spaces.protocol;
+        if !protocol.keeps(Safeguard::KeepsVectorsUnderHeads) {
+            return Ok(true);
+        }
+        let head = keys::head::key(&of.scope, of.entry);
+        let value = txn.get(&head, Read::Snapshot).await;
+        let value = value.map_err(|error| refusal(&error))?;
+        let is_erased = value.is_some_and(|value| {
+            keys::head::decode(&head, &value).is_ok_and(|head| head.is_erased())
+        });
+        Ok(!is_erased)
+    }
 }
 
 impl<S: Store, P: Protocol> Spaces<S, P> {
