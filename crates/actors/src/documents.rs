@@ -12,10 +12,11 @@ use sillok_core::ports::IndexDoc;
 use sillok_core::retention::Age;
 use sillok_core::stamp::Stamp;
 use sillok_core::{Error, ErrorCode};
+use sillok_store::Txn;
 use sillok_store::keys::{self, ScopeKey};
-use sillok_store::{Read, Txn};
 
 use crate::errors::refusal;
+use crate::rows;
 
 /// The document of an entry whose head is `head`. Of one that is gone it has no text and no vector: the index forgets it.
 ///
@@ -36,14 +37,8 @@ pub(crate) async fn load(txn: &mut impl Txn, head: &Head, stamp: Stamp) -> Resul
 /// What the store answered, or `internal` when the event is not the one that the head names.
 pub(crate) async fn text(txn: &mut impl Txn, head: &Head) -> Result<Text, Error> {
     let key = keys::event::key(&ScopeKey::of(&head.scope), head.version_seq);
-    let value = txn
-        .get(&key, Read::Snapshot)
-        .await
-        .map_err(|error| refusal(&error))?;
-    let event = value
-        .map(|value| keys::event::decode(&key, &value))
-        .transpose()
-        .map_err(|error| refusal(&error))?;
+    let event = rows::read(txn, &key, keys::event::decode).await;
+    let event = event.map_err(|error| refusal(&error))?;
     let body = event.map(|event| event.decode_body()).transpose();
     let body = body
         .map_err(|error| Error::new(ErrorCode::Internal, error.to_string()))?

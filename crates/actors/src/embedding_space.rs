@@ -10,6 +10,7 @@ use sillok_store::{RangeOptions, Read, Store, Txn, key_range};
 
 use crate::documents;
 use crate::errors::refusal;
+use crate::rows;
 
 /// Entries that are read at once.
 const PAGE_ROWS: usize = 64;
@@ -43,12 +44,9 @@ pub async fn stored<S: Store>(store: &S) -> Result<Option<SpaceId>, Error> {
     let begun = store.begin().await;
     let mut txn = begun.map_err(|error| refusal(&error))?;
     let key = space::key(space::OF_ENTRIES);
-    let value = txn.get(&key, Read::Snapshot).await;
-    match value.map_err(|error| refusal(&error))? {
-        Some(value) => {
-            let reached = space::decode(&key, &value);
-            reached.map(Some).map_err(|error| refusal(&error))
-        }
+    let reached = rows::read(&mut txn, &key, space::decode).await;
+    match reached.map_err(|error| refusal(&error))? {
+        Some(reached) => Ok(Some(reached)),
         None => of_events(store).await,
     }
 }

@@ -10,13 +10,12 @@ use sillok_core::promotion::{
 };
 use sillok_core::scope::Scope;
 use sillok_core::staging::{Content, Record};
-use sillok_core::task::Task;
 use sillok_core::verification::Verification;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{RangeOptions, Read, Store, Txn};
 
-use super::promote::begin;
+use super::promote::row;
 use super::unknown;
 use crate::commit::Shared;
 use crate::errors::refusal;
@@ -48,9 +47,9 @@ pub(super) async fn collect<S: Store, P: Protocol>(
     source: &Scope,
     verification: &Verification,
 ) -> Result<CognifyInput, Error> {
-    let task = task(shared, &ScopeKey::of(source))
-        .await?
-        .ok_or_else(|| unknown(source, verification.id))?;
+    let key = keys::task::key(&ScopeKey::of(source));
+    let task = row(shared, &key, keys::task::decode).await?;
+    let task = task.ok_or_else(|| unknown(source, verification.id))?;
     let opening = opening(shared, source).await?;
     let (records, unread) = records(shared, source, verification, BOUNDS).await?;
     Ok(CognifyInput {
@@ -137,11 +136,9 @@ async fn opening<S: Store, P: Protocol>(
 ) -> Result<Option<RecordId>, Error> {
     let seq = Seq::new(1);
     let key = keys::event::key(&ScopeKey::of(task), seq);
-    let value = begin(shared).await?.get(&key, Read::Snapshot).await;
-    let Some(value) = value.map_err(|error| refusal(&error))? else {
+    let Some(event) = row(shared, &key, keys::event::decode).await? else {
         return Ok(None);
     };
-    let event = keys::event::decode(&key, &value).map_err(|error| refusal(&error))?;
     let body = event
         .decode_body()
         .map_err(|error| Error::new(ErrorCode::Internal, error.to_string()))?;
@@ -152,22 +149,6 @@ async fn opening<S: Store, P: Protocol>(
         }),
         _ => None,
     })
-}
-
-async fn task<S: Store, P: Protocol>(
-    shared: &Shared<S, P>,
-    scope: &ScopeKey,
-) -> Result<Option<Task>, Error> {
-    let key = keys::task::key(scope);
-    let value = begin(shared)
-        .await?
-        .get(&key, Read::Snapshot)
-        .await
-        .map_err(|error| refusal(&error))?;
-    value
-        .map(|value| keys::task::decode(&key, &value))
-        .transpose()
-        .map_err(|error| refusal(&error))
 }
 
 /// A record as a cognifier reads it: its text, or of one that is longer than `bytes_max` its beginning and its end.

@@ -20,7 +20,7 @@ use sillok_core::trace::{SpanKind, TraceContext};
 use sillok_core::verification::Verification;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, ScopeKey};
-use sillok_store::{Read, Store, Txn};
+use sillok_store::{Error as StoreError, Read, Store, Txn};
 
 use super::collect::collect;
 use super::{Ending, Failure, kept, unknown, used};
@@ -29,6 +29,7 @@ use crate::errors::{engine_refusal, refusal};
 use crate::metrics::count;
 use crate::protocol::Protocol;
 use crate::router::Router;
+use crate::rows;
 
 /// Carries a job out, from wherever an earlier attempt left it. None if it was dropped.
 ///
@@ -221,8 +222,21 @@ async fn embed<S: Store, P: Protocol>(
     Ok(())
 }
 
-pub(super) async fn begin<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<S::Txn, Error> {
+async fn begin<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<S::Txn, Error> {
     shared.store.begin().await.map_err(|error| refusal(&error))
+}
+
+/// Reads one row in a transaction of its own and decodes it; none when it is absent.
+///
+/// # Errors
+/// What the store answered.
+pub(super) async fn row<S: Store, P: Protocol, V>(
+    shared: &Shared<S, P>,
+    key: &[u8],
+    decode: impl FnOnce(&[u8], &[u8]) -> Result<V, StoreError>,
+) -> Result<Option<V>, Error> {
+    let found = rows::read(&mut begin(shared).await?, key, decode).await;
+    found.map_err(|error| refusal(&error))
 }
 
 pub(super) async fn verification<S: Store, P: Protocol>(
@@ -231,13 +245,8 @@ pub(super) async fn verification<S: Store, P: Protocol>(
     id: VerificationId,
 ) -> Result<Verification, Error> {
     let key = keys::verification::key(&ScopeKey::of(source), id);
-    let value = begin(shared)
-        .await?
-        .get(&key, Read::Snapshot)
-        .await
-        .map_err(|error| refusal(&error))?;
-    let value = value.ok_or_else(|| unknown(source, id))?;
-    keys::verification::decode(&key, &value).map_err(|error| refusal(&error))
+    let found = row(shared, &key, keys::verification::decode).await?;
+    found.ok_or_else(|| unknown(source, id))
 }
 
 async fn mark<S: Store, P: Protocol>(
@@ -246,15 +255,7 @@ async fn mark<S: Store, P: Protocol>(
     id: VerificationId,
 ) -> Result<Option<PublishReport>, Error> {
     let key = keys::mark::key(&ScopeKey::of(source), id);
-    let value = begin(shared)
-        .await?
-        .get(&key, Read::Snapshot)
-        .await
-        .map_err(|error| refusal(&error))?;
-    value
-        .map(|value| keys::mark::decode(&key, &value))
-        .transpose()
-        .map_err(|error| refusal(&error))
+    row(shared, &key, keys::mark::decode).await
 }
 
 /// What a finished promotion used, as its episode said at first; none where that was published by an older release, or
@@ -270,10 +271,7 @@ pub(super) async fn spent<S: Store, P: Protocol>(
 ) -> Result<Option<Spent>, Error> {
     let target = verification(shared, source, id).await?.target;
     let key = keys::version::key(&ScopeKey::of(&target), report.episode, 1);
-    let value = begin(shared).await?.get(&key, Read::Snapshot).await;
-    let value = value.map_err(|error| refusal(&error))?;
-    let version = value.map(|value| keys::version::decode(&key, &value));
-    let version = version.transpose().map_err(|error| refusal(&error))?;
+    let version = row(shared, &key, keys::version::decode).await?;
     Ok(version.and_then(|version| Spent::read(&version.metadata)))
 }
 

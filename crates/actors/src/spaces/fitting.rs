@@ -130,7 +130,7 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
         for (scope, entry) in names {
             let found = async {
                 let key = keys::head::key(&ScopeKey::of(scope), *entry);
-                let head = read(&mut txn, &key, keys::head::decode).await?;
+                let head = read(&mut txn, &key, Read::Snapshot, keys::head::decode).await?;
                 match head {
                     Some(head) => documents::load(&mut txn, &head, Stamp::ZERO)
                         .await
@@ -205,14 +205,7 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
             for (doc, vector) in made {
                 let scope = ScopeKey::of(&doc.scope);
                 let key = keys::head::key(&scope, doc.entry);
-                let value = txn
-                    .get(&key, Read::Conflict)
-                    .await
-                    .map_err(|error| refusal(&error))?;
-                let head = value
-                    .map(|value| keys::head::decode(&key, &value))
-                    .transpose();
-                let head = head.map_err(|error| refusal(&error))?;
+                let head = read(&mut txn, &key, Read::Conflict, keys::head::decode).await?;
                 if any_head || head.is_some_and(|head| says(&head, doc)) {
                     let row = Row {
                         version: doc.version,
@@ -291,7 +284,7 @@ fn says(head: &Head, doc: &IndexDoc) -> bool {
 /// The vector that is kept of a document's text.
 async fn row(txn: &mut impl Txn, side: &Side, doc: &IndexDoc) -> Result<Option<Embedding>, Error> {
     let key = vector::key(&ScopeKey::of(&doc.scope), doc.entry, &side.key);
-    let row = match read(txn, &key, vector::decode).await {
+    let row = match read(txn, &key, Read::Snapshot, vector::decode).await {
         Err(error) if error.code == ErrorCode::Internal => {
             tracing::warn!(%error, entry = %doc.entry, "a vector cannot be read, and is made anew");
             None
@@ -305,12 +298,17 @@ async fn row(txn: &mut impl Txn, side: &Side, doc: &IndexDoc) -> Result<Option<E
     Ok(row.filter(fits).map(|row| row.embedding))
 }
 
-async fn read<V>(
+/// Reads one row in this way and decodes it; none when it is absent.
+///
+/// # Errors
+/// What the store answered.
+pub(super) async fn read<V>(
     txn: &mut impl Txn,
     key: &[u8],
+    read: Read,
     decode: impl FnOnce(&[u8], &[u8]) -> Result<V, StoreError>,
 ) -> Result<Option<V>, Error> {
-    let value = txn.get(key, Read::Snapshot).await;
+    let value = txn.get(key, read).await;
     let value = value.map_err(|error| refusal(&error))?;
     let value = value.map(|value| decode(key, &value)).transpose();
     value.map_err(|error| refusal(&error))

@@ -15,7 +15,7 @@ use super::{AGAIN_MS_MAX, Step, Worker};
 use crate::errors::{engine_refusal, refusal};
 use crate::protocol::{Protocol, Safeguard};
 use crate::spaces::side::Side;
-use crate::spaces::{Former, Spaces};
+use crate::spaces::{Former, Spaces, fitting};
 
 /// Rows that are looked through at once for such as nobody searches any more.
 const ROWS_AT_ONCE: usize = 64;
@@ -157,11 +157,7 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
 }
 
 async fn space_in(txn: &mut impl Txn, name: &str, read: Read) -> Result<Option<SpaceId>, Error> {
-    let key = space::key(name);
-    let value = txn.get(&key, read).await;
-    let value = value.map_err(|error| refusal(&error))?;
-    let value = value.map(|value| space::decode(&key, &value)).transpose();
-    value.map_err(|error| refusal(&error))
+    fitting::read(txn, &space::key(name), read, space::decode).await
 }
 
 /// Commits what says the same when it is written again.
