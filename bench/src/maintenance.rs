@@ -16,7 +16,6 @@ use sillok_actors::reads::RecallQuery;
 use sillok_core::entry::{Status, Table};
 use sillok_core::id::EntryId;
 use sillok_core::ports::{IndexDoc, SearchRequest, VectorIndex as _};
-use sillok_core::recall::Narrowing;
 use sillok_core::scope::Scope;
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{RangeOptions, Read, Store as _, Txn as _, key_range};
@@ -215,15 +214,10 @@ fn expect_gone(done: &Maintained, due: u64) -> Result<(), Error> {
 /// Whether recall finds an entry by its own text in the project that it lies in, or the index does, from which recall takes
 /// what it ranks: something old stands far behind what is new.
 async fn finds(running: &Running, doc: &IndexDoc) -> Result<bool, Error> {
+    let asked_at = scope(&format!("{}/worktree/main/task/1", doc.scope));
     let query = RecallQuery {
-        scope: scope(&format!("{}/worktree/main/task/1", doc.scope)),
-        text: doc.content.clone(),
         limit: Some(RESULTS),
-        narrowing: Narrowing::default(),
-        failures_only: false,
-        confidence_min: None,
-        tokens_max: None,
-        as_of: None,
+        ..RecallQuery::new(asked_at, doc.content.clone())
     };
     let answer = running.node.reader().recall(query).await?;
     let request = SearchRequest {

@@ -19,7 +19,6 @@ use sillok_core::config::RulesConfig;
 use sillok_core::entry::Status;
 use sillok_core::id::EntryId;
 use sillok_core::ports::{IndexDoc, SearchRequest, VectorIndex as _};
-use sillok_core::recall::Narrowing;
 use sillok_core::scope::Scope;
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Read, Store as _, Txn as _};
@@ -256,14 +255,8 @@ async fn recalls(running: &Running, recalls: u32) -> Result<Histogram<u64>, Erro
     let asked_at = scope(&format!("{largest}/worktree/main/task/1"));
     for number in 0..WARM + recalls {
         let query = RecallQuery {
-            scope: asked_at.clone(),
-            text: corpus::question(&mut rng),
             limit: Some(RESULTS),
-            narrowing: Narrowing::default(),
-            failures_only: false,
-            confidence_min: None,
-            tokens_max: None,
-            as_of: None,
+            ..RecallQuery::new(asked_at.clone(), corpus::question(&mut rng))
         };
         let sent = Instant::now();
         let answer = running.node.reader().recall(query).await?;

@@ -136,18 +136,15 @@ fn query(number: u32, text: String) -> RecallQuery {
         1 => &[Table::Observations],
         _ => &[Table::Patterns, Table::Gotchas],
     };
+    let asked_at = scope("org/bench/project/corpus/worktree/main/task/1");
     RecallQuery {
-        scope: scope("org/bench/project/corpus/worktree/main/task/1"),
-        text,
         limit: Some(RESULTS),
         narrowing: Narrowing {
             tables: tables.to_vec(),
             ..Narrowing::default()
         },
-        failures_only: false,
         confidence_min: Some(0.5),
-        tokens_max: None,
-        as_of: None,
+        ..RecallQuery::new(asked_at, text)
     }
 }
 

@@ -14,7 +14,6 @@ use sillok_core::event::EventKinds;
 use sillok_core::id::Seq;
 use sillok_core::limits::RECALL_RESULTS_MAX;
 use sillok_core::principal::Actor;
-use sillok_core::recall::Narrowing;
 use sillok_core::scope::Scope;
 use sillok_core::validity::AsOf;
 
@@ -88,14 +87,9 @@ async fn recall<P: Protocol>(
     as_of: AsOf,
 ) -> Result<(Vec<Seen>, u64), Error> {
     let query = RecallQuery {
-        scope,
-        text: TEXTS[..4].join(" "),
         limit: Some(RECALL_RESULTS_MAX),
-        narrowing: Narrowing::default(),
-        failures_only: false,
-        confidence_min: None,
-        tokens_max: None,
         as_of: Some(as_of),
+        ..RecallQuery::new(scope, TEXTS[..4].join(" "))
     };
     let answer = node.recall(query).await?;
     let seen = answer.results.into_iter().map(|one| Seen {

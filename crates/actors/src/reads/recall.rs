@@ -47,6 +47,21 @@ pub struct RecallQuery {
 }
 
 impl RecallQuery {
+    /// A question about everything that is seen there now, answered as is configured.
+    #[must_use]
+    pub fn new(scope: Scope, text: impl Into<String>) -> Self {
+        Self {
+            scope,
+            text: text.into(),
+            limit: None,
+            narrowing: Narrowing::default(),
+            failures_only: false,
+            confidence_min: None,
+            tokens_max: None,
+            as_of: None,
+        }
+    }
+
     const fn asked(&self) -> Asked {
         Asked {
             failures_only: self.failures_only,

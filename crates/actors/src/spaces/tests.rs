@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 use sillok_builtin::HashEmbedder;
 use sillok_core::config::RulesConfig;
 use sillok_core::entry::Table;
-use sillok_core::recall::Narrowing;
 use sillok_core::scope::Scope;
 
 use super::*;
@@ -100,16 +99,7 @@ async fn a_question_of_a_former_space_says_whether_its_words_alone_were_answered
     };
     let reader = Reader::new(stage.store.clone(), ports, RulesConfig::default());
     let secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
-    let query = RecallQuery {
-        scope: scope(PROJECT),
-        text: format!("where does {secret} stop"),
-        limit: None,
-        narrowing: Narrowing::default(),
-        failures_only: false,
-        confidence_min: None,
-        tokens_max: None,
-        as_of: None,
-    };
+    let query = RecallQuery::new(scope(PROJECT), format!("where does {secret} stop"));
     assert!(reader.recall(query.clone()).await.unwrap().by_meaning);
     let heard = other.texts.lock().join(" ");
     assert!(heard.contains("stop") && !heard.contains(secret), "{heard}");

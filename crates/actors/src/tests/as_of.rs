@@ -13,7 +13,6 @@ use sillok_core::id::EntryId;
 use sillok_core::ports::{BoxFuture, Embedder as _, GitFacts, PortError, Rng as _};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::promotion::NewEntry;
-use sillok_core::recall::Narrowing;
 use sillok_core::scope::Scope;
 use sillok_core::validity::{Ancestry, AsOf, Validity};
 use sillok_store::MemoryStore;
@@ -136,14 +135,9 @@ async fn live(node: &Node<MemoryStore>, dice: &mut Dice) -> Vec<Kept> {
 
 fn query(as_of: Option<AsOf>) -> RecallQuery {
     RecallQuery {
-        scope: scope(PROJECT),
-        text: "how many gigabytes does the linker want".into(),
         limit: Some(50),
-        narrowing: Narrowing::default(),
-        failures_only: false,
-        confidence_min: None,
-        tokens_max: None,
         as_of,
+        ..RecallQuery::new(scope(PROJECT), "how many gigabytes does the linker want")
     }
 }
 

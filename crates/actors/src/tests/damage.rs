@@ -14,7 +14,6 @@ use sillok_core::ports::{
     Ranked, SearchLists, SearchRequest, VectorIndex, VectorTable, vector_table,
 };
 use sillok_core::principal::PrincipalKind;
-use sillok_core::recall::Narrowing;
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
 use sillok_core::stamp::Stamp;
 use sillok_core::{Error, ErrorCode};
@@ -60,14 +59,8 @@ impl<I: VectorIndex> Stage<I> {
 
     async fn recall(&self) -> RecallAnswer {
         let query = RecallQuery {
-            scope: scope(PROJECT),
-            text: "the parser is greedy".into(),
             limit: Some(50),
-            narrowing: Narrowing::default(),
-            failures_only: false,
-            confidence_min: None,
-            tokens_max: None,
-            as_of: None,
+            ..RecallQuery::new(scope(PROJECT), "the parser is greedy")
         };
         self.node.reader().recall(query).await.unwrap()
     }

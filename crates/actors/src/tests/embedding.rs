@@ -8,7 +8,6 @@ use sillok_builtin::{HashEmbedder, RuleCognifier};
 use sillok_core::entry::{Embedding, SpaceId};
 use sillok_core::ports::{BoxFuture, Cognifier, Embedder, PortError, SpaceThresholds};
 use sillok_core::promotion::{CognifyInput, Cognition};
-use sillok_core::recall::Narrowing;
 
 use super::harness::{TASK, ports, scope, store};
 use super::jobs::verified;
@@ -80,16 +79,7 @@ async fn a_question_is_masked_before_it_is_embedded() {
     let node = Node::start(store(), ports, NodeConfig::default())
         .await
         .unwrap();
-    let query = RecallQuery {
-        scope: scope(TASK),
-        text: format!("why is {SECRET} refused"),
-        limit: None,
-        narrowing: Narrowing::default(),
-        failures_only: false,
-        confidence_min: None,
-        tokens_max: None,
-        as_of: None,
-    };
+    let query = RecallQuery::new(scope(TASK), format!("why is {SECRET} refused"));
     node.reader().recall(query).await.unwrap();
     let heard = heard.texts.lock().join(" ");
     assert!(

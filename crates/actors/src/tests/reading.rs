@@ -305,14 +305,8 @@ async fn history_tells_every_version_and_the_whole_line() {
 
 fn query(path: &str, text: &str) -> RecallQuery {
     RecallQuery {
-        scope: scope(path),
-        text: text.into(),
         limit: Some(50),
-        narrowing: Narrowing::default(),
-        failures_only: false,
-        confidence_min: None,
-        tokens_max: None,
-        as_of: None,
+        ..RecallQuery::new(scope(path), text)
     }
 }
 

@@ -8,7 +8,6 @@ use sillok_core::command::{AnswerBody, Command};
 use sillok_core::entry::Table;
 use sillok_core::id::RecordId;
 use sillok_core::principal::PrincipalKind;
-use sillok_core::recall::Narrowing;
 use sillok_core::staging::{LogLevel, RecordKind, Trigger};
 use sillok_core::verification::Outcome;
 use sillok_store::keys::{self, Family};
@@ -195,14 +194,9 @@ impl Stage {
                 [(task(0), false), (task(0), true), (PROJECT.into(), false)]
             {
                 let query = RecallQuery {
-                    scope: scope(&path),
-                    text: record.text.clone(),
                     limit: Some(50),
-                    narrowing: Narrowing::default(),
                     failures_only,
-                    confidence_min: None,
-                    tokens_max: None,
-                    as_of: None,
+                    ..RecallQuery::new(scope(&path), record.text.clone())
                 };
                 let answer = self.node.recall(query).await.unwrap();
                 for hit in answer.results {

@@ -1,7 +1,5 @@
 //! A clock that jumped: the run that asks, and the way back from one that did not.
 
-use sillok_core::recall::Narrowing;
-
 use super::*;
 use crate::reads::RecallQuery;
 
@@ -213,16 +211,7 @@ async fn what_a_wrong_clock_took_out_is_brought_back_and_found() {
         .await;
     assert!(matches!(answer, AnswerBody::Entry { id, .. } if id == first));
     assert_eq!(stage.status(first).await, Status::Hypothesis);
-    let query = RecallQuery {
-        scope: scope(&home),
-        text: "fact number 0 of the build".into(),
-        narrowing: Narrowing::default(),
-        limit: None,
-        failures_only: false,
-        confidence_min: None,
-        tokens_max: None,
-        as_of: None,
-    };
+    let query = RecallQuery::new(scope(&home), "fact number 0 of the build");
     let found = stage.node.recall(query).await.unwrap();
     let found: Vec<EntryId> = found.results.iter().map(|one| one.head.id).collect();
     assert_eq!(found, [first]);
