@@ -101,6 +101,13 @@ impl Stored {
     }
 }
 
+/// The tables that documents belong to, each once and in order.
+fn tables_of<'a>(docs: impl Iterator<Item = &'a IndexDoc>) -> Vec<VectorTable> {
+    let tables = docs.map(|doc| vector_table(&doc.scope, doc.table));
+    let tables: BTreeSet<VectorTable> = tables.collect();
+    tables.into_iter().collect()
+}
+
 /// The exact index, which stores late and answers after a while.
 #[derive(Clone)]
 pub(crate) struct LaggingIndex {
@@ -202,12 +209,7 @@ impl LaggingIndex {
 
     /// The tables that it has.
     fn tables(&self) -> Vec<VectorTable> {
-        let stored = self.stored.lock();
-        let docs = stored.docs.values();
-        let tables: BTreeSet<_> = docs
-            .map(|doc| vector_table(&doc.scope, doc.table))
-            .collect();
-        tables.into_iter().collect()
+        tables_of(self.stored.lock().docs.values())
     }
 
     /// Those of them that a search asks, and that are not known to be damaged.
@@ -297,11 +299,7 @@ impl VectorIndex for LaggingIndex {
             if self.fails() {
                 return Err(PortError::Unavailable("the index is elsewhere".into()));
             }
-            let tables: BTreeSet<_> = docs
-                .iter()
-                .map(|doc| vector_table(&doc.scope, doc.table))
-                .collect();
-            self.meets_damage(&Vec::from_iter(tables))?;
+            self.meets_damage(&tables_of(docs.iter()))?;
             self.stored.lock().keep(&docs, through);
             self.exact.apply(docs, through).await
         })

@@ -213,17 +213,19 @@ async fn a_clock_that_jumped_a_year_makes_the_run_ask() {
     assert_eq!(stage.status(entries[0]).await, Status::Archived);
 }
 
-#[tokio::test]
-async fn a_skill_that_three_tasks_found_helpful_is_offered_once() {
-    let mut stage = Stage::set().await;
-    let skill = Skill {
-        name: "bisect".into(),
+fn skill(name: &str, success_rate: f64) -> Detail {
+    Detail::Skill(Box::new(Skill {
+        name: name.into(),
         description: "Find the commit that broke it".into(),
         code: "git bisect run".into(),
         usage_count: 0,
-        success_rate: 1.0,
-    };
-    let detail = Detail::Skill(Box::new(skill));
+        success_rate,
+    }))
+}
+
+/// A skill that three tasks found helpful.
+async fn proven(stage: &mut Stage) -> EntryId {
+    let detail = skill("bisect", 1.0);
     let id = stage
         .put(Table::Skills, "bisect: find the commit", detail)
         .await;
@@ -238,6 +240,13 @@ async fn a_skill_that_three_tasks_found_helpful_is_offered_once() {
         stage.give(PrincipalKind::Agent, PROJECT, report).await;
     }
     assert_eq!(stage.status(id).await, Status::Published);
+    id
+}
+
+#[tokio::test]
+async fn a_skill_that_three_tasks_found_helpful_is_offered_once() {
+    let mut stage = Stage::set().await;
+    proven(&mut stage).await;
     for offered in [1, 0] {
         assert_eq!(stage.maintain(false, false).await.unwrap().offered, offered);
     }
@@ -258,16 +267,10 @@ async fn a_damaged_row_is_counted_and_keeps_nobody_from_the_rest() {
     let old = stage
         .put(Table::Observations, "the linker is lld", Detail::Plain)
         .await;
-    let skill = Skill {
-        name: "bisect".into(),
-        description: "Find the commit that broke it".into(),
-        code: "git bisect run".into(),
-        usage_count: 0,
-        success_rate: 0.1,
-    };
-    let detail = Detail::Skill(Box::new(skill.clone()));
-    let poor = stage.put(Table::Skills, "bisect by hand", detail).await;
-    let detail = Detail::Skill(Box::new(skill));
+    let detail = skill("bisect", 0.1);
+    let poor = stage
+        .put(Table::Skills, "bisect by hand", detail.clone())
+        .await;
     let damaged = stage.put(Table::Skills, "bisect", detail).await;
     let key = keys::version::key(&ScopeKey::of(&scope(PROJECT)), damaged, 1);
     let mut txn = stage.store.begin().await.unwrap();

@@ -20,7 +20,7 @@ use sillok_core::{Error, ErrorCode};
 use sillok_store::MemoryStore;
 
 use super::harness::{PROJECT, in_time, ports, scope, store, submission};
-use super::index::{HookedIndex, put, put_in};
+use super::index::{HookedIndex, pass_over, put, put_in};
 use crate::maintenance::Maintain;
 use crate::reads::{RecallAnswer, RecallQuery};
 use crate::{Node, NodeConfig, Ports};
@@ -367,12 +367,7 @@ impl VectorIndex for TornIndex {
             }
             met?;
             let mut lists = self.index.search(request).await?;
-            for list in [&mut lists.vector, &mut lists.text] {
-                list.retain(|place| {
-                    let doc = self.index.get(&place.scope, place.entry);
-                    doc.is_none_or(|doc| !passed_over.has(&vector_table(&doc.scope, doc.table)))
-                });
-            }
+            pass_over(&mut lists, &self.index, &passed_over);
             lists.partial = passed_over.concerns(request);
             Ok(lists)
         })

@@ -25,13 +25,9 @@ use crate::{NextSpace, Node, NodeConfig, Ports, embedding_space};
 mod damage;
 pub(crate) mod stage;
 
-use stage::{Other, Stage, amend, by_meaning, erase, found, over, until};
-
-const TEXTS: [&str; 3] = [
-    "the parser stops one line early",
-    "the linker wants nine minutes",
-    "the cache is stale on mondays",
-];
+use stage::{
+    Other, Stage, TEXTS, amend, assert_found, by_meaning, erase, found, lessons, over, until,
+};
 
 #[tokio::test]
 async fn entries_are_found_by_meaning_while_the_embedder_is_changed_and_afterwards() {
@@ -39,13 +35,7 @@ async fn entries_are_found_by_meaning_while_the_embedder_is_changed_and_afterwar
     let ids = stage.with_entries(&TEXTS).await;
     let (other, index) = (Other::named("other", 0), Arc::new(ExactIndex::new()));
     let node = stage.change(&other, &index).await;
-    for (text, id) in TEXTS.iter().zip(&ids) {
-        assert_eq!(
-            by_meaning(&node, text).await,
-            [*id],
-            "the former one serves"
-        );
-    }
+    assert_found(&node, &ids, "the former one serves").await;
     let status = node.embedder_change().await.unwrap();
     assert_eq!((status.wanted, status.done), (other.space(), 0));
     other.calls.add_permits(1_000);
@@ -162,10 +152,7 @@ async fn what_is_erased_or_amended_while_its_vector_is_made_leaves_no_vector_of_
 #[tokio::test]
 async fn a_change_that_is_cut_off_goes_on_and_no_text_is_embedded_twice() {
     let mut stage = Stage::new();
-    let texts: Vec<String> = (0..70)
-        .map(|number| format!("lesson number {number}"))
-        .collect();
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let texts = lessons(70);
     let ids = stage.with_entries(&texts).await;
     let other = Other::named("other", 1);
     let node = stage.change(&other, &Arc::new(ExactIndex::new())).await;
@@ -191,7 +178,7 @@ async fn a_change_that_is_cut_off_goes_on_and_no_text_is_embedded_twice() {
         })
         .await;
     other.is_away.store(true, Ordering::Relaxed);
-    let request = Some(other.vector(texts[3]));
+    let request = Some(other.vector(&texts[3]));
     let found = found(&*node.ports().index, request).await;
     assert!(found.contains(&ids[3]));
     node.shutdown().await;

@@ -101,6 +101,16 @@ fn torn(lost: Lost) -> PortError {
     }
 }
 
+/// Takes out of lists what is in tables that are lost.
+pub(crate) fn pass_over(lists: &mut SearchLists, index: &ExactIndex, lost: &Lost) {
+    for list in [&mut lists.vector, &mut lists.text] {
+        list.retain(|place| {
+            let doc = index.get(&place.scope, place.entry);
+            doc.is_none_or(|doc| !lost.has(&vector_table(&doc.scope, doc.table)))
+        });
+    }
+}
+
 fn anything(lost: &Lost) -> bool {
     !lost.is_nothing()
 }
@@ -163,12 +173,7 @@ impl VectorIndex for HookedIndex {
                 lost
             };
             let mut lists = self.index.search(request).await?;
-            for list in [&mut lists.vector, &mut lists.text] {
-                list.retain(|place| {
-                    let doc = self.index.get(&place.scope, place.entry);
-                    doc.is_none_or(|doc| !lost.has(&vector_table(&doc.scope, doc.table)))
-                });
-            }
+            pass_over(&mut lists, &self.index, &lost);
             Ok(lists)
         })
     }

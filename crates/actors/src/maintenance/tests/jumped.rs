@@ -57,33 +57,6 @@ async fn a_jumped_clock_that_empties_many_small_scopes_makes_the_whole_run_ask()
     assert_eq!(retired(&done), (SCOPES - 1) * IN_EACH);
 }
 
-/// A skill that three tasks found helpful.
-pub(super) async fn proven(stage: &mut Stage) -> EntryId {
-    let skill = Skill {
-        name: "bisect".into(),
-        description: "Find the commit that broke it".into(),
-        code: "git bisect run".into(),
-        usage_count: 0,
-        success_rate: 1.0,
-    };
-    let detail = Detail::Skill(Box::new(skill));
-    let id = stage
-        .put(Table::Skills, "bisect: find the commit", detail)
-        .await;
-    for number in 0..3 {
-        let task = format!("{PROJECT}/worktree/main/task/t{number}");
-        stage.give(PrincipalKind::Agent, &task, open_task()).await;
-        let report = Command::ReportReuse {
-            task: scope(&task),
-            entry: id,
-            outcome: ReuseOutcome::Helped,
-        };
-        stage.give(PrincipalKind::Agent, PROJECT, report).await;
-    }
-    assert_eq!(stage.status(id).await, Status::Published);
-    id
-}
-
 /// More young entries than the old ones, in scopes of their own and in words of their own.
 async fn young_elsewhere(stage: &mut Stage) {
     for number in 0..SCOPES * IN_EACH {

@@ -7,7 +7,6 @@ use sillok_core::entry::{Embedding, SpaceId};
 use sillok_core::ports::{Embedder, PortError, SpaceThresholds};
 use sillok_core::review::{Offer, Question, Review};
 
-use super::jumped::proven;
 use super::*;
 
 const ORG: &str = "org/acme";
@@ -102,20 +101,13 @@ async fn answer(stage: &mut Stage, approve: bool) -> Result<AnswerBody, Error> {
 /// A skill of the organisation that says what is offered in almost the same words.
 async fn reworded(stage: &mut Stage) -> EntryId {
     let content = "bisect: find the commit.";
-    let skill = Skill {
-        name: "bisect".into(),
-        description: "Find the commit that broke it".into(),
-        code: "git bisect run".into(),
-        usage_count: 0,
-        success_rate: 1.0,
-    };
     let embedding = Embedding {
         space: HashEmbedder.space(),
         values: HashEmbedder::vector(content),
     };
     let command = Command::PutEntry {
         entry: Box::new(NewEntry {
-            detail: Detail::Skill(Box::new(skill)),
+            detail: skill("bisect", 1.0),
             embedding: Some(embedding),
             ..crate::tests::world::entry(Table::Skills, content)
         }),

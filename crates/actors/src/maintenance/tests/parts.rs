@@ -7,6 +7,7 @@ use sillok_core::checkpoint::ChainEnd;
 use sillok_core::citation::Citation;
 use sillok_core::id::{RecordId, Seq};
 use sillok_core::ports::{Checkpoints, PortError};
+use sillok_core::schedule::Run;
 
 use super::*;
 use crate::audit::checkpoint::against;
@@ -39,16 +40,6 @@ impl Checkpoints for Kept {
     }
 }
 
-fn skill(name: &str, success_rate: f64) -> Detail {
-    Detail::Skill(Box::new(Skill {
-        name: name.into(),
-        description: "Find the commit that broke it".into(),
-        code: "git bisect run".into(),
-        usage_count: 0,
-        success_rate,
-    }))
-}
-
 async fn signing() -> (Stage, Arc<Kept>) {
     let kept = Arc::new(Kept::default());
     let checkpoints: Arc<dyn Checkpoints> = Arc::clone(&kept) as _;
@@ -57,6 +48,12 @@ async fn signing() -> (Stage, Arc<Kept>) {
         ..ports()
     });
     (stage.await, kept)
+}
+
+/// The last run that is written down.
+async fn last_run(stage: &Stage) -> Run {
+    let runs = nightly::known(&stage.store).await.unwrap();
+    runs.unwrap().last.unwrap()
 }
 
 /// An entry that comes from a task: it cites the first record there.
@@ -96,23 +93,7 @@ async fn prepare(stage: &mut Stage) {
     stage
         .put(Table::Skills, "bisect by hand", skill("by hand", 0.1))
         .await;
-    let good = stage
-        .put(
-            Table::Skills,
-            "bisect: find the commit",
-            skill("bisect", 1.0),
-        )
-        .await;
-    for number in 0..3 {
-        let task = format!("{PROJECT}/worktree/main/task/t{number}");
-        stage.give(PrincipalKind::Agent, &task, open_task()).await;
-        let report = Command::ReportReuse {
-            task: scope(&task),
-            entry: good,
-            outcome: ReuseOutcome::Helped,
-        };
-        stage.give(PrincipalKind::Agent, PROJECT, report).await;
-    }
+    proven(stage).await;
     stage.days.store(91, Ordering::Relaxed);
     stage
         .put(Table::Observations, "CI runs on arm", Detail::Plain)
@@ -184,12 +165,7 @@ async fn a_run_ends_with_a_checkpoint_that_history_is_held_against() {
         Seq::new(2),
         "with what the run took out"
     );
-    let last = nightly::known(&stage.store)
-        .await
-        .unwrap()
-        .unwrap()
-        .last
-        .unwrap();
+    let last = last_run(&stage).await;
     assert!(done.checkpoint.is_some());
     assert_eq!((last.checkpoint, last.did.refused), (done.checkpoint, 0));
 
@@ -227,12 +203,7 @@ async fn a_checkpoint_that_cannot_be_kept_keeps_nothing_else() {
     assert_eq!((done.checkpoint.clone(), done.optimised), (None, true));
     assert_eq!(stage.status(old).await, Status::Archived);
     assert_eq!(done.outcome().refused, 1);
-    let last = nightly::known(&stage.store)
-        .await
-        .unwrap()
-        .unwrap()
-        .last
-        .unwrap();
+    let last = last_run(&stage).await;
     assert_eq!((last.checkpoint, last.did.refused), (None, 1));
     holds(&stage).await;
 }

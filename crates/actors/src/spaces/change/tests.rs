@@ -13,16 +13,10 @@ use sillok_store::keys::vector::{self, SpaceKey};
 
 use super::*;
 use crate::protocol::Correct;
-use crate::tests::embedder_change::stage::{Other, Stage, erase};
+use crate::tests::embedder_change::stage::{Other, Stage, TEXTS, erase, lessons};
 use crate::tests::harness::{PROJECT, clock_at, ports, scope};
 use crate::tests::index::HookedIndex;
 use crate::{NextSpace, NodeConfig, Ports};
-
-const TEXTS: [&str; 3] = [
-    "the parser stops one line early",
-    "the linker wants nine minutes",
-    "the cache is stale on mondays",
-];
 
 /// The ports of a node that is to change to another embedder.
 fn changing(to: &Arc<Other>, index: &Arc<impl VectorIndex>) -> Ports {
@@ -40,6 +34,23 @@ fn changing(to: &Arc<Other>, index: &Arc<impl VectorIndex>) -> Ports {
 /// What such a node shares. Its tasks do not run.
 fn sharing(stage: &Stage, ports: Ports, config: NodeConfig) -> Shared<MemoryStore, Correct> {
     Shared::new(stage.store.clone(), ports, config, Correct)
+}
+
+/// An index that serves until the change, with this document in it, and ports of a node that changes from it.
+async fn serving(doc: IndexDoc, ports: Ports) -> (Arc<ExactIndex>, Ports) {
+    let former = Arc::new(ExactIndex::new());
+    former.apply(vec![doc], Stamp::ZERO).await.unwrap();
+    let index = Arc::clone(&former) as Arc<dyn VectorIndex>;
+    (former, Ports { index, ..ports })
+}
+
+/// A worker that has carried the change out.
+async fn changed(shared: &Shared<MemoryStore, Correct>) -> Worker<'_, MemoryStore, Correct> {
+    let mut worker = Worker::new(shared);
+    while shared.spaces.next().is_some() {
+        worker.step().await.unwrap();
+    }
+    worker
 }
 
 async fn stored(index: &ExactIndex) -> u64 {
@@ -65,11 +76,7 @@ async fn erased(stage: &mut Stage, other: &Other) -> (Vec<EntryId>, IndexDoc) {
 #[tokio::test]
 async fn entries_come_in_few_batches_and_the_index_is_tidied_as_it_grows() {
     let mut stage = Stage::new();
-    let texts: Vec<String> = (0..70)
-        .map(|number| format!("lesson number {number}"))
-        .collect();
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    stage.with_entries(&texts).await;
+    stage.with_entries(&lessons(70)).await;
     let (other, index) = (Other::open("other"), HookedIndex::new(|_| ()));
     let mut config = NodeConfig::default();
     config.indexer.optimise_after_entries = 50;
@@ -89,10 +96,7 @@ async fn entries_come_in_few_batches_and_the_index_is_tidied_as_it_grows() {
 #[tokio::test]
 async fn an_embedder_that_goes_away_on_the_way_loses_nothing_of_what_was_brought() {
     let mut stage = Stage::new();
-    let texts: Vec<String> = (0..70)
-        .map(|number| format!("lesson number {number}"))
-        .collect();
-    let mut texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let mut texts = lessons(70);
     stage.with_entries(&texts).await;
     let (other, index) = (Other::named("other", 1), Arc::new(ExactIndex::new()));
     let ports = changing(&other, &index);
@@ -193,17 +197,9 @@ async fn the_former_index_goes_before_the_rows_of_its_space_and_with_them_what_w
         txn.set(key, value);
     }
     txn.commit().await.unwrap();
-    let former = Arc::new(ExactIndex::new());
-    former.apply(vec![doc], Stamp::ZERO).await.unwrap();
-    let ports = Ports {
-        index: Arc::clone(&former) as Arc<dyn VectorIndex>,
-        ..changing(&other, &index)
-    };
+    let (former, ports) = serving(doc, changing(&other, &index)).await;
     let shared = sharing(&stage, ports, NodeConfig::default());
-    let mut worker = Worker::new(&shared);
-    while shared.spaces.next().is_some() {
-        worker.step().await.unwrap();
-    }
+    let mut worker = changed(&shared).await;
     let rows = || async { stage.vectors().await };
     let mut steps = 0;
     while rows().await.len() > 2 {
@@ -222,18 +218,9 @@ async fn a_former_index_is_removed_though_whoever_was_to_do_that_met_a_defect() 
     let mut stage = Stage::new();
     let (other, index) = (Other::open("other"), Arc::new(ExactIndex::new()));
     let (_, doc) = erased(&mut stage, &other).await;
-    let former = Arc::new(ExactIndex::new());
-    former.apply(vec![doc], Stamp::ZERO).await.unwrap();
-    let ports = Ports {
-        index: Arc::clone(&former) as Arc<dyn VectorIndex>,
-        ..changing(&other, &index)
-    };
+    let (former, ports) = serving(doc, changing(&other, &index)).await;
     let shared = sharing(&stage, ports, NodeConfig::default());
-    let mut worker = Worker::new(&shared);
-    while shared.spaces.next().is_some() {
-        worker.step().await.unwrap();
-    }
-    drop(worker);
+    drop(changed(&shared).await);
     let mut worker = Worker::new(&shared);
     for _ in 0..4 {
         worker.step().await.unwrap();

@@ -23,13 +23,9 @@ async fn damage_to_the_index_that_is_being_filled_has_all_brought_again() {
         until(|| async { other.is_asked.load(Ordering::Relaxed) }).await;
         index.damage(&lost);
         other.calls.add_permits(1_000);
-        for (text, id) in TEXTS.iter().zip(&ids) {
-            assert_eq!(by_meaning(&node, text).await, [*id]);
-        }
+        assert_found(&node, &ids, "while it is filled").await;
         over(&node, &other).await;
-        for (text, id) in TEXTS.iter().zip(&ids) {
-            assert_eq!(by_meaning(&node, text).await, [*id]);
-        }
+        assert_found(&node, &ids, "once it serves").await;
         noted_whole(&*index).await;
         assert_eq!(node.metrics().index_rebuilds, 1);
         assert_eq!(node.metrics().reembedded, 3, "vectors are kept");
@@ -60,18 +56,10 @@ async fn damage_to_the_index_that_serves_holds_no_change_up() {
     // It meets the damage, and finds nothing till it is told again.
     assert!(by_meaning(&node, TEXTS[0]).await.is_empty());
     until(|| async { node.index_lacks().is_nothing() }).await;
-    for (text, id) in TEXTS.iter().zip(&ids) {
-        assert_eq!(
-            by_meaning(&node, text).await,
-            [*id],
-            "the former one serves"
-        );
-    }
+    assert_found(&node, &ids, "the former one serves").await;
     other.calls.add_permits(1_000);
     over(&node, &other).await;
-    for (text, id) in TEXTS.iter().zip(&ids) {
-        assert_eq!(by_meaning(&node, text).await, [*id]);
-    }
+    assert_found(&node, &ids, "the other one serves").await;
     noted_whole(&*index).await;
     assert_eq!(node.metrics().index_rebuilds, 1);
     node.shutdown().await;

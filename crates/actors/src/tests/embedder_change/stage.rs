@@ -26,6 +26,20 @@ use crate::tests::index::put;
 use crate::tests::world::pairs_of;
 use crate::{NextSpace, Node, NodeConfig, Ports, audit};
 
+/// What the entries of most stages say.
+pub(crate) const TEXTS: [&str; 3] = [
+    "the parser stops one line early",
+    "the linker wants nine minutes",
+    "the cache is stale on mondays",
+];
+
+/// So many other texts.
+pub(crate) fn lessons(count: usize) -> Vec<String> {
+    (0..count)
+        .map(|number| format!("lesson number {number}"))
+        .collect()
+}
+
 /// An embedder of a space of its own, whose vectors point elsewhere; it can be away, and be held up. It refuses what is
 /// unspeakable, and what is unthinkable brings a defect out.
 pub(crate) struct Other {
@@ -164,11 +178,11 @@ impl Stage {
     }
 
     /// Entries that a node of before wrote.
-    pub(crate) async fn with_entries(&mut self, contents: &[&str]) -> Vec<EntryId> {
+    pub(crate) async fn with_entries(&mut self, contents: &[impl AsRef<str>]) -> Vec<EntryId> {
         let node = self.start(ports()).await;
         let mut ids = Vec::new();
         for content in contents {
-            ids.push(self.put(&node, content).await);
+            ids.push(self.put(&node, content.as_ref()).await);
         }
         node.shutdown().await;
         ids
@@ -225,6 +239,13 @@ pub(crate) async fn by_meaning(node: &Node<MemoryStore>, question: &str) -> Vec<
     let ports = node.ports();
     let embedding = ports.embedder.embed(&[question]).await.unwrap().pop();
     found(&*ports.index, embedding).await
+}
+
+/// Each of [`TEXTS`] is found by what it means, and nothing else is.
+pub(crate) async fn assert_found(node: &Node<MemoryStore>, ids: &[EntryId], when: &str) {
+    for (text, id) in TEXTS.iter().zip(ids) {
+        assert_eq!(by_meaning(node, text).await, [*id], "{when}");
+    }
 }
 
 pub(crate) async fn found(index: &dyn VectorIndex, embedding: Option<Embedding>) -> Vec<EntryId> {
