@@ -91,7 +91,7 @@ impl Table {
         for doc in gone {
             view.rows.bury(&doc.scope, doc.entry, doc.stamp);
         }
-        view.settle();
+        view.settle_of(gone.iter().map(|doc| (&doc.scope, doc.entry)));
         Ok(())
     }
 

@@ -88,6 +88,15 @@ impl Delta {
         Some(&held.row)
     }
 
+    /// The entries of a scope that have a state here.
+    pub(crate) fn entries_of<'a>(
+        &'a self,
+        scope: &Scope,
+    ) -> impl Iterator<Item = EntryId> + use<'a> {
+        let entries = self.keys.get(scope).into_iter();
+        entries.flat_map(|entries| entries.keys().copied())
+    }
+
     /// Takes a state, whose text holds these terms so many times, unless one at least as new is
     /// here. With a vector a state is newer than without.
     pub(crate) fn offer(&mut self, row: DeltaRow, counts: BTreeMap<String, u32>) {
@@ -168,20 +177,30 @@ impl Delta {
     ) {
         let mut gone = Vec::new();
         for Held { row, .. } in self.rows.values_mut() {
-            match stored(&row.scope, row.entry) {
-                Some((stamp, covered)) if stamp >= row.stamp => {
-                    self.pending -= usize::from(!row.stored);
-                    row.stored = true;
-                    if covered {
-                        gone.push((row.scope.clone(), row.entry));
-                    }
-                }
-                None if row.stored => gone.push((row.scope.clone(), row.entry)),
-                _ => {}
+            let known = stored(&row.scope, row.entry);
+            if settled(row, known, &mut self.pending) {
+                gone.push((row.scope.clone(), row.entry));
             }
         }
         for (scope, entry) in gone {
             self.remove(&scope, entry);
+        }
+    }
+
+    /// As [`settle`](Self::settle), of these entries alone.
+    pub(crate) fn settle_of<'a>(
+        &mut self,
+        entries: impl IntoIterator<Item = (&'a Scope, EntryId)>,
+        mut stored: impl FnMut(&Scope, EntryId) -> Option<(Stamp, bool)>,
+    ) {
+        for (scope, entry) in entries {
+            let number = self.keys.get(scope).and_then(|held| held.get(&entry));
+            let Some(held) = number.and_then(|number| self.rows.get_mut(number)) else {
+                continue;
+            };
+            if settled(&mut held.row, stored(scope, entry), &mut self.pending) {
+                self.remove(scope, entry);
+            }
         }
     }
 
@@ -283,10 +302,122 @@ impl Delta {
     }
 }
 
+/// Marks a state as stored that is, by the stamp of its row in the table and whether indices cover that one. Whether it
+/// need not be held any more.
+fn settled(row: &mut DeltaRow, known: Option<(Stamp, bool)>, pending: &mut usize) -> bool {
+    match known {
+        Some((stamp, covered)) if stamp >= row.stamp => {
+            *pending -= usize::from(!row.stored);
+            row.stored = true;
+            covered
+        }
+        Some(_) => false,
+        None => row.stored,
+    }
+}
+
 fn ranked(row: &DeltaRow, score: f32) -> Ranked {
     Ranked {
         scope: row.scope.clone(),
         entry: row.entry,
         score,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sillok_core::entry::{Status, Table};
+
+    use super::*;
+
+    /// Entries that there are in these tests.
+    const ENTRIES: u8 = 6;
+
+    fn id(number: u8) -> EntryId {
+        EntryId::from_bytes([number; 16])
+    }
+
+    fn scope() -> Scope {
+        "org/acme/project/api".parse().unwrap()
+    }
+
+    fn stamp(counter: u64) -> Stamp {
+        Stamp {
+            counter,
+            ..Stamp::ZERO
+        }
+    }
+
+    fn row(entry: u8, counter: u64, stored: bool) -> DeltaRow {
+        DeltaRow {
+            scope: scope(),
+            entry: id(entry),
+            stamp: stamp(counter),
+            attributes: Attributes {
+                table: Table::Observations,
+                status: Status::Verified,
+                failure: false,
+                confidence: 0.8,
+                claim: None,
+            },
+            vector: None,
+            stored,
+        }
+    }
+
+    /// What a table holds of each entry: the stamp, and whether indices cover it.
+    type Known = BTreeMap<EntryId, (Stamp, bool)>;
+
+    fn known_of(rows: &[(u8, u64, bool)]) -> Known {
+        let known = |&(entry, counter, covered)| (id(entry), (stamp(counter), covered));
+        rows.iter().map(known).collect()
+    }
+
+    fn delta_of(rows: &[(u8, u64, bool)]) -> Delta {
+        let mut delta = Delta::default();
+        for &(entry, counter, stored) in rows {
+            let counts = BTreeMap::from([("cache".to_owned(), 1)]);
+            delta.offer(row(entry, counter, stored), counts);
+        }
+        delta
+    }
+
+    /// What is held of each entry, and how many of that is pending.
+    fn held(delta: &Delta) -> (usize, Vec<Option<(Stamp, bool)>>) {
+        let of = |entry| {
+            let row = delta.get(&scope(), id(entry))?;
+            Some((row.stamp, row.stored))
+        };
+        (delta.pending(), (0..ENTRIES).map(of).collect())
+    }
+
+    fn rows() -> impl Strategy<Value = Vec<(u8, u64, bool)>> {
+        proptest::collection::vec((0..ENTRIES, 1_u64..5, any::<bool>()), 0..12)
+    }
+
+    proptest! {
+        #[test]
+        fn settling_some_settles_them_as_settling_all_does_and_leaves_the_others(
+            offered in rows(),
+            stored in rows(),
+            some in proptest::collection::btree_set(0..ENTRIES, 0..=usize::from(ENTRIES)),
+        ) {
+            let known = known_of(&stored);
+            let of = |_: &Scope, entry: EntryId| known.get(&entry).copied();
+            let (before, mut all, mut of_some) =
+                (delta_of(&offered), delta_of(&offered), delta_of(&offered));
+            all.settle(of);
+            let home = scope();
+            of_some.settle_of(some.iter().map(|entry| (&home, id(*entry))), of);
+            let (before, all, of_some) = (held(&before), held(&all), held(&of_some));
+            for entry in 0..ENTRIES {
+                let expected = if some.contains(&entry) { &all } else { &before };
+                let place = usize::from(entry);
+                prop_assert_eq!(of_some.1[place], expected.1[place]);
+            }
+            let pending = of_some.1.iter().flatten().filter(|(_, stored)| !stored).count();
+            prop_assert_eq!(of_some.0, pending);
+        }
     }
 }

@@ -236,12 +236,12 @@ impl Directory {
         files
     }
 
-    /// Addresses of the rows that `filter` admits and `skip` does not name: all of them, and those
-    /// of them that have a vector.
-    pub(crate) fn admitted(
+    /// Addresses of the rows that `filter` admits, but those of entries that `newer` names of a scope: all of them, and
+    /// those of them that have a vector.
+    pub(crate) fn admitted<I: Iterator<Item = EntryId>>(
         &self,
         filter: &Filter,
-        mut skip: impl FnMut(&Scope, EntryId) -> bool,
+        newer: impl Fn(&Scope) -> I,
     ) -> Admitted {
         let (mut all, mut with_vector) = (Vec::new(), Vec::new());
         for scope in filter.scopes() {
@@ -249,8 +249,15 @@ impl Directory {
                 continue;
             };
             let (mut run, mut run_with_vector) = (Vec::new(), Vec::new());
+            // These are few, and all the others would have to be looked for among them.
+            let hidden = newer(scope).filter_map(|entry| rows.by_entry.get(&entry).copied());
+            let mut hidden: Vec<u64> = hidden.collect();
+            hidden.sort_unstable();
+            let mut hidden = hidden.into_iter().peekable();
             for (address, row) in rows.iter() {
-                if filter.admits(&row.attributes) && !skip(scope, row.entry) {
+                while hidden.next_if(|known| *known < address).is_some() {}
+                let is_hidden = hidden.next_if_eq(&address).is_some();
+                if filter.admits(&row.attributes) && !is_hidden {
                     run.push(address);
                     if row.has_vector {
                         run_with_vector.push(address);

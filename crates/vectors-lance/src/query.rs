@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use sillok_core::id::EntryId;
 use sillok_core::ports::{ClaimRequest, Ranked};
+use sillok_core::scope::Scope;
 
 use crate::claims::Smallest;
 use crate::delta::Corpus;
@@ -115,8 +116,8 @@ impl Table {
             text: view.delta.answering(terms, &corpus, filter, *limit),
         };
         let indexed = view.indices.as_ref().map(|indices| {
-            let is_newer = |scope: &_, entry| view.delta.get(scope, entry).is_some();
-            (Arc::clone(indices), view.rows.admitted(filter, is_newer))
+            let newer = |scope: &Scope| view.delta.entries_of(scope);
+            (Arc::clone(indices), view.rows.admitted(filter, newer))
         });
         Ok(Begun {
             memory,

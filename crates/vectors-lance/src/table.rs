@@ -69,20 +69,45 @@ pub(crate) struct View {
 }
 
 impl View {
+    /// Whether searches see this version, or a later one.
+    fn shows(&self, dataset: &Dataset) -> bool {
+        let shown = self.dataset.as_ref();
+        shown.is_some_and(|shown| shown.version_id() >= dataset.version_id())
+    }
+
     /// Forgets what need not be held in memory any more.
     pub(crate) fn settle(&mut self) {
-        let (rows, indices) = (&self.rows, &self.indices);
-        let is_covered = |address| {
-            indices
-                .as_ref()
-                .is_some_and(|indices| indices.covered.contains(&fragment_of(address)))
-        };
+        let (rows, indices) = (&self.rows, self.indices.as_deref());
         self.delta
-            .settle(|scope, entry| match rows.get(scope, entry) {
-                Some((address, row)) => Some((row.stamp, is_covered(address))),
-                // Of what is gone nothing is left to be covered.
-                None => Some((rows.left_at(scope, entry)?, true)),
-            });
+            .settle(|scope, entry| held(rows, indices, scope, entry));
+    }
+
+    /// The same of these entries alone.
+    pub(crate) fn settle_of<'a>(
+        &mut self,
+        entries: impl IntoIterator<Item = (&'a Scope, EntryId)>,
+    ) {
+        let (rows, indices) = (&self.rows, self.indices.as_deref());
+        self.delta
+            .settle_of(entries, |scope, entry| held(rows, indices, scope, entry));
+    }
+}
+
+/// The stamp of an entry's row in the table, or when it left it, and whether indices cover that.
+fn held(
+    rows: &Directory,
+    indices: Option<&Indices>,
+    scope: &Scope,
+    entry: EntryId,
+) -> Option<(Stamp, bool)> {
+    match rows.get(scope, entry) {
+        Some((address, row)) => {
+            let file = fragment_of(address);
+            let is_covered = indices.is_some_and(|indices| indices.covered.contains(&file));
+            Some((row.stamp, is_covered))
+        }
+        // Of what is gone nothing is left to be covered.
+        None => Some((rows.left_at(scope, entry)?, true)),
     }
 }
 
@@ -193,6 +218,9 @@ impl Table {
         gone: &[Gone],
     ) -> Result<(), Error> {
         let _one_at_a_time = self.refreshes.lock().await;
+        if self.view.read().shows(&dataset) {
+            return Ok(());
+        }
         let dataset = Arc::new(dataset);
         let present: BTreeSet<u64> = dataset
             .fragments()
@@ -204,15 +232,8 @@ impl Table {
         let covered = indices
             .as_ref()
             .map_or(&no_files, |indices| &indices.covered);
-        let (known, unread) = {
+        let (known, unread, covers_same) = {
             let view = self.view.read();
-            if view
-                .dataset
-                .as_ref()
-                .is_some_and(|shown| shown.version_id() >= dataset.version_id())
-            {
-                return Ok(());
-            }
             // New files, and files that an index does not cover any more.
             let shown = view
                 .indices
@@ -226,11 +247,13 @@ impl Table {
                 .chain(uncovered)
                 .copied()
                 .collect();
-            (view.fragments.clone(), unread)
+            (view.fragments.clone(), unread, shown == covered)
         };
         let rows = self.read_directory(&dataset, &unread).await?;
         let tail = self.read_tail(&dataset, &rows, covered).await?;
         let more_gone = self.unheard_of(&dataset, &rows, gone).await?;
+        let same_rows = rows.is_empty() && more_gone.is_empty() && known == present;
+        let only_lacks = same_rows && covers_same;
 
         let mut view = self.view.write();
         known
@@ -255,7 +278,12 @@ impl Table {
         view.fragments = present;
         view.indices = indices;
         view.dataset = Some(dataset);
-        view.settle();
+        if only_lacks {
+            // There may be very much that waits to be stored: it stands with that as before.
+            view.settle_of(gone.iter().map(|row| (&row.scope, row.entry)));
+        } else {
+            view.settle();
+        }
         Ok(())
     }
 
