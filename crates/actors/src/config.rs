@@ -88,7 +88,7 @@ impl Default for AdmissionConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct IndexerConfig {
-    /// Entries that are stored at once.
+    /// Entries that are stored at once; of those that have left recall, four times as many.
     pub batch_entries: usize,
     /// How long writes are gathered before they are stored, in ms. They are visible before.
     pub gather_ms: u64,

@@ -85,7 +85,12 @@ pub fn document(head: &Head, text: Text, stamp: Stamp) -> IndexDoc {
         content: text.content,
         embedding: text.embedding,
         created_at: head.created_at,
-        age: Age::of(head, &text.detail),
+        // No run is planned over what is gone.
+        age: if head.status == Status::Archived {
+            Age::default()
+        } else {
+            Age::of(head, &text.detail)
+        },
         stamp,
     }
 }

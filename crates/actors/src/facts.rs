@@ -170,8 +170,11 @@ pub(crate) async fn fetch(
         if missing.is_empty() {
             return Ok(facts);
         }
+        // Once for all that is missing: the name of a scope is a hash.
+        let here = ScopeKey::of(state.scope());
         for need in missing {
             Fetch {
+                here,
                 txn: &mut *txn,
                 state: &mut *state,
                 unstored,
@@ -226,6 +229,8 @@ async fn offered<S: Store>(store: &S, submission: &Submission) -> Result<Option<
 }
 
 struct Fetch<'a, T: Txn, P: Protocol> {
+    /// The scope of the state.
+    here: ScopeKey,
     txn: &'a mut T,
     state: &'a mut State,
     unstored: &'a [(Seq, StoredEvent)],
@@ -235,7 +240,7 @@ struct Fetch<'a, T: Txn, P: Protocol> {
 
 impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
     async fn one(&mut self, need: Need) -> Result<(), Unfetched> {
-        let here = ScopeKey::of(self.state.scope());
+        let here = self.here;
         match need {
             Need::Head(id) => {
                 let head = head(self.txn, &here, id).await?;

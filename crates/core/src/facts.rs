@@ -6,7 +6,7 @@
 //!
 //! [`FACT_ROUNDS_MAX`]: crate::limits::FACT_ROUNDS_MAX
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::citation::Excerpt;
 use crate::command::{Command, Replacement, Submission, VerificationRef};
@@ -162,6 +162,8 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
         facts,
         scope: &submission.scope,
         needs: Vec::new(),
+        heads: BTreeSet::new(),
+        hashes: BTreeSet::new(),
     };
     match &submission.command {
         Command::RecordVerification(said) => ask.cited(&said.citations),
@@ -230,6 +232,9 @@ struct Ask<'a> {
     facts: &'a Facts,
     scope: &'a Scope,
     needs: Vec<Need>,
+    /// What is among the needs already: a command may name hundreds of entries.
+    heads: BTreeSet<EntryId>,
+    hashes: BTreeSet<HashKey>,
 }
 
 impl Ask<'_> {
@@ -248,21 +253,13 @@ impl Ask<'_> {
     }
 
     fn head(&mut self, id: EntryId) {
-        let asked = self
-            .needs
-            .iter()
-            .any(|need| matches!(need, Need::Head(other) if *other == id));
-        if !self.state.knows_head(id) && !asked {
+        if !self.state.knows_head(id) && self.heads.insert(id) {
             self.needs.push(Need::Head(id));
         }
     }
 
     fn by_hash(&mut self, key: HashKey) {
-        let asked = self
-            .needs
-            .iter()
-            .any(|need| matches!(need, Need::ByHash(other) if *other == key));
-        if !self.state.knows_hash(&key) && !asked {
+        if !self.state.knows_hash(&key) && self.hashes.insert(key) {
             self.needs.push(Need::ByHash(key));
         }
     }

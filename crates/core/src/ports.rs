@@ -241,7 +241,7 @@ pub struct IndexDoc {
     pub embedding: Option<Embedding>,
     /// When it was made.
     pub created_at: Timestamp,
-    /// What runs of maintenance are planned by.
+    /// What runs of maintenance are planned by. Of an entry that has left recall it may say nothing.
     pub age: Age,
     /// The commit that this state of the entry was written by.
     pub stamp: Stamp,

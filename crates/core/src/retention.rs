@@ -143,7 +143,7 @@ fn name_of(task: &Scope, scope: &Scope) -> u64 {
 pub fn value(head: &Head, detail: &Detail) -> f64 {
     match detail {
         Detail::Episode(episode) => episode.reward,
-        Detail::Skill(skill) => (**skill).clone().with(head.usage).success_rate,
+        Detail::Skill(skill) => skill.success_rate_with(head.usage),
         _ => head.trust.confidence,
     }
 }

@@ -252,22 +252,37 @@ fn merge(
         .chain(stamped.iter().map(|(key, _)| key));
     index.record(stamp.counter, keys, writes.cleared().iter());
     let (keys, _) = writes.into_parts();
-    for (key, write) in keys {
-        let value = match write {
-            Write::Set(value) => Some(value),
-            Write::Clear => None,
-            Write::Add(delta) => {
-                let before = match group.get(&key) {
-                    Some(value) => value.clone(),
-                    None => base.get(&key)?,
-                };
-                Some(sum(before.as_ref(), delta))
-            }
-        };
-        group.insert(key, value);
+    if group.is_empty() {
+        // The keys come in order: a map that is made of them at once looks for no key's place.
+        let values = keys.into_iter().map(|(key, write)| {
+            let value = value_after(write, || base.get(&key))?;
+            Ok((key, value))
+        });
+        *group = values.collect::<Result<_, Error>>()?;
+    } else {
+        for (key, write) in keys {
+            let before = || match group.get(&key) {
+                Some(value) => Ok(value.clone()),
+                None => base.get(&key),
+            };
+            let value = value_after(write, before)?;
+            group.insert(key, value);
+        }
     }
     group.extend(stamped.into_iter().map(|(key, value)| (key, Some(value))));
     Ok(())
+}
+
+/// The value of a key after `write`, where only an addition asks what it was `before`; none where it is removed.
+fn value_after(
+    write: Write,
+    before: impl FnOnce() -> Result<Option<Bytes>, Error>,
+) -> Result<Option<Bytes>, Error> {
+    Ok(match write {
+        Write::Set(value) => Some(value),
+        Write::Clear => None,
+        Write::Add(delta) => Some(sum(before()?.as_ref(), delta)),
+    })
 }
 
 fn stamped_key(prefix: &[u8], stamp: Stamp) -> Bytes {

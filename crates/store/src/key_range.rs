@@ -66,6 +66,13 @@ impl KeyRange {
         self.begin >= self.end
     }
 
+    /// Whether the range holds `begin` and no other key.
+    #[must_use]
+    pub fn is_one_key(&self) -> bool {
+        let behind = self.end.strip_prefix(&self.begin[..]);
+        behind.is_some_and(|behind| behind == [0])
+    }
+
     /// Whether `key` lies in the range.
     #[must_use]
     pub fn contains(&self, key: &[u8]) -> bool {
@@ -121,5 +128,22 @@ mod tests {
     fn a_key_range_holds_the_key_alone() {
         let range = KeyRange::key(b"k");
         assert!(range.contains(b"k") && !range.contains(b"k\0") && !range.contains(b"j"));
+        assert!(range.is_one_key());
+    }
+
+    #[test]
+    fn only_a_range_up_to_the_very_next_key_is_one_key() {
+        assert!(KeyRange::new("k", "k\0").is_one_key());
+        assert!(KeyRange::new("k\0", "k\0\0").is_one_key());
+        for (begin, end) in [
+            ("k", "k"),
+            ("k", "k\u{1}"),
+            ("k", "k\0\0"),
+            ("k", "l"),
+            ("k", "l\0"),
+            ("k\0", "k"),
+        ] {
+            assert!(!KeyRange::new(begin, end).is_one_key(), "{begin:?} {end:?}");
+        }
     }
 }

@@ -46,9 +46,9 @@ pub struct Bounds {
 /// The reads of one transaction that take part in conflict detection.
 #[derive(Debug, Clone, Default)]
 pub struct ReadSet {
-    /// Keys read one by one.
+    /// Keys read, or declared by `conflict_on`, one by one.
     pub keys: Vec<Bytes>,
-    /// Ranges read, or declared by `conflict_on`.
+    /// Ranges read, or declared by `conflict_on`, that hold more than one key.
     pub ranges: Vec<KeyRange>,
     cost: usize,
 }
@@ -59,10 +59,16 @@ impl ReadSet {
         self.keys.push(Bytes::copy_from_slice(key));
     }
 
-    /// Adds a range; an empty one has no effect.
+    /// Adds a range; an empty one has no effect. One that holds a single key is judged as that key, which
+    /// is found at once, where a range is looked for among all recent writes; it counts as a range.
     pub fn add_range(&mut self, range: KeyRange) {
-        if !range.is_empty() {
-            self.count(range.longest_end());
+        if range.is_empty() {
+            return;
+        }
+        self.count(range.longest_end());
+        if range.is_one_key() {
+            self.keys.push(range.begin);
+        } else {
             self.ranges.push(range);
         }
     }
@@ -371,6 +377,22 @@ mod tests {
             &[2, 1, 0, 0, 0, 0, 0, 0]
         );
         assert_eq!(sum(Some(&Bytes::from_static(&[7; 9])), 0).as_ref(), &[7; 8]);
+    }
+
+    #[test]
+    fn a_range_of_one_key_is_read_as_the_key_and_counts_as_a_range() {
+        let mut reads = ReadSet::default();
+        reads.add_range(KeyRange::key(b"k"));
+        assert_eq!(
+            (reads.keys.as_slice(), reads.ranges.len()),
+            (&[key("k")][..], 0)
+        );
+        assert_eq!(reads.cost, read_cost(2));
+        let wider = KeyRange::new("k", "k\0\0");
+        reads.add_range(wider.clone());
+        reads.add_range(KeyRange::new("k", "k"));
+        assert_eq!((reads.keys.len(), reads.ranges), (1, vec![wider]));
+        assert_eq!(reads.cost, read_cost(2) + read_cost(3));
     }
 
     #[test]

@@ -135,22 +135,28 @@ impl Skill {
     /// What is known of it with what tasks reported since it was written: the share of all uses that helped. Where no use
     /// was counted before, what was written weighs as much as one, so that a first report does not decide alone.
     #[must_use]
+    pub fn with(self, usage: Usage) -> Self {
+        Self {
+            usage_count: self.usage_count.saturating_add(uses(usage)),
+            success_rate: self.success_rate_with(usage),
+            ..self
+        }
+    }
+
+    /// The success rate of [`Self::with`] alone.
+    #[must_use]
     #[expect(
         clippy::cast_precision_loss,
         reason = "counts of uses are far under 2^53"
     )]
-    pub fn with(self, usage: Usage) -> Self {
-        let used = usage.helped.saturating_add(usage.wrong);
+    pub fn success_rate_with(&self, usage: Usage) -> f64 {
+        let used = uses(usage);
         if used == 0 {
-            return self;
+            return self.success_rate;
         }
         let before = self.usage_count.max(1) as f64;
         let helped = self.success_rate.mul_add(before, usage.helped as f64);
-        Self {
-            usage_count: self.usage_count.saturating_add(used),
-            success_rate: (helped / (before + used as f64)).clamp(0.0, 1.0),
-            ..self
-        }
+        (helped / (before + used as f64)).clamp(0.0, 1.0)
     }
 
     /// The same way with what `before` says of uses: whoever rewrites a skill has seen reports counted in, which are
@@ -163,6 +169,11 @@ impl Skill {
             ..self
         }
     }
+}
+
+/// Uses of a skill that tasks reported.
+const fn uses(usage: Usage) -> u64 {
+    usage.helped.saturating_add(usage.wrong)
 }
 
 /// The typed part of an entry's text.
@@ -230,6 +241,7 @@ mod tests {
             let usage = Usage { helped, wrong, stale, wrong_asked: 0 };
             let seen = stored.clone().with(usage);
             prop_assert_eq!(seen.usage_count, before + helped + wrong);
+            prop_assert_eq!(seen.success_rate.to_bits(), stored.success_rate_with(usage).to_bits());
             if before > 0 {
                 let share = (rate * before as f64 + helped as f64) / seen.usage_count as f64;
                 prop_assert!((seen.success_rate - share).abs() < 1e-12, "it is the share of uses that helped");

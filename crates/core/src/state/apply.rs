@@ -200,13 +200,22 @@ impl State {
         at: &Stamped,
         change: impl FnOnce(&mut Head),
     ) -> Vec<Change> {
-        let mut head = self
-            .head(id)
-            .cloned()
+        let head = self
+            .heads
+            .get_mut(&id)
+            .and_then(Option::as_mut)
             .expect("an event names entries that the state knows");
-        change(&mut head);
-        head.updated_at = at.time;
-        vec![self.set_head(head)]
+        // An earlier change, or another state, may hold it as it was: only then there are two of it.
+        let changed = Arc::make_mut(head);
+        change(changed);
+        changed.updated_at = at.time;
+        vec![Change::Head(Arc::clone(head))]
+    }
+
+    /// The head of an entry that an event has just changed.
+    pub(super) fn changed_head(&self, id: EntryId) -> Arc<Head> {
+        let head = self.heads.get(&id).cloned().flatten();
+        head.expect("it was changed just now")
     }
 
     fn entry_created(&mut self, created: &EntryCreated, at: &Stamped) -> Vec<Change> {
@@ -307,7 +316,7 @@ impl State {
             head.lifecycle.valid_to_commit = commit.map(str::to_owned);
             head.lifecycle.contradiction_note = Some(reason.to_owned());
         });
-        let deprecated = self.head(old).cloned().expect("it was changed just now");
+        let deprecated = self.changed_head(old);
         changes.extend(self.text_lost(&deprecated));
         changes.extend(self.change_head(new, at, |head| {
             head.line = line;

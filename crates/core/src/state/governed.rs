@@ -58,8 +58,7 @@ impl State {
 
     /// The text of an entry that holds again is found, unless another one has it by now: that one keeps it.
     fn text_regained(&mut self, entry: EntryId) -> Option<Change> {
-        let head = self.head(entry).cloned();
-        let head = head.expect("it was changed just now");
+        let head = self.changed_head(entry);
         match self.by_hash(&key_of(&head)) {
             None => self.text_gained(&head),
             Some(_) => None,
@@ -139,7 +138,7 @@ impl State {
 
     fn retired(&mut self, entry: EntryId, at: &Stamped) -> Vec<Change> {
         let mut changes = self.change_head(entry, at, |head| head.status = Status::Archived);
-        let archived = self.head(entry).cloned().expect("it was changed just now");
+        let archived = self.changed_head(entry);
         changes.extend(self.text_lost(&archived));
         self.fresh.retain(|fresh| fresh.id != entry);
         changes

@@ -19,7 +19,7 @@ pub enum IndexEngine {
 pub struct IndexConfig {
     /// Which engine answers searches.
     pub engine: IndexEngine,
-    /// Entries that are stored at once.
+    /// Entries that are stored at once; of those that have left recall, four times as many.
     pub batch_entries: usize,
     /// How long writes are gathered before they are stored, in ms. They are visible before.
     pub gather_ms: u64,

@@ -151,6 +151,41 @@ fn additions_in_one_group_build_on_each_other_and_on_the_committed_value() {
 }
 
 #[test]
+fn the_first_of_a_group_and_those_behind_it_are_laid_over_what_was_committed_alike() {
+    let mut base = Pairs::of(&[("b", "old"), ("c", "old")]);
+    base.0.insert(bytes("n"), sum(None, 40));
+    let written = || {
+        let mut request = request(100, &[], &[("d", "new"), ("b", "new")]);
+        request.writes.clear(bytes("c"));
+        request.writes.add(bytes("n"), 2);
+        request.writes.add(bytes("m"), 1);
+        request.writes.set_stamped(bytes("x"), bytes("v"));
+        request
+    };
+    let mut alone = committer();
+    alone.enqueue(written(), "first").unwrap();
+    let mut behind = committer();
+    behind
+        .enqueue(request(100, &[], &[("a", "1")]), "another")
+        .unwrap();
+    behind.enqueue(written(), "second").unwrap();
+    let unstamped = [
+        (bytes("b"), Some(bytes("new"))),
+        (bytes("c"), None),
+        (bytes("d"), Some(bytes("new"))),
+        (bytes("m"), Some(sum(None, 1))),
+        (bytes("n"), Some(sum(None, 42))),
+    ];
+    for (mut committer, others) in [(alone, 0), (behind, 1)] {
+        let group = committer.next_group(&base).unwrap().unwrap();
+        let mut writes: Vec<_> = group.writes.into_iter().skip(others).collect();
+        let (stamped, value) = writes.pop().unwrap();
+        assert!(stamped.starts_with(b"x") && value == Some(bytes("v")));
+        assert_eq!(writes, unstamped);
+    }
+}
+
+#[test]
 fn clearing_a_range_removes_committed_keys_and_those_of_the_group_before_it() {
     let mut committer = committer();
     committer

@@ -32,10 +32,24 @@ const CHECKSUM_BYTES: usize = 4;
 
 /// `format`, `value` in postcard, and the checksum of both.
 pub(super) fn encode<T: Serialize>(format: u8, value: &T) -> Vec<u8> {
+    seal(unsealed(format, value))
+}
+
+/// As [`encode`], without the bytes `end`, with which `value` has to end.
+pub(super) fn encode_without_end<T: Serialize>(format: u8, value: &T, end: &[u8]) -> Vec<u8> {
+    let mut bytes = unsealed(format, value);
+    assert!(
+        bytes[1..].ends_with(end),
+        "the value ends with what is left out"
+    );
+    bytes.truncate(bytes.len() - end.len());
+    seal(bytes)
+}
+
+fn unsealed<T: Serialize>(format: u8, value: &T) -> Vec<u8> {
     let mut start = Vec::with_capacity(VALUE_BYTES_USUAL);
     start.push(format);
-    let bytes = postcard::to_extend(value, start).expect("plain data structures always encode");
-    seal(bytes)
+    postcard::to_extend(value, start).expect("plain data structures always encode")
 }
 
 /// `format`, `bytes` as they are, and the checksum of both.

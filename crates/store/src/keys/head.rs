@@ -62,12 +62,8 @@ pub fn encode(value: &Head) -> Vec<u8> {
     if value.usage != Usage::default() {
         return codec::encode(WHOLE, value);
     }
-    let fields = postcard::to_allocvec(value).expect("plain data structures always encode");
-    let (fields, unused) = fields
-        .split_last_chunk()
-        .expect("the counts of a usage end a head");
-    assert_eq!(*unused, UNUSED, "a usage without reports is four zeros");
-    codec::encode_raw(WITHOUT_USAGE, fields)
+    // A usage without reports is four zeros.
+    codec::encode_without_end(WITHOUT_USAGE, value, &UNUSED)
 }
 
 /// The value stored under `key`.

@@ -287,6 +287,17 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn a_head_without_reports_is_all_its_fields_but_the_last_four_zeros(p in parts()) {
+        let head = p.head();
+        let fields = postcard::to_allocvec(&head).unwrap();
+        let (fields, unused) = fields.split_last_chunk::<4>().unwrap();
+        prop_assert_eq!(unused, &[0; 4]);
+        prop_assert_eq!(keys::head::encode(&head), codec::encode_raw(1, fields));
+    }
+}
+
 /// Runs, the last of which signed a checkpoint.
 fn signed(p: &Parts) -> Runs {
     let mut runs = p.runs();

@@ -146,6 +146,31 @@ proptest! {
         }
     }
 
+    /// In all that was written: as keys, in removed ranges, in full blocks, and in what the window forgot.
+    #[test]
+    fn a_key_is_judged_as_the_range_that_holds_it_alone(
+        steps in proptest::collection::vec(step(), 1..400),
+        read in (0..KEYS, 0usize..400),
+        window in proptest::sample::select(vec![30_000, usize::MAX]),
+    ) {
+        let mut index = Index::new(0, window);
+        for (version, step) in (1..).zip(&steps) {
+            let keys: Vec<Bytes> = step.write_keys.iter().map(|number| key(*number)).collect();
+            index.record(version, keys.iter(), ranges(&step.write_ranges));
+        }
+        let (number, age) = read;
+        let read_version = u64::try_from(steps.len() - age.min(steps.len())).unwrap();
+        let range = KeyRange::key(&key(number));
+        let mut as_key = ReadSet::default();
+        as_key.add_range(range.clone());
+        let mut as_range = ReadSet::default();
+        as_range.ranges.push(range);
+        prop_assert_eq!((as_key.keys.len(), as_key.ranges.len()), (1, 0));
+        let answers = [&as_key, &as_range].map(|reads| index.check(read_version, reads));
+        let [by_key, by_range] = answers.map(|answer| format!("{answer:?}"));
+        prop_assert_eq!(by_key, by_range);
+    }
+
     #[test]
     fn a_full_window_forgets_the_oldest_and_judges_the_rest_exactly(
         steps in proptest::collection::vec(step(), 1..80)

@@ -1,14 +1,18 @@
 //! What leaves recall: states that are resolved, and entries whose time is over.
 
 use super::governance::{human, project, report};
-use super::world::{START, TASK, World, amend, entry};
+use super::world::{START, TASK, World, amend, entry, principal};
 use crate::command::{AnswerBody, Command};
-use crate::entry::{Detail, Skill, Status, Table};
+use crate::entry::{Detail, Head, Skill, Status, Table};
 use crate::error::ErrorCode;
+use crate::event::Body;
+use crate::facts::{Facts, HashKey, Need, needs};
+use crate::id::Seq;
 use crate::principal::PrincipalKind;
 use crate::promotion::NewEntry;
 use crate::retention::Retirement;
 use crate::reuse::ReuseOutcome;
+use crate::state::{Change, Stamped, State};
 use crate::time::DAY_MS;
 
 #[test]
@@ -50,6 +54,82 @@ fn a_state_is_resolved_once_and_nothing_else_is() {
         .give(PrincipalKind::Agent, resolve(state, 1))
         .unwrap_err();
     assert_eq!(again.code, ErrorCode::Conflict);
+}
+
+#[test]
+fn what_is_to_be_known_of_many_entries_is_asked_for_once_each_and_in_their_order() {
+    let mut world = project();
+    let one = human(&mut world, Table::Observations, "the linker is lld");
+    let other = human(&mut world, Table::Observations, "CI runs on arm");
+    let retire = Command::Retire {
+        entries: vec![(other, 1), (one, 1), (other, 1)],
+        why: Retirement::Aged,
+    };
+    let submission = world.submission(PrincipalKind::System, retire);
+    let mut state = State::new(world.state.scope(), None, None);
+    let asked = needs(&state, &submission, &Facts::default());
+    assert_eq!(asked, [Need::Head(other), Need::Head(one)]);
+    for id in [one, other] {
+        state.learn_head(id, world.state.head(id).cloned());
+    }
+    let asked = needs(&state, &submission, &Facts::default());
+    let by_hash = [other, one].map(|id| {
+        let head = world.state.head(id).unwrap();
+        Need::ByHash(HashKey {
+            table: head.table,
+            failure: head.failure,
+            hash: head.content_hash,
+        })
+    });
+    assert_eq!(asked, by_hash);
+}
+
+#[test]
+fn what_an_event_changed_stays_as_it_was_when_the_next_one_changes_it() {
+    let mut world = project();
+    let id = human(&mut world, Table::Observations, "the linker is lld");
+    let before = world.state.head(id).unwrap().clone();
+    let mut state = world.state.clone();
+    let mut apply = |seq, body| {
+        let at = Stamped {
+            seq: Seq::new(seq),
+            time: START.plus_ms(seq),
+            actor: principal(PrincipalKind::System).actor,
+        };
+        state.apply(&body, &at)
+    };
+    let resolved = apply(
+        10,
+        Body::StateResolved {
+            entry: id,
+            reason: "it is mold".into(),
+        },
+    );
+    let retired = apply(
+        11,
+        Body::EntriesRetired {
+            entries: vec![id],
+            why: Retirement::Aged,
+        },
+    );
+    let head_in = |changes: &[Change]| -> Head {
+        let mut heads = changes.iter().filter_map(|change| match change {
+            Change::Head(head) => Some((**head).clone()),
+            _ => None,
+        });
+        heads.next().unwrap()
+    };
+    let (first, second) = (head_in(&resolved), head_in(&retired));
+    assert_eq!(
+        (first.status, first.updated_at),
+        (Status::Deprecated, START.plus_ms(10))
+    );
+    assert_eq!(
+        (second.status, second.updated_at),
+        (Status::Archived, START.plus_ms(11))
+    );
+    assert_eq!(state.head(id), Some(&second));
+    assert_eq!(world.state.head(id), Some(&before), "another state");
 }
 
 #[test]

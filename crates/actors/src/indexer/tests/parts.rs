@@ -1,0 +1,74 @@
+//! In how many parts it is stored what changed.
+
+use sillok_core::entry::Status;
+use sillok_core::principal::PrincipalKind;
+use sillok_core::stamp::Stamp;
+use sillok_store::keys::{self, ScopeKey};
+use sillok_store::{MemoryStore, RangeOptions, Read, Store as _, Txn as _};
+
+use super::{project, slot};
+use crate::relay::rows_after;
+use crate::tests::harness::{node, ports, scope, store, submission};
+use crate::tests::index::{HookedIndex, put};
+use crate::{Node, NodeConfig, Ports};
+
+const ENTRIES: u64 = 8;
+
+/// A store with so many entries in the first project, of which the first `gone` have left recall.
+async fn store_with(gone: usize) -> MemoryStore {
+    let store = store();
+    let writer = node(&store).await;
+    for number in 0..ENTRIES {
+        let entry = put(&format!("entry {number}"));
+        let given = submission(number, PrincipalKind::Human, &project(0), entry);
+        writer.submit(given).await.unwrap();
+    }
+    writer.shutdown().await;
+    let range = keys::head::range_of_scope(&ScopeKey::of(&scope(&project(0))));
+    let mut txn = store.begin().await.unwrap();
+    let heads = txn.range(&range, RangeOptions::first(gone, Read::Snapshot));
+    for (key, value) in heads.await.unwrap() {
+        let mut head = keys::head::decode(&key, &value).unwrap();
+        head.status = Status::Archived;
+        txn.set(key, keys::head::encode(&head));
+    }
+    txn.commit().await.unwrap();
+    store
+}
+
+#[tokio::test]
+async fn four_entries_that_are_gone_are_stored_in_the_room_of_one_that_is_not() {
+    for (batch_entries, gone, parts) in [
+        (2, 0, 4),
+        // Four that are gone and one that is not; then those that are left.
+        (2, 4, 3),
+        (2, 8, 1),
+        (1, 0, 8),
+        (1, 8, 2),
+        (8, 0, 1),
+    ] {
+        let store = store_with(gone).await;
+        let index = HookedIndex::new(|_| ());
+        let ports = Ports {
+            index: index.clone(),
+            ..ports()
+        };
+        let mut config = NodeConfig::default();
+        config.indexer.batch_entries = batch_entries;
+        let reader = Node::start(store, ports, config).await.unwrap();
+        let shared = reader.shared();
+        assert_eq!(
+            index.batches(),
+            parts,
+            "{gone} of {ENTRIES}, {batch_entries} at once"
+        );
+        assert_eq!(shared.counters.indexed.get(), ENTRIES);
+        let stats = shared.ports.index.stats().await.unwrap();
+        assert_eq!(stats.stored, ENTRIES - gone as u64);
+        let rows = rows_after(&shared.store, slot(0), Stamp::ZERO, 100).await;
+        let (last, _) = rows.unwrap().pop().unwrap();
+        let watermark = shared.ports.index.watermark().await.unwrap();
+        assert_eq!(watermark, Some(last), "the cursor goes with the last part");
+        reader.shutdown().await;
+    }
+}
