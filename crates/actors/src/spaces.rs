@@ -18,6 +18,7 @@ use sillok_core::ports::{
     NeighbourRequest, PortError, Ranked, SearchLists, SearchRequest, SpaceThresholds, VectorIndex,
 };
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
+use sillok_core::scope::Scope;
 use sillok_core::secret::mask;
 use sillok_core::stamp::Stamp;
 use sillok_store::Store;
@@ -37,11 +38,11 @@ mod watch;
 pub use change::ChangeStatus;
 use fitting::{answered, ask};
 pub(crate) use fitting::{embed_each, embed_one, soon};
-use side::Side;
+use side::{Noted, Side};
 use watch::{Menders, WatchedIndex};
 
-/// Vectors that are made before neighbours are answered for. With more to be made, nobody is kept waiting.
-const MADE_AT_ONCE: usize = 32;
+/// Vectors that are made before neighbours are answered for, with one call. With more to be made, nobody is kept waiting.
+const MADE_AT_ONCE: usize = fitting::TEXTS_AT_ONCE;
 
 /// The pairs behind the ports.
 pub struct Spaces<S, P = Correct> {
@@ -154,14 +155,18 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
         self.serving().index.lacking()
     }
 
-    /// Has the index that serves forget what is damaged. Everything is to be told it again.
+    /// Has the index that serves forget what is damaged, if anything is. Whether it was: everything is to be told it again
+    /// then.
     ///
     /// # Errors
     /// `unavailable` where it just began anew, and what the index answered.
-    pub(crate) async fn begin_anew(&self, now_ms: u64) -> Result<(), Error> {
+    pub(crate) async fn begin_anew(&self, now_ms: u64) -> Result<bool, Error> {
         let serving = self.serving();
         let began = serving.index.begin_anew(now_ms).await;
-        serving.forget_cursor();
+        // What failed on the way may have forgotten its cursor all the same.
+        if began != Ok(false) {
+            serving.forget_cursor();
+        }
         began.map_err(|error| engine_refusal(&error))
     }
 
@@ -180,32 +185,31 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
         self.sides.read().next.clone()
     }
 
-    /// Makes vectors that neighbours in a scope may need.
+    /// Makes vectors that neighbours in a scope may need. One question at a time does, and whoever waits for it finds
+    /// them made: each that came too late leaves a batch behind that the index still stores.
     async fn make_in(&self, serving: &Side, request: &NeighbourRequest) -> Result<(), PortError> {
-        let noted = serving.noted_in(&request.scope, MADE_AT_ONCE + 1);
-        // More names than are held: it is not known whose vectors are lacking.
-        let is_walked = !serving.walk().is_over();
-        if noted.is_empty() && !is_walked {
+        if to_make(serving, &request.scope)?.is_empty() {
             return Ok(());
         }
-        if noted.len() > MADE_AT_ONCE || is_walked {
-            let why = "vectors of the scope's entries are being made";
-            return Err(PortError::Unavailable(why.to_owned()));
-        }
-        let names: Vec<_> = noted.iter().map(|(name, _)| name.clone()).collect();
-        let brought = soon(&*self.clock, async {
-            Ok(self.bring(serving, &names).await)
-        })
-        .await?;
-        serving.brought(&noted[..brought.count]);
-        match brought.failed {
-            Some(error) => Err(PortError::Unavailable(error.to_string())),
-            None if brought.count < noted.len() => {
-                let why = "something is erased first";
-                Err(PortError::Unavailable(why.to_owned()))
+        let began_ms = self.clock.monotonic_ms();
+        let made = async {
+            let mut making = serving.making.lock().await;
+            // Of one that was in vain, and that this one waited behind, nobody knows whether it is over.
+            if making.is_some_and(|since_ms| began_ms < since_ms + fitting::WAIT_MS_MAX) {
+                let why = "vectors of the scope's entries were not made in time";
+                return Err(PortError::Unavailable(why.to_owned()));
             }
-            None => Ok(()),
-        }
+            let noted = to_make(serving, &request.scope)?;
+            let names: Vec<_> = noted.iter().map(|(name, _)| name.clone()).collect();
+            *making = Some(began_ms);
+            let brought = self.bring(serving, &names).await;
+            *making = None;
+            serving.brought(&noted[..brought.count]);
+            brought.failed.map_or(Ok(()), |error| {
+                Err(PortError::Unavailable(error.to_string()))
+            })
+        };
+        soon(&*self.clock, made).await
     }
 
     /// The documents as a side can show them before their vectors are made. Those are noted.
@@ -239,6 +243,20 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
             self.to_do.notify_one();
         }
     }
+}
+
+/// The entries of a scope whose vectors are to be made before neighbours are answered for.
+///
+/// # Errors
+/// `unavailable` where there are more, or it is not known whose.
+fn to_make(serving: &Side, scope: &Scope) -> Result<Vec<Noted>, PortError> {
+    let noted = serving.noted_in(scope, MADE_AT_ONCE + 1);
+    // While all are walked more names were noted than are held.
+    if noted.len() > MADE_AT_ONCE || !serving.walk().is_over() {
+        let why = "vectors of the scope's entries are being made";
+        return Err(PortError::Unavailable(why.to_owned()));
+    }
+    Ok(noted)
 }
 
 impl<S: Store, P: Protocol> Embedder for Spaces<S, P> {

@@ -25,6 +25,7 @@ use crate::columns::{CONTENT, VECTOR};
 use crate::config::HnswParams;
 use crate::error::Error;
 use crate::indices::{TEXT_INDEX, VECTOR_INDEX};
+use crate::layout;
 use crate::table::Table;
 use crate::words;
 
@@ -165,7 +166,14 @@ impl Table {
         let _one_at_a_time = self.maintenance.lock().await;
         let latest = self.shown();
         if latest.strong_count() == 0 {
-            return Ok(());
+            // No commit was ever seen through. One that was cut off left files behind, with all of their texts; none is
+            // under way while this is held.
+            let _no_commit_comes_between = self.commits.lock().await;
+            return match self.exists() {
+                // Its answer was lost: the next commit finds it.
+                true => Ok(()),
+                false => layout::remove(&self.directory),
+            };
         }
         let is_looked_at = |one: &Weak<Dataset>| one.strong_count() > 0 && !one.ptr_eq(&latest);
         let mut left = SEARCH_LOOKS;

@@ -14,7 +14,6 @@ use sillok_core::promotion::NewEntry;
 use sillok_core::secret::mask;
 use sillok_core::{Error, ErrorCode};
 
-use crate::errors::engine_refusal;
 use crate::spaces::{embed_each, soon};
 
 /// Has the vectors of commands made anew where they are of another space, all with one call. Where nobody answers soon, or
@@ -61,7 +60,7 @@ pub(crate) async fn embed_anew<'a>(
 /// it. One without a vector gets one, unless the embedder refuses its text.
 ///
 /// # Errors
-/// What the embedder answered, where it takes no text at all, and `unavailable` where it does not answer soon.
+/// `unavailable` where the embedder is away, takes no text at all or does not answer soon.
 pub(super) async fn of_space(
     embedder: &dyn Embedder,
     clock: &dyn Clock,
@@ -74,7 +73,9 @@ pub(super) async fn of_space(
     let masked = mask(&entry.content);
     let texts = [masked.text.as_ref()];
     let vectors = soon(clock, embed_each(embedder, &space, &texts)).await;
-    let mut vectors = vectors.map_err(|error| engine_refusal(&error))?;
+    // Of one that takes no text, with a wrong key say, an answer may come later too.
+    let mut vectors =
+        vectors.map_err(|error| Error::new(ErrorCode::Unavailable, error.to_string()))?;
     let embedding = vectors.pop().flatten();
     Ok(Some(Refitted { embedding }))
 }

@@ -57,21 +57,28 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         }
     }
 
-    /// Has the index forget what is damaged, and all slots read from the beginning.
+    /// Has the index forget what is damaged, and all slots read from the beginning; nothing, where another index came to
+    /// serve in its place.
     ///
     /// # Errors
     /// What the index or the store answered, and `unavailable` where the index just began anew: nothing is forgotten
     /// then.
-    async fn begin_anew(&mut self) -> Result<(), Error> {
+    pub(super) async fn begin_anew(&mut self) -> Result<(), Error> {
         let shared = &self.shared;
         let slots = claims::owned_slots(&shared.store).await;
         let slots = slots.map_err(|error| refusal(&error))?;
+        if !shared.spaces.must_begin() {
+            return Ok(());
+        }
         let now_ms = shared.ports.clock.monotonic_ms();
         if shared.spaces.may_begin(now_ms) && shared.protocol.keeps(Safeguard::TellsAllAgain) {
             // Before the index forgets: nobody takes it for nearly full who takes a slot.
             shared.index_requests.cursors.lock().clear();
         }
-        shared.spaces.begin_anew(now_ms).await?;
+        if !shared.spaces.begin_anew(now_ms).await? {
+            // The sides changed just now: what was cleared is read once more, and nothing is lacking.
+            return Ok(());
+        }
         if shared.protocol.keeps(Safeguard::TellsAllAgain) {
             for slot in slots {
                 shared.index_feed.mark(slot);

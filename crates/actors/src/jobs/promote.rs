@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use sillok_core::citation::{self, Citation};
 use sillok_core::command::{AnswerBody, Command, Publish, Submission, VerificationRef};
-use sillok_core::entry::Embedding;
 use sillok_core::id::{Attempt, CommandId, VerificationId};
 use sillok_core::membership::WireVersion;
 use sillok_core::ports::PortError;
@@ -30,6 +29,7 @@ use crate::metrics::count;
 use crate::protocol::Protocol;
 use crate::router::Router;
 use crate::rows;
+use crate::spaces::embed_each;
 
 /// Carries a job out, from wherever an earlier attempt left it. None if it was dropped.
 ///
@@ -118,11 +118,13 @@ async fn publish<S: Store, P: Protocol>(
         Some(products) => products,
         None => prepare(shared, job, verification).await?,
     };
+    // The cognifier was asked, and is not asked again because of the embedder, though the attempt be cut off meanwhile.
+    let is_kept = shared.jobs.keep_prepared(verification.id, products.clone());
     if let Err(mut failure) = embed(shared, &mut products).await {
-        // The cognifier was asked, and is not asked again because of the embedder.
-        failure.is_costly = !shared.jobs.keep_prepared(verification.id, products);
+        failure.is_costly = !is_kept;
         return Err(failure);
     }
+    drop(shared.jobs.prepared(verification.id));
     let publish = Publish {
         source: job.source.clone(),
         verification: verification.clone(),
@@ -190,7 +192,7 @@ fn is_read_by_all<S: Store, P: Protocol>(shared: &Shared<S, P>, products: &[NewE
 }
 
 /// Gives the products their vectors, where they have none yet: those of their texts as they will be stored, without
-/// secrets, which no embedder is to see.
+/// secrets, which no embedder is to see. One whose text the embedder refuses, or meets a defect in, goes without.
 async fn embed<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     products: &mut [NewEntry],
@@ -198,26 +200,18 @@ async fn embed<S: Store, P: Protocol>(
     if products.iter().all(|product| product.embedding.is_some()) {
         return Ok(());
     }
-    let vectors: Vec<Embedding> = {
+    let vectors = {
         let masked: Vec<_> = products
             .iter()
             .map(|product| mask(&product.content))
             .collect();
         let texts: Vec<&str> = masked.iter().map(|masked| masked.text.as_ref()).collect();
-        shared
-            .ports
-            .embedder
-            .embed(&texts)
-            .await
-            .map_err(|error| of_engine(&error))?
+        let embedder = &*shared.ports.embedder;
+        let vectors = embed_each(embedder, &embedder.space(), &texts).await;
+        vectors.map_err(|error| of_engine(&error))?
     };
-    if vectors.len() != products.len() {
-        let why = "the embedder gave another number of vectors than of texts";
-        let error = Error::new(ErrorCode::Unavailable, why);
-        return Err(Failure::of_its_own(error));
-    }
     for (product, vector) in products.iter_mut().zip(vectors) {
-        product.embedding = Some(vector);
+        product.embedding = vector;
     }
     Ok(())
 }

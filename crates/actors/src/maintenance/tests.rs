@@ -223,15 +223,24 @@ fn skill(name: &str, success_rate: f64) -> Detail {
     }))
 }
 
-/// A skill that three tasks found helpful.
+/// The three tasks that find skills helpful.
+fn tasks() -> [String; 3] {
+    [0, 1, 2].map(|number| format!("{PROJECT}/worktree/main/task/t{number}"))
+}
+
+/// A skill that three tasks found helpful, and those tasks.
 async fn proven(stage: &mut Stage) -> EntryId {
-    let detail = skill("bisect", 1.0);
-    let id = stage
-        .put(Table::Skills, "bisect: find the commit", detail)
-        .await;
-    for number in 0..3 {
-        let task = format!("{PROJECT}/worktree/main/task/t{number}");
+    for task in tasks() {
         stage.give(PrincipalKind::Agent, &task, open_task()).await;
+    }
+    helpful(stage, "bisect", "bisect: find the commit").await
+}
+
+/// A skill that the three tasks found helpful.
+async fn helpful(stage: &mut Stage, name: &str, content: &str) -> EntryId {
+    let detail = skill(name, 1.0);
+    let id = stage.put(Table::Skills, content, detail).await;
+    for task in tasks() {
         let report = Command::ReportReuse {
             task: scope(&task),
             entry: id,

@@ -155,7 +155,14 @@ impl<'a, S: Store, P: Protocol> Worker<'a, S, P> {
             return Err(older_nodes());
         }
         let noted = side.noted(self.at_once);
-        let went = self.bring(&side, noted).await? | self.walk(&side).await?;
+        let mut went = self.bring(&side, noted).await?;
+        // What was erased meanwhile waits for what is asked of the embedder just then, and for nothing else.
+        if side.erased(1).is_empty() {
+            went |= self.walk(&side).await?;
+        }
+        if !side.erased(1).is_empty() {
+            return Ok(Step::Went);
+        }
         self.optimise_if_due(&side).await;
         let Some(next) = next else {
             return if went {
@@ -199,7 +206,7 @@ impl<'a, S: Store, P: Protocol> Worker<'a, S, P> {
         let began = next.index.begin_anew(now_ms).await;
         began.map_err(|error| engine_refusal(&error))?;
         next.walk_anew();
-        self.is_optimised = false;
+        (self.stored_since_optimised, self.is_optimised) = (0, false);
         Ok(())
     }
 
@@ -286,11 +293,10 @@ impl<'a, S: Store, P: Protocol> Worker<'a, S, P> {
         if self.stored_since_optimised < much {
             return;
         }
-        match side.index.optimise().await {
-            Ok(()) => self.stored_since_optimised = 0,
-            Err(error) => {
-                tracing::warn!(%error, "the index was not optimised; it is tried again later")
-            }
+        // Where it fails, too: what cannot be optimised is not asked again after every step.
+        self.stored_since_optimised = 0;
+        if let Err(error) = side.index.optimise().await {
+            tracing::warn!(%error, "the index was not optimised; it is tried again later");
         }
     }
 

@@ -25,13 +25,13 @@ use crate::metrics::count;
 use crate::protocol::{Protocol, Safeguard};
 
 /// Entries that are read in one transaction, and texts that an embedder is given with one call.
-const TEXTS_AT_ONCE: usize = 32;
+pub(super) const TEXTS_AT_ONCE: usize = 32;
 /// What is gathered of documents before the index is handed them: each batch is a version of its own there.
 const BYTES_AT_ONCE: usize = 8 << 20;
 /// How long they are gathered, in ms.
 const GATHER_MS: u64 = 1_000;
 /// The longest that a batch, or what it needs to know, waits for vectors, in ms: other batches wait for their turn behind it.
-const WAIT_MS_MAX: u64 = 5_000;
+pub(super) const WAIT_MS_MAX: u64 = 5_000;
 /// Tries to write rows that meet other writers.
 const TRIES_MAX: usize = 4;
 /// A text that any embedder takes, for telling apart whether it refuses a text or answers nobody.
@@ -74,7 +74,7 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
             }
             brought.count += part.len();
             let is_late = self.clock.monotonic_ms() >= began_ms + GATHER_MS;
-            // What was erased meanwhile waits for one call of the embedder at most.
+            // What was erased meanwhile waits for what is asked of the embedder just then: for no more than these texts.
             if bytes >= BYTES_AT_ONCE || is_late || side.erasures() != erasures {
                 break;
             }
@@ -335,7 +335,8 @@ pub(crate) async fn embed_each(
     Ok(vectors)
 }
 
-/// The vector of one text; none where the embedder refuses it though it takes another one.
+/// The vector of one text; none where the embedder refuses it, before and after it takes another one. Once would not do:
+/// whoever answers too late says the same, and the text had no vector for good.
 ///
 /// # Errors
 /// As [`embed_each`].
@@ -345,12 +346,15 @@ pub(crate) async fn embed_one(
     text: &str,
 ) -> Result<Option<Embedding>, PortError> {
     match ask(embedder, space, &[text]).await {
+        Ok(mut vectors) => return Ok(vectors.pop()),
+        Err(error @ PortError::Unavailable(_)) => return Err(error),
+        Err(_refused_or_late) => {}
+    }
+    ask(embedder, space, &[PROBE]).await?;
+    match ask(embedder, space, &[text]).await {
         Ok(mut vectors) => Ok(vectors.pop()),
         Err(error @ PortError::Unavailable(_)) => Err(error),
-        Err(_refused) => {
-            ask(embedder, space, &[PROBE]).await?;
-            Ok(None)
-        }
+        Err(_refused) => Ok(None),
     }
 }
 

@@ -42,6 +42,9 @@ pub(super) struct Side {
     through: Mutex<Stamp>,
     /// Whether an index that does not serve yet is offered what is committed, as the one that does.
     is_offered: AtomicBool,
+    /// Held by the one question that makes vectors, with when it began, on the boot clock: that stays where it was given
+    /// up on the way.
+    pub(super) making: tokio::sync::Mutex<Option<u64>>,
 }
 
 /// Entries whose vectors the index may lack.
@@ -109,6 +112,7 @@ impl Side {
             walk: Mutex::new(Walk::over()),
             through: Mutex::new(Stamp::ZERO),
             is_offered: AtomicBool::new(true),
+            making: tokio::sync::Mutex::default(),
         }
     }
 

@@ -1,11 +1,12 @@
 //! Tests of what the pairs answer while vectors are lacking, or nobody makes any.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sillok_builtin::HashEmbedder;
 use sillok_core::config::RulesConfig;
 use sillok_core::entry::Table;
-use sillok_core::scope::Scope;
+use sillok_core::time::Timestamp;
+use sillok_store::MemoryStore;
 
 use super::*;
 use crate::reads::{Reader, RecallQuery};
@@ -70,6 +71,106 @@ async fn nobody_waits_for_neighbours_as_long_as_an_embedder_takes() {
     let answer = in_time(spaces.neighbours(&request)).await.unwrap();
     assert_eq!(answer.len(), 1);
     assert_eq!(found(&spaces, Some(other.vector(TEXT))).await, ids);
+}
+
+/// The pairs of an embedder that may answer so many calls, with an entry whose vector is to be made.
+async fn to_be_made(other: &Arc<Other>, clock: Arc<dyn Clock>) -> Spaces<MemoryStore> {
+    let mut stage = Stage::new();
+    let ids = stage.with_entries(&[TEXT]).await;
+    let ports = Ports {
+        clock,
+        ..searching(other)
+    };
+    let spaces = Spaces::new(stage.store, &ports, &Counters::default(), Correct);
+    spaces.serving().note((scope(PROJECT), ids[0]));
+    spaces
+}
+
+#[tokio::test]
+async fn questions_that_need_the_same_vectors_have_them_made_once() {
+    let other = Other::named("other", 0);
+    let spaces = to_be_made(&other, ports().clock).await;
+    let request = neighbours_of(other.vector(TEXT));
+    let answers = async {
+        while !other.is_asked.load(Ordering::Relaxed) {
+            tokio::task::yield_now().await;
+        }
+        other.calls.add_permits(9);
+    };
+    let (first, second) = (spaces.neighbours(&request), spaces.neighbours(&request));
+    let (first, second, ()) = in_time(async { tokio::join!(first, second, answers) }).await;
+    assert_eq!((first.unwrap().len(), second.unwrap().len()), (1, 1));
+    assert_eq!(other.heard(TEXT), 1);
+}
+
+/// A clock on which no time goes by but what somebody waits for, and that does not show.
+struct Standing;
+
+impl Clock for Standing {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(1_790_000_000_000)
+    }
+
+    fn monotonic_us(&self) -> u64 {
+        0
+    }
+
+    fn sleep(&self, ms: u64) -> BoxFuture<'static, ()> {
+        ports().clock.sleep(ms)
+    }
+}
+
+#[tokio::test]
+async fn whoever_waited_behind_a_question_in_vain_does_not_try_the_same() {
+    let other = Other::named("other", 0);
+    let spaces = to_be_made(&other, Arc::new(Standing)).await;
+    let request = neighbours_of(other.vector(TEXT));
+    for _ in 0..3 {
+        let answer = in_time(spaces.neighbours(&request)).await;
+        assert!(
+            matches!(answer, Err(PortError::Unavailable(_))),
+            "{answer:?}"
+        );
+    }
+    assert_eq!(other.asked.load(Ordering::Relaxed), 1);
+}
+
+/// The built-in embedder, which takes too long so many times, each time over one text.
+struct Late(AtomicUsize);
+
+impl Embedder for Late {
+    fn space(&self) -> SpaceId {
+        HashEmbedder.space()
+    }
+
+    fn dimensions(&self) -> usize {
+        HashEmbedder.dimensions()
+    }
+
+    fn thresholds(&self) -> SpaceThresholds {
+        HashEmbedder.thresholds()
+    }
+
+    fn embed<'a>(
+        &'a self,
+        texts: &'a [&'a str],
+    ) -> BoxFuture<'a, Result<Vec<Embedding>, PortError>> {
+        let left = self.0.load(Ordering::Relaxed);
+        if left > 0 && texts.contains(&TEXT) {
+            self.0.store(left - 1, Ordering::Relaxed);
+            return Box::pin(async { Err(PortError::Unusable("it took too long".into())) });
+        }
+        HashEmbedder.embed(texts)
+    }
+}
+
+#[tokio::test]
+async fn a_text_that_an_embedder_was_late_with_is_not_taken_for_one_that_it_refuses() {
+    for (late, is_made) in [(0, true), (1, true), (2, false)] {
+        let embedder = Late(AtomicUsize::new(late));
+        let vector = embed_one(&embedder, &embedder.space(), TEXT).await.unwrap();
+        assert_eq!(vector.is_some(), is_made, "late {late} times");
+    }
 }
 
 #[tokio::test]

@@ -84,15 +84,15 @@ impl WatchedIndex {
     }
 
     /// Forgets the tables that are damaged, at a time of the boot clock. All that was published is to be told again, and
-    /// then [`is_filled`](Self::is_filled). An index that has lost nothing more stays as it is.
+    /// then [`is_filled`](Self::is_filled). An index that has lost nothing more stays as it is. Whether it forgot anything.
     ///
     /// # Errors
     /// `unavailable` where it just began anew, and what the index answered.
-    pub(crate) async fn begin_anew(&self, now_ms: u64) -> Result<(), PortError> {
+    pub(crate) async fn begin_anew(&self, now_ms: u64) -> Result<bool, PortError> {
         let _not_noted_whole = self.marking.lock().await;
         if !self.must_begin() {
             // It began anew meanwhile, or came to serve in the place of the one that has to.
-            return Ok(());
+            return Ok(false);
         }
         if !self.may_begin(now_ms) {
             let why = "the index began anew a moment ago, and is damaged again";
@@ -104,7 +104,7 @@ impl WatchedIndex {
             // What was met meanwhile goes as well.
             if self.losses.lock().began(&lost, now_ms) {
                 count(&self.menders.rebuilds, 1);
-                return Ok(());
+                return Ok(true);
             }
         }
     }
@@ -301,7 +301,7 @@ mod tests {
         let index = WatchedIndex::new(Arc::new(ExactIndex::new()), &Menders::default());
         index.apply(Vec::new(), Stamp::ZERO).await.unwrap();
         index.note_whole().await.unwrap();
-        index.begin_anew(0).await.unwrap();
+        assert_eq!(index.begin_anew(0).await, Ok(false));
         assert!(index.is_whole().await.unwrap());
         assert_eq!(index.watermark().await.unwrap(), Some(Stamp::ZERO));
     }

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use sillok_builtin::{HashEmbedder, RuleCognifier};
+use sillok_builtin::{ExactIndex, HashEmbedder, RuleCognifier};
 use sillok_core::entry::{Embedding, SpaceId};
 use sillok_core::ports::{BoxFuture, Cognifier, Embedder, PortError, SpaceThresholds};
 use sillok_core::promotion::{CognifyInput, Cognition};
 
-use super::harness::{TASK, ports, scope, store};
+use super::embedder_change::stage::{Other, until};
+use super::harness::{PROJECT, TASK, ports, scope, store};
 use super::jobs::verified;
 use crate::jobs::PromotionState;
 use crate::reads::RecallQuery;
@@ -89,10 +90,10 @@ async fn a_question_is_masked_before_it_is_embedded() {
     node.shutdown().await;
 }
 
-/// A cognifier that says a secret, as a model may that makes one up of what it read.
-struct Tells;
+/// A cognifier that says this, as a model may that makes things up of what it read.
+struct Tells(String);
 
-/// The secret that it says.
+/// A secret that it says.
 const SECRET: &str = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
 
 impl Cognifier for Tells {
@@ -105,7 +106,7 @@ impl Cognifier for Tells {
         input: &'a CognifyInput,
     ) -> BoxFuture<'a, Result<Cognition, PortError>> {
         let drawn = Cognition {
-            critique: format!("The token {SECRET} was refused."),
+            critique: self.0.clone(),
             ..RuleCognifier::draw(input)
         };
         Box::pin(async move { Ok(drawn) })
@@ -116,7 +117,7 @@ impl Cognifier for Tells {
 async fn what_is_published_is_masked_before_it_is_embedded() {
     let heard = Arc::new(Heard::default());
     let ports = Ports {
-        cognifier: Arc::new(Tells),
+        cognifier: Arc::new(Tells(format!("The token {SECRET} was refused."))),
         embedder: Arc::clone(&heard) as Arc<dyn Embedder>,
         ..ports()
     };
@@ -155,5 +156,59 @@ async fn an_embedder_that_is_out_of_reach_has_no_cognifier_asked_again() {
     assert!(matches!(state, PromotionState::Done(_)), "{state:?}");
     assert_eq!(asked.0.load(Ordering::Relaxed), 1);
     assert!(!away.texts.lock().is_empty());
+    node.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_product_that_the_embedder_refuses_or_fails_at_is_published_without_a_vector() {
+    for refused in ["an unspeakable thing", "an unthinkable thing"] {
+        let (other, index) = (Other::open("other"), Arc::new(ExactIndex::new()));
+        let ports = Ports {
+            cognifier: Arc::new(Tells(refused.to_owned())),
+            embedder: other.clone(),
+            index: index.clone(),
+            ..ports()
+        };
+        let node = Node::start(store(), ports, NodeConfig::default())
+            .await
+            .unwrap();
+        let id = verified(&node).await;
+        let state = node.promotion(&scope(TASK), id, 10_000_000).await.unwrap();
+        let PromotionState::Done(finished) = state else {
+            panic!("{refused} halts it: {state:?}")
+        };
+        let report = &finished.report;
+        let episode = index.get(&scope(PROJECT), report.episode).unwrap();
+        assert!(episode.content.contains(refused), "{}", episode.content);
+        assert_eq!(episode.embedding, None);
+        let published = report.products.iter().filter_map(|product| product.entry);
+        for entry in published.filter(|entry| *entry != report.episode) {
+            let doc = index.get(&scope(PROJECT), entry).unwrap();
+            assert_eq!(doc.embedding, Some(other.vector(&doc.content)));
+        }
+        assert_eq!(node.metrics().panics, 0);
+        node.shutdown().await;
+    }
+}
+
+#[tokio::test]
+async fn an_attempt_that_is_cut_off_at_the_embedder_has_no_cognifier_asked_again() {
+    let (asked, other) = (Arc::new(Asked::default()), Other::named("other", 0));
+    let mut config = NodeConfig::default();
+    config.jobs.attempts = 1_000;
+    config.jobs.workers = 1;
+    let ports = Ports {
+        cognifier: asked.clone(),
+        embedder: other.clone(),
+        ..ports()
+    };
+    let node = Node::start(store(), ports, config).await.unwrap();
+    let id = verified(&node).await;
+    until(|| async { node.metrics().promotion_failures > 0 }).await;
+    other.calls.add_permits(1_000);
+    until(|| async { node.metrics().promotions > 0 }).await;
+    let state = node.promotion(&scope(TASK), id, 10_000_000).await.unwrap();
+    assert!(matches!(state, PromotionState::Done(_)), "{state:?}");
+    assert_eq!(asked.0.load(Ordering::Relaxed), 1);
     node.shutdown().await;
 }

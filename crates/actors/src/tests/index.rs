@@ -1,4 +1,5 @@
-//! The exact index behind a hook that sees each search for neighbours, and that can refuse to store, or lose tables.
+//! The exact index behind a hook that sees each search for neighbours, and that can refuse to store or to be optimised, or lose
+//! tables.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -26,6 +27,7 @@ pub(crate) struct HookedIndex {
     index: ExactIndex,
     before_neighbours: Hook,
     refuses: AtomicBool,
+    is_tired: AtomicBool,
     damaged: Mutex<Damaged>,
     optimised: AtomicU64,
     batches: AtomicU64,
@@ -39,6 +41,7 @@ impl HookedIndex {
             index: ExactIndex::new(),
             before_neighbours: Box::new(before_neighbours),
             refuses: AtomicBool::new(false),
+            is_tired: AtomicBool::new(false),
             damaged: Mutex::default(),
             optimised: AtomicU64::new(0),
             batches: AtomicU64::new(0),
@@ -58,6 +61,11 @@ impl HookedIndex {
     /// It stores nothing from now on.
     pub(crate) fn refuse(&self) {
         self.refuses.store(true, Ordering::Relaxed);
+    }
+
+    /// It cannot be optimised from now on.
+    pub(crate) fn tire(&self) {
+        self.is_tired.store(true, Ordering::Relaxed);
     }
 
     /// It stores again what it is given.
@@ -200,6 +208,9 @@ impl VectorIndex for HookedIndex {
 
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>> {
         self.optimised.fetch_add(1, Ordering::Relaxed);
+        if self.is_tired.load(Ordering::Relaxed) {
+            return Box::pin(async { Err(PortError::Unavailable("not now".into())) });
+        }
         self.unless_damaged(anything, self.index.optimise())
     }
 

@@ -12,6 +12,7 @@ use crate::error::{Current, Error, ErrorCode};
 use crate::event::{Body, EntryAmended, EntryCreated, EntryMerged};
 use crate::id::{EntryId, VerificationId};
 use crate::limits::LINKS_MAX;
+use crate::membership::WireVersion;
 use crate::promotion::{Disposition, NewEntry};
 use crate::provenance::{Backing, check_citations, check_required, status_of};
 use crate::review::Question;
@@ -308,13 +309,17 @@ pub(super) fn relate(
 
 /// Asks a person about what contradicts an entry that was said once more, by what both declare, where nobody was asked
 /// about the two: they may never have met. One that keeps no more links is asked about no more: nothing would tell that it
-/// was, and each repetition would ask again.
+/// was, and each repetition would ask again. While a node lives that reads no questions nothing is linked either: nobody
+/// would ever be asked about two that are linked.
 fn relate_repeated(
     draft: &mut Draft<'_>,
     number: usize,
     (into, entry): (EntryId, &NewEntry),
     mut neighbours: Vec<Neighbour>,
 ) {
+    if draft.context.facts.spoken < WireVersion::WITH_REVIEWS {
+        return;
+    }
     let head = draft.state.head(into);
     let head = head.expect("a verdict names a live entry that the state knows");
     if head.links.len() >= LINKS_MAX {

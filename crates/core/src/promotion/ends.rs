@@ -64,8 +64,12 @@ fn first_whole(text: &str) -> usize {
             let gap = text[behind..]
                 .chars()
                 .next()
-                .filter(|sign| sign.is_whitespace())?;
-            Some(behind + gap.len_utf8())
+                .filter(|sign| sign.is_whitespace());
+            match gap {
+                Some(gap) => Some(behind + gap.len_utf8()),
+                // Chinese and Japanese write no gap, and this sign stands in no number and no name.
+                None => (end == "。").then_some(behind),
+            }
         })
     };
     let word = || {
@@ -115,8 +119,12 @@ mod tests {
         assert_eq!(of(late), found(7, &late[7..]), "the sentence ends too late");
         let line = "was tried. So\nThe cap was raised and it went well";
         assert_eq!(of(line), found(14, &line[14..]), "a line goes first");
-        let korean = "했다。 그래서 상한을 올렸고 잘 되었다";
-        assert_eq!(of(korean), found(10, &korean[10..]));
+        let korean = "했다. 그래서 상한을 올렸고 잘 되었다";
+        assert_eq!(of(korean), found(8, &korean[8..]));
+        let japanese = "失敗した。そこで上限を上げたらうまくいった";
+        assert_eq!(of(japanese), found(15, &japanese[15..]), "without a gap");
+        let apart = "失敗した。 そこで上限を上げたらうまくいった";
+        assert_eq!(of(apart), found(16, &apart[16..]));
         let one = "a".repeat(40);
         assert_eq!(of(&one), found(0, &one));
     }

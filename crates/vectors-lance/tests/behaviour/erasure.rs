@@ -148,3 +148,32 @@ async fn nothing_is_left_of_it_in_files_that_no_version_names() {
     assert!(left.is_empty(), "{left:?}");
     assert_eq!(index.stats().await.unwrap().stored, 39);
 }
+
+#[tokio::test]
+async fn nothing_is_left_of_it_where_the_first_write_of_a_table_was_cut_off() {
+    let whole = tempfile::tempdir().unwrap();
+    let index = open(whole.path());
+    let secret = with_text(SECRET, doc(1, 1));
+    index.apply(vec![secret], stamp(1)).await.unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let index = open(directory.path());
+    // The data of a first version which was not written itself.
+    for file in holding(whole.path(), SECRET) {
+        if file.extension().is_some_and(|end| end == "lance") {
+            let place = directory
+                .path()
+                .join(file.strip_prefix(whole.path()).unwrap());
+            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+            std::fs::copy(&file, place).unwrap();
+        }
+    }
+    assert!(!holding(directory.path(), SECRET).is_empty());
+    index.apply(vec![erased(1, 2)], stamp(2)).await.unwrap();
+    let left = holding(directory.path(), SECRET);
+    assert!(left.is_empty(), "{left:?}");
+    index.apply(vec![doc(2, 3)], stamp(3)).await.unwrap();
+    assert_eq!(index.stats().await.unwrap().stored, 1);
+    drop(index);
+    let index = open(directory.path());
+    assert_eq!(index.watermark().await.unwrap(), Some(stamp(3)));
+}

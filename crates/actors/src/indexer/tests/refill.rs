@@ -53,6 +53,24 @@ fn published() -> KeyRange {
 }
 
 #[tokio::test]
+async fn an_index_that_came_to_serve_in_the_place_of_a_damaged_one_is_told_nothing_again() {
+    let (_line, eve, mut indexer) = indexer().await;
+    let at = Stamp {
+        counter: 7,
+        ..Stamp::ZERO
+    };
+    indexer.floor = at;
+    eve.index_requests.cursors.lock().insert(slot(0), at);
+    // The damage was seen before the sides changed.
+    indexer.begin_anew().await.unwrap();
+    assert!(!indexer.is_refilling);
+    assert_eq!(indexer.floor, at);
+    let cursor = eve.index_requests.cursors.lock().get(&slot(0)).copied();
+    assert_eq!(cursor, Some(at));
+    assert!(eve.index_feed.take().is_empty(), "nothing is marked");
+}
+
+#[tokio::test]
 async fn a_slot_that_cannot_be_read_keeps_what_was_lost_lacking_until_it_can() {
     let (line, shared, mut indexer) = damaged().await;
     line.break_range(published());

@@ -20,8 +20,8 @@ enum Mood {
     Refuses(&'static str),
 }
 
-/// The built-in embedder, in a mood.
-struct Moody(Mutex<Mood>);
+/// The built-in embedder, in a mood, and how often it was asked.
+struct Moody(Mutex<Mood>, AtomicU64);
 
 impl Embedder for Moody {
     fn space(&self) -> SpaceId {
@@ -40,6 +40,7 @@ impl Embedder for Moody {
         &'a self,
         texts: &'a [&'a str],
     ) -> BoxFuture<'a, Result<Vec<Embedding>, PortError>> {
+        self.1.fetch_add(1, Ordering::Relaxed);
         let mood = *self.0.lock();
         let error = match mood {
             Mood::IsAway => PortError::Unavailable("nobody listens".into()),
@@ -54,7 +55,7 @@ impl Embedder for Moody {
 
 /// A stage with a skill that proved itself, and its embedder.
 async fn set(mood: Mood) -> (Stage, Arc<Moody>) {
-    let embedder = Arc::new(Moody(Mutex::new(mood)));
+    let embedder = Arc::new(Moody(Mutex::new(mood), AtomicU64::new(0)));
     let ports = Ports {
         embedder: Arc::clone(&embedder) as Arc<dyn Embedder>,
         ..ports()
@@ -139,6 +140,28 @@ async fn a_skill_is_not_offered_while_the_embedder_is_away_and_is_once_it_is_bac
     let answered = answer(&mut stage, true).await.unwrap();
     assert_eq!(kept(answered), Some(known), "a duplicate was written");
     assert_eq!(offered(&stage).await, (0, 0));
+}
+
+#[tokio::test]
+async fn of_several_skills_an_embedder_that_is_away_is_asked_about_the_first_alone() {
+    let (mut stage, embedder) = set(Mood::IsAway).await;
+    helpful(&mut stage, "profile", "profile: find the slow line").await;
+    let before = embedder.1.load(Ordering::Relaxed);
+    assert_eq!(offered(&stage).await, (0, 2));
+    assert_eq!(embedder.1.load(Ordering::Relaxed), before + 1);
+    *embedder.0.lock() = Mood::Answers;
+    assert_eq!(offered(&stage).await, (2, 0));
+}
+
+#[tokio::test]
+async fn an_offer_without_a_vector_is_not_approved_while_the_embedder_takes_no_text_at_all() {
+    let (mut stage, embedder) = set(Mood::Refuses("bisect")).await;
+    assert_eq!(offered(&stage).await, (1, 0));
+    *embedder.0.lock() = Mood::Refuses("");
+    let refused = answer(&mut stage, true).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Unavailable, "{refused}");
+    *embedder.0.lock() = Mood::Answers;
+    assert!(kept(answer(&mut stage, true).await.unwrap()).is_some());
 }
 
 #[tokio::test]

@@ -6,15 +6,16 @@ use std::collections::BTreeSet;
 use sillok_builtin::ExactIndex;
 use sillok_core::fingerprint::ContentHash;
 use sillok_core::id::EntryId;
-use sillok_core::ports::{Embedder, IndexDoc, VectorIndex};
+use sillok_core::ports::{Embedder, IndexDoc, Lost, VectorIndex};
 use sillok_store::MemoryStore;
 use sillok_store::keys::ScopeKey;
 use sillok_store::keys::vector::{self, SpaceKey};
 
 use super::*;
 use crate::protocol::Correct;
+use crate::spaces::side::NAMES_MAX;
 use crate::tests::embedder_change::stage::{Other, Stage, TEXTS, erase, lessons};
-use crate::tests::harness::{PROJECT, clock_at, ports, scope};
+use crate::tests::harness::{PROJECT, clock_at, in_time, ports, scope};
 use crate::tests::index::HookedIndex;
 use crate::{NextSpace, NodeConfig, Ports};
 
@@ -147,6 +148,77 @@ async fn however_much_is_erased_waits_for_no_embedder() {
 }
 
 #[tokio::test]
+async fn what_is_erased_while_an_embedder_is_asked_waits_for_nothing_that_is_asked_after_it() {
+    let mut stage = Stage::new();
+    let ids = stage.with_entries(&lessons(3)).await;
+    let (other, index) = (Other::named("other", 0), Arc::new(ExactIndex::new()));
+    let ports = changing(&other, &index);
+    let shared = sharing(&stage, ports, NodeConfig::default());
+    let (mut worker, next) = (Worker::new(&shared), shared.spaces.next().unwrap());
+    assert!(matches!(worker.step().await, Ok(Step::Went)));
+    // All others are still to be walked over.
+    next.note((scope(PROJECT), ids[0]));
+    let comes = async {
+        while !other.is_asked.load(Ordering::Relaxed) {
+            tokio::task::yield_now().await;
+        }
+        let erased = EntryId::from_bytes([9; 16]);
+        next.note_erased((scope(PROJECT), erased));
+        other.calls.add_permits(1);
+    };
+    let (stepped, ()) = in_time(async { tokio::join!(worker.step(), comes) }).await;
+    assert!(matches!(stepped, Ok(Step::Went)));
+    assert_eq!(other.texts.lock().len(), 1);
+    assert!(matches!(in_time(worker.step()).await, Ok(Step::Went)));
+    assert!(next.erased(1).is_empty());
+    assert_eq!(other.asked.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn an_index_that_cannot_be_optimised_is_not_asked_again_after_every_step() {
+    let mut stage = Stage::new();
+    let ids = stage.with_entries(&TEXTS).await;
+    let index = HookedIndex::new(|_| ());
+    index.tire();
+    let ports = Ports {
+        index: index.clone(),
+        clock: clock_at(9 * 3_600_000),
+        ..ports()
+    };
+    let mut config = NodeConfig::default();
+    config.indexer.optimise_after_entries = 3;
+    let shared = sharing(&stage, ports, config);
+    let (mut worker, serving) = (Worker::new(&shared), shared.spaces.serving());
+    let mut asked = Vec::new();
+    for names in [&ids[..], &ids[..1], &ids[..1], &ids[..]] {
+        let names = names.iter().map(|id| (scope(PROJECT), *id));
+        names.for_each(|name| serving.note(name));
+        worker.step().await.unwrap();
+        asked.push(index.optimised());
+    }
+    assert_eq!(asked, [1, 1, 1, 2]);
+}
+
+#[tokio::test]
+async fn what_a_damaged_index_was_brought_counts_no_more_once_it_begins_anew() {
+    let mut stage = Stage::new();
+    stage.with_entries(&TEXTS).await;
+    let (other, index) = (Other::open("other"), HookedIndex::new(|_| ()));
+    let mut config = NodeConfig::default();
+    config.indexer.batch_entries = 2;
+    let shared = sharing(&stage, changing(&other, &index), config);
+    let (mut worker, next) = (Worker::new(&shared), shared.spaces.next().unwrap());
+    for _ in 0..2 {
+        worker.step().await.unwrap();
+    }
+    assert_eq!(worker.stored_since_optimised, 2);
+    index.damage(&Lost::All);
+    assert!(next.index.optimise().await.is_err());
+    worker.step().await.unwrap();
+    assert_eq!(worker.stored_since_optimised, 2, "those of the new walk");
+}
+
+#[tokio::test]
 async fn while_a_node_of_an_older_version_lives_what_is_erased_leaves_the_next_index() {
     let mut stage = Stage::new();
     let (other, index) = (Other::open("other"), Arc::new(ExactIndex::new()));
@@ -226,4 +298,91 @@ async fn a_former_index_is_removed_though_whoever_was_to_do_that_met_a_defect() 
         worker.step().await.unwrap();
     }
     assert_eq!(stored(&former).await, 0);
+}
+
+#[tokio::test]
+async fn an_index_that_is_emptied_again_is_optimised_again_before_it_serves() {
+    let mut stage = Stage::new();
+    stage.with_entries(&TEXTS).await;
+    let (other, index) = (Other::open("other"), HookedIndex::new(|_| ()));
+    let shared = sharing(&stage, changing(&other, &index), NodeConfig::default());
+    let (mut worker, next) = (Worker::new(&shared), shared.spaces.next().unwrap());
+    while index.optimised() == 0 {
+        worker.step().await.unwrap();
+    }
+    let here = scope(PROJECT);
+    for number in 0..=NAMES_MAX as u128 {
+        next.note((here.clone(), EntryId::from_bytes(number.to_be_bytes())));
+    }
+    assert!(next.walk().empties);
+    while shared.spaces.next().is_some() {
+        worker.step().await.unwrap();
+    }
+    assert_eq!(index.optimised(), 2);
+    assert_eq!(index.stats().await.unwrap().stored, 3);
+}
+
+#[tokio::test]
+async fn an_index_that_came_to_serve_does_not_forget_for_the_damage_to_the_former_one() {
+    let mut stage = Stage::new();
+    stage.with_entries(&TEXTS).await;
+    let (other, index) = (Other::open("other"), Arc::new(ExactIndex::new()));
+    let former = HookedIndex::new(|_| ());
+    let ports = Ports {
+        index: former.clone(),
+        ..changing(&other, &index)
+    };
+    let shared = sharing(&stage, ports, NodeConfig::default());
+    let (mut worker, next) = (Worker::new(&shared), shared.spaces.next().unwrap());
+    while !next.is_offered() {
+        worker.step().await.unwrap();
+    }
+    former.damage(&Lost::All);
+    assert!(shared.ports.index.optimise().await.is_err());
+    assert!(shared.spaces.must_begin());
+    while shared.spaces.next().is_some() {
+        worker.step().await.unwrap();
+    }
+    let through = Stamp {
+        counter: 9,
+        ..Stamp::ZERO
+    };
+    shared.spaces.apply(Vec::new(), through).await.unwrap();
+    // Whoever saw the damage before the sides changed.
+    assert!(!shared.spaces.begin_anew(0).await.unwrap());
+    assert!(index.is_whole().await.unwrap());
+    assert_eq!(index.watermark().await.unwrap(), Some(through));
+    assert_eq!(next.cursor(Stamp::ZERO), through, "it is known still");
+    assert_eq!(stored(&index).await, 3);
+    assert!(shared.spaces.lacking().is_nothing());
+}
+
+#[tokio::test]
+async fn after_a_defect_the_next_index_is_told_nothing_at_once_till_what_was_noted_is_brought() {
+    let mut stage = Stage::new();
+    let ids = stage.with_entries(&TEXTS).await;
+    let (other, index) = (Other::open("other"), Arc::new(ExactIndex::new()));
+    let ports = changing(&other, &index);
+    let shared = sharing(&stage, ports, NodeConfig::default());
+    let (mut worker, next) = (Worker::new(&shared), shared.spaces.next().unwrap());
+    while !next.is_offered() {
+        worker.step().await.unwrap();
+    }
+    drop(worker);
+    let mut worker = Worker::new(&shared);
+    let here = scope(PROJECT);
+    let known = index.get(&here, ids[0]).unwrap();
+    let mut newer = known.clone();
+    newer.stamp.counter += 1;
+    shared.spaces.offer(vec![newer]);
+    assert_eq!(index.get(&here, ids[0]), Some(known));
+    assert_eq!(next.lacks(), 1);
+    while !next.is_offered() {
+        worker.step().await.unwrap();
+    }
+    assert_eq!(worker.offered_at, next.noted_last());
+    while shared.spaces.next().is_some() {
+        worker.step().await.unwrap();
+    }
+    assert_eq!((next.lacks(), stored(&index).await), (0, 3));
 }

@@ -47,6 +47,8 @@ pub(crate) struct Other {
     pub(crate) is_away: AtomicBool,
     /// Whether it was ever asked.
     pub(crate) is_asked: AtomicBool,
+    /// How often it was.
+    pub(crate) asked: AtomicUsize,
     /// Calls that may be answered.
     pub(crate) calls: Semaphore,
     pub(crate) texts: Mutex<Vec<String>>,
@@ -60,6 +62,7 @@ impl Other {
             name,
             is_away: AtomicBool::new(false),
             is_asked: AtomicBool::new(false),
+            asked: AtomicUsize::new(0),
             calls: Semaphore::new(calls),
             texts: Mutex::default(),
             texts_max: AtomicUsize::new(0),
@@ -106,6 +109,7 @@ impl Embedder for Other {
     ) -> BoxFuture<'a, Result<Vec<Embedding>, PortError>> {
         Box::pin(async move {
             self.is_asked.store(true, Ordering::Relaxed);
+            self.asked.fetch_add(1, Ordering::Relaxed);
             self.texts_max.fetch_max(texts.len(), Ordering::Relaxed);
             let turn = self.calls.acquire().await;
             turn.expect("it is never closed").forget();

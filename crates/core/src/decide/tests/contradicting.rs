@@ -8,6 +8,7 @@ use crate::entry::{Claim, Link, LinkKind, Table};
 use crate::event::Body;
 use crate::id::EntryId;
 use crate::limits::LINKS_MAX;
+use crate::membership::WireVersion;
 use crate::principal::PrincipalKind;
 use crate::promotion::{Disposition, NewEntry};
 use crate::review::Question;
@@ -98,6 +99,23 @@ fn who_says_once_more_what_contradicts_another_has_a_person_asked_once() {
     }
     assert_eq!(world.state.head(ours).unwrap().links.len(), 1);
     assert!(world.state.head(theirs).unwrap().links.is_empty());
+}
+
+#[test]
+fn what_is_said_once_more_beside_a_node_that_reads_no_questions_is_asked_about_the_next_time() {
+    let mut world = World::task();
+    let (ours, theirs) = never_met(&mut world);
+    world.spoken = WireVersion::FIRST;
+    let (_, disposition, raised) = say(&mut world, claims(LONG, "30s"));
+    assert_eq!(disposition, MERGED);
+    assert!(raised.is_empty(), "{raised:?}");
+    assert!(world.state.head(ours).unwrap().links.is_empty());
+    world.spoken = WireVersion::NEWEST;
+    let (_, _, raised) = say(&mut world, claims(LONG, "30s"));
+    let [Question::Contradiction { new, known, .. }] = raised.as_slice() else {
+        panic!("{raised:?}")
+    };
+    assert_eq!((*new, *known), (ours, theirs));
 }
 
 #[test]
