@@ -13,8 +13,10 @@ use lance::Dataset;
 use lance::dataset::builder::DatasetBuilder;
 use lance::session::Session;
 use parking_lot::RwLock;
+use sillok_core::id::EntryId;
 use sillok_core::ports::{IndexDoc, VectorTable};
 use sillok_core::scope::Scope;
+use sillok_core::stamp::Stamp;
 
 use crate::columns::{self, DIRECTORY, TextAndVector};
 use crate::config::LanceConfig;
