@@ -188,7 +188,7 @@ async fn an_excerpt_is_cited_read_and_refused() {
 
 #[tokio::test]
 async fn what_is_published_says_what_drew_it_when_its_job_is_long_gone() {
-    const ENGINE: &str = "builtin-rules-v2";
+    const ENGINE: &str = "builtin-rules-v3";
     let mut world = World::start().await;
     let client = world.admin();
     let task = world.task().await;

@@ -1,7 +1,8 @@
 //! A cognifier by rules: it reads the shapes of agents' logs, and needs no model and no network.
 //!
 //! Facts come from what the task's description states, from diffs and edits, from errors and test
-//! runs, and from sentences in which an agent says why something is so or what it chose. The same
+//! runs, and from sentences in which an agent says why something is so or what it chose. What an agent
+//! only supposed is none, nor is a cause that names nothing which the run showed. The same
 //! records always give the same facts, and agents who find the same thing say it in the same
 //! words, so that publishing merges it. It only proposes; it must not know entries or scopes.
 
@@ -16,6 +17,7 @@ use self::issue::Issue;
 use self::sentence::clip;
 use self::work::Work;
 
+mod code;
 mod diff;
 mod evidence;
 mod facts;
@@ -23,10 +25,14 @@ mod issue;
 mod outcome;
 mod sentence;
 mod steps;
+mod thought;
 mod work;
 
 /// Name and version of the rules, recorded on what they propose.
-pub const NAME: &str = "builtin-rules-v2";
+pub const NAME: &str = "builtin-rules-v3";
+
+/// Steps that a skill has at least: one command is no way of doing something.
+const SKILL_STEPS_MIN: usize = 2;
 
 /// The cognifier.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,7 +56,8 @@ impl RuleCognifier {
         }
         let work = Work::of(input, &mut facts);
         let passed = input.outcome == Judgement::Passed;
-        let skill = (passed && work.checked).then(|| skill(input, &issue, &facts, &work));
+        let repeats = work.checked && work.commands_right.len() >= SKILL_STEPS_MIN;
+        let skill = (passed && repeats).then(|| skill(input, &issue, &facts, &work));
         Cognition {
             critique: critique(input, &facts),
             key_decisions: decisions(&facts),

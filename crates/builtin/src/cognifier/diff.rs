@@ -15,6 +15,8 @@ use super::sentence::clip;
 const CHANGES_MAX: usize = 12;
 /// Characters of code that a fact quotes.
 const CODE_CHARS_MAX: usize = 200;
+/// Characters of what encloses a change, as git cuts it in the header of a hunk.
+const SECTION_CHARS_MAX: usize = 80;
 
 /// One run of changed lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -125,10 +127,20 @@ impl<'a> Reading<'a> {
             self.line = 0;
         } else if let Some(hunk) = HUNK.captures(row) {
             self.line = hunk[1].parse().unwrap_or(0);
-            let section = hunk[2].trim().trim_end_matches([':', '{']).trim();
-            self.section = (section.to_owned(), range(row, text).start);
+            self.section = (section(&hunk[2]).to_owned(), range(row, text).start);
         } else if self.line > 0 {
             self.line = self.line.saturating_add(1);
+            self.pass(row.strip_prefix(' ').unwrap_or_default());
+        }
+    }
+
+    /// What encloses the next change, behind a line of code that stays: another definition may begin
+    /// within a hunk, or the one that its header names may end.
+    fn pass(&mut self, line: &str) {
+        if DEFINITION.is_match(line) {
+            self.section.0 = clip(section(line), SECTION_CHARS_MAX);
+        } else if is_at_margin(line) {
+            self.section.0.clear();
         }
     }
 
@@ -150,6 +162,11 @@ impl<'a> Reading<'a> {
 
     fn close(&mut self) {
         if let Some(run) = self.open.take() {
+            // What begins at the margin is enclosed by nothing.
+            let mut lines = run.removed.iter().chain(&run.added);
+            if lines.any(|line| is_at_margin(line)) {
+                self.section.0.clear();
+            }
             self.changes.push(Change {
                 path: self.path.0.clone(),
                 section: self.section.0.clone(),
@@ -158,8 +175,22 @@ impl<'a> Reading<'a> {
                 after: code(&run.added),
                 at: vec![self.path.1.clone(), self.section.1..run.end],
             });
+            for line in run.added {
+                self.pass(line);
+            }
         }
     }
+}
+
+/// What a line that begins a definition calls it.
+fn section(line: &str) -> &str {
+    line.trim().trim_end_matches([':', '{']).trim()
+}
+
+/// Whether a line of code begins or ends something at the margin. Comments and brackets that only
+/// go on with it do not.
+fn is_at_margin(line: &str) -> bool {
+    line.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '$' | '@' | '}'))
 }
 
 /// The change that an edit command states in words or in its arguments; none when it states none.
@@ -228,6 +259,12 @@ static HUNK: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is fixed and tested")
 });
 
+/// A definition at the margin, as languages with a word for it begin one.
+static DEFINITION: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r"^(?:(?:pub(?:\([^)]*\))?|export|default|async|static|public|private|protected|abstract|final|unsafe|const)\s+)*(?:class|def|fn|func|function|struct|enum|impl|trait|interface|mod|module|namespace)\b";
+    Regex::new(pattern).expect("the pattern is fixed and tested")
+});
+
 static IN_WORDS: LazyLock<Regex> = LazyLock::new(|| {
     let pattern =
         r"(?is)\b(?:replac|chang|swap)\w*\s+`([^`]+)`\s+(?:by|with|to|into|->|→)\s+`([^`]+)`";
@@ -279,6 +316,29 @@ mod tests {
             None
         );
         assert!(change("+++ b/x\n@@ -1,1 +1,1 @@\n-a = '# b'\n+a = '# c'\n").is_some());
+    }
+
+    #[test]
+    fn what_begins_within_a_hunk_encloses_what_follows() {
+        let sections = |rows: &str| {
+            let diff = format!("+++ b/x\n@@ -1,9 +1,9 @@ class A(F):\n{rows}");
+            let changes = unified(&diff).into_iter();
+            changes.map(|change| change.section).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            sections("-    a\n+    b\n \n class B(F):\n     x = 1\n-    c\n+    d\n"),
+            ["class A(F)", "class B(F)"]
+        );
+        assert_eq!(
+            sections("     x\n \n LIMIT = 3\n # so\n-    c\n+    d\n"),
+            [""]
+        );
+        assert_eq!(sections(" # so\n     x\n-    c\n"), ["class A(F)"]);
+        // A definition that is added is in no other one, and encloses what comes next.
+        assert_eq!(
+            sections("+def f():\n+    a\n     b\n-    c\n"),
+            ["", "def f()"]
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use core::ops::Range;
 
 use super::evidence::range;
-use super::sentence::{clip, sentences, statement};
+use super::sentence::{clip, reported, sentences};
 use crate::words::is_hangul;
 
 /// Statements that are taken from a description.
@@ -63,7 +63,7 @@ impl Issue {
                 break;
             }
             let text = sentence.text.replace(" here: http", " at http");
-            let Some((_, said)) = statement(&text).filter(|(_, said)| says_something(said)) else {
+            let Some(said) = reported(&text).filter(|said| says_something(said)) else {
                 continue;
             };
             let stands = base + sentence.at.start..base + sentence.at.end;
@@ -145,8 +145,8 @@ mod tests {
         assert_eq!(
             statements,
             [
-                "TimeDelta serialization precision: Output of the snippet is `344`, but `345` is correct.",
-                "TimeDelta serialization precision: A rounding issue at https://h/fields.py#L1474.",
+                "TimeDelta serialization precision: Output of the snippet is `344`, but it seems that `345` is correct.",
+                "TimeDelta serialization precision: Looks like a rounding issue at https://h/fields.py#L1474.",
             ]
         );
     }

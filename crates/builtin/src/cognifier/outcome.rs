@@ -23,6 +23,8 @@ pub(super) struct Outcome {
     pub(super) failed_tests: Vec<FailedTest>,
     /// A test runner's summary, such as `1 failed, 3 passed`.
     pub(super) summary: Option<Found>,
+    /// Whether all that went wrong is that its time was over.
+    pub(super) timed_out: bool,
 }
 
 /// Something that an output says.
@@ -61,7 +63,9 @@ impl Outcome {
                 at: test.get_match().range(),
             });
         }
+        let mut others = !outcome.failed_tests.is_empty();
         for error in ERROR.captures_iter(output) {
+            others |= error.name("timeout").is_none();
             let message = clip(error["message"].trim_end_matches('.'), ERROR_CHARS_MAX);
             let tests = &outcome.failed_tests;
             let told = tests.iter().any(|test| test.message.contains(&message))
@@ -74,6 +78,7 @@ impl Outcome {
             }
         }
         outcome.summary = summary(output);
+        outcome.timed_out = !others && !outcome.errors.is_empty();
         outcome
     }
 
@@ -115,7 +120,7 @@ static FAILED_TEST: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 static ERROR: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = r"(?m)^\s*(?:- |E\s+)?(?P<message>(?:[A-Z]\d{3,4} )?(?:[A-Za-z_]+\.)*[A-Z]\w*(?:Error|Exception)\b(?:: .+)?|error(?:\[E\d+\])?: .+|(?:fatal|FATAL): .+|npm ERR! .+|.*: command not found|.*: No such file or directory|.*panicked at .+)$";
+    let pattern = r"(?m)^\s*(?:- |E\s+)?(?P<message>(?:[A-Z]\d{3,4} )?(?:[A-Za-z_]+\.)*[A-Z]\w*(?:Error|Exception)\b(?:: .+)?|error(?:\[E\d+\])?: .+|(?:fatal|FATAL): .+|npm ERR! .+|.*: command not found|.*: No such file or directory|.*panicked at .+|(?P<timeout>(?i:.*\btimed out after \d.*|.*\b(?:execution|command|process|program|script) (?:has |was )?timed out\b.*)))$";
     Regex::new(pattern).expect("the pattern is fixed and tested")
 });
 
@@ -181,6 +186,23 @@ mod tests {
             assert!(output[found[0].at.clone()].contains(error));
         }
         assert!(!Outcome::of("1466:            raise ValueError(msg)").failed());
+    }
+
+    #[test]
+    fn a_command_that_ran_out_of_time_went_wrong() {
+        for output in [
+            "[*] lehmer attack\nEXECUTION TIMED OUT BECAUSE NO OUTPUT WAS PRODUCED FOR MORE THAN 60.0 SECONDS.\nPLEASE REFINE",
+            "The command timed out.",
+            "curl: (28) Connection timed out after 5001 milliseconds",
+        ] {
+            let outcome = Outcome::of(output);
+            assert!(outcome.failed() && outcome.timed_out, "{output}");
+            assert_eq!(outcome.errors.len(), 1);
+            assert!(!outcome.errors[0].text.contains("lehmer"));
+        }
+        assert!(!Outcome::of("0 requests timed out; the timeout is 5 s").failed());
+        let both = Outcome::of("ValueError: bad\nThe command timed out");
+        assert!(both.failed() && !both.timed_out);
     }
 
     proptest! {

@@ -85,21 +85,38 @@ fn place(words: &[(usize, usize)], byte: usize) -> usize {
 /// when it cannot stand by itself.
 pub(super) fn statement(sentence: &str) -> Option<(Sense, String)> {
     let sense = sense(sentence);
-    let mut text = if sense == Sense::Decision {
+    let text = without_openers(chosen(sentence, sense), false);
+    Some((sense, stated(&HEDGE.replace_all(text, ""), sense)?))
+}
+
+/// What a sentence of a report states. Its doubts stay: what a reporter supposes, nobody has found.
+pub(super) fn reported(sentence: &str) -> Option<String> {
+    let sense = sense(sentence);
+    stated(without_openers(chosen(sentence, sense), true), sense)
+}
+
+/// Of a decision what is decided; else the whole sentence.
+fn chosen(sentence: &str, sense: Sense) -> &str {
+    if sense == Sense::Decision {
         after_modal(sentence)
     } else {
         sentence
-    };
-    loop {
-        let shorter = OPENER
-            .find(text)
-            .map_or(text, |opener| text[opener.end()..].trim_start());
-        if shorter.len() == text.len() {
-            break;
-        }
-        text = shorter;
     }
-    let text = HEDGE.replace_all(text, "");
+}
+
+fn without_openers(mut text: &str, keeps_doubt: bool) -> &str {
+    loop {
+        let doubt = || DOUBT.find(text).filter(|_| !keeps_doubt);
+        let Some(opener) = OPENER.find(text).or_else(doubt) else {
+            return text;
+        };
+        text = text[opener.end()..].trim_start();
+    }
+}
+
+/// A text as a sentence that stands by itself; none when it does not.
+fn stated(text: &str, sense: Sense) -> Option<String> {
+    let text = EMPHASIS.replace_all(text, "");
     let text = DEMONSTRATIVE.replace_all(&text, "the $noun");
     let text = if sense == Sense::Decision {
         before_hanging_clause(&text)
@@ -110,16 +127,26 @@ pub(super) fn statement(sentence: &str) -> Option<(Sense, String)> {
         .trim()
         .trim_end_matches([':', '.', '!', ',', ';'])
         .trim();
-    let fits = text.chars().count() <= CHARS_MAX && text.split_whitespace().count() >= WORDS_MIN;
-    if !fits || text.ends_with('?') || PRONOUN.is_match(&without_quotes(text)) {
+    // A doubt says nothing by itself, and the pronoun in it stands for nothing.
+    let bare = SUPPOSES.replace_all(text, "");
+    let fits = text.chars().count() <= CHARS_MAX && bare.split_whitespace().count() >= WORDS_MIN;
+    if !fits || text.ends_with('?') || PRONOUN.is_match(&without_quotes(&bare)) {
         return None;
     }
-    Some((sense, format!("{}.", capitalised(text))))
+    Some(format!("{}.", capitalised(text)))
+}
+
+/// Whether a sentence supposes what it says.
+pub(super) fn is_guess(sentence: &str) -> bool {
+    GUESS.is_match(&without_quotes(sentence))
 }
 
 /// Whether a statement tells of something found in code or data, not of the way of working.
 pub(super) fn is_finding(said: &str) -> bool {
-    FINDING.is_match(said) && said.contains(['`', '"']) && !WORKING.is_match(said)
+    FINDING.is_match(said)
+        && said.contains(['`', '"'])
+        && !WORKING.is_match(said)
+        && !is_guess(said)
 }
 
 /// A sentence begins with a capital letter, unless it begins with code.
@@ -147,19 +174,44 @@ static OPENER: LazyLock<Regex> = LazyLock::new(|| {
     compiled(
         r"(?ix)^(?:
         (?:so|now|well|ok|okay|also|however|therefore|thus|then|next|first|finally|indeed|anyway|oh\ no|hmm)\b[,!]?\s*
-        | (?:I|we)\ (?:can\ |now\ |just\ |have\ |also\ |indeed\ )*(?:think|believe|see|saw|found(?:\ out)?|noticed?|know|realised?|realized?|learned|learnt|conclude|discovered)(?:\ that|:)?\s+
-        | it\ (?:seems|appears|looks\ like|turns\ out|is\ (?:clear|likely|possible)|means)(?:\ that)?\s+
-        | (?:this|that)\ (?:means|shows|indicates|suggests|confirms)\ that\s+
-        | (?:looks|seems)\ like\s+
+        | (?:I|we)\ (?:can\ |now\ |just\ |have\ |also\ |indeed\ )*(?:see|saw|found(?:\ out)?|noticed?|know|realised?|realized?|learned|learnt|conclude|discovered)(?:\ that|:)?\s+
+        | it\ (?:turns\ out|is\ clear|means)(?:\ that)?\s+
+        | (?:this|that)\ (?:means|shows|confirms)\ that\s+
         | the\ issue\ (?:suggests|indicates|says|states)\ that\s+
-        | it\ seems\ that\s+
         )",
     )
 });
 
-static HEDGE: LazyLock<Regex> = LazyLock::new(|| {
+/// Openers by which a sentence says that it only supposes.
+static DOUBT: LazyLock<Regex> = LazyLock::new(|| {
     compiled(
-        r"(?i)\b(?:it (?:seems|appears|looks like|turns out)(?: that)? |indeed |actually |clearly |obviously )",
+        r"(?ix)^(?:
+        (?:I|we)\ (?:can\ |now\ |just\ |have\ |also\ |indeed\ )*(?:think|believe)(?:\ that|:)?\s+
+        | it\ (?:seems|appears|looks\ like|is\ (?:likely|possible))(?:\ that)?\s+
+        | (?:this|that)\ (?:indicates|suggests)\ that\s+
+        | (?:looks|seems)\ like\s+
+        )",
+    )
+});
+
+/// Doubts that are nobody's, as a report may hold them.
+static SUPPOSES: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(
+        r"(?i)(?:\bit (?:seems|appears|looks like|is (?:likely|possible))(?: that)? |^(?:looks|seems) like )",
+    )
+});
+
+static HEDGE: LazyLock<Regex> =
+    LazyLock::new(|| compiled(r"(?i)\bit (?:seems|appears|looks like)(?: that)? "));
+
+static EMPHASIS: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(r"(?i)\b(?:it turns out(?: that)? |indeed |actually |clearly |obviously )")
+});
+
+/// Words by which a sentence supposes, wherever they stand.
+static GUESS: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(
+        r"(?i)\b(?:likely|probably|perhaps|possibly|maybe|presumably|might|could be|may be|potential(?:ly)?|(?:it|this|that) (?:seems|appears|looks like)|(?:looks|seems) like|(?:I|we) (?:think|believe|suspect|guess|assume))\b",
     )
 });
 
@@ -183,7 +235,17 @@ static MODAL: LazyLock<Regex> = LazyLock::new(|| {
 
 static CHOICE: LazyLock<Regex> = LazyLock::new(|| {
     compiled(
-        r"(?i)\b(?:instead of|rather than|to (?:fix|solve|address|avoid)|decided? to|chose to|prefer|opt for|should (?:ensure|use|replace|change))\b|대신|하기로",
+        r"(?i)\b(?:instead of|rather than|to avoid|decided? to|chose to|prefer|opt for|should (?:ensure|use|replace|change))\b|대신|하기로",
+    )
+});
+
+/// What is to be reached: what is done for it is a choice, unless it is only the next [`STEP`].
+static AIM: LazyLock<Regex> = LazyLock::new(|| compiled(r"(?i)\bto (?:fix|solve|address)\b"));
+
+/// Ways of finding out, which change nothing.
+static STEP: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(
+        r"(?i)^(?:begin|start|try|continue|proceed|analy[sz]e|connect|examine|explore|find|identify|inspect|install|interact|investigate|list|locate|look|navigate|reproduce|review|run|search|submit|understand|view)\b",
     )
 });
 
@@ -213,7 +275,9 @@ static WORKING: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 fn sense(sentence: &str) -> Sense {
-    let acts = MODAL.is_match(sentence) && CHOICE.is_match(sentence);
+    let chooses = || CHOICE.is_match(sentence);
+    let aims = || AIM.is_match(sentence) && !STEP.is_match(after_modal(sentence));
+    let acts = MODAL.is_match(sentence) && (chooses() || aims());
     if acts || IMPERATIVE.is_match(sentence) {
         Sense::Decision
     } else if CAUSE.is_match(sentence) {
@@ -232,10 +296,22 @@ fn after_modal(sentence: &str) -> &str {
     MODAL.find(text).map_or(text, |modal| &text[modal.end()..])
 }
 
-/// A decision without the clause at its end that holds a pronoun: the rest is decided all the same.
+/// A clause that tells what may come of a decision.
+static GUESSED_CLAUSE: LazyLock<Regex> =
+    LazyLock::new(|| compiled(r"(?i), which (?:likely|probably|should|may|might|could)\b"));
+
+/// A decision without the clause at its end that holds a guess or a pronoun: the rest is decided all the same.
 fn before_hanging_clause(text: &str) -> &str {
     const CLAUSES: [&str; 5] = [" before ", ", so ", ", which ", ", and ", "; "];
     const WORDS_KEPT_MIN: usize = 6;
+    let up_to = |end: usize| {
+        let is_whole = text[..end].split_whitespace().count() >= WORDS_KEPT_MIN;
+        is_whole.then(|| &text[..end])
+    };
+    let guess = GUESSED_CLAUSE.find(text);
+    if let Some(kept) = guess.and_then(|guess| up_to(guess.start())) {
+        return before_hanging_clause(kept);
+    }
     let Some(pronoun) = PRONOUN.find(text) else {
         return text;
     };
@@ -243,10 +319,7 @@ fn before_hanging_clause(text: &str) -> &str {
         .iter()
         .filter_map(|clause| text[..pronoun.start()].rfind(clause))
         .max();
-    match clause {
-        Some(end) if text[..end].split_whitespace().count() >= WORDS_KEPT_MIN => &text[..end],
-        _ => text,
-    }
+    clause.and_then(up_to).unwrap_or(text)
 }
 
 /// The text without what is quoted or code: a pronoun there refers to nothing.
@@ -396,6 +469,68 @@ mod tests {
                 .unwrap()
                 .1,
             "Quite strange behaviour of `TimeDelta`."
+        );
+    }
+
+    #[test]
+    fn a_report_keeps_its_doubts_and_an_agent_loses_them() {
+        let doubted = "Looks like a rounding issue in `f()`";
+        assert_eq!(
+            reported(doubted).unwrap(),
+            "Looks like a rounding issue in `f()`."
+        );
+        assert_eq!(said(doubted).unwrap().1, "A rounding issue in `f()`.");
+        assert_eq!(
+            reported("However, it seems that the last line is lost").unwrap(),
+            "It seems that the last line is lost."
+        );
+        assert_eq!(
+            reported("Now the last line is actually lost").unwrap(),
+            "The last line is lost."
+        );
+        for hanging in ["I think the last line is lost", "It seems that it is lost"] {
+            assert_eq!(reported(hanging), None, "{hanging}");
+        }
+    }
+
+    #[test]
+    fn guesses_are_told_from_what_was_found() {
+        for guess in [
+            "The weakness likely lies within the small exponent",
+            "It seems that `f()` fails because of the path",
+            "The cause could be `f()`",
+            "There is potential for an overflow in `f()`",
+        ] {
+            assert!(is_guess(guess), "{guess}");
+        }
+        for found in [
+            "`f()` fails because the path is wrong, which is unlikely to change",
+            "`might` is missing in the list",
+        ] {
+            assert!(!is_guess(found), "{found}");
+        }
+    }
+
+    #[test]
+    fn a_next_step_is_no_decision_and_what_may_come_of_one_is_no_part_of_it() {
+        assert_eq!(
+            said("To solve this challenge, I must connect to the server and analyze the output"),
+            None
+        );
+        assert_eq!(
+            said("To fix the crash, we should close the file, which could also help").unwrap(),
+            (
+                Sense::Decision,
+                "Close the file, which could also help.".into()
+            )
+        );
+        assert_eq!(
+            said("To fix the crash, we should close the file after the last line, which should also help `g()`")
+                .unwrap(),
+            (
+                Sense::Decision,
+                "Close the file after the last line.".into()
+            )
         );
     }
 

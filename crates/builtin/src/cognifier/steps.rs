@@ -179,6 +179,15 @@ impl Step<'_> {
     }
 }
 
+/// The files that a command names.
+pub(super) fn files(command: &str) -> Vec<String> {
+    let named = command.split_whitespace().filter_map(|word| {
+        let found = PATH.captures(word)?;
+        Some(found[1].to_owned())
+    });
+    named.collect()
+}
+
 /// Groups records into steps, in order.
 pub(super) fn steps(records: &[CognifyRecord]) -> Vec<Step<'_>> {
     let paths = Paths::of(records);

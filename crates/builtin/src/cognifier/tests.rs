@@ -11,6 +11,7 @@ use sillok_core::time::Timestamp;
 use super::*;
 
 mod recorded;
+mod thoughts;
 
 fn input(title: &str, description: &str, log: &[(LogLevel, &str)]) -> CognifyInput {
     let task = Scope::parse("org/a/project/p/worktree/w/task/t").unwrap();
@@ -98,7 +99,7 @@ fn a_small_fix_gives_error_cause_change_and_outcome() {
 
 #[test]
 fn notes_and_korean_thoughts_become_facts() {
-    use LogLevel::{Info, Thought, Warn};
+    use LogLevel::{Info, Thought, Tool, Warn};
     let input = input(
         "배포",
         "",
@@ -110,6 +111,8 @@ fn notes_and_korean_thoughts_become_facts() {
                 "The class `TimeCapsule` uses the exponent `e = 5`. The fix should be easy with `x`. This setup is wrong.",
             ),
             (Thought, "반올림 오류 때문에 테스트 test_round 가 실패한다."),
+            (Tool, "cat tests/test_round.py"),
+            (Info, "def test_round(): pass"),
             (
                 Thought,
                 "Use a BTreeMap instead of a HashMap, because the order must be stable.",

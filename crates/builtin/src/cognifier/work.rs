@@ -1,7 +1,7 @@
 //! The work: what a task's steps did, and the facts that each step gives.
 //!
-//! Owns the sentences about changes, errors, outcomes and thoughts. It must not know what is kept
-//! of them.
+//! Owns the sentences about changes, errors and outcomes. It must not know what is kept of them, nor
+//! what is drawn from thoughts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +13,9 @@ use super::diff::{Change, stated, unified};
 use super::evidence::range;
 use super::facts::{Facts, Rank};
 use super::outcome::{Found, Outcome};
-use super::sentence::{Sense, Sentence, clip, is_finding, sentences, statement};
-use super::steps::{Line, Step, Verb, steps};
+use super::sentence::clip;
+use super::steps::{Step, Verb, files, steps};
+use super::thought;
 
 /// Characters of a command that a fact quotes.
 const COMMAND_CHARS_MAX: usize = 120;
@@ -43,22 +44,23 @@ pub(super) struct Work {
 }
 
 /// One step, read.
-struct Read<'a> {
-    step: Step<'a>,
-    verb: Option<Verb>,
+pub(super) struct Read<'a> {
+    pub(super) step: Step<'a>,
+    pub(super) verb: Option<Verb>,
     /// The file that it is about.
-    file: Option<String>,
+    pub(super) file: Option<String>,
     /// What names that file.
-    names_file: Option<Excerpt>,
-    output: String,
+    pub(super) names_file: Option<Excerpt>,
+    /// Everything that its command gave.
+    pub(super) output: String,
     outcome: Outcome,
     failed: bool,
 }
 
 /// A sentence, and what it was drawn from.
-struct Told {
-    said: String,
-    from: Vec<Excerpt>,
+pub(super) struct Told {
+    pub(super) said: String,
+    pub(super) from: Vec<Excerpt>,
 }
 
 impl Work {
@@ -75,8 +77,8 @@ impl Work {
         work.outcomes(&reads, &changed, facts);
         for read in &reads {
             work.count(read, &made);
-            thoughts(read, facts);
         }
+        thought::draw(&reads, &changed, facts);
         if work.files.is_empty() {
             work.checked = false;
         }
@@ -183,19 +185,27 @@ impl Work {
         let Some(verb) = read.verb else { return };
         self.commands += 1;
         self.commands_failed += u32::from(read.failed);
-        let scratch = read
-            .file
-            .as_ref()
-            .is_some_and(|file| made.contains(file) && !self.files.contains(file));
-        let matters = matches!(verb, Verb::Run | Verb::Edit | Verb::Create)
-            && !(scratch && verb != Verb::Run);
+        let is_scratch = |file: &String| made.contains(file) && !self.files.contains(file);
+        let command = read.step.command();
+        let matters = match verb {
+            // What runs nothing but files of the run's own cannot be done again without them.
+            Verb::Run => {
+                let named = files(&command);
+                named.is_empty() || !named.iter().all(is_scratch)
+            }
+            Verb::Edit | Verb::Create => !read.file.as_ref().is_some_and(is_scratch),
+            Verb::View | Verb::Submit | Verb::Tidy => false,
+        };
         let shown = match (verb, &read.file) {
             (Verb::Edit, Some(file)) => format!("edit {file}"),
-            _ => clip(&read.step.command(), COMMAND_CHARS_MAX),
+            _ => clip(&command, COMMAND_CHARS_MAX),
         };
-        let listed =
-            self.commands_right.len() == SKILL_COMMANDS_MAX || self.commands_right.contains(&shown);
-        if matters && !read.failed && !listed && !shown.is_empty() {
+        if !matters || read.failed || shown.is_empty() {
+            return;
+        }
+        // Of what was done again, the last time counts: it came after what it needs.
+        self.commands_right.retain(|known| *known != shown);
+        if self.commands_right.len() < SKILL_COMMANDS_MAX {
             self.commands_right.push(shown);
         }
     }
@@ -237,7 +247,7 @@ impl<'a> Read<'a> {
     }
 
     /// What shows that a file was edited, and which.
-    fn names_edit(&self) -> impl Iterator<Item = Excerpt> {
+    pub(super) fn names_edit(&self) -> impl Iterator<Item = Excerpt> {
         let command = self.step.command_excerpt().into_iter();
         command.chain(self.names_file.clone())
     }
@@ -265,14 +275,20 @@ impl<'a> Read<'a> {
 
     /// What went wrong.
     fn errors(&self) -> Vec<Told> {
+        // What was cut off may have done its work before.
+        let ended = if self.outcome.timed_out {
+            "ended"
+        } else {
+            "failed"
+        };
         let (subject, named): (_, Vec<Excerpt>) = match (self.verb, &self.file) {
             (Some(Verb::Edit | Verb::Create), Some(file)) => (
-                format!("The edit of {file} failed with"),
+                format!("An edit of {file} failed with"),
                 self.names_edit().collect(),
             ),
             (Some(_), _) => (
                 format!(
-                    "`{}` failed with",
+                    "`{}` {ended} with",
                     clip(&self.step.command(), COMMAND_CHARS_MAX)
                 ),
                 self.step.command_excerpt().into_iter().collect(),
@@ -336,7 +352,11 @@ impl<'a> Read<'a> {
         if self.failed {
             let errors = self.errors().into_iter().flat_map(|error| error.from);
             return Some(Told {
-                said: "failed".to_owned(),
+                said: if self.outcome.timed_out {
+                    "timed out".to_owned()
+                } else {
+                    "failed".to_owned()
+                },
                 from: errors.take(ERRORS_SHOWN_MAX).collect(),
             });
         }
@@ -359,6 +379,11 @@ fn fixes(reads: &[Read<'_>], edited: &[(usize, String)], facts: &Facts) -> Vec<(
             continue;
         };
         if let Some((_, file)) = edited.iter().find(|(edit, _)| *edit > index) {
+            // An edit that failed is no reason for what the next one of the same file changed.
+            let is_edit = matches!(read.verb, Some(Verb::Edit | Verb::Create));
+            if is_edit && read.file.as_ref() == Some(file) {
+                continue;
+            }
             let change = facts
                 .of(Rank::Change)
                 .find(|change| change.contains(file.as_str()));
@@ -372,50 +397,4 @@ fn fixes(reads: &[Read<'_>], edited: &[(usize, String)], facts: &Facts) -> Vec<(
         }
     }
     fixes
-}
-
-/// Adds what an agent thought and noted.
-fn thoughts(read: &Read<'_>, facts: &mut Facts) {
-    let edits = matches!(read.verb, Some(Verb::Edit));
-    let place = read.file.as_deref().filter(|_| edits);
-    for line in &read.step.thoughts {
-        for (sense, Told { said, mut from }) in statements(line) {
-            match sense {
-                Sense::Cause => {
-                    let is_told =
-                        |file: &str| said.contains(file.rsplit('/').next().unwrap_or(file));
-                    let said = match place.filter(|file| !is_told(file)) {
-                        Some(file) => {
-                            from.extend(read.names_file.clone());
-                            format!("{file}: {said}")
-                        }
-                        None => said,
-                    };
-                    facts.add(Rank::Cause, said, from);
-                }
-                Sense::Decision => facts.add(Rank::Decision, said, from),
-                Sense::Statement if is_finding(&said) => facts.add(Rank::Note, said, from),
-                Sense::Statement => {}
-            }
-        }
-    }
-    for line in &read.step.notes {
-        for (sense, told) in statements(line) {
-            let rank = match sense {
-                Sense::Cause => Rank::Cause,
-                Sense::Decision => Rank::Decision,
-                Sense::Statement => Rank::Note,
-            };
-            facts.add(rank, told.said, told.from);
-        }
-    }
-}
-
-fn statements(line: &Line<'_>) -> Vec<(Sense, Told)> {
-    let told = |sentence: Sentence| {
-        let (sense, said) = statement(&sentence.text)?;
-        let from = line.excerpt(sentence.at).into_iter().collect();
-        Some((sense, Told { said, from }))
-    };
-    sentences(&line.text).into_iter().filter_map(told).collect()
 }

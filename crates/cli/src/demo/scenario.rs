@@ -11,7 +11,8 @@ pub struct Bug {
     pub title: &'static str,
     /// The task in full.
     pub description: &'static str,
-    /// Why it happens, as whoever has read the source would note it.
+    /// Why it happens, as whoever has read the source would note it. It names code of the source: a
+    /// cause that names nothing which the run showed is not published.
     pub cause: &'static str,
     /// The attempts that lead to a fix: the last one makes the test pass.
     pub attempts: &'static [Attempt],
@@ -47,7 +48,7 @@ const SUM: Bug = Bug {
     tool: "sum",
     title: "sum.sh loses the last line",
     description: "The total is too small when the input has no newline after its last line.",
-    cause: "The loop skips a last line without a newline, because the shell's read fails there.",
+    cause: "The loop skips a last line without a newline, because `read` fails there.",
     attempts: &[Attempt {
         approach: "Use a loop condition that also holds when read fails but has put something into name.",
         old: "while read -r name amount; do",
@@ -59,7 +60,7 @@ const SLUG: Bug = Bug {
     tool: "slug",
     title: "slug.sh prints stray dashes",
     description: "A title with punctuation gives two dashes in a row, or a dash at the end.",
-    cause: "Stray dashes come up because tr -c turns every other character into a dash of its own.",
+    cause: "Stray dashes come up because `tr -c` turns every other character into a dash of its own.",
     attempts: &[
         Attempt {
             approach: "Use tr -s, so that repeated dashes become one.",
@@ -78,7 +79,7 @@ const DURATION: Bug = Bug {
     tool: "duration",
     title: "duration.sh counts minutes past sixty",
     description: "3725 seconds print as 1:62:05 instead of 1:02:05.",
-    cause: "The minutes exceed 59 because the total is never reduced modulo 60.",
+    cause: "The minutes exceed 59 because `printf` gets the minutes of the whole time, never reduced modulo 60.",
     attempts: &[Attempt {
         approach: "Replace the minutes by the minutes modulo 60.",
         old: "$(($1 / 60))",
@@ -90,7 +91,7 @@ const OLDER: Bug = Bug {
     tool: "older",
     title: "older.sh puts 1.10 before 1.9",
     description: "Version 1.9.0 does not count as older than 1.10.0.",
-    cause: "Version 1.9.0 sorts behind 1.10.0 because sort compares the versions as text.",
+    cause: "Version 1.9.0 sorts behind 1.10.0 because `sort` compares the versions as text.",
     attempts: &[Attempt {
         approach: "Use a numeric sort key for each of the three numbers.",
         old: "| sort |",
@@ -103,7 +104,7 @@ pub const LATER: Bug = Bug {
     tool: "count",
     title: "count.sh misses a name",
     description: "The count is one too small when the input has no newline after its last line.",
-    cause: "The count is too small because the loop reads lines in the same way as sum.sh did.",
+    cause: "The count is too small because the loop goes by `read -r name rest` alone, in the same way as sum.sh did.",
     attempts: &[Attempt {
         approach: "Use the loop condition that was published for sum.sh.",
         old: "while read -r name rest; do",
@@ -152,6 +153,17 @@ mod tests {
                 let is_last = number + 1 == bug.attempts.len();
                 assert_eq!(passes(), is_last, "{}: {}", bug.tool, attempt.approach);
             }
+        }
+    }
+
+    #[test]
+    fn every_cause_names_code_of_its_source() {
+        let folder = tempfile::tempdir().unwrap();
+        let repository = SampleRepository::create(folder.path()).unwrap();
+        for bug in FIVE.iter().chain([&LATER]) {
+            let source = std::fs::read_to_string(repository.root().join(bug.source())).unwrap();
+            let code = bug.cause.split('`').nth(1).expect("it names code");
+            assert!(source.contains(code), "{}: {code}", bug.tool);
         }
     }
 
