@@ -24,7 +24,7 @@ use crate::cluster::Members;
 use crate::commit_turns::CommitTurns;
 use crate::config::NodeConfig;
 use crate::facts;
-use crate::indexer::IndexRequests;
+use crate::indexer::{Gone, IndexRequests};
 use crate::jobs::JobQueue;
 use crate::known_tip::KnownTip;
 use crate::maintenance::Running;
@@ -80,6 +80,7 @@ pub(crate) struct Shared<S: Store, P: Protocol> {
     pub(crate) fresh_runs: FreshRuns,
     pub(crate) index_feed: OutboxFeed,
     pub(crate) index_requests: IndexRequests,
+    pub(crate) gone: Gone,
     pub(crate) news: News,
     pub(crate) members: Members,
     pub(crate) jobs: JobQueue,
@@ -120,6 +121,7 @@ impl<S: Store, P: Protocol> Shared<S, P> {
             fresh_runs: FreshRuns::default(),
             index_feed: OutboxFeed::default(),
             index_requests: IndexRequests::default(),
+            gone: Gone::default(),
             news: News::default(),
             members: Members::default(),
             jobs: JobQueue::default(),

@@ -31,11 +31,13 @@ use crate::relay::rows_in;
 use crate::spans::{OpenSpan, keys as keys_of_spans};
 
 pub(crate) mod ahead;
+mod gone;
 mod refill;
 mod requests;
 mod tidying;
 mod turns;
 
+pub(crate) use gone::Gone;
 #[cfg(test)]
 pub(crate) use requests::CATCH_UP_MS_MAX;
 pub(crate) use requests::{IndexRequests, Unreadable};
@@ -258,9 +260,15 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
                 changed.insert((row.scope.clone(), *entry), *stamp);
             }
         }
+        // Among other nodes a pass reads some slots, and what is kept of the others has to wait for theirs.
+        let mut known = match is_alone {
+            true => self.shared.gone.take(through),
+            false => gone::Known::default(),
+        };
         self.rows_since_stored += rows.len();
         if !changed.is_empty() {
-            self.store(&mut txn, changed, through, &mut passed).await?;
+            self.store(&mut txn, changed, &mut known, through, &mut passed)
+                .await?;
             self.rows_since_stored = 0;
         } else if self.rows_since_stored >= CURSOR_ROWS {
             // Logs alone: the cursor is stored now and then, so that a start does not read them all.
@@ -348,6 +356,7 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         &mut self,
         txn: &mut S::Txn,
         changed: BTreeMap<(Scope, EntryId), Stamp>,
+        known: &mut gone::Known,
         through: Stamp,
         passed: &mut Passed,
     ) -> Result<(), Error> {
@@ -358,14 +367,16 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
             let mut docs = Vec::new();
             let mut weight = 0;
             while weight < batch * GONE_PER_ENTRY {
-                let Some(((scope, entry), stamp)) = changed.next() else {
+                let Some((name, stamp)) = changed.next() else {
                     break;
                 };
-                let slot = Slot::of(&scope);
+                let slot = Slot::of(&name.0);
                 let found = if passed.unreadable.contains_key(&slot) {
                     Vec::new()
+                } else if let Some(doc) = known.left_by(stamp, &name) {
+                    vec![doc]
                 } else {
-                    match current(txn, &scope, entry, stamp).await {
+                    match current(txn, &name.0, name.1, stamp).await {
                         Err(error)
                             if !self.shared.is_alone() && error.code == ErrorCode::Internal =>
                         {

@@ -55,7 +55,7 @@ impl Table {
                 break;
             }
             // Until an index covers them they are searched in memory.
-            docs.iter().for_each(|doc| self.offer(doc));
+            self.offer(&Vec::from_iter(&docs));
             let committed = match dataset {
                 None => self.create(&docs, through).await,
                 Some(dataset) => self.merge(dataset, &docs, through).await,
@@ -71,7 +71,7 @@ impl Table {
     /// Removes the rows of entries that are gone: their places in the data files are marked as empty, and are given
     /// back once there are enough of them.
     async fn remove(&self, gone: &[IndexDoc], through: Stamp) -> Result<(), Error> {
-        gone.iter().for_each(|doc| self.offer(doc));
+        self.offer(&Vec::from_iter(gone));
         let mut attempt = 1;
         while !gone.is_empty() {
             self.catch_up().await?;

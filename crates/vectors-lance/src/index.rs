@@ -2,15 +2,18 @@
 //!
 //! Owns that everything slow runs on the index's own threads. It must not know files.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sillok_core::entry::Table as EntryTable;
 use sillok_core::id::EntryId;
 use sillok_core::ports::{
     BoxFuture, ClaimRequest, EntryColumns, IndexDoc, IndexStats, Lost, NeighbourRequest, PortError,
     Ranked, SearchLists, SearchRequest, VectorIndex,
 };
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
+use sillok_core::scope::Scope;
 use sillok_core::stamp::Stamp;
 
 use crate::config::LanceConfig;
@@ -99,8 +102,16 @@ impl EntryColumns for LanceIndex {
 
 impl VectorIndex for LanceIndex {
     fn offer(&self, docs: Vec<IndexDoc>) {
+        // Those of a commit are of one scope and of few tables: each is looked for once.
+        let mut of_tables: BTreeMap<(&Scope, EntryTable), Vec<&IndexDoc>> = BTreeMap::new();
         for doc in &docs {
-            self.tables.table_of(&doc.scope, doc.table).offer(doc);
+            of_tables
+                .entry((&doc.scope, doc.table))
+                .or_default()
+                .push(doc);
+        }
+        for ((scope, table), docs) in of_tables {
+            self.tables.table_of(scope, table).offer(&docs);
         }
     }
 

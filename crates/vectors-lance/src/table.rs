@@ -28,6 +28,9 @@ use crate::filter::Attributes;
 use crate::indices::Indices;
 use crate::words::Words;
 
+/// States that are offered at once: searches wait for these, and for no more of them.
+const OFFERED_AT_ONCE: usize = 256;
+
 /// What all tables share.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -180,18 +183,25 @@ impl Table {
         Ok(dataset)
     }
 
-    /// Makes a state visible to searches, unless a newer one is.
-    pub(crate) fn offer(&self, doc: &IndexDoc) {
-        let row = self.delta_row(doc);
-        // What is gone hides what is stored of it until that is removed, and nothing finds it.
-        let counts = match doc.is_gone() {
-            true => BTreeMap::new(),
-            false => self.shared.words.count(&doc.content),
-        };
-        let mut view = self.view.write();
-        let known = view.rows.newness_of(&row.scope, row.entry);
-        if known < Some((row.stamp, row.vector.is_some())) {
-            view.delta.offer(row, counts);
+    /// Makes states visible to searches, each unless a newer one is.
+    pub(crate) fn offer(&self, docs: &[&IndexDoc]) {
+        for some in docs.chunks(OFFERED_AT_ONCE) {
+            let of = |doc: &&IndexDoc| {
+                // What is gone hides what is stored of it until that is removed, and nothing finds it.
+                let counts = match doc.is_gone() {
+                    true => BTreeMap::new(),
+                    false => self.shared.words.count(&doc.content),
+                };
+                (self.delta_row(doc), counts)
+            };
+            let rows: Vec<_> = some.iter().map(of).collect();
+            let mut view = self.view.write();
+            for (row, counts) in rows {
+                let known = view.rows.newness_of(&row.scope, row.entry);
+                if known < Some((row.stamp, row.vector.is_some())) {
+                    view.delta.offer(row, counts);
+                }
+            }
         }
     }
 

@@ -365,6 +365,9 @@ async fn tell_index<S: Store, P: Protocol>(
     };
     match docs {
         Ok(docs) => {
+            if shared.is_alone() {
+                shared.gone.keep(stamp, &docs);
+            }
             shared.ports.index.offer(docs);
             decided.state.index_was_told();
         }

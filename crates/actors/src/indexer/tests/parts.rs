@@ -1,12 +1,19 @@
 //! In how many parts it is stored what changed.
 
+use std::sync::Arc;
+
 use sillok_core::entry::Status;
+use sillok_core::ports::VectorIndex as _;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::stamp::Stamp;
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{MemoryStore, RangeOptions, Read, Store as _, Txn as _};
 
 use super::{project, slot};
+use crate::commit::Shared;
+use crate::documents;
+use crate::indexer::Indexer;
+use crate::protocol::Correct;
 use crate::relay::rows_after;
 use crate::tests::harness::{node, ports, scope, store, submission};
 use crate::tests::index::{HookedIndex, put};
@@ -70,5 +77,39 @@ async fn four_entries_that_are_gone_are_stored_in_the_room_of_one_that_is_not() 
         let watermark = shared.ports.index.watermark().await.unwrap();
         assert_eq!(watermark, Some(last), "the cursor goes with the last part");
         reader.shutdown().await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_commit_of_this_node_took_out_is_not_read_again() {
+    for is_known in [false, true] {
+        let store = store_with(1).await;
+        let range = keys::head::range_of_scope(&ScopeKey::of(&scope(&project(0))));
+        let mut txn = store.begin().await.unwrap();
+        let first = txn.range(&range, RangeOptions::first(1, Read::Snapshot));
+        let (key, value) = first.await.unwrap().pop().unwrap();
+        let head = keys::head::decode(&key, &value).unwrap();
+        let rows = rows_after(&store, slot(0), Stamp::ZERO, 100).await.unwrap();
+        let mut of_entry = rows
+            .iter()
+            .filter(|(_, row)| row.entries.contains(&head.id));
+        let stamp = of_entry.next_back().unwrap().0;
+        let doc = documents::load(&mut txn, &head, stamp).await.unwrap();
+        // Whoever reads it is refused.
+        txn.set(key, vec![0]);
+        txn.commit().await.unwrap();
+        let index = HookedIndex::new(|_| ());
+        let ports = Ports {
+            index: index.clone(),
+            ..ports()
+        };
+        let shared = Shared::new(store, ports, NodeConfig::default(), Correct);
+        if is_known {
+            shared.gone.keep(stamp, &[doc]);
+        }
+        let started = Indexer::start(Arc::new(shared)).await;
+        assert_eq!(started.is_ok(), is_known);
+        let stored = index.stats().await.unwrap().stored;
+        assert_eq!(stored, if is_known { ENTRIES - 1 } else { 0 });
     }
 }
