@@ -297,8 +297,11 @@ fn write<P: Protocol>(protocol: P, txn: &mut impl Txn, place: &Place, decided: &
     }
     if protocol.keeps(Safeguard::ErasesContent) {
         decided.erasing.write(txn, place);
-        for head in decided.heads().filter(|head| head.is_erased()) {
-            txn.clear_range(&keys::vector::range_of_entry(&place.key, head.id));
+        let erased = decided.heads().filter(|head| head.is_erased());
+        if protocol.keeps(Safeguard::KeepsVectorsUnderHeads) {
+            for head in erased {
+                txn.clear_range(&keys::vector::range_of_entry(&place.key, head.id));
+            }
         }
     }
     if decided.events.is_empty() {

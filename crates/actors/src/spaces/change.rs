@@ -251,6 +251,10 @@ impl<'a, S: Store, P: Protocol> Worker<'a, S, P> {
         let Some(mut range) = walk.left.take().filter(|_| !walk.empties) else {
             return Ok(walk.empties);
         };
+        if !self.spaces.protocol.keeps(Safeguard::WalksToTheEnd) {
+            side.walked(walk);
+            return Ok(false);
+        }
         let rows = {
             let mut txn = self.spaces.begin().await?;
             let page = RangeOptions::first(self.at_once, Read::Snapshot);
@@ -275,8 +279,7 @@ impl<'a, S: Store, P: Protocol> Worker<'a, S, P> {
         self.stored_since_optimised += brought.count as u64;
         // Up to the first that was not brought.
         let passed = places.get(brought.count).copied().unwrap_or(rows.len());
-        let goes_on = passed < rows.len() || rows.len() == self.at_once;
-        if goes_on && self.spaces.protocol.keeps(Safeguard::WalksToTheEnd) {
+        if passed < rows.len() || rows.len() == self.at_once {
             if let Some((last, _)) = rows[..passed].last() {
                 range.begin = key_range::successor(last);
             }

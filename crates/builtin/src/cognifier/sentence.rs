@@ -146,6 +146,7 @@ pub(super) fn is_finding(said: &str) -> bool {
     FINDING.is_match(said)
         && said.contains(['`', '"'])
         && !WORKING.is_match(said)
+        && !OF_ALL.is_match(said)
         && !is_guess(said)
 }
 
@@ -273,6 +274,10 @@ static WORKING: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)\b(?:next|should|likely|useful|ready|need to|needs to|would be|will|let's|suggests?|indicates?|been (?:fixed|updated|corrected|resolved|added|made)|now that|located|present|successful(?:ly)?)\b",
     )
 });
+
+/// Says something of all things of a kind that is not named by code: what was seen were some of them.
+static OF_ALL: LazyLock<Regex> =
+    LazyLock::new(|| compiled(r"(?i)^(?:all|both|each|every|none|any|no)\s+[^`\s]"));
 
 fn sense(sentence: &str) -> Sense {
     let chooses = || CHOICE.is_match(sentence);
@@ -416,6 +421,24 @@ mod tests {
                 "Done"
             ]
         );
+    }
+
+    #[test]
+    fn what_is_said_of_all_is_no_finding_unless_code_names_them() {
+        for said in [
+            "All moduli are different, and they use `e = 5`.",
+            "Each key has a `modulus` of its own.",
+            "None of the callers uses `retry`.",
+        ] {
+            assert!(!is_finding(said), "{said}");
+        }
+        for said in [
+            "The keys use `e = 5`.",
+            "All `Retry` values are in ms.",
+            "Allocation is done by `mimalloc`.",
+        ] {
+            assert!(is_finding(said), "{said}");
+        }
     }
 
     #[test]

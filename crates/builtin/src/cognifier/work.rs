@@ -350,13 +350,13 @@ impl<'a> Read<'a> {
             return Some(told(format!("gave {text}"), at.clone()));
         }
         if self.failed {
+            if self.outcome.timed_out {
+                // What it did until then may be all that was wanted of it: how it ended is said by the error alone.
+                return None;
+            }
             let errors = self.errors().into_iter().flat_map(|error| error.from);
             return Some(Told {
-                said: if self.outcome.timed_out {
-                    "timed out".to_owned()
-                } else {
-                    "failed".to_owned()
-                },
+                said: "failed".to_owned(),
                 from: errors.take(ERRORS_SHOWN_MAX).collect(),
             });
         }

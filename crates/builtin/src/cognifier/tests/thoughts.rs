@@ -207,11 +207,9 @@ fn a_command_that_ran_out_of_time_counts_as_one_that_went_wrong() {
         .iter()
         .map(|fact| fact.content.as_str())
         .collect();
+    // Whether it had done by then what it was to do, nobody knows.
     assert_eq!(
         facts,
-        [
-            "`solve --all` ended with EXECUTION TIMED OUT AFTER A MINUTE OF SILENCE.",
-            "Running `solve --all` timed out."
-        ]
+        ["`solve --all` ended with EXECUTION TIMED OUT AFTER A MINUTE OF SILENCE."]
     );
 }
