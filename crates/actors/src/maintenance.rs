@@ -49,7 +49,7 @@ const _: () = assert!(RETIRED_AT_ONCE <= RETIRED_MAX, "a command may name as man
 /// Commands to one scope that are under way: what waits while a batch is committed is the next batch.
 const COMMANDS_AT_ONCE: usize = 4;
 /// Scopes of which entries are taken out at the same time: one waits for the disk while another is decided.
-const SCOPES_AT_ONCE: usize = 4;
+const SCOPES_AT_ONCE: usize = 8;
 /// Times that a command is given again which a passing refusal met.
 const TRIES_MAX: u32 = 5;
 /// The wait before it is given again, in ms; it doubles with each.
