@@ -4,6 +4,7 @@
 //! Owns where files are put. It must not know what is measured.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 
 use sillok_actors::{Node, NodeConfig, Ports};
@@ -38,6 +39,22 @@ pub(crate) fn folder() -> Result<TempDir, Error> {
     };
     std::fs::create_dir_all(&parent)?;
     Ok(tempfile::Builder::new().prefix("run-").tempdir_in(parent)?)
+}
+
+/// Has the system write what a preparation left in its memory, so that what is measured waits for the disk alone.
+///
+/// # Errors
+/// What `sync` answered.
+pub(crate) fn write_back() -> Result<(), Error> {
+    let program = "sync";
+    let status = Command::new(program).status()?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Error::Process {
+        program: program.into(),
+        why: status.to_string(),
+    })
 }
 
 /// The runtime that a server has.

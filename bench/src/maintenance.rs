@@ -22,7 +22,7 @@ use sillok_store::{RangeOptions, Read, Store as _, Txn as _, key_range};
 
 use crate::bed::{Bed, Cohort, Part, Running, SetClock};
 use crate::corpus::Writes;
-use crate::engines::{folder, runtime};
+use crate::engines::{folder, runtime, write_back};
 use crate::error::Error;
 use crate::report::{Floor, Key, Report, Row};
 use crate::scale::Scale;
@@ -74,10 +74,12 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
         let prepared = made + began.elapsed();
         let what = format!("maintenance: preparing {entries} entries, with indexing");
         report.add(Row::new(what, prepared.as_secs_f64(), "s"));
+        write_back()?;
         let beside = match prune(&bed, &running, &sample, due).await {
             Ok(pruned) => {
                 report_prune(report, due, &pruned);
                 clock.pass(PASSING_DAYS);
+                write_back()?;
                 beside::measure(&running, scale).await
             }
             Err(error) => Err(error),

@@ -25,7 +25,7 @@ use sillok_store::{Read, Store as _, Txn as _};
 
 use crate::bed::{Bed, Cohort, Part, Running, SetClock, bytes_under};
 use crate::corpus::{self, Writes};
-use crate::engines::{folder, runtime};
+use crate::engines::{folder, runtime, write_back};
 use crate::error::Error;
 use crate::exact::Asked;
 use crate::gauge::{elapsed_us, histogram};
@@ -66,6 +66,7 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
         let running = bed.start(&clock, entries).await?;
         let what = format!("many: preparing {entries} entries, with indexing");
         report.add(Row::new(what, began.elapsed().as_secs_f64(), "s"));
+        write_back()?;
         let measured = both(&bed, &running, scale, &questions, report, entries).await;
         running.node.shutdown().await;
         measured
