@@ -37,7 +37,7 @@ mod watch;
 
 pub use change::ChangeStatus;
 use fitting::{answered, ask};
-pub(crate) use fitting::{embed_each, embed_one, soon};
+pub(crate) use fitting::{embed_each, embed_one, soon, takes_others};
 use side::{Noted, Side};
 use watch::{Menders, WatchedIndex};
 

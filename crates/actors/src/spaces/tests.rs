@@ -188,6 +188,31 @@ async fn an_embedder_that_meets_a_defect_refuses_that_text_alone() {
 }
 
 #[tokio::test]
+async fn one_text_of_many_that_is_refused_costs_few_calls() {
+    let others: Vec<String> = (0..32).map(|number| format!("lesson {number}")).collect();
+    for place in [0, 13, 31] {
+        let mut texts: Vec<&str> = others.iter().map(String::as_str).collect();
+        texts[place] = "an unspeakable thing";
+        let other = Other::open("other");
+        let vectors = embed_each(&*other, &other.space(), &texts).await.unwrap();
+        let expected = texts.iter().enumerate();
+        let expected = expected.map(|(at, text)| (at != place).then(|| other.vector(text)));
+        assert_eq!(vectors, expected.collect::<Vec<_>>());
+        // All, two for each of five halvings, and for the one a probe and once more.
+        assert_eq!(other.asked.load(Ordering::Relaxed), 1 + 2 * 5 + 2);
+    }
+}
+
+#[tokio::test]
+async fn an_embedder_that_is_away_is_asked_for_many_texts_once() {
+    let other = Other::open("other");
+    other.is_away.store(true, Ordering::Relaxed);
+    let away = embed_each(&*other, &other.space(), &[TEXT, "another"]).await;
+    assert!(matches!(away, Err(PortError::Unavailable(_))), "{away:?}");
+    assert_eq!(other.asked.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
 async fn a_question_of_a_former_space_says_whether_its_words_alone_were_answered() {
     let mut stage = Stage::new();
     stage.with_entries(&[TEXT]).await;
