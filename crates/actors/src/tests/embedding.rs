@@ -242,7 +242,7 @@ async fn an_attempt_that_is_cut_off_while_it_publishes_has_nobody_asked_again() 
     other.calls.add_permits(1_000);
     until(|| async { node.metrics().turns_waited_for > 0 }).await;
     let before = node.metrics().promotion_failures;
-    until(|| async { node.metrics().promotion_failures > before + 1 }).await;
+    until(|| async { node.metrics().promotion_failures > before + 2 }).await;
     drop(turn);
     until(|| async { node.metrics().promotions > 0 }).await;
     let state = node.promotion(&scope(TASK), id, 10_000_000).await.unwrap();
