@@ -56,7 +56,7 @@ const ENTRIES_AT_ONCE: usize = 1_024;
 const PART_LEAST: usize = 16;
 
 /// How many entries that are gone are stored in the room of one that is not: they have neither text nor vector, and
-/// take one read where others take two.
+/// take one read where others take two, or none where a commit of this node took them out ([`gone`]).
 const GONE_PER_ENTRY: usize = 4;
 
 /// Outbox rows without a changed entry after which the cursor is stored all the same.

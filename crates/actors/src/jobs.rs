@@ -240,6 +240,8 @@ async fn attempt<S: Store, P: Protocol>(
         biased;
         result = carried_out => result.unwrap_or_else(|_panic| {
             count(&shared.counters.panics, 1);
+            // It may be what was prepared that brings it out.
+            drop(shared.jobs.prepared(job.verification));
             let error = Error::new(ErrorCode::Internal, "the promotion met a defect");
             Err(Failure::of_its_own(error))
         }),

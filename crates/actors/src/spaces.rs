@@ -37,7 +37,7 @@ mod watch;
 
 pub use change::ChangeStatus;
 use fitting::{answered, ask};
-pub(crate) use fitting::{embed_each, embed_one, soon};
+pub(crate) use fitting::{embed_each, embed_one, soon, takes_others};
 use side::{Noted, Side};
 use watch::{Menders, WatchedIndex};
 
@@ -205,9 +205,12 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
             let brought = self.bring(serving, &names).await;
             *making = None;
             serving.brought(&noted[..brought.count]);
-            brought.failed.map_or(Ok(()), |error| {
-                Err(PortError::Unavailable(error.to_string()))
-            })
+            match brought.failed {
+                Some(error) => Err(PortError::Unavailable(error.to_string())),
+                // Never answered with what lacks some of them.
+                None if brought.count < noted.len() => Err(being_made()),
+                None => Ok(()),
+            }
         };
         soon(&*self.clock, made).await
     }
@@ -253,10 +256,13 @@ fn to_make(serving: &Side, scope: &Scope) -> Result<Vec<Noted>, PortError> {
     let noted = serving.noted_in(scope, MADE_AT_ONCE + 1);
     // While all are walked more names were noted than are held.
     if noted.len() > MADE_AT_ONCE || !serving.walk().is_over() {
-        let why = "vectors of the scope's entries are being made";
-        return Err(PortError::Unavailable(why.to_owned()));
+        return Err(being_made());
     }
     Ok(noted)
+}
+
+fn being_made() -> PortError {
+    PortError::Unavailable("vectors of the scope's entries are being made".to_owned())
 }
 
 impl<S: Store, P: Protocol> Embedder for Spaces<S, P> {

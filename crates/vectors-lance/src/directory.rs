@@ -249,7 +249,8 @@ impl Directory {
                 continue;
             };
             let (mut run, mut run_with_vector) = (Vec::new(), Vec::new());
-            // These are few, and all the others would have to be looked for among them.
+            // What is told of and not stored yet: few mostly, and up to all of them where much goes at once, which sorting
+            // them bears. All the others would have to be looked for among them, were they not.
             let hidden = newer(scope).filter_map(|entry| rows.by_entry.get(&entry).copied());
             let mut hidden: Vec<u64> = hidden.collect();
             hidden.sort_unstable();

@@ -16,9 +16,13 @@ pub(crate) fn make(root: &Path) -> Result<(), Error> {
     })
 }
 
-/// Removes a table's directory, when there is one.
+/// Removes a table's directory, when there is one, for good: its texts do not come back after the machine has stopped.
 pub(crate) fn remove(directory: &Path) -> Result<(), Error> {
-    match std::fs::remove_dir_all(directory) {
+    let removed = std::fs::remove_dir_all(directory).and_then(|()| match directory.parent() {
+        Some(parent) => std::fs::File::open(parent)?.sync_all(),
+        None => Ok(()),
+    });
+    match removed {
         Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(Error::Io {
             path: directory.into(),
             source,

@@ -1,6 +1,8 @@
 //! What commits of this node took out of recall, as the index was told of it at once: the indexer need not read it again.
 //!
-//! Owns that it is bounded: what is not here is read from the store.
+//! Owns that it is bounded: what is not here is read from the store. It is safe to go by it, since it is looked up by the
+//! stamp of the outbox row that names the entry last: a later change of the entry has a row with another stamp, and is read.
+//! Only a node that is alone keeps it: no other one writes rows that it does not hear of.
 
 use std::collections::BTreeMap;
 
@@ -54,6 +56,11 @@ impl Gone {
             taken.insert(stamp, named.collect());
         }
         Known(taken)
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.lock().of_commits.is_empty()
     }
 }
 

@@ -22,6 +22,7 @@ use crate::tests::index::put;
 use crate::tests::line::{Fate, Line};
 
 mod ahead;
+mod known;
 mod parts;
 mod refill;
 mod tidied;

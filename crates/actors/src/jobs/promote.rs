@@ -124,19 +124,23 @@ async fn publish<S: Store, P: Protocol>(
         failure.is_costly = !is_kept;
         return Err(failure);
     }
-    drop(shared.jobs.prepared(verification.id));
+    // Over the submission, too, and with the vectors.
+    let is_kept = shared.jobs.keep_prepared(verification.id, products.clone());
     let publish = Publish {
         source: job.source.clone(),
         verification: verification.clone(),
-        products: products.clone(),
+        products,
     };
     let command = Command::Publish(Box::new(publish));
     let submission = as_system(&verification.target, verification.id, command);
     let submitted = router.submit(submission, within);
     let answer = submitted.await.map_err(|error| {
         let mut failure = Failure::from(error);
-        if !failure.counts {
-            failure.is_costly = !shared.jobs.keep_prepared(verification.id, products);
+        if failure.counts {
+            // What was refused is prepared anew.
+            drop(shared.jobs.prepared(verification.id));
+        } else {
+            failure.is_costly = !is_kept;
         }
         failure
     })?;

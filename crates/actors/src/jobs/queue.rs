@@ -200,11 +200,13 @@ impl JobQueue {
         self.prepared.lock().remove(&id)
     }
 
-    /// Keeps what was prepared for a job that waits, while there is room. Whether it is kept.
+    /// Keeps what was prepared for a job that waits, while there is room, in place of what was kept for it. Whether it is
+    /// kept.
     pub(super) fn keep_prepared(&self, id: VerificationId, products: Vec<NewEntry>) -> bool {
         let waiting = self.waiting.lock();
         let mut prepared = self.prepared.lock();
-        let is_kept = waiting.contains_key(&id) && prepared.len() < PREPARED_MAX;
+        let has_room = prepared.len() < PREPARED_MAX || prepared.contains_key(&id);
+        let is_kept = waiting.contains_key(&id) && has_room;
         if is_kept {
             prepared.insert(id, products);
         }

@@ -1,6 +1,7 @@
 //! Tests of the queue, and of reading jobs from the store.
 
 use sillok_core::command::{AnswerBody, Command};
+use sillok_core::entry::Table;
 use sillok_core::id::Seq;
 use sillok_core::limits::INLINE_BYTES_MAX;
 use sillok_core::principal::PrincipalKind;
@@ -17,7 +18,7 @@ use crate::tests::harness::{
     PROJECT, append, in_time, node, open_task, ports, scope, store, submission,
 };
 use crate::tests::line::{Fate, Line};
-use crate::tests::world::verification;
+use crate::tests::world::{entry, verification};
 use crate::{Node, NodeConfig, Ports};
 
 fn task(number: u64) -> String {
@@ -234,6 +235,10 @@ async fn what_was_prepared_is_kept_for_jobs_that_wait_and_goes_with_them() {
     assert!(queue.keep_prepared(id, Vec::new()));
     assert!(queue.prepared(id).is_some());
     assert!(queue.prepared(id).is_none(), "it was taken");
+    assert!(queue.keep_prepared(id, Vec::new()));
+    let product = entry(Table::Observations, "it stops early");
+    assert!(queue.keep_prepared(id, vec![product]));
+    assert_eq!(queue.prepared(id).unwrap().len(), 1, "the later");
     assert!(queue.keep_prepared(id, Vec::new()));
     queue.keep_only(|_| false);
     assert!(queue.prepared(id).is_none());

@@ -14,24 +14,38 @@ use super::{give, plan};
 use crate::commit::Shared;
 use crate::protocol::Protocol;
 use crate::router::Router;
-use crate::spaces::embed_one;
+use crate::spaces::{embed_one, takes_others};
+
+/// Texts that the embedder does not answer for though it answers for another one, after which it counts as away: it may
+/// keep each waiting for long.
+const PASSED_OVER_MAX: usize = 8;
 
 /// Asks organisations about skills: how many were offered, and how many were not. A version is asked about once for good:
 /// while the embedder is away nobody is asked, so that a later run asks with the vector that the answer is decided by. The
-/// first text that it does not answer for ends that: it may keep each waiting for long, and nobody else may run meanwhile.
+/// first text that it does not answer for, nor for another one, ends that: nobody else may run meanwhile. A skill whose
+/// text alone it does not answer for keeps nobody from the rest.
 pub(super) async fn put_questions<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
     offers: Vec<Offer>,
 ) -> (u64, u64) {
     let (all, mut offered) = (offers.len() as u64, 0);
+    let mut passed_over = 0;
     for offer in offers {
         let offer = match fitted(shared, offer).await {
             Ok(offer) => offer,
-            Err(error) => {
-                tracing::warn!(%error, "the embedder is away: no more skills are offered to organisations");
-                break;
-            }
+            Err(error) => match why_not_others(shared, &error, passed_over).await {
+                Some(why) => {
+                    tracing::warn!(%error, why, "no more skills are offered to organisations");
+                    break;
+                }
+                None => {
+                    let why = "the embedder answers for another text";
+                    tracing::warn!(%error, why, "a skill was not offered to its organisation");
+                    passed_over += 1;
+                    continue;
+                }
+            },
         };
         let org = plan::organisation(&offer.scope);
         match give(shared, router, org, Command::Offer(Box::new(offer))).await {
@@ -42,6 +56,27 @@ pub(super) async fn put_questions<S: Store, P: Protocol>(
         }
     }
     (offered, all - offered)
+}
+
+/// Why no other skill is offered either, after this error and so many that were passed over; none where the embedder
+/// answers for another text.
+async fn why_not_others<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    error: &PortError,
+    passed_over: usize,
+) -> Option<&'static str> {
+    if !matches!(error, PortError::Unavailable(_)) {
+        return Some("the embedder takes no text at all");
+    }
+    if passed_over == PASSED_OVER_MAX {
+        return Some("the embedder did not answer for too many texts");
+    }
+    let embedder = &*shared.ports.embedder;
+    match takes_others(embedder, &embedder.space()).await {
+        Ok(()) => None,
+        Err(PortError::Unavailable(_)) => Some("the embedder is away"),
+        Err(_refused) => Some("the embedder takes no text at all"),
+    }
 }
 
 /// An offer with the vector of its text; without one where the embedder refuses this very text.

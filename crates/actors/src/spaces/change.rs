@@ -251,7 +251,8 @@ impl<'a, S: Store, P: Protocol> Worker<'a, S, P> {
         let Some(mut range) = walk.left.take().filter(|_| !walk.empties) else {
             return Ok(walk.empties);
         };
-        if !self.spaces.protocol.keeps(Safeguard::WalksToTheEnd) {
+        if self.spaces.next().is_some() && !self.spaces.protocol.keeps(Safeguard::WalksToTheEnd) {
+            // Planted bug: what is to serve next counts as walked over at once.
             side.walked(walk);
             return Ok(false);
         }
@@ -299,7 +300,11 @@ impl<'a, S: Store, P: Protocol> Worker<'a, S, P> {
         // Where it fails, too: what cannot be optimised is not asked again after every step.
         self.stored_since_optimised = 0;
         if let Err(error) = side.index.optimise().await {
-            tracing::warn!(%error, "the index was not optimised; it is tried again later");
+            let again = match self.spaces.next() {
+                Some(_) => "before it serves",
+                None => "once as many entries were brought to it again",
+            };
+            tracing::warn!(%error, again, entries = much, "the index was not optimised; it is tried again");
         }
     }
 

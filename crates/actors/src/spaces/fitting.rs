@@ -314,7 +314,9 @@ pub(super) async fn read<V>(
     value.map_err(|error| refusal(&error))
 }
 
-/// The vectors of texts; none for one that the embedder refuses though it takes others.
+/// The vectors of texts; none for one that the embedder refuses though it takes others. Texts among which one is refused
+/// are halved until that one stands alone, in some two calls for each halving: an embedder that is slow, or has a rate, is
+/// not asked for each of the others by itself.
 ///
 /// # Errors
 /// `Unavailable`, and `Unusable` where it takes none.
@@ -323,14 +325,24 @@ pub(crate) async fn embed_each(
     space: &SpaceId,
     texts: &[&str],
 ) -> Result<Vec<Option<Embedding>>, PortError> {
-    match ask(embedder, space, texts).await {
-        Ok(vectors) => return Ok(vectors.into_iter().map(Some).collect()),
-        Err(error @ PortError::Unavailable(_)) => return Err(error),
-        Err(_one_of_them) => {}
-    }
+    // What is left to be asked for, the first last.
+    let mut left = vec![texts];
     let mut vectors = Vec::with_capacity(texts.len());
-    for text in texts {
-        vectors.push(embed_one(embedder, space, text).await?);
+    while let Some(part) = left.pop() {
+        if let [] | [_] = part {
+            if let Some(text) = part.first() {
+                vectors.push(embed_one(embedder, space, text).await?);
+            }
+            continue;
+        }
+        match ask(embedder, space, part).await {
+            Ok(answer) => vectors.extend(answer.into_iter().map(Some)),
+            Err(error @ PortError::Unavailable(_)) => return Err(error),
+            Err(_one_of_them) => {
+                let (first, second) = part.split_at(part.len() / 2);
+                left.extend([second, first]);
+            }
+        }
     }
     Ok(vectors)
 }
@@ -350,12 +362,23 @@ pub(crate) async fn embed_one(
         Err(error @ PortError::Unavailable(_)) => return Err(error),
         Err(_refused_or_late) => {}
     }
-    ask(embedder, space, &[PROBE]).await?;
+    takes_others(embedder, space).await?;
     match ask(embedder, space, &[text]).await {
         Ok(mut vectors) => Ok(vectors.pop()),
         Err(error @ PortError::Unavailable(_)) => Err(error),
         Err(_refused) => Ok(None),
     }
+}
+
+/// Whether an embedder answers for a text that any embedder takes.
+///
+/// # Errors
+/// `Unavailable`, and `Unusable` where it takes none.
+pub(crate) async fn takes_others(
+    embedder: &dyn Embedder,
+    space: &SpaceId,
+) -> Result<(), PortError> {
+    ask(embedder, space, &[PROBE]).await.map(drop)
 }
 
 /// What an embedder answers, held against what it was asked.

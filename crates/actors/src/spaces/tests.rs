@@ -4,14 +4,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sillok_builtin::HashEmbedder;
 use sillok_core::config::RulesConfig;
-use sillok_core::entry::Table;
+use sillok_core::entry::{Status, Table};
+use sillok_core::fingerprint::ContentHash;
 use sillok_core::time::Timestamp;
-use sillok_store::MemoryStore;
+use sillok_store::keys::{self, ScopeKey};
+use sillok_store::{MemoryStore, Read, Txn as _};
 
 use super::*;
 use crate::reads::{Reader, RecallQuery};
 use crate::tests::embedder_change::stage::{Other, Stage, found};
 use crate::tests::harness::{PROJECT, in_time, ports, scope, store};
+use crate::tests::line::{Fate, Line};
 
 const TEXT: &str = "the parser stops one line early";
 
@@ -185,6 +188,61 @@ async fn an_embedder_that_meets_a_defect_refuses_that_text_alone() {
         matches!(refused, Err(PortError::Unusable(_))),
         "{refused:?}"
     );
+}
+
+#[tokio::test]
+async fn one_text_of_many_that_is_refused_costs_few_calls() {
+    let others: Vec<String> = (0..32).map(|number| format!("lesson {number}")).collect();
+    for place in [0, 13, 31] {
+        let mut texts: Vec<&str> = others.iter().map(String::as_str).collect();
+        texts[place] = "an unspeakable thing";
+        let other = Other::open("other");
+        let vectors = embed_each(&*other, &other.space(), &texts).await.unwrap();
+        let expected = texts.iter().enumerate();
+        let expected = expected.map(|(at, text)| (at != place).then(|| other.vector(text)));
+        assert_eq!(vectors, expected.collect::<Vec<_>>());
+        // All, two for each of five halvings, and for the one a probe and once more.
+        assert_eq!(other.asked.load(Ordering::Relaxed), 1 + 2 * 5 + 2);
+    }
+}
+
+#[tokio::test]
+async fn an_embedder_that_is_away_is_asked_for_many_texts_once() {
+    let other = Other::open("other");
+    other.is_away.store(true, Ordering::Relaxed);
+    let away = embed_each(&*other, &other.space(), &[TEXT, "another"]).await;
+    assert!(matches!(away, Err(PortError::Unavailable(_))), "{away:?}");
+    assert_eq!(other.asked.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn an_erasure_that_comes_between_leaves_no_vector_of_what_was_erased() {
+    let mut stage = Stage::new();
+    let ids = stage.with_entries(&[TEXT]).await;
+    let other = Other::open("other");
+    // What sees that the entry is there is committed a while later.
+    let line = Line::new(&stage.store, Fate::Lingers);
+    let spaces = Spaces::new(line, &searching(&other), &Counters::default(), Correct);
+    let (side, names) = (spaces.serving(), [(scope(PROJECT), ids[0])]);
+    let erases = async {
+        while other.heard(TEXT) == 0 {
+            tokio::task::yield_now().await;
+        }
+        let key = keys::head::key(&ScopeKey::of(&scope(PROJECT)), ids[0]);
+        let mut txn = stage.store.begin().await.unwrap();
+        let value = txn.get(&key, Read::Snapshot).await.unwrap().unwrap();
+        let mut head = keys::head::decode(&key, &value).unwrap();
+        head.status = Status::Archived;
+        head.content_hash = ContentHash::erased(head.id, head.version);
+        txn.set(key, keys::head::encode(&head));
+        txn.commit().await.unwrap();
+    };
+    let both = async { tokio::join!(spaces.bring(&side, &names), erases) };
+    let (brought, ()) = in_time(both).await;
+    assert!(brought.failed.is_none(), "{:?}", brought.failed);
+    assert_eq!(other.heard(TEXT), 1);
+    let left = stage.vectors().await;
+    assert!(left.is_empty(), "of {} entries", left.len());
 }
 
 #[tokio::test]

@@ -10,8 +10,9 @@ use sillok_core::ports::{BoxFuture, Cognifier, Embedder, PortError, SpaceThresho
 use sillok_core::promotion::{CognifyInput, Cognition};
 
 use super::embedder_change::stage::{Other, until};
-use super::harness::{PROJECT, TASK, ports, scope, store};
+use super::harness::{PROJECT, TASK, in_time, ports, scope, store};
 use super::jobs::verified;
+use crate::commit_turns;
 use crate::jobs::PromotionState;
 use crate::reads::RecallQuery;
 use crate::{Node, NodeConfig, Ports};
@@ -210,5 +211,44 @@ async fn an_attempt_that_is_cut_off_at_the_embedder_has_no_cognifier_asked_again
     let state = node.promotion(&scope(TASK), id, 10_000_000).await.unwrap();
     assert!(matches!(state, PromotionState::Done(_)), "{state:?}");
     assert_eq!(asked.0.load(Ordering::Relaxed), 1);
+    node.shutdown().await;
+}
+
+#[tokio::test]
+async fn an_attempt_that_is_cut_off_while_it_publishes_has_nobody_asked_again() {
+    let (asked, other) = (Arc::new(Asked::default()), Other::named("other", 0));
+    let mut config = NodeConfig::default();
+    config.jobs.attempts = 1_000;
+    config.jobs.workers = 1;
+    config.admission.commits_at_once = 1;
+    let ports = Ports {
+        cognifier: asked.clone(),
+        embedder: other.clone(),
+        ..ports()
+    };
+    let node = Node::start(store(), ports, config).await.unwrap();
+    let id = verified(&node).await;
+    until(|| async { other.is_asked.load(Ordering::Relaxed) }).await;
+    // From now on nothing has a turn to be committed.
+    let turn = in_time(async {
+        loop {
+            match node.shared().commit_turns.ask("acme") {
+                commit_turns::Asked::Now(turn) => return turn,
+                commit_turns::Asked::Later(_) => tokio::task::yield_now().await,
+            }
+        }
+    })
+    .await;
+    other.calls.add_permits(1_000);
+    until(|| async { node.metrics().turns_waited_for > 0 }).await;
+    let before = node.metrics().promotion_failures;
+    until(|| async { node.metrics().promotion_failures > before + 2 }).await;
+    drop(turn);
+    until(|| async { node.metrics().promotions > 0 }).await;
+    let state = node.promotion(&scope(TASK), id, 10_000_000).await.unwrap();
+    assert!(matches!(state, PromotionState::Done(_)), "{state:?}");
+    assert_eq!(asked.0.load(Ordering::Relaxed), 1);
+    let texts = other.texts.lock().clone();
+    assert!(texts.iter().all(|text| other.heard(text) == 1), "{texts:?}");
     node.shutdown().await;
 }

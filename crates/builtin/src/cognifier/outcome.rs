@@ -63,9 +63,20 @@ impl Outcome {
                 at: test.get_match().range(),
             });
         }
+        outcome.summary = summary(output);
+        let passed = outcome
+            .summary
+            .as_ref()
+            .filter(|summary| outcome.failed_tests.is_empty() && !summary.text.contains("failed"));
+        let passed_until = passed.map_or(0, |summary| summary.at.start);
         let mut others = !outcome.failed_tests.is_empty();
         for error in ERROR.captures_iter(output) {
-            others |= error.name("timeout").is_none();
+            let timed_out = error.name("timeout");
+            // A test that passed may log that.
+            if timed_out.is_some_and(|timeout| timeout.end() <= passed_until) {
+                continue;
+            }
+            others |= timed_out.is_none();
             let message = clip(error["message"].trim_end_matches('.'), ERROR_CHARS_MAX);
             let tests = &outcome.failed_tests;
             let told = tests.iter().any(|test| test.message.contains(&message))
@@ -77,7 +88,6 @@ impl Outcome {
                 });
             }
         }
-        outcome.summary = summary(output);
         outcome.timed_out = !others && !outcome.errors.is_empty();
         outcome
     }
@@ -203,6 +213,17 @@ mod tests {
         assert!(!Outcome::of("0 requests timed out; the timeout is 5 s").failed());
         let both = Outcome::of("ValueError: bad\nThe command timed out");
         assert!(both.failed() && !both.timed_out);
+    }
+
+    #[test]
+    fn a_timeout_that_tests_log_which_all_pass_is_no_failure() {
+        let logged = "WARNING client: the request timed out after 5 s";
+        let passed = Outcome::of(&format!("{logged}\n=== 4 passed in 0.02s ==="));
+        assert!(!passed.failed() && !passed.timed_out);
+        let failed = Outcome::of(&format!("{logged}\n=== 1 failed, 3 passed in 0.02s ==="));
+        assert!(failed.failed() && failed.errors.len() == 1);
+        let later = Outcome::of("=== 4 passed in 0.02s ===\nThe command timed out.");
+        assert!(later.failed() && later.timed_out);
     }
 
     proptest! {

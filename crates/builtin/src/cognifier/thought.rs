@@ -3,13 +3,16 @@
 //! Owns which causes and decisions are kept, and how they say of when and where they are. It must not
 //! know what commands came to.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::code::{named, stands};
 use super::facts::{Facts, Rank};
 use super::sentence::{Sense, is_finding, is_guess, sentences, statement};
 use super::steps::{Line, Verb};
 use super::work::{Read, Told};
+
+/// Pieces of code that are sought in what commands gave: each is sought in all of it.
+const CODES_SOUGHT_MAX: usize = 256;
 
 /// A sentence, and what it states.
 struct Thought {
@@ -22,6 +25,7 @@ struct Thought {
 /// in order, each with the file.
 pub(super) fn draw(reads: &[Read<'_>], edited: &[(usize, String)], facts: &mut Facts) {
     let mut causes = BTreeSet::new();
+    let mut shown = Shown::by(reads.iter().map(|read| read.output.as_str()));
     for (index, read) in reads.iter().enumerate() {
         for thought in read.step.thoughts.iter().flat_map(thoughts) {
             let Thought {
@@ -30,13 +34,14 @@ pub(super) fn draw(reads: &[Read<'_>], edited: &[(usize, String)], facts: &mut F
                 told,
             } = thought;
             match sense {
-                // A thought proves nothing. What is kept of it names code that was there to be seen, and
+                // A thought proves nothing. What is kept of it names code that some command showed, and
                 // is true of the time at which it was said first.
                 Sense::Cause => {
-                    let is_kept = !is_guess(&sentence)
-                        && is_shown(&told.said, reads)
-                        && causes.insert(told.said.clone());
+                    let is_kept = !causes.contains(&told.said)
+                        && !is_guess(&sentence)
+                        && shown.names(&told.said);
                     if is_kept {
+                        causes.insert(told.said.clone());
                         let told = cause(told, index, reads, edited);
                         facts.add(Rank::Cause, told.said, told.from);
                     }
@@ -78,10 +83,39 @@ fn thoughts(line: &Line<'_>) -> Vec<Thought> {
     thoughts
 }
 
-/// Whether a sentence names code that the run showed.
-fn is_shown(said: &str, reads: &[Read<'_>]) -> bool {
-    let mut named = named(said).into_iter();
-    named.any(|code| reads.iter().any(|read| stands(code, &read.output)))
+/// What the commands of a run showed, before and after a thought.
+struct Shown<'a> {
+    outputs: Vec<&'a str>,
+    /// The code that was sought, and whether it was found.
+    sought: BTreeMap<String, bool>,
+}
+
+impl<'a> Shown<'a> {
+    fn by(outputs: impl Iterator<Item = &'a str>) -> Self {
+        Self {
+            outputs: outputs.collect(),
+            sought: BTreeMap::new(),
+        }
+    }
+
+    /// Whether a sentence names code that some command showed.
+    fn names(&mut self, said: &str) -> bool {
+        named(said).into_iter().any(|code| self.shows(code))
+    }
+
+    /// Whether some command showed a piece of code. Of no more than so many pieces this is known: any other counts as
+    /// never shown.
+    fn shows(&mut self, code: &str) -> bool {
+        if let Some(is_shown) = self.sought.get(code) {
+            return *is_shown;
+        }
+        if self.sought.len() >= CODES_SOUGHT_MAX {
+            return false;
+        }
+        let is_shown = self.outputs.iter().any(|output| stands(code, output));
+        self.sought.insert(code.to_owned(), is_shown);
+        is_shown
+    }
 }
 
 /// A cause with the edit that it was said before, since it need not hold after it; else with its place.
@@ -132,4 +166,40 @@ fn place<'a>(read: &'a Read<'_>) -> Option<&'a str> {
 /// Whether a sentence names a file.
 fn is_told(file: &str, said: &str) -> bool {
     stands(file.rsplit('/').next().unwrap_or(file), said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_is_sought_once_in_what_commands_showed() {
+        let mut shown = Shown::by(["def test_add():", "    return a_sum(a)"].into_iter());
+        for said in [
+            "It is a_sum( that fails.",
+            "Since a_sum( is wrong, so is no_sum(",
+        ] {
+            assert!(shown.names(said), "{said}");
+        }
+        assert!(!shown.names("It is no_sum( that fails."));
+        assert!(!shown.names("It is no_sum( again."));
+        let sought: Vec<(&str, bool)> = shown
+            .sought
+            .iter()
+            .map(|(code, is_shown)| (code.as_str(), *is_shown))
+            .collect();
+        assert_eq!(sought, [("a_sum(", true), ("no_sum(", false)]);
+    }
+
+    #[test]
+    fn so_much_code_is_sought_and_no_more() {
+        let mut shown = Shown::by(["the_first and the_last"].into_iter());
+        assert!(shown.names("It is `the_first`."));
+        for number in 1..CODES_SOUGHT_MAX {
+            assert!(!shown.names(&format!("It is `no_code_{number}`.")));
+        }
+        assert!(!shown.names("It is `the_last`."), "it is not sought");
+        assert!(shown.names("It is `the_first`."), "it was sought before");
+        assert_eq!(shown.sought.len(), CODES_SOUGHT_MAX);
+    }
 }

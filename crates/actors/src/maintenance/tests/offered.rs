@@ -18,6 +18,8 @@ enum Mood {
     IsAway,
     /// It takes no text that has this word.
     Refuses(&'static str),
+    /// It fails over each text that has this word, and may answer later.
+    FailsOver(&'static str),
 }
 
 /// The built-in embedder, in a mood, and how often it was asked.
@@ -47,7 +49,12 @@ impl Embedder for Moody {
             Mood::Refuses(word) if texts.iter().any(|text| text.contains(word)) => {
                 PortError::Unusable("it cannot be said".into())
             }
-            Mood::Answers | Mood::Refuses(_) => return HashEmbedder.embed(texts),
+            Mood::FailsOver(word) if texts.iter().any(|text| text.contains(word)) => {
+                PortError::Unavailable("status 500".into())
+            }
+            Mood::Answers | Mood::Refuses(_) | Mood::FailsOver(_) => {
+                return HashEmbedder.embed(texts);
+            }
         };
         Box::pin(async move { Err(error) })
     }
@@ -148,9 +155,36 @@ async fn of_several_skills_an_embedder_that_is_away_is_asked_about_the_first_alo
     helpful(&mut stage, "profile", "profile: find the slow line").await;
     let before = embedder.1.load(Ordering::Relaxed);
     assert_eq!(offered(&stage).await, (0, 2));
-    assert_eq!(embedder.1.load(Ordering::Relaxed), before + 1);
+    let asked = embedder.1.load(Ordering::Relaxed) - before;
+    assert_eq!(asked, 2, "about the first, and whether it is the text");
     *embedder.0.lock() = Mood::Answers;
     assert_eq!(offered(&stage).await, (2, 0));
+}
+
+#[tokio::test]
+async fn a_skill_whose_text_alone_the_embedder_fails_over_keeps_no_other_from_being_offered() {
+    for (word, other) in [("bisect", "profile"), ("profile", "bisect")] {
+        let (mut stage, embedder) = set(Mood::FailsOver(word)).await;
+        helpful(&mut stage, "profile", "profile: find the slow line").await;
+        assert_eq!(offered(&stage).await, (1, 1), "{word}");
+        let content = offer(&stage).await.product.content;
+        assert!(content.contains(other), "{content}");
+        *embedder.0.lock() = Mood::Answers;
+        assert_eq!(offered(&stage).await, (1, 0), "{word}");
+    }
+}
+
+#[tokio::test]
+async fn an_embedder_that_fails_over_one_text_after_the_other_is_not_asked_about_all() {
+    let (mut stage, embedder) = set(Mood::FailsOver("find")).await;
+    for number in 0..10 {
+        let name = format!("search{number}");
+        helpful(&mut stage, &name, &format!("{name}: find what is lost")).await;
+    }
+    let before = embedder.1.load(Ordering::Relaxed);
+    assert_eq!(offered(&stage).await, (0, 11));
+    let asked = embedder.1.load(Ordering::Relaxed) - before;
+    assert_eq!(asked, 8 * 2 + 1);
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use sillok_store::keys::ScopeKey;
 use sillok_store::keys::vector::{self, SpaceKey};
 
 use super::*;
-use crate::protocol::Correct;
+use crate::protocol::{Correct, Without};
 use crate::spaces::side::NAMES_MAX;
 use crate::tests::embedder_change::stage::{Other, Stage, TEXTS, erase, lessons};
 use crate::tests::harness::{PROJECT, clock_at, in_time, ports, scope};
@@ -385,4 +385,27 @@ async fn after_a_defect_the_next_index_is_told_nothing_at_once_till_what_was_not
         worker.step().await.unwrap();
     }
     assert_eq!((next.lacks(), stored(&index).await), (0, 3));
+}
+
+#[tokio::test]
+async fn all_entries_are_walked_for_what_serves_though_a_change_would_skip_them() {
+    let mut stage = Stage::new();
+    stage.with_entries(&lessons(3)).await;
+    let other = Other::open("other");
+    let ports = Ports {
+        embedder: other.clone(),
+        clock: clock_at(9 * 3_600_000),
+        ..ports()
+    };
+    let without = Without(Some(Safeguard::WalksToTheEnd));
+    let shared = Shared::new(stage.store.clone(), ports, NodeConfig::default(), without);
+    let serving = shared.spaces.serving();
+    serving.walk_anew();
+    let mut worker = Worker::new(&shared);
+    while !serving.walk().is_over() {
+        worker.step().await.unwrap();
+    }
+    for text in lessons(3) {
+        assert_eq!(other.heard(&text), 1);
+    }
 }
