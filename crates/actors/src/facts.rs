@@ -14,11 +14,10 @@ use sillok_core::commit::CommitName;
 use sillok_core::config::RulesConfig;
 use sillok_core::entry::{Head, Version};
 use sillok_core::erasure::KnownEvent;
-use sillok_core::facts::{Facts, HashKey, Need, Refitted, needs};
+use sillok_core::facts::{Facts, HashKey, Need, needs};
 use sillok_core::id::{EntryId, Seq};
 use sillok_core::limits::FACT_ROUNDS_MAX;
 use sillok_core::membership::WireVersion;
-use sillok_core::promotion::NewEntry;
 use sillok_core::reuse::ReuseOutcome;
 use sillok_core::review::{Question, Review};
 use sillok_core::scope::Scope;
@@ -44,7 +43,7 @@ mod returning;
 mod texts;
 
 pub(crate) use anew::embed_anew;
-use anew::{of_space, thresholds};
+use anew::{of_offer, of_space, thresholds};
 use cited::{forget, record, stands};
 pub(crate) use early::{Early, early};
 use promoted::{job, mark, promotions};
@@ -192,24 +191,6 @@ pub(crate) async fn fetch(
         ErrorCode::Internal,
         "a command's facts do not come to an end",
     )))
-}
-
-/// What is offered is searched by, where that is not its own vector. What is turned down is written nowhere and compared with
-/// nothing, so that it can be turned down while the embedder is away.
-async fn of_offer(
-    ports: &Ports,
-    submission: &Submission,
-    product: Option<&NewEntry>,
-) -> Result<Option<Refitted>, Error> {
-    let takes_over = match &submission.command {
-        Command::AnswerReview(answer) => answer.approve,
-        _ => false,
-    };
-    match product {
-        Some(product) if takes_over => of_space(&*ports.embedder, &*ports.clock, product).await,
-        Some(_) => Ok(Some(Refitted { embedding: None })),
-        None => Ok(None),
-    }
 }
 
 /// The question of an answer that may publish what was offered.

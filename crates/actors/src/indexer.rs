@@ -8,7 +8,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sillok_core::entry::Head;
 use sillok_core::id::EntryId;
 use sillok_core::ports::IndexDoc;
 use sillok_core::scope::Scope;
@@ -16,14 +15,12 @@ use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
 use sillok_core::trace::SpanKind;
 use sillok_core::{Error, ErrorCode};
+use sillok_store::Store;
 use sillok_store::keys::outbox::OutboxRow;
-use sillok_store::keys::{self, ScopeKey};
-use sillok_store::{Read, Store, Txn};
 use tokio::sync::watch;
 
 use crate::claims;
 use crate::commit::Shared;
-use crate::documents;
 use crate::errors::{engine_refusal, refusal};
 use crate::metrics::count;
 use crate::protocol::{Protocol, Safeguard};
@@ -32,6 +29,7 @@ use crate::spans::{OpenSpan, keys as keys_of_spans};
 
 pub(crate) mod ahead;
 mod gone;
+mod parts;
 mod refill;
 mod requests;
 mod tidying;
@@ -54,10 +52,6 @@ const SLOTS_AT_ONCE: usize = 256;
 const ROWS_AT_ONCE: usize = 1_024;
 const ENTRIES_AT_ONCE: usize = 1_024;
 const PART_LEAST: usize = 16;
-
-/// How many entries that are gone are stored in the room of one that is not: they have neither text nor vector, and
-/// take one read where others take two, or none where a commit of this node took them out ([`gone`]).
-const GONE_PER_ENTRY: usize = 4;
 
 /// Outbox rows without a changed entry after which the cursor is stored all the same.
 const CURSOR_ROWS: usize = 8_192;
@@ -360,36 +354,10 @@ impl<S: Store, P: Protocol> Indexer<S, P> {
         through: Stamp,
         passed: &mut Passed,
     ) -> Result<(), Error> {
-        let batch = self.shared.config.indexer.batch_entries;
         let mut changed = changed.into_iter().peekable();
         let mut is_last = false;
         while !is_last {
-            let mut docs = Vec::new();
-            let mut weight = 0;
-            while weight < batch * GONE_PER_ENTRY {
-                let Some((name, stamp)) = changed.next() else {
-                    break;
-                };
-                let slot = Slot::of(&name.0);
-                let found = if passed.unreadable.contains_key(&slot) {
-                    Vec::new()
-                } else if let Some(doc) = known.left_by(stamp, &name) {
-                    vec![doc]
-                } else {
-                    match current(txn, &name.0, name.1, stamp).await {
-                        Err(error)
-                            if !self.shared.is_alone() && error.code == ErrorCode::Internal =>
-                        {
-                            passed.note_unreadable(slot, error);
-                            Vec::new()
-                        }
-                        found => found?,
-                    }
-                };
-                let is_gone = found.iter().any(IndexDoc::is_gone);
-                weight += if is_gone { 1 } else { GONE_PER_ENTRY };
-                docs.extend(found);
-            }
+            let docs = self.part(txn, &mut changed, known, passed).await?;
             is_last = changed.peek().is_none();
             // The cursor goes with the last part: a crash in between repeats the parts before it.
             let cursor = if is_last {
@@ -444,24 +412,6 @@ fn fitting(rows: &[(Stamp, OutboxRow)], entries: &mut usize, bound: usize) -> us
         taken += 1;
     }
     taken
-}
-
-/// What the index is to hold of an entry, as the store has it now. The stamp is that of the row that names it, and the
-/// state may be newer: so what has left comes as gone at each row that names it, and an index that has forgotten when it
-/// left, after a start, is never told of it as it was before.
-async fn current(
-    txn: &mut impl Txn,
-    scope: &Scope,
-    entry: EntryId,
-    stamp: Stamp,
-) -> Result<Vec<IndexDoc>, Error> {
-    let key = keys::head::key(&ScopeKey::of(scope), entry);
-    let head = txn.get(&key, Read::Snapshot).await;
-    let Some(value) = head.map_err(|error| refusal(&error))? else {
-        return Ok(Vec::new());
-    };
-    let head: Head = keys::head::decode(&key, &value).map_err(|error| refusal(&error))?;
-    Ok(vec![documents::load(txn, &head, stamp).await?])
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ mod entry;
 mod erase;
 mod promotion;
 mod publish;
+mod repeated;
 mod restore;
 mod retire;
 mod reuse;

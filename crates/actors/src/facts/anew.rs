@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use sillok_core::command::Submission;
+use sillok_core::command::{Command, Submission};
 use sillok_core::entry::Embedding;
 use sillok_core::facts::Refitted;
 use sillok_core::ports::{Clock, Embedder, SpaceThresholds};
@@ -14,6 +14,7 @@ use sillok_core::promotion::NewEntry;
 use sillok_core::secret::mask;
 use sillok_core::{Error, ErrorCode};
 
+use crate::ports::Ports;
 use crate::spaces::{embed_each, soon};
 
 /// Has the vectors of commands made anew where they are of another space, all with one call. Where nobody answers soon, or
@@ -53,6 +54,24 @@ pub(crate) async fn embed_anew<'a>(
             }
         }
         Err(error) => tracing::warn!(%error, "the vectors of commands were not made anew"),
+    }
+}
+
+/// What is offered is searched by, where that is not its own vector. What is turned down is written nowhere and compared with
+/// nothing, so that it can be turned down while the embedder is away.
+pub(super) async fn of_offer(
+    ports: &Ports,
+    submission: &Submission,
+    product: Option<&NewEntry>,
+) -> Result<Option<Refitted>, Error> {
+    let takes_over = match &submission.command {
+        Command::AnswerReview(answer) => answer.approve,
+        _ => false,
+    };
+    match product {
+        Some(product) if takes_over => of_space(&*ports.embedder, &*ports.clock, product).await,
+        Some(_) => Ok(Some(Refitted { embedding: None })),
+        None => Ok(None),
     }
 }
 

@@ -12,7 +12,8 @@ use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
 use sillok_store::Store;
 
-use super::{SLOT_ROWS, current};
+use super::SLOT_ROWS;
+use super::parts::current;
 use crate::commit::Shared;
 use crate::errors::refusal;
 use crate::metrics::count;

@@ -9,6 +9,8 @@ use sillok_core::ports::{BoxFuture, Clock};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::slot::SLOTS;
 use sillok_core::time::Timestamp;
+use sillok_store::Txn as _;
+use sillok_store::keys::{self, ScopeKey};
 use tokio::sync::mpsc;
 
 use super::requests::{CaughtUp, Unreadable};

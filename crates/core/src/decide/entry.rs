@@ -1,18 +1,16 @@
 //! Deciding how entries are written and amended: form, sources, deduplication, trust.
 
 use super::compare::{EXACT_ONLY, neighbours};
-use super::restore::was_asked;
+use super::repeated::relate_repeated;
 use super::text::{check_numbers, check_text, text};
 use super::{Context, Decision, Draft, review};
 use crate::citation::{self, Citation};
 use crate::command::{AmendEntry, AnswerBody, VerificationRef};
-use crate::dedup::{self, Contradiction, Neighbour, Sameness, Verdict};
+use crate::dedup::{self, Sameness, Verdict};
 use crate::entry::{Claim, Detail, Head, Kind, Link, LinkKind, Status, Table};
 use crate::error::{Current, Error, ErrorCode};
 use crate::event::{Body, EntryAmended, EntryCreated, EntryMerged};
 use crate::id::{EntryId, VerificationId};
-use crate::limits::LINKS_MAX;
-use crate::membership::WireVersion;
 use crate::promotion::{Disposition, NewEntry};
 use crate::provenance::{Backing, check_citations, check_required, status_of};
 use crate::review::Question;
@@ -305,35 +303,6 @@ pub(super) fn relate(
         }
         Verdict::New | Verdict::Merge { .. } => Disposition::Created,
     }
-}
-
-/// Asks a person about what contradicts an entry that was said once more, by what both declare, where nobody was asked
-/// about the two: they may never have met. One that keeps no more links is asked about no more: nothing would tell that it
-/// was, and each repetition would ask again. While a node lives that reads no questions nothing is linked either: nobody
-/// would ever be asked about two that are linked.
-fn relate_repeated(
-    draft: &mut Draft<'_>,
-    number: usize,
-    (into, entry): (EntryId, &NewEntry),
-    mut neighbours: Vec<Neighbour>,
-) {
-    if draft.context.facts.spoken < WireVersion::WITH_REVIEWS {
-        return;
-    }
-    let head = draft.state.head(into);
-    let head = head.expect("a verdict names a live entry that the state knows");
-    if head.links.len() >= LINKS_MAX {
-        return;
-    }
-    neighbours.retain(|known| {
-        let against = Verdict::Contradicts {
-            with: known.id,
-            why: Contradiction::Claim,
-        };
-        known.id != into && !was_asked(draft, head, against)
-    });
-    let verdict = dedup::claim_verdict(entry, &neighbours);
-    relate(draft, number, into, verdict);
 }
 
 /// Holds an entry that takes the place of another one, and that is compared with nothing else, against what declares its
