@@ -22,7 +22,7 @@ use crate::errors::refusal;
 use crate::protocol::Protocol;
 
 /// How many entries that are gone are stored in the room of one that is not: they have neither text nor vector, and
-/// take one read where others take two, or none where a commit of this node took them out ([`gone`]).
+/// take one read where others take two, or none where a commit of this node took them out ([`super::gone`]).
 const GONE_PER_ENTRY: usize = 4;
 
 impl<S: Store, P: Protocol> Indexer<S, P> {
