@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use sillok_core::Error;
@@ -29,6 +29,9 @@ pub(crate) struct Admission {
     bytes: AtomicUsize,
     /// Scopes for which something waits.
     scopes: AtomicUsize,
+    /// One more than the time at which somebody was admitted last whose quota it counts against, on the boot clock in
+    /// ms; 0 before.
+    after_written_ms: AtomicU64,
 }
 
 /// What is counted of organisations.
@@ -77,7 +80,13 @@ impl Admission {
             commands: AtomicUsize::new(0),
             bytes: AtomicUsize::new(0),
             scopes: AtomicUsize::new(0),
+            after_written_ms: AtomicU64::new(0),
         })
+    }
+
+    /// When somebody other than the node itself was admitted last, on the boot clock in ms.
+    pub(crate) fn written_ms(&self) -> Option<u64> {
+        self.after_written_ms.load(Ordering::Relaxed).checked_sub(1)
     }
 
     /// Commands and bytes that wait or are under way.
@@ -114,6 +123,10 @@ impl Admission {
             return Err(self.busy("the scope has too much under way"));
         }
         let org = self.admit_org(contended, wanted)?;
+        if wanted.is_metered {
+            let after_ms = wanted.now_ms.saturating_add(1);
+            self.after_written_ms.fetch_max(after_ms, Ordering::Relaxed);
+        }
         self.commands.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         if scope_depth.fetch_add(1, Ordering::Relaxed) == 0 {
@@ -318,6 +331,7 @@ mod tests {
         let admission = Admission::new(config(100, 100), quotas);
         let depth = Arc::default();
         let at = |org, now_ms| admit_at(&admission, org, &depth, 1, now_ms);
+        assert_eq!(admission.written_ms(), None);
         assert!(at("a", 0).is_ok() && at("a", 0).is_ok());
         let refused = at("a", 0).unwrap_err();
         assert_eq!(refused.code, ErrorCode::QuotaExceeded);
@@ -335,7 +349,10 @@ mod tests {
             is_metered: false,
             now_ms: 1,
         };
-        assert!(admission.admit(&depth, own).is_ok());
+        assert_eq!(admission.written_ms(), Some(1));
+        let later = Wanted { now_ms: 2, ..own };
+        assert!(admission.admit(&depth, later).is_ok());
+        assert_eq!(admission.written_ms(), Some(1), "nobody else writes");
         assert_eq!(admission.load(), (0, 0));
     }
 

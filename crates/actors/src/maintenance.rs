@@ -7,13 +7,9 @@
 
 use std::sync::Arc;
 
-use futures::StreamExt as _;
-use futures::stream::{FuturesOrdered, FuturesUnordered};
 use sillok_core::command::{AnswerBody, Command, Submission};
-use sillok_core::id::{Attempt, CommandId, EntryId};
-use sillok_core::limits::RETIRED_MAX;
+use sillok_core::id::{Attempt, CommandId};
 use sillok_core::principal::Principal;
-use sillok_core::retention::Retirement;
 use sillok_core::schedule::Run;
 use sillok_core::scope::Scope;
 use sillok_core::time::Timestamp;
@@ -30,7 +26,9 @@ mod asked;
 mod forget;
 pub(crate) mod nightly;
 mod offering;
+mod pace;
 mod plan;
+mod retiring;
 mod running;
 mod sign;
 
@@ -43,13 +41,6 @@ use running::Turn;
 
 /// Name of the lease, and of the schedule.
 const LEASE: &str = "maintenance";
-/// Entries that one command takes out: a scope's other writers wait for no longer than that takes.
-const RETIRED_AT_ONCE: usize = 256;
-const _: () = assert!(RETIRED_AT_ONCE <= RETIRED_MAX, "a command may name as many");
-/// Commands to one scope that are under way: what waits while a batch is committed is the next batch.
-const COMMANDS_AT_ONCE: usize = 4;
-/// Scopes of which entries are taken out at the same time: one waits for the disk while another is decided.
-const SCOPES_AT_ONCE: usize = 8;
 /// Times that a command is given again which a passing refusal met.
 const TRIES_MAX: u32 = 5;
 /// The wait before it is given again, in ms; it doubles with each.
@@ -198,7 +189,7 @@ async fn carry_out<S: Store, P: Protocol>(
     let mut planned = plan::of(shared, asked, &|entries| turn.looked_at(entries)).await?;
     let going = planned.scopes.iter().filter(|scope| !scope.asks);
     turn.plans(going.map(|scope| scope.plan.going() as u64).sum());
-    take_out_all(shared, router, &mut planned.scopes, turn).await;
+    retiring::take_out_all(shared, router, &mut planned.scopes, turn).await;
     let offers = std::mem::take(&mut planned.offers);
     let (offered, not_offered) = offering::put_questions(shared, router, offers).await;
     let forgotten = forgotten(shared, asked, &planned).await?;
@@ -265,148 +256,6 @@ async fn optimise<S: Store, P: Protocol>(
     }
     let optimised = shared.ports.index.optimise().await;
     optimised.map_err(|error| engine_refusal(&error))
-}
-
-/// Takes out what is due, of some scopes at the same time.
-async fn take_out_all<S: Store, P: Protocol>(
-    shared: &Arc<Shared<S, P>>,
-    router: &Router<S, P>,
-    scopes: &mut [ScopeMaintained],
-    turn: &Turn<'_>,
-) {
-    let mut left: Vec<&mut ScopeMaintained> = scopes.iter_mut().rev().collect();
-    left.retain(|scope| !scope.asks);
-    let mut under_way = FuturesUnordered::new();
-    loop {
-        while under_way.len() < SCOPES_AT_ONCE
-            && let Some(scope) = left.pop()
-        {
-            under_way.push(take_out_or_note(shared, router, scope, turn));
-        }
-        if under_way.next().await.is_none() {
-            return;
-        }
-    }
-}
-
-/// Takes out what is due in a scope, or notes why the rest was not.
-async fn take_out_or_note<S: Store, P: Protocol>(
-    shared: &Arc<Shared<S, P>>,
-    router: &Router<S, P>,
-    scope: &mut ScopeMaintained,
-    turn: &Turn<'_>,
-) {
-    if let Err(error) = take_out(shared, router, scope, turn).await {
-        tracing::warn!(%error, scope = %scope.scope, "what is due here was not taken out");
-        scope.error = Some(error);
-    }
-}
-
-/// Takes out what is due in a scope, and counts it.
-async fn take_out<S: Store, P: Protocol>(
-    shared: &Arc<Shared<S, P>>,
-    router: &Router<S, P>,
-    scope: &mut ScopeMaintained,
-    turn: &Turn<'_>,
-) -> Result<(), Error> {
-    let place = scope.scope.clone();
-    let due = [
-        (Retirement::Aged, scope.plan.aged.clone()),
-        (Retirement::Pruned, scope.plan.pruned.clone()),
-    ];
-    for (why, entries) in &due {
-        let mut left = entries.chunks(RETIRED_AT_ONCE);
-        let (mut given, mut failed) = (FuturesOrdered::new(), Ok(()));
-        loop {
-            while failed.is_ok()
-                && given.len() < COMMANDS_AT_ONCE
-                && let Some(some) = left.next()
-            {
-                given.push_back(retire(shared, router, &place, why, some));
-            }
-            // What was given is carried out, whatever became of another: it is waited for, and counted.
-            let Some((some, done)) = given.next().await else {
-                break;
-            };
-            let done = match done {
-                Err(error) if goes_by_halves(&error, some.len()) => {
-                    by_halves(shared, router, scope, why, some).await
-                }
-                done => done.map(|counts| scope.went(counts)),
-            };
-            match done {
-                Ok(()) => turn.retired(some.len() as u64),
-                Err(error) => failed = failed.and(Err(error)),
-            }
-        }
-        failed?;
-    }
-    Ok(())
-}
-
-/// Whether fewer entries may go where several of them did not: they are too much for a transaction, or one of them
-/// cannot be read.
-const fn goes_by_halves(error: &Error, entries: usize) -> bool {
-    matches!(error.code, ErrorCode::TooLarge | ErrorCode::Internal) && entries > 1
-}
-
-impl ScopeMaintained {
-    /// Counts entries that went, and such as had changed since.
-    const fn went(&mut self, (retired, left): (u64, u64)) {
-        self.retired += retired;
-        self.left += left;
-    }
-}
-
-/// Takes entries out by halves, and counts them as they go. Those that cannot be read are counted too, and keep nobody
-/// from going.
-async fn by_halves<S: Store, P: Protocol>(
-    shared: &Arc<Shared<S, P>>,
-    router: &Router<S, P>,
-    scope: &mut ScopeMaintained,
-    why: &Retirement,
-    entries: &[(EntryId, u64)],
-) -> Result<(), Error> {
-    let mut parts = vec![entries];
-    while let Some(some) = parts.pop() {
-        let (_, done) = retire(shared, router, &scope.scope, why, some).await;
-        match done {
-            Ok(counts) => scope.went(counts),
-            Err(error) if goes_by_halves(&error, some.len()) => {
-                let (first, second) = some.split_at(some.len() / 2);
-                parts.extend([second, first]);
-            }
-            Err(error) if error.code == ErrorCode::Internal => {
-                tracing::warn!(%error, entry = %some[0].0, "an entry that is due was not taken out");
-                scope.unreadable += 1;
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// Takes some planned entries out of a scope: which, and how many went, and how many had changed since.
-async fn retire<'a, S: Store, P: Protocol>(
-    shared: &Arc<Shared<S, P>>,
-    router: &Router<S, P>,
-    scope: &Scope,
-    why: &Retirement,
-    entries: &'a [(EntryId, u64)],
-) -> (&'a [(EntryId, u64)], Result<(u64, u64), Error>) {
-    let command = Command::Retire {
-        entries: entries.to_vec(),
-        why: why.clone(),
-    };
-    let done = match give(shared, router, scope.clone(), command).await {
-        Ok(AnswerBody::Retired { retired, left }) => Ok((u64::from(retired), u64::from(left))),
-        Ok(other) => {
-            let why = format!("retiring entries was answered with {other:?}");
-            Err(Error::new(ErrorCode::Internal, why))
-        }
-        Err(error) => Err(error),
-    };
-    (entries, done)
 }
 
 /// Gives a command as the system, again while what it meets passes.

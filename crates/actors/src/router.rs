@@ -425,6 +425,11 @@ impl<S: Store, P: Protocol> Router<S, P> {
         self.active.load(Ordering::Relaxed)
     }
 
+    /// When somebody other than the node itself wrote here last, on the boot clock in ms.
+    pub(crate) fn written_ms(&self) -> Option<u64> {
+        self.admission.written_ms()
+    }
+
     /// Commands and bytes that wait or are under way.
     pub(crate) fn load(&self) -> (usize, usize) {
         self.admission.load()

@@ -5,6 +5,7 @@
 //! numbers are kept.
 
 pub mod answers;
+pub mod pace;
 pub mod plan;
 
 use serde::{Deserialize, Serialize};

@@ -24,6 +24,7 @@ use std::fs::{self, File, OpenOptions};
 use std::path::Path;
 use std::sync::Arc;
 
+use ::fjall::compaction::Leveled;
 use ::fjall::{
     CompressionType, Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions, Readable,
     Snapshot,
@@ -46,6 +47,10 @@ const DATABASE_FOLDER: &str = "fjall";
 const KEYSPACE: &str = "sillok";
 /// Bytes of a value from which on it is stored apart from the tree of keys.
 const SEPARATED_BYTES_MIN: u32 = 256;
+/// Bytes of a table of the tree, of which the first level holds four times as many. A memory table whose values are stored
+/// apart leaves a few megabytes of keys: a first level that is much larger is written anew for each few of them, and commits
+/// wait while that goes on, since one thread does both. A store keeps what it was made with.
+const TABLE_BYTES: u64 = 4 << 20;
 
 /// A store in a directory. A clone is another handle; with the last handle and transaction the
 /// commit thread ends and the directory is unlocked.
@@ -102,8 +107,10 @@ impl FjallStore {
         let apart = KvSeparationOptions::default()
             .separation_threshold(SEPARATED_BYTES_MIN)
             .compression(CompressionType::None);
+        let leveled = Leveled::default().with_table_target_size(TABLE_BYTES);
         let options = KeyspaceCreateOptions::default()
             .max_memtable_size(config.memtable_bytes_max)
+            .compaction_strategy(Arc::new(leveled))
             .with_kv_separation(Some(apart));
         let keyspace = database.keyspace(KEYSPACE, || options).map_err(engine)?;
         let header = Header::load_or_create(&database, &keyspace, config)?;

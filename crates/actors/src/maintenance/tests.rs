@@ -30,22 +30,25 @@ use crate::tests::index::HookedIndex;
 use crate::tests::world::pairs_of;
 use crate::{Node, NodeConfig, Ports, audit};
 
-/// A clock whose wall time is moved by hand.
-struct Wall(Arc<AtomicU64>, Arc<dyn Clock>);
+/// A clock whose wall time is moved by hand, and its boot time too, in ms.
+struct Wall {
+    days: Arc<AtomicU64>,
+    boot_ms: Arc<AtomicU64>,
+    inner: Arc<dyn Clock>,
+}
 
 impl Clock for Wall {
     fn now(&self) -> Timestamp {
-        self.1
-            .now()
-            .plus_ms(self.0.load(Ordering::Relaxed) * DAY_MS)
+        let days = self.days.load(Ordering::Relaxed);
+        self.inner.now().plus_ms(days * DAY_MS)
     }
 
     fn monotonic_us(&self) -> u64 {
-        self.1.monotonic_us()
+        self.inner.monotonic_us() + self.boot_ms.load(Ordering::Relaxed) * 1_000
     }
 
     fn sleep(&self, ms: u64) -> BoxFuture<'static, ()> {
-        self.1.sleep(ms)
+        self.inner.sleep(ms)
     }
 }
 
@@ -70,6 +73,7 @@ struct Stage {
     store: MemoryStore,
     node: Node<MemoryStore>,
     days: Arc<AtomicU64>,
+    boot_ms: Arc<AtomicU64>,
     given: u64,
 }
 
@@ -79,9 +83,14 @@ impl Stage {
     }
 
     async fn over(inner: Ports) -> Self {
-        let (store, days) = (store(), Arc::new(AtomicU64::new(0)));
+        let (store, days, boot_ms) = (store(), Arc::default(), Arc::default());
+        let wall = Wall {
+            days: Arc::clone(&days),
+            boot_ms: Arc::clone(&boot_ms),
+            inner: Arc::clone(&inner.clock),
+        };
         let ports = Ports {
-            clock: Arc::new(Wall(Arc::clone(&days), Arc::clone(&inner.clock))),
+            clock: Arc::new(wall),
             ..inner
         };
         let node = Node::start(store.clone(), ports, NodeConfig::default()).await;
@@ -89,6 +98,7 @@ impl Stage {
             store,
             node: node.unwrap(),
             days,
+            boot_ms,
             given: 0,
         }
     }

@@ -114,8 +114,8 @@ pub struct Planner<'a> {
     /// Live entries of each scope.
     live: Vec<u64>,
     due: Vec<Due>,
-    /// Tasks of which something is due, sorted once the first pass is over.
-    tasks: Vec<u64>,
+    /// Tasks of which something is due, in order and looked for once the first pass is over.
+    tasks: Tasks,
     /// The best of each of them, the worst first.
     best: Vec<Vec<Rank>>,
 }
@@ -147,6 +147,55 @@ impl Rank {
     }
 }
 
+/// Tasks of which something is due.
+#[derive(Debug)]
+struct Tasks {
+    named: Vec<u64>,
+    /// A bit of each, at its mark: nearly all entries are of other tasks, and one bit says so of most of them.
+    marks: Vec<u64>,
+}
+
+impl Tasks {
+    const NONE: Self = Self {
+        named: Vec::new(),
+        marks: Vec::new(),
+    };
+    /// Bits for each task, at least.
+    const BITS_EACH: usize = 16;
+
+    /// Makes ready to look for them.
+    fn put_in_order(&mut self) {
+        self.named.sort_unstable();
+        self.named.dedup();
+        let words = (self.named.len() * Self::BITS_EACH).div_ceil(64);
+        self.marks = vec![0; words.next_power_of_two()];
+        for task in &self.named {
+            let (word, bit) = self.mark(*task);
+            self.marks[word] |= bit;
+        }
+    }
+
+    /// Where the bit of a task is.
+    fn mark(&self, task: u64) -> (usize, u64) {
+        // Names of tasks may come in order: the upper bits of the product do not.
+        let mixed = (task.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32;
+        let word = (mixed >> 6) as usize & (self.marks.len() - 1);
+        (word, 1 << (mixed & 63))
+    }
+
+    /// The place of a task, if it is one of them; none before they were put in order.
+    fn place(&self, task: u64) -> Option<usize> {
+        if self.marks.is_empty() {
+            return None;
+        }
+        let (word, bit) = self.mark(task);
+        if self.marks[word] & bit == 0 {
+            return None;
+        }
+        self.named.binary_search(&task).ok()
+    }
+}
+
 /// The task among whose best an entry may be; 0 for none. What was so until it was resolved is not worth keeping for
 /// its worth.
 fn task_of(table: Table, origin: u64) -> u64 {
@@ -172,7 +221,7 @@ impl<'a> Planner<'a> {
             places: BTreeMap::new(),
             live: Vec::new(),
             due: Vec::new(),
-            tasks: Vec::new(),
+            tasks: Tasks::NONE,
             best: Vec::new(),
         }
     }
@@ -204,7 +253,7 @@ impl<'a> Planner<'a> {
             };
             if let Some(why) = due(&aging, self.now, self.config) {
                 let task = task_of(table, columns.worth.origin[row]);
-                self.tasks.extend((task != 0).then_some(task));
+                self.tasks.named.extend((task != 0).then_some(task));
                 self.due.push(Due {
                     place,
                     entry: columns.worth.entry[row],
@@ -232,13 +281,12 @@ impl<'a> Planner<'a> {
 
     /// Ends the first pass: whether a second one is needed, because of some tasks the best are to stay.
     pub fn has_to_rank(&mut self) -> bool {
-        self.tasks.sort_unstable();
-        self.tasks.dedup();
         if self.config.keep_best == 0 {
-            self.tasks.clear();
+            self.tasks.named.clear();
         }
-        self.best = vec![Vec::new(); self.tasks.len()];
-        !self.tasks.is_empty()
+        self.tasks.put_in_order();
+        self.best = vec![Vec::new(); self.tasks.named.len()];
+        !self.tasks.named.is_empty()
     }
 
     /// Ranks entries: the second pass, over the same entries as the first.
@@ -248,7 +296,7 @@ impl<'a> Planner<'a> {
             if task == 0 || !columns.status[row].is_live() {
                 continue;
             }
-            let Ok(place) = self.tasks.binary_search(&task) else {
+            let Some(place) = self.tasks.place(task) else {
                 continue;
             };
             let rank = Rank {
@@ -273,7 +321,7 @@ impl<'a> Planner<'a> {
             .collect();
         for due in self.due {
             let plan = &mut plans[due.place];
-            let task = self.tasks.binary_search(&due.task).ok();
+            let task = self.tasks.place(due.task);
             let mut best = task.into_iter().flat_map(|task| &self.best[task]);
             if best.any(|rank| rank.entry == due.entry) {
                 plan.kept += 1;

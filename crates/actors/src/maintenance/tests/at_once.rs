@@ -1,7 +1,9 @@
 //! Entries that go of several scopes at a time, with several commands under way in each.
 
+use sillok_core::retention::pace::{RETIRED_AT_ONCE, WRITES_MS};
 use sillok_store::Read;
 
+use super::retiring::{COMMANDS_AT_ONCE, SCOPES_AT_ONCE};
 use super::*;
 
 const SCOPES: u64 = SCOPES_AT_ONCE as u64 + 2;
@@ -25,6 +27,19 @@ async fn events(stage: &Stage, path: &str) -> u64 {
 
 #[tokio::test]
 async fn what_goes_of_several_scopes_at_a_time_goes_once_and_is_counted() {
+    let commands = goes_once_and_is_counted(WRITES_MS).await;
+    assert_eq!(commands, IN_PROJECT.div_ceil(RETIRED_AT_ONCE as u64));
+}
+
+#[tokio::test]
+async fn what_goes_beside_a_writer_goes_a_little_at_a_time() {
+    // Nobody writes any more once the run has begun: it may go on as if alone before its end.
+    let commands = goes_once_and_is_counted(0).await;
+    assert!(commands > IN_PROJECT.div_ceil(RETIRED_AT_ONCE as u64));
+}
+
+/// A run that comes so long after the last write, in ms: how many commands took out what was due in the project.
+async fn goes_once_and_is_counted(since_ms: u64) -> u64 {
     let mut stage = Stage::set().await;
     let mut entries = Vec::new();
     for number in 0..IN_PROJECT {
@@ -46,6 +61,7 @@ async fn what_goes_of_several_scopes_at_a_time_goes_once_and_is_counted() {
     }
     let before = events(&stage, PROJECT).await;
     stage.days.store(91, Ordering::Relaxed);
+    stage.boot_ms.store(since_ms, Ordering::Relaxed);
     let done = stage.maintain(false, true).await.unwrap();
     for scope in &done.scopes {
         assert_eq!(scope.retired, scope.plan.going() as u64, "{scope:?}");
@@ -53,10 +69,10 @@ async fn what_goes_of_several_scopes_at_a_time_goes_once_and_is_counted() {
     }
     let retired: u64 = done.scopes.iter().map(|scope| scope.retired).sum();
     assert_eq!(retired, IN_PROJECT + SCOPES * IN_EACH);
-    let commands = IN_PROJECT.div_ceil(RETIRED_AT_ONCE as u64);
-    assert_eq!(events(&stage, PROJECT).await - before, commands);
+    let commands = events(&stage, PROJECT).await - before;
     for entry in entries {
         assert_eq!(stage.status(entry).await, Status::Archived);
     }
     assert!(audit::verify(&stage.store, &|_| {}).await.unwrap().is_ok());
+    commands
 }

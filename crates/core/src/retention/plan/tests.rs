@@ -152,6 +152,23 @@ fn scopes_outside_the_one_that_is_asked_for_are_passed_over() {
     assert_eq!(plan.scopes[&scope(1)].aged, [(entry(2), 1)]);
 }
 
+#[test]
+fn every_task_of_which_something_is_due_is_found_and_no_other_one() {
+    let mut tasks = Tasks::NONE;
+    assert_eq!(tasks.place(0), None, "nothing is looked for as yet");
+    tasks.named = (1..=1_000).rev().map(|number| number * 3).collect();
+    tasks.named.extend([3, 3_000, u64::MAX]);
+    tasks.put_in_order();
+    for number in 1..=1_000 {
+        assert_eq!(tasks.place(number * 3), Some(number as usize - 1));
+        assert_eq!(tasks.place(number * 3 + 1), None);
+    }
+    assert_eq!(tasks.place(u64::MAX), Some(1_000));
+    tasks.named.clear();
+    tasks.put_in_order();
+    assert_eq!(tasks.place(3), None);
+}
+
 fn any_row() -> impl Strategy<Value = Row> {
     let table = proptest::sample::select(Table::ALL.to_vec());
     let status = proptest::sample::select(vec![

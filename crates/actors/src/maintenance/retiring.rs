@@ -1,0 +1,194 @@
+//! Retiring: taking out what a plan found due, scope by scope.
+//!
+//! Owns how many commands are under way and how many entries each of them names, and what is done about entries that do
+//! not go together. Which entries are due is [`super::plan`]'s, and when a command stands back is [`super::pace`]'s.
+
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+use futures::stream::{FuturesOrdered, FuturesUnordered};
+use sillok_core::command::{AnswerBody, Command};
+use sillok_core::id::EntryId;
+use sillok_core::limits::RETIRED_MAX;
+use sillok_core::retention::Retirement;
+use sillok_core::retention::pace::RETIRED_AT_ONCE;
+use sillok_core::scope::Scope;
+use sillok_core::{Error, ErrorCode};
+use sillok_store::Store;
+
+use super::pace::Pace;
+use super::running::Turn;
+use super::{ScopeMaintained, give};
+use crate::commit::Shared;
+use crate::protocol::Protocol;
+use crate::router::Router;
+
+const _: () = assert!(RETIRED_AT_ONCE <= RETIRED_MAX, "a command may name as many");
+/// Commands to one scope that are under way: what waits while a batch is committed is the next batch.
+pub(super) const COMMANDS_AT_ONCE: usize = 4;
+/// Scopes of which entries are taken out at the same time: one waits for the disk while another is decided.
+pub(super) const SCOPES_AT_ONCE: usize = 8;
+
+/// Takes out what is due, of some scopes at the same time.
+pub(super) async fn take_out_all<S: Store, P: Protocol>(
+    shared: &Arc<Shared<S, P>>,
+    router: &Router<S, P>,
+    scopes: &mut [ScopeMaintained],
+    turn: &Turn<'_>,
+) {
+    let mut left: Vec<&mut ScopeMaintained> = scopes.iter_mut().rev().collect();
+    left.retain(|scope| !scope.asks);
+    let retiring = Retiring {
+        shared,
+        router,
+        pace: Pace::new(shared.ports.clock.as_ref(), || router.written_ms()),
+        turn,
+    };
+    let mut under_way = FuturesUnordered::new();
+    loop {
+        while under_way.len() < SCOPES_AT_ONCE
+            && let Some(scope) = left.pop()
+        {
+            under_way.push(retiring.take_out_or_note(scope));
+        }
+        if under_way.next().await.is_none() {
+            return;
+        }
+    }
+}
+
+/// What one run takes out, whatever scope it lies in.
+struct Retiring<'a, S: Store, P: Protocol, W> {
+    shared: &'a Arc<Shared<S, P>>,
+    router: &'a Router<S, P>,
+    pace: Pace<'a, W>,
+    turn: &'a Turn<'a>,
+}
+
+/// Entries of a plan, with the version of each that it was made for.
+type Planned = [(EntryId, u64)];
+
+impl<S: Store, P: Protocol, W: Fn() -> Option<u64>> Retiring<'_, S, P, W> {
+    /// Takes out what is due in a scope, or notes why the rest was not.
+    async fn take_out_or_note(&self, scope: &mut ScopeMaintained) {
+        if let Err(error) = self.take_out(scope).await {
+            tracing::warn!(%error, scope = %scope.scope, "what is due here was not taken out");
+            scope.error = Some(error);
+        }
+    }
+
+    /// Takes out what is due in a scope, and counts it.
+    async fn take_out(&self, scope: &mut ScopeMaintained) -> Result<(), Error> {
+        let due = [
+            (Retirement::Aged, scope.plan.aged.clone()),
+            (Retirement::Pruned, scope.plan.pruned.clone()),
+        ];
+        for (why, entries) in &due {
+            let apart = self.take_out_for(why, entries, scope).await?;
+            // Once nothing else is under way: what stands in line for its turn has to be waited for.
+            for some in apart {
+                self.by_halves(scope, why, some).await?;
+                self.turn.retired(some.len() as u64);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes entries out for one reason, several commands at a time. Those commands' entries that may go by halves.
+    async fn take_out_for<'e>(
+        &self,
+        why: &Retirement,
+        entries: &'e Planned,
+        scope: &mut ScopeMaintained,
+    ) -> Result<Vec<&'e Planned>, Error> {
+        let place = scope.scope.clone();
+        let mut left = entries;
+        let (mut given, mut apart) = (FuturesOrdered::new(), Vec::new());
+        let mut failed = Ok(());
+        loop {
+            while failed.is_ok() && given.len() < COMMANDS_AT_ONCE && !left.is_empty() {
+                let (some, rest) = left.split_at(left.len().min(self.pace.entries()));
+                given.push_back(self.retire(&place, why, some));
+                left = rest;
+            }
+            // What was given is carried out, whatever became of another: it is waited for, and counted.
+            let Some((some, done)) = given.next().await else {
+                return failed.map(|()| apart);
+            };
+            match done {
+                Ok(counts) => {
+                    scope.went(counts);
+                    self.turn.retired(some.len() as u64);
+                }
+                Err(error) if goes_by_halves(&error, some.len()) => apart.push(some),
+                Err(error) => failed = failed.and(Err(error)),
+            }
+        }
+    }
+
+    /// Takes entries out by halves, and counts them as they go. Those that cannot be read are counted too, and keep nobody
+    /// from going.
+    async fn by_halves(
+        &self,
+        scope: &mut ScopeMaintained,
+        why: &Retirement,
+        entries: &Planned,
+    ) -> Result<(), Error> {
+        let (first, second) = entries.split_at(entries.len() / 2);
+        let mut parts = vec![second, first];
+        while let Some(some) = parts.pop() {
+            let (_, done) = self.retire(&scope.scope, why, some).await;
+            match done {
+                Ok(counts) => scope.went(counts),
+                Err(error) if goes_by_halves(&error, some.len()) => {
+                    let (first, second) = some.split_at(some.len() / 2);
+                    parts.extend([second, first]);
+                }
+                Err(error) if error.code == ErrorCode::Internal => {
+                    tracing::warn!(%error, entry = %some[0].0, "an entry that is due was not taken out");
+                    scope.unreadable += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes some planned entries out of a scope when it is their turn: which, and how many went, and how many had changed
+    /// since.
+    async fn retire<'e>(
+        &self,
+        scope: &Scope,
+        why: &Retirement,
+        entries: &'e Planned,
+    ) -> (&'e Planned, Result<(u64, u64), Error>) {
+        let command = Command::Retire {
+            entries: entries.to_vec(),
+            why: why.clone(),
+        };
+        let given = give(self.shared, self.router, scope.clone(), command);
+        let done = match self.pace.keep(given).await {
+            Ok(AnswerBody::Retired { retired, left }) => Ok((u64::from(retired), u64::from(left))),
+            Ok(other) => {
+                let why = format!("retiring entries was answered with {other:?}");
+                Err(Error::new(ErrorCode::Internal, why))
+            }
+            Err(error) => Err(error),
+        };
+        (entries, done)
+    }
+}
+
+/// Whether fewer entries may go where several of them did not: they are too much for a transaction, or one of them
+/// cannot be read.
+const fn goes_by_halves(error: &Error, entries: usize) -> bool {
+    matches!(error.code, ErrorCode::TooLarge | ErrorCode::Internal) && entries > 1
+}
+
+impl ScopeMaintained {
+    /// Counts entries that went, and such as had changed since.
+    const fn went(&mut self, (retired, left): (u64, u64)) {
+        self.retired += retired;
+        self.left += left;
+    }
+}
