@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use sillok_core::Error;
 use sillok_core::quota::{Meter, QuotasConfig};
+use sillok_core::retention::pace::Writers;
 use sillok_core::scope::Scope;
 
 use crate::config::AdmissionConfig;
@@ -29,9 +30,10 @@ pub(crate) struct Admission {
     bytes: AtomicUsize,
     /// Scopes for which something waits.
     scopes: AtomicUsize,
-    /// One more than the time at which somebody was admitted last whose quota it counts against, on the boot clock in
-    /// ms; 0 before.
-    after_written_ms: AtomicU64,
+    /// Commands that wait or are under way, of those that count against a quota.
+    metered: AtomicUsize,
+    /// One more than the time at which the last of them was admitted, on the boot clock in ms; 0 before the first.
+    after_metered_ms: AtomicU64,
 }
 
 /// What is counted of organisations.
@@ -69,6 +71,7 @@ pub(crate) struct Permit {
     org: Arc<str>,
     scope_depth: Arc<AtomicUsize>,
     bytes: usize,
+    is_metered: bool,
 }
 
 impl Admission {
@@ -80,13 +83,17 @@ impl Admission {
             commands: AtomicUsize::new(0),
             bytes: AtomicUsize::new(0),
             scopes: AtomicUsize::new(0),
-            after_written_ms: AtomicU64::new(0),
+            metered: AtomicUsize::new(0),
+            after_metered_ms: AtomicU64::new(0),
         })
     }
 
-    /// When somebody other than the node itself was admitted last, on the boot clock in ms.
-    pub(crate) fn written_ms(&self) -> Option<u64> {
-        self.after_written_ms.load(Ordering::Relaxed).checked_sub(1)
+    /// Who writes here whose quota it counts against.
+    pub(crate) fn writers(&self) -> Writers {
+        Writers {
+            under_way: self.metered.load(Ordering::Relaxed),
+            last_ms: self.after_metered_ms.load(Ordering::Relaxed).checked_sub(1),
+        }
     }
 
     /// Commands and bytes that wait or are under way.
@@ -125,7 +132,8 @@ impl Admission {
         let org = self.admit_org(contended, wanted)?;
         if wanted.is_metered {
             let after_ms = wanted.now_ms.saturating_add(1);
-            self.after_written_ms.fetch_max(after_ms, Ordering::Relaxed);
+            self.after_metered_ms.fetch_max(after_ms, Ordering::Relaxed);
+            self.metered.fetch_add(1, Ordering::Relaxed);
         }
         self.commands.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -137,6 +145,7 @@ impl Admission {
             org,
             scope_depth: Arc::clone(scope_depth),
             bytes,
+            is_metered: wanted.is_metered,
         })
     }
 
@@ -201,6 +210,8 @@ impl Drop for Permit {
     fn drop(&mut self) {
         self.admission.orgs.lock().end_one(&self.org);
         self.admission.commands.fetch_sub(1, Ordering::Relaxed);
+        let metered = usize::from(self.is_metered);
+        self.admission.metered.fetch_sub(metered, Ordering::Relaxed);
         self.admission
             .bytes
             .fetch_sub(self.bytes, Ordering::Relaxed);
@@ -331,7 +342,7 @@ mod tests {
         let admission = Admission::new(config(100, 100), quotas);
         let depth = Arc::default();
         let at = |org, now_ms| admit_at(&admission, org, &depth, 1, now_ms);
-        assert_eq!(admission.written_ms(), None);
+        assert_eq!(admission.writers(), Writers::default());
         assert!(at("a", 0).is_ok() && at("a", 0).is_ok());
         let refused = at("a", 0).unwrap_err();
         assert_eq!(refused.code, ErrorCode::QuotaExceeded);
@@ -349,10 +360,21 @@ mod tests {
             is_metered: false,
             now_ms: 1,
         };
-        assert_eq!(admission.written_ms(), Some(1));
         let later = Wanted { now_ms: 2, ..own };
-        assert!(admission.admit(&depth, later).is_ok());
-        assert_eq!(admission.written_ms(), Some(1), "nobody else writes");
+        let _own = admission.admit(&depth, later).unwrap();
+        let since = Writers {
+            under_way: 0,
+            last_ms: Some(1),
+        };
+        assert_eq!(admission.writers(), since, "nobody else writes");
+        let writes = at("a", 1_000).unwrap();
+        let writing = Writers {
+            under_way: 1,
+            last_ms: Some(1_000),
+        };
+        assert_eq!(admission.writers(), writing);
+        drop((writes, _own));
+        assert_eq!(admission.writers().under_way, 0);
         assert_eq!(admission.load(), (0, 0));
     }
 

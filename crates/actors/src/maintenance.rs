@@ -36,6 +36,7 @@ pub use asked::{Maintain, Maintained, Part, ScopeMaintained};
 pub use plan::{Due, due};
 pub use running::Progress;
 
+use pace::Pace;
 pub(crate) use running::Running;
 use running::Turn;
 
@@ -258,14 +259,19 @@ async fn optimise<S: Store, P: Protocol>(
     optimised.map_err(|error| engine_refusal(&error))
 }
 
-/// Gives a command as the system, again while what it meets passes.
+/// Gives a command as the system, again while what it meets passes; at the pace of the run, where it has one.
 async fn give<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
     scope: Scope,
     command: Command,
+    pace: Option<&Pace<'_>>,
 ) -> Result<AnswerBody, Error> {
     let clock = &shared.ports.clock;
+    let submit = async |submission: Submission| match pace {
+        Some(pace) => pace.keep(router.submit(submission, None)).await,
+        None => router.submit(submission, None).await,
+    };
     let mut random = [0; 10];
     (shared.ports.rng)().fill(&mut random);
     let submission = Submission {
@@ -277,7 +283,7 @@ async fn give<S: Store, P: Protocol>(
     };
     let mut wait_ms = TRY_AGAIN_MS;
     for _ in 1..TRIES_MAX {
-        match router.submit(submission.clone(), None).await {
+        match submit(submission.clone()).await {
             // The same command again: it is carried out once.
             Err(error) if error.code.is_passing() => {}
             result => return result.map(|answer| answer.result),
@@ -285,8 +291,7 @@ async fn give<S: Store, P: Protocol>(
         clock.sleep(wait_ms).await;
         wait_ms *= 2;
     }
-    let answered = router.submit(submission, None).await;
-    answered.map(|answer| answer.result)
+    submit(submission).await.map(|answer| answer.result)
 }
 
 #[cfg(test)]

@@ -128,6 +128,11 @@ impl<S: Store, P: Protocol> Node<S, P> {
         Self::run(twin, indexer, Stamp::ZERO).await
     }
 
+    #[cfg(test)]
+    pub(crate) fn router(&self) -> &Router<S, P> {
+        &self.inner.router
+    }
+
     /// What the parts of the node share.
     #[cfg(test)]
     pub(crate) fn shared(&self) -> &Arc<Shared<S, P>> {

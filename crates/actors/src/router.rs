@@ -15,6 +15,7 @@ use sillok_core::command::{Answer, Submission};
 use sillok_core::decide::older_nodes;
 use sillok_core::ports::Forwarded;
 use sillok_core::principal::PrincipalKind;
+use sillok_core::retention::pace::Writers;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::trace::{SpanKind, TraceContext};
@@ -425,9 +426,14 @@ impl<S: Store, P: Protocol> Router<S, P> {
         self.active.load(Ordering::Relaxed)
     }
 
-    /// When somebody other than the node itself wrote here last, on the boot clock in ms.
-    pub(crate) fn written_ms(&self) -> Option<u64> {
-        self.admission.written_ms()
+    /// Who writes here, beside the node itself.
+    pub(crate) fn writers(&self) -> Writers {
+        self.admission.writers()
+    }
+
+    #[cfg(test)]
+    pub(crate) const fn admission(&self) -> &Arc<Admission> {
+        &self.admission
     }
 
     /// Commands and bytes that wait or are under way.

@@ -207,8 +207,6 @@ impl<S: Store, P: Protocol> Spaces<S, P> {
             serving.brought(&noted[..brought.count]);
             match brought.failed {
                 Some(error) => Err(PortError::Unavailable(error.to_string())),
-                // Never answered with what lacks some of them.
-                None if brought.count < noted.len() => Err(being_made()),
                 None => Ok(()),
             }
         };

@@ -49,7 +49,7 @@ const KEYSPACE: &str = "sillok";
 const SEPARATED_BYTES_MIN: u32 = 256;
 /// Bytes of a table of the tree, of which the first level holds four times as many. A memory table whose values are stored
 /// apart leaves a few megabytes of keys: a first level that is much larger is written anew for each few of them, and commits
-/// wait while that goes on, since one thread does both. A store keeps what it was made with.
+/// wait while that goes on, where one thread does both. A store keeps what it was made with.
 const TABLE_BYTES: u64 = 4 << 20;
 
 /// A store in a directory. A clone is another handle; with the last handle and transaction the

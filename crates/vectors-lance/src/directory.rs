@@ -250,7 +250,7 @@ impl Directory {
             };
             let (mut run, mut run_with_vector) = (Vec::new(), Vec::new());
             // What is told of and not stored yet: few mostly, and up to all of them where much goes at once, which sorting
-            // them bears. All the others would have to be looked for among them, were they not.
+            // them bears.
             let hidden = newer(scope).filter_map(|entry| rows.by_entry.get(&entry).copied());
             let mut hidden: Vec<u64> = hidden.collect();
             hidden.sort_unstable();

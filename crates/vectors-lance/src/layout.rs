@@ -18,17 +18,17 @@ pub(crate) fn make(root: &Path) -> Result<(), Error> {
 
 /// Removes a table's directory, when there is one, for good: its texts do not come back after the machine has stopped.
 pub(crate) fn remove(directory: &Path) -> Result<(), Error> {
-    let removed = std::fs::remove_dir_all(directory).and_then(|()| match directory.parent() {
-        Some(parent) => std::fs::File::open(parent)?.sync_all(),
-        None => Ok(()),
-    });
-    match removed {
+    let unless_absent = |done: std::io::Result<()>| match done {
         Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(Error::Io {
             path: directory.into(),
             source,
         }),
         _ => Ok(()),
-    }
+    };
+    unless_absent(std::fs::remove_dir_all(directory))?;
+    // Where it is not there, too: whoever removed it may have been cut off before this.
+    let parent = directory.parent().map(std::fs::File::open).transpose();
+    unless_absent(parent.and_then(|parent| parent.map_or(Ok(()), |parent| parent.sync_all())))
 }
 
 /// How the cursor's file calls a table.

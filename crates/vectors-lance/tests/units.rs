@@ -1,4 +1,4 @@
-//! The tests beside the modules that know nothing of Lance's tables, without compiling Lance into another binary.
+//! The tests beside the modules that know nothing of tables on the disk, without compiling Lance into another binary.
 //!
 //! Owns nothing: the modules are the library's own, each with its tests.
 

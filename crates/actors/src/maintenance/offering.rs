@@ -8,6 +8,7 @@ use sillok_core::command::Command;
 use sillok_core::ports::PortError;
 use sillok_core::review::Offer;
 use sillok_core::secret::mask;
+use sillok_core::time::Timestamp;
 use sillok_store::Store;
 
 use super::{give, plan};
@@ -19,16 +20,20 @@ use crate::spaces::{embed_one, takes_others};
 /// Texts that the embedder does not answer for though it answers for another one, after which it counts as away: it may
 /// keep each waiting for long.
 const PASSED_OVER_MAX: usize = 8;
+/// How long runs begin with the same skill, in ms.
+const EACH_MS: u64 = 60_000;
 
 /// Asks organisations about skills: how many were offered, and how many were not. A version is asked about once for good:
 /// while the embedder is away nobody is asked, so that a later run asks with the vector that the answer is decided by. The
 /// first text that it does not answer for, nor for another one, ends that: nobody else may run meanwhile. A skill whose
-/// text alone it does not answer for keeps nobody from the rest.
+/// text alone it does not answer for keeps nobody from the rest, and a few of them nobody for good: each run begins with
+/// another skill.
 pub(super) async fn put_questions<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
-    offers: Vec<Offer>,
+    mut offers: Vec<Offer>,
 ) -> (u64, u64) {
+    begin_elsewhere(&mut offers, shared.ports.clock.now());
     let (all, mut offered) = (offers.len() as u64, 0);
     let mut passed_over = 0;
     for offer in offers {
@@ -48,7 +53,7 @@ pub(super) async fn put_questions<S: Store, P: Protocol>(
             },
         };
         let org = plan::organisation(&offer.scope);
-        match give(shared, router, org, Command::Offer(Box::new(offer))).await {
+        match give(shared, router, org, Command::Offer(Box::new(offer)), None).await {
             Ok(_) => offered += 1,
             Err(error) => {
                 tracing::warn!(%error, "a skill was not offered to its organisation");
@@ -56,6 +61,14 @@ pub(super) async fn put_questions<S: Store, P: Protocol>(
         }
     }
     (offered, all - offered)
+}
+
+/// Has a run begin with another skill than the runs before it, mostly.
+fn begin_elsewhere<T>(offers: &mut [T], now: Timestamp) {
+    if !offers.is_empty() {
+        let first = now.ms() / EACH_MS % offers.len() as u64;
+        offers.rotate_left(usize::try_from(first).expect("it is one of them"));
+    }
 }
 
 /// Why no other skill is offered either, after this error and so many that were passed over; none where the embedder
@@ -92,4 +105,19 @@ async fn fitted<S: Store, P: Protocol>(
     let vector = embed_one(embedder, &embedder.space(), masked.text.as_ref()).await?;
     offer.product.embedding = vector;
     Ok(offer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_run_begins_with_another_skill_and_has_all_of_them() {
+        for (minutes, expected) in [(0, [7, 8, 9]), (1, [8, 9, 7]), (5, [9, 7, 8])] {
+            let mut offers = [7, 8, 9];
+            begin_elsewhere(&mut offers, Timestamp::from_ms(minutes * EACH_MS));
+            assert_eq!(offers, expected);
+        }
+        begin_elsewhere::<u8>(&mut [], Timestamp::EPOCH);
+    }
 }

@@ -4,27 +4,29 @@
 //! it, is core's rule. Writers at other nodes are not seen: the store that nodes share takes their commits in parallel.
 
 use sillok_core::ports::Clock;
-use sillok_core::retention::pace::{RETIRED_AT_ONCE, RETIRED_BESIDE, rest_ms, stands_back};
+use sillok_core::retention::pace::{
+    RETIRED_AT_ONCE, RETIRED_BESIDE, Writers, rest_ms, stands_back,
+};
 use tokio::sync::Mutex;
 
-/// The pace of one run. `W` says when somebody wrote last, on the boot clock in ms.
-pub(super) struct Pace<'a, W> {
+/// The pace of one run.
+pub(super) struct Pace<'a> {
     clock: &'a dyn Clock,
-    written_ms: W,
+    writers: &'a (dyn Fn() -> Writers + Sync),
     turn: Mutex<()>,
 }
 
-impl<'a, W: Fn() -> Option<u64>> Pace<'a, W> {
-    pub(super) fn new(clock: &'a dyn Clock, written_ms: W) -> Self {
+impl<'a> Pace<'a> {
+    pub(super) fn new(clock: &'a dyn Clock, writers: &'a (dyn Fn() -> Writers + Sync)) -> Self {
         Self {
             clock,
-            written_ms,
+            writers,
             turn: Mutex::new(()),
         }
     }
 
     fn stands_back(&self) -> bool {
-        stands_back(self.clock.monotonic_ms(), (self.written_ms)())
+        stands_back(self.clock.monotonic_ms(), (self.writers)())
     }
 
     /// How many entries the next command is to name.
@@ -36,8 +38,8 @@ impl<'a, W: Fn() -> Option<u64>> Pace<'a, W> {
         }
     }
 
-    /// Carries a command out: at once where nobody writes, otherwise when it is its turn, and rests after it. Whoever waits
-    /// for one of several must wait for all of them, since the one whose turn it is may be any.
+    /// Carries a command out: at once where nobody writes, otherwise when it is its turn, and rests after it. Whoever has
+    /// several under way polls all of them until they are done: the one whose turn it is may be any.
     pub(super) async fn keep<T>(&self, command: impl Future<Output = T>) -> T {
         if !self.stands_back() {
             return command.await;
@@ -87,11 +89,19 @@ mod tests {
         }
     }
 
+    fn writers(under_way: usize) -> Writers {
+        Writers {
+            under_way,
+            last_ms: None,
+        }
+    }
+
     /// The most of five commands that were under way at the same time, each of which takes 3 ms, and how long all of
     /// them took, in ms.
-    async fn at_once(written_ms: Option<u64>) -> (usize, u64) {
+    async fn at_once(waiting: usize) -> (usize, u64) {
         let clock = Slept::default();
-        let pace = Pace::new(&clock, || written_ms);
+        let writers = || writers(waiting);
+        let pace = Pace::new(&clock, &writers);
         let (under_way, most) = (Cell::new(0), Cell::new(0));
         let command = || async {
             under_way.set(under_way.get() + 1);
@@ -106,18 +116,18 @@ mod tests {
 
     #[tokio::test]
     async fn commands_go_one_at_a_time_with_rests_beside_a_writer() {
-        assert_eq!(at_once(Some(0)).await, (1, 5 * (3 + 3)));
+        assert_eq!(at_once(1).await, (1, 5 * (3 + 3)));
     }
 
     #[tokio::test]
     async fn commands_go_side_by_side_where_nobody_writes() {
-        assert_eq!(at_once(None).await, (5, 5 * 3));
+        assert_eq!(at_once(0).await, (5, 5 * 3));
     }
 
     #[test]
     fn a_command_names_few_entries_beside_a_writer() {
         let clock = Slept::default();
-        assert_eq!(Pace::new(&clock, || Some(0)).entries(), RETIRED_BESIDE);
-        assert_eq!(Pace::new(&clock, || None).entries(), RETIRED_AT_ONCE);
+        assert_eq!(Pace::new(&clock, &|| writers(1)).entries(), RETIRED_BESIDE);
+        assert_eq!(Pace::new(&clock, &|| writers(0)).entries(), RETIRED_AT_ONCE);
     }
 }

@@ -38,10 +38,11 @@ pub(super) async fn take_out_all<S: Store, P: Protocol>(
 ) {
     let mut left: Vec<&mut ScopeMaintained> = scopes.iter_mut().rev().collect();
     left.retain(|scope| !scope.asks);
+    let writers = || router.writers();
     let retiring = Retiring {
         shared,
         router,
-        pace: Pace::new(shared.ports.clock.as_ref(), || router.written_ms()),
+        pace: Pace::new(shared.ports.clock.as_ref(), &writers),
         turn,
     };
     let mut under_way = FuturesUnordered::new();
@@ -58,17 +59,17 @@ pub(super) async fn take_out_all<S: Store, P: Protocol>(
 }
 
 /// What one run takes out, whatever scope it lies in.
-struct Retiring<'a, S: Store, P: Protocol, W> {
+struct Retiring<'a, S: Store, P: Protocol> {
     shared: &'a Arc<Shared<S, P>>,
     router: &'a Router<S, P>,
-    pace: Pace<'a, W>,
+    pace: Pace<'a>,
     turn: &'a Turn<'a>,
 }
 
 /// Entries of a plan, with the version of each that it was made for.
 type Planned = [(EntryId, u64)];
 
-impl<S: Store, P: Protocol, W: Fn() -> Option<u64>> Retiring<'_, S, P, W> {
+impl<S: Store, P: Protocol> Retiring<'_, S, P> {
     /// Takes out what is due in a scope, or notes why the rest was not.
     async fn take_out_or_note(&self, scope: &mut ScopeMaintained) {
         if let Err(error) = self.take_out(scope).await {
@@ -84,23 +85,25 @@ impl<S: Store, P: Protocol, W: Fn() -> Option<u64>> Retiring<'_, S, P, W> {
             (Retirement::Pruned, scope.plan.pruned.clone()),
         ];
         for (why, entries) in &due {
-            let apart = self.take_out_for(why, entries, scope).await?;
-            // Once nothing else is under way: what stands in line for its turn has to be waited for.
+            let (apart, failed) = self.take_out_for(why, entries, scope).await;
+            // Once nothing else is under way, and whatever became of that.
             for some in apart {
                 self.by_halves(scope, why, some).await?;
                 self.turn.retired(some.len() as u64);
             }
+            failed?;
         }
         Ok(())
     }
 
-    /// Takes entries out for one reason, several commands at a time. Those commands' entries that may go by halves.
+    /// Takes entries out for one reason, several commands at a time: the entries of those commands that may go by halves,
+    /// and why the rest did not go, where it did not.
     async fn take_out_for<'e>(
         &self,
         why: &Retirement,
         entries: &'e Planned,
         scope: &mut ScopeMaintained,
-    ) -> Result<Vec<&'e Planned>, Error> {
+    ) -> (Vec<&'e Planned>, Result<(), Error>) {
         let place = scope.scope.clone();
         let mut left = entries;
         let (mut given, mut apart) = (FuturesOrdered::new(), Vec::new());
@@ -113,14 +116,16 @@ impl<S: Store, P: Protocol, W: Fn() -> Option<u64>> Retiring<'_, S, P, W> {
             }
             // What was given is carried out, whatever became of another: it is waited for, and counted.
             let Some((some, done)) = given.next().await else {
-                return failed.map(|()| apart);
+                return (apart, failed);
             };
             match done {
                 Ok(counts) => {
                     scope.went(counts);
                     self.turn.retired(some.len() as u64);
                 }
-                Err(error) if goes_by_halves(&error, some.len()) => apart.push(some),
+                Err(error) if is_damaged(&error) || goes_by_halves(&error, some.len()) => {
+                    apart.push(some);
+                }
                 Err(error) => failed = failed.and(Err(error)),
             }
         }
@@ -136,6 +141,7 @@ impl<S: Store, P: Protocol, W: Fn() -> Option<u64>> Retiring<'_, S, P, W> {
     ) -> Result<(), Error> {
         let (first, second) = entries.split_at(entries.len() / 2);
         let mut parts = vec![second, first];
+        parts.retain(|part| !part.is_empty());
         while let Some(some) = parts.pop() {
             let (_, done) = self.retire(&scope.scope, why, some).await;
             match done {
@@ -144,7 +150,7 @@ impl<S: Store, P: Protocol, W: Fn() -> Option<u64>> Retiring<'_, S, P, W> {
                     let (first, second) = some.split_at(some.len() / 2);
                     parts.extend([second, first]);
                 }
-                Err(error) if error.code == ErrorCode::Internal => {
+                Err(error) if is_damaged(&error) => {
                     tracing::warn!(%error, entry = %some[0].0, "an entry that is due was not taken out");
                     scope.unreadable += 1;
                 }
@@ -166,8 +172,8 @@ impl<S: Store, P: Protocol, W: Fn() -> Option<u64>> Retiring<'_, S, P, W> {
             entries: entries.to_vec(),
             why: why.clone(),
         };
-        let given = give(self.shared, self.router, scope.clone(), command);
-        let done = match self.pace.keep(given).await {
+        let pace = Some(&self.pace);
+        let done = match give(self.shared, self.router, scope.clone(), command, pace).await {
             Ok(AnswerBody::Retired { retired, left }) => Ok((u64::from(retired), u64::from(left))),
             Ok(other) => {
                 let why = format!("retiring entries was answered with {other:?}");
@@ -179,10 +185,15 @@ impl<S: Store, P: Protocol, W: Fn() -> Option<u64>> Retiring<'_, S, P, W> {
     }
 }
 
+/// Whether an entry cannot be read.
+fn is_damaged(error: &Error) -> bool {
+    error.code == ErrorCode::Internal
+}
+
 /// Whether fewer entries may go where several of them did not: they are too much for a transaction, or one of them
 /// cannot be read.
-const fn goes_by_halves(error: &Error, entries: usize) -> bool {
-    matches!(error.code, ErrorCode::TooLarge | ErrorCode::Internal) && entries > 1
+fn goes_by_halves(error: &Error, entries: usize) -> bool {
+    (error.code == ErrorCode::TooLarge || is_damaged(error)) && entries > 1
 }
 
 impl ScopeMaintained {

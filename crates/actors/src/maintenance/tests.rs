@@ -25,6 +25,7 @@ mod at_once;
 mod jumped;
 mod offered;
 
+use crate::admission::{Permit, Wanted};
 use crate::tests::harness::{PROJECT, append, open_task, ports, scope, store, submission};
 use crate::tests::index::HookedIndex;
 use crate::tests::world::pairs_of;
@@ -116,6 +117,18 @@ impl Stage {
         random[2..].copy_from_slice(&self.given.to_be_bytes());
         submission.id = CommandId::from_parts(self.node.ports().clock.now(), random);
         submission
+    }
+
+    /// A command of somebody that waits until it is dropped.
+    fn waits(&self) -> Permit {
+        let wanted = Wanted {
+            scope: &scope(PROJECT),
+            bytes: 1,
+            is_metered: true,
+            now_ms: self.node.ports().clock.monotonic_ms(),
+        };
+        let admission = self.node.router().admission();
+        admission.admit(&Arc::default(), wanted).unwrap()
     }
 
     /// How many answers are kept.

@@ -300,10 +300,7 @@ impl<'a, S: Store, P: Protocol> Worker<'a, S, P> {
         // Where it fails, too: what cannot be optimised is not asked again after every step.
         self.stored_since_optimised = 0;
         if let Err(error) = side.index.optimise().await {
-            let again = match self.spaces.next() {
-                Some(_) => "before it serves",
-                None => "once as many entries were brought to it again",
-            };
+            let again = "once as many entries were brought to it again, or before it serves";
             tracing::warn!(%error, again, entries = much, "the index was not optimised; it is tried again");
         }
     }

@@ -316,7 +316,8 @@ pub(super) async fn read<V>(
 
 /// The vectors of texts; none for one that the embedder refuses though it takes others. Texts among which one is refused
 /// are halved until that one stands alone, in some two calls for each halving: an embedder that is slow, or has a rate, is
-/// not asked for each of the others by itself.
+/// not asked for each of the others by itself. Before the first halving it has to answer for another text: one that answers
+/// for none in time would let each part wait that long.
 ///
 /// # Errors
 /// `Unavailable`, and `Unusable` where it takes none.
@@ -327,6 +328,7 @@ pub(crate) async fn embed_each(
 ) -> Result<Vec<Option<Embedding>>, PortError> {
     // What is left to be asked for, the first last.
     let mut left = vec![texts];
+    let mut takes_any = false;
     let mut vectors = Vec::with_capacity(texts.len());
     while let Some(part) = left.pop() {
         if let [] | [_] = part {
@@ -339,6 +341,10 @@ pub(crate) async fn embed_each(
             Ok(answer) => vectors.extend(answer.into_iter().map(Some)),
             Err(error @ PortError::Unavailable(_)) => return Err(error),
             Err(_one_of_them) => {
+                if !takes_any {
+                    takes_others(embedder, space).await?;
+                    takes_any = true;
+                }
                 let (first, second) = part.split_at(part.len() / 2);
                 left.extend([second, first]);
             }

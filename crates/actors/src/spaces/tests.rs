@@ -139,7 +139,10 @@ async fn whoever_waited_behind_a_question_in_vain_does_not_try_the_same() {
 }
 
 /// The built-in embedder, which takes too long so many times, each time over one text.
-struct Late(AtomicUsize);
+struct Late {
+    left: AtomicUsize,
+    is_with_any: bool,
+}
 
 impl Embedder for Late {
     fn space(&self) -> SpaceId {
@@ -158,9 +161,9 @@ impl Embedder for Late {
         &'a self,
         texts: &'a [&'a str],
     ) -> BoxFuture<'a, Result<Vec<Embedding>, PortError>> {
-        let left = self.0.load(Ordering::Relaxed);
-        if left > 0 && texts.contains(&TEXT) {
-            self.0.store(left - 1, Ordering::Relaxed);
+        let left = self.left.load(Ordering::Relaxed);
+        if left > 0 && (self.is_with_any || texts.contains(&TEXT)) {
+            self.left.store(left - 1, Ordering::Relaxed);
             return Box::pin(async { Err(PortError::Unusable("it took too long".into())) });
         }
         HashEmbedder.embed(texts)
@@ -170,7 +173,10 @@ impl Embedder for Late {
 #[tokio::test]
 async fn a_text_that_an_embedder_was_late_with_is_not_taken_for_one_that_it_refuses() {
     for (late, is_made) in [(0, true), (1, true), (2, false)] {
-        let embedder = Late(AtomicUsize::new(late));
+        let embedder = Late {
+            left: AtomicUsize::new(late),
+            is_with_any: false,
+        };
         let vector = embed_one(&embedder, &embedder.space(), TEXT).await.unwrap();
         assert_eq!(vector.is_some(), is_made, "late {late} times");
     }
@@ -201,9 +207,20 @@ async fn one_text_of_many_that_is_refused_costs_few_calls() {
         let expected = texts.iter().enumerate();
         let expected = expected.map(|(at, text)| (at != place).then(|| other.vector(text)));
         assert_eq!(vectors, expected.collect::<Vec<_>>());
-        // All, two for each of five halvings, and for the one a probe and once more.
-        assert_eq!(other.asked.load(Ordering::Relaxed), 1 + 2 * 5 + 2);
+        // All, a probe, two for each of five halvings, and for the one a probe and once more.
+        assert_eq!(other.asked.load(Ordering::Relaxed), 1 + 1 + 2 * 5 + 2);
     }
+}
+
+#[tokio::test]
+async fn an_embedder_that_is_late_with_any_text_is_asked_for_many_twice() {
+    let embedder = Late {
+        left: AtomicUsize::new(100),
+        is_with_any: true,
+    };
+    let late = embed_each(&embedder, &embedder.space(), &[TEXT; 32]).await;
+    assert!(matches!(late, Err(PortError::Unusable(_))), "{late:?}");
+    assert_eq!(embedder.left.load(Ordering::Relaxed), 98);
 }
 
 #[tokio::test]

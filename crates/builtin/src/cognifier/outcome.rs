@@ -5,7 +5,7 @@
 use core::ops::Range;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
 use super::sentence::clip;
 
@@ -64,11 +64,10 @@ impl Outcome {
             });
         }
         outcome.summary = summary(output);
-        let passed = outcome
-            .summary
-            .as_ref()
-            .filter(|summary| outcome.failed_tests.is_empty() && !summary.text.contains("failed"));
-        let passed_until = passed.map_or(0, |summary| summary.at.start);
+        let passed_until = match outcome.failed_tests.is_empty() {
+            true => passed_until(output),
+            false => 0,
+        };
         let mut others = !outcome.failed_tests.is_empty();
         for error in ERROR.captures_iter(output) {
             let timed_out = error.name("timeout");
@@ -94,34 +93,70 @@ impl Outcome {
 
     /// Whether the output tells of a failure.
     pub(super) fn failed(&self) -> bool {
-        let in_summary = self
-            .summary
-            .as_ref()
-            .is_some_and(|summary| summary.text.contains("failed"));
+        let is_red =
+            |summary: &Found| summary.text.contains(" failed") || summary.text.contains(" error");
+        let in_summary = self.summary.as_ref().is_some_and(is_red);
         in_summary || !self.errors.is_empty() || !self.failed_tests.is_empty()
+    }
+}
+
+/// What a summary counts.
+struct Counts {
+    failed: u64,
+    passed: u64,
+    /// Of tests that could not be run.
+    errors: u64,
+}
+
+impl Counts {
+    fn of(summary: &Captures<'_>) -> Self {
+        let number = |names: &[&str]| {
+            let found = names.iter().find_map(|name| summary.name(name));
+            found
+                .and_then(|number| number.as_str().parse().ok())
+                .unwrap_or(0)
+        };
+        Self {
+            failed: number(&["failed", "failed_after", "failed_only"]),
+            passed: number(&["passed"]),
+            errors: number(&["errors", "errors_only"]),
+        }
     }
 }
 
 /// "N failed, M passed" of the last summary in the output.
 fn summary(output: &str) -> Option<Found> {
     let last = SUMMARY.captures_iter(output).last()?;
-    let number = |names: &[&str]| {
-        let found = names.iter().find_map(|name| last.name(name));
-        found
-            .and_then(|number| number.as_str().parse::<u64>().ok())
-            .unwrap_or(0)
-    };
-    let (failed, passed) = (
-        number(&["failed", "failed_after", "failed_only"]),
-        number(&["passed"]),
-    );
-    let text = if failed > 0 {
-        format!("{failed} failed, {passed} passed")
-    } else {
-        format!("{passed} passed")
-    };
+    let Counts {
+        failed,
+        passed,
+        errors,
+    } = Counts::of(&last);
+    let mut text = format!("{passed} passed");
+    if failed > 0 {
+        text = format!("{failed} failed, {text}");
+    }
+    if errors > 0 {
+        let plural = if errors == 1 { "" } else { "s" };
+        text = format!("{text}, {errors} error{plural}");
+    }
     let at = last.get_match().range();
     Some(Found { text, at })
+}
+
+/// Where the last summary begins, if all of them tell of tests that passed and of none that did not; else 0.
+fn passed_until(output: &str) -> usize {
+    let mut until = 0;
+    for summary in SUMMARY.captures_iter(output) {
+        let counts = Counts::of(&summary);
+        if counts.failed > 0 || counts.errors > 0 {
+            return 0;
+        }
+        if counts.passed > 0 {
+            until = summary.get_match().start();
+        }
+    }
+    until
 }
 
 static FAILED_TEST: LazyLock<Regex> = LazyLock::new(|| {
@@ -135,7 +170,7 @@ static ERROR: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 static SUMMARY: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = r"(?:(?P<failed>\d+) failed, )?(?P<passed>\d+) passed(?:; (?P<failed_after>\d+) failed)?|(?P<failed_only>\d+) failed\b";
+    let pattern = r"(?:(?P<failed>\d+) failed, )?(?P<passed>\d+) passed(?:; (?P<failed_after>\d+) failed)?(?:(?:, \d+ (?:skipped|deselected|xfailed|xpassed|warnings?))*, (?P<errors>\d+) errors?\b)?|(?P<failed_only>\d+) failed\b|\b(?P<errors_only>\d+) errors? in \d";
     Regex::new(pattern).expect("the pattern is fixed and tested")
 });
 
@@ -224,6 +259,38 @@ mod tests {
         assert!(failed.failed() && failed.errors.len() == 1);
         let later = Outcome::of("=== 4 passed in 0.02s ===\nThe command timed out.");
         assert!(later.failed() && later.timed_out);
+    }
+
+    #[test]
+    fn a_test_that_could_not_be_run_is_a_failure() {
+        let logged = "E   subprocess.TimeoutExpired: Command 'x' timed out after 5 seconds";
+        for (summary, text) in [
+            ("3 passed, 1 error in 5.02s", "3 passed, 1 error"),
+            (
+                "1 failed, 3 passed, 2 warnings, 2 errors in 1s",
+                "1 failed, 3 passed, 2 errors",
+            ),
+            ("1 error in 0.12s", "0 passed, 1 error"),
+        ] {
+            let outcome = Outcome::of(&format!("{logged}\n=== {summary} ==="));
+            assert_eq!(outcome.summary.as_ref().unwrap().text, text);
+            assert!(outcome.failed() && outcome.errors.len() == 1, "{summary}");
+        }
+        assert!(!Outcome::of("=== 3 passed, 1 warning in 5.02s ===").failed());
+    }
+
+    #[test]
+    fn a_second_run_of_tests_excuses_no_timeout_of_the_first() {
+        let logged = "WARNING client: the request timed out after 5 s";
+        for runs in [
+            "test result: ok. 0 passed; 0 failed",
+            "=== 1 failed, 3 passed in 1s ===\n=== 4 passed in 1s ===",
+        ] {
+            let outcome = Outcome::of(&format!("{logged}\n{runs}"));
+            assert_eq!(outcome.errors.len(), 1, "{runs}");
+        }
+        let both = format!("{logged}\n4 passed; 0 failed\n0 passed; 0 failed");
+        assert!(!Outcome::of(&both).failed());
     }
 
     proptest! {

@@ -1,24 +1,34 @@
 //! Pace: how much of a run of maintenance goes on at once, so that whoever writes meanwhile hardly notices.
 //!
-//! Owns the figures. Where nobody writes, a run has the node to itself: many commands of many entries each are under way,
-//! so that the disk and the rules wait for nothing. Beside a writer, one command of few entries is, and then the run rests
-//! for as long as that took: whatever a writer waits for, it waits behind one such command at most. It must not know who
-//! writes, nor what a command does.
+//! Owns the figures. Where nobody wrote for a while, a run has the node to itself: many commands of many entries each are
+//! under way, so that the disk and the rules wait for nothing, and the first to write again waits behind those. Beside
+//! writers one command of few entries is under way, and then the run rests for as long as that took. It must not know what
+//! a command does.
 
-/// Entries that one command takes out while nobody writes: a scope's next writer waits for no longer than that takes.
+/// Entries that one command takes out where nobody writes.
 pub const RETIRED_AT_ONCE: usize = 256;
-/// Entries that one command takes out beside a writer.
+/// Entries that one command takes out beside writers: those of its scope wait for no longer than that takes.
 pub const RETIRED_BESIDE: usize = 32;
-/// For how long somebody who wrote counts as one who writes, in ms.
-pub const WRITES_MS: u64 = 1_000;
-/// The least and the longest rest after a command beside a writer, in ms. A store that hardly answers keeps no run from
+/// For how long a node counts as written to after somebody did, in ms: long enough for one who writes now and then.
+pub const WRITTEN_MS: u64 = 10_000;
+/// The least and the longest rest after a command beside writers, in ms. A store that hardly answers keeps no run from
 /// its end.
 pub const REST_MS: (u64, u64) = (1, 100);
 
-/// Whether a run stands back, at a time of the boot clock, in ms: somebody wrote a moment before.
+/// Who writes to a node, beside the node itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Writers {
+    /// Commands that wait or are under way.
+    pub under_way: usize,
+    /// When the last one came, on the boot clock in ms.
+    pub last_ms: Option<u64>,
+}
+
+/// Whether a run stands back, at a time of the boot clock in ms.
 #[must_use]
-pub fn stands_back(now_ms: u64, written_ms: Option<u64>) -> bool {
-    written_ms.is_some_and(|written_ms| now_ms < written_ms.saturating_add(WRITES_MS))
+pub fn stands_back(now_ms: u64, writers: Writers) -> bool {
+    let lately = |last_ms: u64| now_ms < last_ms.saturating_add(WRITTEN_MS);
+    writers.under_way > 0 || writers.last_ms.is_some_and(lately)
 }
 
 /// How long a run rests after a command that took so long, in µs: how long in ms.
@@ -32,17 +42,32 @@ pub fn rest_ms(took_us: u64) -> u64 {
 mod tests {
     use super::*;
 
+    fn last(last_ms: Option<u64>) -> Writers {
+        Writers {
+            under_way: 0,
+            last_ms,
+        }
+    }
+
     #[test]
-    fn a_run_stands_back_for_a_while_after_somebody_wrote() {
-        assert!(!stands_back(5, None), "nobody ever wrote");
-        assert!(stands_back(5, Some(5)));
-        assert!(stands_back(5 + WRITES_MS - 1, Some(5)));
-        assert!(!stands_back(5 + WRITES_MS, Some(5)));
+    fn a_run_stands_back_while_somebody_writes_and_for_a_while_after() {
+        assert!(!stands_back(5, last(None)), "nobody ever wrote");
+        assert!(stands_back(5, last(Some(5))));
+        assert!(stands_back(5 + WRITTEN_MS - 1, last(Some(5))));
+        assert!(!stands_back(5 + WRITTEN_MS, last(Some(5))));
         assert!(
-            stands_back(5, Some(9)),
-            "it was read before that was written"
+            stands_back(5, last(Some(9))),
+            "it was read before that came"
         );
-        assert!(stands_back(5, Some(u64::MAX)));
+        assert!(stands_back(5, last(Some(u64::MAX))));
+        let waits = Writers {
+            under_way: 1,
+            last_ms: Some(5),
+        };
+        assert!(
+            stands_back(5 + 2 * WRITTEN_MS, waits),
+            "it has no answer yet"
+        );
     }
 
     #[test]

@@ -159,8 +159,8 @@ fn every_task_of_which_something_is_due_is_found_and_no_other_one() {
     tasks.named = (1..=1_000).rev().map(|number| number * 3).collect();
     tasks.named.extend([3, 3_000, u64::MAX]);
     tasks.put_in_order();
-    for number in 1..=1_000 {
-        assert_eq!(tasks.place(number * 3), Some(number as usize - 1));
+    for (place, number) in (1..=1_000).enumerate() {
+        assert_eq!(tasks.place(number * 3), Some(place));
         assert_eq!(tasks.place(number * 3 + 1), None);
     }
     assert_eq!(tasks.place(u64::MAX), Some(1_000));
