@@ -361,7 +361,7 @@ mod tests {
             now_ms: 1,
         };
         let later = Wanted { now_ms: 2, ..own };
-        let _own = admission.admit(&depth, later).unwrap();
+        let held = admission.admit(&depth, later).unwrap();
         let since = Writers {
             under_way: 0,
             last_ms: Some(1),
@@ -373,7 +373,7 @@ mod tests {
             last_ms: Some(1_000),
         };
         assert_eq!(admission.writers(), writing);
-        drop((writes, _own));
+        drop((writes, held));
         assert_eq!(admission.writers().under_way, 0);
         assert_eq!(admission.load(), (0, 0));
     }

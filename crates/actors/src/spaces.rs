@@ -43,6 +43,10 @@ use watch::{Menders, WatchedIndex};
 
 /// Vectors that are made before neighbours are answered for, with one call. With more to be made, nobody is kept waiting.
 const MADE_AT_ONCE: usize = fitting::TEXTS_AT_ONCE;
+const _: () = assert!(
+    MADE_AT_ONCE <= fitting::TEXTS_AT_ONCE,
+    "all of them are made, or there is an error"
+);
 
 /// The pairs behind the ports.
 pub struct Spaces<S, P = Correct> {

@@ -8,7 +8,6 @@ use sillok_core::command::Command;
 use sillok_core::ports::PortError;
 use sillok_core::review::Offer;
 use sillok_core::secret::mask;
-use sillok_core::time::Timestamp;
 use sillok_store::Store;
 
 use super::{give, plan};
@@ -20,20 +19,22 @@ use crate::spaces::{embed_one, takes_others};
 /// Texts that the embedder does not answer for though it answers for another one, after which it counts as away: it may
 /// keep each waiting for long.
 const PASSED_OVER_MAX: usize = 8;
-/// How long runs begin with the same skill, in ms.
-const EACH_MS: u64 = 60_000;
 
 /// Asks organisations about skills: how many were offered, and how many were not. A version is asked about once for good:
 /// while the embedder is away nobody is asked, so that a later run asks with the vector that the answer is decided by. The
 /// first text that it does not answer for, nor for another one, ends that: nobody else may run meanwhile. A skill whose
-/// text alone it does not answer for keeps nobody from the rest, and a few of them nobody for good: each run begins with
-/// another skill.
+/// text alone it does not answer for keeps nobody from the rest, and a few of them nobody for good: each run draws the skill
+/// that it begins with.
 pub(super) async fn put_questions<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
     mut offers: Vec<Offer>,
 ) -> (u64, u64) {
-    begin_elsewhere(&mut offers, shared.ports.clock.now());
+    if offers.len() > 1 {
+        let mut drawn = [0; 8];
+        (shared.ports.rng)().fill(&mut drawn);
+        begin_elsewhere(&mut offers, u64::from_be_bytes(drawn));
+    }
     let (all, mut offered) = (offers.len() as u64, 0);
     let mut passed_over = 0;
     for offer in offers {
@@ -63,12 +64,10 @@ pub(super) async fn put_questions<S: Store, P: Protocol>(
     (offered, all - offered)
 }
 
-/// Has a run begin with another skill than the runs before it, mostly.
-fn begin_elsewhere<T>(offers: &mut [T], now: Timestamp) {
-    if !offers.is_empty() {
-        let first = now.ms() / EACH_MS % offers.len() as u64;
-        offers.rotate_left(usize::try_from(first).expect("it is one of them"));
-    }
+/// Has the skill come first that was drawn, and those before it last.
+fn begin_elsewhere<T>(offers: &mut [T], drawn: u64) {
+    let first = drawn % offers.len() as u64;
+    offers.rotate_left(usize::try_from(first).expect("it is one of them"));
 }
 
 /// Why no other skill is offered either, after this error and so many that were passed over; none where the embedder
@@ -112,12 +111,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_run_begins_with_another_skill_and_has_all_of_them() {
-        for (minutes, expected) in [(0, [7, 8, 9]), (1, [8, 9, 7]), (5, [9, 7, 8])] {
+    fn any_skill_may_come_first_and_all_of_them_come() {
+        for (drawn, expected) in [(0, [7, 8, 9]), (1, [8, 9, 7]), (u64::MAX, [7, 8, 9])] {
             let mut offers = [7, 8, 9];
-            begin_elsewhere(&mut offers, Timestamp::from_ms(minutes * EACH_MS));
+            begin_elsewhere(&mut offers, drawn);
             assert_eq!(offers, expected);
         }
-        begin_elsewhere::<u8>(&mut [], Timestamp::EPOCH);
     }
 }

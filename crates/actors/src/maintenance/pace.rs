@@ -1,7 +1,7 @@
 //! Pace: a run's commands stand back while somebody writes to this node.
 //!
 //! Owns the turn that such commands take, one at a time. How many entries one names, and for how long the run rests after
-//! it, is core's rule. Writers at other nodes are not seen: the store that nodes share takes their commits in parallel.
+//! it, is core's rule. Writers at other nodes are not seen.
 
 use sillok_core::ports::Clock;
 use sillok_core::retention::pace::{

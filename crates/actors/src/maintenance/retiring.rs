@@ -11,8 +11,9 @@ use sillok_core::command::{AnswerBody, Command};
 use sillok_core::id::EntryId;
 use sillok_core::limits::RETIRED_MAX;
 use sillok_core::retention::Retirement;
-use sillok_core::retention::pace::RETIRED_AT_ONCE;
+use sillok_core::retention::pace::{RETIRED_AT_ONCE, RETIRED_BESIDE};
 use sillok_core::scope::Scope;
+use sillok_core::slot::Slot;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::Store;
 
@@ -85,13 +86,12 @@ impl<S: Store, P: Protocol> Retiring<'_, S, P> {
             (Retirement::Pruned, scope.plan.pruned.clone()),
         ];
         for (why, entries) in &due {
-            let (apart, failed) = self.take_out_for(why, entries, scope).await;
+            let (apart, mut done) = self.take_out_for(why, entries, scope).await;
             // Once nothing else is under way, and whatever became of that.
             for some in apart {
-                self.by_halves(scope, why, some).await?;
-                self.turn.retired(some.len() as u64);
+                done = done.and(self.by_halves(scope, why, some).await);
             }
-            failed?;
+            done?;
         }
         Ok(())
     }
@@ -110,7 +110,7 @@ impl<S: Store, P: Protocol> Retiring<'_, S, P> {
         let mut failed = Ok(());
         loop {
             while failed.is_ok() && given.len() < COMMANDS_AT_ONCE && !left.is_empty() {
-                let (some, rest) = left.split_at(left.len().min(self.pace.entries()));
+                let (some, rest) = left.split_at(left.len().min(self.at_once(&place)));
                 given.push_back(self.retire(&place, why, some));
                 left = rest;
             }
@@ -132,20 +132,23 @@ impl<S: Store, P: Protocol> Retiring<'_, S, P> {
     }
 
     /// Takes entries out by halves, and counts them as they go. Those that cannot be read are counted too, and keep nobody
-    /// from going.
+    /// from going. One that was alone is tried once more.
     async fn by_halves(
         &self,
         scope: &mut ScopeMaintained,
         why: &Retirement,
         entries: &Planned,
     ) -> Result<(), Error> {
-        let (first, second) = entries.split_at(entries.len() / 2);
-        let mut parts = vec![second, first];
-        parts.retain(|part| !part.is_empty());
+        let half = entries.len() / 2;
+        let parts = entries.chunks(half.clamp(1, self.at_once(&scope.scope)));
+        let mut parts: Vec<&Planned> = parts.rev().collect();
         while let Some(some) = parts.pop() {
             let (_, done) = self.retire(&scope.scope, why, some).await;
             match done {
-                Ok(counts) => scope.went(counts),
+                Ok(counts) => {
+                    scope.went(counts);
+                    self.turn.retired(some.len() as u64);
+                }
                 Err(error) if goes_by_halves(&error, some.len()) => {
                     let (first, second) = some.split_at(some.len() / 2);
                     parts.extend([second, first]);
@@ -153,11 +156,26 @@ impl<S: Store, P: Protocol> Retiring<'_, S, P> {
                 Err(error) if is_damaged(&error) => {
                     tracing::warn!(%error, entry = %some[0].0, "an entry that is due was not taken out");
                     scope.unreadable += 1;
+                    self.turn.retired(1);
                 }
                 Err(error) => return Err(error),
             }
         }
         Ok(())
+    }
+
+    /// Whether the commands of a scope are carried out by this node. Those of another one are waited for beside these: it
+    /// may not answer for long.
+    fn is_here(&self, scope: &Scope) -> bool {
+        self.shared.is_alone() || self.shared.ownership.epoch(Slot::of(scope)).is_some()
+    }
+
+    /// How many entries of a scope one command is to name. Who writes at another node is not known here.
+    fn at_once(&self, scope: &Scope) -> usize {
+        match self.is_here(scope) {
+            true => self.pace.entries(),
+            false => RETIRED_BESIDE,
+        }
     }
 
     /// Takes some planned entries out of a scope when it is their turn: which, and how many went, and how many had changed
@@ -172,7 +190,7 @@ impl<S: Store, P: Protocol> Retiring<'_, S, P> {
             entries: entries.to_vec(),
             why: why.clone(),
         };
-        let pace = Some(&self.pace);
+        let pace = self.is_here(scope).then_some(&self.pace);
         let done = match give(self.shared, self.router, scope.clone(), command, pace).await {
             Ok(AnswerBody::Retired { retired, left }) => Ok((u64::from(retired), u64::from(left))),
             Ok(other) => {

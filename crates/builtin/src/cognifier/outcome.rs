@@ -119,7 +119,7 @@ impl Counts {
         Self {
             failed: number(&["failed", "failed_after", "failed_only"]),
             passed: number(&["passed"]),
-            errors: number(&["errors", "errors_only"]),
+            errors: number(&["errors", "errors_after", "errors_only"]),
         }
     }
 }
@@ -132,24 +132,33 @@ fn summary(output: &str) -> Option<Found> {
         passed,
         errors,
     } = Counts::of(&last);
-    let mut text = format!("{passed} passed");
+    let mut counts = Vec::new();
     if failed > 0 {
-        text = format!("{failed} failed, {text}");
+        counts.push(format!("{failed} failed"));
+    }
+    if failed > 0 || last.name("errors_only").is_none() {
+        counts.push(format!("{passed} passed"));
     }
     if errors > 0 {
         let plural = if errors == 1 { "" } else { "s" };
-        text = format!("{text}, {errors} error{plural}");
+        counts.push(format!("{errors} error{plural}"));
     }
-    let at = last.get_match().range();
+    let (text, at) = (counts.join(", "), last.get_match().range());
     Some(Found { text, at })
 }
 
-/// Where the last summary begins, if all of them tell of tests that passed and of none that did not; else 0.
+/// Where the last summary that tells of tests which passed begins, if none tells of any that did not; else 0.
 fn passed_until(output: &str) -> usize {
     let mut until = 0;
     for summary in SUMMARY.captures_iter(output) {
         let counts = Counts::of(&summary);
-        if counts.failed > 0 || counts.errors > 0 {
+        let rest = &output[summary.get_match().end()..];
+        // Anything may have failed that is no test.
+        let is_of_tests = summary.name("failed_only").is_none()
+            || counts.errors > 0
+            || rest.starts_with(", ")
+            || rest.starts_with(" in ");
+        if is_of_tests && (counts.failed > 0 || counts.errors > 0) {
             return 0;
         }
         if counts.passed > 0 {
@@ -170,8 +179,11 @@ static ERROR: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 static SUMMARY: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = r"(?:(?P<failed>\d+) failed, )?(?P<passed>\d+) passed(?:; (?P<failed_after>\d+) failed)?(?:(?:, \d+ (?:skipped|deselected|xfailed|xpassed|warnings?))*, (?P<errors>\d+) errors?\b)?|(?P<failed_only>\d+) failed\b|\b(?P<errors_only>\d+) errors? in \d";
-    Regex::new(pattern).expect("the pattern is fixed and tested")
+    let others = r"(?:, \d+ (?:skipped|deselected|xfailed|xpassed|warnings?))*";
+    let pattern = format!(
+        r"(?:(?P<failed>\d+) failed, )?(?P<passed>\d+) passed(?:; (?P<failed_after>\d+) failed)?(?:{others}, (?P<errors>\d+) errors?\b)?|(?P<failed_only>\d+) failed\b(?:{others}, (?P<errors_after>\d+) errors?\b)?|\b(?P<errors_only>[1-9]\d*) errors? in \d+(?:\.\d+)?s\b"
+    );
+    Regex::new(&pattern).expect("the pattern is fixed and tested")
 });
 
 #[cfg(test)]
@@ -267,10 +279,14 @@ mod tests {
         for (summary, text) in [
             ("3 passed, 1 error in 5.02s", "3 passed, 1 error"),
             (
-                "1 failed, 3 passed, 2 warnings, 2 errors in 1s",
+                "1 failed, 3 passed, 2 warnings, 2 errors in 1.00s",
                 "1 failed, 3 passed, 2 errors",
             ),
-            ("1 error in 0.12s", "0 passed, 1 error"),
+            (
+                "1 failed, 1 skipped, 2 errors in 1.00s",
+                "1 failed, 0 passed, 2 errors",
+            ),
+            ("1 error in 0.12s", "1 error"),
         ] {
             let outcome = Outcome::of(&format!("{logged}\n=== {summary} ==="));
             assert_eq!(outcome.summary.as_ref().unwrap().text, text);
@@ -280,17 +296,33 @@ mod tests {
     }
 
     #[test]
+    fn errors_that_are_counted_elsewhere_are_no_tests() {
+        for output in [
+            "Found 3 errors in 2 files (checked 5 source files)",
+            "webpack compiled with 2 errors in 1234 ms",
+            "a1b2c3 fix 2 errors in 3 modules",
+        ] {
+            assert_eq!(Outcome::of(output).summary, None, "{output}");
+        }
+        let red = Outcome::of("=== 1 failed, 3 passed in 1.00s ===\n0 errors in 3 files");
+        assert!(red.failed());
+    }
+
+    #[test]
     fn a_second_run_of_tests_excuses_no_timeout_of_the_first() {
         let logged = "WARNING client: the request timed out after 5 s";
         for runs in [
             "test result: ok. 0 passed; 0 failed",
-            "=== 1 failed, 3 passed in 1s ===\n=== 4 passed in 1s ===",
+            "=== 1 failed, 3 passed in 1.00s ===\n=== 4 passed in 1.00s ===",
+            "=== 2 failed in 1.00s ===\n=== 4 passed in 1.00s ===",
         ] {
             let outcome = Outcome::of(&format!("{logged}\n{runs}"));
             assert_eq!(outcome.errors.len(), 1, "{runs}");
         }
         let both = format!("{logged}\n4 passed; 0 failed\n0 passed; 0 failed");
         assert!(!Outcome::of(&both).failed());
+        let attempts = format!("3 failed attempts\n{logged}\n=== 4 passed in 1.00s ===");
+        assert!(!Outcome::of(&attempts).failed());
     }
 
     proptest! {

@@ -1,15 +1,15 @@
 //! Pace: how much of a run of maintenance goes on at once, so that whoever writes meanwhile hardly notices.
 //!
-//! Owns the figures. Where nobody wrote for a while, a run has the node to itself: many commands of many entries each are
-//! under way, so that the disk and the rules wait for nothing, and the first to write again waits behind those. Beside
-//! writers one command of few entries is under way, and then the run rests for as long as that took. It must not know what
-//! a command does.
+//! Owns when a run stands back, how many entries a command names then, and the rest after it. Where nobody wrote for a
+//! while, a run has the node to itself: many commands of many entries each are under way, so that the disk and the rules wait
+//! for nothing, and the first to write again waits behind those. Beside writers one command of few entries is under way, and
+//! then the run rests for as long as that took, within bounds. It must not know what a command does.
 
 /// Entries that one command takes out where nobody writes.
 pub const RETIRED_AT_ONCE: usize = 256;
 /// Entries that one command takes out beside writers: those of its scope wait for no longer than that takes.
 pub const RETIRED_BESIDE: usize = 32;
-/// For how long a node counts as written to after somebody did, in ms: long enough for one who writes now and then.
+/// For how long a node counts as written to after a command of somebody came, in ms: long enough for one who writes now and then.
 pub const WRITTEN_MS: u64 = 10_000;
 /// The least and the longest rest after a command beside writers, in ms. A store that hardly answers keeps no run from
 /// its end.

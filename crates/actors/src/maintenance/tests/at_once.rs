@@ -81,6 +81,15 @@ async fn goes_once_and_is_counted(is_beside: bool) -> u64 {
 
 #[tokio::test]
 async fn entries_that_cannot_be_read_keep_nobody_from_going_whatever_command_names_them() {
+    keep_nobody_from_going(false).await;
+}
+
+#[tokio::test]
+async fn entries_that_cannot_be_read_keep_nobody_from_going_beside_a_writer() {
+    keep_nobody_from_going(true).await;
+}
+
+async fn keep_nobody_from_going(is_beside: bool) {
     let mut stage = Stage::set().await;
     let mut entries = Vec::new();
     for number in 0..=RETIRED_AT_ONCE as u64 {
@@ -88,7 +97,7 @@ async fn entries_that_cannot_be_read_keep_nobody_from_going_whatever_command_nam
         entries.push(stage.put(Table::Skills, &text(number), detail).await);
     }
     entries.sort_unstable();
-    // One of the first command, and the only one of the second.
+    // One of the first command, and the only one of the last.
     for damaged in [entries[0], entries[RETIRED_AT_ONCE]] {
         let key = keys::version::key(&ScopeKey::of(&scope(PROJECT)), damaged, 1);
         let mut txn = stage.store.begin().await.unwrap();
@@ -97,6 +106,7 @@ async fn entries_that_cannot_be_read_keep_nobody_from_going_whatever_command_nam
     }
     stage.days.store(91, Ordering::Relaxed);
     stage.boot_ms.store(WRITTEN_MS, Ordering::Relaxed);
+    let _waits = is_beside.then(|| stage.waits());
     let done = stage.maintain(false, true).await.unwrap();
     let gone = RETIRED_AT_ONCE as u64 - 1;
     assert_eq!((done.unreadable, done.scopes[0].retired), (2, gone));

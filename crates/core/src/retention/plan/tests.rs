@@ -164,6 +164,15 @@ fn every_task_of_which_something_is_due_is_found_and_no_other_one() {
         assert_eq!(tasks.place(number * 3 + 1), None);
     }
     assert_eq!(tasks.place(u64::MAX), Some(1_000));
+    let is_marked = |task: &u64| {
+        let (word, bit) = tasks.mark(*task);
+        tasks.marks[word] & bit != 0
+    };
+    let marked = (10_000..20_000).filter(is_marked).count();
+    assert!(
+        marked < 1_500,
+        "{marked} of 10000 others would be looked for"
+    );
     tasks.named.clear();
     tasks.put_in_order();
     assert_eq!(tasks.place(3), None);
