@@ -419,9 +419,11 @@ impl Client {
     /// the world's time. Returns when the node is to be started. A world without that node panics.
     pub async fn drain(&self, node: u16) {
         let place = Place(node);
+        let run = self.sim.lock().run_of(place).unwrap_or(0);
+        let drain = Request::Drain(run);
         let reply = self
             .sim
-            .call(Place::CLIENTS, place, Request::Drain, DRAIN_TIMEOUT_US)
+            .call(Place::CLIENTS, place, drain, DRAIN_TIMEOUT_US)
             .await;
         if matches!(reply, Some(Reply::Drained)) {
             self.saw("node drained");

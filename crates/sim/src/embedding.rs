@@ -16,8 +16,10 @@ use sillok_core::ports::{BoxFuture, Embedder, PortError, SpaceThresholds};
 use sillok_store::keys::{self, Family, ScopeKey};
 
 use crate::check::rows;
+use crate::fault::StoreShape;
 use crate::heap::{Place, Sim};
 use crate::index::Stored;
+use crate::plan::Plan;
 use crate::rng::{Purpose, Stream};
 use crate::world::{World, at_once};
 
@@ -32,15 +34,19 @@ const EMBED_US: (u64, u64) = (1_000, 60_000);
 /// How often it is away, of 1,000.
 const AWAY_PERMILLE: u32 = 60;
 
-/// Whether the embedder is changed in the world of a seed.
-pub(crate) const fn is_changed(seed: u64) -> bool {
-    seed % 4 == 1
+/// Whether the embedder is changed in the world of a plan: in one of four, and in most of those where a node is
+/// alone, which are few.
+fn is_changed(plan: &Plan) -> bool {
+    match plan.profile.store {
+        StoreShape::Disk => plan.seed % 4 != 0,
+        StoreShape::Shared => plan.seed % 4 == 1,
+    }
 }
 
 /// From when on a node that starts is configured to change, in µs of the world.
-pub(crate) fn changes_at_us(seed: u64) -> Option<u64> {
-    let drawn = || Stream::new(seed, "embedder", 0).between(CHANGES_US.0, CHANGES_US.1);
-    is_changed(seed).then(drawn)
+fn changes_at_us(plan: &Plan) -> Option<u64> {
+    let drawn = || Stream::new(plan.seed, "embedder", 0).between(CHANGES_US.0, CHANGES_US.1);
+    is_changed(plan).then(drawn)
 }
 
 /// What indices have stored of each space, whatever becomes of their node.
@@ -118,7 +124,7 @@ impl<P: Protocol> World<P> {
             let sim = self.sim.clone();
             Arc::new(Other { sim, place }) as Arc<dyn Embedder>
         };
-        let changes = changes_at_us(self.plan.seed);
+        let changes = changes_at_us(&self.plan);
         let is_time = |at_us| {
             let shared = self.sim.lock();
             shared.net.is_healed || shared.now_us >= at_us
@@ -148,7 +154,7 @@ impl<P: Protocol> World<P> {
 
     /// Nodes that were not configured to change yet are started anew, so that all come to do it.
     pub(crate) fn change_everywhere(&mut self) {
-        if !is_changed(self.plan.seed) {
+        if !is_changed(&self.plan) {
             return;
         }
         for place in self.places() {
@@ -166,7 +172,7 @@ impl<P: Protocol> World<P> {
 
 /// A node whose change is not over, or an entry without its vector in an index, if there is one.
 pub(crate) fn unchanged<P: Protocol>(world: &World<P>) -> Option<String> {
-    if !is_changed(world.plan.seed) {
+    if !is_changed(&world.plan) {
         return None;
     }
     let events: BTreeMap<_, _> = rows(&world.store, Family::Event).into_iter().collect();

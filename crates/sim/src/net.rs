@@ -64,7 +64,7 @@ impl fmt::Display for Parcel {
                     write!(f, " within {scope}")?;
                 }
             }
-            Request::Drain => write!(f, "drain")?,
+            Request::Drain(_) => write!(f, "drain")?,
             Request::Fence(node, _) => write!(f, "fence of {node}")?,
             Request::Halted(task, id) => write!(f, "whether promotion {id} of {task} halted")?,
             Request::Retry(task, id) => write!(f, "promotion {id} of {task} anew")?,

@@ -50,7 +50,7 @@ pub(crate) async fn serve<P: Protocol>(
         Request::Maintain { dry_run, within } => {
             Reply::Maintained(maintain(node, dry_run, within).await)
         }
-        Request::Drain => {
+        Request::Drain(_) => {
             node.shutdown().await;
             Reply::Drained
         }

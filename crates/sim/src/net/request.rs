@@ -42,8 +42,9 @@ pub(crate) enum Request {
         /// This scope and those below it, or all.
         within: Option<Scope>,
     },
-    /// That the node hands over what it has and ends its run.
-    Drain,
+    /// That the node hands over what it has and ends, if it is still in this run. It stands for the signal to a
+    /// process, which never comes to a later one, however slow or doubled the way to the node is.
+    Drain(u32),
     /// That the run ends that a node of this name is in, as this person wants.
     Fence(String, Actor),
     /// That nothing is written to a scope, for a reason, or anything again, as this person wants.

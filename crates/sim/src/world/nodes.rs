@@ -14,7 +14,7 @@ use crate::checkpoints::Outside;
 use crate::fault::StoreShape;
 use crate::heap::{Due, Place};
 use crate::index::{self, LaggingIndex, damage_permille};
-use crate::net::Parcel;
+use crate::net::{Parcel, Request};
 use crate::ports::{SharedRng, ports};
 use crate::runtime::Runtime;
 use crate::serving;
@@ -324,6 +324,10 @@ impl<P: Protocol> World<P> {
             self.sim.nobody_hears(&parcel);
             return;
         };
+        if matches!(parcel.request, Request::Drain(run) if run != node.runs) {
+            self.sim.nobody_hears(&parcel);
+            return;
+        }
         let sim = self.sim.clone();
         sim.lock().accept(&parcel);
         runtime.spawn(async move {
