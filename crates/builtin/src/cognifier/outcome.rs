@@ -5,7 +5,7 @@
 use core::ops::Range;
 use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::Regex;
 
 use super::sentence::clip;
 
@@ -21,8 +21,11 @@ pub(super) struct Outcome {
     pub(super) errors: Vec<Found>,
     /// Failed tests.
     pub(super) failed_tests: Vec<FailedTest>,
-    /// A test runner's summary, such as `1 failed, 3 passed`.
+    /// A test runner's summary, such as `1 failed, 3 passed`: the last that counts a failure, else
+    /// the last.
     pub(super) summary: Option<Found>,
+    /// Whether that summary counts a failure.
+    tests_failed: bool,
     /// Whether all that went wrong is that its time was over.
     pub(super) timed_out: bool,
 }
@@ -63,10 +66,12 @@ impl Outcome {
                 at: test.get_match().range(),
             });
         }
-        outcome.summary = summary(output);
-        let passed_until = match outcome.failed_tests.is_empty() {
-            true => passed_until(output),
-            false => 0,
+        let summary = summary(output);
+        outcome.tests_failed = summary.as_ref().is_some_and(|told| told.counts.are_red());
+        outcome.summary = summary.map(Summary::told);
+        let passed_until = match outcome.tests_failed || !outcome.failed_tests.is_empty() {
+            true => 0,
+            false => passed_until(output),
         };
         let mut others = !outcome.failed_tests.is_empty();
         for error in ERROR.captures_iter(output) {
@@ -93,79 +98,124 @@ impl Outcome {
 
     /// Whether the output tells of a failure.
     pub(super) fn failed(&self) -> bool {
-        let is_red =
-            |summary: &Found| summary.text.contains(" failed") || summary.text.contains(" error");
-        let in_summary = self.summary.as_ref().is_some_and(is_red);
-        in_summary || !self.errors.is_empty() || !self.failed_tests.is_empty()
+        self.tests_failed || !self.errors.is_empty() || !self.failed_tests.is_empty()
     }
 }
 
-/// What a summary counts.
+/// Counts of tests that stand together in one line.
+struct Summary {
+    counts: Counts,
+    /// Where they stand in the output, in bytes.
+    at: Range<usize>,
+}
+
+impl Summary {
+    fn told(self) -> Found {
+        Found {
+            text: self.counts.told(),
+            at: self.at,
+        }
+    }
+}
+
+/// What a summary counts; none of what it does not speak of.
 struct Counts {
-    failed: u64,
-    passed: u64,
+    failed: Option<u64>,
+    passed: Option<u64>,
     /// Of tests that could not be run.
-    errors: u64,
+    errors: Option<u64>,
 }
 
 impl Counts {
-    fn of(summary: &Captures<'_>) -> Self {
-        let number = |names: &[&str]| {
-            let found = names.iter().find_map(|name| summary.name(name));
-            found
-                .and_then(|number| number.as_str().parse().ok())
-                .unwrap_or(0)
+    fn of(counts: &str) -> Self {
+        let number = |of: &str| -> Option<u64> {
+            let mut found = COUNT.captures_iter(counts);
+            let found = found.find(|count| count["of"].starts_with(of))?;
+            found["number"].parse().ok()
         };
         Self {
-            failed: number(&["failed", "failed_after", "failed_only"]),
-            passed: number(&["passed"]),
-            errors: number(&["errors", "errors_after", "errors_only"]),
+            failed: number("failed"),
+            passed: number("passed"),
+            errors: number("error"),
         }
     }
+
+    fn are_red(&self) -> bool {
+        self.failed.is_some_and(|failed| failed > 0) || self.errors.is_some_and(|errors| errors > 0)
+    }
+
+    /// Whether it is tests that are counted, where the counts come `after_word` and before `rest`:
+    /// anything may pass, fail or have errors.
+    fn are_of_tests(&self, after_word: bool, rest: &str) -> bool {
+        let errors = self.errors.is_some_and(|errors| errors > 0);
+        match (self.passed, self.failed) {
+            (Some(_), _) => true,
+            (None, Some(_)) => errors || (!after_word && stands_alone(rest)),
+            (None, None) => errors && DURATION.is_match(rest),
+        }
+    }
+
+    /// "N failed, M passed", of what was counted.
+    fn told(&self) -> String {
+        let mut told = Vec::new();
+        // That nothing failed goes without saying where something passed.
+        if let Some(failed) = self.failed
+            && (failed > 0 || self.passed.is_none())
+        {
+            told.push(format!("{failed} failed"));
+        }
+        if let Some(passed) = self.passed {
+            told.push(format!("{passed} passed"));
+        }
+        if let Some(errors) = self.errors
+            && errors > 0
+        {
+            let plural = if errors == 1 { "" } else { "s" };
+            told.push(format!("{errors} error{plural}"));
+        }
+        told.join(", ")
+    }
 }
 
-/// "N failed, M passed" of the last summary in the output.
-fn summary(output: &str) -> Option<Found> {
-    let last = SUMMARY.captures_iter(output).last()?;
-    let Counts {
-        failed,
-        passed,
-        errors,
-    } = Counts::of(&last);
-    let mut counts = Vec::new();
-    if failed > 0 {
-        counts.push(format!("{failed} failed"));
+/// Whether "N failed" before `rest` says all: `3 failed logins` and `1 failed, retrying` go on.
+fn stands_alone(rest: &str) -> bool {
+    if let Some(next) = rest.strip_prefix(", ") {
+        return next.starts_with(|first: char| first.is_ascii_digit());
     }
-    if failed > 0 || last.name("errors_only").is_none() {
-        counts.push(format!("{passed} passed"));
+    match rest.strip_prefix(' ') {
+        Some(next) => next.starts_with("in ") || !next.starts_with(char::is_alphanumeric),
+        None => !rest.starts_with('-'),
     }
-    if errors > 0 {
-        let plural = if errors == 1 { "" } else { "s" };
-        counts.push(format!("{errors} error{plural}"));
-    }
-    let (text, at) = (counts.join(", "), last.get_match().range());
-    Some(Found { text, at })
 }
 
-/// Where the last summary that tells of tests which passed begins, if none tells of any that did not; else 0.
+/// All summaries of tests in the output.
+fn summaries(output: &str) -> impl Iterator<Item = Summary> {
+    SUMMARY.captures_iter(output).filter_map(move |found| {
+        let stretch = found.name("counts")?;
+        let counts = Counts::of(stretch.as_str());
+        let rest = &output[stretch.end()..];
+        let is_of_tests = counts.are_of_tests(found.name("word").is_some(), rest);
+        is_of_tests.then(|| Summary {
+            counts,
+            at: stretch.range(),
+        })
+    })
+}
+
+/// The last summary that counts a failure, else the last.
+///
+/// One output often holds several: of each binary, of each package, or of tests and then of
+/// snapshots. A later one does not take a failure back, and nobody can tell here whether what failed
+/// was run again; so the output is red, and what is said of it is what made it so.
+fn summary(output: &str) -> Option<Summary> {
+    let red = summaries(output).filter(|summary| summary.counts.are_red());
+    red.last().or_else(|| summaries(output).last())
+}
+
+/// Where the last summary that tells of tests which passed begins; else 0.
 fn passed_until(output: &str) -> usize {
-    let mut until = 0;
-    for summary in SUMMARY.captures_iter(output) {
-        let counts = Counts::of(&summary);
-        let rest = &output[summary.get_match().end()..];
-        // Anything may have failed that is no test.
-        let is_of_tests = summary.name("failed_only").is_none()
-            || counts.errors > 0
-            || rest.starts_with(", ")
-            || rest.starts_with(" in ");
-        if is_of_tests && (counts.failed > 0 || counts.errors > 0) {
-            return 0;
-        }
-        if counts.passed > 0 {
-            until = summary.get_match().start();
-        }
-    }
-    until
+    let passed = summaries(output).filter(|summary| summary.counts.passed > Some(0));
+    passed.last().map_or(0, |summary| summary.at.start)
 }
 
 static FAILED_TEST: LazyLock<Regex> = LazyLock::new(|| {
@@ -174,16 +224,36 @@ static FAILED_TEST: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 static ERROR: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = r"(?m)^\s*(?:- |E\s+)?(?P<message>(?:[A-Z]\d{3,4} )?(?:[A-Za-z_]+\.)*[A-Z]\w*(?:Error|Exception)\b(?:: .+)?|error(?:\[E\d+\])?: .+|(?:fatal|FATAL): .+|npm ERR! .+|.*: command not found|.*: No such file or directory|.*panicked at .+|(?P<timeout>(?i:.*\btimed out after \d.*|.*\b(?:execution|command|process|program|script) (?:has |was )?timed out\b.*)))$";
+    // What a checker or a bundler counts; one that mended all of them says so in what follows.
+    let counted = r"Found [1-9]\d* errors?(?: in (?:\d+ files?\b|\S+:\d+|the same file\b).*| \(\d+ fixed, [1-9]\d* remaining\))?\.?\r?|(?:[\w-]+ \()?webpack(?: \d[\w.-]*)?\)? compiled with [1-9]\d* errors?\b.*";
+    let pattern = format!(
+        r"(?m)^\s*(?:- |E\s+)?(?P<message>(?:[A-Z]\d{{3,4}} )?(?:[A-Za-z_]+\.)*[A-Z]\w*(?:Error|Exception)\b(?:: .+)?|error(?:\[E\d+\])?: .+|(?:fatal|FATAL): .+|npm ERR! .+|.*: command not found|.*: No such file or directory|.*panicked at .+|{counted}|(?P<timeout>(?i:.*\btimed out after \d.*|.*\b(?:execution|command|process|program|script) (?:has |was )?timed out\b.*)))$"
+    );
+    Regex::new(&pattern).expect("the pattern is fixed and tested")
+});
+
+/// Counts in one line, such as `1 failed, 2 skipped, 3 passed` or `3 passed (2 steps) | 1 failed`.
+static SUMMARY: LazyLock<Regex> = LazyLock::new(|| {
+    let count = r"\d+ (?:failed|passed|errors?|skipped|deselected|xfailed|xpassed|warnings?|rerun|ignored|flaky|todo|pending|total)\b";
+    let then = r"(?: \([^()\n]*\))?(?:[,;]| +\||,? and) +";
+    // A number that is part of something counts nothing: a port, a fraction, a name. One that
+    // follows a word may say which: `attempt 2 failed`.
+    let pattern = format!(
+        r"(?m)(?:(?P<word>[[:alpha:]]) |^|[^\w.,:/@#-])(?P<counts>{count}(?:{then}{count})*)"
+    );
+    Regex::new(&pattern).expect("the pattern is fixed and tested")
+});
+
+/// One count of those that a summary is told by.
+static COUNT: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r"(?P<number>\d+) (?P<of>failed|passed|errors?)\b";
     Regex::new(pattern).expect("the pattern is fixed and tested")
 });
 
-static SUMMARY: LazyLock<Regex> = LazyLock::new(|| {
-    let others = r"(?:, \d+ (?:skipped|deselected|xfailed|xpassed|warnings?))*";
-    let pattern = format!(
-        r"(?:(?P<failed>\d+) failed, )?(?P<passed>\d+) passed(?:; (?P<failed_after>\d+) failed)?(?:{others}, (?P<errors>\d+) errors?\b)?|(?P<failed_only>\d+) failed\b(?:{others}, (?P<errors_after>\d+) errors?\b)?|\b(?P<errors_only>[1-9]\d*) errors? in \d+(?:\.\d+)?s\b"
-    );
-    Regex::new(&pattern).expect("the pattern is fixed and tested")
+/// The time that a run took, as pytest ends a summary.
+static DURATION: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r"^ in \d+(?:\.\d+)?s\b";
+    Regex::new(pattern).expect("the pattern is fixed and tested")
 });
 
 #[cfg(test)]
@@ -284,7 +354,7 @@ mod tests {
             ),
             (
                 "1 failed, 1 skipped, 2 errors in 1.00s",
-                "1 failed, 0 passed, 2 errors",
+                "1 failed, 2 errors",
             ),
             ("1 error in 0.12s", "1 error"),
         ] {
@@ -297,15 +367,124 @@ mod tests {
 
     #[test]
     fn errors_that_are_counted_elsewhere_are_no_tests() {
-        for output in [
-            "Found 3 errors in 2 files (checked 5 source files)",
-            "webpack compiled with 2 errors in 1234 ms",
-            "a1b2c3 fix 2 errors in 3 modules",
+        for (output, error) in [
+            (
+                "a.py:3: error: bad\nFound 1 error in 1 file (checked 5 source files)",
+                "Found 1 error in 1 file (checked 5 source files)",
+            ),
+            (
+                "Found 3 errors in 2 files.\n\nErrors  Files",
+                "Found 3 errors in 2 files",
+            ),
+            (
+                "Found 1 error in src/a.ts:3\n",
+                "Found 1 error in src/a.ts:3",
+            ),
+            ("Found 2 errors.\n", "Found 2 errors"),
+            (
+                "Found 3 errors (2 fixed, 1 remaining).",
+                "Found 3 errors (2 fixed, 1 remaining)",
+            ),
+            (
+                "webpack compiled with 2 errors in 1234 ms",
+                "webpack compiled with 2 errors in 1234 ms",
+            ),
+            (
+                "client (webpack 5.90.1) compiled with 1 error in 9 ms",
+                "client (webpack 5.90.1) compiled with 1 error in 9 ms",
+            ),
         ] {
-            assert_eq!(Outcome::of(output).summary, None, "{output}");
+            let outcome = Outcome::of(output);
+            assert_eq!(outcome.summary, None, "{output}");
+            assert!(outcome.failed() && !outcome.timed_out, "{output}");
+            assert_eq!(outcome.errors.len(), 1, "{output}");
+            assert_eq!(outcome.errors[0].text, error);
+            assert!(output[outcome.errors[0].at.clone()].contains(error));
+        }
+        for output in [
+            "Found 0 errors in 2 files",
+            "Found 0 errors. Watching for file changes.",
+            "Found 3 errors (3 fixed, 0 remaining).",
+            "    Found 2 errors in the parser",
+            "webpack compiled with 0 errors",
+            "a1b2c3 fix 2 errors in 3 modules",
+            "a1b2c3 Found 2 errors in 3 files",
+        ] {
+            let outcome = Outcome::of(output);
+            assert!(outcome.summary.is_none() && !outcome.failed(), "{output}");
         }
         let red = Outcome::of("=== 1 failed, 3 passed in 1.00s ===\n0 errors in 3 files");
         assert!(red.failed());
+    }
+
+    #[test]
+    fn a_summary_says_what_its_line_counts() {
+        let logged = "WARNING client: the request timed out after 5 s";
+        for (output, text) in [
+            ("Results: 3 passed, 1 failed", "1 failed, 3 passed"),
+            ("Results: 1 failed", "1 failed"),
+            ("     Tests  1 failed | 3 passed (4)", "1 failed, 3 passed"),
+            ("     Tests  1 failed (1)", "1 failed"),
+            ("  1 failed\n    a.spec.ts:3\n  3 passed (5.0s)", "1 failed"),
+            ("FAILED | 3 passed | 1 failed (10ms)", "1 failed, 3 passed"),
+            (
+                "FAILED | 3 passed (2 steps) | 1 failed (1 step) (10ms)",
+                "1 failed, 3 passed",
+            ),
+            (
+                "Summary [ 0.1s] 4 tests run: 3 passed, 1 failed, 0 skipped",
+                "1 failed, 3 passed",
+            ),
+            (
+                "Tests:       1 failed, 1 skipped, 3 passed, 5 total\nSnapshots:   2 passed, 2 total",
+                "1 failed, 3 passed",
+            ),
+            ("1 failed, 2 skipped, 3 passed", "1 failed, 3 passed"),
+            ("test cases: 3 |  2 passed | 1 failed", "1 failed, 2 passed"),
+            ("2 failed, 1 skipped in 1.00s", "2 failed"),
+            ("2 skipped, 1 error in 0.12s", "1 error"),
+            (
+                "test result: FAILED. 2 passed; 1 failed; 0 ignored\ntest result: ok. 4 passed; 0 failed",
+                "1 failed, 2 passed",
+            ),
+        ] {
+            let outcome = Outcome::of(&format!("{logged}\n{output}"));
+            assert_eq!(outcome.summary.as_ref().unwrap().text, text, "{output}");
+            assert!(outcome.failed() && outcome.errors.len() == 1, "{output}");
+            // The counts alone make it red.
+            assert!(Outcome::of(output).failed(), "{output}");
+        }
+    }
+
+    #[test]
+    fn a_summary_of_tests_that_all_passed_is_green() {
+        let logged = "WARNING client: the request timed out after 5 s";
+        for (output, text) in [
+            ("4 passed in 1.00s\n3 failed logins", "4 passed"),
+            ("127.0.0.1:8080 failed, retrying\n4 passed", "4 passed"),
+            ("127.0.0.1:8080 failed\n4 passed", "4 passed"),
+            ("attempt 2 failed\n4 passed", "4 passed"),
+            ("build #3 failed\n4 passed", "4 passed"),
+            ("2 failed, retrying\n4 passed", "4 passed"),
+            ("Tests:       1 skipped, 3 passed, 4 total", "3 passed"),
+            ("3 passed, 0 failed, 0 skipped", "3 passed"),
+            ("ok | 3 passed | 0 failed (10ms)", "3 passed"),
+        ] {
+            let outcome = Outcome::of(&format!("{logged}\n{output}"));
+            assert_eq!(outcome.summary.as_ref().unwrap().text, text, "{output}");
+            assert!(!outcome.failed(), "{output}");
+        }
+        let none_failed = Outcome::of("12 tests, 0 failed");
+        assert_eq!(none_failed.summary.as_ref().unwrap().text, "0 failed");
+        assert!(!none_failed.failed());
+        for output in [
+            "3 failed logins",
+            "1/3 failed",
+            "1,234 failed",
+            "2 failed-over",
+        ] {
+            assert_eq!(Outcome::of(output).summary, None, "{output}");
+        }
     }
 
     #[test]
