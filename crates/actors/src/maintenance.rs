@@ -12,6 +12,7 @@ use sillok_core::id::{Attempt, CommandId};
 use sillok_core::principal::Principal;
 use sillok_core::schedule::Run;
 use sillok_core::scope::Scope;
+use sillok_core::slot::Slot;
 use sillok_core::time::Timestamp;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::Store;
@@ -267,9 +268,9 @@ async fn give<S: Store, P: Protocol>(
     command: Command,
     pace: Option<&Pace<'_>>,
 ) -> Result<AnswerBody, Error> {
-    let clock = &shared.ports.clock;
+    let (clock, slot) = (&shared.ports.clock, Slot::of(&scope));
     let submit = async |submission: Submission| match pace {
-        Some(pace) => pace.keep(router.submit(submission, None)).await,
+        Some(pace) => pace.keep(slot, router.submit(submission, None)).await,
         None => router.submit(submission, None).await,
     };
     let mut random = [0; 10];

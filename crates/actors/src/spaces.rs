@@ -41,12 +41,9 @@ pub(crate) use fitting::{embed_each, embed_one, soon, takes_others};
 use side::{Noted, Side};
 use watch::{Menders, WatchedIndex};
 
-/// Vectors that are made before neighbours are answered for, with one call. With more to be made, nobody is kept waiting.
+/// Vectors that are made before neighbours are answered for: as many as one call makes, so that all of them are, or there is
+/// an error. With more to be made, nobody is kept waiting.
 const MADE_AT_ONCE: usize = fitting::TEXTS_AT_ONCE;
-const _: () = assert!(
-    MADE_AT_ONCE <= fitting::TEXTS_AT_ONCE,
-    "all of them are made, or there is an error"
-);
 
 /// The pairs behind the ports.
 pub struct Spaces<S, P = Correct> {

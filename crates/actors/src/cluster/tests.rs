@@ -86,7 +86,7 @@ pub(crate) async fn until(what: &str, holds: impl Fn() -> bool) {
     panic!("{what} never came");
 }
 
-async fn own<S: Store>(store: &S, slot: Slot, node: &str, incarnation: u64) {
+pub(crate) async fn own<S: Store>(store: &S, slot: Slot, node: &str, incarnation: u64) {
     let row = OwnerRow {
         node: node.to_owned(),
         incarnation: Incarnation(incarnation),

@@ -11,7 +11,7 @@ use sillok_core::command::{AnswerBody, Command};
 use sillok_core::id::EntryId;
 use sillok_core::limits::RETIRED_MAX;
 use sillok_core::retention::Retirement;
-use sillok_core::retention::pace::{RETIRED_AT_ONCE, RETIRED_BESIDE};
+use sillok_core::retention::pace::RETIRED_AT_ONCE;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::{Error, ErrorCode};
@@ -40,10 +40,11 @@ pub(super) async fn take_out_all<S: Store, P: Protocol>(
     let mut left: Vec<&mut ScopeMaintained> = scopes.iter_mut().rev().collect();
     left.retain(|scope| !scope.asks);
     let writers = || router.writers();
+    let is_here = |slot: Slot| shared.is_alone() || shared.ownership.epoch(slot).is_some();
     let retiring = Retiring {
         shared,
         router,
-        pace: Pace::new(shared.ports.clock.as_ref(), &writers),
+        pace: Pace::new(shared.ports.clock.as_ref(), &writers, &is_here),
         turn,
     };
     let mut under_way = FuturesUnordered::new();
@@ -87,9 +88,16 @@ impl<S: Store, P: Protocol> Retiring<'_, S, P> {
         ];
         for (why, entries) in &due {
             let (apart, mut done) = self.take_out_for(why, entries, scope).await;
+            let mut is_away = is_passing(&done);
             // Once nothing else is under way, and whatever became of that.
             for some in apart {
-                done = done.and(self.by_halves(scope, why, some).await);
+                // Each of them would be waited for as long, and nobody else may run meanwhile.
+                if is_away {
+                    break;
+                }
+                let tried = self.by_halves(scope, why, some).await;
+                is_away = is_passing(&tried);
+                done = done.and(tried);
             }
             done?;
         }
@@ -104,13 +112,13 @@ impl<S: Store, P: Protocol> Retiring<'_, S, P> {
         entries: &'e Planned,
         scope: &mut ScopeMaintained,
     ) -> (Vec<&'e Planned>, Result<(), Error>) {
-        let place = scope.scope.clone();
+        let (place, slot) = (scope.scope.clone(), Slot::of(&scope.scope));
         let mut left = entries;
         let (mut given, mut apart) = (FuturesOrdered::new(), Vec::new());
         let mut failed = Ok(());
         loop {
             while failed.is_ok() && given.len() < COMMANDS_AT_ONCE && !left.is_empty() {
-                let (some, rest) = left.split_at(left.len().min(self.at_once(&place)));
+                let (some, rest) = left.split_at(left.len().min(self.pace.entries(slot)));
                 given.push_back(self.retire(&place, why, some));
                 left = rest;
             }
@@ -140,7 +148,8 @@ impl<S: Store, P: Protocol> Retiring<'_, S, P> {
         entries: &Planned,
     ) -> Result<(), Error> {
         let half = entries.len() / 2;
-        let parts = entries.chunks(half.clamp(1, self.at_once(&scope.scope)));
+        let at_once = self.pace.entries(Slot::of(&scope.scope));
+        let parts = entries.chunks(half.clamp(1, at_once));
         let mut parts: Vec<&Planned> = parts.rev().collect();
         while let Some(some) = parts.pop() {
             let (_, done) = self.retire(&scope.scope, why, some).await;
@@ -164,20 +173,6 @@ impl<S: Store, P: Protocol> Retiring<'_, S, P> {
         Ok(())
     }
 
-    /// Whether the commands of a scope are carried out by this node. Those of another one are waited for beside these: it
-    /// may not answer for long.
-    fn is_here(&self, scope: &Scope) -> bool {
-        self.shared.is_alone() || self.shared.ownership.epoch(Slot::of(scope)).is_some()
-    }
-
-    /// How many entries of a scope one command is to name. Who writes at another node is not known here.
-    fn at_once(&self, scope: &Scope) -> usize {
-        match self.is_here(scope) {
-            true => self.pace.entries(),
-            false => RETIRED_BESIDE,
-        }
-    }
-
     /// Takes some planned entries out of a scope when it is their turn: which, and how many went, and how many had changed
     /// since.
     async fn retire<'e>(
@@ -190,7 +185,7 @@ impl<S: Store, P: Protocol> Retiring<'_, S, P> {
             entries: entries.to_vec(),
             why: why.clone(),
         };
-        let pace = self.is_here(scope).then_some(&self.pace);
+        let pace = Some(&self.pace);
         let done = match give(self.shared, self.router, scope.clone(), command, pace).await {
             Ok(AnswerBody::Retired { retired, left }) => Ok((u64::from(retired), u64::from(left))),
             Ok(other) => {
@@ -201,6 +196,11 @@ impl<S: Store, P: Protocol> Retiring<'_, S, P> {
         };
         (entries, done)
     }
+}
+
+/// Whether the store or the scope's owner was out of reach: other entries would not go either.
+fn is_passing(done: &Result<(), Error>) -> bool {
+    matches!(done, Err(error) if error.code.is_passing())
 }
 
 /// Whether an entry cannot be read.
@@ -221,3 +221,6 @@ impl ScopeMaintained {
         self.left += left;
     }
 }
+
+#[cfg(test)]
+mod tests;

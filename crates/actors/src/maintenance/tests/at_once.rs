@@ -81,15 +81,6 @@ async fn goes_once_and_is_counted(is_beside: bool) -> u64 {
 
 #[tokio::test]
 async fn entries_that_cannot_be_read_keep_nobody_from_going_whatever_command_names_them() {
-    keep_nobody_from_going(false).await;
-}
-
-#[tokio::test]
-async fn entries_that_cannot_be_read_keep_nobody_from_going_beside_a_writer() {
-    keep_nobody_from_going(true).await;
-}
-
-async fn keep_nobody_from_going(is_beside: bool) {
     let mut stage = Stage::set().await;
     let mut entries = Vec::new();
     for number in 0..=RETIRED_AT_ONCE as u64 {
@@ -106,7 +97,6 @@ async fn keep_nobody_from_going(is_beside: bool) {
     }
     stage.days.store(91, Ordering::Relaxed);
     stage.boot_ms.store(WRITTEN_MS, Ordering::Relaxed);
-    let _waits = is_beside.then(|| stage.waits());
     let done = stage.maintain(false, true).await.unwrap();
     let gone = RETIRED_AT_ONCE as u64 - 1;
     assert_eq!((done.unreadable, done.scopes[0].retired), (2, gone));
