@@ -38,7 +38,7 @@ const AWAY_PERMILLE: u32 = 60;
 /// alone, which are few.
 fn is_changed(plan: &Plan) -> bool {
     match plan.profile.store {
-        StoreShape::Disk => plan.seed % 4 != 0,
+        StoreShape::Disk => !plan.seed.is_multiple_of(4),
         StoreShape::Shared => plan.seed % 4 == 1,
     }
 }

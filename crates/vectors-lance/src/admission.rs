@@ -9,6 +9,9 @@ use std::sync::Arc;
 
 use lance::dataset::scanner::{RowAddrMask, RowAddrTreeMap};
 use lance_index::prefilter::PreFilter;
+use roaring::RoaringBitmap;
+
+use crate::classes::Addresses;
 
 /// A set of row addresses.
 #[derive(Debug)]
@@ -29,23 +32,18 @@ pub(crate) struct Slice {
 }
 
 impl Admission {
-    /// The set of these addresses, which come in sorted runs; none when there are none.
-    pub(crate) fn of(runs: &[Vec<u64>]) -> Option<Self> {
-        if runs.iter().all(Vec::is_empty) {
+    /// The set of these addresses; none when there are none.
+    pub(crate) fn of(addresses: &Addresses) -> Option<Self> {
+        let rows = addresses.len();
+        if rows == 0 {
             return None;
         }
-        let mut files = BTreeMap::<u64, Vec<u64>>::new();
-        for run in runs {
-            for rows in run.chunk_by(|a, b| a >> 32 == b >> 32) {
-                let bits = files.entry(rows[0] >> 32).or_default();
-                let words = word_of(rows[rows.len() - 1]) + 1;
-                bits.resize(words.max(bits.len()), 0);
-                rows.iter()
-                    .for_each(|address| bits[word_of(*address)] |= 1 << (address % 64));
-            }
+        let mut set = RowAddrTreeMap::new();
+        let mut files = BTreeMap::new();
+        for (file, places) in addresses.files() {
+            files.insert(u64::from(*file), bits_of(places));
+            set.insert_bitmap(*file, places.clone());
         }
-        let set = RowAddrTreeMap::from_sorted_runs(runs.iter().map(Vec::as_slice));
-        let rows = runs.iter().map(|run| run.len() as u64).sum();
         Some(Self {
             mask: Arc::new(RowAddrMask::from_allowed(set)),
             files,
@@ -73,7 +71,12 @@ impl Admission {
         let mut admitted = Vec::new();
         // Neighbours in a partition mostly come from one file.
         let (mut file, mut bits) = (u64::MAX, [].as_slice());
-        for (place, address) in (0..).zip(addresses) {
+        let mut place = 0;
+        #[expect(
+            clippy::explicit_counter_loop,
+            reason = "a million rows are tested for one search of as many, each through another iterator less"
+        )]
+        for address in addresses {
             if address >> 32 != file {
                 file = address >> 32;
                 bits = self.files.get(&file).map_or([].as_slice(), Vec::as_slice);
@@ -82,9 +85,31 @@ impl Admission {
             if word >> (address % 64) & 1 == 1 {
                 admitted.push(place);
             }
+            place += 1;
         }
         admitted
     }
+}
+
+/// A bit for each place up to the last one that is named.
+fn bits_of(places: &RoaringBitmap) -> Vec<u64> {
+    let words = places.max().map_or(0, |last| word_of(last.into()) + 1);
+    let mut bits = vec![0; words];
+    let mut runs = places.iter();
+    while let Some(run) = runs.next_range() {
+        let (first, last) = (u64::from(*run.start()), u64::from(*run.end()));
+        let (begin, end) = (word_of(first), word_of(last));
+        // All bits from the first on, and all up to the last one.
+        let (from, to) = (u64::MAX << (first % 64), u64::MAX >> (63 - last % 64));
+        if begin == end {
+            bits[begin] |= from & to;
+        } else {
+            bits[begin] |= from;
+            bits[begin + 1..end].fill(u64::MAX);
+            bits[end] |= to;
+        }
+    }
+    bits
 }
 
 /// Where in its file's bits an address has its bit.

@@ -13,7 +13,8 @@ pub struct LanceConfig {
     pub space: SpaceId,
     /// Coordinates of each vector of that space.
     pub dimensions: usize,
-    /// Most bytes that loaded parts of indices take, over all tables.
+    /// Most bytes that loaded parts of indices take, over all tables. What does not fit is read anew by each search that comes
+    /// by it (ADR 0039).
     pub index_cache_bytes: usize,
     /// Most bytes that loaded file metadata takes, over all tables.
     pub metadata_cache_bytes: usize,
@@ -31,7 +32,7 @@ pub struct LanceConfig {
     pub index_segments_max: usize,
     /// Rows of one partition of a vector index, about.
     pub partition_rows: usize,
-    /// Partitions of the vector index that a search looks into, at least.
+    /// Partitions of the vector index that a search looks into, at least: of a million rows all (ADR 0039).
     pub probes: usize,
     /// Candidates that a search of the graph keeps, at least.
     pub search_candidates: usize,
@@ -61,7 +62,7 @@ impl LanceConfig {
         Self {
             space,
             dimensions,
-            index_cache_bytes: 256 << 20,
+            index_cache_bytes: 2 << 30,
             metadata_cache_bytes: 32 << 20,
             threads: 2,
             index_rows_min: 2_048,
@@ -69,7 +70,7 @@ impl LanceConfig {
             tail_rows_max: 16_384,
             index_segments_max: 4,
             partition_rows: 65_536,
-            probes: 3,
+            probes: 16,
             search_candidates: 64,
             fragments_max: 64,
             gone_share_max: 0.2,

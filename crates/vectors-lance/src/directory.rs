@@ -14,6 +14,7 @@ use sillok_core::stamp::Stamp;
 
 use crate::admission::Admission;
 use crate::claims::{Claims, Smallest};
+use crate::classes::{Classes, Rows};
 use crate::filter::{Attributes, Filter};
 use crate::graves::Graves;
 
@@ -40,7 +41,7 @@ pub(crate) struct Directory {
     graves: Graves,
 }
 
-/// The rows of one scope. Addresses mostly come in rising order, and every search walks them.
+/// The rows of one scope. Addresses mostly come in rising order.
 #[derive(Debug, Default)]
 struct ScopeRows {
     /// By address, sorted; a row that moved away leaves its place empty.
@@ -48,6 +49,8 @@ struct ScopeRows {
     empty: usize,
     by_entry: BTreeMap<EntryId, u64>,
     claims: Claims,
+    /// What filters take together.
+    classes: Classes,
 }
 
 impl ScopeRows {
@@ -66,13 +69,16 @@ impl ScopeRows {
     }
 
     fn insert(&mut self, address: u64, row: Row) {
+        self.remove(address);
         self.claims.insert(row.attributes.claim, row.entry);
+        self.classes
+            .insert(address, &row.attributes, row.has_vector);
         match self
             .places
             .binary_search_by_key(&address, |(known, _)| *known)
         {
             Ok(place) => {
-                self.empty -= usize::from(self.places[place].1.is_none());
+                self.empty -= 1;
                 self.places[place].1 = Some(row);
             }
             Err(place) => self.places.insert(place, (address, Some(row))),
@@ -86,6 +92,8 @@ impl ScopeRows {
             .ok()?;
         let row = self.places[place].1.take()?;
         self.claims.remove(row.attributes.claim, row.entry);
+        self.classes
+            .remove(address, &row.attributes, row.has_vector);
         self.empty += 1;
         if self.empty > EMPTY_MIN && self.empty > self.places.len() / 4 {
             self.places.retain(|(_, row)| row.is_some());
@@ -243,40 +251,23 @@ impl Directory {
         filter: &Filter,
         newer: impl Fn(&Scope) -> I,
     ) -> Admitted {
-        let (mut all, mut with_vector) = (Vec::new(), Vec::new());
+        let mut admitted = Rows::default();
         for scope in filter.scopes() {
             let Some(rows) = self.scopes.get(scope) else {
                 continue;
             };
-            let (mut run, mut run_with_vector) = (Vec::new(), Vec::new());
-            // What is told of and not stored yet: few mostly, and up to all of them where much goes at once, which sorting
-            // them bears.
-            let hidden = newer(scope).filter_map(|entry| rows.by_entry.get(&entry).copied());
-            let mut hidden: Vec<u64> = hidden.collect();
-            hidden.sort_unstable();
-            let mut hidden = hidden.into_iter().peekable();
-            for (address, row) in rows.iter() {
-                while hidden.next_if(|known| *known < address).is_some() {}
-                let is_hidden = hidden.next_if_eq(&address).is_some();
-                if filter.admits(&row.attributes) && !is_hidden {
-                    run.push(address);
-                    if row.has_vector {
-                        run_with_vector.push(address);
-                    }
-                }
+            let confidence_of = |address| Some(rows.get(address)?.attributes.confidence);
+            rows.classes.admitted(filter, confidence_of, &mut admitted);
+            // What is told of and not stored yet.
+            for address in newer(scope).filter_map(|entry| rows.by_entry.get(&entry)) {
+                admitted.remove(*address);
             }
-            all.push(run);
-            with_vector.push(run_with_vector);
         }
-        let all_have_one = all
-            .iter()
-            .map(Vec::len)
-            .eq(with_vector.iter().map(Vec::len));
-        let all = Admission::of(&all).map(Arc::new);
-        let with_vector = if all_have_one {
+        let all = Admission::of(&admitted.all).map(Arc::new);
+        let with_vector = if admitted.all.len() == admitted.with_vector.len() {
             all.clone()
         } else {
-            Admission::of(&with_vector).map(Arc::new)
+            Admission::of(&admitted.with_vector).map(Arc::new)
         };
         Admitted { all, with_vector }
     }

@@ -94,10 +94,20 @@ impl Filter {
 
     /// Whether an entry of one of the scopes is admitted.
     pub(crate) fn admits(&self, attributes: &Attributes) -> bool {
-        self.tables & bit_of_table(attributes.table) != 0
-            && self.statuses & bit_of_status(attributes.status) != 0
-            && self.failure == attributes.failure
-            && attributes.confidence >= self.confidence_min
+        self.admits_kind(attributes.table, attributes.status, attributes.failure)
+            && self.admits_confidence(attributes.confidence)
+    }
+
+    /// Whether an entry with these is admitted if its confidence is enough.
+    pub(crate) fn admits_kind(&self, table: Table, status: Status, failure: bool) -> bool {
+        self.admits_table(table)
+            && self.statuses & bit_of_status(status) != 0
+            && self.failure == failure
+    }
+
+    /// Whether a confidence is enough.
+    pub(crate) fn admits_confidence(&self, confidence: f64) -> bool {
+        confidence >= self.confidence_min
     }
 
     /// Whether entries of `table` can be admitted.

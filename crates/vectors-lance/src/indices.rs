@@ -239,7 +239,7 @@ fn query(vector: &[f32], wanted: usize, config: &LanceConfig) -> Query {
     }
 }
 
-/// Searches the partitions of one segment that lie closest, and further ones while less than what
+/// Searches the partitions of one segment that lie closest, those at the same time, and further ones while less than what
 /// is wanted was found.
 async fn closest_in(
     index: &dyn VectorIndex,
@@ -248,24 +248,37 @@ async fn closest_in(
     config: &LanceConfig,
 ) -> Result<Scored, Error> {
     let (partitions, _) = index.find_partitions(query)?;
-    let mut found = Scored::new();
-    for (probed, partition) in partitions.values().iter().enumerate() {
-        if probed >= config.probes && found.len() >= query.k {
+    let partitions = partitions.values();
+    let (closest, further) = partitions.split_at(config.probes.min(partitions.len()));
+    let search = |partition: &u32| closest_of(index, *partition, query, admission);
+    let mut found = futures::future::try_join_all(closest.iter().map(search))
+        .await?
+        .concat();
+    for partition in further {
+        if found.len() >= query.k {
             break;
         }
-        let partition = usize::try_from(*partition).expect("partitions are numbered in 32 bits");
-        let filter = Arc::clone(admission);
-        let rows = index
-            .search_in_partition(partition, query, filter, &NoOpMetricsCollector)
-            .await?;
-        // For vectors of length 1 the squared distance is twice what the cosine lacks to 1.
-        let rows = columns::scored(&rows, "_distance")?;
-        found.extend(
-            rows.into_iter()
-                .map(|(address, distance)| (address, 1.0 - distance / 2.0)),
-        );
+        found.extend(search(partition).await?);
     }
     Ok(found)
+}
+
+/// Searches one partition of a segment.
+async fn closest_of(
+    index: &dyn VectorIndex,
+    partition: u32,
+    query: &Query,
+    admission: &Arc<Slice>,
+) -> Result<Scored, Error> {
+    let partition = usize::try_from(partition).expect("partitions are numbered in 32 bits");
+    let filter = Arc::clone(admission);
+    let rows = index
+        .search_in_partition(partition, query, filter, &NoOpMetricsCollector)
+        .await?;
+    // For vectors of length 1 the squared distance is twice what the cosine lacks to 1.
+    let rows = columns::scored(&rows, "_distance")?;
+    let scored = |(address, distance)| (address, 1.0 - distance / 2.0);
+    Ok(rows.into_iter().map(scored).collect())
 }
 
 /// `admission` cut so that the index searches each slice in the cheapest way. Where under a tenth

@@ -9,6 +9,7 @@ mod admission;
 mod ages;
 mod bulk;
 mod claims;
+mod classes;
 mod columns;
 mod commit;
 mod config;

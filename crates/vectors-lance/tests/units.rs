@@ -9,6 +9,8 @@
 
 #[path = "../src/claims.rs"]
 mod claims;
+#[path = "../src/classes.rs"]
+mod classes;
 #[path = "../src/delta.rs"]
 mod delta;
 #[path = "../src/filter.rs"]

@@ -44,7 +44,7 @@ impl Default for IndexConfig {
             gather_ms: indexer.gather_ms,
             optimise_after_entries: indexer.optimise_after_entries,
             retry_after_ms: indexer.retry_after_ms,
-            cache_bytes: 256 << 20,
+            cache_bytes: 2 << 30,
             metadata_cache_bytes: 32 << 20,
             threads: 2,
         }
