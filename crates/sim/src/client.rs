@@ -420,12 +420,9 @@ impl Client {
     pub async fn drain(&self, node: u16) {
         let place = Place(node);
         let run = self.sim.lock().run_of(place).unwrap_or(0);
-        let drain = Request::Drain(run);
-        let reply = self
-            .sim
-            .call(Place::CLIENTS, place, drain, DRAIN_TIMEOUT_US)
-            .await;
-        if matches!(reply, Some(Reply::Drained)) {
+        let (from, drain) = (Place::CLIENTS, Request::Drain(run));
+        let reply = self.sim.call(from, place, drain, DRAIN_TIMEOUT_US);
+        if matches!(reply.await, Some(Reply::Drained)) {
             self.saw("node drained");
         }
         let mut shared = self.sim.lock();
