@@ -1,7 +1,7 @@
 //! Which rows a filter admits, without a look at each of them: rows that a filter cannot tell apart share a set.
 //!
-//! Owns the sets of one scope's rows, and their union. A set takes two bytes for a row, and a bit where rows lie densely. It must
-//! not know entries.
+//! Owns the sets of one scope's rows, and their union. A row takes two bytes in a set, or a bit where rows lie densely, beside
+//! what each set takes itself. It must not know entries.
 
 use std::collections::BTreeMap;
 

@@ -69,6 +69,7 @@ impl ScopeRows {
     }
 
     fn insert(&mut self, address: u64, row: Row) {
+        // A place that is there is empty after that, and counted as such.
         self.remove(address);
         self.claims.insert(row.attributes.claim, row.entry);
         self.classes

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use arrow_array::Float32Array;
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use lance::Dataset;
 use lance::dataset::ProjectionRequest;
 use lance::index::{DatasetIndexExt, DatasetIndexInternalExt};
@@ -239,7 +240,7 @@ fn query(vector: &[f32], wanted: usize, config: &LanceConfig) -> Query {
     }
 }
 
-/// Searches the partitions of one segment that lie closest, those at the same time, and further ones while less than what
+/// Searches the partitions of one segment that lie closest, some at the same time, and further ones while less than what
 /// is wanted was found.
 async fn closest_in(
     index: &dyn VectorIndex,
@@ -251,9 +252,12 @@ async fn closest_in(
     let partitions = partitions.values();
     let (closest, further) = partitions.split_at(config.probes.min(partitions.len()));
     let search = |partition: &u32| closest_of(index, *partition, query, admission);
-    let mut found = futures::future::try_join_all(closest.iter().map(search))
-        .await?
-        .concat();
+    // No more at once than are carried out: each may hold a partition that is loaded for it alone.
+    let searches = stream::iter(closest.iter().map(search).collect::<Vec<_>>());
+    let mut found: Scored = searches
+        .buffer_unordered(config.threads)
+        .try_concat()
+        .await?;
     for partition in further {
         if found.len() >= query.k {
             break;

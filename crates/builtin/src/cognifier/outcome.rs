@@ -107,6 +107,8 @@ struct Summary {
     counts: Counts,
     /// Where they stand in the output, in bytes.
     at: Range<usize>,
+    /// Whether it is a bare "N failed" within a line, which may be of anything.
+    is_doubtful: bool,
 }
 
 impl Summary {
@@ -195,21 +197,28 @@ fn summaries(output: &str) -> impl Iterator<Item = Summary> {
         let counts = Counts::of(stretch.as_str());
         let rest = &output[stretch.end()..];
         let is_of_tests = counts.are_of_tests(found.name("word").is_some(), rest);
+        let line = output[..stretch.start()]
+            .rfind('\n')
+            .map_or(0, |end| end + 1);
+        let begins_line = output[line..stretch.start()].trim().is_empty();
+        let is_bare = COUNT.find(stretch.as_str()).map(|count| count.len()) == Some(stretch.len());
         is_of_tests.then(|| Summary {
+            is_doubtful: is_bare && !begins_line && !DURATION.is_match(rest),
             counts,
             at: stretch.range(),
         })
     })
 }
 
-/// The last summary that counts a failure, else the last.
+/// The last summary that counts a failure, else the last. One that may count anything is not held against a later one.
 ///
 /// One output often holds several: of each binary, of each package, or of tests and then of
 /// snapshots. A later one does not take a failure back, and nobody can tell here whether what failed
 /// was run again; so the output is red, and what is said of it is what made it so.
 fn summary(output: &str) -> Option<Summary> {
-    let red = summaries(output).filter(|summary| summary.counts.are_red());
-    red.last().or_else(|| summaries(output).last())
+    let is_red = |summary: &Summary| summary.counts.are_red() && !summary.is_doubtful;
+    let red = summaries(output).filter(is_red).last();
+    red.or_else(|| summaries(output).last())
 }
 
 /// Where the last summary that tells of tests which passed begins; else 0.
@@ -466,6 +475,12 @@ mod tests {
             ("attempt 2 failed\n4 passed", "4 passed"),
             ("build #3 failed\n4 passed", "4 passed"),
             ("2 failed, retrying\n4 passed", "4 passed"),
+            (
+                "INFO uploader: 3 failed\n=== 4 passed in 0.1s ===",
+                "4 passed",
+            ),
+            ("Retries (2 failed)\n4 passed", "4 passed"),
+            ("jobs: 1 failed.\n4 passed", "4 passed"),
             ("Tests:       1 skipped, 3 passed, 4 total", "3 passed"),
             ("3 passed, 0 failed, 0 skipped", "3 passed"),
             ("ok | 3 passed | 0 failed (10ms)", "3 passed"),

@@ -324,3 +324,33 @@ async fn neighbours_are_alike_live_and_close_enough() {
         index.optimise().await.unwrap();
     }
 }
+
+#[tokio::test]
+async fn few_that_are_admitted_are_found_in_whatever_partition_they_lie() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = LanceConfig {
+        partition_rows: 100,
+        probes: 1,
+        ..config()
+    };
+    let index = LanceIndex::open(folder.path(), config).unwrap();
+    let rare = |n: u64| n.is_multiple_of(20);
+    let status = |n| match rare(n) {
+        true => Status::Published,
+        false => Status::Verified,
+    };
+    let docs = (1..=600).map(|n| IndexDoc {
+        status: status(n),
+        ..doc(n, n)
+    });
+    index.apply(docs.collect(), stamp(600)).await.unwrap();
+    index.optimise().await.unwrap();
+    let request = SearchRequest {
+        statuses: vec![Status::Published],
+        ..search("", Some(Numbers(5).vector(DIMENSIONS)), 30)
+    };
+    let mut found = entries(&index.search(&request).await.unwrap().vector);
+    found.sort_unstable();
+    let expected: Vec<_> = (1..=600).filter(|n| rare(*n)).map(id).collect();
+    assert_eq!(found, expected);
+}
