@@ -1,7 +1,7 @@
 //! Where the rows of one table lie, and what is filtered on: the small columns, in memory.
 //!
 //! With these, a filter becomes a set of row addresses before an index is searched, and a result
-//! becomes an entry without reading a file, and what contradicts a claim is found by its key. About 170 bytes a row, and
+//! becomes an entry without reading a file, and what contradicts a claim is found by its key. About 170 bytes a row beside its set (`classes.rs`), and
 //! some 60 more where it claims anything; an entry that left has none. It must not know vectors or texts.
 
 use std::collections::BTreeMap;
