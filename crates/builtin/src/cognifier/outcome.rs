@@ -137,7 +137,7 @@ impl Counts {
         };
         Self {
             failed: number("failed"),
-            passed: number("passed"),
+            passed: number("passed").or_else(|| number("succeeded")),
             errors: number("error"),
         }
     }
@@ -193,17 +193,19 @@ fn stands_alone(rest: &str) -> bool {
 /// All summaries of tests in the output.
 fn summaries(output: &str) -> impl Iterator<Item = Summary> {
     SUMMARY.captures_iter(output).filter_map(move |found| {
-        let stretch = found.name("counts")?;
+        let (share, pair) = (found.name("share"), found.name("pair"));
+        let stretch = share.or(pair).or_else(|| found.name("counts"))?;
         let counts = Counts::of(stretch.as_str());
         let rest = &output[stretch.end()..];
-        let is_of_tests = counts.are_of_tests(found.name("word").is_some(), rest);
+        let is_of_tests = counts.are_of_tests(found.name("word").is_some(), rest)
+            && (pair.is_none() || stands_alone(rest));
         let line = output[..stretch.start()]
             .rfind('\n')
             .map_or(0, |end| end + 1);
         let begins_line = output[line..stretch.start()].trim().is_empty();
         let is_bare = COUNT.find(stretch.as_str()).map(|count| count.len()) == Some(stretch.len());
         is_of_tests.then(|| Summary {
-            is_doubtful: is_bare && !begins_line && !DURATION.is_match(rest),
+            is_doubtful: is_bare && share.is_none() && !begins_line && !DURATION.is_match(rest),
             counts,
             at: stretch.range(),
         })
@@ -247,15 +249,26 @@ static SUMMARY: LazyLock<Regex> = LazyLock::new(|| {
     let then = r"(?: \([^()\n]*\))?(?:[,;]| +\||,? and) +";
     // A number that is part of something counts nothing: a port, a fraction, a name. One that
     // follows a word may say which: `attempt 2 failed`.
-    let pattern = format!(
-        r"(?m)(?:(?P<word>[[:alpha:]]) |^|[^\w.,:/@#-])(?P<counts>{count}(?:{then}{count})*)"
-    );
+    let counts =
+        format!(r"(?:(?P<word>[[:alpha:]]) |^|[^\w.,:/@#-])(?P<counts>{count}(?:{then}{count})*)");
+    let pattern = format!("(?m)(?:{SHARE}|{}|{counts})", pair());
     Regex::new(&pattern).expect("the pattern is fixed and tested")
 });
 
+/// `✖  1 of 3 failed (33%)`, at the end of a table of Cypress': alone in its line, or before its other columns.
+const SHARE: &str = r"^[^\w\n]*(?P<share>\d+ of \d+ failed) \(\d+%\)(?:[ \t]+\d|[ \t\r]*$)";
+
+/// `3 succeeded and 1 failed`. Anything may succeed: its line says that it is of tests, or says nothing else.
+fn pair() -> String {
+    let tests = r"(?i:tests|specs|suites|scenarios|test (?:cases?|results?|run|suite|summary))";
+    let alone = r"[^\pL\n]*(?:(?i:results?|summary)[^\pL\n]*)?";
+    let pair = r"\d+ (?:succeeded(?:,|,? and) +\d+ failed|failed,? and +\d+ succeeded)\b";
+    format!(r"^(?:(?:{alone}|.*\b{tests}\b.*)[^\w\n.,:/@#-])?(?P<pair>{pair})")
+}
+
 /// One count of those that a summary is told by.
 static COUNT: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = r"(?P<number>\d+) (?P<of>failed|passed|errors?)\b";
+    let pattern = r"(?P<number>\d+)(?: of \d+)? (?P<of>failed|passed|succeeded|errors?)\b";
     Regex::new(pattern).expect("the pattern is fixed and tested")
 });
 
@@ -266,263 +279,4 @@ static DURATION: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn pytest_is_read() {
-        let outcome = Outcome::of(
-            "FAILED tests/test_calc.py::test_add - AssertionError: assert -1 == 3\n=== 1 failed, 3 passed in 0.02s ===",
-        );
-        let test = &outcome.failed_tests[0];
-        assert_eq!(test.name, "tests/test_calc.py::test_add");
-        assert_eq!(test.message, "AssertionError: assert -1 == 3");
-        assert_eq!(test.at, 0..68);
-        assert_eq!(outcome.summary.as_ref().unwrap().text, "1 failed, 3 passed");
-        assert!(outcome.failed() && outcome.errors.is_empty());
-        assert!(!Outcome::of("=== 4 passed in 0.02s ===").failed());
-    }
-
-    #[test]
-    fn cargo_is_read() {
-        let outcome = Outcome::of(
-            "test calc::adds ... FAILED\ntest result: FAILED. 2 passed; 1 failed; 0 ignored",
-        );
-        assert_eq!(outcome.failed_tests[0].name, "calc::adds");
-        assert_eq!(outcome.summary.as_ref().unwrap().text, "1 failed, 2 passed");
-        assert_eq!(
-            Outcome::of("error[E0308]: mismatched types").errors[0].text,
-            "error[E0308]: mismatched types"
-        );
-        assert!(!Outcome::of("test result: ok. 2 passed; 0 failed; 0 ignored").failed());
-    }
-
-    #[test]
-    fn errors_of_common_tools_are_read() {
-        for (output, error) in [
-            (
-                "ERRORS:\n- E999 IndentationError: unexpected indent\n",
-                "E999 IndentationError: unexpected indent",
-            ),
-            (
-                "Traceback (most recent call last):\n  File \"x\"\nValueError: bad",
-                "ValueError: bad",
-            ),
-            ("fatal: not a git repository", "fatal: not a git repository"),
-            (
-                "bash: foo: command not found",
-                "bash: foo: command not found",
-            ),
-        ] {
-            let found = Outcome::of(output).errors;
-            assert_eq!(found.len(), 1);
-            assert_eq!(found[0].text, error);
-            assert!(output[found[0].at.clone()].contains(error));
-        }
-        assert!(!Outcome::of("1466:            raise ValueError(msg)").failed());
-    }
-
-    #[test]
-    fn a_command_that_ran_out_of_time_went_wrong() {
-        for output in [
-            "[*] lehmer attack\nEXECUTION TIMED OUT BECAUSE NO OUTPUT WAS PRODUCED FOR MORE THAN 60.0 SECONDS.\nPLEASE REFINE",
-            "The command timed out.",
-            "curl: (28) Connection timed out after 5001 milliseconds",
-        ] {
-            let outcome = Outcome::of(output);
-            assert!(outcome.failed() && outcome.timed_out, "{output}");
-            assert_eq!(outcome.errors.len(), 1);
-            assert!(!outcome.errors[0].text.contains("lehmer"));
-        }
-        assert!(!Outcome::of("0 requests timed out; the timeout is 5 s").failed());
-        let both = Outcome::of("ValueError: bad\nThe command timed out");
-        assert!(both.failed() && !both.timed_out);
-    }
-
-    #[test]
-    fn a_timeout_that_tests_log_which_all_pass_is_no_failure() {
-        let logged = "WARNING client: the request timed out after 5 s";
-        let passed = Outcome::of(&format!("{logged}\n=== 4 passed in 0.02s ==="));
-        assert!(!passed.failed() && !passed.timed_out);
-        let failed = Outcome::of(&format!("{logged}\n=== 1 failed, 3 passed in 0.02s ==="));
-        assert!(failed.failed() && failed.errors.len() == 1);
-        let later = Outcome::of("=== 4 passed in 0.02s ===\nThe command timed out.");
-        assert!(later.failed() && later.timed_out);
-    }
-
-    #[test]
-    fn a_test_that_could_not_be_run_is_a_failure() {
-        let logged = "E   subprocess.TimeoutExpired: Command 'x' timed out after 5 seconds";
-        for (summary, text) in [
-            ("3 passed, 1 error in 5.02s", "3 passed, 1 error"),
-            (
-                "1 failed, 3 passed, 2 warnings, 2 errors in 1.00s",
-                "1 failed, 3 passed, 2 errors",
-            ),
-            (
-                "1 failed, 1 skipped, 2 errors in 1.00s",
-                "1 failed, 2 errors",
-            ),
-            ("1 error in 0.12s", "1 error"),
-        ] {
-            let outcome = Outcome::of(&format!("{logged}\n=== {summary} ==="));
-            assert_eq!(outcome.summary.as_ref().unwrap().text, text);
-            assert!(outcome.failed() && outcome.errors.len() == 1, "{summary}");
-        }
-        assert!(!Outcome::of("=== 3 passed, 1 warning in 5.02s ===").failed());
-    }
-
-    #[test]
-    fn errors_that_are_counted_elsewhere_are_no_tests() {
-        for (output, error) in [
-            (
-                "a.py:3: error: bad\nFound 1 error in 1 file (checked 5 source files)",
-                "Found 1 error in 1 file (checked 5 source files)",
-            ),
-            (
-                "Found 3 errors in 2 files.\n\nErrors  Files",
-                "Found 3 errors in 2 files",
-            ),
-            (
-                "Found 1 error in src/a.ts:3\n",
-                "Found 1 error in src/a.ts:3",
-            ),
-            ("Found 2 errors.\n", "Found 2 errors"),
-            (
-                "Found 3 errors (2 fixed, 1 remaining).",
-                "Found 3 errors (2 fixed, 1 remaining)",
-            ),
-            (
-                "webpack compiled with 2 errors in 1234 ms",
-                "webpack compiled with 2 errors in 1234 ms",
-            ),
-            (
-                "client (webpack 5.90.1) compiled with 1 error in 9 ms",
-                "client (webpack 5.90.1) compiled with 1 error in 9 ms",
-            ),
-        ] {
-            let outcome = Outcome::of(output);
-            assert_eq!(outcome.summary, None, "{output}");
-            assert!(outcome.failed() && !outcome.timed_out, "{output}");
-            assert_eq!(outcome.errors.len(), 1, "{output}");
-            assert_eq!(outcome.errors[0].text, error);
-            assert!(output[outcome.errors[0].at.clone()].contains(error));
-        }
-        for output in [
-            "Found 0 errors in 2 files",
-            "Found 0 errors. Watching for file changes.",
-            "Found 3 errors (3 fixed, 0 remaining).",
-            "    Found 2 errors in the parser",
-            "webpack compiled with 0 errors",
-            "a1b2c3 fix 2 errors in 3 modules",
-            "a1b2c3 Found 2 errors in 3 files",
-        ] {
-            let outcome = Outcome::of(output);
-            assert!(outcome.summary.is_none() && !outcome.failed(), "{output}");
-        }
-        let red = Outcome::of("=== 1 failed, 3 passed in 1.00s ===\n0 errors in 3 files");
-        assert!(red.failed());
-    }
-
-    #[test]
-    fn a_summary_says_what_its_line_counts() {
-        let logged = "WARNING client: the request timed out after 5 s";
-        for (output, text) in [
-            ("Results: 3 passed, 1 failed", "1 failed, 3 passed"),
-            ("Results: 1 failed", "1 failed"),
-            ("     Tests  1 failed | 3 passed (4)", "1 failed, 3 passed"),
-            ("     Tests  1 failed (1)", "1 failed"),
-            ("  1 failed\n    a.spec.ts:3\n  3 passed (5.0s)", "1 failed"),
-            ("FAILED | 3 passed | 1 failed (10ms)", "1 failed, 3 passed"),
-            (
-                "FAILED | 3 passed (2 steps) | 1 failed (1 step) (10ms)",
-                "1 failed, 3 passed",
-            ),
-            (
-                "Summary [ 0.1s] 4 tests run: 3 passed, 1 failed, 0 skipped",
-                "1 failed, 3 passed",
-            ),
-            (
-                "Tests:       1 failed, 1 skipped, 3 passed, 5 total\nSnapshots:   2 passed, 2 total",
-                "1 failed, 3 passed",
-            ),
-            ("1 failed, 2 skipped, 3 passed", "1 failed, 3 passed"),
-            ("test cases: 3 |  2 passed | 1 failed", "1 failed, 2 passed"),
-            ("2 failed, 1 skipped in 1.00s", "2 failed"),
-            ("2 skipped, 1 error in 0.12s", "1 error"),
-            (
-                "test result: FAILED. 2 passed; 1 failed; 0 ignored\ntest result: ok. 4 passed; 0 failed",
-                "1 failed, 2 passed",
-            ),
-        ] {
-            let outcome = Outcome::of(&format!("{logged}\n{output}"));
-            assert_eq!(outcome.summary.as_ref().unwrap().text, text, "{output}");
-            assert!(outcome.failed() && outcome.errors.len() == 1, "{output}");
-            // The counts alone make it red.
-            assert!(Outcome::of(output).failed(), "{output}");
-        }
-    }
-
-    #[test]
-    fn a_summary_of_tests_that_all_passed_is_green() {
-        let logged = "WARNING client: the request timed out after 5 s";
-        for (output, text) in [
-            ("4 passed in 1.00s\n3 failed logins", "4 passed"),
-            ("127.0.0.1:8080 failed, retrying\n4 passed", "4 passed"),
-            ("127.0.0.1:8080 failed\n4 passed", "4 passed"),
-            ("attempt 2 failed\n4 passed", "4 passed"),
-            ("build #3 failed\n4 passed", "4 passed"),
-            ("2 failed, retrying\n4 passed", "4 passed"),
-            (
-                "INFO uploader: 3 failed\n=== 4 passed in 0.1s ===",
-                "4 passed",
-            ),
-            ("Retries (2 failed)\n4 passed", "4 passed"),
-            ("jobs: 1 failed.\n4 passed", "4 passed"),
-            ("Tests:       1 skipped, 3 passed, 4 total", "3 passed"),
-            ("3 passed, 0 failed, 0 skipped", "3 passed"),
-            ("ok | 3 passed | 0 failed (10ms)", "3 passed"),
-        ] {
-            let outcome = Outcome::of(&format!("{logged}\n{output}"));
-            assert_eq!(outcome.summary.as_ref().unwrap().text, text, "{output}");
-            assert!(!outcome.failed(), "{output}");
-        }
-        let none_failed = Outcome::of("12 tests, 0 failed");
-        assert_eq!(none_failed.summary.as_ref().unwrap().text, "0 failed");
-        assert!(!none_failed.failed());
-        for output in [
-            "3 failed logins",
-            "1/3 failed",
-            "1,234 failed",
-            "2 failed-over",
-        ] {
-            assert_eq!(Outcome::of(output).summary, None, "{output}");
-        }
-    }
-
-    #[test]
-    fn a_second_run_of_tests_excuses_no_timeout_of_the_first() {
-        let logged = "WARNING client: the request timed out after 5 s";
-        for runs in [
-            "test result: ok. 0 passed; 0 failed",
-            "=== 1 failed, 3 passed in 1.00s ===\n=== 4 passed in 1.00s ===",
-            "=== 2 failed in 1.00s ===\n=== 4 passed in 1.00s ===",
-        ] {
-            let outcome = Outcome::of(&format!("{logged}\n{runs}"));
-            assert_eq!(outcome.errors.len(), 1, "{runs}");
-        }
-        let both = format!("{logged}\n4 passed; 0 failed\n0 passed; 0 failed");
-        assert!(!Outcome::of(&both).failed());
-        let attempts = format!("3 failed attempts\n{logged}\n=== 4 passed in 1.00s ===");
-        assert!(!Outcome::of(&attempts).failed());
-    }
-
-    proptest! {
-        #[test]
-        fn any_output_is_read_without_panic(output in "(?s).{0,300}") {
-            Outcome::of(&output).failed();
-        }
-    }
-}
+mod tests;
