@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use lance::dataset::scanner::{RowAddrMask, RowAddrTreeMap};
 use lance_index::prefilter::PreFilter;
-use roaring::RoaringBitmap;
 
+use crate::bits::{bits_of, holds};
 use crate::classes::Addresses;
 
 /// A set of row addresses.
@@ -81,40 +81,13 @@ impl Admission {
                 file = address >> 32;
                 bits = self.files.get(&file).map_or([].as_slice(), Vec::as_slice);
             }
-            let word = bits.get(word_of(*address)).copied().unwrap_or(0);
-            if word >> (address % 64) & 1 == 1 {
+            if holds(bits, *address) {
                 admitted.push(place);
             }
             place += 1;
         }
         admitted
     }
-}
-
-/// A bit for each place up to the last one that is named.
-fn bits_of(places: &RoaringBitmap) -> Vec<u64> {
-    let words = places.max().map_or(0, |last| word_of(last.into()) + 1);
-    let mut bits = vec![0; words];
-    let mut runs = places.iter();
-    while let Some(run) = runs.next_range() {
-        let (first, last) = (u64::from(*run.start()), u64::from(*run.end()));
-        let (begin, end) = (word_of(first), word_of(last));
-        // All bits from the first on, and all up to the last one.
-        let (from, to) = (u64::MAX << (first % 64), u64::MAX >> (63 - last % 64));
-        if begin == end {
-            bits[begin] |= from & to;
-        } else {
-            bits[begin] |= from;
-            bits[begin + 1..end].fill(u64::MAX);
-            bits[end] |= to;
-        }
-    }
-    bits
-}
-
-/// Where in its file's bits an address has its bit.
-fn word_of(address: u64) -> usize {
-    usize::try_from((address & u64::from(u32::MAX)) / 64).expect("a file has under 2^32 rows")
 }
 
 impl PreFilter for Admission {

@@ -7,6 +7,7 @@
 
 mod admission;
 mod ages;
+mod bits;
 mod bulk;
 mod claims;
 mod classes;

@@ -7,6 +7,8 @@
     reason = "the library calls what the tests of these modules leave alone"
 )]
 
+#[path = "../src/bits.rs"]
+mod bits;
 #[path = "../src/claims.rs"]
 mod claims;
 #[path = "../src/classes.rs"]
