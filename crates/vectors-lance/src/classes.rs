@@ -71,8 +71,9 @@ struct Class {
     table: Table,
     status: Status,
     failure: bool,
-    /// Which twentieth of all that it can be their confidence lies in.
-    step: u8,
+    /// Which twentieth of all that it can be their confidence lies in; none where it is no number. No filter admits those,
+    /// and beside others neither the least nor the greatest would tell of them.
+    step: Option<u8>,
     has_vector: bool,
 }
 
@@ -84,11 +85,12 @@ impl Class {
             reason = "a confidence lies between 0 and 1, and whatever does not falls into one of the steps"
         )]
         let step = (attributes.confidence.clamp(0.0, 1.0) * 20.0) as u8;
+        let is_number = !attributes.confidence.is_nan();
         Self {
             table: attributes.table,
             status: attributes.status,
             failure: attributes.failure,
-            step,
+            step: is_number.then_some(step),
             has_vector,
         }
     }
@@ -197,6 +199,7 @@ mod tests {
         let statuses = prop::sample::select(vec![Status::Hypothesis, Status::Verified]);
         // At the edges of steps, beside them, and beyond what a confidence can be.
         let confidences = prop::sample::select(vec![
+            f64::NAN,
             -1.0,
             0.0,
             0.15,
@@ -220,7 +223,16 @@ mod tests {
     }
 
     fn filter() -> impl Strategy<Value = Filter> {
-        let confidences = prop::sample::select(vec![0.0, 0.15, 0.3, 0.300_000_1, 0.31, 1.0]);
+        // The first of them asks for no confidence.
+        let confidences = prop::sample::select(vec![
+            f64::NEG_INFINITY,
+            0.0,
+            0.15,
+            0.3,
+            0.300_000_1,
+            0.31,
+            1.0,
+        ]);
         let statuses = prop::sample::subsequence(vec![Status::Hypothesis, Status::Verified], 0..=2);
         (any::<bool>(), any::<bool>(), statuses, confidences).prop_map(
             |(is_narrow, failures, statuses, confidence_min)| {
