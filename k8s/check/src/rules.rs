@@ -3,6 +3,7 @@
 mod addresses;
 mod alerts;
 mod foundationdb;
+pub mod memory;
 pub mod monitoring;
 mod network;
 pub mod nodes;
@@ -44,6 +45,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("no-privileges", pods::no_privileges),
     ("restricted", pods::restricted),
     ("resources", pods::resources),
+    ("index-cache", memory::index_cache),
     ("probes", probes::probes),
     ("pinned-image", pods::pinned_image),
     ("no-api-token", pods::no_api_token),

@@ -2,7 +2,7 @@
 
 use super::Found;
 use crate::Manifests;
-use crate::manifest::{CronJob, DisruptionBudget, Job, Mount, Workload};
+use crate::manifest::{CronJob, DisruptionBudget, Job, Mount, NamedMap, PodSpec, Workload};
 
 /// How long a node waits at its end for commands that are under way, in s, once connections have ended.
 pub const DRAIN_S: u64 = 30;
@@ -64,12 +64,7 @@ pub(super) fn grace(manifests: &Manifests, found: &mut Found) {
             let what = "ends while requests are still sent to it";
             found.push((workload.name.clone(), what.to_owned()));
         }
-        let config = pod
-            .volumes
-            .iter()
-            .filter_map(|volume| volume.config_map.as_ref())
-            .find_map(|map| config(manifests, &map.name))
-            .unwrap_or_default();
+        let config = config(manifests, pod);
         let shutdown_ms = number(&config, "server", "shutdown_ms_max").unwrap_or(0);
         let peer_ms = number(&config, "nats", "peer_timeout_ms").unwrap_or(PEER_TIMEOUT_MS);
         // It answers what other nodes gave it, and then what came meanwhile.
@@ -84,14 +79,19 @@ pub(super) fn grace(manifests: &Manifests, found: &mut Found) {
     }
 }
 
-/// The configuration of a node.
-fn config(manifests: &Manifests, config_map: &str) -> Option<toml::Table> {
-    let files = manifests.config_map(config_map);
-    files.get(CONFIG_FILE)?.parse().ok()
+/// The configuration of a node; an empty one where its pod is given none.
+pub(super) fn config(manifests: &Manifests, pod: &PodSpec) -> toml::Table {
+    let maps = pod.volumes.iter();
+    let mut maps = maps.filter_map(|volume| volume.config_map.as_ref());
+    let read = |map: &NamedMap| -> Option<toml::Table> {
+        let files = manifests.config_map(&map.name);
+        files.get(CONFIG_FILE)?.parse().ok()
+    };
+    maps.find_map(read).unwrap_or_default()
 }
 
 /// A number of the configuration.
-fn number(config: &toml::Table, section: &str, key: &str) -> Option<u64> {
+pub(super) fn number(config: &toml::Table, section: &str, key: &str) -> Option<u64> {
     let number = config.get(section)?.get(key)?.as_integer()?;
     u64::try_from(number).ok()
 }

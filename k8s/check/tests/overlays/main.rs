@@ -5,7 +5,7 @@ mod planted;
 use std::path::PathBuf;
 
 use planted::{CONTAINERS, IN_EACH, PLANTED, Planted, monitoring};
-use sillok_k8s_check::rules::{RULES, nodes};
+use sillok_k8s_check::rules::{RULES, memory, nodes};
 use sillok_k8s_check::{Texts, check, overlays, render};
 
 fn folder(name: &str) -> PathBuf {
@@ -61,6 +61,20 @@ fn a_node_drains_for_as_long_as_the_rule_counts() {
         .parse()
         .unwrap();
     assert_eq!(drain_ms, nodes::DRAIN_S * 1_000);
+}
+
+/// The rule for indices in memory counts on what a node keeps of them where nobody says so.
+#[test]
+fn a_node_keeps_as_much_of_its_indices_as_the_rule_counts() {
+    let config = folder("../crates/server/src/config/index.rs");
+    let text = std::fs::read_to_string(config).unwrap();
+    let named = "cache_bytes: ";
+    let mut lines = text.lines().map(str::trim);
+    let value = lines
+        .find_map(|line| line.strip_prefix(named)?.strip_suffix(" << 30,"))
+        .unwrap();
+    let gibibytes: u64 = value.parse().unwrap();
+    assert_eq!(gibibytes << 30, memory::INDEX_CACHE_BYTES);
 }
 
 /// Production with the workers of the example: everything that there is a rule for.
