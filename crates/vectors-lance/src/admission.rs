@@ -56,6 +56,12 @@ impl Admission {
         self.rows
     }
 
+    /// Whether the row at this address is admitted.
+    pub(crate) fn admits(&self, address: u64) -> bool {
+        let bits = self.files.get(&(address >> 32));
+        bits.is_some_and(|bits| holds(bits, address))
+    }
+
     /// The `index`-th of `count` slices, which together are the whole set.
     pub(crate) fn slice(self: &Arc<Self>, index: u64, count: u64) -> Slice {
         assert!(index < count, "a slice is one of those that there are");
@@ -87,6 +93,13 @@ impl Admission {
             place += 1;
         }
         admitted
+    }
+}
+
+impl Slice {
+    /// Whether the row at this address is admitted, in whichever slice it is.
+    pub(crate) fn admits(&self, address: u64) -> bool {
+        self.admission.admits(address)
     }
 }
 

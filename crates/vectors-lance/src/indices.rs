@@ -13,6 +13,7 @@ use lance::Dataset;
 use lance::dataset::ProjectionRequest;
 use lance::index::{DatasetIndexExt, DatasetIndexInternalExt};
 use lance_index::metrics::NoOpMetricsCollector;
+use lance_index::prefilter::{NoFilter, PreFilter};
 use lance_index::scalar::ScalarIndex;
 use lance_index::scalar::inverted::document_tokenizer::DocType;
 use lance_index::scalar::inverted::query::{FtsSearchParams, Operator, Tokens};
@@ -30,6 +31,10 @@ use crate::error::Error;
 pub(crate) const TEXT_INDEX: &str = "content_bm25";
 /// Name of the vector index.
 pub(crate) const VECTOR_INDEX: &str = "vector_hnsw";
+
+/// From so many admitted rows in a hundred on, a search that finds a few more and leaves out what is not admitted is cheaper
+/// than one that tests every row first (ADR 0039).
+const OPEN_PERCENT: u64 = 60;
 
 /// Row addresses and scores, best first.
 pub(crate) type Scored = Vec<(u64, f32)>;
@@ -111,16 +116,17 @@ impl Indices {
         } else {
             limit
         };
-        let query = query(vector, wanted, config);
-        let slices = slices(
-            admission,
-            self.vector.iter().map(|index| index.num_rows()).sum(),
-        );
+        let rows = self.vector.iter().map(|index| index.num_rows()).sum();
+        let asked = Asked {
+            query: query(vector, wanted, config),
+            open: open(wanted, admission, rows).map(|wanted| query(vector, wanted, config)),
+        };
+        let slices = slices(admission, rows);
         let searches = self.vector.iter().flat_map(|index| {
-            let query = &query;
+            let asked = &asked;
             slices
                 .iter()
-                .map(move |slice| closest_in(&**index, query, slice, config))
+                .map(move |slice| closest_in(&**index, asked, slice, config))
         });
         let mut found = futures::future::try_join_all(searches).await?.concat();
         sort(&mut found, wanted);
@@ -158,7 +164,6 @@ impl Indices {
         corpus: &Corpus,
     ) -> Result<Scored, Error> {
         let tokens = Arc::new(Tokens::new(terms.to_vec(), DocType::Text));
-        let params = Arc::new(FtsSearchParams::new().with_limit(Some(limit)));
         let count = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
         let holding: HashMap<String, usize> = corpus
             .holding
@@ -166,24 +171,20 @@ impl Indices {
             .map(|(term, texts)| (term.clone(), count(*texts)))
             .collect();
         let scorer = MemBM25Scorer::new(corpus.terms, count(corpus.texts), holding);
+        let open = open(limit, admission, corpus.texts);
+        let ask = |index, limit, filter| answering_in(index, &tokens, limit, filter, &scorer);
         let mut found = Scored::new();
         for index in self.text_segments() {
-            let (tokens, params, admission) = (
-                Arc::clone(&tokens),
-                Arc::clone(&params),
-                Arc::clone(admission),
-            );
-            let metrics = Arc::new(NoOpMetricsCollector);
-            let search = index.bm25_search(
-                tokens,
-                params,
-                Operator::Or,
-                admission,
-                metrics,
-                Some(&scorer),
-            );
-            let (addresses, scores) = Box::pin(search).await?;
-            found.extend(addresses.into_iter().zip(scores));
+            if let Some(open) = open {
+                let mut some = ask(index, open, Arc::new(NoFilter) as _).await?;
+                let are_all = some.len() < open;
+                some.retain(|(address, _)| admission.admits(*address));
+                if are_all || some.len() >= limit {
+                    found.extend(some);
+                    continue;
+                }
+            }
+            found.extend(ask(index, limit, Arc::clone(admission) as _).await?);
         }
         sort(&mut found, limit);
         Ok(found)
@@ -220,6 +221,26 @@ impl Indices {
     }
 }
 
+/// The rows of one segment that answer best.
+async fn answering_in(
+    index: &InvertedIndex,
+    tokens: &Arc<Tokens>,
+    limit: usize,
+    filter: Arc<dyn PreFilter>,
+    scorer: &MemBM25Scorer,
+) -> Result<Scored, Error> {
+    let search = index.bm25_search(
+        Arc::clone(tokens),
+        Arc::new(FtsSearchParams::new().with_limit(Some(limit))),
+        Operator::Or,
+        filter,
+        Arc::new(NoOpMetricsCollector),
+        Some(scorer),
+    );
+    let (addresses, scores) = Box::pin(search).await?;
+    Ok(addresses.into_iter().zip(scores).collect())
+}
+
 fn query(vector: &[f32], wanted: usize, config: &LanceConfig) -> Query {
     Query {
         column: VECTOR.to_owned(),
@@ -240,18 +261,40 @@ fn query(vector: &[f32], wanted: usize, config: &LanceConfig) -> Query {
     }
 }
 
+/// What the partitions of a segment are asked.
+struct Asked {
+    /// For admitted rows alone.
+    query: Query,
+    /// For so many of any rows that what is wanted of admitted ones should be among them, where most are admitted.
+    open: Option<Query>,
+}
+
+/// How many of any rows are asked for, so that `wanted` admitted ones should be among them; none where too few are admitted.
+fn open(wanted: usize, admission: &Admission, rows: u64) -> Option<usize> {
+    let percent = percent(admission, rows);
+    let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
+    // A quarter more, since those that are not admitted are not spread evenly.
+    let open = wanted.saturating_mul(125).div_ceil(percent.max(1));
+    (percent >= OPEN_PERCENT).then(|| usize::try_from(open).unwrap_or(usize::MAX))
+}
+
+/// How many in a hundred rows of an index are admitted.
+fn percent(admission: &Admission, rows: u64) -> u64 {
+    (admission.rows().saturating_mul(100) / rows.max(1)).min(100)
+}
+
 /// Searches the partitions of one segment that lie closest, some at the same time, and further ones while less than what
 /// is wanted was found.
 async fn closest_in(
     index: &dyn VectorIndex,
-    query: &Query,
+    asked: &Asked,
     admission: &Arc<Slice>,
     config: &LanceConfig,
 ) -> Result<Scored, Error> {
-    let (partitions, _) = index.find_partitions(query)?;
+    let (partitions, _) = index.find_partitions(&asked.query)?;
     let partitions = partitions.values();
     let (closest, further) = partitions.split_at(config.probes.min(partitions.len()));
-    let search = |partition: &u32| closest_of(index, *partition, query, admission);
+    let search = |partition: &u32| closest_of(index, *partition, asked, admission);
     // No more at once than are carried out: each may hold a partition that is loaded for it alone.
     let searches = stream::iter(closest.iter().map(search).collect::<Vec<_>>());
     let mut found: Scored = searches
@@ -259,7 +302,7 @@ async fn closest_in(
         .try_concat()
         .await?;
     for partition in further {
-        if found.len() >= query.k {
+        if found.len() >= asked.query.k {
             break;
         }
         found.extend(search(partition).await?);
@@ -267,15 +310,33 @@ async fn closest_in(
     Ok(found)
 }
 
-/// Searches one partition of a segment.
+/// The admitted rows of one partition of a segment that lie closest.
 async fn closest_of(
     index: &dyn VectorIndex,
     partition: u32,
-    query: &Query,
+    asked: &Asked,
     admission: &Arc<Slice>,
 ) -> Result<Scored, Error> {
-    let partition = usize::try_from(partition).expect("partitions are numbered in 32 bits");
+    if let Some(open) = &asked.open {
+        let mut found = search(index, partition, open, Arc::new(NoFilter)).await?;
+        let are_all = found.len() < open.k;
+        found.retain(|(address, _)| admission.admits(*address));
+        if are_all || found.len() >= asked.query.k {
+            return Ok(found);
+        }
+    }
     let filter = Arc::clone(admission);
+    search(index, partition, &asked.query, filter).await
+}
+
+/// Searches one partition of a segment.
+async fn search(
+    index: &dyn VectorIndex,
+    partition: u32,
+    query: &Query,
+    filter: Arc<dyn PreFilter>,
+) -> Result<Scored, Error> {
+    let partition = usize::try_from(partition).expect("partitions are numbered in 32 bits");
     let rows = index
         .search_in_partition(partition, query, filter, &NoOpMetricsCollector)
         .await?;
@@ -291,7 +352,7 @@ async fn closest_of(
 fn slices(admission: &Arc<Admission>, rows: u64) -> Vec<Arc<Slice>> {
     const SLICE_PERCENT: u64 = 8;
     const WALK_PERCENT: u64 = 25;
-    let percent = admission.rows() * 100 / rows.max(1);
+    let percent = percent(admission, rows);
     let count = if percent < WALK_PERCENT {
         percent / SLICE_PERCENT + 1
     } else {
