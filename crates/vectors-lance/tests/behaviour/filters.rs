@@ -151,6 +151,32 @@ async fn closer_entries_that_do_not_pass_take_no_place() {
 }
 
 #[tokio::test]
+async fn closer_entries_that_do_not_pass_take_no_place_where_most_pass() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = open(directory.path());
+    let target = Numbers(1).vector(DIMENSIONS);
+    // Of ten entries seven are live, and the other three fill every list in which nobody is passed over.
+    let near = (1..=300).map(|n| IndexDoc {
+        status: Status::Deprecated,
+        embedding: Some(embedding(target.clone())),
+        ..with_text("zarko", doc(n, n))
+    });
+    let far = (301..=1_000).map(|n| with_text("zarko mipel among other words", doc(n, n)));
+    let docs: Vec<IndexDoc> = near.chain(far).collect();
+    let mut model = Model::default();
+    model.take(&docs);
+    index.apply(docs, stamp(1_000)).await.unwrap();
+    for round in ["memory", "indices"] {
+        let request = search("zarko", Some(target.clone()), 5);
+        let lists = index.search(&request).await.unwrap();
+        assert_vectors_alike(&lists.vector, &model.search(&request).vector, round);
+        assert_eq!(lists.text.len(), 5, "{round}");
+        assert!(entries(&lists.text).iter().all(|entry| *entry > id(300)));
+        index.optimise().await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn vectors_of_another_space_are_never_listed() {
     let directory = tempfile::tempdir().unwrap();
     let index = open(directory.path());
