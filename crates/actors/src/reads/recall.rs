@@ -155,9 +155,9 @@ impl<S: Store> Reader<S> {
             let answer = self.answer(protocol, &query, &request, lists, room).await?;
             let places = answer.results.len() as u64 + answer.budget.left_out;
             let is_short = places < results_max as u64;
-            let at = answer.at.as_ref();
-            // What does not hold at the commit takes no place from what lies further down and does.
-            let is_crowded = at.is_some_and(AtCommit::left_something_out) && is_short && is_full;
+            // What does not hold at the commit, or is trusted less than its own table asks for, takes no place from what
+            // lies further down: the index knows no commits, and one least confidence for all tables.
+            let is_crowded = is_short && is_full;
             if !is_crowded || request.limit >= RECALL_CANDIDATES_MAX {
                 return Ok(answer);
             }

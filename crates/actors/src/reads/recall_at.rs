@@ -31,13 +31,6 @@ pub struct AtCommit {
     pub unjudged: Vec<String>,
 }
 
-impl AtCommit {
-    /// Whether something was found that does not hold there.
-    pub(super) const fn left_something_out(&self) -> bool {
-        self.not_yet + self.ended > 0
-    }
-}
-
 /// What is known of commits for one question.
 struct Judgement<'a> {
     as_of: &'a AsOf,
