@@ -60,6 +60,18 @@ impl ScopeRows {
             .filter_map(|(address, row)| Some((*address, row.as_ref()?)))
     }
 
+    /// The rows that lie in a data file: of the others none is looked at.
+    fn of_file(&self, fragment: u64) -> impl Iterator<Item = (u64, &Row)> {
+        let from = self
+            .places
+            .partition_point(|(address, _)| fragment_of(*address) < fragment);
+        let rest = &self.places[from..];
+        let to = rest.partition_point(|(address, _)| fragment_of(*address) == fragment);
+        rest[..to]
+            .iter()
+            .filter_map(|(address, row)| Some((*address, row.as_ref()?)))
+    }
+
     fn get(&self, address: u64) -> Option<&Row> {
         let place = self
             .places
@@ -188,9 +200,9 @@ impl Directory {
     /// Forgets those rows of a data file that `is_gone` names by their place in it, and that lie nowhere else.
     pub(crate) fn remove_of(&mut self, fragment: u64, is_gone: impl Fn(u32) -> bool) {
         for rows in self.scopes.values_mut() {
-            let of_file = rows.iter().filter(|(address, _)| {
-                fragment_of(*address) == fragment && is_gone(place_of(*address))
-            });
+            let of_file = rows
+                .of_file(fragment)
+                .filter(|(address, _)| is_gone(place_of(*address)));
             let gone: Vec<(u64, EntryId)> =
                 of_file.map(|(address, row)| (address, row.entry)).collect();
             for (address, entry) in gone {
