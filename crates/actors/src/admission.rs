@@ -30,10 +30,10 @@ pub(crate) struct Admission {
     bytes: AtomicUsize,
     /// Scopes for which something waits.
     scopes: AtomicUsize,
-    /// Commands that wait or are under way, of those that count against a quota.
-    metered: AtomicUsize,
+    /// Commands that wait or are under way, of those that somebody gives beside the node itself.
+    others: AtomicUsize,
     /// One more than the time at which the last of them was admitted, on the boot clock in ms; 0 before the first.
-    after_metered_ms: AtomicU64,
+    after_others_ms: AtomicU64,
 }
 
 /// What is counted of organisations.
@@ -57,6 +57,8 @@ struct OrgShare {
 pub(crate) struct Wanted<'a> {
     pub(crate) scope: &'a Scope,
     pub(crate) bytes: usize,
+    /// Whether it is what the node itself has to write: whoever else writes has the right of way over maintenance.
+    pub(crate) is_own: bool,
     /// Whether somebody gives it whose quota it counts against. What the node itself has to write does
     /// not: a promotion is carried through.
     pub(crate) is_metered: bool,
@@ -71,7 +73,7 @@ pub(crate) struct Permit {
     org: Arc<str>,
     scope_depth: Arc<AtomicUsize>,
     bytes: usize,
-    is_metered: bool,
+    is_own: bool,
 }
 
 impl Admission {
@@ -83,16 +85,16 @@ impl Admission {
             commands: AtomicUsize::new(0),
             bytes: AtomicUsize::new(0),
             scopes: AtomicUsize::new(0),
-            metered: AtomicUsize::new(0),
-            after_metered_ms: AtomicU64::new(0),
+            others: AtomicUsize::new(0),
+            after_others_ms: AtomicU64::new(0),
         })
     }
 
-    /// Who writes here whose quota it counts against.
+    /// Who writes here beside the node itself, whether or not it counts against a quota.
     pub(crate) fn writers(&self) -> Writers {
         Writers {
-            under_way: self.metered.load(Ordering::Relaxed),
-            last_ms: self.after_metered_ms.load(Ordering::Relaxed).checked_sub(1),
+            under_way: self.others.load(Ordering::Relaxed),
+            last_ms: self.after_others_ms.load(Ordering::Relaxed).checked_sub(1),
         }
     }
 
@@ -130,10 +132,10 @@ impl Admission {
             return Err(self.busy("the scope has too much under way"));
         }
         let org = self.admit_org(contended, wanted)?;
-        if wanted.is_metered {
+        if !wanted.is_own {
             let after_ms = wanted.now_ms.saturating_add(1);
-            self.after_metered_ms.fetch_max(after_ms, Ordering::Relaxed);
-            self.metered.fetch_add(1, Ordering::Relaxed);
+            self.after_others_ms.fetch_max(after_ms, Ordering::Relaxed);
+            self.others.fetch_add(1, Ordering::Relaxed);
         }
         self.commands.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -145,7 +147,7 @@ impl Admission {
             org,
             scope_depth: Arc::clone(scope_depth),
             bytes,
-            is_metered: wanted.is_metered,
+            is_own: wanted.is_own,
         })
     }
 
@@ -210,8 +212,8 @@ impl Drop for Permit {
     fn drop(&mut self) {
         self.admission.orgs.lock().end_one(&self.org);
         self.admission.commands.fetch_sub(1, Ordering::Relaxed);
-        let metered = usize::from(self.is_metered);
-        self.admission.metered.fetch_sub(metered, Ordering::Relaxed);
+        let others = usize::from(!self.is_own);
+        self.admission.others.fetch_sub(others, Ordering::Relaxed);
         self.admission
             .bytes
             .fetch_sub(self.bytes, Ordering::Relaxed);
@@ -260,6 +262,7 @@ mod tests {
         let wanted = Wanted {
             scope: &scope,
             bytes,
+            is_own: false,
             is_metered: true,
             now_ms,
         };
@@ -357,6 +360,7 @@ mod tests {
         let own = Wanted {
             scope: &scope,
             bytes: 1,
+            is_own: true,
             is_metered: false,
             now_ms: 1,
         };
@@ -373,7 +377,19 @@ mod tests {
             last_ms: Some(1_000),
         };
         assert_eq!(admission.writers(), writing);
-        drop((writes, held));
+        // Who reaches the scope with no token of it writes all the same.
+        let reporting = Wanted {
+            is_own: false,
+            now_ms: 1_001,
+            ..own
+        };
+        let reports = admission.admit(&depth, reporting).unwrap();
+        let both = Writers {
+            under_way: 2,
+            last_ms: Some(1_001),
+        };
+        assert_eq!(admission.writers(), both);
+        drop((writes, held, reports));
         assert_eq!(admission.writers().under_way, 0);
         assert_eq!(admission.load(), (0, 0));
     }

@@ -287,6 +287,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
         let wanted = Wanted {
             scope: &submission.scope,
             bytes,
+            is_own: is_own(&submission),
             is_metered: is_metered(&submission),
             now_ms,
         };
@@ -442,13 +443,18 @@ impl<S: Store, P: Protocol> Router<S, P> {
     }
 }
 
+/// Whether a command is what Sillok has to write itself.
+fn is_own(submission: &Submission) -> bool {
+    submission.principal.kind() == PrincipalKind::System
+}
+
 /// Whether a command counts against its organisation's quota: not what Sillok has to write itself, and not
 /// what somebody sends whose token does not cover the scope.
 fn is_metered(submission: &Submission) -> bool {
     let Submission {
         principal, scope, ..
     } = submission;
-    principal.kind() != PrincipalKind::System && principal.prefix.covers(scope)
+    !is_own(submission) && principal.prefix.covers(scope)
 }
 
 #[cfg(test)]

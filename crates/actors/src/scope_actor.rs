@@ -260,6 +260,7 @@ mod tests {
         let wanted = Wanted {
             scope: &line.scope,
             bytes: 1,
+            is_own: false,
             is_metered: true,
             now_ms: 0,
         };

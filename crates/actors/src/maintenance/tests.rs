@@ -124,6 +124,7 @@ impl Stage {
         let wanted = Wanted {
             scope: &scope(PROJECT),
             bytes: 1,
+            is_own: false,
             is_metered: true,
             now_ms: self.node.ports().clock.monotonic_ms(),
         };

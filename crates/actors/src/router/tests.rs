@@ -169,6 +169,7 @@ async fn turned_away_after(answer: PeerError, by: ErrorCode) -> ErrorCode {
     let wanted = Wanted {
         scope: &scope(TASK),
         bytes: 1,
+        is_own: false,
         is_metered: true,
         now_ms: shared.ports.clock.monotonic_ms(),
     };

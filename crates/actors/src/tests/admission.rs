@@ -4,12 +4,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sillok_core::ErrorCode;
+use sillok_core::command::{Command, Submission};
+use sillok_core::id::EntryId;
 use sillok_core::ports::Forwarded;
 use sillok_core::principal::PrincipalKind;
+use sillok_core::retention::pace::Writers;
+use sillok_core::reuse::ReuseOutcome;
 use sillok_core::slot::Slot;
 
 use super::harness::{
-    TASK, append, first_seq, in_time, node, node_with_task, ports, scope, store, submission,
+    PROJECT, TASK, append, first_seq, in_time, node, node_with_task, ports, principal, scope,
+    store, submission,
 };
 use crate::config::AdmissionConfig;
 use crate::{Node, NodeConfig};
@@ -131,4 +136,22 @@ async fn once_the_node_has_ended_nobody_waits_for_the_index() {
     let refused = in_time(caught_up).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::Unavailable);
     assert!(refused.message.contains("has ended"), "{refused}");
+}
+
+#[tokio::test]
+async fn who_reports_to_a_project_that_its_token_does_not_cover_is_seen_to_write() {
+    let node = node(&store()).await;
+    assert_eq!(node.router().writers(), Writers::default());
+    let report = Command::ReportReuse {
+        task: scope(TASK),
+        entry: EntryId::from_bytes([3; 16]),
+        outcome: ReuseOutcome::Helped,
+    };
+    let report = Submission {
+        principal: principal(PrincipalKind::Agent, TASK),
+        ..submission(0, PrincipalKind::Agent, PROJECT, report)
+    };
+    // There is no such entry: whoever asks in vain waits as long.
+    node.submit(report).await.unwrap_err();
+    assert!(node.router().writers().last_ms.is_some());
 }
