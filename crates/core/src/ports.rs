@@ -80,7 +80,7 @@ pub enum PortError {
     Wasted {
         /// What is wrong with it.
         why: String,
-        /// What it has used.
+        /// What it has used; all that it may have, where no whole answer came.
         used: Used,
     },
 }

@@ -15,7 +15,7 @@ use crate::Error;
 use crate::answer;
 use crate::budget::Budgets;
 use crate::config::{CognifierConfig, Section};
-use crate::model::{Model, Provider, Said, Setting};
+use crate::model::{Failed, Model, Provider, Setting};
 use crate::prompt::{self, Given};
 use crate::secret::Secret;
 
@@ -76,21 +76,20 @@ impl ModelCognifier {
         let project = project_of(&input.task);
         let Given { text, left_out } = prompt::given(input, self.input_chars_max);
         let instructions = prompt::instructions();
-        let may_use = tokens_of(&instructions)
-            .saturating_add(tokens_of(&text))
-            .saturating_add(u64::from(self.answer_tokens_max));
+        let may_be_given = tokens_of(&instructions).saturating_add(tokens_of(&text));
+        let may_use = may_be_given.saturating_add(u64::from(self.answer_tokens_max));
         let reserved = self.budgets.reserve(&project, may_use, self.clock.now())?;
         let request = ChatRequest::from_system(instructions)
             .append_message(genai::chat::ChatMessage::user(text));
         let said = match self.model.chat(request, &self.options).await {
             Ok(said) => said,
             Err(failed) => {
-                let used = if failed.may_cost { may_use } else { 0 };
-                self.budgets.settle(reserved, used);
-                return Err(failed.error);
+                let tokens = if failed.may_cost { may_use } else { 0 };
+                self.budgets.settle(reserved, tokens);
+                return Err(self.in_vain(failed, may_be_given));
             }
         };
-        let used = self.prices.of(&said);
+        let used = self.prices.of(said.prompt_tokens, said.completion_tokens);
         // A provider that counts nothing is charged for what the call might have used.
         let tokens = match (used.prompt_tokens, used.completion_tokens) {
             (None, None) => may_use,
@@ -107,6 +106,20 @@ impl ModelCognifier {
         };
         self.log(&project, used, &read);
         read.map_err(|why| PortError::Wasted { why, used })
+    }
+
+    /// Why a call gave no answer. Where the provider may have worked for it, whether it was late or broke off, asking
+    /// again may cost as much each time: so that is an answer that cannot be used, at the price that it may have had,
+    /// as the budget is charged. Else it is as the line says.
+    fn in_vain(&self, failed: Failed, may_be_given: u64) -> PortError {
+        match failed.error {
+            PortError::Unavailable(why) | PortError::Unusable(why) if failed.may_cost => {
+                let answer = u64::from(self.answer_tokens_max);
+                let used = self.prices.of(Some(may_be_given), Some(answer));
+                PortError::Wasted { why, used }
+            }
+            error => error,
+        }
     }
 
     fn log(&self, project: &str, used: Used, read: &Result<Cognition, String>) {
@@ -177,10 +190,10 @@ struct Prices {
 impl Prices {
     /// What was used, with its price where one is configured and the tokens are known. Parts of a millionth
     /// of a dollar count as one.
-    fn of(self, said: &Said) -> Used {
+    fn of(self, prompt_tokens: Option<u64>, completion_tokens: Option<u64>) -> Used {
         let is_priced = self.input > 0 || self.output > 0;
         let cost = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
-        let micro_dollars = match (said.prompt_tokens, said.completion_tokens) {
+        let micro_dollars = match (prompt_tokens, completion_tokens) {
             (Some(prompt), Some(completion)) if is_priced => {
                 let all = cost(prompt, self.input) + cost(completion, self.output);
                 Some(u64::try_from(all.div_ceil(1_000_000)).unwrap_or(u64::MAX))
@@ -188,8 +201,8 @@ impl Prices {
             _ => None,
         };
         Used {
-            prompt_tokens: said.prompt_tokens,
-            completion_tokens: said.completion_tokens,
+            prompt_tokens,
+            completion_tokens,
             micro_dollars,
         }
     }
@@ -198,15 +211,6 @@ impl Prices {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn said(prompt: Option<u64>, completion: Option<u64>) -> Said {
-        Said {
-            text: String::new(),
-            is_cut: false,
-            prompt_tokens: prompt,
-            completion_tokens: completion,
-        }
-    }
 
     #[test]
     fn a_text_of_another_script_may_be_as_many_tokens_as_it_has_characters() {
@@ -227,16 +231,16 @@ mod tests {
             input: 75_000,
             output: 300_000,
         };
-        let used = prices.of(&said(Some(1_000_000), Some(10)));
+        let used = prices.of(Some(1_000_000), Some(10));
         assert_eq!(used.micro_dollars, Some(75_003));
-        assert_eq!(prices.of(&said(Some(1), Some(0))).micro_dollars, Some(1));
-        assert_eq!(prices.of(&said(Some(1), None)).micro_dollars, None);
-        let most = prices.of(&said(Some(u64::MAX), Some(u64::MAX)));
+        assert_eq!(prices.of(Some(1), Some(0)).micro_dollars, Some(1));
+        assert_eq!(prices.of(Some(1), None).micro_dollars, None);
+        let most = prices.of(Some(u64::MAX), Some(u64::MAX));
         assert!(most.micro_dollars.unwrap() > u64::MAX / 4);
         let free = Prices {
             input: 0,
             output: 0,
         };
-        assert_eq!(free.of(&said(Some(5), Some(5))).micro_dollars, None);
+        assert_eq!(free.of(Some(5), Some(5)).micro_dollars, None);
     }
 }

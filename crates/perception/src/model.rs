@@ -265,6 +265,7 @@ impl Model {
             genai::Error::WebModelCall {
                 webc_error: webc::Error::Reqwest(_),
                 ..
+            // To an embedder this is an outage; what it may have cost is for whoever has a budget to judge.
             } => later(format!("the connection to {who} broke off")),
             genai::Error::WebModelCall { .. } => {
                 PortError::Unusable(format!("the answer of {who} is not JSON"))

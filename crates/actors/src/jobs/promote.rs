@@ -292,3 +292,37 @@ fn of_engine(error: &PortError) -> Failure {
         ..Failure::of_its_own(engine_refusal(error))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sillok_core::promotion::Used;
+
+    use super::*;
+
+    #[test]
+    fn only_an_engine_that_was_out_of_reach_costs_no_attempt() {
+        let used = Used {
+            prompt_tokens: Some(3_000),
+            completion_tokens: Some(8_192),
+            micro_dollars: None,
+        };
+        for (error, counts) in [
+            (PortError::Unavailable("it was not reached".into()), false),
+            (PortError::Unusable("status 400".into()), true),
+            (
+                PortError::Wasted {
+                    why: "the connection broke off".into(),
+                    used,
+                },
+                true,
+            ),
+        ] {
+            let failure = of_engine(&error);
+            assert_eq!(
+                (failure.counts, failure.is_costly),
+                (counts, true),
+                "{error}"
+            );
+        }
+    }
+}

@@ -33,6 +33,19 @@ fn unusable(answer: Result<Cognition, PortError>, words: &str) {
     }
 }
 
+/// That a call gave no answer and may have cost something all the same: as much as its budget is charged.
+fn in_vain(answer: Result<Cognition, PortError>, words: &str) {
+    match answer {
+        Err(PortError::Wasted { why, used }) => {
+            assert!(why.contains(words), "{why}");
+            let most = Some(u64::from(CognifierConfig::default().answer_tokens_max));
+            assert_eq!(used.completion_tokens, most, "{why}");
+            assert!(used.prompt_tokens > Some(0) && used.micro_dollars > Some(0));
+        }
+        other => panic!("{words}: {other:?}"),
+    }
+}
+
 #[tokio::test]
 async fn an_answer_that_is_no_cognition_is_wasted_and_what_it_used_is_known() {
     let mut scored = cognition("It is so.", 1, "the first line");
@@ -79,11 +92,11 @@ async fn an_answer_that_was_cut_is_said_to_be() {
 async fn a_body_that_is_no_answer_of_the_provider_is_refused() {
     for wire in Wire::ALL {
         let html = Answer::Bytes("text/html", b"<h1>Sign in</h1>".to_vec());
-        unusable(asked(wire, html).await, "not JSON");
+        in_vain(asked(wire, html).await, "not JSON");
         let broken = Answer::Bytes("application/json", b"{\"choices\": [".to_vec());
-        unusable(asked(wire, broken).await, "not JSON");
+        in_vain(asked(wire, broken).await, "not JSON");
         let binary = Answer::Bytes("application/json", vec![0xff, 0, 0xfe]);
-        unusable(asked(wire, binary).await, "not JSON");
+        in_vain(asked(wire, binary).await, "not JSON");
         for other in [
             json!({}),
             json!([]),
@@ -93,17 +106,43 @@ async fn a_body_that_is_no_answer_of_the_provider_is_refused() {
             let refused = answer.unwrap_err();
             // Some forms have a text where nothing is said: it is then the text that is no JSON.
             assert!(
-                matches!(refused, PortError::Unusable(_) | PortError::Wasted { .. }),
+                matches!(refused, PortError::Wasted { .. }),
                 "{wire:?} {other}: {refused}"
             );
         }
-        let cut = Answer::Raw(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{".to_vec());
-        let refused = asked(wire, cut).await.unwrap_err();
-        assert!(
-            matches!(refused, PortError::Unavailable(_)),
-            "{wire:?}: {refused}"
-        );
     }
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_may_have_cost_something_and_is_not_asked_for_for_ever() {
+    for wire in Wire::ALL {
+        for begun in [
+            "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{",
+            // It was asked, and said not a word.
+            "",
+        ] {
+            let cut = Answer::Raw(begun.as_bytes().to_vec());
+            in_vain(asked(wire, cut).await, "broke off");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_project_whose_answers_break_off_is_charged_for_them() {
+    let cut = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{";
+    let server = Server::answering(Answer::Raw(cut.as_bytes().to_vec())).await;
+    let config = CognifierConfig {
+        project_tokens_per_day: 16_000,
+        ..config(Wire::OpenAi, &server)
+    };
+    let cognifier = cognifier(&config);
+    let input = input("p", &["the first line"]);
+    in_vain(cognifier.cognify(&input).await, "broke off");
+    let refused = cognifier.cognify(&input).await.unwrap_err();
+    assert!(
+        matches!(&refused, PortError::Unavailable(why) if why.contains("budget of acme/p")),
+        "{refused}"
+    );
 }
 
 #[tokio::test]
@@ -116,7 +155,7 @@ async fn an_answer_over_its_bound_is_cut_off_however_it_comes() {
             Answer::Endless,
         ];
         for answer in answers {
-            unusable(asked(wire, answer).await, "more than 262144 bytes");
+            in_vain(asked(wire, answer).await, "more than 262144 bytes");
         }
     }
 }
@@ -164,12 +203,9 @@ async fn who_does_not_answer_is_not_waited_for() {
         timeout_ms: 300,
         ..config(Wire::Anthropic, &server)
     };
-    let refused = cognifier(&config)
-        .cognify(&input("p", &[]))
-        .await
-        .unwrap_err();
+    let answer = cognifier(&config).cognify(&input("p", &[])).await;
     let words = "anthropic/test-model did not answer within 300 ms";
-    assert_eq!(refused, PortError::Unusable(words.to_owned()));
+    in_vain(answer, words);
 }
 
 #[tokio::test]
