@@ -1,6 +1,8 @@
 //! Maintenance under a clock that is wrong: it asks, and what it took out comes back. And a rehearsal, which leaves all
 //! files of the index as they are.
 
+mod directly;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

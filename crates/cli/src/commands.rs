@@ -80,6 +80,7 @@ fn need(command: &Command) -> Need {
         | Command::Task(TaskCommand::Show { .. } | TaskCommand::List(_))
         | Command::Token(TokenCommand::List { .. })
         | Command::Review(ReviewCommand::List(_) | ReviewCommand::Show { .. }) => Need::Read,
+        Command::Maintain(_) => Need::Maintain,
         _ => Need::Server,
     }
 }

@@ -22,6 +22,10 @@ pub struct LocalServer {
     running: JoinHandle<Result<(), sillok_server::Error>>,
 }
 
+/// The setting of a server that carries out no run of maintenance but those that it is asked for: it is there for one
+/// command, which may be one that only reads.
+pub const NO_NIGHTS: (&str, &str) = ("maintenance.schedule", "");
+
 /// How long a command waits for a data directory that another one has: it may be as short.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
 /// How long it waits between two attempts.
@@ -36,7 +40,11 @@ impl LocalServer {
         Self::start_with(global, data, address, &[]).await
     }
 
-    async fn start_with(
+    /// The same, with further settings.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub async fn start_with(
         global: &Global,
         data: &Path,
         address: SocketAddr,
@@ -62,11 +70,11 @@ impl LocalServer {
         })
     }
 
-    /// The same, with further settings, right after another server of this process has stopped: what that one
+    /// As [`start_with`](Self::start_with), right after another server of this process has stopped: what that one
     /// still has under way may keep the data directory for a moment.
     ///
     /// # Errors
-    /// [`Failure::Server`]
+    /// As [`start`](Self::start).
     pub async fn start_again(
         global: &Global,
         data: &Path,

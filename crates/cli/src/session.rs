@@ -1,7 +1,8 @@
 //! A session: what a command needs to speak to a server.
 //!
-//! Owns the choice of server and token. A reading command that finds no server running starts one
-//! in its own process, on a free port, for as long as it lasts, and speaks HTTP to it all the same.
+//! Owns the choice of server and token. A command that reads, or has maintenance run, and finds no server running
+//! starts one in its own process, on a free port, for as long as it lasts, and speaks HTTP to it all the same. Such a
+//! server does what it is asked for, and nothing because it is night.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Instant;
@@ -14,7 +15,7 @@ use crate::args::{Global, Within};
 use crate::client::{Client, RetryPolicy, is_loopback};
 use crate::data_directory::{DataDirectory, read_token};
 use crate::failure::Failure;
-use crate::local_server::{LOCK_PAUSE, LOCK_WAIT, LocalServer};
+use crate::local_server::{LOCK_PAUSE, LOCK_WAIT, LocalServer, NO_NIGHTS};
 use crate::output::{Output, note};
 
 /// What a command wants of a server.
@@ -22,8 +23,21 @@ use crate::output::{Output, note};
 pub enum Need {
     /// To read: a server of its own will do.
     Read,
+    /// To have maintenance run: a server of its own will do, until the run is over.
+    Maintain,
     /// To write or to follow: a server must be running.
     Server,
+}
+
+impl Need {
+    /// What a command does with a data directory that it opens itself; nothing where it must not.
+    const fn directly(self) -> Option<&'static str> {
+        match self {
+            Self::Read => Some("reading"),
+            Self::Maintain => Some("maintaining"),
+            Self::Server => None,
+        }
+    }
 }
 
 /// What a command speaks to, and prints to.
@@ -101,15 +115,15 @@ async fn find_or_start(
         if let Some(url) = data.server().await {
             return Ok((url, None));
         }
-        if need == Need::Server || !data.holds_data() {
+        let Some(doing) = need.directly().filter(|_| data.holds_data()) else {
             return Err(Failure::NoServer {
                 data: data.path().to_owned(),
             });
-        }
-        match LocalServer::start(global, data.path(), free_port).await {
+        };
+        match LocalServer::start_with(global, data.path(), free_port, &[NO_NIGHTS]).await {
             Ok(server) => {
                 let path = data.path().display();
-                note(&format!("no server is running: reading {path} directly"));
+                note(&format!("no server is running: {doing} {path} directly"));
                 return Ok((server.url().to_owned(), Some(server)));
             }
             // Another command is at it, or a server that has yet to say where it listens.
@@ -175,13 +189,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_writing_command_needs_a_server_that_runs() {
+    async fn a_writing_command_needs_a_server_that_runs_and_others_need_data() {
         let folder = tempfile::tempdir().unwrap();
         let global = Global {
             data: Some(folder.path().into()),
             ..Global::default()
         };
-        for need in [Need::Server, Need::Read] {
+        for need in [Need::Server, Need::Read, Need::Maintain] {
             let failure = Session::open(&global, need).await.unwrap_err();
             assert_eq!(failure.exit_status(), crate::failure::EXIT_RETRY);
         }

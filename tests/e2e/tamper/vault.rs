@@ -55,7 +55,7 @@ impl Vault {
     }
 
     /// All rows of a family.
-    pub(super) async fn rows(&self, family: Family) -> Vec<(Bytes, Bytes)> {
+    pub(crate) async fn rows(&self, family: Family) -> Vec<(Bytes, Bytes)> {
         self.range(&family.range()).await
     }
 
