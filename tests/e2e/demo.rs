@@ -1,12 +1,15 @@
 //! The main job: five agents at once, and what a later one recalls.
 
 use std::collections::BTreeSet;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::harness::{Invocation, write_runs};
+use crate::harness::{Client, Invocation, binary, phrase, write_runs};
 
 /// The longest that a demo may take.
 const PATIENCE: Duration = Duration::from_mins(3);
@@ -44,6 +47,56 @@ fn check(report: &Value) {
     ];
     for field in done {
         assert!(number(report, field) > 0, "{field}: {report}");
+    }
+}
+
+/// A demo that stays up at its end. It is killed when it is dropped.
+struct Kept {
+    child: Child,
+    report: Value,
+}
+
+impl Kept {
+    fn of(home: &Path) -> Self {
+        let mut command = binary::command(home);
+        command
+            .args(["demo", "--json", "--keep"])
+            .current_dir(home.parent().expect("a folder"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut kept = Self {
+            child: command.spawn().expect("it starts"),
+            report: Value::Null,
+        };
+        let stdout = kept.child.stdout.take().expect("it is piped");
+        let (sender, said) = channel();
+        std::thread::spawn(move || {
+            let documents = serde_json::Deserializer::from_reader(BufReader::new(stdout));
+            let first = documents.into_iter::<Value>().next();
+            // Whoever waited may have given up.
+            let _ = sender.send(first);
+        });
+        let report = said.recv_timeout(PATIENCE).expect("it reports in time");
+        let report = report.expect("it reports before it ends");
+        kept.report = report.expect("the report is JSON");
+        kept
+    }
+
+    /// A client of the server that stays up, with the administrator's token.
+    fn admin(&self) -> Client {
+        let text = |field: &str| self.report[field].as_str().expect("a text").to_owned();
+        let token = std::fs::read_to_string(Path::new(&text("data")).join("admin.token"));
+        let token = token.expect("the directory holds the token");
+        Client::new(&text("address"), Some(token.trim()))
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -115,6 +168,27 @@ fn the_demo_of_five_agents_loses_nothing_merges_and_refuses() {
     sillok(&home, &["audit", "verify", "--json"]).json();
     // And it can be shown again.
     check(&sillok(&home, &["demo", "--json"]).json());
+}
+
+#[tokio::test]
+async fn the_server_that_a_demo_leaves_up_prunes_no_earlier_than_any_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    let kept = Kept::of(&home);
+    check(&kept.report);
+    // As poor as what the demo pruned at once, and as young, in a project that is not the demo's.
+    let skill = json!({
+        "name": phrase(), "description": phrase(), "code": phrase(),
+        "usage_count": 5, "success_rate": 0.1,
+    });
+    let scope = "org/demo/project/other";
+    let body = json!({ "scope": scope, "table": "skills", "content": phrase(), "skill": skill });
+    kept.admin().post("/v1/entries", &body).await.ok();
+    let planned = sillok(&home, &["maintain", "--dry-run", "--json"]).json();
+    assert!(number(&planned, "looked_at") > 0, "{planned}");
+    assert_eq!(planned["scopes"], json!([]), "nothing is due: {planned}");
+    let status = sillok(&home, &["status", "--json"]).json();
+    assert!(number(&status, "maintenance_due") > 0, "{status}");
 }
 
 #[test]

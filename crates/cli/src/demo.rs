@@ -1,11 +1,12 @@
 //! `demo`: agents at work in one governed memory, and a report of what came of it.
 //!
-//! Owns the course: a server, a play, a restart, a count, an audit, the report. The agents speak
-//! HTTP to the server as any client would.
+//! Owns the course: a server, a play, a pruning, a restart, a count, an audit, the report. The agents
+//! speak HTTP to the server as any client would.
 
 use std::io::IsTerminal;
 use std::net::{Ipv4Addr, SocketAddr};
 
+use sillok_core::id::EntryId;
 use sillok_core::scope::Scope;
 use sillok_server::api::{Citation, ExcerptQuery, ListQuery};
 
@@ -13,7 +14,7 @@ use crate::args::{self, Global};
 use crate::client::{Client, RetryPolicy};
 use crate::data_directory::DataDirectory;
 use crate::failure::Failure;
-use crate::local_server::LocalServer;
+use crate::local_server::{LocalServer, NO_NIGHTS};
 use crate::output::{Output, note};
 use crate::progress;
 
@@ -66,14 +67,13 @@ pub async fn run(global: &Global, demo: &args::Demo) -> Result<(), Failure> {
         None => sample_play::play(&stage, agents, &home.folder).await?,
     };
     server.stop().await?;
+    let pruned = prune(global, &home, played.judgement.poor).await?;
 
     // From here on nothing is taken on trust: what counts is what another server finds.
     spinner.set_message("records counted after the restart");
     let address = again(demo.address);
-    let more = [judgement::RETENTION];
-    let server = LocalServer::start_again(global, home.data.path(), address, &more).await?;
+    let server = LocalServer::start_again(global, home.data.path(), address, &[]).await?;
     let operator = operator(&server, &home.data)?;
-    let pruned = judgement::prune(&operator, &home.project, played.judgement.poor).await?;
     let report = examine(&operator, &home, agents, (played, pruned)).await?;
     spinner.finish_and_clear();
     home.leave_context()?;
@@ -89,6 +89,22 @@ pub async fn run(global: &Global, demo: &args::Demo) -> Result<(), Failure> {
     }
     server.stop().await?;
     verdict(&report)
+}
+
+/// Prunes by a server of its own, which ends with it: whoever uses the one that stays up, maybe for another project of
+/// the same directory, is to find the retention that is configured.
+async fn prune(
+    global: &Global,
+    home: &Home,
+    poor: Option<EntryId>,
+) -> Result<Vec<Pruned>, Failure> {
+    let free_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let more = [judgement::RETENTION, NO_NIGHTS];
+    let server = LocalServer::start_again(global, home.data.path(), free_port, &more).await?;
+    let operator = operator(&server, &home.data)?;
+    let pruned = judgement::prune(&operator, &home.project, poor).await;
+    let stopped = server.stop().await;
+    pruned.and_then(|pruned| stopped.map(|()| pruned))
 }
 
 /// A free port again where one was asked for; else the same address.
@@ -207,7 +223,7 @@ async fn findings(
     agents: &[report::AgentReport],
 ) -> Result<Vec<Finding>, Failure> {
     let mut findings = Vec::new();
-    for (entry, (by, also_by)) in finders(agents) {
+    for (entry, found) in finders(agents) {
         let view = client.entry(entry).await?;
         let quote = quote(client, &view.head.citations).await?;
         findings.push(Finding {
@@ -216,8 +232,9 @@ async fn findings(
             table: view.head.table,
             content: view.version.content,
             failure: view.head.failure,
-            by: by.unwrap_or_else(|| "an earlier run".to_owned()),
-            also_by,
+            by: found.by.unwrap_or_else(|| "an earlier run".to_owned()),
+            also_by: found.also_by,
+            cosine: found.cosine,
         });
     }
     Ok(findings)

@@ -1,7 +1,7 @@
 //! What a person decides, and what leaves recall because it was worth little.
 //!
 //! Owns two claims that contradict one another, the answer to that, and a skill that mostly failed. That the
-//! skill is old, the demo's second server is told: it prunes at once what others prune after 90 days.
+//! skill is old, a server is told that is there for the pruning alone: it prunes at once what others prune after 90 days.
 
 use sillok_core::entry::Table;
 use sillok_core::id::EntryId;
@@ -15,7 +15,8 @@ use super::stage::Stage;
 use crate::client::Client;
 use crate::failure::Failure;
 
-/// What the second server is told of retention, for the demo alone.
+/// What the server that prunes is told of retention. It holds for all that lies in the data directory, so that server
+/// carries out nothing else, and no other is told so.
 pub const RETENTION: (&str, &str) = ("retention.prune_days", "0.0000001");
 
 const BEFORE: (&str, &str) = ("The tally service listens on port 8080.", "8080");

@@ -157,6 +157,9 @@ pub struct Finding {
     pub by: String,
     /// Who found the same again.
     pub also_by: BTreeSet<String>,
+    /// The least cosine of those texts to its own; 1 where they are the same to the letter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cosine: Option<f64>,
     /// The first of what it was drawn from, where it names that to the byte.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quote: Option<Quote>,
@@ -301,20 +304,32 @@ fn promotions(agent: &AgentReport) -> impl Iterator<Item = &sillok_server::api::
         .filter_map(|attempt| attempt.promotion.report.as_ref())
 }
 
-/// Which agents found which entry: the one whose finding became the entry, then those whose same
-/// finding was merged into it.
+/// Which agents found an entry.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Finders {
+    /// The one whose finding became the entry.
+    pub by: Option<String>,
+    /// Those whose same finding was merged into it.
+    pub also_by: BTreeSet<String>,
+    /// The least cosine at which one was.
+    pub cosine: Option<f64>,
+}
+
+/// Which agents found which entry.
 #[must_use]
-pub fn finders(agents: &[AgentReport]) -> BTreeMap<EntryId, (Option<String>, BTreeSet<String>)> {
-    let mut finders: BTreeMap<EntryId, (Option<String>, BTreeSet<String>)> = BTreeMap::new();
+pub fn finders(agents: &[AgentReport]) -> BTreeMap<EntryId, Finders> {
+    let mut finders: BTreeMap<EntryId, Finders> = BTreeMap::new();
     for agent in agents {
         for product in promotions(agent).flat_map(|report| &report.products) {
             let Some(entry) = product.entry else { continue };
-            let (by, also_by) = finders.entry(entry).or_default();
+            let found = finders.entry(entry).or_default();
             match product.disposition {
-                Disposition::Merged { .. } => {
-                    also_by.insert(agent.agent.clone());
+                Disposition::Merged { cosine } => {
+                    found.also_by.insert(agent.agent.clone());
+                    let least = found.cosine.map_or(cosine, |least| least.min(cosine));
+                    found.cosine = Some(least);
                 }
-                _ => *by = Some(agent.agent.clone()),
+                _ => found.by = Some(agent.agent.clone()),
             }
         }
     }

@@ -184,6 +184,10 @@ fn finding_line(finding: &Finding, style: Style) -> String {
     if !finding.also_by.is_empty() {
         let others: Vec<&str> = finding.also_by.iter().map(String::as_str).collect();
         by += &format!(", and the same by {}: merged", others.join(", "));
+        if let Some(cosine) = finding.cosine {
+            let least = if others.len() == 1 { "" } else { " at least" };
+            by += &format!(" (cosine {cosine:.2}{least})");
+        }
     }
     let mut lines = format!(
         "{mark} {text}\n    {}",

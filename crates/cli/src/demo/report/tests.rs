@@ -90,7 +90,7 @@ fn agents() -> Vec<AgentReport> {
                 attempt(Outcome::Failed, vec![(3, Created)], vec![]),
                 attempt(
                     Outcome::Passed,
-                    vec![(4, Created), (2, Merged { cosine: 1.0 })],
+                    vec![(4, Created), (2, Merged { cosine: 0.97 })],
                     vec![1],
                 ),
             ],
@@ -104,14 +104,15 @@ fn agents() -> Vec<AgentReport> {
 }
 
 fn finding(number: u8, table: Table, content: &str) -> Finding {
-    let (by, also_by) = finders(&agents()).remove(&id(number)).unwrap();
+    let found = finders(&agents()).remove(&id(number)).unwrap();
     Finding {
         entry: id(number),
         table,
         content: content.to_owned(),
         failure: number == 3,
-        by: by.unwrap(),
-        also_by,
+        by: found.by.unwrap(),
+        also_by: found.also_by,
+        cosine: found.cosine,
         quote: (number == 2).then(|| Quote {
             record: format!("{}#5", scope("/worktree/agent-1/task/fix"))
                 .parse()
@@ -262,10 +263,38 @@ fn sums_count_each_linked_episode_once() {
 
 #[test]
 fn a_finding_names_who_found_it_first_and_who_again() {
-    let finders = finders(&agents());
-    let (by, also_by) = &finders[&id(2)];
-    assert_eq!(by.as_deref(), Some("agent-1"));
-    assert_eq!(also_by.iter().collect::<Vec<_>>(), ["agent-2"]);
+    let mut agents = agents();
+    let expected = |also_by: &[&str], cosine| Finders {
+        by: Some("agent-1".to_owned()),
+        also_by: also_by.iter().map(|&name| name.to_owned()).collect(),
+        cosine,
+    };
+    let found = finders(&agents);
+    assert_eq!(found[&id(1)], expected(&[], None));
+    assert_eq!(found[&id(2)], expected(&["agent-2"], Some(0.97)));
+    // Of several, the one that is least alike says how alike they are.
+    let merged = |cosine| {
+        let products = vec![
+            (6, CoreDisposition::Created),
+            (2, CoreDisposition::Merged { cosine }),
+        ];
+        attempt(Outcome::Passed, products, vec![])
+    };
+    agents.push(agent(4, "as before", vec![merged(0.955), merged(1.0)]));
+    let found = finders(&agents);
+    let several = expected(&["agent-2", "agent-4"], Some(0.955));
+    assert_eq!(found[&id(2)], several);
+}
+
+#[test]
+fn what_several_found_says_the_least_cosine() {
+    let mut report = report();
+    report.findings[1].also_by.insert("agent-4".to_owned());
+    let page = page::render(&report, Style { colour: false });
+    assert!(
+        page.contains("the same by agent-2, agent-4: merged (cosine 0.97 at least)"),
+        "{page}"
+    );
 }
 
 #[test]
