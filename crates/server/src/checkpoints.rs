@@ -60,8 +60,9 @@ impl CheckpointDirectory {
         Ok(path)
     }
 
-    /// Removes the oldest checkpoints beyond those that are kept, but never the one that was just made: by a clock that
-    /// was set back it may be the oldest.
+    /// Removes checkpoints beyond those that are kept: the oldest ones, but first those that bear a later time than the one
+    /// that was just made. A clock that was ahead made them, or this one's is behind; in either case they are older than
+    /// it, and would otherwise keep their places until that time has come. The one that was just made stays.
     fn let_go_of_old(&self, made: &Path) -> io::Result<()> {
         let mut others = Vec::new();
         for file in fs::read_dir(&self.path)? {
@@ -70,7 +71,11 @@ impl CheckpointDirectory {
                 others.push(path);
             }
         }
-        others.sort_unstable();
+        let is_ahead = |path: &Path| path > made;
+        others.sort_unstable_by(|one, other| {
+            let ahead = is_ahead(other).cmp(&is_ahead(one));
+            ahead.then_with(|| one.cmp(other))
+        });
         let beyond = (others.len() + 1).saturating_sub(self.kept);
         others
             .iter()
@@ -160,7 +165,7 @@ mod tests {
         }
         let mut expected = vec![
             "20260101T000000.000Z".to_owned(),
-            made[1].clone(),
+            made[2].clone(),
             made[3].clone(),
             "mine.checkpoint".to_owned(),
             "readme".to_owned(),
@@ -171,6 +176,21 @@ mod tests {
         let file = directory.keep(at(1_000), 1, Vec::new()).await.unwrap();
         assert!(Path::new(&file).exists());
         assert!(names(folder.path()).contains(&made[3]));
+    }
+
+    #[tokio::test]
+    async fn nights_of_a_clock_that_was_ahead_give_up_their_places_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = directory(folder.path(), 3);
+        for ms in [100_000, 101_000, 1_000, 2_000, 3_000] {
+            directory.keep(at(ms), 1, Vec::new()).await.unwrap();
+        }
+        let expected = [1_000, 2_000, 3_000].map(|ms| name(at(ms)));
+        assert_eq!(names(folder.path()), expected);
+        // And from then on the oldest go.
+        directory.keep(at(4_000), 1, Vec::new()).await.unwrap();
+        let expected = [2_000, 3_000, 4_000].map(|ms| name(at(ms)));
+        assert_eq!(names(folder.path()), expected);
     }
 
     #[tokio::test]
