@@ -30,12 +30,7 @@ pub(crate) const PLANTED: &[Planted] = &[
         "natsBox:\n  enabled: true",
     ),
     // A byte more than half of what the pod may take.
-    (
-        "index-cache",
-        NODES,
-        "cache_bytes = 536870912",
-        "cache_bytes = 4294967297",
-    ),
+    ("index-cache", NODES, "2147483648", "4294967297"),
     ("index-cache", NODES, "memory: 8Gi", "memory: 1023Mi"),
     ("probes", NODES, "readinessProbe:", "otherProbe:"),
     ("probes", NODES, "livenessProbe:", "otherProbe:"),
