@@ -1,4 +1,4 @@
-//! Prints what deduplication makes of the labelled pairs, with a sentence transformer.
+//! Prints what deduplication makes of the labelled pairs, with a sentence transformer, and how long it takes for a text.
 //!
 //! `dedup_pairs_of_model DIRECTORY|NAME [--merge COSINE] [--similar COSINE] [--list]`. Exits with 1 under a floor.
 //! With `--list`, each pair of the tuned half is printed as well; those held out are counted only.
@@ -33,7 +33,8 @@ async fn run() -> Result<ExitCode, Box<dyn Error>> {
     let mut out = io::stdout().lock();
     let is_well = tell(&judged, is_listed, &mut out)?;
     let (space, texts) = (embedder.space(), judged.len() * 2);
-    writeln!(out, "{space}: {texts} texts in {took:.1?}")?;
+    let each = took / u32::try_from(texts)?.max(1);
+    writeln!(out, "{space}: {texts} texts in {took:.1?}, {each:.1?} each")?;
     Ok(if is_well {
         ExitCode::SUCCESS
     } else {
