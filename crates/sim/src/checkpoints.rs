@@ -47,6 +47,7 @@ impl Checkpoints for Outside {
         Box::pin(async move {
             let place = self.place;
             let wait_us = self.sim.lock().draw_us(Purpose::Outside, place, KEEP_US);
+            let kept = Arc::clone(&self.kept);
             let is_kept = self.sim.after(place, wait_us, move |shared| {
                 let fails = shared
                     .chance(Purpose::Outside, place)
@@ -55,6 +56,8 @@ impl Checkpoints for Outside {
                 shared.line(place, "checkpoint is kept", &[u8::from(is_kept)]);
                 if is_kept {
                     shared.effects.saw("checkpoint kept");
+                    // Whoever asked may end before it hears of that.
+                    kept.lock().push(ends);
                 }
                 is_kept
             });
@@ -62,7 +65,6 @@ impl Checkpoints for Outside {
             if !is_kept.await.unwrap_or(false) {
                 return Err(PortError::Unavailable("nobody keeps it".into()));
             }
-            self.kept.lock().push(ends);
             Ok(self.file(made_at))
         })
     }

@@ -336,7 +336,7 @@ impl Client {
 
     /// Begins to count the calls of nodes, or ends it.
     pub fn count_calls(&self, counts: bool) {
-        self.sim.lock().counts_calls = counts;
+        self.sim.lock().count_calls(counts);
     }
 
     /// Moves all wall clocks on, as when everybody sleeps and nothing happens meanwhile.

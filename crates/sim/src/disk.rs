@@ -68,6 +68,17 @@ impl Default for Disk {
 }
 
 impl Shared {
+    /// Hands a transaction to the disk, which writes it with the next group.
+    fn queue(&mut self, request: Request, ticket: Ticket) -> Result<(), Error> {
+        if self.disk.has_failed {
+            return Err(Error::Closed);
+        }
+        let queued = self.disk.committer.enqueue(request, ticket);
+        queued.map_err(|_| Error::Closed)?;
+        self.write_next();
+        Ok(())
+    }
+
     /// Begins to write the next group, if there is one and none is under way.
     fn write_next(&mut self) {
         if self.disk.in_flight.is_some() {
@@ -234,16 +245,12 @@ impl Engine for DiskEngine {
             answer,
             writes: std::mem::take(&mut self.writes.lock()),
         };
-        {
-            let mut shared = self.sim.lock();
-            if shared.disk.has_failed {
-                return Err(Error::Closed);
-            }
-            let queued = shared.disk.committer.enqueue(request, ticket);
-            queued.map_err(|_| Error::Closed)?;
-            shared.write_next();
+        let queues = move |shared: &mut Shared| shared.queue(request, ticket);
+        match self.sim.leaves(OWNER, queues).await {
+            Some(Ok(())) => receiver.await.unwrap_or(Err(Error::OutcomeUnknown)),
+            Some(Err(error)) => Err(error),
+            None => Err(Error::OutcomeUnknown),
         }
-        receiver.await.unwrap_or(Err(Error::OutcomeUnknown))
     }
 
     fn generation(&self) -> u32 {

@@ -20,6 +20,9 @@ use crate::rng::{Purpose, Stream, Streams};
 use crate::stream::Server;
 use crate::trace::Trace;
 
+/// How long something takes to leave its place while calls are counted, in µs.
+const LEAVES_US: u64 = 1;
+
 /// A place where things happen: a node by its number, or the clients, which share one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Place(pub(crate) u16);
@@ -149,7 +152,7 @@ pub(crate) struct Shared {
     /// How far all wall clocks were moved on, in ms: nights in which nothing happens.
     pub(crate) slept_ms: u64,
     /// Whether the calls of nodes are counted.
-    pub(crate) counts_calls: bool,
+    counts_calls: bool,
 }
 
 impl Shared {
@@ -196,6 +199,17 @@ impl Shared {
     pub(crate) fn chance_between(&mut self, from: Place, to: Place) -> &mut Stream {
         let way = (u64::from(from.0) << 16) | u64::from(to.0);
         self.streams.of(Purpose::Way, way)
+    }
+
+    /// Begins to count the calls of nodes, or ends it.
+    pub(crate) fn count_calls(&mut self, counts: bool) {
+        self.counts_calls = counts;
+        self.line(Place::CLIENTS, "counts calls", &[u8::from(counts)]);
+    }
+
+    /// Whether the calls of nodes are counted.
+    pub(crate) const fn counts_calls(&self) -> bool {
+        self.counts_calls
     }
 
     pub(crate) fn line(&mut self, place: Place, what: &str, detail: &[u8]) {
@@ -266,6 +280,22 @@ impl Sim {
         });
         shared.schedule(after_us, Due::Act(Some((place, run)), act));
         receiver
+    }
+
+    /// Lets something leave a place that is carried out elsewhere, even if nobody is left to hear of it: at once, or, while
+    /// calls are counted, as one of them, so that a process can end right before it has left and right after it. Nothing,
+    /// if the world is over.
+    pub(crate) async fn leaves<T: Send + 'static>(
+        &self,
+        place: Place,
+        act: impl FnOnce(&mut Shared) -> T + Send + 'static,
+    ) -> Option<T> {
+        let is_counted = self.lock().counts_calls;
+        if is_counted {
+            return self.after(place, LEAVES_US, act).await.ok();
+        }
+        let left = act(&mut self.lock());
+        Some(left)
     }
 }
 

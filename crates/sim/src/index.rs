@@ -1,14 +1,14 @@
 //! The simulated index of a node: exact, slow, and durable as far as it was stored.
 //!
-//! Owns what outlives a run of its node, and the question whether an index shows what is published.
+//! Owns when a call happens, and the question whether an index shows what is published. What a call changes is `stored`'s.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sillok_actors::protocol::Protocol;
 use sillok_builtin::ExactIndex;
-use sillok_core::entry::{Embedding, Head, Status, Table};
+use sillok_core::entry::{Embedding, Head, Status};
 use sillok_core::id::EntryId;
 use sillok_core::membership::OwnerRow;
 use sillok_core::ports::{
@@ -16,23 +16,25 @@ use sillok_core::ports::{
     Ranked, SearchLists, SearchRequest, VectorIndex, VectorTable, vector_table,
 };
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
-use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
 use sillok_store::keys::{self, Family, ScopeKey};
 
+use self::stored::Held;
 use crate::check::rows;
-use crate::heap::{Place, Sim};
+use crate::heap::{Place, Shared, Sim};
 use crate::history::Recorder;
 use crate::rng::Purpose;
 use crate::world::{World, at_once};
+
+mod stored;
+
+pub(crate) use stored::Stored;
 
 /// Time that the index takes to store a batch, in µs, at least and at most.
 const INDEX_US: (u64, u64) = (1_000, 200_000);
 /// Time that the index takes to answer, in µs, at least and at most.
 const SEARCH_US: (u64, u64) = (100, 2_000);
-/// How often it does not take a batch, of 1,000.
-const FAILS_PERMILLE: u32 = 10;
 /// How often a call meets a table that has just gone bad, of 1,000, in worlds where some do.
 const DAMAGE_PERMILLE: u32 = 1;
 
@@ -41,82 +43,12 @@ pub(crate) const fn damage_permille(seed: u64) -> u32 {
     if seed % 3 == 2 { DAMAGE_PERMILLE } else { 0 }
 }
 
-/// What an index has stored, whatever becomes of its node.
-#[derive(Default)]
-pub(crate) struct Stored {
-    docs: BTreeMap<(Scope, EntryId), IndexDoc>,
-    /// Entries that left during the run of the node, as the run remembers them: the next one has never heard of them.
-    gone: BTreeMap<(Scope, EntryId), (Table, Stamp)>,
-    through: Option<Stamp>,
-    is_whole: bool,
-    /// Tables whose files went bad, as somebody met.
-    damaged: BTreeSet<VectorTable>,
-}
-
-impl Stored {
-    /// Whether it was noted that every entry has its vector in it.
-    pub(crate) const fn is_whole(&self) -> bool {
-        self.is_whole
-    }
-
-    fn keep(&mut self, docs: &[IndexDoc], through: Stamp) {
-        for doc in docs {
-            let key = (doc.scope.clone(), doc.entry);
-            // With a vector a state is newer than without.
-            let newness = |doc: &IndexDoc| (doc.stamp, doc.embedding.is_some());
-            let left = self.gone.get(&key).map(|(_, stamp)| (*stamp, true));
-            let known = self.docs.get(&key).map(newness).max(left);
-            if known >= Some(newness(doc)) {
-                continue;
-            }
-            if doc.is_gone() {
-                self.docs.remove(&key);
-                self.gone.insert(key, (doc.table, doc.stamp));
-            } else {
-                self.gone.remove(&key);
-                self.docs.insert(key, doc.clone());
-            }
-        }
-        self.through = self.through.max(Some(through));
-    }
-
-    /// Forgets what is lost, with what left it, and the cursor.
-    fn forget(&mut self, lost: &Lost) {
-        let is_lost = |doc: &IndexDoc| lost.has(&vector_table(&doc.scope, doc.table));
-        self.docs.retain(|_, doc| !is_lost(doc));
-        self.gone
-            .retain(|(scope, _), (table, _)| !lost.has(&vector_table(scope, *table)));
-        self.damaged.retain(|table| !lost.has(table));
-        self.through = None;
-        self.is_whole = false;
-    }
-
-    /// What a start finds: tables that are damaged are gone.
-    fn reopen(&mut self) {
-        self.gone.clear();
-        if !self.damaged.is_empty() {
-            let damaged = Lost::Tables(self.damaged.clone());
-            self.forget(&damaged);
-        }
-    }
-}
-
-/// The tables that documents belong to, each once and in order.
-fn tables_of<'a>(docs: impl Iterator<Item = &'a IndexDoc>) -> Vec<VectorTable> {
-    let tables = docs.map(|doc| vector_table(&doc.scope, doc.table));
-    let tables: BTreeSet<VectorTable> = tables.collect();
-    tables.into_iter().collect()
-}
-
 /// The exact index, which stores late and answers after a while.
 #[derive(Clone)]
 pub(crate) struct LaggingIndex {
     sim: Sim,
-    place: Place,
-    exact: Arc<ExactIndex>,
-    stored: Arc<Mutex<Stored>>,
+    held: Held,
     recorder: Recorder,
-    damage_permille: u32,
 }
 
 impl LaggingIndex {
@@ -128,29 +60,27 @@ impl LaggingIndex {
         recorder: &Recorder,
         damage_permille: u32,
     ) -> Self {
-        let exact = Arc::new(ExactIndex::new());
-        let (docs, through) = {
-            let mut stored = stored.lock();
-            stored.reopen();
-            (stored.docs.values().cloned().collect(), stored.through)
+        let held = Held {
+            place,
+            exact: Arc::new(ExactIndex::new()),
+            stored: Arc::clone(stored),
+            damage_permille,
         };
+        let (docs, through) = held.reopen();
         if let Some(through) = through {
-            let opened = at_once(exact.apply(docs, through));
+            let opened = at_once(held.exact.apply(docs, through));
             opened.expect("the exact index takes everything");
         }
         Self {
             sim: sim.clone(),
-            place,
-            exact,
-            stored: Arc::clone(stored),
+            held,
             recorder: recorder.clone(),
-            damage_permille,
         }
     }
 
     /// Whether a search, and a plan of maintenance, see an entry as its head is: one that is gone they do not see.
     fn shows(&self, head: &Head) -> bool {
-        let doc = self.exact.get(&head.scope, head.id);
+        let doc = self.held.exact.get(&head.scope, head.id);
         if head.status == Status::Archived {
             return doc.is_none();
         }
@@ -164,7 +94,7 @@ impl LaggingIndex {
 
     /// The text of an entry as a search sees it, with its vector; none where it has none.
     pub(crate) fn vector(&self, head: &Head) -> Option<(String, Embedding)> {
-        let doc = self.exact.get(&head.scope, head.id)?;
+        let doc = self.held.exact.get(&head.scope, head.id)?;
         Some((doc.content, doc.embedding?))
     }
 
@@ -174,89 +104,55 @@ impl LaggingIndex {
         if head.status == Status::Archived {
             return true;
         }
-        let doc = self.exact.get(&head.scope, head.id);
+        let doc = self.held.exact.get(&head.scope, head.id);
         doc.map_or(head.is_erased(), |doc| doc.version >= head.version)
     }
 
-    /// Whether a table that a call reads goes bad now, or went before. Once faults are over none goes.
+    /// Whether a table that a call reads goes bad now, or went before.
     fn meets_damage(&self, tables: &[VectorTable]) -> Result<(), PortError> {
-        let (mut shared, mut stored) = (self.sim.lock(), self.stored.lock());
-        let known = tables.iter().find(|table| stored.damaged.contains(*table));
-        let chance = shared.chance(Purpose::Damage, self.place);
-        let goes_bad = chance.permille(self.damage_permille) && !tables.is_empty();
-        let met = match known {
-            Some(table) => table.clone(),
-            None if goes_bad => {
-                let met = shared
-                    .chance(Purpose::Damage, self.place)
-                    .choose(tables)
-                    .clone();
-                if shared.net.is_healed {
-                    return Ok(());
-                }
-                shared.effects.saw("table of an index gone bad");
-                shared.line(self.place, "table goes bad", met.0.as_bytes());
-                met
-            }
-            None => return Ok(()),
-        };
-        stored.damaged.insert(met.clone());
-        Err(PortError::Damaged {
-            why: format!("table {}/{}", met.0, met.1),
-            lost: Lost::table(met),
-        })
+        self.held.meets_damage(&mut self.sim.lock(), tables)
     }
 
-    /// The tables that it has.
-    fn tables(&self) -> Vec<VectorTable> {
-        tables_of(self.stored.lock().docs.values())
-    }
-
-    /// Those of them that a search asks, and that are not known to be damaged.
+    /// Those of its tables that a search asks, and that are not known to be damaged.
     fn asked(&self, request: &SearchRequest) -> Vec<VectorTable> {
-        let mut tables = self.tables();
-        let stored = self.stored.lock();
+        let (mut tables, damaged) = (self.held.tables(), self.held.damaged());
         tables.retain(|table| {
-            let is_sound = !stored.damaged.contains(table);
-            is_sound && Lost::table(table.clone()).concerns(request)
+            !damaged.contains(table) && Lost::table(table.clone()).concerns(request)
         });
         tables
     }
 
     /// Whether a place is in a table that is known to be damaged.
     fn is_damaged(&self, place: &Ranked) -> bool {
-        let Some(doc) = self.exact.get(&place.scope, place.entry) else {
+        let Some(doc) = self.held.exact.get(&place.scope, place.entry) else {
             return false;
         };
-        let stored = self.stored.lock();
-        stored
-            .damaged
-            .contains(&vector_table(&doc.scope, doc.table))
+        let damaged = self.held.damaged();
+        damaged.contains(&vector_table(&doc.scope, doc.table))
     }
 
-    /// Whether it does not take a batch. Once faults are over it takes all.
-    fn fails(&self) -> bool {
-        let mut shared = self.sim.lock();
-        let chance = shared.chance(Purpose::Index, self.place);
-        let fails = chance.permille(FAILS_PERMILLE) && !shared.net.is_healed;
-        if fails {
-            shared.effects.saw("index failed");
-        }
-        fails
+    /// Does something after a while, in the event that ends the wait: a process that ends before it has done nothing, and
+    /// one that ends right after it has done all of it and heard of nothing.
+    async fn does<T: Send + 'static>(
+        &self,
+        bounds: (u64, u64),
+        what: &'static str,
+        act: impl FnOnce(&Held, &mut Shared) -> T + Send + 'static,
+    ) -> Result<T, PortError> {
+        let (place, held) = (self.held.place, self.held.clone());
+        let wait_us = self.sim.lock().draw_us(Purpose::Index, place, bounds);
+        let done = self.sim.after(place, wait_us, move |shared| {
+            shared.line(place, what, &[]);
+            act(&held, shared)
+        });
+        let over = |_| PortError::Unavailable("the world is over".into());
+        done.await.map_err(over)
     }
 
+    /// Waits as long as an answer takes that changes nothing.
     async fn wait(&self, bounds: (u64, u64), what: &'static str) {
-        let place = self.place;
-        let wait_us = self
-            .sim
-            .lock()
-            .chance(Purpose::Index, self.place)
-            .between(bounds.0, bounds.1);
-        let woken = self
-            .sim
-            .after(place, wait_us, move |shared| shared.line(place, what, &[]));
         // The world outlives its tasks.
-        let _ = woken.await;
+        let _ = self.does(bounds, what, |_, _| ()).await;
     }
 }
 
@@ -267,8 +163,8 @@ impl EntryColumns for LaggingIndex {
     ) -> BoxFuture<'a, Result<(), PortError>> {
         Box::pin(async move {
             self.wait(SEARCH_US, "index hands ages over").await;
-            self.meets_damage(&self.tables())?;
-            self.exact.ages(each).await
+            self.meets_damage(&self.held.tables())?;
+            self.held.exact.ages(each).await
         })
     }
 
@@ -278,8 +174,8 @@ impl EntryColumns for LaggingIndex {
     ) -> BoxFuture<'a, Result<(), PortError>> {
         Box::pin(async move {
             self.wait(SEARCH_US, "index hands worths over").await;
-            self.meets_damage(&self.tables())?;
-            self.exact.worths(each).await
+            self.meets_damage(&self.held.tables())?;
+            self.held.exact.worths(each).await
         })
     }
 }
@@ -290,23 +186,18 @@ impl VectorIndex for LaggingIndex {
         for doc in &docs {
             self.recorder.told(doc.entry, now_us);
         }
-        self.exact.offer(docs);
+        self.held.exact.offer(docs);
     }
 
     fn apply(&self, docs: Vec<IndexDoc>, through: Stamp) -> BoxFuture<'_, Result<(), PortError>> {
         Box::pin(async move {
-            self.wait(INDEX_US, "index stores").await;
-            if self.fails() {
-                return Err(PortError::Unavailable("the index is elsewhere".into()));
-            }
-            self.meets_damage(&tables_of(docs.iter()))?;
-            self.stored.lock().keep(&docs, through);
-            self.exact.apply(docs, through).await
+            let apply = move |held: &Held, shared: &mut Shared| held.apply(shared, docs, through);
+            self.does(INDEX_US, "index stores", apply).await?
         })
     }
 
     fn watermark(&self) -> BoxFuture<'_, Result<Option<Stamp>, PortError>> {
-        self.exact.watermark()
+        self.held.exact.watermark()
     }
 
     fn search<'a>(
@@ -316,7 +207,7 @@ impl VectorIndex for LaggingIndex {
         Box::pin(async move {
             self.wait(SEARCH_US, "index searches").await;
             self.meets_damage(&self.asked(request))?;
-            let mut lists = self.exact.search(request).await?;
+            let mut lists = self.held.exact.search(request).await?;
             lists.vector.retain(|place| !self.is_damaged(place));
             lists.text.retain(|place| !self.is_damaged(place));
             lists.partial = self.passed_over().concerns(request);
@@ -331,7 +222,7 @@ impl VectorIndex for LaggingIndex {
         Box::pin(async move {
             self.wait(SEARCH_US, "index compares").await;
             self.meets_damage(&[vector_table(&request.scope, request.table)])?;
-            self.exact.neighbours(request).await
+            self.held.exact.neighbours(request).await
         })
     }
 
@@ -341,49 +232,53 @@ impl VectorIndex for LaggingIndex {
     ) -> BoxFuture<'a, Result<Vec<EntryId>, PortError>> {
         Box::pin(async move {
             self.wait(SEARCH_US, "index looks claims up").await;
-            let mut tables = self.tables();
+            let mut tables = self.held.tables();
             tables.retain(|table| Lost::table(table.clone()).concerns_claimants(request));
             self.meets_damage(&tables)?;
-            self.exact.claimants(request).await
+            self.held.exact.claimants(request).await
         })
     }
 
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>> {
-        self.exact.optimise()
+        Box::pin(async move {
+            self.wait(INDEX_US, "index optimises").await;
+            self.held.exact.optimise().await
+        })
     }
 
     fn is_whole(&self) -> BoxFuture<'_, Result<bool, PortError>> {
-        Box::pin(core::future::ready(Ok(self.stored.lock().is_whole)))
+        Box::pin(core::future::ready(Ok(self.held.stored.lock().is_whole())))
     }
 
     fn note_whole(&self) -> BoxFuture<'_, Result<(), PortError>> {
         Box::pin(async move {
-            self.wait(INDEX_US, "index is noted to be whole").await;
-            self.stored.lock().is_whole = true;
-            Ok(())
+            let note = |held: &Held, _: &mut Shared| held.note_whole();
+            self.does(INDEX_US, "index is noted to be whole", note)
+                .await
         })
     }
 
     fn clear(&self) -> BoxFuture<'_, Result<(), PortError>> {
-        *self.stored.lock() = Stored::default();
-        self.exact.clear()
+        Box::pin(async move {
+            let clear = |held: &Held, _: &mut Shared| held.clear();
+            self.does(INDEX_US, "index is emptied", clear).await?
+        })
     }
 
     fn forget<'a>(&'a self, lost: &'a Lost) -> BoxFuture<'a, Result<(), PortError>> {
         Box::pin(async move {
-            self.wait(INDEX_US, "index forgets").await;
-            self.sim.lock().effects.saw("index begun anew after damage");
-            self.stored.lock().forget(lost);
-            self.exact.forget(lost).await
+            let lost = lost.clone();
+            let forget = move |held: &Held, shared: &mut Shared| held.forget(shared, &lost);
+            self.does(INDEX_US, "index forgets", forget).await?
         })
     }
 
     fn passed_over(&self) -> Lost {
-        Lost::Tables(self.stored.lock().damaged.clone())
+        Lost::Tables(self.held.damaged())
     }
 
     fn stats(&self) -> BoxFuture<'_, Result<IndexStats, PortError>> {
-        self.exact.stats()
+        self.held.exact.stats()
     }
 }
 
@@ -444,4 +339,32 @@ pub(crate) fn unindexed<P: Protocol>(world: &World<P>) -> Option<String> {
                 "entry {entry} is not in the index of node {node} as it is"
             ))
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+
+    use super::*;
+    use crate::heap::Due;
+
+    #[test]
+    fn what_a_call_changes_is_changed_in_its_event_though_nobody_hears_of_it() {
+        let sim = Sim::new(1, false);
+        // An index that is healed takes everything.
+        sim.lock().net.heal();
+        let stored = Arc::<Mutex<Stored>>::default();
+        let index = LaggingIndex::open(&sim, Place(0), &stored, &Recorder::default(), 0);
+        let mut call = index.apply(Vec::new(), Stamp::ZERO);
+        assert!((&mut call).now_or_never().is_none());
+        let due = sim.lock().pop();
+        let Some(Due::Act(_, act)) = due else {
+            panic!("the call is no event");
+        };
+        assert_eq!(stored.lock().extent().1, None);
+        act(&mut sim.lock());
+        drop(call);
+        assert_eq!(stored.lock().extent().1, Some(Stamp::ZERO));
+        assert_eq!(at_once(index.watermark()).unwrap(), Some(Stamp::ZERO));
+    }
 }

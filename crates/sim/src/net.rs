@@ -197,8 +197,7 @@ impl Sim {
         timeout_us: u64,
     ) -> Option<Reply> {
         let (answer, receiver) = oneshot::channel();
-        {
-            let mut shared = self.lock();
+        let begins = move |shared: &mut Shared| {
             let call = shared.net.next_call;
             shared.net.next_call += 1;
             let calling = Calling {
@@ -230,7 +229,8 @@ impl Sim {
                 is_held: false,
             };
             shared.send(parcel);
-        }
+        };
+        self.leaves(from, begins).await?;
         receiver.await.ok().flatten()
     }
 

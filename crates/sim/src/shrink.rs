@@ -290,6 +290,7 @@ mod tests {
     fn failing(needs: impl Fn(&Plan) -> bool) -> impl Fn(&Plan) -> Outcome {
         move |plan| Outcome {
             calls: Vec::new(),
+            found: None,
             violation: needs(plan).then(|| Violation::new("it holds", "it does not")),
             digest: String::new(),
             lines: 0,

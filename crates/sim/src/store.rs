@@ -268,17 +268,22 @@ impl Txn for SimTxn {
         } = self;
         match txn {
             StorageTxn::Shared(txn) => {
-                let answer = sim.lock().depart(OnItsWay {
+                let commit = OnItsWay {
                     place,
                     txn,
                     writes,
                     is_slow: false,
-                });
-                answer.await.unwrap_or(Err(Error::OutcomeUnknown))
+                };
+                let departs = move |shared: &mut Shared| shared.depart(commit);
+                match sim.leaves(place, departs).await {
+                    Some(answer) => answer.await.unwrap_or(Err(Error::OutcomeUnknown)),
+                    None => Err(Error::OutcomeUnknown),
+                }
             }
             StorageTxn::Disk(txn, told) => {
                 sim.lock().note_departure(place, &mut writes);
                 *told.lock() = writes;
+                // It leaves as it is handed to the disk.
                 txn.commit().await
             }
         }

@@ -42,7 +42,8 @@ mod burst;
 mod kill;
 mod nodes;
 
-pub use kill::Kill;
+use kill::Counted;
+pub use kill::{Found, Kill};
 
 /// How long a world may take to drain once its faults are over, in µs.
 const DRAIN_US_MAX: u64 = 120_000_000;
@@ -84,6 +85,8 @@ pub struct Outcome {
     /// Calls of store, index, bus, model and clock that each node waited for while they were
     /// [counted](crate::client::Client::count_calls), by its number.
     pub calls: Vec<u64>,
+    /// What the next run of a process found that ended [at a call](World::killing); none if none ended so.
+    pub found: Option<Found>,
 }
 
 type Cell<P> = Arc<Mutex<Option<Node<SimStore, P>>>>;
@@ -128,8 +131,7 @@ pub struct World<P: Protocol> {
     seen: Option<Violation>,
     /// How long entries last.
     pub(crate) retention: RetentionConfig,
-    kill: Option<Kill>,
-    calls: Vec<u64>,
+    counted: Counted,
 }
 
 impl<P: Protocol> World<P> {
@@ -187,8 +189,7 @@ impl<P: Protocol> World<P> {
             watcher_dies: 0,
             seen: None,
             retention: retention(),
-            kill: None,
-            calls: vec![0; count],
+            counted: Counted::of(count),
             sim,
         };
         world.schedule_all();
@@ -272,7 +273,8 @@ impl<P: Protocol> World<P> {
             acknowledged,
             sim_ms: shared.now_us / 1_000,
             effects,
-            calls: self.calls.clone(),
+            calls: self.counted.calls.clone(),
+            found: self.counted.found.clone(),
         }
     }
 
@@ -416,11 +418,7 @@ impl<P: Protocol> World<P> {
                     return;
                 }
                 if let Some(kill) = self.ends_here(place) {
-                    if kill.carried_out {
-                        act(&mut self.sim.lock());
-                    }
-                    self.crash(place, START_ANEW_US);
-                    return;
+                    return self.kill(place, kill, act);
                 }
                 act(&mut self.sim.lock());
                 self.settle(place);
@@ -430,7 +428,10 @@ impl<P: Protocol> World<P> {
             Due::KillActors(place) => self.kill_actors(place),
             // A fault that wants it to be down starts it when it ends.
             Due::Start(place) if self.is_down(place) => {}
-            Due::Start(place) => self.start(place),
+            Due::Start(place) => {
+                self.note_found(place);
+                self.start(place);
+            }
             Due::StartAnew(place) => self.start_anew(place),
         }
     }

@@ -11,7 +11,7 @@ use sillok_core::channel::Channel;
 use sillok_core::slot::Slot;
 
 use super::{Answer, Ask, Heard};
-use crate::heap::{Place, Sim};
+use crate::heap::{Place, Shared, Sim};
 
 /// A channel's stream as a place reaches it.
 struct SimStream {
@@ -33,10 +33,21 @@ pub(crate) fn streams(sim: &Sim, place: Place) -> Streams {
 
 impl SimStream {
     async fn ask(&self, ask: Ask) -> Heard {
-        let answer = self.sim.lock().ask_stream(self.place, self.channel, &ask);
-        let gone = |_| StreamError::Unavailable("the world is over".into());
-        answer.await.map_err(gone)?
+        let (place, channel) = (self.place, self.channel);
+        let is_append = matches!(ask, Ask::Append(..));
+        let asks = move |shared: &mut Shared| shared.ask_stream(place, channel, &ask);
+        let answer = if is_append {
+            self.sim.leaves(place, asks).await.ok_or_else(gone)?
+        } else {
+            // Of a question that goes out nothing is left.
+            asks(&mut self.sim.lock())
+        };
+        answer.await.map_err(|_| gone())?
     }
+}
+
+fn gone() -> StreamError {
+    StreamError::Unavailable("the world is over".into())
 }
 
 /// Whatever was asked, an answer of its kind comes.
