@@ -1,8 +1,10 @@
 //! A process that ends at any of its calls, of store, index, bus, model or clock, leaves exactly one result: through
-//! a promotion, and through maintenance.
+//! promotions, and through maintenance.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use sillok_actors::protocol::Correct;
 use sillok_core::command::{AnswerBody, Command};
@@ -19,17 +21,16 @@ use sillok_core::time::Timestamp;
 use sillok_sim::agent::Agent;
 use sillok_sim::fault::{Profile, StoreShape};
 use sillok_sim::workload::maintaining::retention;
-use sillok_sim::workload::material::{judged, observation, project, text_of};
-use sillok_sim::workload::staging::record;
+use sillok_sim::workload::material::{observation, project, text_of};
 use sillok_sim::workload::{Check, Draw, End, Operation, Workload};
-use sillok_sim::world::Kill;
+use sillok_sim::world::{Found, Kill};
 use sillok_sim::{Outcome, Plan, Suite, Violation, World};
 use sillok_store::keys::{self, Family};
 
+use super::promoting;
+
 /// Facts that a person publishes before they are old.
 const FACTS: u8 = 6;
-/// Looks until a promotion has to be finished.
-const PROMOTION_LOOKS: u32 = 60;
 /// How old the facts become before maintenance runs, in ms: older than they may.
 const AGED_MS: u64 = 21_000;
 /// Days that pass before: longer than an answer is kept.
@@ -48,11 +49,21 @@ const REST_MS: u64 = 2_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Story {
-    /// Has a task judged, and waits for what that publishes.
+    /// Has a task judged that passed and one that failed, and waits for what each publishes.
     Promotion,
     /// Publishes facts and skills, and has them taken out when they are old or poor, offered when they are good, and
     /// forgotten who asked for what once nobody may ask again.
     Maintenance,
+}
+
+impl Story {
+    /// What it has to meet among the calls that are counted.
+    const fn meets(self) -> &'static [&'static str] {
+        match self {
+            Self::Promotion => &["embeds", "cognified", "index compares", "index stores"],
+            Self::Maintenance => &["index hands ages over", "index optimises", "index stores"],
+        }
+    }
 }
 
 struct Teller;
@@ -74,40 +85,10 @@ impl Workload for Teller {
 
     async fn act(&self, agent: &mut Agent, story: Story) {
         match story {
-            Story::Promotion => promote(agent).await,
+            Story::Promotion => promoting::promote(agent).await,
             Story::Maintenance => maintain(agent).await,
         }
     }
-}
-
-async fn promote(agent: &mut Agent) {
-    let task = agent.next_task();
-    let open = Command::OpenTask {
-        title: "Mend the parser".into(),
-        description: "The last line of a file is lost.".into(),
-    };
-    let append = Command::Append {
-        records: (0..4)
-            .map(|number| record(text_of(number).to_owned()))
-            .collect(),
-    };
-    agent.give(PrincipalKind::Agent, &task, open).await;
-    agent.give(PrincipalKind::Agent, &task, append).await;
-    agent.client().count_calls(true);
-    let verify = judged(true, "the only run".into());
-    let answer = agent.give(PrincipalKind::Orchestrator, &task, verify).await;
-    let Some(AnswerBody::Verification { id, .. }) = answer.map(|answer| answer.result) else {
-        return agent.note("story", "the verification was refused".into());
-    };
-    if agent
-        .client()
-        .published(&task, id, PROMOTION_LOOKS)
-        .await
-        .is_none()
-    {
-        agent.note("story", "the promotion did not end".into());
-    }
-    agent.client().count_calls(false);
 }
 
 /// A skill that a person publishes, of this success rate.
@@ -126,7 +107,8 @@ fn skill(name: &str, success_rate: f64) -> NewEntry {
     }
 }
 
-async fn put(agent: &mut Agent, entry: NewEntry) -> Option<EntryId> {
+/// Has a person publish something: what it became, unless it was refused.
+pub(super) async fn put(agent: &mut Agent, entry: NewEntry) -> Option<EntryId> {
     let put = Command::PutEntry {
         entry: Box::new(entry),
         verification: None,
@@ -186,8 +168,11 @@ async fn maintain(agent: &mut Agent) {
     agent.note("story", "something was left over".into());
 }
 
-/// One episode for the verification, or what is told of [`maintained`].
-struct OneResult;
+/// What is told of [`promoting::promoted`], or of [`maintained`].
+struct OneResult {
+    /// What is left of the promotions.
+    left: Arc<Mutex<Vec<String>>>,
+}
 
 impl Check for OneResult {
     fn check(&self, end: &End<'_>) -> Result<(), Violation> {
@@ -199,17 +184,20 @@ impl Check for OneResult {
         let heads = heads
             .iter()
             .map(|(key, value)| keys::head::decode(key, value).unwrap());
-        let (episodes, others): (Vec<Head>, Vec<Head>) =
-            heads.partition(|head| head.table == Table::Episodes);
         let story: Story = Deserialize::deserialize(&end.plan.operations[0].action).unwrap();
-        if story == Story::Promotion {
-            let marks = end.rows(Family::Mark).len();
-            if (episodes.len(), marks) != (1, 1) || others.is_empty() {
-                return wrong(format!("{} episodes and {marks} marks", episodes.len()));
+        let judged = match story {
+            Story::Promotion => {
+                let heads: Vec<Head> = heads.collect();
+                *self.left.lock() = promoting::left(&heads);
+                promoting::promoted(end, &heads)
             }
-            return Ok(());
-        }
-        maintained(end, &others).map_err(|what| Violation::new("one result", what))
+            Story::Maintenance => {
+                let entries: Vec<Head> =
+                    heads.filter(|head| head.table != Table::Episodes).collect();
+                maintained(end, &entries)
+            }
+        };
+        judged.map_err(|what| Violation::new("one result", what))
     }
 }
 
@@ -323,48 +311,81 @@ fn plan(story: Story, nodes: u16) -> Plan {
     }
 }
 
-fn world(plan: &Plan, kill: Option<Kill>) -> Outcome {
-    let suite = Suite::empty().workload(Teller).check(OneResult);
+/// A world and what is left of its promotions. The one in which no process ends keeps its trace.
+fn world(plan: &Plan, kill: Option<Kill>) -> (Outcome, Vec<String>) {
+    let left = Arc::<Mutex<Vec<String>>>::default();
+    let check = OneResult {
+        left: Arc::clone(&left),
+    };
+    let suite = Suite::empty().workload(Teller).check(check);
     // However long a node takes to come back, a skill is not old by then.
     let retention = RetentionConfig {
         archive_knowledge_days: 365.0,
         ..retention()
     };
-    let world = World::with(plan, Correct, &suite, false).retaining(retention);
-    match kill {
+    let world = World::with(plan, Correct, &suite, kill.is_none()).retaining(retention);
+    let outcome = match kill {
         Some(kill) => world.killing(kill).run(),
         None => world.run(),
+    };
+    let left = std::mem::take(&mut *left.lock());
+    (outcome, left)
+}
+
+/// Whether all that a story has to meet is among the calls that were counted.
+fn assert_meets(story: Story, whole: &Outcome) {
+    let text = whole.text.as_deref().expect("it was kept");
+    let (_, text) = text.split_once("counts calls").expect("they are counted");
+    let (text, _) = text.split_once("counts calls").expect("for a while");
+    for call in story.meets() {
+        assert!(text.contains(call), "{story:?} has met no call {call:?}");
     }
 }
 
-/// Ends each node at each of its calls that are counted, before the call is carried out and after.
+/// Whether an index was further where a call was carried out than where it was not.
+fn is_indexed_further(before: &Found, after: &Found) -> bool {
+    let mut indices = before.indexed.iter().zip(&after.indexed);
+    indices.any(|((_, before), (_, after))| before < after)
+}
+
+/// Ends each node at each of its calls that are counted, before the call is carried out and after: what is left is what
+/// is left where no process ends.
 fn every_call(story: Story, nodes: u16) {
     let plan = plan(story, nodes);
-    let whole = world(&plan, None);
+    let (whole, left) = world(&plan, None);
     assert_eq!(whole.violation, None);
+    assert_meets(story, &whole);
     println!("{story:?} on {nodes} nodes: {:?} calls", whole.calls);
-    let mut worlds = 0;
+    let (mut worlds, mut indexed, mut committed) = (0, 0, 0);
     for (node, calls) in (0..nodes).zip(&whole.calls) {
         for call in 1..=*calls {
-            for carried_out in [false, true] {
+            let found = [false, true].map(|carried_out| {
                 let kill = Kill {
                     node,
                     call,
                     carried_out,
                 };
-                let outcome = world(&plan, Some(kill));
+                let (outcome, left_of_it) = world(&plan, Some(kill));
                 let ended = outcome.calls[usize::from(node)] >= call;
                 assert!(ended, "{kill:?} did not come to pass");
-                assert_eq!(
-                    outcome.violation, None,
-                    "{story:?} on {nodes} nodes, {kill:?}"
-                );
+                let about = || format!("{story:?} on {nodes} nodes, {kill:?}");
+                assert_eq!(outcome.violation, None, "{}", about());
+                assert_eq!(left_of_it, left, "{}", about());
                 worlds += 1;
+                outcome.found
+            });
+            if let [Some(before), Some(after)] = found {
+                indexed += u32::from(is_indexed_further(&before, &after));
+                committed += u32::from(before.commits < after.commits);
             }
         }
     }
     println!("{worlds} worlds");
     assert!(worlds >= 40, "only {worlds} worlds");
+    // Else a call that is carried out would be one that is not.
+    assert!(indexed > 0, "no call has changed an index");
+    // What is on its way to a disk as the process ends may be lost, and to another store it is not.
+    assert!(nodes == 1 || committed > 0, "no call has committed");
 }
 
 #[test]

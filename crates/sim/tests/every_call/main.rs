@@ -2,3 +2,5 @@
 
 #[cfg(test)]
 mod calls;
+#[cfg(test)]
+mod promoting;
