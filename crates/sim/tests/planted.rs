@@ -8,7 +8,7 @@ use sillok_sim::shrink::shrink;
 use sillok_sim::{Suite, quiet_planted_panics, run};
 
 /// Bugs that are caught within few seeds.
-const QUICK: [&str; 17] = [
+const QUICK: [&str; 20] = [
     "command id not checked",
     "unknown outcome taken as success",
     "unknown outcome taken as failure",
@@ -26,6 +26,9 @@ const QUICK: [&str; 17] = [
     "prune below the best that are kept",
     "undo that forgets an index",
     "decay applied twice",
+    "merge outside the actor",
+    "merge against a lagging index",
+    "promotion published though it was dropped",
 ];
 /// Seeds within which each of them is caught, from seed 0.
 const SEEDS: u64 = 50;
