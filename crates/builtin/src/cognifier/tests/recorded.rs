@@ -88,46 +88,125 @@ fn run(folder: &std::path::Path, name: &str) -> CognifyInput {
 }
 
 /// Words that the rules say themselves.
-const FRAME: [&str; 31] = [
-    "0",
-    "a",
-    "added",
-    "after",
-    "again",
-    "an",
-    "and",
-    "before",
-    "by",
-    "changed",
-    "decided",
-    "edit",
-    "edited",
-    "ended",
-    "error",
-    "failed",
-    "file",
-    "gave",
-    "in",
-    "line",
-    "of",
-    "passed",
-    "printed",
-    "removed",
-    "replaced",
-    "running",
-    "seen",
-    "succeeded",
-    "the",
-    "was",
-    "with",
+const FRAME: [&str; 28] = [
+    "0", "a", "added", "after", "again", "an", "and", "before", "by", "changed", "decided", "edit",
+    "edited", "ended", "error", "file", "gave", "in", "line", "of", "printed", "removed",
+    "replaced", "running", "seen", "the", "was", "with",
 ];
 
-fn words(text: &str) -> BTreeSet<String> {
+/// Words by which the rules say how something ended: those are held against what shows it, see [`untrue`].
+const OUTCOMES: [&str; 3] = ["failed", "passed", "succeeded"];
+
+/// What a text holds that tells of something which went wrong.
+const BAD: [&str; 15] = [
+    "Traceback",
+    "Error:",
+    "error:",
+    "error[",
+    "Exception",
+    "FAILED",
+    "FATAL",
+    "fatal:",
+    "ERR!",
+    "ERROR",
+    "panicked at",
+    "command not found",
+    "No such file or directory",
+    "TIMED OUT",
+    ": *** [",
+];
+
+fn sequence(text: &str) -> Vec<String> {
     let words = text.split(|c: char| !c.is_alphanumeric());
     words
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
         .collect()
+}
+
+fn words(text: &str) -> BTreeSet<String> {
+    sequence(text).into_iter().collect()
+}
+
+/// Whether words hold others next to one another.
+fn hold(words: &[String], others: &[&str]) -> bool {
+    words.windows(others.len()).any(|some| some == others)
+}
+
+fn is_number(word: &str) -> bool {
+    word.chars().all(|c| c.is_ascii_digit())
+}
+
+/// Whether something is counted as failed, or anything tells of an error.
+fn is_bad(said: &str) -> bool {
+    let words = sequence(said);
+    let mut counted = words.windows(2).map(|pair| (&pair[0], pair[1].as_str()));
+    BAD.iter().any(|bad| said.contains(bad))
+        || counted.any(|(count, of)| {
+            let is_count = is_number(count) && !count.trim_start_matches('0').is_empty();
+            is_count && matches!(of, "failed" | "error" | "errors")
+        })
+}
+
+/// The words that say how something ended and are not borne out by `said`, the stretches that a fact names.
+fn untrue(content: &str, said: &str) -> Vec<String> {
+    let (told, shown) = (sequence(content), sequence(said));
+    let counts = |number: &str, of: &str| {
+        hold(&shown, &[number, of])
+            || shown.windows(4).any(|some| {
+                // `1 of 3 failed`
+                some[0] == number && some[1] == "of" && is_number(&some[2]) && some[3] == of
+            })
+    };
+    let mut untrue = Vec::new();
+    for (place, word) in told.iter().enumerate() {
+        let number = place.checked_sub(1).map(|before| told[before].as_str());
+        let number = number.filter(|number| is_number(number));
+        let holds = match (word.as_str(), number) {
+            ("failed", Some(number)) => counts(number, "failed"),
+            ("passed", Some(number)) => counts(number, "passed") || counts(number, "succeeded"),
+            ("failed", None) => is_bad(said),
+            ("succeeded", _) => !said.trim().is_empty() && !is_bad(said),
+            ("passed", None) => shown.contains(word),
+            _ => true,
+        };
+        if !holds {
+            untrue.push(word.clone());
+        }
+    }
+    untrue
+}
+
+#[test]
+fn an_outcome_that_is_told_the_other_way_round_is_noticed() {
+    let green = "=== 3 passed, 1 skipped in 0.02s ===";
+    let red = "=== 1 failed, 3 passed in 0.02s ===";
+    let cases: [(&str, &str, &[&str]); 13] = [
+        ("Running `pytest` gave 3 passed.", green, &[]),
+        ("Running `pytest` gave 3 failed.", green, &["failed"]),
+        ("Running `pytest` gave 4 passed.", green, &["passed"]),
+        ("Running `pytest` failed.", green, &["failed"]),
+        ("Running `pytest` succeeded.", green, &[]),
+        ("Running `pytest` gave 1 failed, 3 passed.", red, &[]),
+        (
+            "Running `pytest` gave 3 failed, 1 passed.",
+            red,
+            &["failed", "passed"],
+        ),
+        ("Running `pytest` succeeded.", red, &["succeeded"]),
+        ("Running `pytest` failed.", red, &[]),
+        ("Running `make` succeeded.", "", &["succeeded"]),
+        (
+            "Running `make` succeeded.",
+            "make: *** [check] Error 2",
+            &["succeeded"],
+        ),
+        ("`x` failed with ValueError: bad.", "ValueError: bad", &[]),
+        ("`x` failed with 0 errors.", "0 errors", &["failed"]),
+    ];
+    for (content, said, wrong) in cases {
+        assert_eq!(untrue(content, said), wrong, "{content}: {said}");
+    }
 }
 
 /// The numbers of the lines of a file that the beginning of a hunk changes.
@@ -146,15 +225,17 @@ fn changed_lines(hunk: &str) -> Option<Vec<String>> {
 
 /// The words of a fact that nothing says which it was drawn from.
 fn unsaid(fact: &Fact, input: &CognifyInput) -> Vec<String> {
-    let mut said = BTreeSet::new();
+    let (mut said, mut stretches) = (BTreeSet::new(), String::new());
     for excerpt in &fact.sources {
         let stretch = input.said(excerpt).unwrap();
+        stretches.push_str(&stretch);
+        stretches.push('\n');
         said.extend(changed_lines(&stretch).into_iter().flatten());
         said.extend(words(&stretch.replace("here: http", "at http")));
     }
     let whole = fact.content.replace('\u{2026}', " \u{2026}");
     let is_said = |word: &str| {
-        FRAME.contains(&word) || said.contains(word) || {
+        FRAME.contains(&word) || OUTCOMES.contains(&word) || said.contains(word) || {
             // The last word before a cut.
             let is_cut = whole.to_lowercase().contains(&format!("{word} \u{2026}"));
             is_cut && said.iter().any(|known| known.starts_with(word))
@@ -162,6 +243,7 @@ fn unsaid(fact: &Fact, input: &CognifyInput) -> Vec<String> {
     };
     let mut unsaid: Vec<String> = words(&whole).into_iter().collect();
     unsaid.retain(|word| !is_said(word));
+    unsaid.extend(untrue(&fact.content, &stretches));
     unsaid
 }
 
