@@ -20,6 +20,7 @@ use self::work::Work;
 mod code;
 mod diff;
 mod evidence;
+mod exit;
 mod facts;
 mod issue;
 mod outcome;
@@ -143,10 +144,11 @@ fn result(input: &CognifyInput, work: &Work) -> String {
     )
 }
 
-/// Half for the judgement, half for the share of commands that went right.
+/// Half for the judgement, half for the share of commands that went right, of those of which that is known.
 fn score(passed: bool, work: &Work) -> f64 {
-    let right = f64::from(work.commands - work.commands_failed) / f64::from(work.commands.max(1));
-    let right = if work.commands == 0 { 1.0 } else { right };
+    let known = work.commands - work.commands_open;
+    let right = f64::from(known - work.commands_failed) / f64::from(known.max(1));
+    let right = if known == 0 { 1.0 } else { right };
     f64::midpoint(f64::from(u8::from(passed)), right)
 }
 

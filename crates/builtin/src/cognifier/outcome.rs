@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::exit::{self, Exit};
 use super::sentence::clip;
 
 /// Errors and failed tests that one output gives.
@@ -26,6 +27,8 @@ pub(super) struct Outcome {
     pub(super) summary: Option<Found>,
     /// Whether that summary counts a failure.
     tests_failed: bool,
+    /// The code that a line of it says the command ended with.
+    pub(super) exit: Option<Exit>,
     /// Whether all that went wrong is that its time was over.
     pub(super) timed_out: bool,
 }
@@ -93,12 +96,19 @@ impl Outcome {
             }
         }
         outcome.timed_out = !others && !outcome.errors.is_empty();
+        outcome.exit = exit::told(output, passed_until);
         outcome
     }
 
     /// Whether the output tells of a failure.
     pub(super) fn failed(&self) -> bool {
-        self.tests_failed || !self.errors.is_empty() || !self.failed_tests.is_empty()
+        let ended_badly = self.exit.as_ref().is_some_and(|exit| exit.code != 0);
+        self.is_red() || !self.errors.is_empty() || !self.failed_tests.is_empty() || ended_badly
+    }
+
+    /// Whether its summary of tests counts a failure.
+    pub(super) fn is_red(&self) -> bool {
+        self.tests_failed
     }
 }
 
@@ -190,6 +200,13 @@ fn stands_alone(rest: &str) -> bool {
     }
 }
 
+/// Whether what comes after `before` is the first of its line. Only blanks are looked back over: a line may be as long
+/// as a record and hold a count in every ninth byte.
+fn begins_line(before: &str) -> bool {
+    let before = before.trim_end_matches(|c: char| c.is_whitespace() && c != '\n');
+    before.is_empty() || before.ends_with('\n')
+}
+
 /// All summaries of tests in the output.
 fn summaries(output: &str) -> impl Iterator<Item = Summary> {
     SUMMARY.captures_iter(output).filter_map(move |found| {
@@ -199,13 +216,12 @@ fn summaries(output: &str) -> impl Iterator<Item = Summary> {
         let rest = &output[stretch.end()..];
         let is_of_tests = counts.are_of_tests(found.name("word").is_some(), rest)
             && (pair.is_none() || stands_alone(rest));
-        let line = output[..stretch.start()]
-            .rfind('\n')
-            .map_or(0, |end| end + 1);
-        let begins_line = output[line..stretch.start()].trim().is_empty();
         let is_bare = COUNT.find(stretch.as_str()).map(|count| count.len()) == Some(stretch.len());
         is_of_tests.then(|| Summary {
-            is_doubtful: is_bare && share.is_none() && !begins_line && !DURATION.is_match(rest),
+            is_doubtful: is_bare
+                && share.is_none()
+                && !DURATION.is_match(rest)
+                && !begins_line(&output[..stretch.start()]),
             counts,
             at: stretch.range(),
         })
@@ -237,8 +253,10 @@ static FAILED_TEST: LazyLock<Regex> = LazyLock::new(|| {
 static ERROR: LazyLock<Regex> = LazyLock::new(|| {
     // What a checker or a bundler counts; one that mended all of them says so in what follows.
     let counted = r"Found [1-9]\d* errors?(?: in (?:\d+ files?\b|\S+:\d+|the same file\b).*| \(\d+ fixed, [1-9]\d* remaining\))?\.?\r?|(?:[\w-]+ \()?webpack(?: \d[\w.-]*)?\)? compiled with [1-9]\d* errors?\b.*";
+    // What it goes on after says `(ignored)`, without the stars.
+    let make = r"[\w.-]*make(?:\[\d+\])?: \*\*\* (?:\[.+|.+\bStop\.)\r?";
     let pattern = format!(
-        r"(?m)^\s*(?:- |E\s+)?(?P<message>(?:[A-Z]\d{{3,4}} )?(?:[A-Za-z_]+\.)*[A-Z]\w*(?:Error|Exception)\b(?:: .+)?|error(?:\[E\d+\])?: .+|(?:fatal|FATAL): .+|npm ERR! .+|.*: command not found|.*: No such file or directory|.*panicked at .+|{counted}|(?P<timeout>(?i:.*\btimed out after \d.*|.*\b(?:execution|command|process|program|script) (?:has |was )?timed out\b.*)))$"
+        r"(?m)^\s*(?:- |E\s+)?(?P<message>(?:[A-Z]\d{{3,4}} )?(?:[A-Za-z_]+\.)*[A-Z]\w*(?:Error|Exception)\b(?:: .+)?|error(?:\[E\d+\])?: .+|(?:fatal|FATAL): .+|npm (?:ERR! .+|error code \S+)|{make}|.*: command not found|.*: No such file or directory|.*panicked at .+|{counted}|(?P<timeout>(?i:.*\btimed out after \d.*|.*\b(?:execution|command|process|program|script) (?:has |was )?timed out\b.*)))$"
     );
     Regex::new(&pattern).expect("the pattern is fixed and tested")
 });

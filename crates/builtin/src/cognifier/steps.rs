@@ -14,6 +14,7 @@ use sillok_core::promotion::CognifyRecord;
 use sillok_core::staging::{LogLevel, RecordKind};
 
 use super::evidence::{excerpt, range};
+use super::exit;
 
 /// One record, or a part of a long one, with its paths relative to the repository and without control codes.
 #[derive(Clone, Debug)]
@@ -25,9 +26,18 @@ pub(super) struct Line<'a> {
     part: (u32, &'a str),
     tool: Option<String>,
     step: Option<u64>,
+    /// The code that its metadata says the command ended with.
+    exit: Option<i64>,
 }
 
 impl Line<'_> {
+    /// The last of its lines that says something.
+    pub(super) fn last(&self) -> Option<Excerpt> {
+        let text = self.text.trim_end();
+        let last = text.rsplit_once('\n').map_or(text, |(_, last)| last);
+        self.excerpt(range(last, &self.text))
+    }
+
     /// The stretch of the record that a range of its text was made of.
     pub(super) fn excerpt(&self, at: Range<usize>) -> Option<Excerpt> {
         let (begins, part) = self.part;
@@ -127,6 +137,27 @@ impl Step<'_> {
             .join("\n")
     }
 
+    /// The code that its command ended with, and the record whose metadata says so: the last that is not 0,
+    /// else the last.
+    pub(super) fn exit(&self) -> Option<(i64, &Line<'_>)> {
+        let lines = self.tool.iter().chain(&self.results);
+        let told = lines.filter_map(|line| Some((line.exit?, line)));
+        told.reduce(|known, next| {
+            if next.0 != 0 || known.0 == 0 {
+                next
+            } else {
+                known
+            }
+        })
+    }
+
+    /// Whether a code of 1 is its command's answer: that nothing was found, that something differs.
+    pub(super) fn asks(&self) -> bool {
+        let command = self.command();
+        let program = command.split(' ').next().unwrap_or_default();
+        self.verb() == Some(Verb::View) || matches!(program, "diff" | "cmp" | "test" | "[")
+    }
+
     /// The stretch of a result that a range of the output was made of: of the first of them, where the
     /// range goes over several.
     pub(super) fn output_excerpt(&self, at: Range<usize>) -> Option<Excerpt> {
@@ -215,12 +246,14 @@ pub(super) fn steps(records: &[CognifyRecord]) -> Vec<Step<'_>> {
             LogLevel::Tool => step.tool = Some(line),
             LogLevel::Error => step.results.extend(core::iter::once(line).chain(lines)),
             LogLevel::Info | LogLevel::Warn => {
+                // Where steps have no numbers, all that comes before the next thought or command is output: what
+                // tells how the command ended may stand in any of it.
                 let follows = step
                     .tool
                     .as_ref()
                     .is_some_and(|tool| match (tool.step, line.step) {
                         (Some(tool), Some(result)) => tool == result,
-                        _ => step.results.is_empty(),
+                        _ => true,
                     });
                 let all = core::iter::once(line).chain(lines);
                 if follows {
@@ -261,6 +294,7 @@ fn line<'a>(
             .and_then(|tool| tool.as_str())
             .map(str::to_owned),
         step: metadata.get("step").and_then(serde_json::Value::as_u64),
+        exit: exit::recorded(&metadata),
     }
 }
 

@@ -10,6 +10,7 @@ use sillok_core::time::Timestamp;
 
 use super::*;
 
+mod endings;
 mod recorded;
 mod thoughts;
 
@@ -220,9 +221,15 @@ proptest! {
         title in ".{0,20}",
         description in "(?s).{0,80}",
         log in proptest::collection::vec((proptest::sample::select(LogLevel::ALL.to_vec()), text()), 0..30),
+        codes in proptest::collection::vec(proptest::option::of(-1i64..3), 30),
     ) {
         let log: Vec<(LogLevel, &str)> = log.iter().map(|(level, text)| (*level, text.as_str())).collect();
-        let input = input(&title, &description, &log);
+        let mut input = input(&title, &description, &log);
+        for (record, code) in input.records.iter_mut().zip(codes) {
+            if let Some(code) = code {
+                record.metadata = Metadata::parse(&format!("{{\"exit_code\":{code}}}")).unwrap();
+            }
+        }
         let cognition = RuleCognifier::draw(&input);
         prop_assert_eq!(&cognition, &RuleCognifier::draw(&input));
         prop_assert!(cognition.facts.len() <= facts::FACTS_MAX);

@@ -33,7 +33,9 @@ pub(super) struct Work {
     pub(super) commands: u32,
     /// Commands that went wrong.
     pub(super) commands_failed: u32,
-    /// Commands that went right and mattered, each once, in order.
+    /// Commands of which nothing says how they ended.
+    pub(super) commands_open: u32,
+    /// Commands that mattered and did not go wrong, each once, in order.
     pub(super) commands_right: Vec<String>,
     /// Files of the repository that were changed.
     pub(super) files: Vec<String>,
@@ -54,6 +56,8 @@ pub(super) struct Read<'a> {
     /// Everything that its command gave.
     pub(super) output: String,
     outcome: Outcome,
+    /// The code that it is recorded to have ended with.
+    code: Option<i64>,
     failed: bool,
 }
 
@@ -159,8 +163,11 @@ impl Work {
                 (None, Some((edit, file))) => (format!(" before {file} was edited"), Some(*edit)),
                 (None, None) => (String::new(), None),
             };
-            if read.verb == Some(Verb::Run) {
-                self.checked = !read.failed && edited.last().is_some_and(|(edit, _)| *edit < index);
+            // One that was cut off checks nothing, and takes back no check either.
+            if read.verb == Some(Verb::Run)
+                && let Some(right) = read.went_right()
+            {
+                self.checked = right && edited.last().is_some_and(|(edit, _)| *edit < index);
             }
             if let Some(mut told) = read.said() {
                 told.from.extend(read.step.command_excerpt());
@@ -185,6 +192,9 @@ impl Work {
         let Some(verb) = read.verb else { return };
         self.commands += 1;
         self.commands_failed += u32::from(read.failed);
+        // Edits and moves say nothing where they go well.
+        let is_open = verb == Verb::Run && read.went_right().is_none();
+        self.commands_open += u32::from(is_open);
         let is_scratch = |file: &String| made.contains(file) && !self.files.contains(file);
         let command = read.step.command();
         let matters = match verb {
@@ -214,19 +224,25 @@ impl Work {
 impl<'a> Read<'a> {
     fn of(step: Step<'a>) -> Self {
         let verb = step.verb();
-        let shouts = step
-            .results
-            .iter()
-            .any(|line| line.level == LogLevel::Error);
+        let code = step.exit().map(|(code, _)| code);
+        // What a command that ended with 0 wrote beside its output is logged as errors by some.
+        let shouts = code != Some(0)
+            && step
+                .results
+                .iter()
+                .any(|line| line.level == LogLevel::Error);
+        let answers = code == Some(1) && step.asks();
+        let ended_badly = code.is_some_and(|code| code != 0) && !answers;
         // What a viewer shows is not what went wrong, unless the log says so.
-        let quiet = matches!(verb, Some(Verb::View | Verb::Submit)) && !shouts;
+        let views = matches!(verb, Some(Verb::View | Verb::Submit));
+        let quiet = views && !shouts && !ended_badly;
         let output = step.output();
         let outcome = if quiet {
             Outcome::default()
         } else {
             Outcome::of(&output)
         };
-        let failed = shouts || outcome.failed();
+        let failed = shouts || ended_badly || outcome.failed();
         let (file, names_file) = step
             .file()
             .map_or((None, None), |(file, named)| (Some(file), named));
@@ -236,8 +252,20 @@ impl<'a> Read<'a> {
             names_file,
             output,
             outcome,
+            code,
             failed,
             step,
+        }
+    }
+
+    /// Whether its command went right; none where nothing says how it ended: silence may be that of one that was
+    /// cut off, and a code that is an answer is neither.
+    fn went_right(&self) -> Option<bool> {
+        match self.code {
+            _ if self.failed => Some(false),
+            Some(0) => Some(true),
+            Some(_) => None,
+            None => (!self.output.trim().is_empty()).then_some(true),
         }
     }
 
@@ -324,7 +352,22 @@ impl<'a> Read<'a> {
             let shout = self.shout();
             told.extend(shout.map(|(line, at)| of_subject(&clip(line, 200), at)));
         }
+        if told.is_empty() && self.failed && !self.outcome.is_red() {
+            let ended = self
+                .ended_badly()
+                .filter(|(_, at)| at.is_some() || !named.is_empty());
+            told.extend(ended.map(|(code, at)| of_subject(&format!("exit status {code}"), at)));
+        }
         told
+    }
+
+    /// The code that says that it failed, and where that stands: of metadata, the end of the record that it is of.
+    fn ended_badly(&self) -> Option<(i64, Option<Excerpt>)> {
+        if let Some((code, line)) = self.step.exit().filter(|(code, _)| *code != 0) {
+            return Some((code, line.last()));
+        }
+        let told = self.outcome.exit.as_ref().filter(|told| told.code != 0)?;
+        Some((told.code, self.step.output_excerpt(told.at.clone())))
     }
 
     /// The first line of what the log marks as an error.
@@ -339,7 +382,9 @@ impl<'a> Read<'a> {
     /// What running the command gave, as a predicate; none when it says too little.
     fn said(&self) -> Option<Told> {
         const CHECKS: [&str; 7] = ["test", "check", "build", "clippy", "lint", "tox", "verify"];
-        if self.verb != Some(Verb::Run) {
+        let command = self.step.command();
+        // Where metadata alone tells how it ended, the fact names the command: it has to have one.
+        if self.verb != Some(Verb::Run) || command.is_empty() {
             return None;
         }
         let told = |said: String, at| Told {
@@ -361,13 +406,14 @@ impl<'a> Read<'a> {
             });
         }
         let shown = self.output.trim();
-        if !shown.is_empty() && !shown.contains('\n') && shown.chars().count() <= OUTPUT_CHARS_MAX {
+        let is_line = !shown.is_empty() && self.outcome.exit.is_none();
+        if is_line && !shown.contains('\n') && shown.chars().count() <= OUTPUT_CHARS_MAX {
             let said = format!("printed `{}`", shown.replace('`', "'"));
             return Some(told(said, range(shown, &self.output)));
         }
-        let command = self.step.command();
         let is_check = CHECKS.iter().any(|check| command.contains(check));
-        is_check.then(|| told("succeeded".to_owned(), range(shown, &self.output)))
+        let is_known = is_check && self.went_right() == Some(true);
+        is_known.then(|| told("succeeded".to_owned(), range(shown, &self.output)))
     }
 }
 

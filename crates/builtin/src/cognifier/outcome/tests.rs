@@ -48,13 +48,68 @@ fn errors_of_common_tools_are_read() {
             "bash: foo: command not found",
             "bash: foo: command not found",
         ),
+        (
+            "cc x.c\nmake: *** [check] Error 2",
+            "make: *** [check] Error 2",
+        ),
+        (
+            "make[1]: *** [Makefile:3: all] Error 1",
+            "make[1]: *** [Makefile:3: all] Error 1",
+        ),
+        (
+            "make: *** No rule to make target 'x'.  Stop.",
+            "make: *** No rule to make target 'x'. Stop",
+        ),
+        ("npm ERR! code ELIFECYCLE", "npm ERR! code ELIFECYCLE"),
+        ("npm error code ELIFECYCLE", "npm error code ELIFECYCLE"),
     ] {
         let found = Outcome::of(output).errors;
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].text, error);
-        assert!(output[found[0].at.clone()].contains(error));
+        let at = &output[found[0].at.clone()];
+        assert!(clip(at, ERROR_CHARS_MAX).contains(error));
     }
-    assert!(!Outcome::of("1466:            raise ValueError(msg)").failed());
+    for output in [
+        "1466:            raise ValueError(msg)",
+        "make: [clean] Error 1 (ignored)",
+        "Where it fails, make: *** [check] Error 2 is printed.",
+        "npm error handling is told of below",
+        "It ends with exit status 1 where nothing is found.",
+        "exit code: 0",
+    ] {
+        assert!(!Outcome::of(output).failed(), "{output}");
+    }
+}
+
+#[test]
+fn a_line_that_tells_a_code_tells_of_a_failure() {
+    for output in [
+        "exit status 1",
+        "Exit code 1\n4 passed",
+        "[Command finished with exit code 2]",
+    ] {
+        let outcome = Outcome::of(output);
+        assert!(outcome.failed() && outcome.errors.is_empty(), "{output}");
+    }
+    let logged = "running\nexit status 3\n=== 4 passed in 0.02s ===";
+    assert!(!Outcome::of(logged).failed());
+}
+
+/// Minutes, where each count is looked back from to the beginning of its line.
+#[test]
+fn a_line_of_eight_mebibytes_is_read_in_one_pass() {
+    const BYTES: usize = 8 << 20;
+    let many = |count: &str, bytes: usize| count.repeat(bytes / count.len());
+    let filler = many("tests of all ", BYTES / 4 * 3);
+    for counts in ["1 passed ", "1 failed  "] {
+        let line = format!("{filler}{}", many(counts, BYTES / 4));
+        let outcome = Outcome::of(&line);
+        let summary = outcome.summary.as_ref().unwrap();
+        assert_eq!(summary.text, counts.trim());
+        assert!(summary.at.start > BYTES / 4 * 3 - counts.len());
+    }
+    let blanks = format!("4 passed\n{}1 failed", " ".repeat(BYTES));
+    assert!(Outcome::of(&blanks).failed());
 }
 
 #[test]

@@ -128,9 +128,9 @@ fn a_decision_is_told_as_one_with_its_place() {
         ),
         (Tool, "edit a.py: replace `x` by `x:`"),
         (Thought, "Use a list instead of a set."),
+        (Info, "Use a map instead of a set."),
         (Tool, "ls"),
         (Info, "a.py"),
-        (Info, "Use a map instead of a set."),
     ]);
     for fact in [
         "Decided in a.py: Add the missing colon to fix the syntax error.",

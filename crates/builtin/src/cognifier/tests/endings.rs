@@ -1,0 +1,164 @@
+//! What the rules say of how commands ended: nothing of one of which nothing says so.
+
+use sillok_core::staging::LogLevel::{self, Error, Info, Thought, Tool};
+
+use super::*;
+
+const EDIT: (LogLevel, &str, &str) = (Tool, "edit calc.py: replace `a` by `b`", "{}");
+
+fn drawn(log: &[(LogLevel, &str, &str)]) -> Cognition {
+    let texts: Vec<(LogLevel, &str)> = log.iter().map(|(level, text, _)| (*level, *text)).collect();
+    let mut input = input("Mend it", "", &texts);
+    for (record, (_, _, metadata)) in input.records.iter_mut().zip(log) {
+        record.metadata = Metadata::parse(metadata).unwrap();
+    }
+    let cognition = RuleCognifier::draw(&input);
+    assert_eq!(cognition.check(&input), Ok(()));
+    cognition
+}
+
+fn contents(log: &[(LogLevel, &str, &str)]) -> Vec<String> {
+    let facts = drawn(log).facts.into_iter();
+    facts.map(|fact| fact.content).collect()
+}
+
+/// After an edit and what would make a skill of two steps, one more command with what it gave.
+fn checked_by(last: &[(LogLevel, &str, &str)]) -> Cognition {
+    let begin = [(Tool, "make fmt", "{}"), (Info, "formatted", "{}"), EDIT];
+    drawn(&[begin.as_slice(), last].concat())
+}
+
+#[test]
+fn a_code_that_is_not_0_is_a_failure() {
+    let output = "cc -o calc calc.c\nmake: *** [check] Error 2";
+    for metadata in [r#"{"exit_code":2}"#, "{}"] {
+        let facts = contents(&[(Tool, "make check", "{}"), (Info, output, metadata)]);
+        assert_eq!(
+            facts,
+            [
+                "`make check` failed with make: *** [check] Error 2.",
+                "Running `make check` failed."
+            ]
+        );
+    }
+    for metadata in [
+        r#"{"exit_code":2}"#,
+        r#"{"exit":2}"#,
+        r#"{"exit_status":"2"}"#,
+        r#"{"returncode":2}"#,
+    ] {
+        let output = "checking calc\nchecking sum";
+        let of_output = [(Tool, "make check", "{}"), (Info, output, metadata)];
+        let of_command = [(Tool, "make check", metadata), (Info, output, "{}")];
+        for log in [of_output, of_command] {
+            let told = [
+                "`make check` failed with exit status 2.",
+                "Running `make check` failed.",
+            ];
+            assert_eq!(contents(&log), told, "{metadata}");
+            assert!(!checked_by(&log).repeatable);
+        }
+    }
+    let log = [
+        (Tool, "make check", "{}"),
+        (Info, "checking calc\nexit status 2", "{}"),
+    ];
+    assert!(contents(&log).contains(&"Running `make check` failed.".to_owned()));
+}
+
+#[test]
+fn a_command_without_a_result_neither_succeeded_nor_checked_anything() {
+    let log = [(Tool, "cargo test", "{}")];
+    assert!(contents(&log).is_empty());
+    assert!(contents(&[log[0], (Info, " \n", "{}")]).is_empty());
+    let cut_off = checked_by(&log);
+    assert!(!cut_off.repeatable && cut_off.skill.is_none());
+    let beside_a_failure = |last: &[(LogLevel, &str, &str)]| {
+        let failed = [(Tool, "make lint", "{}"), (Error, "error: bad", "{}")];
+        drawn(&[failed.as_slice(), last].concat()).score
+    };
+    assert_eq!(beside_a_failure(&log), beside_a_failure(&[]));
+    let before = [(Tool, "cargo test", "{}"), (Info, "4 passed", "{}")];
+    let both = checked_by(&[before.as_slice(), log.as_slice()].concat());
+    assert!(both.repeatable, "a check before it stays one");
+}
+
+#[test]
+fn all_output_of_a_command_is_read_where_steps_have_no_numbers() {
+    let log = [
+        (Tool, "cargo test", "{}"),
+        (Info, "Compiling calc\nFinished", "{}"),
+        (
+            Info,
+            "test result: FAILED. 2 passed; 1 failed; 0 ignored",
+            "{}",
+        ),
+        (Thought, "Let us look.", "{}"),
+        (Info, "The staging database needs the VPN", "{}"),
+    ];
+    assert_eq!(
+        contents(&log),
+        [
+            "Running `cargo test` gave 1 failed, 2 passed.",
+            "The staging database needs the VPN."
+        ]
+    );
+    assert!(!checked_by(&log[..3]).repeatable);
+    let of_another_step = [
+        (Tool, "cargo test", r#"{"step":1}"#),
+        (Info, "4 passed", r#"{"step":1}"#),
+        (Info, "The staging database needs the VPN", r#"{"step":2}"#),
+    ];
+    let facts = contents(&of_another_step);
+    assert!(facts.contains(&"The staging database needs the VPN.".to_owned()));
+}
+
+#[test]
+fn a_command_succeeded_where_something_shows_it() {
+    let succeeded = ["Running `make check` succeeded."];
+    let zero = r#"{"exit_code":0}"#;
+    for (output, metadata) in [
+        ("", zero),
+        ("checking calc\nfine", zero),
+        ("checking calc\nfine", "{}"),
+        ("exit code: 0", "{}"),
+    ] {
+        let of_output = [(Tool, "make check", "{}"), (Info, output, metadata)];
+        assert_eq!(contents(&of_output), succeeded, "{output}");
+        assert!(checked_by(&of_output).repeatable, "{output}");
+    }
+    assert_eq!(contents(&[(Tool, "make check", zero)]), succeeded);
+    // What is written beside the output is no error by that alone.
+    let beside = [
+        (Tool, "make check", "{}"),
+        (Error, "Checking calc\nFinished", zero),
+    ];
+    assert_eq!(contents(&beside), succeeded);
+    // A pipe ends with the code of its last command.
+    let piped = [
+        (Tool, "make check | tail", "{}"),
+        (Info, "1 failed, 3 passed in 0.02s", zero),
+    ];
+    assert!(contents(&piped)[0].contains("gave 1 failed"));
+    assert!(!checked_by(&piped).repeatable);
+}
+
+#[test]
+fn what_a_search_answers_by_its_code_is_no_failure() {
+    let code = |command: &str, code: &str| {
+        let metadata = format!(r#"{{"exit":{code}}}"#);
+        let cognition = drawn(&[(Tool, command, metadata.as_str())]);
+        (cognition.facts.len(), cognition.result)
+    };
+    for command in [
+        "grep -rn test src",
+        "diff -r tests/a tests/b",
+        "test -f build",
+    ] {
+        let (facts, result) = code(command, "1");
+        assert_eq!(facts, 0, "{command}");
+        assert!(result.ends_with("0 of 1 commands went wrong."), "{result}");
+        let (_, result) = code(command, "2");
+        assert!(result.ends_with("1 of 1 commands went wrong."), "{result}");
+    }
+}
