@@ -8,7 +8,7 @@ mod recall;
 use std::sync::Arc;
 
 use sillok_core::command::{Answer, Command, Submission};
-use sillok_core::id::{Attempt, CommandId, EntryId, VerificationId};
+use sillok_core::id::{Attempt, CommandId, EntryId, ReviewId, VerificationId};
 use sillok_core::ports::Clock as _;
 use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use sillok_core::promotion::PublishReport;
@@ -46,6 +46,16 @@ pub struct Client {
 #[derive(Clone, Debug)]
 pub struct Sent {
     submission: Arc<Submission>,
+}
+
+impl Sent {
+    /// The question that the first write of the command raised, if it raised one.
+    #[must_use]
+    pub fn question(&self) -> ReviewId {
+        let sent = &self.submission;
+        let actor = sent.principal.actor.to_string();
+        ReviewId::derived(&sent.scope, &actor, sent.id, 0)
+    }
 }
 
 /// Whether a refusal says that the same command may be sent again. A defect does: it says nothing of

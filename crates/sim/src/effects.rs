@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 119] = [
+pub const EXPECTED: [&str; 124] = [
     "actor killed with a command in flight",
     "answer came after its caller had given up",
     "answer heard at a later try",
@@ -76,6 +76,8 @@ pub const EXPECTED: [&str; 119] = [
     "committed and unheard of",
     "conflict",
     "conflict without a writer",
+    "contradiction answered",
+    "contradiction raised",
     "crash with commands under way",
     "crashed before the sync",
     "disk failed",
@@ -122,6 +124,7 @@ pub const EXPECTED: [&str; 119] = [
     "node cut off from the bus gave its slots up",
     "node drained",
     "node fenced",
+    "offer answered",
     "panic in a command",
     "panic outlived",
     "promotion dropped",
@@ -153,11 +156,13 @@ pub const EXPECTED: [&str; 119] = [
     "slot taken back by the next run of its owner",
     "slot taken from an owner whose run was over",
     "slow commit met another writer",
+    "state resolved",
     "store out of reach of a node",
     "store out of reach of everybody",
     "stream aged out unheard",
     "stream read anew",
     "stream without responders",
+    "suggested merge answered",
     "synced and unheard of",
     "table of an index gone bad",
     "takeover finished by another than the watcher that died",

@@ -77,7 +77,7 @@ mod tests {
         let tasks = |operation: &&Operation| operation.action == "open_task";
         let tasks = plan.operations.iter().filter(tasks).count();
         let named = plan.operations.iter().filter(|operation| {
-            let writes = ["publishing", "replacing"];
+            let writes = ["publishing", "replacing", "disputing"];
             writes.contains(&&*operation.workload)
         });
         let projects: BTreeSet<u64> = named

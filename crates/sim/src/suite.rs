@@ -16,6 +16,7 @@ use crate::rng::Stream;
 use crate::violation::Violation;
 use crate::workload::alike::Alike;
 use crate::workload::branches::Branches;
+use crate::workload::disputing::Disputing;
 use crate::workload::drains::Drains;
 use crate::workload::erasing::Erasing;
 use crate::workload::fences::Fences;
@@ -142,6 +143,7 @@ impl Suite {
             .workload(Maintaining)
             .workload(Branches)
             .workload(Erasing)
+            .workload(Disputing)
             .check(LateRetries)
             .check(Forger)
             .check(Reads)
@@ -150,6 +152,7 @@ impl Suite {
             .check(Branches)
             .check(Erasing)
             .check(Alike)
+            .check(Disputing)
     }
 
     /// With a further workload.
