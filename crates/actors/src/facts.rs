@@ -254,6 +254,7 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
             }
             Need::Mark(source, id) => {
                 let found = mark(self.txn, &source, id).await?;
+                let found = found.filter(|_| self.protocol.keeps(Safeguard::PublishesOnce));
                 self.facts.marks.insert((source, id), found);
             }
             Need::Report(entry, task) => {

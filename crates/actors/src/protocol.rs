@@ -82,6 +82,12 @@ pub enum Safeguard {
     TellsOfRetired,
     /// The answer to a command is kept for as long as it may be given again.
     KeepsAnswers,
+    /// The floor of command ids rises over a command only once nobody may give that again.
+    RaisesFloorsLate,
+    /// Of the entries of a task those are kept that are worth most.
+    RanksBest,
+    /// What a promotion has published is looked up, so that it is published once.
+    PublishesOnce,
     /// An entry does not hold any more at the commit that ended it.
     EndsBeforeItsLastCommit,
     /// What a person has erased is destroyed, and not only said to be.

@@ -130,16 +130,25 @@ pub const BUGS: &[Bug] = &[
         "promotion published though it was dropped",
         Safeguard::PublishesPending,
     ),
+    bug("promotion published twice", Safeguard::PublishesOnce),
     bug(
         "task counted twice by what it says",
         Safeguard::RemembersReports,
     ),
     bug("dry run that writes", Safeguard::RehearsesOnly),
     bug("prune below the best that are kept", Safeguard::KeepsBest),
+    bug(
+        "worst of each task kept, and not the best",
+        Safeguard::RanksBest,
+    ),
     bug("undo that forgets an index", Safeguard::TellsOfRetired),
     bug(
         "answer forgotten before the retry window",
         Safeguard::KeepsAnswers,
+    ),
+    bug(
+        "floor raised before the retry window",
+        Safeguard::RaisesFloorsLate,
     ),
     bug(
         "entry that holds at the commit that ended it",

@@ -164,7 +164,7 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
             });
         }
         let key = keys::command::key(&self.scope_key, actor, submission.id);
-        let record = match self.remembered(&key).await? {
+        let record = match self.remembered(submission, &key).await? {
             Ok(record) => record,
             Err(error) => return Ok(Outcome::Refused(error)),
         };
@@ -260,7 +260,7 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
     async fn poisoned(&mut self, submission: &Submission) -> Result<Outcome, Failure> {
         let actor = &submission.principal.actor;
         let key = keys::command::key(&self.scope_key, actor, submission.id);
-        let record = match self.remembered(&key).await? {
+        let record = match self.remembered(submission, &key).await? {
             Ok(record) => record,
             Err(error) => return Ok(Outcome::Refused(error)),
         };
@@ -308,9 +308,13 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
     /// the others of the batch know nothing of it.
     async fn remembered(
         &mut self,
+        submission: &Submission,
         key: &[u8],
     ) -> Result<Result<Option<CommandRecord>, Error>, Failure> {
-        if !self.shared.protocol.keeps(Safeguard::RemembersCommands) {
+        let protocol = self.shared.protocol;
+        let may_repeat = matches!(submission.command, Command::Publish(_))
+            && !protocol.keeps(Safeguard::PublishesOnce);
+        if may_repeat || !protocol.keeps(Safeguard::RemembersCommands) {
             return Ok(Ok(None));
         }
         let value = self

@@ -26,7 +26,7 @@ use super::{Ending, Failure, kept, unknown, used};
 use crate::commit::Shared;
 use crate::errors::{engine_refusal, refusal};
 use crate::metrics::count;
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Safeguard};
 use crate::router::Router;
 use crate::rows;
 use crate::spaces::embed_each;
@@ -51,7 +51,8 @@ pub(super) async fn carry_out<S: Store, P: Protocol>(
         .spans
         .begin_in(&job.source, "promote", SpanKind::Internal, within);
     let within = span.or(within);
-    let report = match mark(shared, &job.source, job.verification).await? {
+    let published = mark(shared, &job.source, job.verification).await?;
+    let report = match published.filter(|_| shared.protocol.keeps(Safeguard::PublishesOnce)) {
         Some(report) => report,
         None => publish(shared, router, job, &verification, within).await?,
     };

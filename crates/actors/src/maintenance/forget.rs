@@ -63,14 +63,11 @@ async fn in_all_scopes<S: Store, P: Protocol>(
         let key = ScopeKey::of(&row.scope);
         let mut left = keys::command::range_of_scope(&key);
         while !left.is_empty() {
-            let seen = some(&mut txn, &row, newest, left).await?;
+            let floor = raised(shared.protocol, &row, newest);
+            let seen = some(&mut txn, &row, floor, left).await?;
             forgotten += seen.old.len() as u64;
-            let is_idle = idle_floor(&row, newest).is_some();
-            let does_something = is_idle || !seen.old.is_empty();
-            if does_something
-                && !asked.dry_run
-                && !remove(&shared.store, &row, newest, &seen).await?
-            {
+            let does_something = floor.is_some() || !seen.old.is_empty();
+            if does_something && !asked.dry_run && !remove(shared, &row, floor, &seen).await? {
                 // Somebody wrote there again.
                 break;
             }
@@ -78,6 +75,15 @@ async fn in_all_scopes<S: Store, P: Protocol>(
         }
     }
     Ok(forgotten)
+}
+
+/// Where the floor of an idle scope is raised to; none of any other.
+fn raised<P: Protocol>(protocol: P, row: &ScopeRow, newest: Timestamp) -> Option<Timestamp> {
+    if protocol.keeps(Safeguard::RaisesFloorsLate) {
+        return idle_floor(row, newest);
+    }
+    // Planted bug: over whatever the scope has answered, however soon somebody may ask again.
+    Some(row.tip.time)
 }
 
 /// When the newest event of all scopes happened.
@@ -106,10 +112,10 @@ struct Seen {
 async fn some(
     txn: &mut impl Txn,
     row: &ScopeRow,
-    newest: Timestamp,
+    raised: Option<Timestamp>,
     range: KeyRange,
 ) -> Result<Seen, StoreError> {
-    let floor = idle_floor(row, newest).map_or(row.floor, |floor| floor.max(row.floor));
+    let floor = raised.map_or(row.floor, |floor| floor.max(row.floor));
     let options = RangeOptions::first(RECORDS_AT_ONCE, Read::Snapshot);
     let rows = txn.range(&range, options).await?;
     let mut left = KeyRange {
@@ -137,22 +143,24 @@ async fn some(
 }
 
 /// Removes old records, together with the floor that allows it in an idle scope. Whether that was still so.
-async fn remove<S: Store>(
-    store: &S,
+async fn remove<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
     row: &ScopeRow,
-    newest: Timestamp,
+    raised: Option<Timestamp>,
     seen: &Seen,
 ) -> Result<bool, StoreError> {
+    // A floor that was raised too early settles nothing.
+    let settles = seen.left.is_empty() && shared.protocol.keeps(Safeguard::RaisesFloorsLate);
     let key = keys::scope::key(&ScopeKey::of(&row.scope));
     retried(|| async {
-        let mut txn = store.begin().await?;
-        if let Some(raised) = idle_floor(row, newest) {
+        let mut txn = shared.store.begin().await?;
+        if let Some(raised) = raised {
             let found = txn.get(&key, Read::Conflict).await?;
             let found = found.map(|value| keys::scope::decode(&key, &value));
             let Some(found) = found.transpose()?.filter(|found| found.tip == row.tip) else {
                 return Ok(false);
             };
-            let settled = seen.left.is_empty().then(|| settled_floor(row));
+            let settled = settles.then(|| settled_floor(row));
             let floor = found.floor.max(settled.unwrap_or(raised));
             txn.set(
                 key.clone(),

@@ -3,7 +3,10 @@
 //! Owns the reading, once the index has all that was published. Which entry goes is core's; carrying it out is
 //! [`super`]'s.
 
+mod worst;
+
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use sillok_core::Error;
 use sillok_core::config::RetentionConfig;
@@ -19,6 +22,7 @@ use sillok_core::time::Timestamp;
 use sillok_store::keys::{self, Family, ScopeKey};
 use sillok_store::{Error as StoreError, RangeOptions, Read, Store, Txn};
 
+use self::worst::Worst;
 use super::{Maintain, Part, ScopeMaintained};
 use crate::claims;
 use crate::commit::Shared;
@@ -54,8 +58,12 @@ pub(super) async fn of<S: Store, P: Protocol>(
     if !shared.protocol.keeps(Safeguard::KeepsBest) {
         config.keep_best = 0;
     }
-    let (columns, now) = (shared.ports.index.as_ref(), shared.ports.clock.now());
-    let within = asked.within.as_ref();
+    let worst = Worst(Arc::clone(&shared.ports.index));
+    let columns: &dyn EntryColumns = match shared.protocol.keeps(Safeguard::RanksBest) {
+        true => &*shared.ports.index,
+        false => &worst,
+    };
+    let (within, now) = (asked.within.as_ref(), shared.ports.clock.now());
     let Due { found, mut proven } = due(columns, now, &config, within, looked_at).await?;
     let looked_at = found.looked_at;
     let Chosen {

@@ -3,19 +3,21 @@
 //! Owns how old entries become in a world, when its nodes see to them by themselves, and what must hold of those that a run took out. That an entry's time
 //! was over, its owner asks; that the index shows what is left, the end of every world checks.
 
+mod best;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use sillok_core::citation::Citation;
 use sillok_core::command::{AnswerBody, Command, Replacement, Supersede, VerificationRef};
 use sillok_core::config::RetentionConfig;
-use sillok_core::entry::{Detail, Head, Kind, Status};
+use sillok_core::entry::Head;
 use sillok_core::event::Body;
 use sillok_core::id::{EntryId, VerificationId};
 use sillok_core::ports::Calendar;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::promotion::{Disposition, PublishReport};
-use sillok_core::retention::{Retirement, origin};
+use sillok_core::retention::Retirement;
 use sillok_core::scope::{Level, Scope};
 use sillok_core::time::Timestamp;
 use sillok_store::keys::{self, Family, ScopeKey};
@@ -266,21 +268,23 @@ impl Check for Maintaining {
         let told = Told::read(end);
         let was_asked =
             has_nights(end.plan.seed) || end.history.notes.iter().any(|note| note.kind == ASKED);
-        if let (false, Some(entry)) = (was_asked, told.over.first()) {
+        if let (false, Some(entry)) = (was_asked, told.over.keys().next()) {
             let what = format!("entry {entry} was taken out, and nobody asked for that");
             return Err(Violation::new("a rehearsal writes nothing", what));
         }
         undone_stay_out(end, &told)?;
         replaced_hold_again(end, &told)?;
-        best_are_left(end, &told)
+        best::are_left(end, &told)
     }
 }
 
 /// What the events tell of entries that were taken out.
 #[derive(Default)]
 struct Told {
-    /// Those whose time was over.
-    over: BTreeSet<EntryId>,
+    /// Those whose time was over, and when they went.
+    over: BTreeMap<EntryId, Timestamp>,
+    /// Those of which something was said that changes what they are worth.
+    changed: BTreeSet<EntryId>,
     /// Those that were merged into and came from no task before: it may have been after the plan that they came to one.
     adopted: BTreeSet<EntryId>,
     /// Those that a promotion had made which was taken back.
@@ -302,11 +306,19 @@ impl Told {
                 Some(Body::EntriesRetired {
                     entries,
                     why: Retirement::Aged | Retirement::Pruned,
-                }) => told.over.extend(entries),
+                }) => {
+                    let header = event.decode_header().expect("the audit has read it");
+                    let gone = entries.into_iter().map(|entry| (entry, header.time));
+                    told.over.extend(gone);
+                }
                 Some(Body::EntriesRetired {
                     entries,
                     why: Retirement::Undone { .. },
                 }) => told.undone.extend(entries),
+                Some(Body::EntryAmended(amended)) => drop(told.changed.insert(amended.id)),
+                Some(Body::TrustRevised(revised)) => drop(told.changed.insert(revised.entry)),
+                Some(Body::ReuseReported(report)) => drop(told.changed.insert(report.entry)),
+                Some(Body::EntryRestored(restored)) => drop(told.changed.insert(restored.entry)),
                 Some(Body::EntryCreated(made)) if !cites(&made.citations) => {
                     of_no_task.insert(made.id);
                 }
@@ -371,43 +383,4 @@ fn replaced_hold_again(end: &End<'_>, told: &Told) -> Result<(), Violation> {
         }
     }
     Ok(())
-}
-
-/// Of each task, so many entries are left as are kept, or have gone for another reason than their age.
-fn best_are_left(end: &End<'_>, told: &Told) -> Result<(), Violation> {
-    let mut details: BTreeMap<(EntryId, u64), Detail> = BTreeMap::new();
-    for (key, value) in end.rows(Family::Version) {
-        let version = keys::version::decode(&key, &value).expect("the audit has read it");
-        let name = keys::version::parse(&key).expect("the audit has read it");
-        details.insert((name.entry, name.number), version.detail);
-    }
-    // By scope and task: how many there were, and how many of them are not over.
-    let mut tasks: BTreeMap<(Scope, Scope), (usize, usize)> = BTreeMap::new();
-    for (key, value) in end.rows(Family::Head) {
-        let head = keys::head::decode(&key, &value).expect("the audit has read it");
-        let detail = &details[&(head.id, head.version)];
-        let Some(task) = counts(&head).then(|| origin(&head, detail)).flatten() else {
-            continue;
-        };
-        let is_over = head.status == Status::Archived && told.over.contains(&head.id);
-        if is_over && told.adopted.contains(&head.id) {
-            continue;
-        }
-        let of_task = tasks.entry((head.scope.clone(), task.clone())).or_default();
-        of_task.0 += 1;
-        of_task.1 += usize::from(!is_over);
-    }
-    let kept = end.retention.keep_best;
-    for ((scope, task), (all, left)) in tasks {
-        if left < all.min(kept) && !told.unsettled.contains(&ScopeKey::of(&scope)) {
-            let what = format!("{left} of {all} entries of {task} are left in {scope}");
-            return Err(Violation::new("the best of each task are kept", what));
-        }
-    }
-    Ok(())
-}
-
-/// States are kept until they are resolved, and not because they are good.
-fn counts(head: &Head) -> bool {
-    head.table.kind() != Kind::State
 }

@@ -1,20 +1,25 @@
 //! A year of work in simulated time: a thousand tasks, and maintenance every night.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde::{Deserialize, Serialize};
-use sillok_actors::protocol::Correct;
+use sillok_actors::protocol::{Correct, Safeguard, Without};
 use sillok_core::command::{AnswerBody, Command, ScopeRow};
 use sillok_core::config::RetentionConfig;
 use sillok_core::entry::Status;
 use sillok_core::event::Body;
 use sillok_core::id::{EntryId, VerificationId};
+use sillok_core::invariants::Invariant;
 use sillok_core::limits::COMMAND_RETRY_MS_MAX;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::reuse::ReuseOutcome;
 use sillok_core::scope::Scope;
+use sillok_core::{Error, ErrorCode};
 use sillok_sim::agent::Agent;
 use sillok_sim::fault::{Profile, StoreShape};
+use sillok_sim::workload::late::LateRetries;
 use sillok_sim::workload::maintaining::{ASKED, Maintaining};
 use sillok_sim::workload::material::{judged, observation, project, text_of};
 use sillok_sim::workload::staging::record;
@@ -31,6 +36,14 @@ const FACTS: u8 = 7;
 const PERSON_DAYS: u32 = 30;
 /// Looks until a promotion has to be finished.
 const PROMOTION_LOOKS: u32 = 60;
+/// Days after which an agent gives commands again whose answers it may still ask for: the first of that day's.
+const AGAIN_DAYS: [u32; 4] = [1, 7, 19, 30];
+/// How many of them.
+const AGAIN_COMMANDS: usize = 3;
+/// Days between two days on which it does.
+const AGAIN_EVERY_DAYS: u32 = 5;
+/// Nights that are enough for a floor that is raised too early.
+const FEW_NIGHTS: u32 = 12;
 /// How often an agent looks whether the night is over, in ms.
 const LOOK_MS: u64 = 20;
 
@@ -48,7 +61,20 @@ enum Action {
     Work,
 }
 
-struct Year;
+struct Year {
+    nights: u32,
+    /// How many commands were refused as too old that were given again in time.
+    expired: Arc<AtomicU32>,
+}
+
+impl Year {
+    fn of(nights: u32) -> Self {
+        Self {
+            nights,
+            expired: Arc::default(),
+        }
+    }
+}
 
 impl Workload for Year {
     type Action = Action;
@@ -68,7 +94,10 @@ impl Workload for Year {
     async fn act(&self, agent: &mut Agent, Action::Work: Action) {
         let number = u32::try_from(agent.number()).expect("a few agents");
         let mut known = None;
-        for night in 0..NIGHTS {
+        // How many commands were given before each day.
+        let mut begun = Vec::new();
+        for night in 0..self.nights {
+            begun.push(agent.sent_count());
             let mine = |task: &u32| task % u32::from(AGENTS) == number;
             let today = (TASKS * night / NIGHTS..TASKS * (night + 1) / NIGHTS).filter(mine);
             let mut judged = Vec::new();
@@ -88,7 +117,33 @@ impl Workload for Year {
             if night % PERSON_DAYS == number {
                 known = put_down(agent, night).await.or(known);
             }
+            if night % AGAIN_EVERY_DAYS == number {
+                give_again(agent, &begun, &self.expired).await;
+            }
             sleep_over(agent, number, night).await;
+        }
+    }
+}
+
+/// Gives commands of earlier days again, by how many were given before each of them: each must get its first answer.
+async fn give_again(agent: &mut Agent, begun: &[usize], expired: &AtomicU32) {
+    let today = begun.len() - 1;
+    for days in AGAIN_DAYS {
+        let Some(day) = today.checked_sub(days as usize) else {
+            return;
+        };
+        for number in (begun[day]..begun[day + 1]).take(AGAIN_COMMANDS) {
+            let Some((sent, before)) = agent.answered(number) else {
+                continue;
+            };
+            let now = agent.client().give_again(&sent).await;
+            let is_expired = |error: &Error| error.code == ErrorCode::Expired;
+            if now.as_ref().is_err_and(is_expired) {
+                expired.fetch_add(1, Ordering::Relaxed);
+            }
+            if now.as_ref() != Ok(&before) {
+                agent.client().complain(&sent, format!("{now:?}"));
+            }
         }
     }
 }
@@ -255,15 +310,15 @@ fn answers_are_few(end: &End<'_>) -> Result<(), Violation> {
     Ok(())
 }
 
-#[test]
-fn a_year_of_a_thousand_tasks_and_nightly_runs_keeps_all_invariants() {
+/// The plan of a year.
+fn plan() -> Plan {
     let work = |agent| Operation {
         agent,
         rest_ms: 0,
         workload: "year".into(),
         action: serde_json::to_value(Action::Work).unwrap(),
     };
-    let plan = Plan {
+    Plan {
         seed: 1,
         profile: Profile {
             nodes: 1,
@@ -272,12 +327,17 @@ fn a_year_of_a_thousand_tasks_and_nightly_runs_keeps_all_invariants() {
             faults: Vec::new(),
         },
         operations: (0..AGENTS).map(work).collect(),
-    };
+    }
+}
+
+#[test]
+fn a_year_of_a_thousand_tasks_and_nightly_runs_keeps_all_invariants() {
     let suite = Suite::empty()
-        .workload(Year)
+        .workload(Year::of(NIGHTS))
         .check(Maintaining)
+        .check(LateRetries)
         .check(Bounded);
-    let world = World::with(&plan, Correct, &suite, false).retaining(RetentionConfig::default());
+    let world = World::with(&plan(), Correct, &suite, false).retaining(RetentionConfig::default());
     let outcome = world.run();
     println!(
         "{} commits, {} acknowledged, {} s of the world",
@@ -286,4 +346,21 @@ fn a_year_of_a_thousand_tasks_and_nightly_runs_keeps_all_invariants() {
         outcome.sim_ms / 1_000
     );
     assert_eq!(outcome.violation, None);
+}
+
+#[test]
+fn a_floor_that_is_raised_before_the_retry_window_is_over_refuses_late_retries() {
+    let run = |without| {
+        let year = Year::of(FEW_NIGHTS);
+        let expired = Arc::clone(&year.expired);
+        let suite = Suite::empty().workload(year).check(LateRetries);
+        let world = World::with(&plan(), Without(without), &suite, false);
+        let outcome = world.retaining(RetentionConfig::default()).run();
+        let broken = outcome.violation.map(|violation| violation.invariant);
+        (broken, expired.load(Ordering::Relaxed))
+    };
+    assert_eq!(run(None), (None, 0));
+    let (broken, expired) = run(Some(Safeguard::RaisesFloorsLate));
+    assert_eq!(broken.as_deref(), Some(Invariant::AppliedOnce.as_str()));
+    assert!(expired > 0, "no late retry was refused");
 }
