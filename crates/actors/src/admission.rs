@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use sillok_core::Error;
+use sillok_core::command::Submission;
+use sillok_core::principal::PrincipalKind;
 use sillok_core::quota::{Meter, QuotasConfig};
 use sillok_core::retention::pace::Writers;
 use sillok_core::scope::Scope;
@@ -74,6 +76,24 @@ pub(crate) struct Permit {
     scope_depth: Arc<AtomicUsize>,
     bytes: usize,
     is_own: bool,
+}
+
+impl<'a> Wanted<'a> {
+    /// What a command wants. It counts against its organisation's quota unless Sillok has to write it itself, or somebody
+    /// sends it whose token does not cover the scope.
+    pub(crate) fn of(submission: &'a Submission, now_ms: u64) -> Self {
+        let Submission {
+            principal, scope, ..
+        } = submission;
+        let is_own = principal.kind() == PrincipalKind::System;
+        Self {
+            scope,
+            bytes: submission.command.size_bytes(),
+            is_own,
+            is_metered: !is_own && principal.prefix.covers(scope),
+            now_ms,
+        }
+    }
 }
 
 impl Admission {

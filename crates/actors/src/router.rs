@@ -14,7 +14,6 @@ use sillok_core::chain::Tip;
 use sillok_core::command::{Answer, Submission};
 use sillok_core::decide::older_nodes;
 use sillok_core::ports::Forwarded;
-use sillok_core::principal::PrincipalKind;
 use sillok_core::retention::pace::Writers;
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
@@ -283,14 +282,8 @@ impl<S: Store, P: Protocol> Router<S, P> {
         let mut table = self.shard(slot).lock();
         let entry = self.entry(&mut table, &submission.scope)?;
         let now_ms = self.shared.ports.clock.monotonic_ms();
-        let bytes = submission.command.size_bytes();
-        let wanted = Wanted {
-            scope: &submission.scope,
-            bytes,
-            is_own: is_own(&submission),
-            is_metered: is_metered(&submission),
-            now_ms,
-        };
+        let wanted = Wanted::of(&submission, now_ms);
+        let bytes = wanted.bytes;
         let permit = self.admission.admit(&entry.depth, wanted)?;
         entry.used_ms = now_ms;
         let spans = &self.shared.spans;
@@ -441,20 +434,6 @@ impl<S: Store, P: Protocol> Router<S, P> {
     pub(crate) fn load(&self) -> (usize, usize) {
         self.admission.load()
     }
-}
-
-/// Whether a command is what Sillok has to write itself.
-fn is_own(submission: &Submission) -> bool {
-    submission.principal.kind() == PrincipalKind::System
-}
-
-/// Whether a command counts against its organisation's quota: not what Sillok has to write itself, and not
-/// what somebody sends whose token does not cover the scope.
-fn is_metered(submission: &Submission) -> bool {
-    let Submission {
-        principal, scope, ..
-    } = submission;
-    !is_own(submission) && principal.prefix.covers(scope)
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@
 //! refused for good. It must not know what the commands mean.
 
 mod recall;
+mod sent;
 
 use std::sync::Arc;
 
 use sillok_core::command::{Answer, Command, Submission};
-use sillok_core::id::{Attempt, CommandId, EntryId, ReviewId, VerificationId};
+use sillok_core::id::{Attempt, CommandId, EntryId, VerificationId};
 use sillok_core::ports::Clock as _;
 use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use sillok_core::promotion::PublishReport;
@@ -18,6 +19,7 @@ use sillok_core::time::{DAY_MS, Timestamp};
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::ScopeKey;
 
+pub use self::sent::Sent;
 use crate::heap::{Due, Place, Sim};
 use crate::history::{Call, Ending, Note, Recorder, TipRead};
 use crate::net::{CLIENT_TIMEOUT_US, Reply, Request};
@@ -40,22 +42,6 @@ pub struct Client {
     /// Its number among the clients.
     pub(crate) number: usize,
     pub(crate) rng: Stream,
-}
-
-/// A command that was sent once, to be sent again later.
-#[derive(Clone, Debug)]
-pub struct Sent {
-    submission: Arc<Submission>,
-}
-
-impl Sent {
-    /// The question that the first write of the command raised, if it raised one.
-    #[must_use]
-    pub fn question(&self) -> ReviewId {
-        let sent = &self.submission;
-        let actor = sent.principal.actor.to_string();
-        ReviewId::derived(&sent.scope, &actor, sent.id, 0)
-    }
 }
 
 /// Whether a refusal says that the same command may be sent again. A defect does: it says nothing of
