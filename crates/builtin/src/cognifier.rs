@@ -134,7 +134,7 @@ fn result(input: &CognifyInput, work: &Work) -> String {
         Judgement::Failed => "Failed",
     };
     let files = if work.files.is_empty() {
-        "no file changed".to_owned()
+        "no change of a file recorded".to_owned()
     } else {
         format!("changed {}", work.files.join(", "))
     };

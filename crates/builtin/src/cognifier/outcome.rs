@@ -267,8 +267,9 @@ static SUMMARY: LazyLock<Regex> = LazyLock::new(|| {
     let then = r"(?: \([^()\n]*\))?(?:[,;]| +\||,? and) +";
     // A number that is part of something counts nothing: a port, a fraction, a name. One that
     // follows a word may say which: `attempt 2 failed`.
-    let counts =
-        format!(r"(?:(?P<word>[[:alpha:]]) |^|[^\w.,:/@#-])(?P<counts>{count}(?:{then}{count})*)");
+    let counts = format!(
+        r"(?:(?P<word>[[:alpha:]]) |^|[^\w\n.,:/@#-])(?P<counts>{count}(?:{then}{count})*)"
+    );
     let pattern = format!("(?m)(?:{SHARE}|{}|{counts})", pair());
     Regex::new(&pattern).expect("the pattern is fixed and tested")
 });

@@ -172,6 +172,8 @@ async fn maintain(agent: &mut Agent) {
 struct OneResult {
     /// What is left of the promotions.
     left: Arc<Mutex<Vec<String>>>,
+    /// Nodes of the world.
+    nodes: u16,
 }
 
 impl Check for OneResult {
@@ -188,7 +190,7 @@ impl Check for OneResult {
         let judged = match story {
             Story::Promotion => {
                 let heads: Vec<Head> = heads.collect();
-                *self.left.lock() = promoting::left(&heads);
+                *self.left.lock() = promoting::left(&heads, self.nodes);
                 promoting::promoted(end, &heads)
             }
             Story::Maintenance => {
@@ -316,6 +318,7 @@ fn world(plan: &Plan, kill: Option<Kill>) -> (Outcome, Vec<String>) {
     let left = Arc::<Mutex<Vec<String>>>::default();
     let check = OneResult {
         left: Arc::clone(&left),
+        nodes: plan.profile.nodes,
     };
     let suite = Suite::empty().workload(Teller).check(check);
     // However long a node takes to come back, a skill is not old by then.

@@ -1,5 +1,6 @@
 //! The story of the promotions: a task that passed, of which one fact is known already, and then one that failed.
 
+use sillok_core::citation::Citation;
 use sillok_core::command::{AnswerBody, Command};
 use sillok_core::entry::{Head, Table};
 use sillok_core::fingerprint::ContentHash;
@@ -62,8 +63,17 @@ async fn judge(agent: &mut Agent, task: &Scope, passed: bool) {
     }
 }
 
-/// All that the project knows, without what differs between two worlds in which the same was published.
-pub(super) fn left(heads: &[Head]) -> Vec<String> {
+/// All that the project knows, without what differs between two worlds in which the same was published. One node of several
+/// names whole records, and not parts of them, until it has heard that the others read those: so parts are not counted there.
+pub(super) fn left(heads: &[Head], nodes: u16) -> Vec<String> {
+    let is_of_record =
+        |source: &&Citation| matches!(source, Citation::Log { .. } | Citation::Excerpt(_));
+    let sources = |head: &Head| {
+        let sources = head.citations.iter();
+        sources
+            .filter(|source| nodes == 1 || !is_of_record(source))
+            .count()
+    };
     let shown = heads.iter().map(|head| {
         format!(
             "{:?} {} {:?}, a failure: {}, {} validations, {} sources",
@@ -72,7 +82,7 @@ pub(super) fn left(heads: &[Head]) -> Vec<String> {
             head.status,
             head.failure,
             head.trust.validation_count,
-            head.citations.len(),
+            sources(head),
         )
     });
     let mut shown: Vec<String> = shown.collect();
