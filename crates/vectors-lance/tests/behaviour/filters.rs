@@ -316,7 +316,7 @@ async fn neighbours_are_alike_live_and_close_enough() {
         let jitter = target
             .iter()
             .map(|v| v + (numbers.below(2_001) as f32 / 1_000.0 - 1.0) * near as f32 / 200.0);
-        doc.embedding = Some(embedding(crate::model::normalised(jitter.collect())));
+        doc.embedding = Some(embedding(normalised(jitter.collect())));
         doc.table = Table::Observations;
     }
     let mut model = Model::default();
