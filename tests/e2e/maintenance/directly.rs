@@ -43,13 +43,19 @@ async fn night_missed(world: &World) -> Vault {
     vault
 }
 
-#[tokio::test]
-async fn a_command_that_reads_without_a_server_makes_up_for_no_night() {
+/// A world whose server has stopped, with something due and one fact more, after a night that was missed.
+async fn stopped() -> (World, String, Vault) {
     let mut world = jumped().await;
     something_due(&world).await;
     let fact = put(&world.admin(), PROJECT, &phrase()).await;
     world.stop();
     let vault = night_missed(&world).await;
+    (world, fact, vault)
+}
+
+#[tokio::test]
+async fn a_command_that_reads_without_a_server_makes_up_for_no_night() {
+    let (mut world, fact, vault) = stopped().await;
     let before = vault.rows(Family::Run).await;
     assert_eq!(before.len(), 1);
     let first = status(&world, &fact);
@@ -77,12 +83,8 @@ async fn a_command_that_reads_without_a_server_makes_up_for_no_night() {
 
 #[tokio::test]
 async fn maintenance_without_a_server_is_carried_out_in_the_directory_itself() {
-    let mut world = jumped().await;
-    something_due(&world).await;
-    let fact = put(&world.admin(), PROJECT, &phrase()).await;
-    world.stop();
     // The night that was missed is not what is asked for.
-    let vault = night_missed(&world).await;
+    let (world, fact, vault) = stopped().await;
     let before = vault.rows(Family::Run).await;
     let planned = command(&world, &["maintain", "--dry-run", "--json"]);
     let planned = planned.run().json();

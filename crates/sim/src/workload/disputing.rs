@@ -265,42 +265,36 @@ async fn put(agent: &mut Agent, home: &Scope, entry: NewEntry) -> Option<(EntryI
     Some((id, version))
 }
 
-fn note(agent: &Agent, said: Said) {
-    let said = serde_json::to_value(said).expect("a note is data");
-    agent.note(SAID, said);
+/// Puts an observation, and notes under which entry the agent's word stands.
+async fn say(
+    agent: &mut Agent,
+    number: u8,
+    text: &str,
+    claim: Option<(u8, u8)>,
+    stated: Option<(u8, bool)>,
+) {
+    let entry = NewEntry {
+        claim: claim_of(claim),
+        ..observation(text)
+    };
+    if let Some((entry, _)) = put(agent, &project(number), entry).await {
+        let said = Said {
+            entry,
+            claim,
+            stated,
+        };
+        agent.note(SAID, serde_json::to_value(said).expect("a note is data"));
+    }
 }
 
 async fn declare(agent: &mut Agent, number: u8, text: u8, claim: Option<(u8, u8)>) {
-    let entry = NewEntry {
-        claim: claim_of(claim),
-        ..observation(DECLARED[usize::from(text) % DECLARED.len()])
-    };
-    if let Some((entry, _)) = put(agent, &project(number), entry).await {
-        let stated = None;
-        note(
-            agent,
-            Said {
-                entry,
-                claim,
-                stated,
-            },
-        );
-    }
+    let text = DECLARED[usize::from(text) % DECLARED.len()];
+    say(agent, number, text, claim, None).await;
 }
 
 async fn state(agent: &mut Agent, number: u8, text: u8) {
     let (thing, is_denied, text) = STATED[usize::from(text) % STATED.len()];
-    if let Some((entry, _)) = put(agent, &project(number), observation(text)).await {
-        let (claim, stated) = (None, Some((thing, is_denied)));
-        note(
-            agent,
-            Said {
-                entry,
-                claim,
-                stated,
-            },
-        );
-    }
+    say(agent, number, text, None, Some((thing, is_denied))).await;
 }
 
 async fn put_state(agent: &mut Agent, number: u8, table: u8, claim: Option<(u8, u8)>) {
