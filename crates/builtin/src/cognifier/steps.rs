@@ -151,11 +151,35 @@ impl Step<'_> {
         })
     }
 
-    /// Whether a code of 1 is its command's answer: that nothing was found, that something differs.
+    /// Whether a code of 1 is its command's answer: that nothing was found, that something differs. Of several commands in
+    /// one line nobody can tell whose code it is.
     pub(super) fn asks(&self) -> bool {
         let command = self.command();
-        let program = command.split(' ').next().unwrap_or_default();
-        self.verb() == Some(Verb::View) || matches!(program, "diff" | "cmp" | "test" | "[")
+        let mut words = command.split(' ');
+        let (program, next) = (words.next().unwrap_or_default(), words.next());
+        let searches = match program {
+            "git" => matches!(next, Some("diff" | "grep")),
+            _ => matches!(
+                program,
+                "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" | "diff" | "cmp" | "test" | "["
+            ),
+        };
+        let is_one = !["&&", "||", "|"]
+            .iter()
+            .any(|joint| command.split(' ').any(|word| word == *joint));
+        searches && is_one && !command.contains("; ")
+    }
+
+    /// Whether a record of its results is logged as an error. What a command that ended with 0 wrote beside its output is
+    /// logged so by some, under the same step.
+    pub(super) fn shouts(&self) -> bool {
+        let ended_well = self.exit().is_some_and(|(code, _)| code == 0);
+        let step = self.tool.as_ref().and_then(|tool| tool.step);
+        let is_beside =
+            |line: &Line<'_>| line.exit == Some(0) || (step.is_some() && line.step == step);
+        self.results
+            .iter()
+            .any(|line| line.level == LogLevel::Error && !(ended_well && is_beside(line)))
     }
 
     /// The stretch of a result that a range of the output was made of: of the first of them, where the

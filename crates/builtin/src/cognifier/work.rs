@@ -225,12 +225,7 @@ impl<'a> Read<'a> {
     fn of(step: Step<'a>) -> Self {
         let verb = step.verb();
         let code = step.exit().map(|(code, _)| code);
-        // What a command that ended with 0 wrote beside its output is logged as errors by some.
-        let shouts = code != Some(0)
-            && step
-                .results
-                .iter()
-                .any(|line| line.level == LogLevel::Error);
+        let shouts = step.shouts();
         let answers = code == Some(1) && step.asks();
         let ended_badly = code.is_some_and(|code| code != 0) && !answers;
         // What a viewer shows is not what went wrong, unless the log says so.

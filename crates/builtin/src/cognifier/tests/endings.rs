@@ -161,4 +161,16 @@ fn what_a_search_answers_by_its_code_is_no_failure() {
         let (_, result) = code(command, "2");
         assert!(result.ends_with("1 of 1 commands went wrong."), "{result}");
     }
+    // Nobody can tell whose code it is, or it is no answer.
+    for command in [
+        "test -f Makefile && make check",
+        "diff a b; pytest -q",
+        "cat missing.py",
+    ] {
+        let (_, result) = code(command, "1");
+        assert!(
+            result.ends_with("1 of 1 commands went wrong."),
+            "{command}: {result}"
+        );
+    }
 }
