@@ -264,12 +264,10 @@ fn failed_pattern(
     input: &CognifyInput,
     cognition: &Cognition,
 ) -> NewEntry {
-    let approach = verification
-        .said
-        .approach
-        .as_deref()
-        .unwrap_or(&input.title);
-    let content = format!("Failed approach: {approach}");
+    let content = match verification.said.approach.as_deref() {
+        Some(approach) => format!("Failed approach: {approach}"),
+        None => format!("An approach that was not named failed: {}", input.title),
+    };
     new_entry(
         verification,
         Table::Patterns,

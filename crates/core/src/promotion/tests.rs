@@ -165,6 +165,14 @@ fn a_failed_one_publishes_the_failure_and_nothing_else() {
     assert_eq!(made[0].detail.succeeded(), None);
     assert_eq!(made[1].content, "Cap the retries: no route to host");
     assert_eq!(made[2].content, "Failed approach: retry at once");
+
+    let mut unnamed = said;
+    unnamed.said.approach = None;
+    let made = products(&unnamed, &read, &cognition(5, true, true), &spent()).entries;
+    assert_eq!(
+        made[2].content,
+        "An approach that was not named failed: Cap the retries"
+    );
 }
 
 #[test]

@@ -134,6 +134,21 @@ fn a_command_succeeded_where_something_shows_it() {
         (Error, "Checking calc\nFinished", zero),
     ];
     assert_eq!(contents(&beside), succeeded);
+    // What is logged as an error apart from the command is one, whatever that ended with.
+    let of_step = r#"{"exit_code":0,"step":1}"#;
+    for (error, stands) in [
+        (r#"{"step":1}"#, true),
+        (r#"{"step":2}"#, false),
+        ("{}", false),
+    ] {
+        let log = [
+            (Tool, "make check", of_step),
+            (Error, "Checking calc\nFinished", error),
+        ];
+        let succeeds = contents(&log).contains(&succeeded[0].to_owned());
+        assert_eq!(succeeds, stands, "{error}");
+        assert_eq!(checked_by(&log).repeatable, stands, "{error}");
+    }
     // A pipe ends with the code of its last command.
     let piped = [
         (Tool, "make check | tail", "{}"),
