@@ -51,7 +51,7 @@ endef
 # One thing after the other: cargo uses all cores by itself, and the output stays readable.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build setup-check build run test test-rust test-doc test-versions sim sim-fifty sim-speed planted \
+.PHONY: help setup setup-build setup-check seal build run test test-rust test-doc test-versions sim sim-fifty sim-speed planted \
 	bench dedup-pairs crash mutants k8s-check tidy fmt fmt-check lint lint-fdb test-fdb deny doc clean-data
 
 help: ## list the targets
@@ -65,6 +65,9 @@ setup-build:
 
 setup-check:
 	@.ci/setup check
+
+seal:
+	@.ci/setup seal
 
 build: setup-build ## build the sillok binary
 	$(call stage,build,cargo build --locked -p sillok-cli --bin sillok)
