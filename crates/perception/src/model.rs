@@ -255,11 +255,13 @@ impl Model {
         }
         if let Some(status) = error.status() {
             let why = format!("{who} answered with status {}", status.as_u16());
-            return Failed::free(if is_passing(status) {
+            let error = if is_passing(status) {
                 later(why)
             } else {
                 PortError::Unusable(why)
-            });
+            };
+            let may_cost = is_cut_short(status);
+            return Failed { error, may_cost };
         }
         let error = match error {
             genai::Error::WebModelCall {
@@ -288,6 +290,17 @@ fn is_passing(status: StatusCode) -> bool {
         StatusCode::TOO_MANY_REQUESTS,
     ];
     status.is_server_error() || named.contains(&status)
+}
+
+/// Whether somebody in between may say so while the provider works: it waited for as long as it does, or lost the
+/// connection behind it. As an answer that breaks off, asking again may cost as much each time.
+fn is_cut_short(status: StatusCode) -> bool {
+    let named = [
+        StatusCode::REQUEST_TIMEOUT,
+        StatusCode::BAD_GATEWAY,
+        StatusCode::GATEWAY_TIMEOUT,
+    ];
+    named.contains(&status)
 }
 
 fn client(line: &Line) -> Result<Client, &'static str> {
@@ -372,7 +385,7 @@ mod tests {
 
     #[test]
     fn what_may_pass_is_told_from_what_will_not() {
-        for status in [408, 409, 425, 429, 500, 502, 503, 529] {
+        for status in [408, 409, 425, 429, 500, 502, 503, 504, 529] {
             assert!(
                 is_passing(StatusCode::from_u16(status).unwrap()),
                 "{status}"

@@ -105,7 +105,7 @@ async fn what_is_no_vector_of_the_space_is_refused() {
                 "{provider:?} {refused}"
             );
         }
-        for status in [429, 500] {
+        for status in [408, 429, 500, 502, 504] {
             let server = Server::answering(Answer::Json(status, json!({ "key": KEY }))).await;
             let refused = embedder(provider, &server)
                 .embed(&["one"])

@@ -185,6 +185,36 @@ async fn a_status_says_whether_to_ask_again_and_its_body_is_not_repeated() {
 }
 
 #[tokio::test]
+async fn a_status_of_somebody_who_did_not_wait_for_the_answer_may_have_cost_something() {
+    let body = json!({ "error": { "message": format!("no answer for {KEY}") } });
+    for wire in Wire::ALL {
+        for status in [408, 502, 504] {
+            let answer = asked(wire, Answer::Json(status, body.clone())).await;
+            in_vain(answer, &format!("answered with status {status}"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_project_is_charged_for_what_a_gateway_did_not_wait_for_and_not_for_what_was_refused() {
+    for (status, is_charged) in [(504, true), (503, false), (429, false)] {
+        let server = Server::answering(Answer::Json(status, json!({}))).await;
+        let config = CognifierConfig {
+            project_tokens_per_day: 16_000,
+            ..config(Wire::OpenAi, &server)
+        };
+        let cognifier = cognifier(&config);
+        let input = input("p", &["the first line"]);
+        for _ in 0..2 {
+            cognifier.cognify(&input).await.unwrap_err();
+        }
+        // What was charged for leaves no room for a second call on that day.
+        let calls = if is_charged { 1 } else { 2 };
+        assert_eq!(server.requests().len(), calls, "{status}");
+    }
+}
+
+#[tokio::test]
 async fn nobody_is_led_to_another_host() {
     let elsewhere = Server::answering(Wire::OpenAi.says("{}", 1, 1)).await;
     let head = format!(
