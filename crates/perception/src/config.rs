@@ -189,7 +189,7 @@ pub struct EmbedderConfig {
     /// Characters of one text that the model is given; what follows them does not count.
     pub text_chars_max: usize,
     /// How long one call may take, with the wait for its turn, in ms. Of `sentence`: all texts that are asked for
-    /// together.
+    /// together. An attempt at a promotion has the time for as many calls as its texts may want.
     pub timeout_ms: u64,
     /// Bytes of one answer, with its headers.
     pub answer_bytes_max: usize,
@@ -264,6 +264,18 @@ impl EmbedderConfig {
             }
             (_, None) => Ok(()),
         }
+    }
+
+    /// The longest that so many texts may take which are asked for together, in ms, when every answer comes as late as
+    /// it may: calls are made one after the other, and each has its own time. 0 where no model is asked.
+    #[must_use]
+    pub const fn embed_ms_max(&self, texts: usize) -> u64 {
+        let calls = match self.provider {
+            EmbedderProvider::Builtin => 0,
+            EmbedderProvider::Sentence => 1,
+            EmbedderProvider::Openai | EmbedderProvider::Ollama => texts.div_ceil(self.batch_texts),
+        };
+        self.timeout_ms.saturating_mul(calls as u64)
     }
 
     /// Where the files of a sentence transformer are.
@@ -513,6 +525,23 @@ mod tests {
         for config in bad {
             assert!(config.check().is_err(), "{config:?}");
         }
+    }
+
+    #[test]
+    fn every_batch_of_texts_has_the_time_of_a_call() {
+        let of = |provider, batch_texts| EmbedderConfig {
+            provider,
+            batch_texts,
+            timeout_ms: 1_000,
+            ..EmbedderConfig::default()
+        };
+        for provider in [EmbedderProvider::Openai, EmbedderProvider::Ollama] {
+            for (batch_texts, ms) in [(1, 256_000), (64, 4_000), (100, 3_000), (2_048, 1_000)] {
+                assert_eq!(of(provider, batch_texts).embed_ms_max(256), ms);
+            }
+        }
+        assert_eq!(of(EmbedderProvider::Sentence, 1).embed_ms_max(256), 1_000);
+        assert_eq!(of(EmbedderProvider::Builtin, 1).embed_ms_max(256), 0);
     }
 
     #[test]
