@@ -234,6 +234,7 @@ parts! {
     Container {
         name: String,
         image: String,
+        command: Vec<String>,
         args: Vec<String>,
         env: Vec<EnvVar>,
         ports: Vec<ContainerPort>,
@@ -307,6 +308,11 @@ impl PodSpec {
 }
 
 impl Container {
+    /// What is run, word for word: its command, where it has one in place of the image's, and its arguments.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        self.command.iter().chain(&self.args).map(String::as_str)
+    }
+
     /// What it is asked by: while it starts, before it gets requests, and then as long as it runs.
     #[must_use]
     pub fn probes(&self) -> [Option<&Probe>; 3] {

@@ -52,7 +52,7 @@ pub(super) fn addresses(manifests: &Manifests, found: &mut Found) {
 /// What a container is told.
 fn said(container: &Container) -> impl Iterator<Item = &str> {
     let variables = container.env.iter().filter_map(|one| one.value.as_deref());
-    container.args.iter().map(String::as_str).chain(variables)
+    container.words().chain(variables)
 }
 
 fn wrong_address(

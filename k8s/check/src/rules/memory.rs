@@ -34,38 +34,50 @@ const UNITS: [(&str, f64); 9] = [
 
 pub(super) fn index_cache(manifests: &Manifests, found: &mut Found) {
     containers(manifests.workloads(), |workload, container| {
-        if !container.args.iter().any(|word| word == SERVE) {
+        if !is_node(container) {
             return;
         }
         let Some(limit) = container.resources.limits.get("memory").map(text) else {
             return;
         };
-        let cache_bytes = index_cache_bytes(manifests, workload, container);
-        if bytes(&limit).is_some_and(|limit_bytes| cache_bytes as f64 * INDICES > limit_bytes) {
-            let what = format!(
+        let what = match index_cache_bytes(manifests, workload, container) {
+            None => format!(
+                "says by something else than a number how many bytes of indices it keeps in memory \
+                 ({INDEX_CACHE_VARIABLE}): nobody can hold it against its limit of {limit}"
+            ),
+            Some(cache_bytes) if is_over_half(cache_bytes, &limit) => format!(
                 "keeps up to {cache_bytes} bytes of indices in memory (index.cache_bytes), which is more than half of its \
                  limit of {limit}"
-            );
-            found.push((name(workload, container), what));
-        }
+            ),
+            Some(_) => return,
+        };
+        found.push((name(workload, container), what));
     });
 }
 
-fn index_cache_bytes(manifests: &Manifests, workload: &Workload, container: &Container) -> u64 {
-    let variables = container.env.iter();
-    let said = variables
-        .filter(|variable| variable.name == INDEX_CACHE_VARIABLE)
-        .find_map(|variable| {
-            variable
-                .value
-                .as_ref()?
-                .replace('_', "")
-                .parse::<u64>()
-                .ok()
-        });
+/// Whether it runs a node, by itself or in a line for a shell.
+fn is_node(container: &Container) -> bool {
+    let mut words = container.words().flat_map(str::split_whitespace);
+    words.any(|word| word == SERVE)
+}
+
+fn is_over_half(cache_bytes: u64, limit: &str) -> bool {
+    bytes(limit).is_some_and(|limit_bytes| cache_bytes as f64 * INDICES > limit_bytes)
+}
+
+/// What it keeps at most; none where its variable has no number here, whether it has another text or is filled in from
+/// elsewhere.
+fn index_cache_bytes(
+    manifests: &Manifests,
+    workload: &Workload,
+    container: &Container,
+) -> Option<u64> {
+    let mut variables = container.env.iter().rev();
+    if let Some(variable) = variables.find(|variable| variable.name == INDEX_CACHE_VARIABLE) {
+        return variable.value.as_ref()?.replace('_', "").parse().ok();
+    }
     let config = config(manifests, &workload.pod);
-    said.or_else(|| number(&config, "index", "cache_bytes"))
-        .unwrap_or(INDEX_CACHE_BYTES)
+    Some(number(&config, "index", "cache_bytes").unwrap_or(INDEX_CACHE_BYTES))
 }
 
 /// An amount as it is written: as a text, or as a number of bytes.
@@ -88,10 +100,15 @@ mod tests {
 
     /// What is found of a pod: its arguments and variables, its limit, and the configuration.
     fn found(args: &str, env: &str, limits: &str, config: &str) -> Vec<String> {
+        found_of(&format!("args: [{args}]"), env, limits, config)
+    }
+
+    /// The same of what is run by other fields.
+    fn found_of(run: &str, env: &str, limits: &str, config: &str) -> Vec<String> {
         let text = format!(
             "kind: ConfigMap\nmetadata:\n  name: a\ndata:\n  sillok.toml: |\n    # A node's.\n    {config}\n\
              ---\nkind: StatefulSet\nmetadata:\n  name: b\nspec:\n  template:\n    spec:\n      containers:\n      \
-             - name: c\n        args: [{args}]\n        env: [{env}]\n        resources:\n          limits: {{{limits}}}\n      \
+             - name: c\n        {run}\n        env: [{env}]\n        resources:\n          limits: {{{limits}}}\n      \
              volumes:\n      - name: d\n        configMap:\n          name: a\n"
         );
         let mut found = Found::new();
@@ -156,6 +173,49 @@ mod tests {
             1
         );
         assert!(found("serve", &variable("1"), limit, much).is_empty());
+    }
+
+    #[test]
+    fn a_variable_that_is_no_number_here_is_refused() {
+        let limit = "memory: 900Gi";
+        for said in [
+            "value: much",
+            "value: \"\"",
+            "value: \"-1\"",
+            "valueFrom: {configMapKeyRef: {name: a, key: b}}",
+            "valueFrom: {secretKeyRef: {name: a, key: b}}",
+        ] {
+            let variable = format!("{{name: {INDEX_CACHE_VARIABLE}, {said}}}");
+            let what = found("serve", &variable, limit, "").concat();
+            assert!(what.contains(INDEX_CACHE_VARIABLE), "{said}: {what:?}");
+        }
+        let other = "{name: ANOTHER, valueFrom: {fieldRef: {fieldPath: metadata.name}}}";
+        assert!(found("serve", other, limit, "").is_empty());
+    }
+
+    #[test]
+    fn the_last_of_two_variables_counts() {
+        let variable =
+            |bytes: &str| format!("{{name: {INDEX_CACHE_VARIABLE}, value: \"{bytes}\"}}");
+        let (little, much) = (variable("1"), variable("9000000000"));
+        let limit = "memory: 2Gi";
+        let both = format!("{little}, {much}");
+        assert_eq!(found("serve", &both, limit, "").len(), 1);
+        let both = format!("{much}, {little}");
+        assert!(found("serve", &both, limit, "").is_empty());
+    }
+
+    #[test]
+    fn a_node_is_known_by_its_command_as_by_its_arguments() {
+        let limit = "memory: 2Gi";
+        for run in [
+            "command: [sillok, serve]",
+            "command: [sillok]\n        args: [serve]",
+            "command: [sh, -c, exec sillok --json serve]",
+        ] {
+            assert_eq!(found_of(run, "", limit, "").len(), 1, "{run}");
+        }
+        assert!(found_of("command: [sillok, maintain]", "", limit, "").is_empty());
     }
 
     #[test]

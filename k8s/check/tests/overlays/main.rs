@@ -4,7 +4,7 @@ mod planted;
 
 use std::path::PathBuf;
 
-use planted::{CONTAINERS, IN_EACH, PLANTED, Planted, monitoring};
+use planted::{CONTAINERS, DISGUISED, IN_EACH, PLANTED, Planted, monitoring};
 use sillok_k8s_check::rules::{RULES, memory, nodes};
 use sillok_k8s_check::{Texts, check, overlays, render};
 
@@ -114,6 +114,30 @@ fn every_rule_finds_the_mistakes_that_are_planted_for_it() {
         assert!(
             planted.iter().any(|one| one.0 == *rule),
             "nothing is planted for {rule}"
+        );
+    }
+}
+
+#[test]
+fn a_mistake_is_found_whichever_way_the_manifest_is_written() {
+    let right = right();
+    for (rule, object, (from, to), (well, ill)) in DISGUISED {
+        let otherwise = right.replace(from, to);
+        assert_ne!(
+            otherwise.objects, right.objects,
+            "nothing reads {from:?} any more"
+        );
+        assert_eq!(check(&otherwise.parse().unwrap()), [], "{to} is as right");
+        let wrong = otherwise.replace(well, ill);
+        assert_ne!(
+            wrong.objects, otherwise.objects,
+            "nothing reads {well:?} any more"
+        );
+        let findings = check(&wrong.parse().unwrap());
+        let mut of_rule = findings.iter().filter(|finding| finding.rule == rule);
+        assert!(
+            of_rule.any(|finding| finding.object.contains(object)),
+            "{rule} of {object}: {findings:#?}"
         );
     }
 }

@@ -32,6 +32,14 @@ pub(crate) const PLANTED: &[Planted] = &[
     // A byte more than half of what the pod may take.
     ("index-cache", NODES, "2147483648", "4294967297"),
     ("index-cache", NODES, "memory: 8Gi", "memory: 1023Mi"),
+    // What cannot be read here is held against nothing.
+    (
+        "index-cache",
+        NODES,
+        "value: \"2147483648\"",
+        "valueFrom: {configMapKeyRef: {name: sillok, key: cache}}",
+    ),
+    ("index-cache", NODES, "2147483648", "as-much-as-there-is"),
     ("probes", NODES, "readinessProbe:", "otherProbe:"),
     ("probes", NODES, "livenessProbe:", "otherProbe:"),
     ("probes", NODES, "startupProbe:", "otherProbe:"),
@@ -438,6 +446,22 @@ pub(crate) const PLANTED: &[Planted] = &[
         "spec:\n  replicas: 3\n  selector:\n    matchLabels:\n      app.kubernetes.io/name: event-worker",
     ),
 ];
+
+/// A mistake that is none of what it is written with: a rule, part of the name of what it finds, what is written
+/// otherwise and as right, and the mistake.
+pub(crate) type Disguised = (
+    &'static str,
+    &'static str,
+    (&'static str, &'static str),
+    (&'static str, &'static str),
+);
+
+pub(crate) const DISGUISED: [Disguised; 1] = [(
+    "index-cache",
+    NODES,
+    ("args:\n        - --config", "command:\n        - --config"),
+    ("memory: 8Gi", "memory: 1023Mi"),
+)];
 
 /// Containers that are looked at, whoever makes their pods.
 pub(crate) const CONTAINERS: [&str; 5] = [
