@@ -234,6 +234,7 @@ async fn findings(
             failure: view.head.failure,
             by: found.by.unwrap_or_else(|| "an earlier run".to_owned()),
             also_by: found.also_by,
+            merges: found.merges,
             cosine: found.cosine,
         });
     }

@@ -157,6 +157,8 @@ pub struct Finding {
     pub by: String,
     /// Who found the same again.
     pub also_by: BTreeSet<String>,
+    /// How often: one may have found it more than once.
+    pub merges: u64,
     /// The least cosine of those texts to its own; 1 where they are the same to the letter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cosine: Option<f64>,
@@ -311,6 +313,8 @@ pub struct Finders {
     pub by: Option<String>,
     /// Those whose same finding was merged into it.
     pub also_by: BTreeSet<String>,
+    /// How many findings that were.
+    pub merges: u64,
     /// The least cosine at which one was.
     pub cosine: Option<f64>,
 }
@@ -326,6 +330,7 @@ pub fn finders(agents: &[AgentReport]) -> BTreeMap<EntryId, Finders> {
             match product.disposition {
                 Disposition::Merged { cosine } => {
                     found.also_by.insert(agent.agent.clone());
+                    found.merges += 1;
                     let least = found.cosine.map_or(cosine, |least| least.min(cosine));
                     found.cosine = Some(least);
                 }

@@ -185,7 +185,7 @@ fn finding_line(finding: &Finding, style: Style) -> String {
         let others: Vec<&str> = finding.also_by.iter().map(String::as_str).collect();
         by += &format!(", and the same by {}: merged", others.join(", "));
         if let Some(cosine) = finding.cosine {
-            let least = if others.len() == 1 { "" } else { " at least" };
+            let least = if finding.merges > 1 { " at least" } else { "" };
             by += &format!(" (cosine {cosine:.2}{least})");
         }
     }

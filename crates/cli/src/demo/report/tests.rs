@@ -112,6 +112,7 @@ fn finding(number: u8, table: Table, content: &str) -> Finding {
         failure: number == 3,
         by: found.by.unwrap(),
         also_by: found.also_by,
+        merges: found.merges,
         cosine: found.cosine,
         quote: (number == 2).then(|| Quote {
             record: format!("{}#5", scope("/worktree/agent-1/task/fix"))
@@ -264,14 +265,15 @@ fn sums_count_each_linked_episode_once() {
 #[test]
 fn a_finding_names_who_found_it_first_and_who_again() {
     let mut agents = agents();
-    let expected = |also_by: &[&str], cosine| Finders {
+    let expected = |also_by: &[&str], merges, cosine| Finders {
         by: Some("agent-1".to_owned()),
         also_by: also_by.iter().map(|&name| name.to_owned()).collect(),
+        merges,
         cosine,
     };
     let found = finders(&agents);
-    assert_eq!(found[&id(1)], expected(&[], None));
-    assert_eq!(found[&id(2)], expected(&["agent-2"], Some(0.97)));
+    assert_eq!(found[&id(1)], expected(&[], 0, None));
+    assert_eq!(found[&id(2)], expected(&["agent-2"], 1, Some(0.97)));
     // Of several, the one that is least alike says how alike they are.
     let merged = |cosine| {
         let products = vec![
@@ -282,19 +284,24 @@ fn a_finding_names_who_found_it_first_and_who_again() {
     };
     agents.push(agent(4, "as before", vec![merged(0.955), merged(1.0)]));
     let found = finders(&agents);
-    let several = expected(&["agent-2", "agent-4"], Some(0.955));
+    let several = expected(&["agent-2", "agent-4"], 3, Some(0.955));
     assert_eq!(found[&id(2)], several);
 }
 
 #[test]
-fn what_several_found_says_the_least_cosine() {
+fn what_was_merged_several_times_says_the_least_cosine() {
     let mut report = report();
+    assert_eq!(report.findings[1].merges, 1);
+    let read = |report: &Report| page::render(report, Style { colour: false });
+    let once = "the same by agent-2: merged (cosine 0.97)";
+    assert!(read(&report).contains(once), "{}", read(&report));
+    // Of one who found it twice there are two cosines as well.
+    report.findings[1].merges = 2;
+    let twice = "the same by agent-2: merged (cosine 0.97 at least)";
+    assert!(read(&report).contains(twice), "{}", read(&report));
     report.findings[1].also_by.insert("agent-4".to_owned());
-    let page = page::render(&report, Style { colour: false });
-    assert!(
-        page.contains("the same by agent-2, agent-4: merged (cosine 0.97 at least)"),
-        "{page}"
-    );
+    let both = "the same by agent-2, agent-4: merged (cosine 0.97 at least)";
+    assert!(read(&report).contains(both), "{}", read(&report));
 }
 
 #[test]
