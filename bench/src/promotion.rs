@@ -50,7 +50,7 @@ const HEADS_MAX: usize = 10_000;
 /// Measures both.
 ///
 /// # Errors
-/// What the node answered; a promotion that failed, or a pattern that was lost or is there twice.
+/// What the node answered; an attempt at a promotion that failed, or a pattern that was lost or is there twice.
 pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
     let (folder, runtime) = (folder()?, runtime()?);
     let bed = runtime.block_on(Bed::start(folder.path()))?;
@@ -181,8 +181,10 @@ impl Bed {
         written.await
     }
 
-    /// Has tasks verified, and waits until all of them are published.
+    /// Has tasks verified, and waits until all of them are published, each at its first attempt: one that went well
+    /// only later is an error all the same, which what is published does not show.
     async fn promote(&self, tasks: Vec<Scope>) -> Result<(), Error> {
+        let failures_before = self.node.metrics().promotion_failures;
         let waiting = stream::iter(tasks).map(Ok::<_, Error>);
         let published = waiting.try_for_each_concurrent(None, async |task| {
             let id = self.verify(&task).await?;
@@ -191,7 +193,13 @@ impl Bed {
                 other => Err(Error::Wrong(format!("{task} was not published: {other:?}"))),
             }
         });
-        published.await
+        published.await?;
+        let failures = self.node.metrics().promotion_failures - failures_before;
+        if failures > 0 {
+            let why = format!("{failures} attempts at promotions failed, and none may");
+            return Err(Error::Wrong(why));
+        }
+        Ok(())
     }
 
     async fn verify(&self, task: &Scope) -> Result<VerificationId, Error> {
@@ -276,4 +284,64 @@ fn pattern(number: usize) -> String {
     let cause = CAUSES[number % CAUSES.len()];
     let file = number / CAUSES.len();
     format!("Root cause: {cause} in src/part_{file}/unit_{number}.py.")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use sillok_actors::Ports;
+    use sillok_builtin::{ExactIndex, RuleCognifier};
+    use sillok_core::ports::{BoxFuture, Cognifier, PortError};
+    use sillok_core::promotion::{CognifyInput, Cognition};
+
+    use super::*;
+
+    /// A cognifier whose first answer cannot be used, where it is one that stumbles.
+    struct Stumbling(AtomicBool);
+
+    impl Cognifier for Stumbling {
+        fn name(&self) -> &str {
+            "stumbling 1"
+        }
+
+        fn cognify<'a>(
+            &'a self,
+            input: &'a CognifyInput,
+        ) -> BoxFuture<'a, Result<Cognition, PortError>> {
+            Box::pin(async move {
+                if self.0.swap(false, Ordering::Relaxed) {
+                    return Err(PortError::Unusable("it stumbled".to_owned()));
+                }
+                Ok(RuleCognifier::draw(input))
+            })
+        }
+    }
+
+    async fn promoted(path: &Path, stumbles: bool) -> Result<(), Error> {
+        let store = open_store(path)?;
+        let ports = Ports {
+            cognifier: Arc::new(Stumbling(AtomicBool::new(stumbles))),
+            ..ports(Arc::new(ExactIndex::new()))
+        };
+        let node = Node::start(store.clone(), ports, NodeConfig::default()).await?;
+        let bed = Bed { store, node };
+        let task = crate::workload::task(0);
+        bed.prepare(vec![(task.clone(), vec![pattern(0)])]).await?;
+        let promoted = bed.promote(vec![task]).await;
+        bed.node.shutdown().await;
+        promoted
+    }
+
+    #[test]
+    fn a_promotion_that_goes_well_at_its_second_attempt_only_fails_the_item() {
+        let (folder, runtime) = (folder().unwrap(), runtime().unwrap());
+        let (well, stumbled) = (folder.path().join("well"), folder.path().join("stumbled"));
+        runtime.block_on(promoted(&well, false)).unwrap();
+        let error = runtime.block_on(promoted(&stumbled, true)).unwrap_err();
+        let Error::Wrong(why) = error else {
+            panic!("{error}")
+        };
+        assert_eq!(why, "1 attempts at promotions failed, and none may");
+    }
 }
