@@ -6,7 +6,7 @@ use clap::CommandFactory;
 
 use crate::args::{
     Args, AuditCommand, Command, ConfigCommand, ImportCommand, LogCommand, ReviewCommand,
-    TaskCommand, TokenCommand,
+    TaskCommand, TokenCommand, Verify, VerifyCommand,
 };
 use crate::failure::Failure;
 use crate::output::{Output, print};
@@ -79,6 +79,10 @@ fn need(command: &Command) -> Need {
         | Command::Log(LogCommand::Show { .. } | LogCommand::List(_))
         | Command::Task(TaskCommand::Show { .. } | TaskCommand::List(_))
         | Command::Token(TokenCommand::List { .. })
+        | Command::Verify(Verify {
+            command_given: Some(VerifyCommand::List { .. }),
+            ..
+        })
         | Command::Review(ReviewCommand::List(_) | ReviewCommand::Show { .. }) => Need::Read,
         Command::Maintain(_) => Need::Maintain,
         _ => Need::Server,

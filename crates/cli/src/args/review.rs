@@ -81,7 +81,7 @@ pub struct Report {
 /// `undo`
 #[derive(Debug, Args)]
 pub struct Undo {
-    /// The verification whose promotion is taken back
+    /// The verification whose promotion is taken back, as `verify list` names it
     #[arg(value_name = "PROMOTION")]
     pub verification: VerificationId,
     /// The task that it was recorded for

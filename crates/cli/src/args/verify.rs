@@ -7,14 +7,14 @@ use sillok_core::verification::VerificationSource;
 
 use super::Cite;
 
-/// `verify`: runs a command, or records a verdict from elsewhere.
+/// `verify`: runs a command, records a verdict from elsewhere, or lists what was recorded.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(
-    override_usage = "sillok verify --scope TASK [OPTIONS] -- COMMAND…\n       sillok verify record --scope TASK --source SOURCE --run RUN [OPTIONS]\n       sillok verify retry --scope TASK VERIFICATION"
+    override_usage = "sillok verify --scope TASK [OPTIONS] -- COMMAND…\n       sillok verify record --scope TASK --source SOURCE --run RUN [OPTIONS]\n       sillok verify list --scope TASK\n       sillok verify retry --scope TASK VERIFICATION"
 )]
 pub struct Verify {
-    /// Record a verdict that was reached elsewhere, or retry a promotion
+    /// Record a verdict that was reached elsewhere, list what was recorded, or retry a promotion
     #[command(subcommand)]
     pub command_given: Option<VerifyCommand>,
     /// The task
@@ -34,11 +34,17 @@ pub struct Verify {
     pub command: Vec<String>,
 }
 
-/// `verify record`
+/// What else `verify` does.
 #[derive(Debug, Subcommand)]
 pub enum VerifyCommand {
     /// Record a verdict that was reached elsewhere
     Record(VerifyRecord),
+    /// List a task's verifications, the earliest first, with the ids that `undo` takes
+    List {
+        /// The task
+        #[arg(long, env = "SILLOK_SCOPE", value_name = "TASK")]
+        scope: Scope,
+    },
     /// Try a promotion anew that has failed as often as it may
     Retry(VerifyRetry),
 }
@@ -49,7 +55,7 @@ pub struct VerifyRetry {
     /// The task
     #[arg(long, env = "SILLOK_SCOPE", value_name = "TASK")]
     pub scope: Scope,
-    /// The verification, as `status` lists it
+    /// The verification, as `verify list` and `jobs list` name it
     #[arg(value_name = "VERIFICATION")]
     pub verification: VerificationId,
 }

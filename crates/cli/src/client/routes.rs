@@ -17,7 +17,7 @@ use sillok_server::api::{
     ResolveState, RestoreEntry, RetryPromotion, ReuseReported, ReviewEvidence, ReviewQuery,
     ReviewView, Reviewed, ReviewsQuery, RevokeToken, ScopeQuery, StatusView, Supersede, Superseded,
     TaskChanged, TaskView, TokenMinted, TokenRevoked, TokenView, UndoPromotion,
-    VerificationRecorded, WaitingPromotion,
+    VerificationRecorded, VerificationView, WaitingPromotion,
 };
 
 use super::Client;
@@ -210,6 +210,15 @@ impl Client {
     /// [`Failure`]
     pub async fn tokens(&self, under: &str) -> Result<Page<TokenView>, Failure> {
         self.get("/v1/tokens", &UnderQuery { scope: under }).await
+    }
+
+    /// A task's verifications, the earliest first.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn verifications(&self, task: &Scope) -> Result<Page<VerificationView>, Failure> {
+        let scope = task.to_string();
+        self.get("/v1/verifications", &ScopeQuery { scope }).await
     }
 
     /// Waits for the end of a promotion; one that keeps failing is returned as it stands.

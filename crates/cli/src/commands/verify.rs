@@ -1,8 +1,9 @@
 //! `verify`
 
+use sillok_core::scope::Scope;
 use sillok_core::verification::{Outcome, VerificationSource};
 use sillok_server::api::{
-    Promotion, PromotionSpent, PromotionState, RecordVerification, RetryPromotion,
+    Promotion, PromotionSpent, PromotionState, RecordVerification, RetryPromotion, VerificationView,
 };
 
 use super::citation;
@@ -10,9 +11,12 @@ use crate::args::{Verify, VerifyCommand, VerifyRecord, VerifyRetry};
 use crate::execution::{self, Echo};
 use crate::failure::Failure;
 use crate::git;
-use crate::output::{Style, harmless};
+use crate::output::{Style, harmless, one_line, table, time};
 use crate::session::Session;
 use crate::verification::{self, Recorded, Verdict, new_run_id};
+
+/// Characters of a run's name in a listing.
+const RUN_CHARS_MAX: usize = 60;
 
 /// Carries out `verify`.
 ///
@@ -21,6 +25,7 @@ use crate::verification::{self, Recorded, Verdict, new_run_id};
 pub async fn run(session: &Session, verify: Verify) -> Result<(), Failure> {
     match verify.command_given {
         Some(VerifyCommand::Record(record)) => return record_verdict(session, record).await,
+        Some(VerifyCommand::List { scope }) => return list(session, &scope).await,
         Some(VerifyCommand::Retry(retry)) => return retry_promotion(session, retry).await,
         None => {}
     }
@@ -50,6 +55,42 @@ pub async fn run(session: &Session, verify: Verify) -> Result<(), Failure> {
             recorded.command, recorded.ending
         ))),
     }
+}
+
+async fn list(session: &Session, task: &Scope) -> Result<(), Failure> {
+    // What is no task has none recorded either, which is another answer.
+    session.client.task(task).await?;
+    let found = session.client.verifications(task).await?;
+    session.output.show(&found, |style| {
+        let rows: Vec<Vec<String>> = found.items.iter().map(row).collect();
+        let columns = [
+            "VERIFICATION",
+            "RECORDED",
+            "OUTCOME",
+            "SOURCE",
+            "BY",
+            "TARGET",
+            "RUN",
+        ];
+        table(style, &columns, &rows)
+    })
+}
+
+fn row(verification: &VerificationView) -> Vec<String> {
+    let outcome = match verification.outcome {
+        Outcome::Passed => "passed",
+        Outcome::Failed => "failed",
+    };
+    let by = &verification.recorder;
+    vec![
+        verification.id.to_string(),
+        time(verification.time),
+        outcome.to_owned(),
+        verification.source.to_string(),
+        format!("{}:{}", by.kind, by.id),
+        verification.target.to_string(),
+        one_line(&verification.run, RUN_CHARS_MAX),
+    ]
 }
 
 async fn retry_promotion(session: &Session, retry: VerifyRetry) -> Result<(), Failure> {
