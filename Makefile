@@ -22,8 +22,9 @@ OLD ?= c104b40
 # Further arguments, such as `make run DEMO_ARGS=--json` or `make bench BENCH_ARGS='--only store'`.
 DEMO_ARGS ?=
 BENCH_ARGS ?=
-# A directory that holds a sentence transformer, or its name at the hub, which `make dedup-pairs` judges by as well, and
-# further arguments, such as `MODEL_ARGS='--similar 0.8 --list'`.
+# What `make dedup-pairs` judges by as well: a directory that holds a sentence transformer, its name at the hub, or with
+# `MODEL_ARGS='--provider ollama'` (or openai) the name of a provider's model. Further arguments go there as well, such as
+# `--url http://localhost:11434 --similar 0.8 --list`.
 MODEL ?=
 MODEL_ARGS ?=
 # Which mutants, such as `make mutants MUTANTS_ARGS='--re store/src/occ'`.
@@ -130,7 +131,8 @@ bench: setup-check build ## benchmarks as a table; fails under a floor
 
 dedup-pairs: setup-check ## what becomes of the labelled pairs of lessons, also with MODEL=; fails under a floor
 	@cargo run --locked --quiet -p sillok-builtin --example dedup_pairs
-	@$(if $(MODEL),cargo run --locked --quiet -p sillok-perception --example dedup_pairs_of_model -- '$(MODEL)' $(MODEL_ARGS))
+	@$(if $(MODEL)$(findstring --model,$(MODEL_ARGS)),cargo run --locked --quiet -p sillok-perception \
+		--example dedup_pairs_of_model -- $(if $(MODEL),'$(MODEL)') $(MODEL_ARGS))
 
 crash: setup-check build ## kill a server in mid-load CYCLES times, and take its power POWER_LOSSES times
 	SILLOK_CRASH_CYCLES=$(CYCLES) SILLOK_POWER_LOSSES=$(POWER_LOSSES) cargo nextest run --locked --profile long \

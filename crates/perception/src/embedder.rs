@@ -56,6 +56,24 @@ impl ModelEmbedder {
         }))
     }
 
+    /// How many coordinates the vectors of the model have, whatever is configured: it is asked for one. For whoever wants
+    /// to know what to configure.
+    ///
+    /// # Errors
+    /// What the model answered, or that it gave no vector.
+    pub async fn coordinates(&self) -> Result<usize, PortError> {
+        let texts = vec!["How many coordinates does this have?".to_owned()];
+        let answer = self.model.embed(texts).await;
+        let answer = answer.map_err(|failed| failed.error)?;
+        let first = answer.embeddings.first();
+        let found = first.map_or(0, |embedding| embedding.vector.len());
+        if found == 0 {
+            let why = format!("{} gave no vector", self.model.label());
+            return Err(PortError::Unusable(why));
+        }
+        Ok(found)
+    }
+
     async fn embed_all(&self, texts: &[&str]) -> Result<Vec<Embedding>, PortError> {
         let zero = Embedding {
             space: self.space.clone(),

@@ -2,6 +2,9 @@
 //!
 //! Owns the pairs, which half each belongs to, and the floors. It asks the rule that a scope's owner
 //! asks; it must not know any one embedder, nor have a rule of its own.
+//!
+//! `make dedup-pairs` judges by the built-in embedder; with `MODEL` by a sentence transformer too, or by a provider's
+//! model, which `MODEL_ARGS='--provider ollama'` says.
 
 mod figures;
 mod judge;

@@ -32,6 +32,8 @@ impl Request {
 pub(crate) enum Answer {
     /// With this status and JSON.
     Json(u16, Value),
+    /// With status 200 and the JSON that this makes of the body of the request.
+    Made(fn(&Value) -> Value),
     /// With status 200 and these bytes, as this type of content.
     Bytes(&'static str, Vec<u8>),
     /// With these bytes in place of the head and all that follows.
@@ -81,10 +83,13 @@ impl Drop for Server {
 }
 
 async fn serve(mut stream: TcpStream, answer: Answer, noted: Arc<Mutex<Vec<Request>>>) {
+    const JSON: &str = "application/json";
     let request = read(&mut stream).await;
+    let asked = request.body.clone();
     noted.lock().push(request);
     let (status, kind, body) = match answer {
-        Answer::Json(status, body) => (status, "application/json", body.to_string().into_bytes()),
+        Answer::Json(status, body) => (status, JSON, body.to_string().into_bytes()),
+        Answer::Made(make) => (200, JSON, make(&asked).to_string().into_bytes()),
         Answer::Bytes(kind, body) => (200, kind, body),
         Answer::Raw(bytes) => {
             drop(stream.write_all(&bytes).await);
