@@ -225,11 +225,16 @@ fn changed_lines(hunk: &str) -> Option<Vec<String>> {
 
 /// The words of a fact that nothing says which it was drawn from.
 fn unsaid(fact: &Fact, input: &CognifyInput) -> Vec<String> {
-    let (mut said, mut stretches) = (BTreeSet::new(), String::new());
+    let (mut said, mut stretches, mut given) = (BTreeSet::new(), String::new(), String::new());
     for excerpt in &fact.sources {
         let stretch = input.said(excerpt).unwrap();
         stretches.push_str(&stretch);
         stretches.push('\n');
+        // What names the file of an edit is no output of the command either.
+        if !is_command(&excerpt.record, input) && !stretch.starts_with("[File: ") {
+            given.push_str(&stretch);
+            given.push('\n');
+        }
         said.extend(changed_lines(&stretch).into_iter().flatten());
         said.extend(words(&stretch.replace("here: http", "at http")));
     }
@@ -243,8 +248,50 @@ fn unsaid(fact: &Fact, input: &CognifyInput) -> Vec<String> {
     };
     let mut unsaid: Vec<String> = words(&whole).into_iter().collect();
     unsaid.retain(|word| !is_said(word));
-    unsaid.extend(untrue(&fact.content, &stretches));
+    // Each outcome names its command as well, whose words show nothing of how it ended.
+    let is_outcome = fact.content.starts_with("Running `");
+    let shows = if is_outcome { &given } else { &stretches };
+    unsaid.extend(untrue(&fact.content, shows));
     unsaid
+}
+
+fn is_command(id: &RecordId, input: &CognifyInput) -> bool {
+    let level = LogLevel::Tool;
+    let mut records = input.records.iter();
+    records.any(|record| record.id == *id && record.kind == RecordKind::Log { level })
+}
+
+#[test]
+fn a_commands_own_words_show_no_outcome_of_it() {
+    let log = [
+        (LogLevel::Tool, "make check"),
+        (LogLevel::Info, "checked"),
+        (LogLevel::Tool, "make Error: x"),
+        (LogLevel::Info, "[File: /testbed/x.py (1 lines total)]"),
+    ];
+    let input = input("", "", &log);
+    let whole = |index: &usize| {
+        let record = &input.records[*index];
+        Excerpt {
+            record: record.id.clone(),
+            from: 0,
+            to: u32::try_from(record.content.len()).unwrap(),
+        }
+    };
+    let cases: [(&str, &[usize], &[&str]); 4] = [
+        ("Running `make check` succeeded.", &[0, 1], &[]),
+        ("Running `make check` succeeded.", &[0], &["succeeded"]),
+        ("Running `make check` succeeded.", &[0, 3], &["succeeded"]),
+        ("Running `make Error: x` failed.", &[2], &["failed"]),
+    ];
+    for (content, sources, wrong) in cases {
+        let fact = Fact {
+            content: content.to_owned(),
+            sources: sources.iter().map(whole).collect(),
+            claim: None,
+        };
+        assert_eq!(unsaid(&fact, &input), wrong, "{content}: {sources:?}");
+    }
 }
 
 #[test]
