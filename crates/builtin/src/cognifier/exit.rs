@@ -6,7 +6,9 @@
 use core::ops::Range;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
+
+use super::evidence::offset;
 
 /// Keys of a record's metadata that tell a code, the first that does so before the others.
 const KEYS: [&str; 4] = ["exit_code", "exit", "exit_status", "returncode"];
@@ -33,17 +35,57 @@ pub(super) fn recorded(metadata: &serde_json::Value) -> Option<i64> {
 /// As with summaries of tests, a later one does not take a failure back. What stands before
 /// `passed_until` was logged by tests that passed; but the first line of all is the harness's own.
 pub(super) fn told(output: &str, passed_until: usize) -> Option<Exit> {
+    // Looked for once: so many lines may tell a code, each behind as many blanks.
+    let first = output.len() - output.trim_start().len();
     let mut last: Option<Exit> = None;
     for found in TOLD.captures_iter(output) {
-        let at = found.get_match().range();
-        let is_logged = at.end <= passed_until && !output[..at.start].trim_start().is_empty();
-        let code: i64 = found["code"].parse().expect("so few digits are a number");
-        let is_worse = code != 0 || last.as_ref().is_none_or(|known| known.code == 0);
+        let exit = exit_of(&found);
+        let is_logged = exit.at.end <= passed_until && exit.at.start > first;
+        let is_worse = exit.code != 0 || last.as_ref().is_none_or(|known| known.code == 0);
         if is_worse && !is_logged {
-            last = Some(Exit { code, at });
+            last = Some(exit);
         }
     }
     last
+}
+
+/// The code that a harness tells around what a command compared: in the first line of all, else in the last.
+pub(super) fn around(output: &str) -> Option<Exit> {
+    let text = output.trim();
+    let first = text.lines().next()?;
+    // What two texts have in common is shown after a blank.
+    let last = || {
+        let (_, last) = text.rsplit_once('\n')?;
+        of_line(last, output).filter(|_| !last.starts_with([' ', '\t']))
+    };
+    of_line(first, output).or_else(last)
+}
+
+/// The code that a harness tells ahead of what a viewer gave.
+///
+/// Any line may be one of a file, and logs of builds end with a code, or are searched for one. So only a first line
+/// counts that says `exit code` and nothing before it, and that something follows: a viewer which went wrong says why.
+/// That some failure of a viewer goes unseen does less harm than one which there never was.
+pub(super) fn ahead(output: &str) -> Option<Exit> {
+    let (first, rest) = output.trim_start().split_once('\n')?;
+    let word = first.get(..4)?;
+    let is_harness = word.eq_ignore_ascii_case("exit") && !rest.trim().is_empty();
+    of_line(first, output).filter(|_| is_harness)
+}
+
+/// The code that a line of the output tells.
+fn of_line(line: &str, output: &str) -> Option<Exit> {
+    let Exit { code, at } = exit_of(&TOLD.captures(line)?);
+    let from = offset(line, output);
+    let at = from + at.start..from + at.end;
+    Some(Exit { code, at })
+}
+
+fn exit_of(found: &Captures<'_>) -> Exit {
+    Exit {
+        code: found["code"].parse().expect("so few digits are a number"),
+        at: found.get_match().range(),
+    }
 }
 
 /// A line that says nothing but a code: `exit status 1`, `Exit code: 0`, `[Command finished with exit code 2]`.
@@ -124,5 +166,39 @@ mod tests {
         assert_eq!(code(logged, logged.find('4').unwrap()), None);
         let first = "Exit code 1\n4 passed";
         assert_eq!(code(first, first.find('4').unwrap()), Some(1));
+    }
+    #[test]
+    fn around_what_was_compared_the_first_line_tells_a_code_or_the_last() {
+        for (output, line) in [
+            ("\n Exit code 1\n1c1\n< exit status 2", Some("Exit code 1")),
+            (
+                "1c1\r\n[Command finished with exit code 2]\r\n",
+                Some("[Command finished with exit code 2]"),
+            ),
+            ("exit status 1\n", Some("exit status 1")),
+            ("@@ -1 +1 @@\nexit status 1\n-a\n+b", None),
+            ("@@ -1 +1 @@\n-a\n+b\n exit status 1\n", None),
+            (" \n", None),
+        ] {
+            let at = around(output).map(|exit| output[exit.at].trim());
+            assert_eq!(at, line, "{output}");
+        }
+    }
+
+    #[test]
+    fn ahead_of_what_is_shown_a_first_line_tells_a_code_and_what_is_shown_does_not() {
+        let output = "\nExit code 2\ncat: a.py is a directory";
+        let exit = ahead(output).unwrap();
+        assert_eq!((exit.code, &output[exit.at]), (2, "Exit code 2"));
+        for shown in [
+            "cc a.c\nexit status 2\nmake: stopped",
+            "cc a.c\nexit status 2",
+            "exit status 2\n",
+            "Error: Process completed with exit code 1.\nError: Process completed with exit code 1.",
+            "실 exit status 2\nof a file",
+            "",
+        ] {
+            assert_eq!(ahead(shown), None, "{shown}");
+        }
     }
 }

@@ -100,10 +100,9 @@ impl Outcome {
         outcome
     }
 
-    /// Whether the output tells of a failure.
+    /// Whether the output tells of a failure otherwise than by a code: what a code says depends on the command.
     pub(super) fn failed(&self) -> bool {
-        let ended_badly = self.exit.as_ref().is_some_and(|exit| exit.code != 0);
-        self.is_red() || !self.errors.is_empty() || !self.failed_tests.is_empty() || ended_badly
+        self.is_red() || !self.errors.is_empty() || !self.failed_tests.is_empty()
     }
 
     /// Whether its summary of tests counts a failure.

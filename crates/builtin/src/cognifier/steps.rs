@@ -14,7 +14,7 @@ use sillok_core::promotion::CognifyRecord;
 use sillok_core::staging::{LogLevel, RecordKind};
 
 use super::evidence::{excerpt, range};
-use super::exit;
+use super::{exit, shell};
 
 /// One record, or a part of a long one, with its paths relative to the repository and without control codes.
 #[derive(Clone, Debug)]
@@ -101,9 +101,17 @@ impl Step<'_> {
             "submit" => Verb::Submit,
             "rm" | "mv" | "cp" | "mkdir" | "chmod" => Verb::Tidy,
             "open" | "cat" | "ls" | "find" | "find_file" | "search_dir" | "search_file"
-            | "grep" | "rg" | "goto" | "scroll_down" | "scroll_up" | "head" | "tail" | "sed"
-            | "view" | "pwd" | "cd" | "tree" | "wc" | "Read" | "Grep" | "Glob" => Verb::View,
-            "git" if matches!(second, "log" | "show" | "diff" | "status" | "blame") => Verb::View,
+            | "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" | "goto" | "scroll_down"
+            | "scroll_up" | "head" | "tail" | "sed" | "view" | "pwd" | "cd" | "tree" | "wc"
+            | "Read" | "Grep" | "Glob" => Verb::View,
+            "git"
+                if matches!(
+                    second,
+                    "log" | "show" | "diff" | "status" | "blame" | "grep"
+                ) =>
+            {
+                Verb::View
+            }
             _ if edits => Verb::Edit,
             _ => Verb::Run,
         })
@@ -111,6 +119,20 @@ impl Step<'_> {
 
     /// The command's first line, without a change of directory before it.
     pub(super) fn command(&self) -> String {
+        let text = self.text();
+        let line = text.lines().next().unwrap_or_default();
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Whether more lines follow the command's first.
+    pub(super) fn goes_on(&self) -> bool {
+        let text = self.text();
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        lines.nth(1).is_some()
+    }
+
+    /// All that was to be run, without a prompt and a change of directory before it.
+    fn text(&self) -> String {
         let text = self.tool.as_ref().map_or("", |tool| tool.text.trim());
         let argument = serde_json::from_str::<serde_json::Value>(text)
             .ok()
@@ -118,14 +140,9 @@ impl Step<'_> {
                 let command = arguments.get("command").or_else(|| arguments.get("cmd"))?;
                 command.as_str().map(str::to_owned)
             });
-        let text = argument.as_deref().unwrap_or(text);
-        let line = text.lines().next().unwrap_or_default().trim();
-        let line = line.strip_prefix("$ ").unwrap_or(line);
-        CHANGE_DIRECTORY
-            .replace(line, "")
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ")
+        let text = argument.as_deref().unwrap_or(text).trim();
+        let text = text.strip_prefix("$ ").unwrap_or(text).trim_start();
+        CHANGE_DIRECTORY.replace(text, "").into_owned()
     }
 
     /// Everything the command gave, as one text.
@@ -151,11 +168,11 @@ impl Step<'_> {
         })
     }
 
-    /// Whether a code of 1 is its command's answer: that nothing was found, that something differs. Of several commands in
-    /// one line nobody can tell whose code it is.
+    /// Whether a code of 1 is its command's answer: that nothing was found, that something differs. Where other commands
+    /// run beside it nobody can tell whose code it is.
     pub(super) fn asks(&self) -> bool {
-        let command = self.command();
-        let mut words = command.split(' ');
+        let text = self.text();
+        let mut words = text.split_whitespace();
         let (program, next) = (words.next().unwrap_or_default(), words.next());
         let searches = match program {
             "git" => matches!(next, Some("diff" | "grep")),
@@ -164,22 +181,18 @@ impl Step<'_> {
                 "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" | "diff" | "cmp" | "test" | "["
             ),
         };
-        let is_one = !["&&", "||", "|"]
-            .iter()
-            .any(|joint| command.split(' ').any(|word| word == *joint));
-        searches && is_one && !command.contains("; ")
+        searches && shell::is_alone(&text)
     }
 
-    /// Whether a record of its results is logged as an error. What a command that ended with 0 wrote beside its output is
-    /// logged so by some, under the same step.
-    pub(super) fn shouts(&self) -> bool {
+    /// The records of its results that are logged as errors. What a command that ended with 0 wrote beside its output is
+    /// logged so by some, under the same step, and is none.
+    pub(super) fn shouts(&self) -> impl Iterator<Item = &Line<'_>> {
         let ended_well = self.exit().is_some_and(|(code, _)| code == 0);
         let step = self.tool.as_ref().and_then(|tool| tool.step);
-        let is_beside =
-            |line: &Line<'_>| line.exit == Some(0) || (step.is_some() && line.step == step);
-        self.results
-            .iter()
-            .any(|line| line.level == LogLevel::Error && !(ended_well && is_beside(line)))
+        self.results.iter().filter(move |line| {
+            let is_beside = line.exit == Some(0) || (step.is_some() && line.step == step);
+            line.level == LogLevel::Error && !(ended_well && is_beside)
+        })
     }
 
     /// The stretch of a result that a range of the output was made of: of the first of them, where the
@@ -381,7 +394,9 @@ static PATH: LazyLock<Regex> = LazyLock::new(|| {
 /// What colours a terminal.
 static CONTROL: LazyLock<Regex> = LazyLock::new(|| compiled(r"\x1b\[[0-9;]*[A-Za-z]"));
 
-static CHANGE_DIRECTORY: LazyLock<Regex> = LazyLock::new(|| compiled(r"^cd\s+\S+\s*&&\s*"));
+/// What runs within the name of the directory, or before it, is no part of the change.
+static CHANGE_DIRECTORY: LazyLock<Regex> =
+    LazyLock::new(|| compiled(r"^cd[ \t]+[^\s;&|`(]+\s*&&\s*"));
 
 /// Where harnesses put the repository: `/testbed/`, `/owner__name/`.
 static REPOSITORY: LazyLock<Regex> = LazyLock::new(|| {

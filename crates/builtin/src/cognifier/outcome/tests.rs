@@ -75,24 +75,25 @@ fn errors_of_common_tools_are_read() {
         "Where it fails, make: *** [check] Error 2 is printed.",
         "npm error handling is told of below",
         "It ends with exit status 1 where nothing is found.",
-        "exit code: 0",
     ] {
-        assert!(!Outcome::of(output).failed(), "{output}");
+        let outcome = Outcome::of(output);
+        assert!(!outcome.failed() && outcome.exit.is_none(), "{output}");
     }
 }
 
 #[test]
-fn a_line_that_tells_a_code_tells_of_a_failure() {
+fn a_line_that_tells_a_code_is_read_apart_from_what_else_went_wrong() {
     for output in [
         "exit status 1",
         "Exit code 1\n4 passed",
         "[Command finished with exit code 2]",
     ] {
         let outcome = Outcome::of(output);
-        assert!(outcome.failed() && outcome.errors.is_empty(), "{output}");
+        assert!(!outcome.failed(), "{output}");
+        assert!(outcome.exit.is_some_and(|exit| exit.code != 0), "{output}");
     }
     let logged = "running\nexit status 3\n=== 4 passed in 0.02s ===";
-    assert!(!Outcome::of(logged).failed());
+    assert_eq!(Outcome::of(logged).exit, None);
 }
 
 /// Minutes, where each count is looked back from to the beginning of its line.
@@ -110,6 +111,11 @@ fn a_line_of_eight_mebibytes_is_read_in_one_pass() {
     }
     let blanks = format!("4 passed\n{}1 failed", " ".repeat(BYTES));
     assert!(Outcome::of(&blanks).failed());
+    // The first line of all is sought once, not before each line that tells a code.
+    let (breaks, codes) = (BYTES / 4 * 3, many("exit status 0\n", BYTES / 4));
+    let logged = format!("{}{codes}1 passed", "\n".repeat(breaks));
+    let exit = Outcome::of(&logged).exit.unwrap();
+    assert_eq!((exit.code, exit.at.start), (0, breaks));
 }
 
 #[test]

@@ -6,12 +6,17 @@ use super::*;
 
 const EDIT: (LogLevel, &str, &str) = (Tool, "edit calc.py: replace `a` by `b`", "{}");
 
-fn drawn(log: &[(LogLevel, &str, &str)]) -> Cognition {
+fn logged(log: &[(LogLevel, &str, &str)]) -> CognifyInput {
     let texts: Vec<(LogLevel, &str)> = log.iter().map(|(level, text, _)| (*level, *text)).collect();
     let mut input = input("Mend it", "", &texts);
     for (record, (_, _, metadata)) in input.records.iter_mut().zip(log) {
         record.metadata = Metadata::parse(metadata).unwrap();
     }
+    input
+}
+
+fn drawn(log: &[(LogLevel, &str, &str)]) -> Cognition {
+    let input = logged(log);
     let cognition = RuleCognifier::draw(&input);
     assert_eq!(cognition.check(&input), Ok(()));
     cognition
@@ -154,8 +159,35 @@ fn a_command_succeeded_where_something_shows_it() {
         (Tool, "make check | tail", "{}"),
         (Info, "1 failed, 3 passed in 0.02s", zero),
     ];
-    assert!(contents(&piped)[0].contains("gave 1 failed"));
+    let counted = ["Running `make check | tail` gave 1 failed, 3 passed."];
+    assert_eq!(contents(&piped), counted);
     assert!(!checked_by(&piped).repeatable);
+    // What is written beside the output is no cause of what went wrong, either.
+    let [command, count] = piped;
+    let beside = (Error, "Checking calc", zero);
+    assert_eq!(contents(&[command, beside, count]), counted);
+    let told = [command, beside, (Info, "checked\nexit status 2", zero)];
+    let cause = "`make check | tail` failed with exit status 2.";
+    assert_eq!(
+        contents(&told),
+        [cause, "Running `make check | tail` failed."]
+    );
+    let mended = drawn(&[told.as_slice(), [EDIT].as_slice()].concat());
+    assert_eq!(mended.causal_edges[0].cause, cause);
+}
+
+#[test]
+fn of_many_errors_the_first_are_told_with_what_mended_them() {
+    let errors: Vec<String> = (0..40).map(|n| format!("ValueError: bad {n}")).collect();
+    let failed = errors
+        .iter()
+        .flat_map(|error| [(Tool, "make check", "{}"), (Info, error.as_str(), "{}")]);
+    let log: Vec<(LogLevel, &str, &str)> = failed.chain([EDIT]).collect();
+    let fixes = Work::of(&logged(&log), &mut Facts::default()).fixes;
+    assert_eq!(fixes.len(), 16);
+    for ((error, _), bad) in fixes.iter().zip(&errors) {
+        assert_eq!(*error, format!("`make check` failed with {bad}."));
+    }
 }
 
 #[test]
@@ -167,7 +199,10 @@ fn what_a_search_answers_by_its_code_is_no_failure() {
     };
     for command in [
         "grep -rn test src",
+        "grep 'a; b' src",
         "diff -r tests/a tests/b",
+        "diff a b >/dev/null 2>&1",
+        "cd api && git diff --quiet",
         "test -f build",
     ] {
         let (facts, result) = code(command, "1");
@@ -179,7 +214,14 @@ fn what_a_search_answers_by_its_code_is_no_failure() {
     // Nobody can tell whose code it is, or it is no answer.
     for command in [
         "test -f Makefile && make check",
+        "test -f x&&make",
         "diff a b; pytest -q",
+        "diff a b;pytest",
+        "diff a b & make",
+        "diff a b\npytest -q",
+        r#"{"command":"diff a b\npytest -q"}"#,
+        "grep x f\nnpm test",
+        "cd a;make&& grep x f",
         "cat missing.py",
     ] {
         let (_, result) = code(command, "1");
@@ -187,5 +229,59 @@ fn what_a_search_answers_by_its_code_is_no_failure() {
             result.ends_with("1 of 1 commands went wrong."),
             "{command}: {result}"
         );
+    }
+    let log = [
+        (Tool, "grep x f\nnpm test", "{}"),
+        (Info, "npm ERR! code ELIFECYCLE", r#"{"exit":1}"#),
+    ];
+    let told = ["`grep x f \u{2026}` failed with npm ERR! code ELIFECYCLE."];
+    assert_eq!(contents(&log), told);
+}
+
+#[test]
+fn a_code_that_a_line_tells_is_an_answer_or_a_failure_as_one_of_metadata_is() {
+    for (command, output) in [
+        ("diff a b", "Exit code 1\n1c1\n< a\n---\n> b"),
+        ("diff a b", "1c1\n< a\n---\n> b\nexit status 1"),
+        ("test -f x", "[Command finished with exit code 1]"),
+        ("grep -r x src", "Exit code 1\n\n(nothing found)"),
+    ] {
+        let log = [(Tool, command, "{}"), (Info, output, "{}")];
+        let cognition = drawn(&log);
+        assert!(cognition.facts.is_empty(), "{command}");
+        assert!(cognition.result.ends_with("0 of 1 commands went wrong."));
+        assert!(!checked_by(&log).repeatable, "{command}");
+    }
+    for (command, output, told) in [
+        (
+            "grep x src",
+            "Exit code 2\ngrep: src: it is a directory",
+            "`grep x src` failed with exit status 2.",
+        ),
+        (
+            "cat missing",
+            "exit code 1\ncat: missing: No such file or directory",
+            "`cat missing` failed with cat: missing: No such file or directory.",
+        ),
+    ] {
+        let log = [(Tool, command, "{}"), (Info, output, "{}")];
+        assert_eq!(contents(&log), [told]);
+        let result = drawn(&log).result;
+        assert!(result.ends_with("1 of 1 commands went wrong."), "{result}");
+    }
+    // What a file says of other commands says nothing of the one that shows it.
+    let zero = r#"{"exit":0}"#;
+    for (command, output, metadata) in [
+        ("cat ci.log", "cc a.c\nexit status 2\nstopped", "{}"),
+        ("cat ci.log", "cc a.c\nexit status 2", "{}"),
+        ("cat ci.log", "exit code 2\ncc a.c", zero),
+        ("tail -1 ci.log", "exit status 2", "{}"),
+        ("git diff", "@@ -1 +1 @@\n exit status 2\n-a\n+b", "{}"),
+        ("diff -U1 a b", "@@ -1 +1 @@\n-a\n+b\n exit status 2", "{}"),
+    ] {
+        let cognition = drawn(&[(Tool, command, "{}"), (Info, output, metadata)]);
+        let result = cognition.result;
+        assert!(cognition.facts.is_empty(), "{command}: {output}");
+        assert!(result.ends_with("0 of 1 commands went wrong."), "{output}");
     }
 }
