@@ -7,8 +7,8 @@
 
 use std::sync::Arc;
 
-use sillok_core::command::{AnswerBody, Command, Submission};
-use sillok_core::id::{Attempt, CommandId};
+use sillok_core::command::{Answer, AnswerBody, Command, Submission};
+use sillok_core::id::{Attempt, CommandId, Incarnation};
 use sillok_core::principal::Principal;
 use sillok_core::schedule::Run;
 use sillok_core::scope::Scope;
@@ -25,6 +25,7 @@ use crate::router::Router;
 
 mod asked;
 mod forget;
+mod held;
 pub(crate) mod nightly;
 mod offering;
 mod pace;
@@ -37,6 +38,7 @@ pub use asked::{Maintain, Maintained, Part, ScopeMaintained};
 pub use plan::{Due, due};
 pub use running::Progress;
 
+use held::{Held, lost};
 use pace::Pace;
 pub(crate) use running::Running;
 use running::Turn;
@@ -85,8 +87,8 @@ async fn run_apart<S: Store, P: Protocol>(
 /// one for that time.
 ///
 /// # Errors
-/// `busy` while another run is under way; what the store, the index or a scope's owner answered. What was done
-/// before stays done, and the next run goes on from there.
+/// `busy` while another run is under way; `fenced` where the lease went to one meanwhile; what the store, the index or a
+/// scope's owner answered. What was done before stays done, and the next run goes on from there.
 async fn run<S: Store, P: Protocol>(
     shared: &Arc<Shared<S, P>>,
     router: &Router<S, P>,
@@ -95,7 +97,7 @@ async fn run<S: Store, P: Protocol>(
 ) -> Result<Option<Maintained>, Error> {
     if asked.dry_run && shared.protocol.keeps(Safeguard::RehearsesOnly) {
         let planned = plan::of(shared, asked, &|_| ()).await?;
-        let forgotten = forgotten(shared, asked, &planned).await?;
+        let forgotten = forgotten(shared, asked, &planned, None).await?;
         let (checkpoint, checkpoint_error) = signed(shared, asked).await;
         return Ok(Some(Maintained {
             looked_at: planned.looked_at,
@@ -113,28 +115,30 @@ async fn run<S: Store, P: Protocol>(
     let Some(turn) = shared.maintenance.begin() else {
         return Err(beside(shared.ownership.node()));
     };
-    match lease::take(&shared.store, &shared.ownership, LEASE).await {
-        Ok(Ok(())) => {}
+    let (node, run) = (shared.ownership.node(), shared.ownership.incarnation());
+    let taken = match lease::take(&shared.store, LEASE, node, run).await {
+        Ok(Ok(taken)) => taken,
         Ok(Err(holder)) => return Err(beside(&holder.node)),
         Err(error) => {
             // It may have been taken all the same.
-            give_back(shared).await;
+            give_back(shared, run).await;
             return Err(refusal(&error));
         }
-    }
-    let done = once(shared, router, asked, due, &turn).await;
-    give_back(shared).await;
+    };
+    let done = once(&Held::new(shared, taken), router, asked, due, &turn).await;
+    give_back(shared, run).await;
     done
 }
 
 /// Carries a run out under the lease, unless another node had one for the time that it is due for.
 async fn once<S: Store, P: Protocol>(
-    shared: &Arc<Shared<S, P>>,
+    held: &Held<'_, S, P>,
     router: &Router<S, P>,
     asked: &Maintain,
     due: Option<Timestamp>,
     turn: &Turn<'_>,
 ) -> Result<Option<Maintained>, Error> {
+    let shared = held.shared();
     if let Some(due) = due
         && nightly::is_done(shared, due)
             .await
@@ -143,7 +147,7 @@ async fn once<S: Store, P: Protocol>(
         return Ok(None);
     }
     let began = shared.ports.clock.now();
-    let done = carry_out(shared, router, asked, turn).await?;
+    let done = carry_out(held, router, asked, turn).await?;
     if asked.is_whole() {
         let run = Run {
             node: shared.ownership.node().to_owned(),
@@ -152,19 +156,26 @@ async fn once<S: Store, P: Protocol>(
             did: done.outcome(),
             checkpoint: done.checkpoint.clone(),
         };
-        if let Err(error) = nightly::note(shared, &run, due).await {
+        match nightly::note(held, &run, due).await {
+            Ok(true) => {}
+            // Whoever has the lease writes down how its own run goes.
+            Ok(false) => return Err(lost()),
             // What was done is done: the worst is another run that finds nothing.
-            tracing::warn!(%error, "it was not written down that maintenance is done");
+            Err(error) => {
+                tracing::warn!(%error, "it was not written down that maintenance is done");
+            }
         }
     }
     Ok(Some(done))
 }
 
-/// Gives the lease back, again while the store does not answer: nobody else may run before.
-async fn give_back<S: Store, P: Protocol>(shared: &Shared<S, P>) {
+/// Gives back the lease that a run of this node has taken, again while the store does not answer: nobody else may run
+/// before.
+async fn give_back<S: Store, P: Protocol>(shared: &Shared<S, P>, run: Incarnation) {
+    let node = shared.ownership.node();
     let mut wait_ms = TRY_AGAIN_MS;
     for _ in 0..TRIES_MAX {
-        match lease::give_back(&shared.store, &shared.ownership, LEASE).await {
+        match lease::give_back(&shared.store, LEASE, node, run).await {
             Ok(()) => return,
             Err(error) => tracing::warn!(%error, "the lease of maintenance was not given back"),
         }
@@ -180,25 +191,28 @@ fn beside(node: &str) -> Error {
 }
 
 async fn carry_out<S: Store, P: Protocol>(
-    shared: &Arc<Shared<S, P>>,
+    held: &Held<'_, S, P>,
     router: &Router<S, P>,
     asked: &Maintain,
     turn: &Turn<'_>,
 ) -> Result<Maintained, Error> {
+    let shared = held.shared();
     if let Ok(index) = shared.ports.index.stats().await {
         turn.begins(index.stored + index.pending);
     }
     let mut planned = plan::of(shared, asked, &|entries| turn.looked_at(entries)).await?;
     let going = planned.scopes.iter().filter(|scope| !scope.asks);
     turn.plans(going.map(|scope| scope.plan.going() as u64).sum());
-    retiring::take_out_all(shared, router, &mut planned.scopes, turn).await;
+    retiring::take_out_all(held, router, &mut planned.scopes, turn).await;
     let offers = std::mem::take(&mut planned.offers);
-    let (offered, not_offered) = offering::put_questions(shared, router, offers).await;
-    let forgotten = forgotten(shared, asked, &planned).await?;
+    let (offered, not_offered) = offering::put_questions(held, router, offers).await;
+    held.check().await?;
+    let forgotten = forgotten(shared, asked, &planned, Some(held)).await?;
     let optimised = match asked.parts.contains(&Part::Optimise) {
-        true => Some(optimise(shared, asked).await),
+        true => Some(optimise(held, asked).await),
         false => None,
     };
+    held.check().await?;
     // Last, so that it has what the run itself did.
     let (checkpoint, checkpoint_error) = signed(shared, asked).await;
     let damaged: u64 = planned.scopes.iter().map(|scope| scope.unreadable).sum();
@@ -227,10 +241,11 @@ async fn forgotten<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     asked: &Maintain,
     planned: &plan::Plan,
+    held: Option<&Held<'_, S, P>>,
 ) -> Result<u64, Error> {
     match planned.doubts_clock {
         true => Ok(0),
-        false => forget::answers(shared, asked).await,
+        false => forget::answers(shared, asked, held).await,
     }
 }
 
@@ -250,28 +265,34 @@ async fn signed<S: Store, P: Protocol>(
 
 /// Compacts and indexes the tables, once those who went have left them: their room is given back with it.
 async fn optimise<S: Store, P: Protocol>(
-    shared: &Arc<Shared<S, P>>,
+    held: &Held<'_, S, P>,
     asked: &Maintain,
 ) -> Result<(), Error> {
+    let shared = held.shared();
     if let Err(error) = plan::catch_up(shared, asked.within.as_ref()).await {
         tracing::warn!(%error, "the room of some that went is given back at a later run");
     }
+    held.check().await?;
     let optimised = shared.ports.index.optimise().await;
     optimised.map_err(|error| engine_refusal(&error))
 }
 
 /// Gives a command as the system, again while what it meets passes; at the pace of the run, where it has one.
+///
+/// # Errors
+/// `fenced`, at once, where the lease is the run's no more; else what the owner of the scope answered last.
 async fn give<S: Store, P: Protocol>(
-    shared: &Arc<Shared<S, P>>,
+    held: &Held<'_, S, P>,
     router: &Router<S, P>,
     scope: Scope,
     command: Command,
     pace: Option<&Pace<'_>>,
 ) -> Result<AnswerBody, Error> {
+    let shared = held.shared();
     let (clock, slot) = (&shared.ports.clock, Slot::of(&scope));
     let submit = async |submission: Submission| match pace {
-        Some(pace) => pace.keep(slot, router.submit(submission, None)).await,
-        None => router.submit(submission, None).await,
+        Some(pace) => pace.keep(slot, under_lease(held, router, submission)).await,
+        None => under_lease(held, router, submission).await,
     };
     let mut random = [0; 10];
     (shared.ports.rng)().fill(&mut random);
@@ -286,13 +307,23 @@ async fn give<S: Store, P: Protocol>(
     for _ in 1..TRIES_MAX {
         match submit(submission.clone()).await {
             // The same command again: it is carried out once.
-            Err(error) if error.code.is_passing() => {}
+            Err(error) if error.code.is_passing() && !held.is_lost() => {}
             result => return result.map(|answer| answer.result),
         }
         clock.sleep(wait_ms).await;
         wait_ms *= 2;
     }
     submit(submission).await.map(|answer| answer.result)
+}
+
+/// Gives a command while the lease is the run's: it may have waited for its turn for long.
+async fn under_lease<S: Store, P: Protocol>(
+    held: &Held<'_, S, P>,
+    router: &Router<S, P>,
+    submission: Submission,
+) -> Result<Answer, Error> {
+    held.check().await?;
+    router.submit(submission, None).await
 }
 
 #[cfg(test)]

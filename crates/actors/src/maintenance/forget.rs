@@ -13,6 +13,7 @@ use sillok_core::time::Timestamp;
 use sillok_store::keys::{self, Family, ScopeKey};
 use sillok_store::{Error as StoreError, KeyRange, RangeOptions, Read, Store, Txn, key_range};
 
+use super::held::{Held, lost};
 use super::{Maintain, Part};
 use crate::claims::retried;
 use crate::commit::Shared;
@@ -24,25 +25,29 @@ use crate::row_stream::RowStream;
 /// Records that are looked at, and removed, at once.
 const RECORDS_AT_ONCE: usize = 256;
 
-/// Forgets what is needed no more, or counts it in a dry run, where that was asked for. How many answers.
+/// Forgets what is needed no more, or counts it in a dry run, which holds no lease, where that was asked for. How many
+/// answers.
 ///
 /// # Errors
-/// What the store answered. What was forgotten before stays so.
+/// `fenced` where the lease is the run's no more; what the store answered. What was forgotten before stays so.
 pub(super) async fn answers<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     asked: &Maintain,
+    held: Option<&Held<'_, S, P>>,
 ) -> Result<u64, Error> {
     if !asked.parts.contains(&Part::Forget) {
         return Ok(0);
     }
-    let forgotten = in_all_scopes(shared, asked).await;
-    forgotten.map_err(|error| refusal(&error))
+    let forgotten = in_all_scopes(shared, asked, held).await;
+    forgotten.map_err(|error| refusal(&error))?.ok_or_else(lost)
 }
 
+/// How many answers were forgotten, or would be; none where the lease is the run's no more.
 async fn in_all_scopes<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     asked: &Maintain,
-) -> Result<u64, StoreError> {
+    held: Option<&Held<'_, S, P>>,
+) -> Result<Option<u64>, StoreError> {
     // A node whose clock was ahead may have dated it.
     let newest = newest(&shared.store).await?.min(shared.ports.clock.now());
     let mut txn = LongReads::of(&shared.store).begin().await?;
@@ -67,14 +72,21 @@ async fn in_all_scopes<S: Store, P: Protocol>(
             let seen = some(&mut txn, &row, floor, left).await?;
             forgotten += seen.old.len() as u64;
             let does_something = floor.is_some() || !seen.old.is_empty();
-            if does_something && !asked.dry_run && !remove(shared, &row, floor, &seen).await? {
-                // Somebody wrote there again.
-                break;
+            if let Some(held) = held
+                && does_something
+                && !asked.dry_run
+            {
+                match remove(held, &row, floor, &seen).await? {
+                    Removal::Done => {}
+                    // Somebody wrote there again.
+                    Removal::Overtaken => break,
+                    Removal::LeaseLost => return Ok(None),
+                }
             }
             left = seen.left;
         }
     }
-    Ok(forgotten)
+    Ok(Some(forgotten))
 }
 
 /// Where the floor of an idle scope is raised to; none of any other.
@@ -142,23 +154,38 @@ async fn some(
     Ok(Seen { old, left })
 }
 
-/// Removes old records, together with the floor that allows it in an idle scope. Whether that was still so.
+/// What became of an attempt to remove old records.
+enum Removal {
+    /// They are gone.
+    Done,
+    /// The scope is idle no more.
+    Overtaken,
+    /// The lease is the run's no more.
+    LeaseLost,
+}
+
+/// Removes old records, together with the floor that allows it in an idle scope, if that is still so and the lease still the
+/// run's.
 async fn remove<S: Store, P: Protocol>(
-    shared: &Shared<S, P>,
+    held: &Held<'_, S, P>,
     row: &ScopeRow,
     raised: Option<Timestamp>,
     seen: &Seen,
-) -> Result<bool, StoreError> {
+) -> Result<Removal, StoreError> {
+    let shared = held.shared();
     // A floor that was raised too early settles nothing.
     let settles = seen.left.is_empty() && shared.protocol.keeps(Safeguard::RaisesFloorsLate);
     let key = keys::scope::key(&ScopeKey::of(&row.scope));
     retried(|| async {
         let mut txn = shared.store.begin().await?;
+        if !held.is_held(&mut txn, Read::Conflict).await? {
+            return Ok(Removal::LeaseLost);
+        }
         if let Some(raised) = raised {
             let found = txn.get(&key, Read::Conflict).await?;
             let found = found.map(|value| keys::scope::decode(&key, &value));
             let Some(found) = found.transpose()?.filter(|found| found.tip == row.tip) else {
-                return Ok(false);
+                return Ok(Removal::Overtaken);
             };
             let settled = settles.then(|| settled_floor(row));
             let floor = found.floor.max(settled.unwrap_or(raised));
@@ -170,7 +197,7 @@ async fn remove<S: Store, P: Protocol>(
         for old in &seen.old {
             txn.clear(old.clone());
         }
-        txn.commit().await.map(|_| true)
+        txn.commit().await.map(|_| Removal::Done)
     })
     .await
 }

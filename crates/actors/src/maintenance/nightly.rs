@@ -12,6 +12,7 @@ use sillok_core::time::Timestamp;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::{Error as StoreError, Read, Store, Txn, keys};
 
+use super::held::Held;
 use super::{LEASE, Maintain, run_apart};
 use crate::claims::retried;
 use crate::commit::Shared;
@@ -35,14 +36,23 @@ pub(crate) async fn keep<S: Store, P: Protocol>(
     loop {
         let wait_ms = match look(&shared, &router, calendar.as_ref()).await {
             Ok(()) => until_next(&shared, calendar.as_ref()),
-            // Another one is at it; whether it came to its end is seen in a while.
-            Err(error) if error.code == ErrorCode::Busy => LOOK_EVERY_MS,
             Err(error) => {
-                tracing::warn!(%error, "the run of maintenance that is due failed; it is tried again");
-                AGAIN_AFTER_MS
+                if error.code != ErrorCode::Busy {
+                    tracing::warn!(%error, "the run of maintenance that is due failed; it is tried again");
+                }
+                again_after_ms(&error)
             }
         };
         shared.ports.clock.sleep(wait_ms).await;
+    }
+}
+
+/// How long a node waits after a run that did not come to its end, in ms.
+fn again_after_ms(error: &Error) -> u64 {
+    match error.code {
+        // Another one is at it, or may be; whether it came to its end is seen in a while.
+        ErrorCode::Busy | ErrorCode::Fenced => LOOK_EVERY_MS,
+        _ => AGAIN_AFTER_MS,
     }
 }
 
@@ -93,7 +103,8 @@ async fn begun<S: Store, P: Protocol>(shared: &Shared<S, P>) -> Result<Option<Ru
         return Ok(Some(runs));
     }
     let begin = |known: Option<Runs>| known.unwrap_or(Runs::begin(shared.ports.clock.now()));
-    write(&shared.store, begin).await.map(|()| None)
+    retried(|| async { write(shared.store.begin().await?, &begin).await }).await?;
+    Ok(None)
 }
 
 /// Whether a run for this time of the calendar is needed no more, since another node had one.
@@ -109,15 +120,16 @@ pub(super) async fn is_done<S: Store, P: Protocol>(
     Ok(runs.is_some_and(|runs| runs.due(Some(due), now).is_none()))
 }
 
-/// Writes down that a run came to its end.
+/// Writes down that a run came to its end, if the lease is still its own. Whether it is.
 ///
 /// # Errors
 /// What the store answered.
 pub(super) async fn note<S: Store, P: Protocol>(
-    shared: &Shared<S, P>,
+    held: &Held<'_, S, P>,
     run: &Run,
     due: Option<Timestamp>,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
+    let shared = held.shared();
     let mut run = run.clone();
     if !shared.speaks(WireVersion::WITH_CHECKPOINTS) {
         run.checkpoint = None;
@@ -126,7 +138,14 @@ pub(super) async fn note<S: Store, P: Protocol>(
         let runs = known.unwrap_or(Runs::begin(run.began));
         runs.after(run.clone(), due)
     };
-    write(&shared.store, after).await
+    retried(|| async {
+        let mut txn = shared.store.begin().await?;
+        if !held.is_held(&mut txn, Read::Conflict).await? {
+            return Ok(false);
+        }
+        write(txn, &after).await.map(|()| true)
+    })
+    .await
 }
 
 /// What is known of runs of maintenance.
@@ -137,17 +156,13 @@ pub(crate) async fn known<S: Store>(store: &S) -> Result<Option<Runs>, StoreErro
     retried(|| async { row(&mut store.begin().await?, Read::Snapshot).await }).await
 }
 
-async fn write<S: Store>(
-    store: &S,
-    change: impl Fn(Option<Runs>) -> Runs,
+async fn write(
+    mut txn: impl Txn,
+    change: &impl Fn(Option<Runs>) -> Runs,
 ) -> Result<(), StoreError> {
-    retried(|| async {
-        let mut txn = store.begin().await?;
-        let runs = change(row(&mut txn, Read::Conflict).await?);
-        txn.set(keys::run::key(LEASE), keys::run::encode(&runs));
-        txn.commit().await.map(drop)
-    })
-    .await
+    let runs = change(row(&mut txn, Read::Conflict).await?);
+    txn.set(keys::run::key(LEASE), keys::run::encode(&runs));
+    txn.commit().await.map(drop)
 }
 
 async fn row(txn: &mut impl Txn, read: Read) -> Result<Option<Runs>, StoreError> {
@@ -156,4 +171,22 @@ async fn row(txn: &mut impl Txn, read: Read) -> Result<Option<Runs>, StoreError>
     value
         .map(|value| keys::run::decode(&key, &value))
         .transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_another_one_stands_in_for_is_looked_at_soon() {
+        for (code, expected) in [
+            (ErrorCode::Busy, LOOK_EVERY_MS),
+            (ErrorCode::Fenced, LOOK_EVERY_MS),
+            (ErrorCode::Unavailable, AGAIN_AFTER_MS),
+            (ErrorCode::Internal, AGAIN_AFTER_MS),
+        ] {
+            let error = Error::new(code, "as the test has it");
+            assert_eq!(again_after_ms(&error), expected, "{code}");
+        }
+    }
 }

@@ -2,14 +2,13 @@
 //!
 //! Owns that one which refuses keeps nobody from the rest. Which skills are offered is the plan's.
 
-use std::sync::Arc;
-
 use sillok_core::command::Command;
 use sillok_core::ports::PortError;
 use sillok_core::review::Offer;
 use sillok_core::secret::mask;
 use sillok_store::Store;
 
+use super::held::Held;
 use super::{give, plan};
 use crate::commit::Shared;
 use crate::protocol::Protocol;
@@ -24,12 +23,13 @@ const PASSED_OVER_MAX: usize = 8;
 /// while the embedder is away nobody is asked, so that a later run asks with the vector that the answer is decided by. The
 /// first text that it does not answer for, nor for another one, ends that: nobody else may run meanwhile. A skill whose
 /// text alone it does not answer for keeps nobody from the rest, and a few of them nobody for good: each run draws the skill
-/// that it begins with.
+/// that it begins with. Nobody is asked any more once the lease is the run's no more.
 pub(super) async fn put_questions<S: Store, P: Protocol>(
-    shared: &Arc<Shared<S, P>>,
+    held: &Held<'_, S, P>,
     router: &Router<S, P>,
     mut offers: Vec<Offer>,
 ) -> (u64, u64) {
+    let shared = held.shared();
     if offers.len() > 1 {
         let mut drawn = [0; 8];
         (shared.ports.rng)().fill(&mut drawn);
@@ -54,10 +54,13 @@ pub(super) async fn put_questions<S: Store, P: Protocol>(
             },
         };
         let org = plan::organisation(&offer.scope);
-        match give(shared, router, org, Command::Offer(Box::new(offer)), None).await {
+        match give(held, router, org, Command::Offer(Box::new(offer)), None).await {
             Ok(_) => offered += 1,
             Err(error) => {
                 tracing::warn!(%error, "a skill was not offered to its organisation");
+                if held.is_lost() {
+                    break;
+                }
             }
         }
     }

@@ -3,8 +3,6 @@
 //! Owns how many commands are under way and how many entries each of them names, and what is done about entries that do
 //! not go together. Which entries are due is [`super::plan`]'s, and when a command stands back is [`super::pace`]'s.
 
-use std::sync::Arc;
-
 use futures::StreamExt as _;
 use futures::stream::{FuturesOrdered, FuturesUnordered};
 use sillok_core::command::{AnswerBody, Command};
@@ -17,10 +15,10 @@ use sillok_core::slot::Slot;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::Store;
 
+use super::held::Held;
 use super::pace::Pace;
 use super::running::Turn;
 use super::{ScopeMaintained, give};
-use crate::commit::Shared;
 use crate::protocol::Protocol;
 use crate::router::Router;
 
@@ -30,19 +28,20 @@ pub(super) const COMMANDS_AT_ONCE: usize = 4;
 /// Scopes of which entries are taken out at the same time: one waits for the disk while another is decided.
 pub(super) const SCOPES_AT_ONCE: usize = 8;
 
-/// Takes out what is due, of some scopes at the same time.
+/// Takes out what is due, of some scopes at the same time, while the lease is the run's.
 pub(super) async fn take_out_all<S: Store, P: Protocol>(
-    shared: &Arc<Shared<S, P>>,
+    held: &Held<'_, S, P>,
     router: &Router<S, P>,
     scopes: &mut [ScopeMaintained],
     turn: &Turn<'_>,
 ) {
     let mut left: Vec<&mut ScopeMaintained> = scopes.iter_mut().rev().collect();
     left.retain(|scope| !scope.asks);
+    let shared = held.shared();
     let writers = || router.writers();
     let is_here = |slot: Slot| shared.is_alone() || shared.ownership.epoch(slot).is_some();
     let retiring = Retiring {
-        shared,
+        held,
         router,
         pace: Pace::new(shared.ports.clock.as_ref(), &writers, &is_here),
         turn,
@@ -50,6 +49,7 @@ pub(super) async fn take_out_all<S: Store, P: Protocol>(
     let mut under_way = FuturesUnordered::new();
     loop {
         while under_way.len() < SCOPES_AT_ONCE
+            && !held.is_lost()
             && let Some(scope) = left.pop()
         {
             under_way.push(retiring.take_out_or_note(scope));
@@ -62,7 +62,7 @@ pub(super) async fn take_out_all<S: Store, P: Protocol>(
 
 /// What one run takes out, whatever scope it lies in.
 struct Retiring<'a, S: Store, P: Protocol> {
-    shared: &'a Arc<Shared<S, P>>,
+    held: &'a Held<'a, S, P>,
     router: &'a Router<S, P>,
     pace: Pace<'a>,
     turn: &'a Turn<'a>,
@@ -186,7 +186,7 @@ impl<S: Store, P: Protocol> Retiring<'_, S, P> {
             why: why.clone(),
         };
         let pace = Some(&self.pace);
-        let done = match give(self.shared, self.router, scope.clone(), command, pace).await {
+        let done = match give(self.held, self.router, scope.clone(), command, pace).await {
             Ok(AnswerBody::Retired { retired, left }) => Ok((u64::from(retired), u64::from(left))),
             Ok(other) => {
                 let why = format!("retiring entries was answered with {other:?}");

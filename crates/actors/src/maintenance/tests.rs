@@ -22,6 +22,7 @@ mod parts;
 use super::*;
 
 mod at_once;
+mod fenced;
 mod jumped;
 mod offered;
 

@@ -11,8 +11,8 @@ impl<S: Store, P: Protocol> Node<S, P> {
     /// Looks at all that is published, takes out of recall whose time is over, and offers what proved itself.
     ///
     /// # Errors
-    /// `busy` while another run is under way in the cluster; what the store, the index or the owner of a scope
-    /// answered. What was done before stays done.
+    /// `busy` while another run is under way in the cluster; `fenced` where this one lost the lease meanwhile; what the
+    /// store, the index or the owner of a scope answered. What was done before stays done.
     pub async fn maintain(&self, asked: &Maintain) -> Result<Maintained, Error> {
         maintenance::by_hand(&self.inner.shared, &self.inner.router, asked).await
     }

@@ -1,5 +1,5 @@
-//! The exact index behind a hook that sees each search for neighbours, and that can refuse to store or to be optimised, or lose
-//! tables.
+//! The exact index behind hooks that see each search for neighbours, and that it is optimised, and that can refuse to store
+//! or to be optimised, or lose tables.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,11 +21,13 @@ use sillok_core::stamp::Stamp;
 use super::world::entry;
 
 type Hook = Box<dyn Fn(&NeighbourRequest) + Send + Sync>;
+type Told = Box<dyn Fn() + Send + Sync>;
 
 /// The index behind the hook.
 pub(crate) struct HookedIndex {
     index: ExactIndex,
     before_neighbours: Hook,
+    before_optimised: Mutex<Option<Told>>,
     refuses: AtomicBool,
     is_tired: AtomicBool,
     damaged: Mutex<Damaged>,
@@ -40,6 +42,7 @@ impl HookedIndex {
         Arc::new(Self {
             index: ExactIndex::new(),
             before_neighbours: Box::new(before_neighbours),
+            before_optimised: Mutex::default(),
             refuses: AtomicBool::new(false),
             is_tired: AtomicBool::new(false),
             damaged: Mutex::default(),
@@ -61,6 +64,11 @@ impl HookedIndex {
     /// It stores nothing from now on.
     pub(crate) fn refuse(&self) {
         self.refuses.store(true, Ordering::Relaxed);
+    }
+
+    /// Somebody hears of it before it is optimised.
+    pub(crate) fn before_optimised(&self, hook: impl Fn() + Send + Sync + 'static) {
+        *self.before_optimised.lock() = Some(Box::new(hook));
     }
 
     /// It cannot be optimised from now on.
@@ -207,6 +215,9 @@ impl VectorIndex for HookedIndex {
     }
 
     fn optimise(&self) -> BoxFuture<'_, Result<(), PortError>> {
+        if let Some(hook) = &*self.before_optimised.lock() {
+            hook();
+        }
         self.optimised.fetch_add(1, Ordering::Relaxed);
         if self.is_tired.load(Ordering::Relaxed) {
             return Box::pin(async { Err(PortError::Unavailable("not now".into())) });

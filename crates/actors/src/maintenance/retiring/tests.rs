@@ -1,23 +1,26 @@
 //! Tests of what becomes of a run's commands where another node carries some of them out, and where some are refused.
 
 use core::future::ready;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sillok_core::command::{Answer, Submission};
-use sillok_core::id::{Epoch, Seq};
-use sillok_core::membership::WireVersion;
+use sillok_core::id::{Epoch, Incarnation, Seq};
+use sillok_core::membership::{OwnerRow, WireVersion};
 use sillok_core::ports::{BoxFuture, Forwarded, PeerError, Peers};
 use sillok_core::retention::pace::{RETIRED_BESIDE, Writers};
 use sillok_core::retention::plan::ScopePlan;
 use sillok_core::time::Timestamp;
 use sillok_core::trace::TraceContext;
-use sillok_store::MemoryStore;
+use sillok_store::{MemoryStore, Txn as _, keys};
 use tokio::sync::watch;
 
-use super::super::TRIES_MAX;
+use super::super::{LEASE, TRIES_MAX};
 use super::*;
 use crate::admission::{Permit, Wanted};
+use crate::claims::lease;
 use crate::cluster::tests::{Here, own, registered, until};
+use crate::commit::Shared;
 use crate::protocol::Correct;
 use crate::tests::harness::{PROJECT, ports, scope, store};
 use crate::{NodeConfig, Ports, cluster};
@@ -136,7 +139,14 @@ impl Stage {
 
     async fn take_out(&self, scopes: &mut [ScopeMaintained]) {
         let turn = self.shared.maintenance.begin().unwrap();
-        take_out_all(&self.shared, &self.router, scopes, &turn).await;
+        take_out_all(&self.held().await, &self.router, scopes, &turn).await;
+    }
+
+    /// A run of ada's that has taken the lease.
+    async fn held(&self) -> Held<'_, MemoryStore, Correct> {
+        let run = self.shared.ownership.incarnation();
+        let taken = lease::take(&self.shared.store, LEASE, "ada", run).await;
+        Held::new(&self.shared, taken.unwrap().unwrap())
     }
 
     fn named(&self) -> Vec<usize> {
@@ -240,9 +250,12 @@ async fn halves_name_few_entries_once_somebody_writes_whatever_the_command_befor
         last_ms: None,
     };
     let is_here = |_: Slot| true;
-    let turn = stage.shared.maintenance.begin().unwrap();
+    let (turn, held) = (
+        stage.shared.maintenance.begin().unwrap(),
+        stage.held().await,
+    );
     let retiring = Retiring {
-        shared: &stage.shared,
+        held: &held,
         router: &stage.router,
         pace: Pace::new(stage.shared.ports.clock.as_ref(), &writers, &is_here),
         turn: &turn,
@@ -258,6 +271,33 @@ async fn halves_name_few_entries_once_somebody_writes_whatever_the_command_befor
         halves.iter().all(|entries| *entries <= RETIRED_BESIDE),
         "{halves:?}"
     );
+}
+
+#[tokio::test]
+async fn a_run_whose_lease_is_taken_waits_for_what_is_under_way_and_gives_no_further_command() {
+    let (answers, let_go) = watch::channel(false);
+    let stage = Stage::beside(silent_until(let_go, |_| None)).await;
+    let mut scopes = [due(BOBS, 3 * COMMANDS_AT_ONCE * RETIRED_BESIDE)];
+    let bobs_run = async {
+        let are_under_way = || stage.named().len() == COMMANDS_AT_ONCE;
+        until("all that is under way at a time", are_under_way).await;
+        // Ada was held for dead.
+        let lease = OwnerRow {
+            node: "bob".to_owned(),
+            incarnation: Incarnation(1),
+            epoch: Epoch(1),
+        };
+        let mut txn = stage.shared.store.begin().await.unwrap();
+        txn.set(keys::lease::key(LEASE), keys::lease::encode(&lease));
+        txn.commit().await.unwrap();
+        answers.send(true).unwrap();
+    };
+    tokio::join!(stage.take_out(&mut scopes), bobs_run);
+    assert_eq!(stage.named().len(), COMMANDS_AT_ONCE);
+    let gone = (COMMANDS_AT_ONCE * RETIRED_BESIDE) as u64;
+    assert_eq!(scopes[0].retired, gone);
+    let error = scopes[0].error.take().unwrap();
+    assert_eq!(error.code, ErrorCode::Fenced);
 }
 
 /// What is noted of a scope of as many commands as are under way at a time, which bob refuses by how many came before, and

@@ -14,8 +14,8 @@ use crate::audit::checkpoint::against;
 
 /// Keeps checkpoints in memory.
 #[derive(Default)]
-struct Kept {
-    all: Mutex<Vec<Vec<ChainEnd>>>,
+pub(super) struct Kept {
+    pub(super) all: Mutex<Vec<Vec<ChainEnd>>>,
     refuses: AtomicBool,
 }
 
@@ -41,11 +41,16 @@ impl Checkpoints for Kept {
 }
 
 async fn signing() -> (Stage, Arc<Kept>) {
+    signing_over(ports()).await
+}
+
+/// The same over other ports.
+pub(super) async fn signing_over(ports: Ports) -> (Stage, Arc<Kept>) {
     let kept = Arc::new(Kept::default());
     let checkpoints: Arc<dyn Checkpoints> = Arc::clone(&kept) as _;
     let stage = Stage::over(Ports {
         checkpoints: Some(checkpoints),
-        ..ports()
+        ..ports
     });
     (stage.await, kept)
 }
@@ -77,7 +82,7 @@ async fn drawn(stage: &mut Stage, task: &str, content: &str) -> EntryId {
 }
 
 /// Something for each part, 91 days later.
-async fn prepare(stage: &mut Stage) {
+pub(super) async fn prepare(stage: &mut Stage) {
     let task = worked(stage, "source", 1).await.scope;
     for number in 0..7 {
         drawn(
