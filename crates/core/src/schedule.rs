@@ -41,7 +41,7 @@ pub struct Outcome {
     pub offered: u64,
     /// Scopes of which so much is due that somebody has to say so.
     pub asks: u64,
-    /// Scopes, skills, vector tables and places of checkpoints that refused.
+    /// Scopes, skills, vector tables and places of checkpoints that refused, and what could not be read.
     pub refused: u64,
     /// Promotions that have failed as often as they may, and wait for somebody.
     pub halted: u64,

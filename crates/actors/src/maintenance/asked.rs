@@ -156,6 +156,7 @@ impl Maintained {
             asks: count(|scope| scope.asks),
             refused: count(|scope| scope.error.is_some())
                 + self.not_offered
+                + self.unreadable
                 + u64::from(self.index_error.is_some())
                 + u64::from(self.checkpoint_error.is_some()),
             halted: self.halted,

@@ -200,7 +200,10 @@ async fn offers(
     let mut offers = Vec::new();
     for (scope, entry) in proven {
         match offer(txn, &scope, entry).await {
-            Err(StoreError::Corrupt { .. }) => *unreadable += 1,
+            Err(error @ StoreError::Corrupt { .. }) => {
+                tracing::warn!(%error, %entry, %scope, "a skill that proved itself cannot be read");
+                *unreadable += 1;
+            }
             offer => offers.extend(offer?),
         }
     }

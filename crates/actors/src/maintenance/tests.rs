@@ -313,6 +313,9 @@ async fn a_damaged_row_is_counted_and_keeps_nobody_from_the_rest() {
     stage.days.store(91, Ordering::Relaxed);
     let done = stage.maintain(false, false).await.unwrap();
     assert_eq!((done.unreadable, done.scopes[0].retired), (1, 2));
+    let noted = nightly::known(&stage.store).await.unwrap().unwrap();
+    let noted = noted.last.unwrap().did;
+    assert_eq!((done.outcome().refused, noted.refused), (1, 1));
     for gone in [old, poor] {
         assert_eq!(stage.status(gone).await, Status::Archived);
     }

@@ -110,7 +110,7 @@ pub struct MaintenanceRun {
     pub offered: u64,
     /// Scopes of which so much is due that somebody has to say so.
     pub asks: u64,
-    /// Scopes, skills, vector tables and places of checkpoints that refused.
+    /// Scopes, skills, vector tables and places of checkpoints that refused, and what could not be read.
     pub refused: u64,
     /// Promotions that had failed as often as they may, and waited for somebody.
     pub halted: u64,

@@ -271,3 +271,16 @@ async fn an_offer_without_a_vector_is_turned_down_while_the_embedder_is_away() {
     *embedder.0.lock() = Mood::IsAway;
     assert_eq!(kept(answer(&mut stage, false).await.unwrap()), None);
 }
+
+#[tokio::test]
+async fn a_proven_skill_that_cannot_be_read_is_told_of_by_the_nights_run_as_well() {
+    let mut stage = Stage::set().await;
+    let skill = proven(&mut stage).await;
+    let key = keys::version::key(&ScopeKey::of(&scope(PROJECT)), skill, 1);
+    let mut txn = stage.store.begin().await.unwrap();
+    txn.set(key, vec![9, 9, 9]);
+    txn.commit().await.unwrap();
+    let done = stage.maintain(false, false).await.unwrap();
+    assert_eq!((done.offered, done.unreadable), (0, 1));
+    assert_eq!(done.outcome().refused, 1);
+}
