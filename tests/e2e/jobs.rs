@@ -120,3 +120,32 @@ async fn a_halted_promotion_outlives_a_kill_and_is_tried_anew_or_given_up() {
     assert!(jobs(&admin, &[("scope", "*")]).await.is_empty());
     assert_eq!(world.sillok("audit verify --json").json()["ok"], true);
 }
+
+#[tokio::test]
+async fn a_halted_promotion_that_maintenance_counts_is_listed_without_a_server_as_well() {
+    let mut world = World::start_with(|launch| {
+        launch
+            .env("SILLOK__JOBS__ATTEMPTS", "2")
+            .env("SILLOK__JOBS__BACKOFF_MS", "20")
+    })
+    .await;
+    let admin = world.admin();
+    quarantine(&admin, Some("its disk is bad")).await;
+    let (task, id) = judged(&admin, &world).await;
+    halts(&admin, &task, &id).await;
+    let begun = Instant::now();
+    while jobs(&admin, &[("scope", "*"), ("halted", "true")])
+        .await
+        .is_empty()
+    {
+        assert!(begun.elapsed() < PATIENCE, "it is stored as halted");
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    world.stop();
+    let planned = world.sillok("maintain --dry-run --json").json();
+    assert_eq!(planned["halted"], 1, "{planned}");
+    let ran = world.sillok("jobs list --halted --json");
+    let listed = ran.json();
+    assert_eq!(listed["items"][0]["verification"], json!(id), "{listed}");
+    assert!(ran.stderr.contains("no server is running"), "{ran:#?}");
+}

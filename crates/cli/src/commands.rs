@@ -5,8 +5,8 @@
 use clap::CommandFactory;
 
 use crate::args::{
-    Args, AuditCommand, Command, ConfigCommand, ImportCommand, LogCommand, ReviewCommand,
-    TaskCommand, TokenCommand, Verify, VerifyCommand,
+    Args, AuditCommand, Command, ConfigCommand, ImportCommand, JobsCommand, LogCommand,
+    ReviewCommand, TaskCommand, TokenCommand, Verify, VerifyCommand,
 };
 use crate::failure::Failure;
 use crate::output::{Output, print};
@@ -76,6 +76,7 @@ fn need(command: &Command) -> Need {
         | Command::Audit(_)
         | Command::Backup(_)
         | Command::Events { .. }
+        | Command::Jobs(JobsCommand::List(_))
         | Command::Log(LogCommand::Show { .. } | LogCommand::List(_))
         | Command::Task(TaskCommand::Show { .. } | TaskCommand::List(_))
         | Command::Token(TokenCommand::List { .. })
@@ -134,5 +135,25 @@ async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
         | Command::Config(_)
         | Command::Completions { .. }
         | Command::Openapi => unreachable!("these speak to no server that was started before"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[test]
+    fn what_only_lists_wants_no_server_that_runs_already() {
+        for (line, expected) in [
+            ("sillok jobs list --halted", Need::Read),
+            ("sillok task list", Need::Read),
+            ("sillok maintain", Need::Maintain),
+            ("sillok status", Need::Server),
+        ] {
+            let args = Args::try_parse_from(line.split(' ')).unwrap();
+            assert_eq!(need(&args.command), expected, "{line}");
+        }
     }
 }

@@ -59,11 +59,12 @@ async fn a_command_that_reads_without_a_server_makes_up_for_no_night() {
     let before = vault.rows(Family::Run).await;
     assert_eq!(before.len(), 1);
     let first = status(&world, &fact);
-    let reads: [&[&str]; 5] = [
+    let reads: [&[&str]; 6] = [
         &["recall", "anything", "--scope", PROJECT],
         &["events", "--scope", PROJECT],
         &["review", "list", "--scope", PROJECT],
         &["history", fact.as_str()],
+        &["jobs", "list", "--halted"],
         &["audit", "verify"],
     ];
     for words in reads {

@@ -48,7 +48,7 @@ pub struct Maintain {
     /// Take out most of a scope, too, where that is due
     #[arg(long)]
     pub force: bool,
-    /// Look into this scope, and what lies inside it, alone
+    /// Look into this scope, and what lies inside it, alone; tables and checkpoint are of everything all the same
     #[arg(long, value_name = "SCOPE")]
     pub scope: Option<Scope>,
 }

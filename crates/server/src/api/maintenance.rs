@@ -25,7 +25,8 @@ pub struct Maintain {
     /// Take out more than the configured share of a scope, or of everything, too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
-    /// Look into this scope, and what lies inside it, alone.
+    /// Look into this scope, and what lies inside it, alone. The tables that are compacted, and the checkpoint that is signed, are
+    /// of everything all the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<schema::Scope>)]
     pub scope: Option<String>,
