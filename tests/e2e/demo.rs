@@ -8,8 +8,10 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use sillok_store::keys::Family;
 
 use crate::harness::{Client, Invocation, binary, phrase, write_runs};
+use crate::maintenance::directly::night_missed;
 
 /// The longest that a demo may take.
 const PATIENCE: Duration = Duration::from_mins(3);
@@ -189,6 +191,19 @@ async fn the_server_that_a_demo_leaves_up_prunes_no_earlier_than_any_other() {
     assert_eq!(planned["scopes"], json!([]), "nothing is due: {planned}");
     let status = sillok(&home, &["status", "--json"]).json();
     assert!(number(&status, "maintenance_due") > 0, "{status}");
+}
+
+#[tokio::test]
+async fn a_demo_makes_up_for_no_night_that_was_missed() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    let report = sillok(&home, &["demo", "--json"]).json();
+    let data = report["data"].as_str().expect("it names its directory");
+    let vault = night_missed(Path::new(data)).await;
+    let before = vault.rows(Family::Run).await;
+    assert_eq!(before.len(), 1);
+    check(&sillok(&home, &["demo", "--json"]).json());
+    assert_eq!(vault.rows(Family::Run).await, before, "no run is noted");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Maintenance under a clock that is wrong: it asks, and what it took out comes back. And a rehearsal, which leaves all
 //! files of the index as they are.
 
-mod directly;
+pub(crate) mod directly;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -55,7 +55,9 @@ pub async fn run(global: &Global, demo: &args::Demo) -> Result<(), Failure> {
     let home = Home::prepare(global, name).await?;
     let spinner = progress::spinner("records acknowledged");
 
-    let server = LocalServer::start(global, home.data.path(), demo.address).await?;
+    // It carries out no run that was missed: whoever shows a demo has not asked for one, of whatever project.
+    let server =
+        LocalServer::start_with(global, home.data.path(), demo.address, &[NO_NIGHTS]).await?;
     let stage = Stage::open(
         operator(&server, &home.data)?,
         home.project.clone(),
@@ -72,16 +74,19 @@ pub async fn run(global: &Global, demo: &args::Demo) -> Result<(), Failure> {
     // From here on nothing is taken on trust: what counts is what another server finds.
     spinner.set_message("records counted after the restart");
     let address = again(demo.address);
-    let server = LocalServer::start_again(global, home.data.path(), address, &[]).await?;
+    // Somebody who sees it and can end it: without either it would wait for ever.
+    let is_watched = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
+    let stays_up = demo.keep || (is_watched && !output.json);
+    // One that stays up is a server as any other, for all of the directory.
+    let more: &[(&str, &str)] = if stays_up { &[] } else { &[NO_NIGHTS] };
+    let server = LocalServer::start_again(global, home.data.path(), address, more).await?;
     let operator = operator(&server, &home.data)?;
     let report = examine(&operator, &home, agents, (played, pruned)).await?;
     spinner.finish_and_clear();
     home.leave_context()?;
     output.show(&report, |style| page::render(&report, style))?;
 
-    // Somebody who sees it and can end it: without either it would wait for ever.
-    let is_watched = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
-    if demo.keep || (is_watched && !output.json) {
+    if stays_up {
         note("\nThe server stays up until Ctrl-C.");
         tokio::signal::ctrl_c()
             .await

@@ -32,18 +32,10 @@ pub const LOCK_WAIT: Duration = Duration::from_secs(10);
 pub const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 impl LocalServer {
-    /// Opens the data directory and serves it at an address; port 0 stands for any free one.
+    /// Opens the data directory and serves it at an address, with further settings; port 0 stands for any free one.
     ///
     /// # Errors
     /// [`Failure::Server`], such as when another process has the data directory.
-    pub async fn start(global: &Global, data: &Path, address: SocketAddr) -> Result<Self, Failure> {
-        Self::start_with(global, data, address, &[]).await
-    }
-
-    /// The same, with further settings.
-    ///
-    /// # Errors
-    /// As [`start`](Self::start).
     pub async fn start_with(
         global: &Global,
         data: &Path,
@@ -74,7 +66,7 @@ impl LocalServer {
     /// still has under way may keep the data directory for a moment.
     ///
     /// # Errors
-    /// As [`start`](Self::start).
+    /// As [`start_with`](Self::start_with).
     pub async fn start_again(
         global: &Global,
         data: &Path,

@@ -1,6 +1,7 @@
 //! Commands that open a data directory which no server has: those that read carry out no run that is due, and
 //! `maintain` carries out the one that it is asked for.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -32,8 +33,8 @@ fn status(world: &World, entry: &str) -> Value {
 }
 
 /// Leaves word that no run was since long ago, so that the last night was missed.
-async fn night_missed(world: &World) -> Vault {
-    let vault = Vault::at(&world.data());
+pub(crate) async fn night_missed(data: &Path) -> Vault {
+    let vault = Vault::at(data);
     let long_ago = Runs::begin(Timestamp::from_ms(1_000));
     let row: Row = (
         keys::run::key("maintenance").into(),
@@ -49,7 +50,7 @@ async fn stopped() -> (World, String, Vault) {
     something_due(&world).await;
     let fact = put(&world.admin(), PROJECT, &phrase()).await;
     world.stop();
-    let vault = night_missed(&world).await;
+    let vault = night_missed(&world.data()).await;
     (world, fact, vault)
 }
 
