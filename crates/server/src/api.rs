@@ -36,6 +36,7 @@ pub use entry::{
     EntryWritten, Episode, History, HistoryQuery, Lifecycle, Link, NewEntry, PutEntry, Skill,
     Supersede, Superseded, Trust, VerificationRef, VersionView,
 };
+pub(crate) use erase::backups_before;
 pub use erase::{ContentErased, EraseContent};
 pub use event::{EventView, EventsQuery, TailItem, TailQuery, body_json};
 pub use maintenance::{Maintain, Maintained, ScopeMaintained};

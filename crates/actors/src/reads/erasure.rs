@@ -15,11 +15,9 @@ use sillok_store::{Error as StoreError, Store, Txn};
 
 use super::Reader;
 use crate::errors::refusal;
+use crate::long_reads::LongReads;
 use crate::row_stream::RowStream;
 use crate::rows;
-
-/// Versions of an entry, from the newest back, whose offers are looked for.
-const VERSIONS_MAX: usize = 64;
 
 /// What may still say what was erased.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,8 +39,9 @@ impl<S: Store> Reader<S> {
         scope: &Scope,
         order: &Erase,
     ) -> Result<Remains, Error> {
-        let mut txn = self.snapshot().await?;
         let found = async {
+            // An entry may have more versions than a store has time for at one moment; each may have been offered.
+            let mut txn = LongReads::of(&self.store).begin().await?;
             Ok::<_, StoreError>(Remains {
                 resting: resting(&mut txn, principal, scope, order).await?,
                 offers: offers(&mut txn, principal, scope, order).await?,
@@ -123,7 +122,7 @@ async fn offers(
         let key = keys::head::key(&ScopeKey::of(scope), *entry);
         let head: Option<Head> = rows::read(txn, &key, keys::head::decode).await?;
         let newest = head.map_or(0, |head| head.version);
-        for version in (1..=newest).rev().take(VERSIONS_MAX) {
+        for version in (1..=newest).rev() {
             let id = ReviewId::of_offer(&org, scope, *entry, version);
             let key = keys::review::key(&ScopeKey::of(&org), id);
             let review = rows::read(txn, &key, keys::review::decode).await?;

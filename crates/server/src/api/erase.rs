@@ -52,7 +52,7 @@ pub struct ContentErased {
     /// Offers of the entries that were named, which the organisation still has.
     #[schema(value_type = Vec<schema::ReviewId>)]
     pub offers: Vec<ReviewId>,
-    /// Backups that were taken before this hold what was erased.
+    /// Backups that were begun before this, by the clock of the node that answers, hold what was erased.
     #[schema(value_type = schema::Timestamp)]
     pub backups_before: Timestamp,
     /// The scope's last position.
@@ -64,6 +64,13 @@ pub struct ContentErased {
     /// The command that did it.
     #[schema(value_type = schema::CommandId)]
     pub command_id: CommandId,
+}
+
+/// The time before which backups hold what an event of `time` erased, once that is known at `now` to be on disk. A backup
+/// that was begun after the event had its time, and before it was committed, holds all of it, and so may one of the very
+/// millisecond.
+pub(crate) fn backups_before(time: Timestamp, now: Timestamp) -> Timestamp {
+    time.max(now).plus_ms(1)
 }
 
 impl EraseContent {
@@ -84,4 +91,20 @@ impl EraseContent {
 
 fn parsed<T: core::str::FromStr<Err = Error>>(ids: &[String]) -> Result<Vec<T>, Error> {
     ids.iter().map(|id| id.parse()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backup_that_was_begun_while_the_erasure_was_committed_is_one_from_before() {
+        let at = Timestamp::from_ms;
+        // Decided at 5, and on disk at 9: one begun in between read the store as it was.
+        for begun in 5..=9 {
+            assert!(at(begun) < backups_before(at(5), at(9)), "{begun}");
+        }
+        // The clock of the owner of the scope is ahead.
+        assert!(at(12) < backups_before(at(12), at(9)));
+    }
 }

@@ -22,7 +22,7 @@ use super::errors::Refusal;
 use super::extract::Writer;
 use crate::api::{
     Appended, ContentErased, EntryWritten, PromotionUndone, ReuseReported, Reviewed, Superseded,
-    TaskChanged, VerificationRecorded,
+    TaskChanged, VerificationRecorded, backups_before,
 };
 
 /// What a handler answers.
@@ -312,7 +312,8 @@ impl Receipt {
         }))
     }
 
-    pub(super) fn erased(self, remains: Remains) -> Reply<ContentErased> {
+    /// The receipt of an erasure that was known to be on disk at `now`.
+    pub(super) fn erased(self, remains: Remains, now: Timestamp) -> Reply<ContentErased> {
         let AnswerBody::Erased {
             events,
             entries,
@@ -335,7 +336,7 @@ impl Receipt {
             known,
             resting: remains.resting,
             offers: remains.offers,
-            backups_before: time,
+            backups_before: backups_before(time, now),
             seq,
             time,
             command_id,

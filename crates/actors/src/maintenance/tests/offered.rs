@@ -2,12 +2,14 @@
 
 use parking_lot::Mutex;
 use sillok_builtin::HashEmbedder;
-use sillok_core::command::AnswerReview;
+use sillok_core::command::{AmendEntry, AnswerReview};
 use sillok_core::entry::{Embedding, SpaceId};
+use sillok_core::erasure::Erase;
 use sillok_core::ports::{Embedder, PortError, SpaceThresholds};
 use sillok_core::review::{Offer, Question, Review};
 
 use super::*;
+use crate::tests::harness::principal;
 
 const ORG: &str = "org/acme";
 
@@ -283,4 +285,36 @@ async fn a_proven_skill_that_cannot_be_read_is_told_of_by_the_nights_run_as_well
     let done = stage.maintain(false, false).await.unwrap();
     assert_eq!((done.offered, done.unreadable), (0, 1));
     assert_eq!(done.outcome().refused, 1);
+}
+
+#[tokio::test]
+async fn an_erasure_names_an_offer_however_often_its_skill_was_amended_since() {
+    let (mut stage, _) = set(Mood::Answers).await;
+    assert_eq!(offered(&stage).await, (1, 0));
+    let entry = offer(&stage).await.entry;
+    for version in 1..=70 {
+        let amend = Command::AmendEntry(Box::new(AmendEntry {
+            entry,
+            expected_version: version,
+            content: format!("bisect: find the commit, for the time {version}"),
+            detail: skill("bisect", 1.0),
+            metadata: Metadata::default(),
+            claim: None,
+            citations: Vec::new(),
+            embedding: None,
+            verification: None,
+        }));
+        stage.give(PrincipalKind::Human, PROJECT, amend).await;
+    }
+    let order = Erase {
+        records: Vec::new(),
+        entries: vec![entry],
+        offers: Vec::new(),
+        reason: "it leaked".into(),
+    };
+    let asker = principal(PrincipalKind::Human, ORG);
+    let reader = stage.node.reader();
+    let remains = reader.remains(&asker, &scope(PROJECT), &order).await;
+    let asked: Vec<_> = waiting(&stage).await.iter().map(|one| one.id).collect();
+    assert_eq!(remains.unwrap().offers, asked);
 }

@@ -25,7 +25,8 @@ pub(super) async fn erase(
     let done = app
         .carry_out(&write.session, write.id, (scope.clone(), command))
         .await?;
+    let now = app.clock().now();
     let principal = &write.session.principal;
     let remains = app.reader().remains(principal, &scope, &order).await;
-    done.erased(remains.map_err(Refusal::of(write.id))?)
+    done.erased(remains.map_err(Refusal::of(write.id))?, now)
 }
