@@ -240,7 +240,21 @@ async fn a_promotion_that_is_taken_back_leaves_recall_and_gives_back_what_it_rep
     let (replaced, fact) = replaced_by_a_fact(&world, &known, &report).await;
     assert!(finds(&world, &content, &fact).await && !finds(&world, &known, &replaced).await);
 
+    let query = [
+        ("scope", task.as_str()),
+        ("verification", verification.as_str()),
+    ];
+    let stands = world.admin().get("/v1/promotions", &query).await.ok();
+    assert_eq!(
+        (&stands["state"], &stands["undone"]),
+        (&json!("done"), &Value::Null)
+    );
     let undone = world.run(&line).json();
+    let stands = world.admin().get("/v1/promotions", &query).await.ok();
+    assert_eq!(
+        (&stands["state"], &stands["undone"]),
+        (&json!("done"), &json!(true))
+    );
     let retired = undone["retired"].as_array().expect("a list");
     assert!(
         retired.contains(&episode) && retired.contains(&fact),

@@ -48,6 +48,7 @@ use cited::{forget, record, stands};
 pub(crate) use early::{Early, early};
 use promoted::{job, mark, promotions};
 use retired::retirement;
+pub(crate) use retired::stored_retirement;
 use returning::returning;
 use texts::{read_on, texts};
 

@@ -26,6 +26,7 @@ mod kept;
 mod promote;
 mod queue;
 mod stored;
+mod undone;
 mod used;
 
 use kept::Kept;
@@ -81,6 +82,8 @@ pub struct Finished {
     pub report: PublishReport,
     /// What drew that, and what all its attempts used, as far as that is known.
     pub spent: Option<Spent>,
+    /// Whether it was taken back since, as far as its episode tells.
+    pub is_undone: bool,
 }
 
 /// A job that waits, in the eyes of an operator.
@@ -313,8 +316,12 @@ async fn stands<S: Store, P: Protocol>(
     let stored = match promote::ending(shared, task, id).await? {
         Ending::Done(report) => {
             let spent = promote::spent(shared, task, id, &report).await?;
-            let report = *report;
-            return Ok(PromotionState::Done(Box::new(Finished { report, spent })));
+            let is_undone = undone::is_undone(shared, task, id, &report).await?;
+            return Ok(PromotionState::Done(Box::new(Finished {
+                report: *report,
+                spent,
+                is_undone,
+            })));
         }
         Ending::Dropped => return Ok(PromotionState::Dropped),
         Ending::UnderWay(stored) => stored,

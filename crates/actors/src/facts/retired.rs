@@ -28,8 +28,19 @@ pub(super) async fn retirement(
         }
     }
     let scope = ScopeKey::of(state.scope());
-    let before = before(txn, &scope, state.row().tip.seq, at).await?;
-    let mut rows = RowStream::new(keys::event::range_after(&scope, before));
+    stored_retirement(txn, &scope, state.row().tip.seq, (entry, at)).await
+}
+
+/// The same of an entry and of the time that its head has of it, where the event is stored. The scope has no event behind
+/// `tip`.
+pub(crate) async fn stored_retirement(
+    txn: &mut impl Txn,
+    scope: &ScopeKey,
+    tip: Seq,
+    (entry, at): (EntryId, Timestamp),
+) -> Result<Option<Retirement>, Unfetched> {
+    let before = before(txn, scope, tip, at).await?;
+    let mut rows = RowStream::new(keys::event::range_after(scope, before));
     let mut found = None;
     while let Some((key, value)) = rows.next(txn).await? {
         let event = keys::event::decode(&key, &value)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sillok_core::ErrorCode;
 use sillok_core::citation::{Citation, Excerpt};
-use sillok_core::command::{AnswerBody, Command};
+use sillok_core::command::{AnswerBody, Command, VerificationRef};
 use sillok_core::entry::{Binding, Link, LinkKind, Table};
 use sillok_core::event::EventKinds;
 use sillok_core::id::{RecordId, Seq};
@@ -281,7 +281,7 @@ async fn a_passed_verification_is_promoted_once_and_can_be_recalled() {
     assert!(finished.report.created() >= 1);
     let again = node.promotion(&scope(TASK), id, 0).await.unwrap();
     assert_eq!(again, PromotionState::Done(finished.clone()));
-    let report = finished.report;
+    let report = finished.report.clone();
     assert_eq!(
         node.reader()
             .task(&scope(TASK))
@@ -294,6 +294,22 @@ async fn a_passed_verification_is_promoted_once_and_can_be_recalled() {
     let episode = node.reader().entry(report.episode).await.unwrap().unwrap();
     assert_eq!(episode.head.scope, scope(PROJECT));
     assert!(episode.head.trust.confidence >= 0.6);
+    // Taken back, it stands as such.
+    let undo = Command::UndoPromotion {
+        promotion: VerificationRef {
+            task: scope(TASK),
+            id,
+        },
+        reason: "it was another branch".into(),
+    };
+    node.submit(submission(4, PrincipalKind::Human, PROJECT, undo))
+        .await
+        .unwrap();
+    let state = node.promotion(&scope(TASK), id, 0).await.unwrap();
+    let PromotionState::Done(after) = state else {
+        panic!("{state:?}")
+    };
+    assert!(after.is_undone && !finished.is_undone);
     let report = audit::verify(&store, &|_| {}).await.unwrap();
     assert!(report.first.is_none(), "{report:?}");
 }

@@ -109,8 +109,11 @@ async fn retry_promotion(session: &Session, retry: VerifyRetry) -> Result<(), Fa
     published(&promotion)
 }
 
-/// A promotion that waits on the dead-letter list is no success: it can be retried.
+/// A promotion that waits on the dead-letter list is no success: it can be retried. Nor is one that was taken back.
 fn published(promotion: &Promotion) -> Result<(), Failure> {
+    if promotion.undone {
+        return Err(Failure::Verdict("the promotion was taken back".to_owned()));
+    }
     if promotion.state == PromotionState::Done {
         return Ok(());
     }
@@ -154,6 +157,12 @@ fn describe(style: Style, recorded: &Recorded) -> String {
 pub fn describe_promotion(style: Style, promotion: &Promotion) -> Vec<String> {
     if promotion.state == PromotionState::Dropped {
         return vec![format!("{}: it was dropped", style.bad("not published"))];
+    }
+    if promotion.undone {
+        return vec![format!(
+            "{}: what it published has left recall",
+            style.bad("taken back")
+        )];
     }
     let Some(report) = promotion
         .report
@@ -238,4 +247,26 @@ async fn record_verdict(session: &Session, record: VerifyRecord) -> Result<(), F
         lines.join("\n")
     })?;
     published(&promotion)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_promotion_that_was_taken_back_is_not_told_as_published() {
+        let mut promotion = Promotion {
+            state: PromotionState::Done,
+            attempts: 0,
+            last_error: None,
+            report: None,
+            spent: None,
+            undone: false,
+        };
+        assert!(published(&promotion).is_ok());
+        promotion.undone = true;
+        assert!(matches!(published(&promotion), Err(Failure::Verdict(_))));
+        let told = describe_promotion(Style::default(), &promotion).join("\n");
+        assert_eq!(told, "taken back: what it published has left recall");
+    }
 }

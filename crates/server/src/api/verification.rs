@@ -230,6 +230,10 @@ pub struct Promotion {
     /// What drew that, and what its attempts used, once it is finished. Of one that is not, `GET /v1/jobs` says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<PromotionSpent>,
+    /// Whether it was taken back since: what it published has left recall. Not said of one whose episode a person had merged
+    /// into another, or which was erased.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undone: bool,
 }
 
 /// What a promotion published.

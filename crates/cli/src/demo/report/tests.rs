@@ -54,6 +54,7 @@ fn attempt(
             attempts: 0,
             last_error: None,
             report: Some(report.into()),
+            undone: false,
         },
     }
 }

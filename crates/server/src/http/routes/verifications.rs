@@ -126,6 +126,7 @@ fn shown(stands: Stands) -> Promotion {
             last_error: None,
             report: Some(finished.report.into()),
             spent: finished.spent.map(Into::into),
+            undone: finished.is_undone,
         },
         Stands::Dropped => Promotion {
             state: PromotionState::Dropped,
@@ -133,6 +134,7 @@ fn shown(stands: Stands) -> Promotion {
             last_error: None,
             report: None,
             spent: None,
+            undone: false,
         },
         Stands::Pending {
             attempts,
@@ -156,5 +158,6 @@ fn waiting(
         last_error: last_error.map(|error| error.to_string()),
         report: None,
         spent: None,
+        undone: false,
     }
 }
