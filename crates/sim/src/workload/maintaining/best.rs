@@ -2,7 +2,7 @@
 //!
 //! Owns their ranks, sorted here in another way than a plan finds them. An entry goes only while so many of its task as
 //! are kept are worth more. What it was worth it still says, since nothing changes an entry that has gone; of others,
-//! what may have been worth more before than now counts as better.
+//! what may have been worth more before than now counts as better; what had gone before does not.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -20,6 +20,9 @@ use crate::workload::End;
 
 /// What is said to hold.
 const INVARIANT: &str = "the best of each task are kept";
+/// How long what has gone, and may have been worth more before, counts as if it were there, in ms: a plan from before may
+/// be carried out still.
+const LATE_MS: u64 = 60_000;
 
 /// An entry among those of its task.
 #[derive(Clone, Copy, Debug)]
@@ -43,9 +46,16 @@ impl Ranked {
 
     /// Whether it may have been worth more than one that has gone, when that went.
     fn was_better(&self, gone: &Self) -> bool {
-        let was_there = gone.went_at.is_some_and(|went_at| self.made_at <= went_at);
+        let was_there = gone.went_at.is_some_and(|went_at| self.was_there(went_at));
         let is_other = self.entry != gone.entry;
         is_other && was_there && (self.has_changed || self.rank(gone) == Ordering::Greater)
+    }
+
+    /// Whether it was among those of its task at a time.
+    fn was_there(&self, at: Timestamp) -> bool {
+        let went_before = self.went_at.filter(|went_at| *went_at < at);
+        let may_count = |went_at: Timestamp| self.has_changed && at.since_ms(went_at) <= LATE_MS;
+        self.made_at <= at && went_before.is_none_or(may_count)
     }
 }
 
@@ -190,5 +200,21 @@ mod tests {
             ..ranked(2, 0.1, None)
         };
         assert_eq!(lost(&[gone, changed], 1), None);
+    }
+
+    #[test]
+    fn what_had_gone_before_was_no_better() {
+        let gone = ranked(1, 0.5, Some(500_000));
+        let before = ranked(2, 0.9, Some(499_000));
+        assert_eq!(lost(&[gone, before], 1), name(1));
+        let at_once = ranked(2, 0.9, Some(500_000));
+        assert_eq!(lost(&[gone, at_once], 1), name(2));
+        let changed = |went_ms| Ranked {
+            has_changed: true,
+            ..ranked(2, 0.1, Some(went_ms))
+        };
+        assert_eq!(lost(&[gone, changed(5_000)], 1), name(1));
+        // A plan from when it was there may be carried out still.
+        assert_eq!(lost(&[gone, changed(499_000)], 1), None);
     }
 }
