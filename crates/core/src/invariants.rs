@@ -28,7 +28,7 @@ mod writes;
 
 pub use erasure::erasure_is_whole;
 pub use heard::heard_is_committed;
-pub use promotions::{dropped_is_unpublished, promotion_ends_once};
+pub use promotions::{dropped_is_unpublished, promotion_ends_once, promotion_publishes_once};
 pub use texts::{known_text, texts_are_one};
 pub use trust::trust_is_validated;
 pub use writes::{command_backed, command_permitted, record_permitted};
@@ -64,6 +64,8 @@ pub enum Invariant {
     SecondOpinion,
     /// 5, a promotion is published or dropped, and that once.
     EndsOnce,
+    /// 5, what a promotion publishes in its target, it publishes at once, and that once.
+    PublishedOnce,
     /// 5, what an entry is trusted with follows from what was said of it, and not from how long it has lain there.
     Trusted,
 }
@@ -86,6 +88,7 @@ impl Invariant {
             Self::Drained => "everything drains",
             Self::SecondOpinion => "every history is linearizable",
             Self::EndsOnce => "a promotion ends once",
+            Self::PublishedOnce => "a promotion is published once",
             Self::Trusted => "confidence moves by validations alone",
         }
     }

@@ -94,6 +94,8 @@ pub(crate) struct Fold {
     pub(crate) minted: Vec<TokenHash>,
     /// Promotions that have ended.
     ended: BTreeSet<VerificationId>,
+    /// Promotions that were published here.
+    published: BTreeSet<VerificationId>,
     /// Those of them that were dropped, and by which event.
     pub(crate) dropped: Vec<(VerificationId, Seq)>,
     erasures: Erasures,
@@ -130,6 +132,7 @@ impl Fold {
             texts: BTreeMap::new(),
             minted: Vec::new(),
             ended: BTreeSet::new(),
+            published: BTreeSet::new(),
             dropped: Vec::new(),
             erasures: Erasures::default(),
         }
@@ -181,6 +184,8 @@ impl Fold {
         let followed = invariants::event_follows(&mut tip, &event, ordered);
         let (header, body) = followed.map_err(violated)?;
         invariants::epoch_follows(self.before.as_ref(), &header).map_err(violated)?;
+        // First, since what is published a second time may well be made a second time.
+        invariants::promotion_publishes_once(&mut self.published, &body).map_err(violated)?;
         invariants::event_applies(&self.state, &body).map_err(violated)?;
         invariants::promotion_ends_once(&mut self.ended, &body).map_err(violated)?;
         let stamped = Stamped {

@@ -369,8 +369,8 @@ async fn without_a_look_at_its_job_what_was_dropped_is_published_and_an_audit_sa
     assert_eq!(report.first.unwrap().invariant, Invariant::EndsOnce);
 }
 
-#[tokio::test]
-async fn what_is_published_and_not_noted_yet_cannot_be_dropped_and_is_noted_in_the_end() {
+/// A store in which a promotion is published, and its task does not say so yet. Nobody can drop it.
+async fn published_and_not_noted() -> (MemoryStore, VerificationId) {
     let memory = store();
     let silent: Arc<dyn Cognifier> = Arc::new(Silent);
     let node = started(&memory, 0, Some(silent), 2, Correct).await;
@@ -388,10 +388,28 @@ async fn what_is_published_and_not_noted_yet_cannot_be_dropped_and_is_noted_in_t
     assert_eq!(refused.code, ErrorCode::Conflict);
     assert!(refused.message.contains("is published"), "{refused}");
     node.shutdown().await;
-    let node = started(&memory, 1, None, 2, Correct).await;
+    (memory, id)
+}
+
+/// What an audit says once such a promotion is noted.
+async fn noted_later<P: Protocol>(protocol: P) -> AuditReport {
+    let (memory, id) = published_and_not_noted().await;
+    let node = started(&memory, 1, None, 2, protocol).await;
     let state = node.promotion(&scope(TASK), id, 1_000_000).await.unwrap();
     assert!(matches!(state, PromotionState::Done(_)), "{state:?}");
-    assert_eq!(audited(&memory).await.first, None);
+    audited(&memory).await
+}
+
+#[tokio::test]
+async fn what_is_published_and_not_noted_yet_cannot_be_dropped_and_is_noted_in_the_end() {
+    assert_eq!(noted_later(Correct).await.first, None);
+}
+
+#[tokio::test]
+async fn without_a_look_at_its_mark_a_promotion_is_published_twice_and_an_audit_says_so() {
+    let blind = Without(Some(Safeguard::PublishesOnce));
+    let found = noted_later(blind).await.first.unwrap();
+    assert_eq!(found.invariant, Invariant::PublishedOnce);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Invariant 5, how a promotion ends: published or dropped, and that once.
+//! Invariant 5, how a promotion ends: published or dropped, and that once; and what it publishes, it publishes once.
 
 use std::collections::BTreeSet;
 
@@ -31,6 +31,35 @@ pub fn promotion_ends_once(
     };
     let what = || format!("promotion {verification} ends a second time");
     ensure(ended.insert(*verification), Invariant::EndsOnce, what)
+}
+
+/// Within one target: no promotion is published a second time, and makes or supports nothing behind the event that says
+/// that it is. `published` are those of the events so far.
+///
+/// # Errors
+/// What does not hold.
+pub fn promotion_publishes_once(
+    published: &mut BTreeSet<VerificationId>,
+    body: &Body,
+) -> Result<(), Violation> {
+    let (promotion, is_new) = match body {
+        Body::Published { verification, .. } => (*verification, published.insert(*verification)),
+        body => match of_promotion(body) {
+            Some(promotion) => (promotion, !published.contains(&promotion)),
+            None => return Ok(()),
+        },
+    };
+    let what = || format!("promotion {promotion} is published a second time");
+    ensure(is_new, Invariant::PublishedOnce, what)
+}
+
+/// The promotion that makes or supports an entry with an event, if one does.
+fn of_promotion(body: &Body) -> Option<VerificationId> {
+    match body {
+        Body::EntryCreated(made) => made.promotion,
+        Body::Merged(merged) => merged.promotion,
+        _ => None,
+    }
 }
 
 /// Nothing was published of what was dropped: the promotion left no mark.

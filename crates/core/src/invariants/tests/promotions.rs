@@ -49,6 +49,53 @@ fn a_promotion_ends_once_and_what_was_dropped_left_no_mark() {
 }
 
 #[test]
+fn a_promotion_is_published_once_and_makes_and_supports_nothing_afterwards() {
+    let [one, other] = [4, 5].map(|number| VerificationId::from_bytes([number; 16]));
+    let published = |verification| Body::Published {
+        source: task(),
+        verification,
+        report: Box::new(report()),
+    };
+    let made = |promotion| {
+        Body::EntryCreated(Box::new(EntryCreated {
+            promotion,
+            ..created(1)
+        }))
+    };
+    let said_again = |promotion| {
+        Body::Merged(Box::new(EntryMerged {
+            into: entry_id(1),
+            content: "x".into(),
+            cosine: 1.0,
+            status: Status::Verified,
+            trust: head(1).trust,
+            citations: Vec::new(),
+            promotion,
+            used_at: Timestamp::EPOCH,
+        }))
+    };
+    let publishes = |bodies: &[Body]| {
+        let mut known = BTreeSet::new();
+        let mut bodies = bodies.iter();
+        bodies.try_for_each(|body| promotion_publishes_once(&mut known, body))
+    };
+    let both = [
+        made(Some(one)),
+        said_again(Some(one)),
+        published(one),
+        made(Some(other)),
+        published(other),
+        made(None),
+        said_again(None),
+    ];
+    publishes(&both).unwrap();
+    for again in [published(one), made(Some(one)), said_again(Some(one))] {
+        let twice = [published(one), published(other), again];
+        broken_is(publishes(&twice), Invariant::PublishedOnce);
+    }
+}
+
+#[test]
 fn a_drop_is_of_a_task_and_gives_back_and_is_no_agents_to_make() {
     let drop_to = |through| Body::PromotionDropped {
         verification: VerificationId::from_bytes([4; 16]),
