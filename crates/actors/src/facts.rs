@@ -156,6 +156,9 @@ pub(crate) async fn fetch(
     if !protocol.keeps(Safeguard::ResolvesCommits) {
         facts.commits.values_mut().for_each(forget);
     }
+    if !protocol.keeps(Safeguard::AsksClaimants) {
+        facts.claimants.values_mut().for_each(Vec::clear);
+    }
     if let (Some(texts), Command::Erase(order)) = (&mut facts.texts, &submission.command) {
         let here = ScopeKey::of(&submission.scope);
         read_on(txn, &here, &order.entries, texts).await?;

@@ -102,6 +102,8 @@ pub enum Safeguard {
     ResolvesCommits,
     /// What is close to a new entry is looked up by its owner, when it is decided, and not before it waits.
     ComparesInActor,
+    /// What declares the key of a new entry with another value is looked up, however far it lies and in whatever table.
+    AsksClaimants,
     /// Nothing is decided in a slot before the index has what its former owner published there.
     WaitsForIndex,
     /// How far confidence has faded is computed when it is asked for, and never written down.

@@ -173,6 +173,10 @@ pub const BUGS: &[Bug] = &[
     ),
     bug("merge outside the actor", Safeguard::ComparesInActor),
     bug("merge against a lagging index", Safeguard::WaitsForIndex),
+    bug(
+        "claim of the same key not looked up",
+        Safeguard::AsksClaimants,
+    ),
     bug("decay applied twice", Safeguard::DecaysAtRead),
     bug("switch before the walk is over", Safeguard::WalksToTheEnd),
     bug(

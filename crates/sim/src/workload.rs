@@ -21,6 +21,7 @@ pub mod quarantines;
 pub mod reads;
 pub mod refusals;
 pub mod replacing;
+mod sight;
 pub mod staging;
 
 use std::future::Future;

@@ -1,10 +1,12 @@
 //! Disputing: people declare what others declare otherwise, say what others deny, and answer whatever that asks; they
 //! put states down and resolve them.
 //!
-//! Owns what they say, and what may wait for an answer. What must hold of it stands in `judged`.
+//! Owns what they say, and what may wait for an answer. What must hold of it stands in `judged`, `asked` and `settled`.
 
+mod asked;
 mod judged;
 mod offered;
+mod settled;
 
 use std::collections::VecDeque;
 
@@ -17,7 +19,8 @@ use sillok_core::promotion::{Disposition, NewEntry};
 use sillok_core::scope::Scope;
 
 use self::judged::{RESOLVED, SAID, Said};
-use self::offered::{answer_offer, vouch};
+use self::offered::{Offered, answer_offer, vouch};
+use self::settled::{ANSWERED, Answered};
 use crate::agent::Agent;
 use crate::workload::material::{check_project, draw_project, observation, project};
 use crate::workload::{Draw, Workload};
@@ -124,15 +127,25 @@ pub enum Action {
 struct Waiting {
     scope: Scope,
     review: ReviewId,
-    /// The older entry, if two contradict one another.
-    against: Option<EntryId>,
+    asks: Asks,
+}
+
+/// What a question asks, as far as whoever raised it knows.
+#[derive(Clone, Copy)]
+enum Asks {
+    /// Whether two entries are one.
+    Merge,
+    /// Which of two holds, of which this is the older one.
+    Against(EntryId),
+    /// Which of two holds, that may never have met: one of them was said once more.
+    OfRepeated,
 }
 
 /// What people tell one another of.
 #[derive(Default)]
 struct Told {
     waiting: VecDeque<Waiting>,
-    offers: VecDeque<ReviewId>,
+    offers: VecDeque<Offered>,
     /// States that hold: where, and the version that was put down.
     states: VecDeque<(Scope, EntryId, u64)>,
 }
@@ -232,6 +245,7 @@ impl Workload for Disputing {
 /// Puts an entry into a project, and tells of the question that this may have raised. The entry under which it stands,
 /// and its version.
 async fn put(agent: &mut Agent, home: &Scope, entry: NewEntry) -> Option<(EntryId, u64)> {
+    let declares = entry.claim.is_some();
     let put = Command::PutEntry {
         entry: Box::new(entry),
         verification: None,
@@ -246,20 +260,21 @@ async fn put(agent: &mut Agent, home: &Scope, entry: NewEntry) -> Option<(EntryI
     else {
         return None;
     };
-    let against = match disposition {
+    let asks = match disposition {
         Disposition::Contradicts { other } => {
             agent.client().saw("contradiction raised");
-            Some(other)
+            Asks::Against(other)
         }
-        Disposition::Created => None,
-        // What is merged asks about nothing, most often.
+        Disposition::Created => Asks::Merge,
+        // What is merged asks about what it declares, where nobody was asked yet.
+        Disposition::Merged { .. } if declares => Asks::OfRepeated,
         Disposition::Merged { .. } | Disposition::LeftOut => return Some((id, version)),
     };
     let (sent, _) = agent.answered(agent.sent_count() - 1)?;
     let waiting = Waiting {
         scope: home.clone(),
         review: sent.question(),
-        against,
+        asks,
     };
     agent.shared(|told: &mut Told| told.waiting.push_back(waiting));
     Some((id, version))
@@ -351,17 +366,32 @@ async fn answer(agent: &mut Agent, place: u8, approve: bool, older: bool) {
     let Some(waiting) = taken else {
         return;
     };
-    let keep = waiting.against.filter(|_| approve && older);
+    let keep = match waiting.asks {
+        Asks::Against(known) if approve && older => Some(known),
+        _ => None,
+    };
     let command = answered(waiting.review, approve, keep);
     // It may ask nothing, and what it asks about may have gone.
     let answer = agent
         .give(PrincipalKind::Human, &waiting.scope, command)
         .await;
-    if answer.is_some() {
-        agent.client().saw(match waiting.against {
-            Some(_) => "contradiction answered",
-            None => "suggested merge answered",
-        });
+    let Some(answer) = answer else {
+        return;
+    };
+    agent.client().saw(match waiting.asks {
+        Asks::Merge => "suggested merge answered",
+        Asks::Against(_) | Asks::OfRepeated => "contradiction answered",
+    });
+    if let AnswerBody::Reviewed { kept, retired, .. } = answer.result {
+        let note = Answered {
+            approved: approve,
+            wanted: keep,
+            kept,
+            retired,
+            seq: answer.seq,
+        };
+        let note = serde_json::to_value(note).expect("a note is data");
+        agent.note(ANSWERED, note);
     }
 }
 

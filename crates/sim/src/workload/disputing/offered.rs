@@ -2,7 +2,7 @@
 //!
 //! Owns what people do for it. That such a skill is offered is maintenance's.
 
-use sillok_core::command::Command;
+use sillok_core::command::{AnswerBody, Command};
 use sillok_core::entry::{Detail, Skill, Table};
 use sillok_core::id::ReviewId;
 use sillok_core::principal::PrincipalKind;
@@ -10,12 +10,19 @@ use sillok_core::promotion::NewEntry;
 use sillok_core::reuse::ReuseOutcome;
 use sillok_core::scope::Scope;
 
+use super::settled::{TAKEN_OVER, TakenOver};
 use super::{Told, answered, put};
 use crate::agent::Agent;
 use crate::workload::material::{observation, project, project_path, scope};
 
 /// Tasks that have to be helped before a skill is offered to the organisation.
 const HELPED: u8 = 3;
+
+/// A question that maintenance may have put to the organisation, and the text that it is about.
+pub(super) struct Offered {
+    review: ReviewId,
+    content: String,
+}
 
 /// Puts a skill down and has it help as many tasks as prove it, so that maintenance offers it. None where it was refused.
 pub(super) async fn vouch(agent: &mut Agent, number: u8) -> Option<()> {
@@ -49,12 +56,15 @@ pub(super) async fn vouch(agent: &mut Agent, number: u8) -> Option<()> {
         };
         agent.give(PrincipalKind::Agent, &home, report).await;
     }
-    let offer = ReviewId::of_offer(&organisation(), &home, entry, version);
+    let offer = Offered {
+        review: ReviewId::of_offer(&organisation(), &home, entry, version),
+        content: text,
+    };
     agent.shared(|told: &mut Told| told.offers.push_back(offer));
     Some(())
 }
 
-fn organisation() -> Scope {
+pub(super) fn organisation() -> Scope {
     scope("org/sim")
 }
 
@@ -63,12 +73,20 @@ pub(super) async fn answer_offer(agent: &mut Agent, approve: bool) {
     let Some(offer) = agent.shared(|told: &mut Told| told.offers.pop_front()) else {
         return;
     };
-    let command = answered(offer, approve, None);
+    let command = answered(offer.review, approve, None);
     let kind = PrincipalKind::Human;
-    if agent.give(kind, &organisation(), command).await.is_some() {
-        agent.client().saw("offer answered");
-    } else {
+    let Some(answer) = agent.give(kind, &organisation(), command).await else {
         // Maintenance may not have come to it.
-        agent.shared(|told: &mut Told| told.offers.push_back(offer));
+        return agent.shared(|told: &mut Told| told.offers.push_back(offer));
+    };
+    agent.client().saw("offer answered");
+    if let AnswerBody::Reviewed { kept, .. } = answer.result {
+        let note = TakenOver {
+            approved: approve,
+            kept,
+            content: offer.content,
+        };
+        let note = serde_json::to_value(note).expect("a note is data");
+        agent.note(TAKEN_OVER, note);
     }
 }
