@@ -1,4 +1,6 @@
-//! A year of work in simulated time: a thousand tasks, and maintenance every night.
+//! A year of work in simulated time: a thousand tasks, what people dispute, and maintenance every night.
 
+#[cfg(test)]
+mod disputes;
 #[cfg(test)]
 mod nights;

@@ -1,4 +1,4 @@
-//! A year of work in simulated time: a thousand tasks, and maintenance every night.
+//! A year of work in simulated time: a thousand tasks, what people dispute, and maintenance every night.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,13 +19,18 @@ use sillok_core::scope::Scope;
 use sillok_core::{Error, ErrorCode};
 use sillok_sim::agent::Agent;
 use sillok_sim::fault::{Profile, StoreShape};
+use sillok_sim::workload::alike::Alike;
+use sillok_sim::workload::disputing::Disputing;
 use sillok_sim::workload::late::LateRetries;
 use sillok_sim::workload::maintaining::{ASKED, Maintaining};
 use sillok_sim::workload::material::{judged, observation, project, text_of};
+use sillok_sim::workload::refusals::Refusals;
 use sillok_sim::workload::staging::record;
 use sillok_sim::workload::{Check, Draw, End, Operation, Workload};
 use sillok_sim::{Plan, Suite, Violation, World};
 use sillok_store::keys::{self, Family, ScopeKey};
+
+use super::disputes::{dispute, take_back};
 
 const NIGHTS: u32 = 365;
 const TASKS: u32 = 1_000;
@@ -34,6 +39,8 @@ const AGENTS: u16 = 4;
 const FACTS: u8 = 7;
 /// Days between two facts that a person puts down.
 const PERSON_DAYS: u32 = 30;
+/// Months of which each has its disputes.
+const MONTHS: u64 = 12;
 /// Looks until a promotion has to be finished.
 const PROMOTION_LOOKS: u32 = 60;
 /// Days after which an agent gives commands again whose answers it may still ask for: the first of that day's.
@@ -116,6 +123,7 @@ impl Workload for Year {
             }
             if night % PERSON_DAYS == number {
                 known = put_down(agent, night).await.or(known);
+                quarrel(agent, number, night / PERSON_DAYS).await;
             }
             if night % AGAIN_EVERY_DAYS == number {
                 give_again(agent, &begun, &self.expired).await;
@@ -195,6 +203,21 @@ async fn put_down(agent: &mut Agent, night: u32) -> Option<EntryId> {
     match agent.give(PrincipalKind::Human, &home, put).await?.result {
         AnswerBody::Entry { id, .. } => Some(id),
         _ => None,
+    }
+}
+
+/// What people dispute in a month, and take back: half of the agents, and one of them, each in a project of its own.
+async fn quarrel(agent: &mut Agent, number: u32, month: u32) {
+    let apart = u8::try_from(u32::from(AGENTS) + number).expect("a few agents");
+    if (month + number).is_multiple_of(2) {
+        dispute(agent, apart, month / 2).await;
+    }
+    let takes_back = month % u32::from(AGENTS) == number;
+    if takes_back && take_back(agent, apart, month).await.is_none() {
+        agent.note(
+            "year",
+            format!("nothing was taken back in month {month}").into(),
+        );
     }
 }
 
@@ -336,6 +359,9 @@ fn a_year_of_a_thousand_tasks_and_nightly_runs_keeps_all_invariants() {
         .workload(Year::of(NIGHTS))
         .check(Maintaining)
         .check(LateRetries)
+        .check(Alike)
+        .check(Refusals)
+        .check(Disputing)
         .check(Bounded);
     let world = World::with(&plan(), Correct, &suite, false).retaining(RetentionConfig::default());
     let outcome = world.run();
@@ -346,6 +372,10 @@ fn a_year_of_a_thousand_tasks_and_nightly_runs_keeps_all_invariants() {
         outcome.sim_ms / 1_000
     );
     assert_eq!(outcome.violation, None);
+    for effect in ["contradiction raised", "contradiction answered"] {
+        let seen = outcome.effects.count(effect);
+        assert!(seen >= MONTHS, "{effect}: {seen} times");
+    }
 }
 
 #[test]
