@@ -27,6 +27,9 @@ use crate::workload::{Check, End};
 #[derive(Clone, Copy, Debug)]
 pub struct Alike;
 
+/// What is compared with one another: of one scope and table, failures or not.
+type Kind = (ScopeKey, Table, bool);
+
 /// An entry as it was published, by the event that says so.
 struct Published {
     made: EntryCreated,
@@ -50,8 +53,7 @@ impl Check for Alike {
     fn check(&self, end: &End<'_>) -> Result<(), Violation> {
         let (published, brought_back) = read(end);
         let sight = Sight::read(end);
-        let mut alike: BTreeMap<(ScopeKey, Table, bool), Vec<(&Published, Written)>> =
-            BTreeMap::new();
+        let mut alike: BTreeMap<Kind, Vec<(&Published, Written)>> = BTreeMap::new();
         for (key, value) in end.rows(Family::Head) {
             let head = keys::head::decode(&key, &value).expect("the audit has read it");
             let Some(made) = published.get(&head.id) else {

@@ -13,6 +13,8 @@ use sillok_sim::workload::staging::record;
 
 /// Looks until a promotion has to be finished.
 const PROMOTION_LOOKS: u32 = 60;
+/// Facts that the log of a task states whose promotion is taken back.
+const FACTS: u8 = 4;
 
 /// Two people declare a key with two values, and a state claims a third one. What each of that asks is answered: all that
 /// one time, and the next time nothing, so that what contradicts stays side by side.
@@ -60,9 +62,9 @@ pub(super) async fn take_back(agent: &mut Agent, number: u8, month: u32) -> Opti
         title: format!("Task of month {month}"),
         description: String::new(),
     };
-    let fact = format!("{} in mirror m{month}", text_of(1));
+    let fact = |fact: u8| format!("{} in mirror m{month}", text_of(fact));
     let append = Command::Append {
-        records: vec![record(fact)],
+        records: (0..FACTS).map(|place| record(fact(place))).collect(),
     };
     agent.give(PrincipalKind::Agent, &task, open).await?;
     agent.give(PrincipalKind::Agent, &task, append).await?;
