@@ -16,7 +16,7 @@ async fn taken(stage: &Stage) -> OwnerRow {
 }
 
 /// A run that holds the lease by this row.
-fn held(stage: &Stage, taken: &OwnerRow) -> Held<'_, MemoryStore, Correct> {
+fn held<'a>(stage: &'a Stage, taken: &OwnerRow) -> Held<'a, MemoryStore, Correct> {
     Held::new(stage.node.shared(), taken.clone())
 }
 
