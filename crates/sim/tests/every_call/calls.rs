@@ -65,7 +65,6 @@ impl Story {
             Self::Promotion => &["embeds", "cognified", "index compares", "index stores"],
             Self::Maintenance => &[
                 "index hands ages over",
-                "index hands worths over",
                 "index optimises",
                 "index stores",
                 "checkpoint is kept",
