@@ -1,7 +1,6 @@
 //! A process that ends at any of its calls, of store, index, bus, model or clock, leaves exactly one result: through
 //! promotions, and through maintenance.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -9,41 +8,21 @@ use serde::{Deserialize, Serialize};
 use sillok_actors::protocol::Correct;
 use sillok_core::command::{AnswerBody, Command};
 use sillok_core::config::RetentionConfig;
-use sillok_core::entry::{Detail, Head, Skill, Status, Table};
-use sillok_core::event::Body;
-use sillok_core::id::{CommandId, EntryId};
+use sillok_core::entry::{Head, Table};
+use sillok_core::id::EntryId;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::promotion::NewEntry;
-use sillok_core::retention::Retirement;
-use sillok_core::reuse::ReuseOutcome;
-use sillok_core::review::Question;
-use sillok_core::time::Timestamp;
 use sillok_sim::agent::Agent;
 use sillok_sim::fault::{Profile, StoreShape};
 use sillok_sim::workload::maintaining::retention;
-use sillok_sim::workload::material::{observation, project, text_of};
+use sillok_sim::workload::material::project;
 use sillok_sim::workload::{Check, Draw, End, Operation, Workload};
 use sillok_sim::world::{Found, Kill};
 use sillok_sim::{Outcome, Plan, Suite, Violation, World};
 use sillok_store::keys::{self, Family};
 
-use super::promoting;
+use super::{maintaining, promoting};
 
-/// Facts that a person publishes before they are old.
-const FACTS: u8 = 6;
-/// How old the facts become before maintenance runs, in ms: older than they may.
-const AGED_MS: u64 = 21_000;
-/// Days that pass before: longer than an answer is kept.
-const DAYS: u64 = 32;
-/// Tasks that found the skill helpful which is offered.
-const HELPED: u8 = 3;
-/// Runs of maintenance until one has to find nothing left: one may be cut off, others be turned away by its lease, or ask
-/// a node that is away.
-const RUNS: u32 = 12;
-/// Runs that find nothing, after which nothing is left: one of them may have met a scope that was not served.
-const IDLE: u32 = 2;
-/// The rest between two of them, in ms.
-const REST_MS: u64 = 2_000;
 /// Characters of a line of a trace for the place, and the space behind it.
 const PLACE_WIDTH: usize = 9;
 
@@ -53,8 +32,8 @@ const PLACE_WIDTH: usize = 9;
 enum Story {
     /// Has a task judged that passed and one that failed, and waits for what each publishes.
     Promotion,
-    /// Publishes facts and skills, and has them taken out when they are old or poor, offered when they are good, and
-    /// forgotten who asked for what once nobody may ask again.
+    /// Publishes facts and skills, and has them taken out when they are old or poor, but for the best of a task, offered
+    /// when they are good, and forgotten who asked for what once nobody may ask again.
     Maintenance,
 }
 
@@ -65,6 +44,7 @@ impl Story {
             Self::Promotion => &["embeds", "cognified", "index compares", "index stores"],
             Self::Maintenance => &[
                 "index hands ages over",
+                "index hands worths over",
                 "index optimises",
                 "index stores",
                 "checkpoint is kept",
@@ -99,24 +79,8 @@ impl Workload for Teller {
     async fn act(&self, agent: &mut Agent, story: Story) {
         match story {
             Story::Promotion => promoting::promote(agent).await,
-            Story::Maintenance => maintain(agent).await,
+            Story::Maintenance => maintaining::maintain(agent).await,
         }
-    }
-}
-
-/// A skill that a person publishes, of this success rate.
-fn skill(name: &str, success_rate: f64) -> NewEntry {
-    let skill = Skill {
-        name: name.into(),
-        description: "Finds the commit that broke it.".into(),
-        code: "git bisect run".into(),
-        usage_count: 0,
-        success_rate,
-    };
-    NewEntry {
-        table: Table::Skills,
-        detail: Detail::Skill(Box::new(skill)),
-        ..observation(name)
     }
 }
 
@@ -133,55 +97,7 @@ pub(super) async fn put(agent: &mut Agent, entry: NewEntry) -> Option<EntryId> {
     }
 }
 
-/// Publishes all that maintenance sees to, 32 days after a first fact. Whether all of it was taken.
-async fn prepare(agent: &mut Agent) -> Option<()> {
-    put(agent, observation("The first fact is long known")).await?;
-    agent.client().sleep_for_days(DAYS);
-    for number in 0..FACTS {
-        let fact = observation(&format!("{} ({number})", text_of(number)));
-        put(agent, fact).await?;
-    }
-    put(agent, skill("bisect by hand", 0.1)).await?;
-    let good = put(agent, skill("bisect", 1.0)).await?;
-    for number in 0..HELPED {
-        let task = agent.next_task();
-        let open = Command::OpenTask {
-            title: format!("Task {number}"),
-            description: String::new(),
-        };
-        let report = Command::ReportReuse {
-            task: task.clone(),
-            entry: good,
-            outcome: ReuseOutcome::Helped,
-        };
-        agent.give(PrincipalKind::Agent, &task, open).await?;
-        agent
-            .give(PrincipalKind::Agent, &project(0), report)
-            .await?;
-    }
-    Some(())
-}
-
-async fn maintain(agent: &mut Agent) {
-    if prepare(agent).await.is_none() {
-        return agent.note("story", "something was refused".into());
-    }
-    agent.client().sleep(AGED_MS).await;
-    agent.client().count_calls(true);
-    agent.client().maintain(false, None).await;
-    agent.client().count_calls(false);
-    let mut idle = 0;
-    for _ in 0..RUNS {
-        idle += u32::from(agent.client().maintain(false, None).await == Some(0));
-        if idle == IDLE {
-            return;
-        }
-        agent.client().sleep(REST_MS).await;
-    }
-    agent.note("story", "something was left over".into());
-}
-
-/// What is told of [`promoting::promoted`], or of [`maintained`].
+/// What is told of [`promoting::promoted`], or of [`maintaining::maintained`].
 struct OneResult {
     /// What is left of the promotions.
     left: Arc<Mutex<Vec<String>>>,
@@ -209,98 +125,10 @@ impl Check for OneResult {
             Story::Maintenance => {
                 let entries: Vec<Head> =
                     heads.filter(|head| head.table != Table::Episodes).collect();
-                maintained(end, &entries)
+                maintaining::maintained(end, &entries)
             }
         };
         judged.map_err(|what| Violation::new("one result", what))
-    }
-}
-
-/// Of a project that was maintained: the facts are out, each once, and so is the poor skill; the good one was offered
-/// once; the first answer is forgotten, and no other; how the last run went is written down; no lease is left.
-fn maintained(end: &End<'_>, entries: &[Head]) -> Result<(), String> {
-    let (mut aged, mut pruned) = (BTreeMap::new(), BTreeMap::new());
-    let mut offers = 0;
-    let mut commands = BTreeSet::new();
-    for (key, value) in end.rows(Family::Event) {
-        let event = keys::event::decode(&key, &value).unwrap();
-        let header = event.decode_header().unwrap();
-        if header.actor.kind != PrincipalKind::System {
-            commands.insert((header.time, header.command));
-        }
-        let (times, gone): (&mut BTreeMap<EntryId, u32>, _) = match event.decode_body().unwrap() {
-            Some(Body::EntriesRetired {
-                entries,
-                why: Retirement::Aged,
-            }) => (&mut aged, entries),
-            Some(Body::EntriesRetired {
-                entries,
-                why: Retirement::Pruned,
-            }) => (&mut pruned, entries),
-            Some(Body::ReviewRaised { question, .. }) => {
-                offers += u32::from(matches!(*question, Question::Offer(_)));
-                continue;
-            }
-            _ => continue,
-        };
-        gone.into_iter()
-            .for_each(|entry| *times.entry(entry).or_default() += 1);
-    }
-    // The first fact, which is older, is one of those that are aged.
-    for (what, times, count) in [
-        ("aged", &aged, usize::from(FACTS) + 1),
-        ("pruned", &pruned, 1),
-    ] {
-        if times.len() != count || times.values().any(|times| *times != 1) {
-            return Err(format!(
-                "{times:?} were taken out as {what}, and not {count}"
-            ));
-        }
-    }
-    let is_out = |head: &Head| aged.contains_key(&head.id) || pruned.contains_key(&head.id);
-    let agrees = |head: &Head| (head.status == Status::Archived) == is_out(head);
-    if entries.len() != usize::from(FACTS) + 3 || !entries.iter().all(agrees) {
-        return Err(format!(
-            "{} entries, and not all as they were told",
-            entries.len()
-        ));
-    }
-    if offers != 1 {
-        return Err(format!("the skill was offered {offers} times"));
-    }
-    answers(end, commands)?;
-    let runs = end.rows(Family::Run);
-    let runs = runs
-        .iter()
-        .map(|(key, value)| keys::run::decode(key, value).unwrap());
-    if runs.filter(|runs| runs.last.is_some()).count() != 1 {
-        return Err("how the last run went is not written down".into());
-    }
-    match end.rows(Family::Lease).is_empty() {
-        true => Ok(()),
-        false => Err("a lease is left".into()),
-    }
-}
-
-/// The answers to all these commands are kept, but for the first one's.
-fn answers(end: &End<'_>, mut commands: BTreeSet<(Timestamp, CommandId)>) -> Result<(), String> {
-    commands.pop_first();
-    let expected: BTreeSet<CommandId> = commands.into_iter().map(|(_, command)| command).collect();
-    let rows = end.rows(Family::Command);
-    let names = rows
-        .iter()
-        .map(|(key, _)| keys::command::parse(key).unwrap());
-    let kept: BTreeSet<CommandId> = names
-        .filter(|name| name.actor.kind != PrincipalKind::System)
-        .map(|name| name.command)
-        .collect();
-    match kept == expected {
-        true => Ok(()),
-        false => Err(format!(
-            "{} answers are kept, and not {}",
-            kept.len(),
-            expected.len()
-        )),
     }
 }
 

@@ -3,4 +3,6 @@
 #[cfg(test)]
 mod calls;
 #[cfg(test)]
+mod maintaining;
+#[cfg(test)]
 mod promoting;
