@@ -98,7 +98,7 @@ async fn run<S: Store, P: Protocol>(
     if asked.dry_run && shared.protocol.keeps(Safeguard::RehearsesOnly) {
         let planned = plan::of(shared, asked, &|_| ()).await?;
         let forgotten = forgotten(shared, asked, &planned, None).await?;
-        let (checkpoint, checkpoint_error) = signed(shared, asked).await;
+        let (checkpoint, checkpoint_error) = signed(shared, asked, None).await;
         return Ok(Some(Maintained {
             looked_at: planned.looked_at,
             asks: planned.asks,
@@ -206,15 +206,16 @@ async fn carry_out<S: Store, P: Protocol>(
     retiring::take_out_all(held, router, &mut planned.scopes, turn).await;
     let offers = std::mem::take(&mut planned.offers);
     let (offered, not_offered) = offering::put_questions(held, router, offers).await;
-    held.check().await?;
+    // Where the store does not say whose the lease is, a part that has to know asks once more.
+    held.unless_lost().await?;
     let forgotten = forgotten(shared, asked, &planned, Some(held)).await?;
     let optimised = match asked.parts.contains(&Part::Optimise) {
         true => Some(optimise(held, asked).await),
         false => None,
     };
-    held.check().await?;
+    let doubt = held.unless_lost().await?;
     // Last, so that it has what the run itself did.
-    let (checkpoint, checkpoint_error) = signed(shared, asked).await;
+    let (checkpoint, checkpoint_error) = signed(shared, asked, doubt).await;
     let damaged: u64 = planned.scopes.iter().map(|scope| scope.unreadable).sum();
     Ok(Maintained {
         looked_at: planned.looked_at,
@@ -249,12 +250,14 @@ async fn forgotten<S: Store, P: Protocol>(
     }
 }
 
-/// The file of the checkpoint that was signed, or why none was: nothing else of a run waits for that.
+/// The file of the checkpoint that was signed, or why none was: nothing else of a run waits for that. None is signed where
+/// it is in doubt whether the lease is still the run's.
 async fn signed<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     asked: &Maintain,
+    doubt: Option<Error>,
 ) -> (Option<String>, Option<Error>) {
-    match sign::checkpoint(shared, asked).await {
+    match sign::checkpoint(shared, asked, doubt).await {
         Ok(file) => (file, None),
         Err(error) => {
             tracing::warn!(%error, "no checkpoint was signed");

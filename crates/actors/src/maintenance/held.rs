@@ -61,6 +61,19 @@ impl<'a, S: Store, P: Protocol> Held<'a, S, P> {
         }
     }
 
+    /// As [`check`](Self::check); where the store does not say whose the lease is, why it does not. No run is over for
+    /// that: nobody would be told what it has done.
+    ///
+    /// # Errors
+    /// `fenced` where the lease is the run's no more.
+    pub(super) async fn unless_lost(&self) -> Result<Option<Error>, Error> {
+        match self.check().await {
+            Ok(()) => Ok(None),
+            Err(_) if self.is_lost() => Err(lost()),
+            Err(error) => Ok(Some(error)),
+        }
+    }
+
     /// Whether the lease is this run's. Read in conflict, the transaction commits only while it is.
     ///
     /// # Errors

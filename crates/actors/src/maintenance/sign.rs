@@ -15,10 +15,12 @@ use crate::protocol::Protocol;
 /// Signs the ends of all chains, or says in a dry run where that would go: the file, if somebody keeps checkpoints.
 ///
 /// # Errors
-/// What the store or the place of checkpoints answered; that there is none, to whoever asks for that part.
+/// What the store or the place of checkpoints answered; that there is none, to whoever asks for that part; the `doubt`
+/// whether the lease is still the run's, where something is to be signed.
 pub(super) async fn checkpoint<S: Store, P: Protocol>(
     shared: &Shared<S, P>,
     asked: &Maintain,
+    doubt: Option<Error>,
 ) -> Result<Option<String>, Error> {
     if !asked.parts.contains(&Part::Sign) {
         return Ok(None);
@@ -32,6 +34,9 @@ pub(super) async fn checkpoint<S: Store, P: Protocol>(
     let now = shared.ports.clock.now();
     if asked.dry_run {
         return Ok(Some(checkpoints.file(now)));
+    }
+    if let Some(doubt) = doubt {
+        return Err(doubt);
     }
     let ends = chain_ends(&shared.store).await?;
     let kept = checkpoints.keep(now, shared.store.generation(), ends).await;
