@@ -295,12 +295,8 @@ fn is_passing(status: StatusCode) -> bool {
 /// Whether somebody in between may say so while the provider works: it waited for as long as it does, or lost the
 /// connection behind it. As an answer that breaks off, asking again may cost as much each time.
 fn is_cut_short(status: StatusCode) -> bool {
-    let named = [
-        StatusCode::REQUEST_TIMEOUT,
-        StatusCode::BAD_GATEWAY,
-        StatusCode::GATEWAY_TIMEOUT,
-    ];
-    named.contains(&status)
+    // 520, 522 and 524 are a proxy's own, and have no name: what it was sent is no answer, or none came in time.
+    matches!(status.as_u16(), 408 | 502 | 504 | 520 | 522 | 524)
 }
 
 fn client(line: &Line) -> Result<Client, &'static str> {

@@ -188,7 +188,7 @@ async fn a_status_says_whether_to_ask_again_and_its_body_is_not_repeated() {
 async fn a_status_of_somebody_who_did_not_wait_for_the_answer_may_have_cost_something() {
     let body = json!({ "error": { "message": format!("no answer for {KEY}") } });
     for wire in Wire::ALL {
-        for status in [408, 502, 504] {
+        for status in [408, 502, 504, 520, 522, 524] {
             let answer = asked(wire, Answer::Json(status, body.clone())).await;
             in_vain(answer, &format!("answered with status {status}"));
         }
@@ -197,7 +197,9 @@ async fn a_status_of_somebody_who_did_not_wait_for_the_answer_may_have_cost_some
 
 #[tokio::test]
 async fn a_project_is_charged_for_what_a_gateway_did_not_wait_for_and_not_for_what_was_refused() {
-    for (status, is_charged) in [(504, true), (503, false), (429, false)] {
+    let cut_short = [408, 502, 504, 520, 522, 524].map(|status| (status, true));
+    let refused = [429, 500, 503].map(|status| (status, false));
+    for (status, is_charged) in cut_short.into_iter().chain(refused) {
         let server = Server::answering(Answer::Json(status, json!({}))).await;
         let config = CognifierConfig {
             project_tokens_per_day: 16_000,
