@@ -208,7 +208,7 @@ fn skill(input: &CognifyInput, issue: &Issue, facts: &Facts, work: &Work) -> Ski
         .commands_right
         .iter()
         .enumerate()
-        .map(|(index, command)| format!("{}. {command}", index + 1));
+        .map(|(index, (_, command))| format!("{}. {command}", index + 1));
     SkillDraft {
         name: format!("Resolve: {}", clip(topic, 80)),
         description: about,

@@ -14,7 +14,7 @@ use super::sentence::clip;
 use super::steps::{Step, Verb};
 
 /// Characters of a command that a fact quotes.
-pub(super) const COMMAND_CHARS_MAX: usize = 120;
+const COMMAND_CHARS_MAX: usize = 120;
 /// Characters of an output that a fact quotes whole.
 const OUTPUT_CHARS_MAX: usize = 60;
 /// Stretches that show how a command failed.
@@ -54,15 +54,16 @@ impl<'a> Read<'a> {
         } else {
             Outcome::of(&output)
         };
-        if views || asks {
-            // A line may be of a file that is shown: it counts only where it can hardly be, and nothing else tells a code.
-            outcome.exit = match recorded {
-                Some(_) => None,
-                None if views => exit::ahead(&output),
-                None => exit::around(&output),
-            };
+        // A line may be of a file that is shown: it counts only where it can hardly be, and nothing else tells a code.
+        let by_line = !(views || asks) || recorded.is_none();
+        if views {
+            outcome.exit = exit::ahead(&output).filter(|_| by_line);
+        } else if asks {
+            // Whatever counts, the harness's line is nothing that the command printed.
+            outcome.exit = exit::around(&output);
         }
-        let told = outcome.exit.as_ref().map(|exit| exit.code);
+        let told = outcome.exit.as_ref().filter(|_| by_line);
+        let told = told.map(|exit| exit.code);
         let mut codes = [recorded, told].into_iter().flatten();
         let bad = codes.find(|code| *code != 0);
         let code = bad.or(recorded).or(told);
@@ -219,10 +220,8 @@ impl<'a> Read<'a> {
 
     /// What running the command gave, as a predicate; none when it says too little.
     pub(super) fn said(&self) -> Option<Told> {
-        const CHECKS: [&str; 7] = ["test", "check", "build", "clippy", "lint", "tox", "verify"];
-        let command = self.step.command();
         // Where metadata alone tells how it ended, the fact names the command: it has to have one.
-        if self.verb != Some(Verb::Run) || command.is_empty() {
+        if self.verb != Some(Verb::Run) || self.step.command().is_empty() {
             return None;
         }
         let told = |said: String, at| Told {
@@ -249,8 +248,7 @@ impl<'a> Read<'a> {
             let said = format!("printed `{}`", shown.replace('`', "'"));
             return Some(told(said, range(shown, &self.output)));
         }
-        let is_check = CHECKS.iter().any(|check| command.contains(check));
-        let is_known = is_check && self.went_right() == Some(true);
+        let is_known = self.step.checks() && self.went_right() == Some(true);
         is_known.then(|| told("succeeded".to_owned(), range(shown, &self.output)))
     }
 }

@@ -1,8 +1,9 @@
-//! Shell: whether a text runs one command alone.
+//! Shell: which commands a text runs, and whether it is one alone.
 //!
-//! Owns quotes, redirections and what joins commands. It must not know what a command does, nor how
-//! it ended.
+//! Owns quotes, comments, redirections and what joins commands and lines. It must not know what a
+//! command does, nor how it ended.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -11,6 +12,7 @@ use regex::Regex;
 pub(super) fn is_alone(text: &str) -> bool {
     const JOINTS: [char; 6] = [';', '&', '|', '`', '\'', '"'];
     const RUNS: [&str; 3] = ["$(", "<(", ">("];
+    let text = joined(text);
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let (Some(line), None) = (lines.next(), lines.next()) else {
         return false;
@@ -21,9 +23,136 @@ pub(super) fn is_alone(text: &str) -> bool {
     !bare.contains(JOINTS) && !RUNS.iter().any(|runs| bare.contains(runs))
 }
 
+/// A text with blanks for the ends of those lines that go on in the next: each byte stands where it stood.
+pub(super) fn joined(text: &str) -> Cow<'_, str> {
+    if !text.contains("\\\n") && !text.contains("\\\r\n") {
+        return Cow::Borrowed(text);
+    }
+    let joined = |(c, role): (char, Role)| if role == Role::Continued { ' ' } else { c };
+    Cow::Owned(roles(text).map(joined).collect())
+}
+
+/// The commands that a text runs, in order, as ends of lines, `;`, `&&` and `||` part them. What is piped stays together.
+/// Comments are left out, and so are documents that a command is given within the text.
+pub(super) fn parts(text: &str) -> Vec<String> {
+    let text = without_documents(text);
+    let (mut parts, mut part) = (Vec::new(), String::new());
+    let mut before = None;
+    for (c, role) in roles(&text) {
+        let is_bare = role == Role::Bare;
+        let is_double = is_bare && matches!(c, '&' | '|') && before == Some(c);
+        before = (is_bare && !is_double).then_some(c);
+        if is_double {
+            part.pop();
+        }
+        if is_double || (is_bare && matches!(c, ';' | '\n')) {
+            parts.push(core::mem::take(&mut part));
+        } else if role == Role::Continued {
+            part.push(' ');
+        } else if role != Role::Comment {
+            part.push(c);
+        }
+    }
+    parts.push(part);
+    let parts = parts.iter().map(|part| part.trim());
+    let said = parts.filter(|part| !part.is_empty());
+    said.map(str::to_owned).collect()
+}
+
+/// A text without what stands between `<<END` and a line that is `END`; where there is none, without all that follows.
+fn without_documents(text: &str) -> String {
+    let mut kept = Vec::new();
+    let mut until: Option<&str> = None;
+    for line in text.lines() {
+        match until {
+            Some(end) if line.trim() == end => until = None,
+            Some(_) => {}
+            None => {
+                kept.push(line);
+                let end = DOCUMENT.captures(line).and_then(|found| found.get(1));
+                until = end.map(|end| end.as_str());
+            }
+        }
+    }
+    kept.join("\n")
+}
+
+/// What a character is to the shell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// It may part commands.
+    Bare,
+    /// It stands for itself, or marks what does.
+    Quoted,
+    /// Nobody reads it.
+    Comment,
+    /// Of a line's end behind which the line goes on.
+    Continued,
+}
+
+/// Where a character stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Within {
+    Nothing,
+    Single,
+    Double,
+    Comment,
+}
+
+/// The characters of a text, each with what it is.
+fn roles(text: &str) -> impl Iterator<Item = (char, Role)> {
+    let (mut within, mut begins_word) = (Within::Nothing, true);
+    // The first byte behind what a backslash stands before, and what that is.
+    let mut escaped = (0, Role::Quoted);
+    text.char_indices().map(move |(at, c)| {
+        if at < escaped.0 {
+            return (c, escaped.1);
+        }
+        let (next, role) = match (within, c) {
+            (Within::Single, '\'') | (Within::Double, '"') => (Within::Nothing, Role::Quoted),
+            (Within::Comment, '\n') => (Within::Nothing, Role::Bare),
+            (Within::Comment, _) => (within, Role::Comment),
+            (Within::Nothing | Within::Double, '\\') => {
+                escaped = escape(text, at);
+                (within, escaped.1)
+            }
+            (Within::Nothing, '\'') => (Within::Single, Role::Quoted),
+            (Within::Nothing, '"') => (Within::Double, Role::Quoted),
+            (Within::Nothing, '#') if begins_word => (Within::Comment, Role::Comment),
+            (Within::Nothing, _) => (within, Role::Bare),
+            (Within::Single | Within::Double, _) => (within, Role::Quoted),
+        };
+        within = next;
+        // A line that goes on does so as if nothing had stood there.
+        if role != Role::Continued {
+            let parts = c.is_whitespace() || matches!(c, ';' | '&' | '|' | '(');
+            begins_word = role == Role::Bare && parts;
+        }
+        (c, role)
+    })
+}
+
+/// The first byte behind what the backslash at `at` stands before, and what both are.
+fn escape(text: &str, at: usize) -> (usize, Role) {
+    let from = at + 1;
+    let rest = &text[from..];
+    let mut ends = ["\n", "\r\n"].into_iter();
+    match ends.find(|end| rest.starts_with(*end)) {
+        Some(end) => (from + end.len(), Role::Continued),
+        None => {
+            let bytes = rest.chars().next().map_or(0, char::len_utf8);
+            (from + bytes, Role::Quoted)
+        }
+    }
+}
+
 fn compiled(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the pattern is fixed and tested")
 }
+
+/// `<<END`, and not `<<<`, behind which a word stands.
+static DOCUMENT: LazyLock<Regex> =
+    LazyLock::new(|| compiled(r#"(?:^|[^<])<<-?[ \t]*\\?["']?([A-Za-z_]\w*)"#));
 
 /// What is meant as it stands. Between double marks a command may still be run for its words.
 static QUOTED: LazyLock<Regex> =
@@ -50,6 +179,9 @@ mod tests {
             "grep x f >/dev/null 2>/dev/null",
             "grep x f &>log",
             "grep x f >|log <&3",
+            "grep -rn x \\\n  src",
+            "grep -rn x \\\r\n  src \\\r\n  tests\r\n",
+            "grep \"it's\" \\\n  src",
         ] {
             assert!(is_alone(text), "{text}");
         }
@@ -78,8 +210,69 @@ mod tests {
             r#"test "$$(make a)" = b"#,
             "grep 'x f; make",
             "grep \"x\ny\" f",
+            "grep x \\\n  src; make",
+            "grep x f \\\n\nmake",
+            "grep x f \\ \nmake",
+            "grep x f \\\\\nmake",
+            "grep x f # of y \\\nmake",
+            "grep 'x\\\ny' f",
         ] {
             assert!(!is_alone(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn joined_lines_keep_the_place_of_each_byte() {
+        for (text, line) in [
+            ("make \\\n  check", "make     check"),
+            ("make \\\r\n실 \\\n x", "make    실    x"),
+            ("echo \"a\\\nb\"", "echo \"a  b\""),
+            ("echo 'a\\\nb'", "echo 'a\\\nb'"),
+            ("echo 'a\\' \\\nb", "echo 'a\\'   b"),
+            ("make \\\\\ncheck", "make \\\\\ncheck"),
+            ("make \\\\\\\ncheck", "make \\\\  check"),
+            ("make # x \\\ncheck", "make # x \\\ncheck"),
+            ("make a#x \\\ncheck", "make a#x   check"),
+            ("make # it's\ncheck \\\n x", "make # it's\ncheck    x"),
+            ("make \\", "make \\"),
+        ] {
+            assert_eq!(joined(text), line);
+            assert_eq!(joined(&joined(text)), line);
+            assert_eq!(text.len(), line.len());
+        }
+    }
+
+    #[test]
+    fn commands_are_parted_outside_of_quotes_comments_and_documents() {
+        let cases: [(&str, &[&str]); 16] = [
+            ("", &[]),
+            (" ;; \n&&", &[]),
+            ("cat f", &["cat f"]),
+            ("a; b && c || d\ne\r\nf", &["a", "b", "c", "d", "e", "f"]),
+            ("a;b&&c||d", &["a", "b", "c", "d"]),
+            ("a | b |& c & d &>log 2>&1", &["a | b |& c & d &>log 2>&1"]),
+            (
+                "grep 'a; b' \"c && d\" e\\;f",
+                &["grep 'a; b' \"c && d\" e\\;f"],
+            ),
+            (
+                "find . -exec cat {} \\; ; make",
+                &["find . -exec cat {} \\;", "make"],
+            ),
+            ("grep \"a\\\";b\" f; make", &["grep \"a\\\";b\" f", "make"]),
+            ("cat f # it's; make\nls", &["cat f", "ls"]),
+            ("# see; make\ncat a#b", &["cat a#b"]),
+            ("cat \\\n  f; ls", &["cat     f", "ls"]),
+            ("grep 'x; make\nls", &["grep 'x; make\nls"]),
+            (
+                "cat > f <<'EOF'\nmake; it's\n  EOF\nls",
+                &["cat > f <<'EOF'", "ls"],
+            ),
+            ("cat <<-END > f\nmake\n", &["cat <<-END > f"]),
+            ("cat <<< x\nmake", &["cat <<< x", "make"]),
+        ];
+        for (text, commands) in cases {
+            assert_eq!(parts(text), commands, "{text}");
         }
     }
 }

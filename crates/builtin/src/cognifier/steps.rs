@@ -13,7 +13,7 @@ use sillok_core::id::RecordId;
 use sillok_core::promotion::CognifyRecord;
 use sillok_core::staging::{LogLevel, RecordKind};
 
-use super::evidence::{excerpt, range};
+use super::evidence::{excerpt, offset, range};
 use super::{exit, shell};
 
 /// One record, or a part of a long one, with its paths relative to the repository and without control codes.
@@ -79,49 +79,52 @@ pub(super) struct Step<'a> {
 
 impl Step<'_> {
     /// What its command does; none when it has none.
+    ///
+    /// Where it begins by showing something and then runs something else, how that ended is what matters. Nobody can tell
+    /// which of the two gave which line of the output, so that a shown line may be taken for an error: of a run that
+    /// failed nothing would be known otherwise. What files are piped into does not count as run: it mostly filters what
+    /// is shown. Nor does an edit behind a viewer: which file it is of, the first line does not say.
     pub(super) fn verb(&self) -> Option<Verb> {
         let tool = self.tool.as_ref()?;
         let name = tool.tool.as_deref().unwrap_or_default().to_lowercase();
-        let command = self.command();
-        let words: Vec<&str> = command.split_whitespace().collect();
-        let (first, second) = (
-            words.first().copied().unwrap_or_default(),
-            words.get(1).copied().unwrap_or_default(),
-        );
         let edits = ["edit", "replace", "write", "patch"]
             .iter()
             .any(|part| name.contains(part));
-        Some(match first {
-            "create" | "touch" => Verb::Create,
-            "str_replace_editor" if second == "create" => Verb::Create,
-            "str_replace_editor" if second == "view" => Verb::View,
-            "edit" | "insert" | "str_replace" | "str_replace_editor" | "apply_patch" | "patch"
-            | "Edit" | "Write" => Verb::Edit,
-            "sed" if second == "-i" => Verb::Edit,
-            "submit" => Verb::Submit,
-            "rm" | "mv" | "cp" | "mkdir" | "chmod" => Verb::Tidy,
-            "open" | "cat" | "ls" | "find" | "find_file" | "search_dir" | "search_file"
-            | "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" | "goto" | "scroll_down"
-            | "scroll_up" | "head" | "tail" | "sed" | "view" | "pwd" | "cd" | "tree" | "wc"
-            | "Read" | "Grep" | "Glob" => Verb::View,
-            "git"
-                if matches!(
-                    second,
-                    "log" | "show" | "diff" | "status" | "blame" | "grep"
-                ) =>
-            {
-                Verb::View
-            }
-            _ if edits => Verb::Edit,
-            _ => Verb::Run,
-        })
+        let parts = shell::parts(&self.text());
+        let Some((first, others)) = parts.split_first() else {
+            return Some(verb_of(&self.command(), edits));
+        };
+        let verb = verb_of(first, edits);
+        let runs = |part: &String| verb_of(part, edits) == Verb::Run && !says_nothing(part);
+        if verb == Verb::View && others.iter().any(runs) {
+            return Some(Verb::Run);
+        }
+        Some(verb)
+    }
+
+    /// Whether its command, as it is quoted, runs a check.
+    pub(super) fn checks(&self) -> bool {
+        const CHECKS: [&str; 7] = ["test", "check", "build", "clippy", "lint", "tox", "verify"];
+        let parts = shell::parts(&self.command());
+        // A name of what is shown is none.
+        let mut run = parts
+            .iter()
+            .filter(|part| verb_of(part, false) != Verb::View);
+        run.any(|part| CHECKS.iter().any(|check| part.contains(check)))
     }
 
     /// The command's first line, without a change of directory before it.
     pub(super) fn command(&self) -> String {
         let text = self.text();
-        let line = text.lines().next().unwrap_or_default();
-        line.split_whitespace().collect::<Vec<_>>().join(" ")
+        on_one_line(text.lines().next().unwrap_or_default())
+    }
+
+    /// All lines of the command, without a change of directory before them.
+    pub(super) fn script(&self) -> String {
+        let text = self.text();
+        let lines = text.lines().map(on_one_line);
+        let said = lines.filter(|line| !line.is_empty());
+        said.collect::<Vec<_>>().join("\n")
     }
 
     /// Whether more lines follow the command's first.
@@ -131,7 +134,7 @@ impl Step<'_> {
         lines.nth(1).is_some()
     }
 
-    /// All that was to be run, without a prompt and a change of directory before it.
+    /// All that was to be run, without a prompt and a change of directory before it, and with lines that go on joined.
     fn text(&self) -> String {
         let text = self.tool.as_ref().map_or("", |tool| tool.text.trim());
         let argument = serde_json::from_str::<serde_json::Value>(text)
@@ -140,9 +143,8 @@ impl Step<'_> {
                 let command = arguments.get("command").or_else(|| arguments.get("cmd"))?;
                 command.as_str().map(str::to_owned)
             });
-        let text = argument.as_deref().unwrap_or(text).trim();
-        let text = text.strip_prefix("$ ").unwrap_or(text).trim_start();
-        CHANGE_DIRECTORY.replace(text, "").into_owned()
+        let joined = shell::joined(argument.as_deref().unwrap_or(text));
+        changed_to(&joined).to_owned()
     }
 
     /// Everything the command gave, as one text.
@@ -209,14 +211,19 @@ impl Step<'_> {
         None
     }
 
-    /// The command's line, where it stands by itself; else everything that was handed to the tool.
+    /// The command's text through the line that it is quoted by, where it stands by itself; else everything that was
+    /// handed to the tool.
     pub(super) fn command_excerpt(&self) -> Option<Excerpt> {
         let tool = self.tool.as_ref()?;
         let text = tool.text.trim();
         let said = if text.starts_with('{') {
             text
         } else {
-            text.split_once('\n').map_or(text, |(first, _)| first)
+            let joined = shell::joined(text);
+            let line = changed_to(&joined).lines().next();
+            let end = line.map(|line| offset(line, &joined) + line.len());
+            // What was joined has its bytes where the text has them.
+            &text[..end.unwrap_or(text.len())]
         };
         tool.excerpt(range(said, &tool.text))
     }
@@ -245,6 +252,60 @@ impl Step<'_> {
         };
         shown.or_else(in_command)
     }
+}
+
+/// What one command does, where its tool's name says whether it `edits`.
+fn verb_of(command: &str, edits: bool) -> Verb {
+    let mut words = command.split_whitespace();
+    let (first, second) = (
+        words.next().unwrap_or_default(),
+        words.next().unwrap_or_default(),
+    );
+    match first {
+        "create" | "touch" => Verb::Create,
+        "str_replace_editor" if second == "create" => Verb::Create,
+        "str_replace_editor" if second == "view" => Verb::View,
+        "edit" | "insert" | "str_replace" | "str_replace_editor" | "apply_patch" | "patch"
+        | "Edit" | "Write" => Verb::Edit,
+        "sed" if second == "-i" => Verb::Edit,
+        "submit" => Verb::Submit,
+        "rm" | "mv" | "cp" | "mkdir" | "chmod" => Verb::Tidy,
+        "open" | "cat" | "ls" | "find" | "find_file" | "search_dir" | "search_file" | "grep"
+        | "egrep" | "fgrep" | "rg" | "ag" | "ack" | "goto" | "scroll_down" | "scroll_up"
+        | "head" | "tail" | "sed" | "view" | "pwd" | "cd" | "tree" | "wc" | "Read" | "Grep"
+        | "Glob" => Verb::View,
+        "git"
+            if matches!(
+                second,
+                "log" | "show" | "diff" | "status" | "blame" | "grep"
+            ) =>
+        {
+            Verb::View
+        }
+        _ if edits => Verb::Edit,
+        _ => Verb::Run,
+    }
+}
+
+/// Whether how a command ended says nothing of the work: it parts what is shown, or sets the shell up.
+fn says_nothing(command: &str) -> bool {
+    let program = command.split_whitespace().next();
+    matches!(
+        program,
+        Some("echo" | "printf" | "true" | ":" | "set" | "export" | "sleep" | "exit")
+    )
+}
+
+/// A text behind a prompt and a change of directory.
+fn changed_to(text: &str) -> &str {
+    let text = text.trim();
+    let text = text.strip_prefix("$ ").unwrap_or(text).trim_start();
+    let changed = CHANGE_DIRECTORY.find(text);
+    &text[changed.map_or(0, |found| found.end())..]
+}
+
+fn on_one_line(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The files that a command names.
@@ -396,7 +457,7 @@ static CONTROL: LazyLock<Regex> = LazyLock::new(|| compiled(r"\x1b\[[0-9;]*[A-Za
 
 /// What runs within the name of the directory, or before it, is no part of the change.
 static CHANGE_DIRECTORY: LazyLock<Regex> =
-    LazyLock::new(|| compiled(r"^cd[ \t]+[^\s;&|`(]+\s*&&\s*"));
+    LazyLock::new(|| compiled(r"^cd[ \t]+[^\s;&|`(]+(?:\s*&&|[ \t\r]*[;\n])\s*"));
 
 /// Where harnesses put the repository: `/testbed/`, `/owner__name/`.
 static REPOSITORY: LazyLock<Regex> = LazyLock::new(|| {

@@ -10,8 +10,7 @@ use sillok_core::promotion::CognifyInput;
 
 use super::diff::{Change, unified};
 use super::facts::{Facts, Rank};
-use super::read::{COMMAND_CHARS_MAX, Read, Told};
-use super::sentence::clip;
+use super::read::{Read, Told};
 use super::steps::{Verb, files, steps};
 use super::thought;
 
@@ -29,8 +28,8 @@ pub(super) struct Work {
     pub(super) commands_failed: u32,
     /// Commands of which nothing says how they ended.
     pub(super) commands_open: u32,
-    /// Commands that mattered and did not go wrong, each once, in order.
-    pub(super) commands_right: Vec<String>,
+    /// Commands that mattered and did not go wrong, each once, in order: all that each ran, and how it is told.
+    pub(super) commands_right: Vec<(String, String)>,
     /// Files of the repository that were changed.
     pub(super) files: Vec<String>,
     /// Each error with the change that followed it.
@@ -145,15 +144,16 @@ impl Work {
                 told.from.extend(read.step.command_excerpt());
                 told.from
                     .extend(edit.into_iter().flat_map(|edit| reads[edit].names_edit()));
-                last.insert((read.step.command(), phase), (index, told));
+                last.insert((read.step.script(), phase), (index, told));
             }
         }
         let mut told: Vec<_> = last
             .into_iter()
-            .map(|((command, phase), (index, told))| (index, command, phase, told))
+            .map(|((_, phase), (index, told))| (index, phase, told))
             .collect();
-        told.sort_by(|a, b| (a.0, &a.1, &a.2).cmp(&(b.0, &b.1, &b.2)));
-        for (index, _, phase, told) in told {
+        // A step has one outcome.
+        told.sort_by_key(|(index, ..)| *index);
+        for (index, phase, told) in told {
             let command = reads[index].named();
             let sentence = format!("Running `{command}` {}{phase}.", told.said);
             facts.add(Rank::Outcome, sentence, told.from);
@@ -178,17 +178,21 @@ impl Work {
             Verb::Edit | Verb::Create => !read.file.as_ref().is_some_and(is_scratch),
             Verb::View | Verb::Submit | Verb::Tidy => false,
         };
-        let shown = match (verb, &read.file) {
-            (Verb::Edit, Some(file)) => format!("edit {file}"),
-            _ => clip(&command, COMMAND_CHARS_MAX),
+        // Of several lines the first does not tell which they are: two scripts may begin alike.
+        let (ran, shown) = match (verb, &read.file) {
+            (Verb::Edit, Some(file)) => {
+                let shown = format!("edit {file}");
+                (shown.clone(), shown)
+            }
+            _ => (read.step.script(), read.named()),
         };
         if !matters || read.failed || shown.is_empty() {
             return;
         }
         // Of what was done again, the last time counts: it came after what it needs.
-        self.commands_right.retain(|known| *known != shown);
+        self.commands_right.retain(|(known, _)| *known != ran);
         if self.commands_right.len() < SKILL_COMMANDS_MAX {
-            self.commands_right.push(shown);
+            self.commands_right.push((ran, shown));
         }
     }
 }

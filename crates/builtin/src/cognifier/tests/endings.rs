@@ -203,6 +203,9 @@ fn what_a_search_answers_by_its_code_is_no_failure() {
         "diff -r tests/a tests/b",
         "diff a b >/dev/null 2>&1",
         "cd api && git diff --quiet",
+        "cd api\ngit diff --quiet",
+        "grep -rn x \\\n  src",
+        r#"{"command":"grep -rn x \\\n  src"}"#,
         "test -f build",
     ] {
         let (facts, result) = code(command, "1");
@@ -234,8 +237,154 @@ fn what_a_search_answers_by_its_code_is_no_failure() {
         (Tool, "grep x f\nnpm test", "{}"),
         (Info, "npm ERR! code ELIFECYCLE", r#"{"exit":1}"#),
     ];
-    let told = ["`grep x f \u{2026}` failed with npm ERR! code ELIFECYCLE."];
+    let told = [
+        "`grep x f \u{2026}` failed with npm ERR! code ELIFECYCLE.",
+        "Running `grep x f \u{2026}` failed.",
+    ];
     assert_eq!(contents(&log), told);
+}
+
+#[test]
+fn the_line_of_a_harness_is_not_what_a_command_printed() {
+    let (zero, one) = (r#"{"exit":0}"#, r#"{"exit":1}"#);
+    let succeeded = &["Running `test -f build` succeeded."];
+    let cases: [(&str, &str, &[&str]); 4] = [
+        ("[Command finished with exit code 0]", zero, succeeded),
+        ("exit status 1", one, &[]),
+        // What is recorded stands.
+        ("exit status 2", zero, succeeded),
+        ("exit status 2", one, &[]),
+    ];
+    for (output, metadata, told) in cases {
+        let log = [(Tool, "test -f build", "{}"), (Info, output, metadata)];
+        assert_eq!(contents(&log), told, "{output} {metadata}");
+        let result = drawn(&log).result;
+        assert!(result.ends_with("0 of 1 commands went wrong."), "{result}");
+    }
+}
+
+#[test]
+fn what_runs_behind_a_viewer_or_a_change_of_directory_is_read() {
+    let failed = "cc -o calc calc.c\nmake: *** [check] Error 2";
+    for command in [
+        "cd api\nmake check",
+        "cd api; make check",
+        "cd api &&\nmake check",
+        r#"{"command":"cd api\r\nmake check"}"#,
+    ] {
+        let told = [
+            "`make check` failed with make: *** [check] Error 2.",
+            "Running `make check` failed.",
+        ];
+        let log = [(Tool, command, "{}"), (Info, failed, "{}")];
+        assert_eq!(contents(&log), told, "{command}");
+    }
+    let counted = [(Tool, "grep x f\nnpm test", "{}"), (Info, "2 failed", "{}")];
+    let told = ["Running `grep x f \u{2026}` gave 2 failed."];
+    assert_eq!(contents(&counted), told);
+    for command in [
+        "grep x f\nnpm test",
+        "cd 'my api'; make check",
+        "ls; make check",
+        "ls && echo --- && make check",
+        "ls || make check",
+        "cat > x.c <<'EOF'\nit's\nEOF\nmake check",
+    ] {
+        let result = drawn(&[(Tool, command, "{}"), (Info, failed, "{}")]).result;
+        let wrong = result.ends_with("1 of 1 commands went wrong.");
+        assert!(wrong, "{command}: {result}");
+    }
+    // Where all that runs shows files, what they hold is no error.
+    for command in [
+        "cat a.log\ntail b.log",
+        "cat a.log; echo ---; cat b.log",
+        "cat a.log | grep make",
+        "cat a.log || true",
+        "cat a.log # and then; make check",
+        "grep 'a; make check' a.log",
+        "find . -name a.log -exec cat {} \\; && ls",
+        "cat <<'EOF' > a.log\nmake check\nEOF",
+        "cd api\ncat a.log",
+    ] {
+        let cognition = drawn(&[(Tool, command, "{}"), (Info, failed, "{}")]);
+        let result = cognition.result;
+        assert!(cognition.facts.is_empty(), "{command}");
+        assert!(result.ends_with("0 of 1 commands went wrong."), "{command}");
+    }
+    // The name of what is shown makes no check of what is run.
+    let log = [
+        (Tool, "ls tests\nnpm run x", "{}"),
+        (Info, "a\nb", r#"{"exit":0}"#),
+    ];
+    assert!(contents(&log).is_empty());
+}
+
+#[test]
+fn a_fact_names_the_line_that_it_quotes_a_command_by() {
+    for (command, shown, named) in [
+        ("make check", "make check", "make check"),
+        ("cd api && make check", "cd api && make check", "make check"),
+        (
+            "cd api &&\nmake check",
+            "cd api &&\nmake check",
+            "make check",
+        ),
+        (
+            "\n$ cd api\n\nmake check\nls\n",
+            "$ cd api\n\nmake check",
+            "make check \u{2026}",
+        ),
+        (
+            "make \\\n  check\nls",
+            "make \\\n  check",
+            "make check \u{2026}",
+        ),
+    ] {
+        let log = [(Tool, command, "{}"), (Info, "checking calc\nfine", "{}")];
+        let input = logged(&log);
+        let facts = RuleCognifier::draw(&input).facts;
+        assert_eq!(facts.len(), 1, "{command}");
+        let content = format!("Running `{named}` succeeded.");
+        assert_eq!(facts[0].content, content);
+        let sources = facts[0].sources.iter();
+        let stretches: Vec<_> = sources
+            .filter(|excerpt| excerpt.record == input.records[0].id)
+            .map(|excerpt| excerpt.of(command).unwrap())
+            .collect();
+        assert_eq!(stretches, [shown]);
+    }
+}
+
+#[test]
+fn scripts_that_begin_alike_are_told_apart() {
+    let (tests, lints) = ("set -e\nnpm ci\nnpm test", "set -e\nnpm run lint");
+    let log = [
+        EDIT,
+        (Tool, tests, "{}"),
+        (Info, "4 passed", "{}"),
+        (Tool, lints, "{}"),
+        (Info, "2 passed", "{}"),
+        (Tool, "cd api &&\nset -e\nnpm  ci\n\nnpm test", "{}"),
+        (Info, "5 passed", "{}"),
+    ];
+    let cognition = drawn(&log);
+    let outcomes: Vec<&str> = cognition
+        .facts
+        .iter()
+        .map(|fact| fact.content.as_str())
+        .filter(|content| content.starts_with("Running"))
+        .collect();
+    // Of the one that ran twice, the last outcome stands.
+    assert_eq!(
+        outcomes,
+        [
+            "Running `set -e \u{2026}` gave 2 passed after calc.py was edited.",
+            "Running `set -e \u{2026}` gave 5 passed after calc.py was edited.",
+        ]
+    );
+    let code = cognition.skill.unwrap().code;
+    let steps = "1. edit calc.py\n2. set -e \u{2026}\n3. set -e \u{2026}";
+    assert_eq!(code, steps);
 }
 
 #[test]
