@@ -123,11 +123,12 @@ fn roles(text: &str) -> impl Iterator<Item = (char, Role)> {
             (Within::Single | Within::Double, _) => (within, Role::Quoted),
         };
         within = next;
-        // A line that goes on does so as if nothing had stood there.
-        if role != Role::Continued {
-            let parts = c.is_whitespace() || matches!(c, ';' | '&' | '|' | '(');
-            begins_word = role == Role::Bare && parts;
-        }
+        begins_word = match role {
+            Role::Bare => c.is_whitespace() || matches!(c, ';' | '&' | '|' | '('),
+            // It is read as a blank.
+            Role::Continued => true,
+            Role::Quoted | Role::Comment => false,
+        };
         (c, role)
     })
 }
@@ -163,7 +164,22 @@ static REDIRECTED: LazyLock<Regex> = LazyLock::new(|| compiled(r"[<>]&|&>|>\|"))
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn whatever_is_joined_keeps_its_place_and_is_joined_once(
+            text in "(?:[a;#'\" 실]|\\\\|\\\\?\r?\n){0,24}",
+        ) {
+            let line = joined(&text);
+            prop_assert_eq!(line.len(), text.len());
+            prop_assert_eq!(joined(&line), &*line);
+            let is_blank = |part: &String| part.trim().is_empty();
+            prop_assert!(!parts(&text).iter().any(is_blank));
+        }
+    }
 
     #[test]
     fn one_command_is_alone_whatever_it_quotes_and_wherever_it_writes() {
