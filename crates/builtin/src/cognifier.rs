@@ -29,6 +29,7 @@ mod sentence;
 mod shell;
 mod steps;
 mod thought;
+mod verb;
 mod work;
 
 /// Name and version of the rules, recorded on what they propose.

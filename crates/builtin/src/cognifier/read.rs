@@ -11,7 +11,8 @@ use super::exit;
 use super::facts::Rank;
 use super::outcome::{Found, Outcome};
 use super::sentence::clip;
-use super::steps::{Step, Verb};
+use super::steps::Step;
+use super::verb::Verb;
 
 /// Characters of a command that a fact quotes.
 const COMMAND_CHARS_MAX: usize = 120;

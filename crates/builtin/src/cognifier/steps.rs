@@ -1,7 +1,7 @@
 //! Steps: an agent's records grouped into what was thought, done and seen.
 //!
-//! Owns the grouping, what sort of command a tool record is, and the spelling of paths. It must
-//! not know facts.
+//! Owns the grouping, what of a tool record is its command, and the spelling of paths. It must not
+//! know facts.
 
 use core::ops::Range;
 use std::collections::BTreeSet;
@@ -14,6 +14,7 @@ use sillok_core::promotion::CognifyRecord;
 use sillok_core::staging::{LogLevel, RecordKind};
 
 use super::evidence::{excerpt, offset, range};
+use super::verb::{Verb, says_nothing};
 use super::{exit, shell};
 
 /// One record, or a part of a long one, with its paths relative to the repository and without control codes.
@@ -50,23 +51,6 @@ impl Line<'_> {
     }
 }
 
-/// What a command does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verb {
-    /// Reads or lists.
-    View,
-    /// Changes a file.
-    Edit,
-    /// Makes a new file.
-    Create,
-    /// Hands the work in.
-    Submit,
-    /// Moves and removes.
-    Tidy,
-    /// Runs something whose outcome matters.
-    Run,
-}
-
 /// A thought, the command that came of it, and what the command gave.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Step<'a> {
@@ -92,10 +76,10 @@ impl Step<'_> {
             .any(|part| name.contains(part));
         let parts = shell::parts(&self.text());
         let Some((first, others)) = parts.split_first() else {
-            return Some(verb_of(&self.command(), edits));
+            return Some(Verb::of(&self.command(), edits));
         };
-        let verb = verb_of(first, edits);
-        let runs = |part: &String| verb_of(part, edits) == Verb::Run && !says_nothing(part);
+        let verb = Verb::of(first, edits);
+        let runs = |part: &String| Verb::of(part, edits) == Verb::Run && !says_nothing(part);
         if verb == Verb::View && others.iter().any(runs) {
             return Some(Verb::Run);
         }
@@ -109,7 +93,7 @@ impl Step<'_> {
         // A name of what is shown is none.
         let mut run = parts
             .iter()
-            .filter(|part| verb_of(part, false) != Verb::View);
+            .filter(|part| Verb::of(part, false) != Verb::View);
         run.any(|part| CHECKS.iter().any(|check| part.contains(check)))
     }
 
@@ -252,48 +236,6 @@ impl Step<'_> {
         };
         shown.or_else(in_command)
     }
-}
-
-/// What one command does, where its tool's name says whether it `edits`.
-fn verb_of(command: &str, edits: bool) -> Verb {
-    let mut words = command.split_whitespace();
-    let (first, second) = (
-        words.next().unwrap_or_default(),
-        words.next().unwrap_or_default(),
-    );
-    match first {
-        "create" | "touch" => Verb::Create,
-        "str_replace_editor" if second == "create" => Verb::Create,
-        "str_replace_editor" if second == "view" => Verb::View,
-        "edit" | "insert" | "str_replace" | "str_replace_editor" | "apply_patch" | "patch"
-        | "Edit" | "Write" => Verb::Edit,
-        "sed" if second == "-i" => Verb::Edit,
-        "submit" => Verb::Submit,
-        "rm" | "mv" | "cp" | "mkdir" | "chmod" => Verb::Tidy,
-        "open" | "cat" | "ls" | "find" | "find_file" | "search_dir" | "search_file" | "grep"
-        | "egrep" | "fgrep" | "rg" | "ag" | "ack" | "goto" | "scroll_down" | "scroll_up"
-        | "head" | "tail" | "sed" | "view" | "pwd" | "cd" | "tree" | "wc" | "Read" | "Grep"
-        | "Glob" => Verb::View,
-        "git"
-            if matches!(
-                second,
-                "log" | "show" | "diff" | "status" | "blame" | "grep"
-            ) =>
-        {
-            Verb::View
-        }
-        _ if edits => Verb::Edit,
-        _ => Verb::Run,
-    }
-}
-
-/// Whether how a command ended says nothing of the work: it parts what is shown, or sets the shell up.
-fn says_nothing(command: &str) -> bool {
-    let program = command.split_whitespace().next();
-    matches!(
-        program,
-        Some("echo" | "printf" | "true" | ":" | "set" | "export" | "sleep" | "exit")
-    )
 }
 
 /// A text behind a prompt and a change of directory.

@@ -9,7 +9,8 @@ use super::code::{named, stands};
 use super::facts::{Facts, Rank};
 use super::read::{Read, Told};
 use super::sentence::{Sense, is_finding, is_guess, sentences, statement};
-use super::steps::{Line, Verb};
+use super::steps::Line;
+use super::verb::Verb;
 
 /// Pieces of code that are sought in what commands gave: each is sought in all of it.
 const CODES_SOUGHT_MAX: usize = 256;

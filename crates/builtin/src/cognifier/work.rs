@@ -11,8 +11,9 @@ use sillok_core::promotion::CognifyInput;
 use super::diff::{Change, unified};
 use super::facts::{Facts, Rank};
 use super::read::{Read, Told};
-use super::steps::{Verb, files, steps};
+use super::steps::{files, steps};
 use super::thought;
+use super::verb::Verb;
 
 /// Errors that are told with what mended them.
 const FIXES_MAX: usize = 16;

@@ -1,0 +1,64 @@
+//! Verbs: what sort of command one is.
+//!
+//! Owns which programs show, change, move or run something. It must not know how one ended.
+
+/// What a command does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verb {
+    /// Reads or lists.
+    View,
+    /// Changes a file.
+    Edit,
+    /// Makes a new file.
+    Create,
+    /// Hands the work in.
+    Submit,
+    /// Moves and removes.
+    Tidy,
+    /// Runs something whose outcome matters.
+    Run,
+}
+
+impl Verb {
+    /// What one command does, where its tool's name says whether it `edits`.
+    pub(super) fn of(command: &str, edits: bool) -> Self {
+        let mut words = command.split_whitespace();
+        let (first, second) = (
+            words.next().unwrap_or_default(),
+            words.next().unwrap_or_default(),
+        );
+        match first {
+            "create" | "touch" => Self::Create,
+            "str_replace_editor" if second == "create" => Self::Create,
+            "str_replace_editor" if second == "view" => Self::View,
+            "edit" | "insert" | "str_replace" | "str_replace_editor" | "apply_patch" | "patch"
+            | "Edit" | "Write" => Self::Edit,
+            "sed" if second == "-i" => Self::Edit,
+            "submit" => Self::Submit,
+            "rm" | "mv" | "cp" | "mkdir" | "chmod" => Self::Tidy,
+            "open" | "cat" | "ls" | "find" | "find_file" | "search_dir" | "search_file"
+            | "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" | "goto" | "scroll_down"
+            | "scroll_up" | "head" | "tail" | "sed" | "view" | "pwd" | "cd" | "tree" | "wc"
+            | "Read" | "Grep" | "Glob" => Self::View,
+            "git"
+                if matches!(
+                    second,
+                    "log" | "show" | "diff" | "status" | "blame" | "grep"
+                ) =>
+            {
+                Self::View
+            }
+            _ if edits => Self::Edit,
+            _ => Self::Run,
+        }
+    }
+}
+
+/// Whether how a command ended says nothing of the work: it parts what is shown, or sets the shell up.
+pub(super) fn says_nothing(command: &str) -> bool {
+    let program = command.split_whitespace().next();
+    matches!(
+        program,
+        Some("echo" | "printf" | "true" | ":" | "set" | "export" | "sleep" | "exit")
+    )
+}
