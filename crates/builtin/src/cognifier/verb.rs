@@ -22,7 +22,7 @@ pub(super) enum Verb {
 impl Verb {
     /// What one command does, where its tool's name says whether it `edits`.
     pub(super) fn of(command: &str, edits: bool) -> Self {
-        let mut words = command.split_whitespace();
+        let mut words = in_branch(command);
         let (first, second) = (
             words.next().unwrap_or_default(),
             words.next().unwrap_or_default(),
@@ -54,11 +54,38 @@ impl Verb {
     }
 }
 
-/// Whether how a command ended says nothing of the work: it parts what is shown, or sets the shell up.
+/// Whether how a command ended says nothing of the work: it parts what is shown, sets the shell up, or says what else runs,
+/// and how often.
 pub(super) fn says_nothing(command: &str) -> bool {
-    let program = command.split_whitespace().next();
-    matches!(
-        program,
-        Some("echo" | "printf" | "true" | ":" | "set" | "export" | "sleep" | "exit")
-    )
+    match in_branch(command).next() {
+        None => true,
+        Some(program) => matches!(
+            program,
+            "echo"
+                | "printf"
+                | "true"
+                | ":"
+                | "set"
+                | "export"
+                | "sleep"
+                | "exit"
+                | "while"
+                | "until"
+                | "for"
+                | "if"
+                | "elif"
+                | "case"
+                | "read"
+                | "test"
+                | "["
+                | "[["
+        ),
+    }
+}
+
+/// The words of a command without those of the shell that begin or end a branch.
+fn in_branch(command: &str) -> impl Iterator<Item = &str> {
+    const BRANCH: [&str; 9] = ["do", "then", "else", "{", "(", "done", "fi", "esac", "}"];
+    let words = command.split_whitespace();
+    words.skip_while(|word| BRANCH.contains(word))
 }

@@ -288,6 +288,7 @@ fn what_runs_behind_a_viewer_or_a_change_of_directory_is_read() {
         "ls; make check",
         "ls && echo --- && make check",
         "ls || make check",
+        "ls; for f in a b; do make check; done",
         "cat > x.c <<'EOF'\nit's\nEOF\nmake check",
     ] {
         let result = drawn(&[(Tool, command, "{}"), (Info, failed, "{}")]).result;
@@ -305,6 +306,9 @@ fn what_runs_behind_a_viewer_or_a_change_of_directory_is_read() {
         "find . -name a.log -exec cat {} \\; && ls",
         "cat <<'EOF' > a.log\nmake check\nEOF",
         "cd api\ncat a.log",
+        "find . -name '*.log' | while read f; do head \"$f\"; done",
+        "ls; if [ -f a.log ]; then cat a.log; else ls; fi",
+        "ls\nfor f in a b; do\n  cat $f\ndone",
     ] {
         let cognition = drawn(&[(Tool, command, "{}"), (Info, failed, "{}")]);
         let result = cognition.result;
