@@ -11,7 +11,7 @@ use sillok_core::principal::PrincipalKind;
 
 use crate::harness::samples::put;
 use crate::harness::world::log;
-use crate::harness::{Launch, ORG, PROJECT, WORKTREE, World, command_id, phrase};
+use crate::harness::{Launch, ORG, PROJECT, WORKTREE, World, command_id, lasting, phrase};
 
 /// The longest that a refusal at the start may take.
 const AT_ONCE: Duration = Duration::from_secs(5);
@@ -136,7 +136,8 @@ async fn a_restart_keeps_everything_and_gives_the_first_answers_again() {
                 .await
                 .ok();
             assert_eq!(
-                answer, *first,
+                lasting(&answer),
+                lasting(first),
                 "{} after restart {again}",
                 good.sample.route
             );

@@ -237,6 +237,16 @@ impl Reply {
     }
 }
 
+/// What of an answer is the same each time the command is given: all but the moment before which backups hold what an
+/// erasure destroyed, which is when the answering node knew of it.
+pub(crate) fn lasting(answer: &Value) -> Value {
+    let mut lasting = answer.clone();
+    if let Some(fields) = lasting.as_object_mut() {
+        fields.remove("backups_before");
+    }
+    lasting
+}
+
 /// A new command id: a UUID of version 7.
 pub(crate) fn command_id() -> String {
     command_id_at(now_ms())
