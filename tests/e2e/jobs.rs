@@ -47,6 +47,16 @@ async fn halts(client: &Client, task: &str, id: &str) {
     }
 }
 
+/// A server that halts a promotion after its second attempt.
+async fn soon_halted() -> World {
+    World::start_with(|launch| {
+        launch
+            .env("SILLOK__JOBS__ATTEMPTS", "2")
+            .env("SILLOK__JOBS__BACKOFF_MS", "20")
+    })
+    .await
+}
+
 async fn jobs(client: &Client, query: &[(&str, &str)]) -> Vec<Value> {
     let page = client.get("/v1/jobs", query).await.ok();
     page["items"].as_array().expect("a page has items").clone()
@@ -54,12 +64,7 @@ async fn jobs(client: &Client, query: &[(&str, &str)]) -> Vec<Value> {
 
 #[tokio::test]
 async fn a_halted_promotion_outlives_a_kill_and_is_tried_anew_or_given_up() {
-    let mut world = World::start_with(|launch| {
-        launch
-            .env("SILLOK__JOBS__ATTEMPTS", "2")
-            .env("SILLOK__JOBS__BACKOFF_MS", "20")
-    })
-    .await;
+    let mut world = soon_halted().await;
     let admin = world.admin();
     quarantine(&admin, Some("its disk is bad")).await;
     let (kept, kept_id) = judged(&admin, &world).await;
@@ -123,12 +128,7 @@ async fn a_halted_promotion_outlives_a_kill_and_is_tried_anew_or_given_up() {
 
 #[tokio::test]
 async fn a_halted_promotion_that_maintenance_counts_is_listed_without_a_server_as_well() {
-    let mut world = World::start_with(|launch| {
-        launch
-            .env("SILLOK__JOBS__ATTEMPTS", "2")
-            .env("SILLOK__JOBS__BACKOFF_MS", "20")
-    })
-    .await;
+    let mut world = soon_halted().await;
     let admin = world.admin();
     quarantine(&admin, Some("its disk is bad")).await;
     let (task, id) = judged(&admin, &world).await;
