@@ -1,7 +1,7 @@
 //! Shell: which commands a text runs, and whether it is one alone.
 //!
-//! Owns quotes, comments, redirections and what joins commands and lines. It must not know what a
-//! command does, nor how it ended.
+//! Owns quotes, comments, redirections, branches and what joins commands and lines. It must not know
+//! what a command does, nor how it ended.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -33,20 +33,25 @@ pub(super) fn joined(text: &str) -> Cow<'_, str> {
 }
 
 /// The commands that a text runs, in order, as ends of lines, `;`, `&&` and `||` part them. What is piped stays together.
-/// Comments are left out, and so are documents that a command is given within the text.
+/// Comments are left out, and so are documents that a command is given within the text, and what chooses a branch of a
+/// `case`.
 pub(super) fn parts(text: &str) -> Vec<String> {
     let text = without_documents(text);
     let (mut parts, mut part) = (Vec::new(), String::new());
     let mut before = None;
+    let mut brackets = Brackets::default();
     for (c, role) in roles(&text) {
         let is_bare = role == Role::Bare;
         let is_double = is_bare && matches!(c, '&' | '|') && before == Some(c);
         before = (is_bare && !is_double).then_some(c);
+        let ends_pattern = is_bare && brackets.ends_pattern(&part, c);
         if is_double {
             part.pop();
         }
         if is_double || (is_bare && matches!(c, ';' | '\n')) {
             parts.push(core::mem::take(&mut part));
+        } else if ends_pattern {
+            part.clear();
         } else if role == Role::Continued {
             part.push(' ');
         } else if role != Role::Comment {
@@ -57,6 +62,55 @@ pub(super) fn parts(text: &str) -> Vec<String> {
     let parts = parts.iter().map(|part| part.trim());
     let said = parts.filter(|part| !part.is_empty());
     said.map(str::to_owned).collect()
+}
+
+/// How many brackets are open: here, and where each `case` began that has not ended.
+#[derive(Debug, Default)]
+struct Brackets {
+    open: u32,
+    cases: Vec<u32>,
+}
+
+impl Brackets {
+    /// Whether the bare character that comes behind `part` ends a pattern of a `case`: a bracket that closes none.
+    fn ends_pattern(&mut self, part: &str, c: char) -> bool {
+        let ends_word = !c.is_alphanumeric();
+        if c.is_whitespace() && part.ends_with("case") && words(part).next() == Some("case") {
+            self.cases.push(self.open);
+        } else if ends_word && part.ends_with("esac") && part.trim_start() == "esac" {
+            self.cases.pop();
+        }
+        match c {
+            '(' => self.open += 1,
+            ')' if self.cases.last() == Some(&self.open) => return true,
+            ')' => self.open = self.open.saturating_sub(1),
+            _ => {}
+        }
+        false
+    }
+}
+
+/// The words of a command without those that begin a branch, and without brackets around it. Of what ends a branch there
+/// are none: behind it stands where the branch reads and writes, and what it is piped into.
+pub(super) fn words(command: &str) -> impl Iterator<Item = &str> {
+    const BEGIN: [&str; 9] = [
+        "if", "elif", "while", "until", "!", "do", "then", "else", "{",
+    ];
+    let words = command.split_whitespace();
+    let mut words = words
+        .map(|word| word.trim_start_matches('('))
+        .skip_while(|word| word.is_empty() || BEGIN.contains(word))
+        .peekable();
+    let ends = words.peek().is_some_and(|word| ends_branch(word));
+    let words = words.filter(move |_| !ends);
+    words.map(|word| word.trim_end_matches(')'))
+}
+
+/// Whether a word ends a branch, with or without a blank before what follows.
+fn ends_branch(word: &str) -> bool {
+    const END: [&str; 4] = ["done", "fi", "esac", "}"];
+    let end = word.split([')', '<', '>', '|', '&']).next();
+    word.starts_with(')') || end.is_some_and(|end| END.contains(&end))
 }
 
 /// A text without what stands between `<<END` and a line that is `END`; where there is none, without all that follows.
@@ -260,7 +314,7 @@ mod tests {
 
     #[test]
     fn commands_are_parted_outside_of_quotes_comments_and_documents() {
-        let cases: [(&str, &[&str]); 16] = [
+        let cases: [(&str, &[&str]); 20] = [
             ("", &[]),
             (" ;; \n&&", &[]),
             ("cat f", &["cat f"]),
@@ -286,6 +340,16 @@ mod tests {
             ),
             ("cat <<-END > f\nmake\n", &["cat <<-END > f"]),
             ("cat <<< x\nmake", &["cat <<< x", "make"]),
+            (
+                "(case $(a) in\n  b | 'c)') d ;;\n  *)\n (e; f) ;;\nesac; g)",
+                &["(case $(a) in", "d", "(e", "f)", "esac", "g)"],
+            ),
+            (
+                "if a; then case b in c) d;; esac; fi",
+                &["if a", "d", "esac", "fi"],
+            ),
+            ("(grep case f; ls)", &["(grep case f", "ls)"]),
+            ("edit f: a) by b", &["edit f: a) by b"]),
         ];
         for (text, commands) in cases {
             assert_eq!(parts(text), commands, "{text}");

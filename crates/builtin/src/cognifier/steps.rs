@@ -66,8 +66,9 @@ impl Step<'_> {
     ///
     /// Where it begins by showing something and then runs something else, how that ended is what matters. Nobody can tell
     /// which of the two gave which line of the output, so that a shown line may be taken for an error: of a run that
-    /// failed nothing would be known otherwise. What files are piped into does not count as run: it mostly filters what
-    /// is shown. Nor does an edit behind a viewer: which file it is of, the first line does not say.
+    /// failed nothing would be known otherwise. What says nothing of the work is no beginning. What files are piped into
+    /// does not count as run: it mostly filters what is shown. Nor does an edit behind a viewer, or behind what says
+    /// nothing: which file it is of, the first line does not say.
     pub(super) fn verb(&self) -> Option<Verb> {
         let tool = self.tool.as_ref()?;
         let name = tool.tool.as_deref().unwrap_or_default().to_lowercase();
@@ -75,15 +76,19 @@ impl Step<'_> {
             .iter()
             .any(|part| name.contains(part));
         let parts = shell::parts(&self.text());
-        let Some((first, others)) = parts.split_first() else {
+        let Some(first) = parts.first() else {
             return Some(Verb::of(&self.command(), edits));
         };
         let verb = Verb::of(first, edits);
-        let runs = |part: &String| Verb::of(part, edits) == Verb::Run && !says_nothing(part);
-        if verb == Verb::View && others.iter().any(runs) {
-            return Some(Verb::Run);
+        let said = parts.iter().filter(|part| !says_nothing(part));
+        let mut verbs = said.map(|part| Verb::of(part, edits));
+        // What is handed to a tool that edits is no script.
+        let is_script = matches!(verb, Verb::View | Verb::Run);
+        if !is_script || verbs.next() != Some(Verb::View) {
+            return Some(verb);
         }
-        Some(verb)
+        let runs = verbs.any(|verb| verb == Verb::Run);
+        Some(if runs { Verb::Run } else { Verb::View })
     }
 
     /// Whether its command, as it is quoted, runs a check.

@@ -2,6 +2,8 @@
 //!
 //! Owns which programs show, change, move or run something. It must not know how one ended.
 
+use super::shell::words;
+
 /// What a command does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
@@ -22,7 +24,7 @@ pub(super) enum Verb {
 impl Verb {
     /// What one command does, where its tool's name says whether it `edits`.
     pub(super) fn of(command: &str, edits: bool) -> Self {
-        let mut words = in_branch(command);
+        let mut words = words(command);
         let (first, second) = (
             words.next().unwrap_or_default(),
             words.next().unwrap_or_default(),
@@ -54,10 +56,10 @@ impl Verb {
     }
 }
 
-/// Whether how a command ended says nothing of the work: it parts what is shown, sets the shell up, or says what else runs,
-/// and how often.
+/// Whether how a command ended says nothing of the work: it parts what is shown, sets the shell up, ends a branch, or says
+/// what else runs, and how often.
 pub(super) fn says_nothing(command: &str) -> bool {
-    match in_branch(command).next() {
+    match words(command).next() {
         None => true,
         Some(program) => matches!(
             program,
@@ -69,11 +71,7 @@ pub(super) fn says_nothing(command: &str) -> bool {
                 | "export"
                 | "sleep"
                 | "exit"
-                | "while"
-                | "until"
                 | "for"
-                | "if"
-                | "elif"
                 | "case"
                 | "read"
                 | "test"
@@ -81,11 +79,4 @@ pub(super) fn says_nothing(command: &str) -> bool {
                 | "[["
         ),
     }
-}
-
-/// The words of a command without those of the shell that begin or end a branch.
-fn in_branch(command: &str) -> impl Iterator<Item = &str> {
-    const BRANCH: [&str; 9] = ["do", "then", "else", "{", "(", "done", "fi", "esac", "}"];
-    let words = command.split_whitespace();
-    words.skip_while(|word| BRANCH.contains(word))
 }

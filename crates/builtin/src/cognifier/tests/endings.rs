@@ -323,6 +323,95 @@ fn what_runs_behind_a_viewer_or_a_change_of_directory_is_read() {
     assert!(contents(&log).is_empty());
 }
 
+/// How many facts come of one command that gave what a failed check prints, and the result.
+fn beside_an_error(command: &str) -> (usize, String) {
+    let failed = "cc -o calc calc.c\nmake: *** [check] Error 2";
+    let cognition = drawn(&[(Tool, command, "{}"), (Info, failed, "{}")]);
+    (cognition.facts.len(), cognition.result)
+}
+
+#[test]
+fn what_runs_in_a_branch_of_the_shell_is_judged_by_itself() {
+    for command in [
+        "ls; if make check; then echo ok; fi",
+        "ls; if [ -f a.log ]; then ls; elif make check; then ls; fi",
+        "ls; while make check; do sleep 1; done",
+        "ls; until make check; do sleep 1; done",
+        "pwd; if ! make check; then exit 1; fi",
+        "ls; case $x in a) make check;; esac",
+        "ls; case $x in a) (cd api; make check);; esac",
+        "ls && (cd api && make check)",
+        "ls && (make check)",
+        "ls && (make)",
+        "for f in a b; do make check; done < a.log",
+        "[ -f a.log ] && make check",
+        "set -e; cat a.log; make check",
+        "set -e\nrm -rf build\nmake check",
+    ] {
+        let (facts, result) = beside_an_error(command);
+        assert!(facts > 0, "{command}");
+        let wrong = result.ends_with("1 of 1 commands went wrong.");
+        assert!(wrong, "{command}: {result}");
+    }
+    // What is moved before something runs is not all that was done.
+    let script = "set -e\nrm -rf build\nnpm test";
+    let counted = [(Tool, script, "{}"), (Info, "2 failed", "{}")];
+    let told = ["Running `set -e \u{2026}` gave 2 failed."];
+    assert_eq!(contents(&counted), told);
+}
+
+#[test]
+fn a_branch_of_the_shell_that_shows_files_holds_no_error() {
+    // For each word that begins or ends a branch, or says nothing, one of these is a run where that word is none.
+    for command in [
+        "ls; if cat a.log; then cat b.log; elif cat c.log; then pwd; else ls; fi",
+        "ls; while cat a.log; do cat b.log; done",
+        "ls; until ! cat a.log; do cat b.log; done",
+        "ls; { cat a.log; }",
+        "ls; while true; do :; done",
+        "ls; until test -f a.log; do sleep 1; done",
+        "ls; for f in a b; do cat $f; done",
+        "ls\ncase $x in\n  a | 'b c')\n    cat a.log ;;\n  *) exit 1 ;;\nesac",
+        "ls; [[ -f a.log ]] || [ -f b.log ] || printf '%s' none || echo none",
+        "ls; set -e; export A=b; cat a.log",
+        // What ends a branch says where it reads and writes.
+        "ls; while read f; do cat $f; done < list.txt",
+        "ls; for f in a b; do cat $f; done | sort > out",
+        "ls; for f in a b; do cat $f; done|sort",
+        "ls; if [ -f a.log ]; then cat a.log; fi 2>/dev/null",
+        "ls; { cat a.log; } > out",
+        "ls; { cat a.log; }>out",
+        "ls\ncase $x in\n  a) cat a.log ;;\nesac >out",
+        "ls && (cd api && cat b.log)",
+        "ls && (cd api && pwd)",
+        "ls && ( cat a.log; pwd ) | sort",
+        "ls\n(\n  cat a.log\n) 2>&1 | sort",
+        "ls; (for f in a b; do cat $f; done) | sort",
+        // It may begin with what says nothing.
+        "for f in *.log; do cat $f; done",
+        "case $x in a) cat a.log;; *) ls;; esac",
+        "if [ -f a.log ]; then cat a.log; fi",
+        "[ -f a.log ] && cat a.log",
+        "set -e; cat a.log",
+        "(cd api && cat b.log)",
+    ] {
+        let (facts, result) = beside_an_error(command);
+        assert_eq!(facts, 0, "{command}");
+        let right = result.ends_with("0 of 1 commands went wrong.");
+        assert!(right, "{command}: {result}");
+    }
+}
+
+#[test]
+fn what_a_tool_that_edits_is_handed_is_no_script() {
+    let code = "for line in calc.py:\n    cat = line";
+    let log = [
+        (Tool, code, r#"{"tool":"edit_file"}"#),
+        (Info, "done", "{}"),
+    ];
+    assert_eq!(contents(&log), ["The file calc.py was edited."]);
+}
+
 #[test]
 fn a_fact_names_the_line_that_it_quotes_a_command_by() {
     for (command, shown, named) in [
