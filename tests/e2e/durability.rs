@@ -11,7 +11,7 @@ use sillok_core::principal::PrincipalKind;
 
 use crate::harness::samples::put;
 use crate::harness::world::log;
-use crate::harness::{Launch, ORG, PROJECT, WORKTREE, World, command_id, lasting, phrase};
+use crate::harness::{Launch, ORG, PROJECT, WORKTREE, World, assert_same, command_id, phrase};
 
 /// The longest that a refusal at the start may take.
 const AT_ONCE: Duration = Duration::from_secs(5);
@@ -135,12 +135,8 @@ async fn a_restart_keeps_everything_and_gives_the_first_answers_again() {
                 .command(&good.sample.route, id, &good.sample.body)
                 .await
                 .ok();
-            assert_eq!(
-                lasting(&answer),
-                lasting(first),
-                "{} after restart {again}",
-                good.sample.route
-            );
+            let what = format!("{} after restart {again}", good.sample.route);
+            assert_same(&answer, first, &what);
         }
         assert_eq!(everything(&world).await, before, "a retry writes nothing");
     }

@@ -14,7 +14,7 @@ pub(crate) mod world;
 pub(crate) use binary::{Invocation, Ran};
 pub(crate) use chance::{Chance, phrase};
 pub(crate) use cluster::Cluster;
-pub(crate) use http::{Client, Reply, command_id, lasting};
+pub(crate) use http::{Client, Reply, assert_same, command_id};
 pub(crate) use listener::Listener;
 pub(crate) use recorded::write_runs;
 pub(crate) use sillok_test_cluster::{Launch, Server};

@@ -62,6 +62,17 @@ async fn jobs(client: &Client, query: &[(&str, &str)]) -> Vec<Value> {
     page["items"].as_array().expect("a page has items").clone()
 }
 
+/// Waits until so many promotions are stored as halted. How an attempt went is stored behind it: what is listed is what a
+/// kill leaves.
+async fn stored_as_halted(client: &Client, count: usize) {
+    let begun = Instant::now();
+    let query = [("scope", "*"), ("halted", "true")];
+    while jobs(client, &query).await.len() < count {
+        assert!(begun.elapsed() < PATIENCE, "{count} are stored as halted");
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
 #[tokio::test]
 async fn a_halted_promotion_outlives_a_kill_and_is_tried_anew_or_given_up() {
     let mut world = soon_halted().await;
@@ -71,16 +82,7 @@ async fn a_halted_promotion_outlives_a_kill_and_is_tried_anew_or_given_up() {
     let (dropped, dropped_id) = judged(&admin, &world).await;
     halts(&admin, &kept, &kept_id).await;
     halts(&admin, &dropped, &dropped_id).await;
-    // How an attempt went is stored behind it: what is listed is what a kill leaves.
-    let begun = Instant::now();
-    while jobs(&admin, &[("scope", "*"), ("halted", "true")])
-        .await
-        .len()
-        < 2
-    {
-        assert!(begun.elapsed() < PATIENCE, "both are stored as halted");
-        tokio::time::sleep(LOOK_EVERY).await;
-    }
+    stored_as_halted(&admin, 2).await;
     world.kill();
     world.start_again().await;
     let admin = world.admin();
@@ -133,14 +135,7 @@ async fn a_halted_promotion_that_maintenance_counts_is_listed_without_a_server_a
     quarantine(&admin, Some("its disk is bad")).await;
     let (task, id) = judged(&admin, &world).await;
     halts(&admin, &task, &id).await;
-    let begun = Instant::now();
-    while jobs(&admin, &[("scope", "*"), ("halted", "true")])
-        .await
-        .is_empty()
-    {
-        assert!(begun.elapsed() < PATIENCE, "it is stored as halted");
-        tokio::time::sleep(LOOK_EVERY).await;
-    }
+    stored_as_halted(&admin, 1).await;
     world.stop();
     let planned = world.sillok("maintain --dry-run --json").json();
     assert_eq!(planned["halted"], 1, "{planned}");

@@ -237,14 +237,19 @@ impl Reply {
     }
 }
 
-/// What of an answer is the same each time the command is given: all but the moment before which backups hold what an
-/// erasure destroyed, which is when the answering node knew of it.
-pub(crate) fn lasting(answer: &Value) -> Value {
-    let mut lasting = answer.clone();
-    if let Some(fields) = lasting.as_object_mut() {
-        fields.remove("backups_before");
+/// Asserts that a command which is given again gets its first answer. The moment before which backups hold what an erasure
+/// destroyed may be a later one: it is when the answering node knew of it.
+#[track_caller]
+pub(crate) fn assert_same(again: &Value, first: &Value, what: &str) {
+    const KNOWN: &str = "backups_before";
+    let mut expected = first.clone();
+    if let (Some(now), Some(before)) = (again.get(KNOWN), first.get(KNOWN)) {
+        let before = before.as_u64().expect("a moment is in milliseconds");
+        let is_later = now.as_u64().is_some_and(|now| now >= before);
+        assert!(is_later, "{what}: {KNOWN} was {before}, and is {now}");
+        expected[KNOWN] = now.clone();
     }
-    lasting
+    assert_eq!(again, &expected, "{what}");
 }
 
 /// A new command id: a UUID of version 7.

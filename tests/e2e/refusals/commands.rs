@@ -7,7 +7,7 @@ use super::refused;
 use crate::harness::http::{command_id_at, now_ms};
 use crate::harness::samples::put;
 use crate::harness::world::log;
-use crate::harness::{ORG, PROJECT, WORKTREE, World, command_id, lasting, phrase};
+use crate::harness::{ORG, PROJECT, WORKTREE, World, assert_same, command_id, phrase};
 
 const HOUR_MS: u64 = 60 * 60 * 1_000;
 const DAY_MS: u64 = 24 * HOUR_MS;
@@ -30,11 +30,8 @@ async fn a_repeated_command_is_given_the_first_answer_and_another_body_is_refuse
             .command(route, &id, &good.sample.body)
             .await
             .ok();
-        assert_eq!(
-            lasting(&again),
-            lasting(&first),
-            "{route}: a retry is given the first answer"
-        );
+        let what = format!("{route}: a retry is given the first answer");
+        assert_same(&again, &first, &what);
         assert_eq!(
             super::written(&world).await,
             before,

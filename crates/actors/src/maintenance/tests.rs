@@ -422,19 +422,9 @@ async fn a_whole_run_by_hand_is_written_down_and_a_part_or_rehearsal_is_not() {
 #[tokio::test]
 async fn beside_a_run_of_a_living_node_no_other_begins() {
     let stage = Stage::set().await;
-    let held = |node: &str, run: Incarnation| OwnerRow {
-        node: node.to_owned(),
-        incarnation: run,
-        epoch: Epoch(1),
-    };
-    let put = async |row| {
-        let mut txn = stage.store.begin().await.unwrap();
-        txn.set(keys::lease::key(LEASE), keys::lease::encode(&row));
-        txn.commit().await.unwrap();
-    };
     let begun = crate::claims::register(&stage.store, "other", WireVersion::NEWEST).await;
     let (run, _) = begun.unwrap().unwrap();
-    put(held("other", run)).await;
+    taken_over(&stage.store, "other", run).await;
     let refused = stage.maintain(false, false).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::Busy);
     assert!(
@@ -442,13 +432,25 @@ async fn beside_a_run_of_a_living_node_no_other_begins() {
         "a dry run needs no lease"
     );
     // That run is over: another one of its node began.
-    put(held("other", Incarnation(run.0 + 7))).await;
+    taken_over(&stage.store, "other", Incarnation(run.0 + 7)).await;
     assert!(stage.maintain(false, false).await.is_ok());
     let mut txn = stage.store.begin().await.unwrap();
     let lease = txn
         .get(&keys::lease::key(LEASE), sillok_store::Read::Snapshot)
         .await;
     assert_eq!(lease.unwrap(), None, "it is given back");
+}
+
+/// A run of this node has the lease from now on, whoever had it.
+pub(super) async fn taken_over(store: &MemoryStore, node: &str, run: Incarnation) {
+    let row = OwnerRow {
+        node: node.to_owned(),
+        incarnation: run,
+        epoch: Epoch(1),
+    };
+    let mut txn = store.begin().await.unwrap();
+    txn.set(keys::lease::key(LEASE), keys::lease::encode(&row));
+    txn.commit().await.unwrap();
 }
 
 /// A task of its own, opened by an agent, with `records` records.

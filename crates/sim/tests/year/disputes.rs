@@ -8,8 +8,9 @@ use sillok_core::promotion::Disposition;
 use sillok_sim::agent::Agent;
 use sillok_sim::workload::Workload as _;
 use sillok_sim::workload::disputing::{Action, Disputing};
-use sillok_sim::workload::material::{judged, observation, project, project_path, scope, text_of};
-use sillok_sim::workload::staging::record;
+use sillok_sim::workload::material::{judged, observation, project, project_path, scope};
+
+use super::tasks::staged;
 
 /// Looks until a promotion has to be finished.
 const PROMOTION_LOOKS: u32 = 60;
@@ -58,16 +59,8 @@ pub(super) async fn take_back(agent: &mut Agent, number: u8, month: u32) -> Opti
     let home = project(number);
     let path = project_path(number);
     let task = scope(&format!("{path}/worktree/undone/task/u{month}"));
-    let open = Command::OpenTask {
-        title: format!("Task of month {month}"),
-        description: String::new(),
-    };
-    let fact = |fact: u8| format!("{} in mirror m{month}", text_of(fact));
-    let append = Command::Append {
-        records: (0..FACTS).map(|place| record(fact(place))).collect(),
-    };
-    agent.give(PrincipalKind::Agent, &task, open).await?;
-    agent.give(PrincipalKind::Agent, &task, append).await?;
+    let (title, place) = (format!("Task of month {month}"), format!("mirror m{month}"));
+    staged(agent, &task, title, FACTS, &place).await?;
     let verify = judged(true, format!("doubted run {month}"));
     let answer = agent.give(PrincipalKind::Orchestrator, &task, verify).await;
     let AnswerBody::Verification { id, .. } = answer?.result else {

@@ -4,3 +4,5 @@
 mod disputes;
 #[cfg(test)]
 mod nights;
+#[cfg(test)]
+mod tasks;

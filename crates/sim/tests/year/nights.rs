@@ -23,14 +23,14 @@ use sillok_sim::workload::alike::Alike;
 use sillok_sim::workload::disputing::Disputing;
 use sillok_sim::workload::late::LateRetries;
 use sillok_sim::workload::maintaining::{ASKED, Maintaining};
-use sillok_sim::workload::material::{judged, observation, project, text_of};
+use sillok_sim::workload::material::{judged, observation, project};
 use sillok_sim::workload::refusals::Refusals;
-use sillok_sim::workload::staging::record;
 use sillok_sim::workload::{Check, Draw, End, Operation, Workload};
 use sillok_sim::{Plan, Suite, Violation, World};
 use sillok_store::keys::{self, Family, ScopeKey};
 
 use super::disputes::{dispute, take_back};
+use super::tasks::staged;
 
 const NIGHTS: u32 = 365;
 const TASKS: u32 = 1_000;
@@ -163,16 +163,8 @@ async fn work(
     known: Option<EntryId>,
 ) -> Option<(Scope, VerificationId)> {
     let task = agent.next_task();
-    let open = Command::OpenTask {
-        title: format!("Task {number}"),
-        description: String::new(),
-    };
-    let fact = |fact: u8| format!("{} in module m{number}", text_of(fact));
-    let append = Command::Append {
-        records: (0..FACTS).map(|place| record(fact(place))).collect(),
-    };
-    agent.give(PrincipalKind::Agent, &task, open).await;
-    agent.give(PrincipalKind::Agent, &task, append).await;
+    let (title, place) = (format!("Task {number}"), format!("module m{number}"));
+    staged(agent, &task, title, FACTS, &place).await;
     if let Some(entry) = known {
         let report = Command::ReportReuse {
             task: task.clone(),

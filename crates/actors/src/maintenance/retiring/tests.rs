@@ -6,15 +6,16 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sillok_core::command::{Answer, Submission};
 use sillok_core::id::{Epoch, Incarnation, Seq};
-use sillok_core::membership::{OwnerRow, WireVersion};
+use sillok_core::membership::WireVersion;
 use sillok_core::ports::{BoxFuture, Forwarded, PeerError, Peers};
 use sillok_core::retention::pace::{RETIRED_BESIDE, Writers};
 use sillok_core::retention::plan::ScopePlan;
 use sillok_core::time::Timestamp;
 use sillok_core::trace::TraceContext;
-use sillok_store::{MemoryStore, Txn as _, keys};
+use sillok_store::MemoryStore;
 use tokio::sync::watch;
 
+use super::super::tests::taken_over;
 use super::super::{LEASE, TRIES_MAX};
 use super::*;
 use crate::admission::{Permit, Wanted};
@@ -282,14 +283,7 @@ async fn a_run_whose_lease_is_taken_waits_for_what_is_under_way_and_gives_no_fur
         let are_under_way = || stage.named().len() == COMMANDS_AT_ONCE;
         until("all that is under way at a time", are_under_way).await;
         // Ada was held for dead.
-        let lease = OwnerRow {
-            node: "bob".to_owned(),
-            incarnation: Incarnation(1),
-            epoch: Epoch(1),
-        };
-        let mut txn = stage.shared.store.begin().await.unwrap();
-        txn.set(keys::lease::key(LEASE), keys::lease::encode(&lease));
-        txn.commit().await.unwrap();
+        taken_over(&stage.shared.store, "bob", Incarnation(1)).await;
         answers.send(true).unwrap();
     };
     tokio::join!(stage.take_out(&mut scopes), bobs_run);

@@ -48,7 +48,7 @@ fn silent(line: &Line) {
 
 /// What was held back finds the lease taken by another node's run, and writes nothing.
 async fn lands_too_late(line: &Line, stage: &Stage) {
-    taken_over(stage).await;
+    taken_over(&stage.store, "other", Incarnation(1)).await;
     let before = pairs_of(&stage.store).await;
     assert!(matches!(line.land().await, Err(StoreError::Conflict)));
     line.mend();
@@ -58,18 +58,6 @@ async fn lands_too_late(line: &Line, stage: &Stage) {
 /// A run that holds the lease by this row.
 fn held<'a>(stage: &'a Stage, taken: &OwnerRow) -> Held<'a, MemoryStore, Correct> {
     Held::new(stage.node.shared(), taken.clone())
-}
-
-/// Another node's run has the lease from now on.
-async fn taken_over(stage: &Stage) {
-    let row = OwnerRow {
-        node: "other".into(),
-        incarnation: Incarnation(1),
-        epoch: Epoch(1),
-    };
-    let mut txn = stage.store.begin().await.unwrap();
-    txn.set(keys::lease::key(LEASE), keys::lease::encode(&row));
-    txn.commit().await.unwrap();
 }
 
 fn only(part: Part) -> Maintain {
@@ -91,7 +79,7 @@ async fn a_run_whose_lease_was_taken_ends_and_does_no_part_of_its_own() {
     let planned = stage.maintain(true, false).await.unwrap();
     assert!(planned.scopes.len() == 1 && planned.offered > 0 && planned.forgotten > 0);
     let taken = taken(&stage).await;
-    taken_over(&stage).await;
+    taken_over(&stage.store, "other", Incarnation(1)).await;
     let before = pairs_of(&stage.store).await;
     let turn = stage.node.shared().maintenance.begin().unwrap();
     for part in Part::ALL {
@@ -116,7 +104,7 @@ async fn no_command_is_given_and_no_answer_forgotten_by_a_run_whose_lease_was_ta
     let (mut stage, _) = signing_over(ports()).await;
     prepare(&mut stage).await;
     let (asked, taken) = (Maintain::whole(), taken(&stage).await);
-    taken_over(&stage).await;
+    taken_over(&stage.store, "other", Incarnation(1)).await;
     let before = pairs_of(&stage.store).await;
     let planned = plan::of(stage.node.shared(), &asked, &|_| ()).await;
     let mut planned = planned.unwrap();
