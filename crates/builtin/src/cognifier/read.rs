@@ -153,7 +153,8 @@ impl<'a> Read<'a> {
             "failed"
         };
         let (subject, named): (_, Vec<Excerpt>) = match (self.verb, &self.file) {
-            (Some(Verb::Edit | Verb::Create), Some(file)) => (
+            // Where something runs behind the edit, that may be what failed.
+            (Some(Verb::Edit | Verb::Create), Some(file)) if !self.step.runs() => (
                 format!("An edit of {file} failed with"),
                 self.names_edit().collect(),
             ),

@@ -64,6 +64,11 @@ pub(super) fn parts(text: &str) -> Vec<String> {
     said.map(str::to_owned).collect()
 }
 
+/// Whether what a command prints is handed to another one.
+pub(super) fn pipes(command: &str) -> bool {
+    roles(command).any(|(c, role)| c == '|' && role == Role::Bare)
+}
+
 /// How many brackets are open: here, and where each `case` began that has not ended.
 #[derive(Debug, Default)]
 struct Brackets {

@@ -14,7 +14,7 @@ use sillok_core::promotion::CognifyRecord;
 use sillok_core::staging::{LogLevel, RecordKind};
 
 use super::evidence::{excerpt, offset, range};
-use super::verb::{Verb, says_nothing};
+use super::verb::{Verb, is_given_text, says_nothing};
 use super::{exit, shell};
 
 /// One record, or a part of a long one, with its paths relative to the repository and without control codes.
@@ -66,29 +66,44 @@ impl Step<'_> {
     ///
     /// Where it begins by showing something and then runs something else, how that ended is what matters. Nobody can tell
     /// which of the two gave which line of the output, so that a shown line may be taken for an error: of a run that
-    /// failed nothing would be known otherwise. What says nothing of the work is no beginning. What files are piped into
-    /// does not count as run: it mostly filters what is shown. Nor does an edit behind a viewer, or behind what says
-    /// nothing: which file it is of, the first line does not say.
+    /// failed nothing would be known otherwise. The same holds where it begins by moving something. What says nothing of
+    /// the work is no beginning. What files are piped into does not count as run: it mostly filters what is shown. Nor does
+    /// an edit behind a viewer, or behind what says nothing: which file it is of, the first line does not say.
     pub(super) fn verb(&self) -> Option<Verb> {
-        let tool = self.tool.as_ref()?;
-        let name = tool.tool.as_deref().unwrap_or_default().to_lowercase();
-        let edits = ["edit", "replace", "write", "patch"]
-            .iter()
-            .any(|part| name.contains(part));
+        self.tool.as_ref()?;
+        let edits = self.is_handed_to_editor();
         let parts = shell::parts(&self.text());
         let Some(first) = parts.first() else {
             return Some(Verb::of(&self.command(), edits));
         };
         let verb = Verb::of(first, edits);
         let said = parts.iter().filter(|part| !says_nothing(part));
-        let mut verbs = said.map(|part| Verb::of(part, edits));
+        let begins = said.map(|part| Verb::of(part, edits)).next();
         // What is handed to a tool that edits is no script.
-        let is_script = matches!(verb, Verb::View | Verb::Run);
-        if !is_script || verbs.next() != Some(Verb::View) {
-            return Some(verb);
+        let is_script = matches!(verb, Verb::View | Verb::Run | Verb::Tidy);
+        match begins {
+            Some(begins @ (Verb::View | Verb::Tidy)) if is_script => {
+                Some(if self.runs() { Verb::Run } else { begins })
+            }
+            _ => Some(verb),
         }
-        let runs = verbs.any(|verb| verb == Verb::Run);
-        Some(if runs { Verb::Run } else { Verb::View })
+    }
+
+    /// Whether its command is a script that runs something, beside whatever else it does.
+    pub(super) fn runs(&self) -> bool {
+        let parts = shell::parts(&self.text());
+        let is_text =
+            self.is_handed_to_editor() || parts.first().is_some_and(|part| is_given_text(part));
+        let mut said = parts.iter().filter(|part| !says_nothing(part));
+        !is_text && said.any(|part| Verb::of(part, false) == Verb::Run)
+    }
+
+    /// Whether its tool's name says that it edits.
+    fn is_handed_to_editor(&self) -> bool {
+        let tool = self.tool.as_ref().and_then(|tool| tool.tool.as_deref());
+        let name = tool.unwrap_or_default().to_lowercase();
+        let editors = ["edit", "replace", "write", "patch"];
+        editors.iter().any(|part| name.contains(part))
     }
 
     /// Whether its command, as it is quoted, runs a check.

@@ -2,7 +2,7 @@
 //!
 //! Owns which programs show, change, move or run something. It must not know how one ended.
 
-use super::shell::words;
+use super::shell::{pipes, words};
 
 /// What a command does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,16 +56,34 @@ impl Verb {
     }
 }
 
+/// Whether a command is one of an editor, behind which stands the text that it writes.
+pub(super) fn is_given_text(command: &str) -> bool {
+    let program = words(command).next();
+    program.is_some_and(|program| {
+        matches!(
+            program,
+            "create"
+                | "edit"
+                | "insert"
+                | "str_replace"
+                | "str_replace_editor"
+                | "apply_patch"
+                | "Edit"
+                | "Write"
+        )
+    })
+}
+
 /// Whether how a command ended says nothing of the work: it parts what is shown, sets the shell up, ends a branch, or says
 /// what else runs, and how often.
 pub(super) fn says_nothing(command: &str) -> bool {
     match words(command).next() {
         None => true,
+        // What it prints may be what another command works on.
+        Some("echo" | "printf") => !pipes(command),
         Some(program) => matches!(
             program,
-            "echo"
-                | "printf"
-                | "true"
+            "true"
                 | ":"
                 | "set"
                 | "export"

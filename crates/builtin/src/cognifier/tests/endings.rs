@@ -347,6 +347,10 @@ fn what_runs_in_a_branch_of_the_shell_is_judged_by_itself() {
         "[ -f a.log ] && make check",
         "set -e; cat a.log; make check",
         "set -e\nrm -rf build\nmake check",
+        "rm -rf build && make check",
+        "mkdir -p build && cd build && cmake .. && make check",
+        "printf '1\\n' | ./solve && cat a.log",
+        "echo 'a | b' && make check",
     ] {
         let (facts, result) = beside_an_error(command);
         assert!(facts > 0, "{command}");
@@ -400,6 +404,19 @@ fn a_branch_of_the_shell_that_shows_files_holds_no_error() {
         let right = result.ends_with("0 of 1 commands went wrong.");
         assert!(right, "{command}: {result}");
     }
+}
+
+#[test]
+fn what_runs_behind_an_edit_is_no_failure_of_the_edit() {
+    let command = "sed -i 's/a/b/' calc.py && make check";
+    let failed = "make: *** [check] Error 2";
+    let told = contents(&[(Tool, command, "{}"), (Info, failed, "{}")]);
+    let blamed = format!("`{command}` failed with {failed}.");
+    assert!(told.contains(&blamed), "{told:?}");
+    assert!(
+        !told.iter().any(|one| one.starts_with("An edit")),
+        "{told:?}"
+    );
 }
 
 #[test]
