@@ -1,7 +1,6 @@
-//! The command line: exit statuses, JSON, tails, and every line of the documents' tours.
+//! The command line: exit statuses, JSON, tails, and every line of the README.
 
 mod commands;
-mod deciding;
 mod judging;
 mod tail;
 mod tour;

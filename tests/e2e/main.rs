@@ -24,8 +24,6 @@ mod contradictions;
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
-mod decisions;
-#[cfg(test)]
 mod demo;
 #[cfg(test)]
 mod durability;

@@ -21,11 +21,7 @@ use vault::{Row, Vault, hex};
 const ROWS_DAMAGED: usize = 3;
 
 /// Families whose rows belong to a scope: an audit names it, and the position in it.
-const OF_SCOPES: [Family; 15] = [
-    Family::Decision,
-    Family::DecisionVersion,
-    Family::DecisionListed,
-    Family::DecisionClaim,
+const OF_SCOPES: [Family; 11] = [
     Family::Report,
     Family::Review,
     Family::Scope,
@@ -357,12 +353,7 @@ async fn tampering_that_winds_a_whole_scope_back_is_found_and_named() {
 }
 
 /// The families of the view: what is written anew from the events.
-const VIEW: [Family; 13] = [
-    Family::Decision,
-    Family::DecisionVersion,
-    Family::DecisionListed,
-    Family::DecisionClaim,
-    Family::Related,
+const VIEW: [Family; 8] = [
     Family::Head,
     Family::Version,
     Family::Task,

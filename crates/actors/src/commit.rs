@@ -43,7 +43,6 @@ mod answers;
 mod batch;
 mod chunks;
 mod decided;
-mod decisions;
 mod erasing;
 mod job_news;
 mod presence;

@@ -37,7 +37,6 @@ use crate::relay;
 use crate::router::Router;
 use crate::spaces;
 
-mod decisions;
 mod maintain;
 mod operators;
 mod recall;

@@ -189,7 +189,6 @@ impl<'a, S: Store> Rebuild<'a, S> {
         let mut writer = RowWriter::new(self.store).await?;
         for family in [
             Family::Location,
-            Family::Related,
             Family::Job,
             Family::Attempt,
             Family::Mark,

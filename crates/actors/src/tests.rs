@@ -7,7 +7,6 @@ mod audit;
 mod collecting;
 mod contradicting;
 mod damage;
-mod decisions;
 mod drafts;
 pub(crate) mod embedder_change;
 mod embedding;

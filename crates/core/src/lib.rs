@@ -5,7 +5,6 @@
 //! time, randomness and facts about the world are arguments. It must not know stores, transports,
 //! runtimes or clocks.
 
-pub mod brief;
 pub mod chain;
 pub mod channel;
 pub mod checkpoint;
@@ -15,7 +14,6 @@ pub mod commit;
 pub mod config;
 pub mod decay;
 pub mod decide;
-pub mod decision;
 pub mod dedup;
 pub mod entry;
 pub mod erasure;
@@ -25,7 +23,6 @@ pub mod facts;
 pub mod fair;
 pub mod fingerprint;
 pub mod id;
-pub mod impact;
 pub mod invariants;
 pub mod limits;
 pub mod membership;

@@ -16,7 +16,6 @@ use crate::rng::Stream;
 use crate::violation::Violation;
 use crate::workload::alike::Alike;
 use crate::workload::branches::Branches;
-use crate::workload::deciding::Deciding;
 use crate::workload::disputing::Disputing;
 use crate::workload::drains::Drains;
 use crate::workload::erasing::Erasing;
@@ -145,7 +144,6 @@ impl Suite {
             .workload(Branches)
             .workload(Erasing)
             .workload(Disputing)
-            .workload(Deciding)
             .check(LateRetries)
             .check(Forger)
             .check(Reads)
@@ -155,7 +153,6 @@ impl Suite {
             .check(Erasing)
             .check(Alike)
             .check(Disputing)
-            .check(Deciding)
     }
 
     /// With a further workload.

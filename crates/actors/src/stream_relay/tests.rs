@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 
 use sillok_bus::Message;
 use sillok_core::{Error, ErrorCode};
+use sillok_store::MemoryStore;
 
 use super::*;
-use crate::protocol::Without;
-use crate::tests::harness::{TestNode, TestStore, append, in_time, store};
+use crate::Node;
+use crate::protocol::Correct;
+use crate::tests::harness::{append, in_time, store};
 use crate::tests::projects::{Projects, slot};
 use crate::tests::stream::MemoryStream;
 
@@ -15,19 +17,19 @@ use crate::tests::stream::MemoryStream;
 struct Bench {
     projects: Projects,
     stream: Arc<MemoryStream>,
-    relay: Relay<TestStore, Without>,
+    relay: Relay<MemoryStore, Correct>,
 }
 
 /// The relay of the events.
-fn relay(node: &TestNode, stream: &Arc<MemoryStream>) -> Relay<TestStore, Without> {
+fn relay(node: &Node<MemoryStore>, stream: &Arc<MemoryStream>) -> Relay<MemoryStore, Correct> {
     relay_of(Channel::Events, node, stream)
 }
 
 fn relay_of(
     channel: Channel,
-    node: &TestNode,
+    node: &Node<MemoryStore>,
     stream: &Arc<MemoryStream>,
-) -> Relay<TestStore, Without> {
+) -> Relay<MemoryStore, Correct> {
     Relay {
         shared: Arc::clone(node.shared()),
         channel,
@@ -40,7 +42,7 @@ fn relay_of(
 }
 
 /// Has a relay tell what is marked to its end. Whether nothing kept it from that.
-async fn whole(relay: &mut Relay<TestStore, Without>) -> bool {
+async fn whole(relay: &mut Relay<MemoryStore, Correct>) -> bool {
     loop {
         match relay.tell_all().await {
             Round::GoesOn => {}

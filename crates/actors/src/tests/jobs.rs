@@ -18,20 +18,19 @@ use sillok_core::task::TaskStatus;
 use sillok_core::time::{DAY_MS, Timestamp};
 use sillok_core::verification::Outcome;
 use sillok_store::keys::{Family, attempt};
-use sillok_store::{RangeOptions, Read, Store, Txn as _};
+use sillok_store::{MemoryStore, RangeOptions, Read, Store, Txn as _};
 
 use super::faults::Silent;
 use super::harness::{
-    AS_MEANT, PROJECT, TASK, TestNode, TestStore, append, clock_at, in_time, open_task, ports,
-    scope, store, submission,
+    PROJECT, TASK, append, clock_at, in_time, open_task, ports, scope, store, submission,
 };
 use super::world::{entry, verification};
 use crate::audit::{self, AuditReport};
 use crate::cluster::tests::among_others;
 use crate::jobs::{self, PromotionState};
-use crate::protocol::{Safeguard, Without};
+use crate::protocol::{Correct, Protocol, Safeguard, Without};
 use crate::reads::{JobPlace, ListedJob};
-use crate::{NodeConfig, Ports};
+use crate::{Node, NodeConfig, Ports};
 
 /// A cognifier that always fails, and counts how often it was asked.
 #[derive(Default)]
@@ -74,7 +73,7 @@ async fn an_engine_that_is_out_of_reach_for_long_halts_nothing() {
     let memory = store();
     let away = Arc::new(Away(AtomicU64::new(20)));
     let cognifier = Arc::clone(&away) as Arc<dyn Cognifier>;
-    let node = started(&memory, 0, Some(cognifier), 2, AS_MEANT).await;
+    let node = started(&memory, 0, Some(cognifier), 2, Correct).await;
     let id = verified(&node).await;
     let state = node.promotion(&scope(TASK), id, 10_000_000).await.unwrap();
     assert!(matches!(state, PromotionState::Done(_)), "{state:?}");
@@ -83,13 +82,13 @@ async fn an_engine_that_is_out_of_reach_for_long_halts_nothing() {
 }
 
 /// A node some days later than the first one, with this cognifier and so many attempts.
-pub(super) async fn started(
-    memory: &TestStore,
+pub(super) async fn started<P: Protocol>(
+    memory: &MemoryStore,
     days: u64,
     cognifier: Option<Arc<dyn Cognifier>>,
     attempts: u32,
-    protocol: Without,
-) -> TestNode {
+    protocol: P,
+) -> Node<MemoryStore, P> {
     let ports = Ports {
         clock: clock_at(days * DAY_MS),
         ..ports()
@@ -101,7 +100,7 @@ pub(super) async fn started(
     let mut config = NodeConfig::default();
     config.jobs.attempts = attempts;
     config.jobs.workers = 1;
-    TestNode::start_as(memory.clone(), ports, config, protocol)
+    Node::start_as(memory.clone(), ports, config, protocol)
         .await
         .unwrap()
 }
@@ -111,7 +110,7 @@ fn by(number: u64, command: Command) -> Submission {
 }
 
 /// Opens the task, stages what is worth a promotion, and has it judged.
-pub(super) async fn verified(node: &TestNode) -> VerificationId {
+pub(super) async fn verified<P: Protocol>(node: &Node<MemoryStore, P>) -> VerificationId {
     node.submit(by(0, open_task())).await.unwrap();
     let line = append("root cause: an early stop");
     node.submit(by(1, line)).await.unwrap();
@@ -129,12 +128,12 @@ fn drop_of(verification: VerificationId) -> Command {
     }
 }
 
-pub(super) async fn listed(node: &TestNode) -> Vec<ListedJob> {
+pub(super) async fn listed<P: Protocol>(node: &Node<MemoryStore, P>) -> Vec<ListedJob> {
     let all = node.reader().promotions(&ScopePrefix::All, None, None, 10);
     all.await.unwrap().items
 }
 
-async fn kept_rows(memory: &TestStore) -> usize {
+async fn kept_rows(memory: &MemoryStore) -> usize {
     let mut txn = memory.begin().await.unwrap();
     let all = RangeOptions::first(10, Read::Snapshot);
     txn.range(&Family::Attempt.range(), all)
@@ -143,14 +142,14 @@ async fn kept_rows(memory: &TestStore) -> usize {
         .len()
 }
 
-async fn audited(memory: &TestStore) -> AuditReport {
+async fn audited(memory: &MemoryStore) -> AuditReport {
     audit::verify(memory, &|_| {}).await.unwrap()
 }
 
 /// A store on which a promotion has halted after two attempts. Nothing runs there any more.
-async fn halted() -> (TestStore, VerificationId) {
+async fn halted() -> (MemoryStore, VerificationId) {
     let memory = store();
-    let node = started(&memory, 0, Some(Arc::new(Failing::default())), 2, AS_MEANT).await;
+    let node = started(&memory, 0, Some(Arc::new(Failing::default())), 2, Correct).await;
     let id = verified(&node).await;
     let state = node.promotion(&scope(TASK), id, 10_000_000).await.unwrap();
     assert!(
@@ -170,7 +169,7 @@ async fn halted() -> (TestStore, VerificationId) {
 #[tokio::test]
 async fn a_promotion_that_has_halted_stays_so_over_a_restart_until_it_is_wanted_tried_anew() {
     let (memory, id) = halted().await;
-    let node = started(&memory, 1, None, 2, AS_MEANT).await;
+    let node = started(&memory, 1, None, 2, Correct).await;
     let state = node.promotion(&scope(TASK), id, 100_000).await.unwrap();
     let PromotionState::Halted {
         attempts: 2,
@@ -201,7 +200,7 @@ async fn a_promotion_that_has_halted_stays_so_over_a_restart_until_it_is_wanted_
 async fn whoever_resumes_a_promotion_goes_on_counting_its_failures() {
     let memory = store();
     let silent: Arc<dyn Cognifier> = Arc::new(Silent);
-    let node = started(&memory, 0, Some(silent), 1_000, AS_MEANT).await;
+    let node = started(&memory, 0, Some(silent), 1_000, Correct).await;
     let id = verified(&node).await;
     node.shutdown().await;
     // What the former owner has kept of it, at last.
@@ -215,7 +214,7 @@ async fn whoever_resumes_a_promotion_goes_on_counting_its_failures() {
     txn.set(key, attempt::encode(&kept));
     txn.commit().await.unwrap();
     let cognifier = Arc::new(Failing::default());
-    let node = started(&memory, 1, Some(cognifier.clone()), 5, AS_MEANT).await;
+    let node = started(&memory, 1, Some(cognifier.clone()), 5, Correct).await;
     let state = node.promotion(&scope(TASK), id, 10_000_000).await.unwrap();
     let PromotionState::Halted { attempts, .. } = state else {
         panic!("it halts: {state:?}")
@@ -248,7 +247,7 @@ async fn what_a_takeover_finds_of_a_promotion_is_what_its_former_owner_knew() {
 #[tokio::test]
 async fn a_wish_that_another_node_heard_is_found_by_the_owner_itself() {
     let (memory, id) = halted().await;
-    let node = started(&memory, 1, None, 2, AS_MEANT).await;
+    let node = started(&memory, 1, None, 2, Correct).await;
     let carol = among_others(&memory, "carol");
     assert!(jobs::retry(&carol, &scope(TASK), id).await.unwrap());
     let state = node.promotion(&scope(TASK), id, 1_000_000).await.unwrap();
@@ -258,7 +257,7 @@ async fn a_wish_that_another_node_heard_is_found_by_the_owner_itself() {
 #[tokio::test]
 async fn a_dropped_promotion_is_gone_and_its_records_are_pinned_again() {
     let (memory, id) = halted().await;
-    let node = started(&memory, 1, None, 2, AS_MEANT).await;
+    let node = started(&memory, 1, None, 2, Correct).await;
     let dropped = node.submit(by(3, drop_of(id))).await.unwrap();
     assert_eq!(dropped.result, AnswerBody::Task(TaskStatus::Open));
     let again = node.submit(by(3, drop_of(id))).await.unwrap();
@@ -310,12 +309,12 @@ async fn a_wait_is_never_longer_than_it_was_whatever_clock_wrote_it_down() {
 }
 
 /// A cognifier in whose midst somebody drops the promotion.
-struct Dropping {
-    node: OnceLock<TestNode>,
+struct Dropping<P: Protocol> {
+    node: OnceLock<Node<MemoryStore, P>>,
     good: Arc<dyn Cognifier>,
 }
 
-impl Cognifier for Dropping {
+impl<P: Protocol> Cognifier for Dropping<P> {
     fn name(&self) -> &str {
         "dropping"
     }
@@ -334,7 +333,7 @@ impl Cognifier for Dropping {
 }
 
 /// What becomes of a promotion that is dropped while a worker carries it out, and what an audit says.
-async fn dropped_under_way(protocol: Without) -> (bool, AuditReport) {
+async fn dropped_under_way<P: Protocol>(protocol: P) -> (bool, AuditReport) {
     let memory = store();
     let cognifier = Arc::new(Dropping {
         node: OnceLock::new(),
@@ -357,7 +356,7 @@ async fn dropped_under_way(protocol: Without) -> (bool, AuditReport) {
 
 #[tokio::test]
 async fn what_is_dropped_while_it_is_carried_out_is_not_published() {
-    let (is_published, report) = dropped_under_way(AS_MEANT).await;
+    let (is_published, report) = dropped_under_way(Correct).await;
     assert!(!is_published);
     assert_eq!(report.first, None);
 }
@@ -371,10 +370,10 @@ async fn without_a_look_at_its_job_what_was_dropped_is_published_and_an_audit_sa
 }
 
 /// A store in which a promotion is published, and its task does not say so yet. Nobody can drop it.
-async fn published_and_not_noted() -> (TestStore, VerificationId) {
+async fn published_and_not_noted() -> (MemoryStore, VerificationId) {
     let memory = store();
     let silent: Arc<dyn Cognifier> = Arc::new(Silent);
-    let node = started(&memory, 0, Some(silent), 2, AS_MEANT).await;
+    let node = started(&memory, 0, Some(silent), 2, Correct).await;
     let id = verified(&node).await;
     let recorded = node.reader().verification(&scope(TASK), id).await;
     let publish = Publish {
@@ -393,7 +392,7 @@ async fn published_and_not_noted() -> (TestStore, VerificationId) {
 }
 
 /// What an audit says once such a promotion is noted.
-async fn noted_later(protocol: Without) -> AuditReport {
+async fn noted_later<P: Protocol>(protocol: P) -> AuditReport {
     let (memory, id) = published_and_not_noted().await;
     let node = started(&memory, 1, None, 2, protocol).await;
     let state = node.promotion(&scope(TASK), id, 1_000_000).await.unwrap();
@@ -403,7 +402,7 @@ async fn noted_later(protocol: Without) -> AuditReport {
 
 #[tokio::test]
 async fn what_is_published_and_not_noted_yet_cannot_be_dropped_and_is_noted_in_the_end() {
-    assert_eq!(noted_later(AS_MEANT).await.first, None);
+    assert_eq!(noted_later(Correct).await.first, None);
 }
 
 #[tokio::test]
@@ -437,7 +436,7 @@ async fn an_attempt_that_belongs_to_no_job_is_found_and_removed() {
 async fn a_listing_goes_page_by_page_over_what_a_prefix_covers() {
     let memory = store();
     let silent: Arc<dyn Cognifier> = Arc::new(Silent);
-    let node = started(&memory, 0, Some(silent), 2, AS_MEANT).await;
+    let node = started(&memory, 0, Some(silent), 2, Correct).await;
     let mut all = Vec::new();
     for (number, path) in [
         "org/acme/project/a",

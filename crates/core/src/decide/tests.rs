@@ -1,7 +1,6 @@
 //! Tests of the rules as a whole: commands against a scope whose facts are all at hand.
 
 mod contradicting;
-mod decisions;
 mod entries;
 mod erasing;
 mod governance;

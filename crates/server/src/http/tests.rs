@@ -4,7 +4,6 @@
 mod access;
 mod backups;
 mod bodies;
-mod decisions;
 mod probes;
 mod requests;
 mod streams;

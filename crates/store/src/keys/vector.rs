@@ -29,7 +29,12 @@ impl SpaceKey {
     /// The key of `space`.
     #[must_use]
     pub fn of(space: &SpaceId) -> Self {
-        Self(codec::short_hash(&space.0))
+        let hash = blake3::hash(space.0.as_bytes());
+        let (first, _) = hash
+            .as_bytes()
+            .split_first_chunk()
+            .expect("a BLAKE3 hash has more than 16 bytes");
+        Self(*first)
     }
 
     /// The bytes that stand in keys.
