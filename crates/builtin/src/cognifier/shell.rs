@@ -64,9 +64,28 @@ pub(super) fn parts(text: &str) -> Vec<String> {
     said.map(str::to_owned).collect()
 }
 
-/// Whether what a command prints is handed to another one.
+/// Whether what a command prints is handed to another one that works on it, and does not only filter or keep it.
 pub(super) fn pipes(command: &str) -> bool {
-    roles(command).any(|(c, role)| c == '|' && role == Role::Bare)
+    const FILTERS: [&str; 9] = [
+        "cat", "cut", "grep", "head", "sort", "tail", "tee", "uniq", "wc",
+    ];
+    // What stands in place of an argument is a command of its own.
+    if command.contains("$(") || command.contains('`') {
+        return false;
+    }
+    let (mut last, mut before) = (None, None);
+    for (at, (c, role)) in roles(command).enumerate() {
+        if role == Role::Bare && c == '|' && before != Some('>') {
+            last = Some(at);
+        }
+        before = (role == Role::Bare).then_some(c);
+    }
+    let into = last.map(|at| command.chars().skip(at + 1).collect::<String>());
+    into.is_some_and(|into| {
+        words(&into)
+            .next()
+            .is_some_and(|program| !FILTERS.contains(&program))
+    })
 }
 
 /// How many brackets are open: here, and where each `case` began that has not ended.

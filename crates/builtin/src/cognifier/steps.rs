@@ -110,10 +110,9 @@ impl Step<'_> {
     pub(super) fn checks(&self) -> bool {
         const CHECKS: [&str; 7] = ["test", "check", "build", "clippy", "lint", "tox", "verify"];
         let parts = shell::parts(&self.command());
-        // A name of what is shown is none.
-        let mut run = parts
-            .iter()
-            .filter(|part| Verb::of(part, false) != Verb::View);
+        // A name of what is shown, moved or removed is none.
+        let is_run = |part: &&String| !matches!(Verb::of(part, false), Verb::View | Verb::Tidy);
+        let mut run = parts.iter().filter(is_run);
         run.any(|part| CHECKS.iter().any(|check| part.contains(check)))
     }
 

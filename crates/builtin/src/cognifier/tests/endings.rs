@@ -299,6 +299,9 @@ fn what_runs_behind_a_viewer_or_a_change_of_directory_is_read() {
     for command in [
         "cat a.log\ntail b.log",
         "cat a.log; echo ---; cat b.log",
+        "cat a.log; echo $(ls | wc -l)",
+        "cat a.log; echo --- | tee -a out",
+        "cat a.log; echo x >| out",
         "cat a.log | grep make",
         "cat a.log || true",
         "cat a.log # and then; make check",
@@ -315,12 +318,15 @@ fn what_runs_behind_a_viewer_or_a_change_of_directory_is_read() {
         assert!(cognition.facts.is_empty(), "{command}");
         assert!(result.ends_with("0 of 1 commands went wrong."), "{command}");
     }
-    // The name of what is shown makes no check of what is run.
-    let log = [
-        (Tool, "ls tests\nnpm run x", "{}"),
-        (Info, "a\nb", r#"{"exit":0}"#),
-    ];
-    assert!(contents(&log).is_empty());
+    // The name of what is shown, moved or removed makes no check of what is run.
+    for command in [
+        "ls tests\nnpm run x",
+        "mkdir -p tests && npm run x",
+        "rm -rf build && node gen.js",
+    ] {
+        let log = [(Tool, command, "{}"), (Info, "a\nb", r#"{"exit":0}"#)];
+        assert!(contents(&log).is_empty(), "{command}");
+    }
 }
 
 /// How many facts come of one command that gave what a failed check prints, and the result.
