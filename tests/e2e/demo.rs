@@ -52,6 +52,43 @@ fn check(report: &Value) {
     }
 }
 
+/// What is decided in the demo: two choices that the later agent loads, and one that a lock stops. What that agent
+/// left is in line with both.
+fn check_decisions(report: &Value) {
+    for (field, count) in [
+        ("decisions", 2),
+        ("decisions_durable", 2),
+        ("in_line", 2),
+        ("stopped", 1),
+    ] {
+        assert_eq!(number(report, field), count, "{field}: {report}");
+    }
+    let loaded = &report["loaded"];
+    let items = loaded["brief"]["items"]
+        .as_array()
+        .expect("a brief has items");
+    let layers: Vec<&Value> = items.iter().map(|item| &item["layer"]).collect();
+    let expected = ["structural", "structural", "structural", "lock", "normal"];
+    assert_eq!(layers, expected, "{loaded}");
+    // The one who stops is another than those who decided, and than the one who loaded them.
+    let stop = &report["stops"][0];
+    let decided = report["decision_details"]
+        .as_array()
+        .expect("decisions have details");
+    let mut others = decided.iter().map(|made| &made["by"]);
+    assert!(others.all(|by| *by != stop["agent"]), "{report}");
+    assert_ne!(loaded["agent"], stop["agent"]);
+    let (lock, proposed) = (&decided[0], &stop["proposed"]);
+    assert_eq!(lock["rank"], "lock", "{lock}");
+    let root = &lock["saved"]["root"];
+    let guard = proposed["guards"][0]["node"].as_str().unwrap_or_default();
+    let root_text = root.as_str().expect("a decision has a root");
+    assert!(guard.ends_with(root_text), "{stop}");
+    assert_eq!(&proposed["contradictions"][0]["root"], root, "{stop}");
+    let path = &proposed["impact"]["affected"][0]["path"];
+    assert_eq!(path[0]["kind"], "CONSTRAINS", "{stop}");
+}
+
 /// A demo that stays up at its end. It is killed when it is dropped.
 struct Kept {
     child: Child,
@@ -133,6 +170,7 @@ fn the_demo_of_five_agents_loses_nothing_merges_and_refuses() {
     let home = folder.path().join("home");
     let report = sillok(&home, &["demo", "--json"]).json();
     check(&report);
+    check_decisions(&report);
     let agents = report["agent_details"]
         .as_array()
         .expect("the report names the agents");
@@ -167,6 +205,9 @@ fn the_demo_of_five_agents_loses_nothing_merges_and_refuses() {
     // Commands without flags find what the demo left.
     let answer = sillok(&home, &["recall", "why did the test fail", "--json"]).json();
     check_citations(&home, &answer);
+    let listed = sillok(&home, &["decision", "list", "--json"]).json();
+    let lock = &report["decision_details"][0]["saved"]["root"];
+    assert_eq!(&listed["items"][0]["root"], lock);
     sillok(&home, &["audit", "verify", "--json"]).json();
     // And it can be shown again.
     check(&sillok(&home, &["demo", "--json"]).json());
@@ -218,6 +259,8 @@ fn the_demo_prints_a_page_for_a_person_and_exits_without_a_terminal() {
         "published",
         "merged",
         "refused",
+        "Which decisions hold",
+        "it touches the lock",
         "http://127.0.0.1:",
         "sillok recall",
     ] {

@@ -24,6 +24,8 @@ mod contradictions;
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
+mod decisions;
+#[cfg(test)]
 mod demo;
 #[cfg(test)]
 mod durability;

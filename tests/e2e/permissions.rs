@@ -38,12 +38,13 @@ async fn routes(world: &World) -> BTreeMap<(String, String), Vec<String>> {
     routes
 }
 
-/// Whether a route writes, by the rules that decide it.
+/// Whether a route writes, by the rules that decide it: what is proposed is not stored.
 fn writes(method: &str, rules: &[String]) -> bool {
     method != "get"
         && rules
             .iter()
             .any(|rule| rule == "entries" || rule.starts_with("control/"))
+        && rules != ["control/propose"]
 }
 
 /// Events of a scope that are not the note of a denial.

@@ -21,7 +21,11 @@ use vault::{Row, Vault, hex};
 const ROWS_DAMAGED: usize = 3;
 
 /// Families whose rows belong to a scope: an audit names it, and the position in it.
-const OF_SCOPES: [Family; 11] = [
+const OF_SCOPES: [Family; 15] = [
+    Family::Decision,
+    Family::DecisionVersion,
+    Family::DecisionListed,
+    Family::DecisionClaim,
     Family::Report,
     Family::Review,
     Family::Scope,
@@ -353,7 +357,12 @@ async fn tampering_that_winds_a_whole_scope_back_is_found_and_named() {
 }
 
 /// The families of the view: what is written anew from the events.
-const VIEW: [Family; 8] = [
+const VIEW: [Family; 13] = [
+    Family::Decision,
+    Family::DecisionVersion,
+    Family::DecisionListed,
+    Family::DecisionClaim,
+    Family::Related,
     Family::Head,
     Family::Version,
     Family::Task,

@@ -1,8 +1,8 @@
 //! Audit: does everything that is stored follow from the events, and do the events hold together?
 //!
 //! Owns the order in which a store is gone through and the report. Every scope is read as it was at one
-//! moment, so a node may go on writing meanwhile. Memory is that of the largest scope's heads,
-//! and a few bytes for each scope and token. It changes nothing.
+//! moment, so a node may go on writing meanwhile. Memory is that of the largest scope's heads, and
+//! of the longest chain of a decision, and a few bytes for each scope and token. It changes nothing.
 
 use core::fmt;
 use std::collections::BTreeSet;
@@ -20,6 +20,7 @@ use crate::errors::refusal;
 use crate::long_reads::LongReads;
 use crate::rows::Place;
 
+mod chains;
 pub mod checkpoint;
 mod commands;
 pub(crate) mod elsewhere;

@@ -84,16 +84,16 @@ fn kind_of(key: &[u8], value: &[u8]) -> Option<EventKind> {
 
 #[cfg(test)]
 mod tests {
-    use sillok_store::{MemoryStore, Txn as _};
+    use sillok_store::Txn as _;
 
     use super::*;
     use crate::relay::rows_after;
     use crate::rows::{Place, write_outbox};
-    use crate::tests::harness::{append, scope, store};
+    use crate::tests::harness::{TestStore, append, scope, store};
     use crate::tests::projects::{Projects, slot, task};
 
     /// The channel of each row of a project, as its events say it.
-    async fn channels(store: &MemoryStore, project: usize) -> Vec<Channel> {
+    async fn channels(store: &TestStore, project: usize) -> Vec<Channel> {
         let rows = rows_after(store, slot(project), Stamp::ZERO, 1_000).await;
         let mut channels = Vec::new();
         for (_, row) in rows.unwrap() {

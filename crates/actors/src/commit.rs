@@ -43,6 +43,7 @@ mod answers;
 mod batch;
 mod chunks;
 mod decided;
+mod decisions;
 mod erasing;
 mod job_news;
 mod presence;

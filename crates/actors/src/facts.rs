@@ -2,8 +2,8 @@
 //!
 //! Owns the loop between asking and fetching. The index is asked before the transaction begins, which
 //! does not live long enough to wait for many searches. What is read in it is a snapshot read, save
-//! for the mark and the job of a promotion: what else must not change until the commit is in the commit's
-//! own conflict set.
+//! for the mark and the job of a promotion and for heads of other scopes: what else must not change until
+//! the commit is in the commit's own conflict set.
 
 use std::collections::BTreeMap;
 
@@ -36,6 +36,7 @@ use crate::row_stream::RowStream;
 
 mod anew;
 mod cited;
+mod decisions;
 mod early;
 mod promoted;
 mod retired;
@@ -45,6 +46,7 @@ mod texts;
 pub(crate) use anew::embed_anew;
 use anew::{of_offer, of_space, thresholds};
 use cited::{forget, record, stands};
+pub(crate) use decisions::decision_elsewhere;
 pub(crate) use early::{Early, early};
 use promoted::{job, mark, promotions};
 use retired::retirement;
@@ -274,11 +276,7 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
                 let found = merges(self.txn, &here, &entries).await?;
                 self.facts.merges = Some(found);
             }
-            Need::Task(task) => {
-                let key = keys::task::key(&ScopeKey::of(&task));
-                let was_opened = row(self.txn, key, keys::task::decode).await?.is_some();
-                self.facts.tasks.insert(task, was_opened);
-            }
+            Need::Task(task) => self.opened(task).await?,
             Need::Job(named) => self.job(named).await?,
             Need::Promotions => {
                 let found = promotions(self.txn, self.state.scope()).await?;
@@ -286,6 +284,9 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
             }
             Need::Events(positions) => self.events(&here, positions).await?,
             Need::Retirement(entry, at) => self.retired(entry, at).await?,
+            Need::Decision(_) | Need::DecisionElsewhere(..) | Need::DecisionVersion(..) => {
+                self.of_decision(need).await?;
+            }
             Need::Commits(_) | Need::Neighbours(..) | Need::Claimants(..) | Need::Texts(_) => {
                 return Err(not_gathered());
             }
@@ -301,6 +302,14 @@ fn not_gathered() -> Unfetched {
 }
 
 impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
+    /// Whether a task was opened.
+    async fn opened(&mut self, task: Scope) -> Result<(), Unfetched> {
+        let key = keys::task::key(&ScopeKey::of(&task));
+        let was_opened = row(self.txn, key, keys::task::decode).await?.is_some();
+        self.facts.tasks.insert(task, was_opened);
+        Ok(())
+    }
+
     /// The events at these positions.
     async fn events(&mut self, here: &ScopeKey, positions: Vec<Seq>) -> Result<(), Unfetched> {
         for seq in positions {

@@ -37,6 +37,7 @@ use crate::relay;
 use crate::router::Router;
 use crate::spaces;
 
+mod decisions;
 mod maintain;
 mod operators;
 mod recall;

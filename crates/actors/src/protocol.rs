@@ -116,6 +116,18 @@ pub enum Safeguard {
     TellsAllAgain,
     /// A vector is kept only while its entry says what was embedded.
     KeepsVectorsUnderHeads,
+    /// A decision that moves to another rank or domain, or is withdrawn, is no longer listed where it was.
+    EndsFormerListing,
+    /// A brief loads what is active, and nothing that was withdrawn.
+    LoadsActiveOnly,
+    /// A brief loads by rank, and not by when something was last said.
+    LoadsByRank,
+    /// A brief loads the locks of all domains before those of its own.
+    LoadsGlobalLocks,
+    /// An analysis of impact goes into a node once.
+    VisitsOnce,
+    /// The relations of a decision are written by the transaction that saves it.
+    SavesRelationsWithDecision,
 }
 
 /// Which safeguards apply.

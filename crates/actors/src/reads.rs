@@ -15,9 +15,13 @@ use sillok_store::Store;
 use crate::errors::refusal;
 use crate::ports::Ports;
 
+mod brief;
+mod decisions;
 mod entries;
 mod erasure;
+mod impact;
 mod promotions;
+mod proposed;
 mod recall;
 mod recall_at;
 mod records;
@@ -27,9 +31,14 @@ mod tail;
 mod tasks;
 mod tokens;
 
+pub use brief::BriefQuery;
+pub use decisions::{DecisionFilter, DecisionView};
 pub use entries::{EntryView, History};
 pub use erasure::Remains;
+pub(crate) use impact::Absent;
+pub use impact::Viewer;
 pub use promotions::{JobPlace, ListedJob};
+pub(crate) use proposed::proposed;
 pub use recall::{Gate, RecallAnswer, RecallQuery, Recalled};
 pub use recall_at::AtCommit;
 pub use records::{EventView, StagedRecord};

@@ -189,6 +189,7 @@ impl<'a, S: Store> Rebuild<'a, S> {
         let mut writer = RowWriter::new(self.store).await?;
         for family in [
             Family::Location,
+            Family::Related,
             Family::Job,
             Family::Attempt,
             Family::Mark,

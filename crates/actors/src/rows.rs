@@ -14,6 +14,8 @@ use sillok_store::keys::outbox::OutboxRow;
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Read, Txn};
 
+mod decision;
+
 /// A scope with what its keys need of it, hashed once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -110,6 +112,11 @@ pub fn row_of(place: &Place, change: &Change) -> Row {
             keys::review::key(scope, review.id),
             keys::review::encode(review),
         ),
+        Change::Decision(_)
+        | Change::DecisionVersion(_)
+        | Change::DecisionListed { .. }
+        | Change::DecisionClaim { .. }
+        | Change::RelatedTo { .. } => decision::row_of(scope, change),
     }
 }
 

@@ -7,6 +7,7 @@ mod audit;
 mod collecting;
 mod contradicting;
 mod damage;
+mod decisions;
 mod drafts;
 pub(crate) mod embedder_change;
 mod embedding;

@@ -10,6 +10,8 @@ use sillok_core::event::EventKind;
 use sillok_core::id::EntryId;
 use sillok_core::scope::Scope;
 
+mod brief;
+mod decision;
 mod entry;
 mod erase;
 mod jobs;
@@ -20,6 +22,12 @@ mod task;
 mod token;
 mod verify;
 
+pub use brief::Brief;
+pub use decision::{
+    Changes, DecisionChange, DecisionCommand, DecisionHistory, DecisionImpact, DecisionList,
+    DecisionNamed, DecisionPropose, DecisionRestore, DecisionSave, Declared, Format, Former, Part,
+    Place, PolicyCommand, PolicyList, PolicySet, Related, Seen,
+};
 pub(crate) use entry::bytes;
 pub use entry::{
     Cite, EntryAmend, EntryCommand, EntryPut, EntryResolve, Grounds, Named, Recall, Supersede,
@@ -151,6 +159,14 @@ pub enum Command {
     Review(ReviewCommand),
     /// Take a promotion back
     Undo(Undo),
+    /// Decisions: choices that go on applying, and what they affect
+    #[command(subcommand)]
+    Decision(DecisionCommand),
+    /// Policies of a project or an organisation: what every brief begins with
+    #[command(subcommand)]
+    Policy(PolicyCommand),
+    /// Print what whoever works in a scope has to know, the strongest first
+    Brief(Brief),
     /// Destroy content for good: records, entries, offers. Only a person may
     Erase(Erase),
     /// Look at all that is published: archive, prune, offer, forget, optimise. Once a night is enough
@@ -269,8 +285,37 @@ mod tests {
     }
 
     #[test]
+    fn a_proposal_says_all_of_a_new_decision_and_of_a_change_what_it_changes() {
+        let propose = "sillok decision propose --scope org/a";
+        let change = "--root 01900000-0000-7000-8000-000000000000 --expected 1";
+        for right in [
+            format!("{propose} text --title t"),
+            format!("{propose} {change}"),
+            format!("{propose} {change} --without claim"),
+        ] {
+            assert!(parse(&right).is_ok(), "{right}");
+        }
+        for wrong in [
+            format!("{propose} text"),
+            format!("{propose} --title t"),
+            format!("{propose} text --title t --without claim"),
+            format!("{propose} text --title t --expected 1"),
+        ] {
+            assert_eq!(parse(&wrong).unwrap_err().exit_code(), 2, "{wrong}");
+        }
+    }
+
+    #[test]
     fn wrong_values_are_usage_errors() {
         for wrong in [
+            "sillok decision save x --title t --scope org/a --rank policy",
+            "sillok decision save x --title t --scope org/a --domain Large",
+            "sillok decision save x --title t --scope org/a --relates LIKES=file:a",
+            "sillok decision impact --scope org/a",
+            "sillok decision impact --scope org/a --at src/a.rs",
+            "sillok decision impact --scope org/a --at file:a --format svg",
+            "sillok policy set x --title t --scope org/a --expected 1",
+            "sillok brief --at nowhere",
             "sillok show not-an-id",
             "sillok recall x --scope org",
             "sillok demo --agents 0",

@@ -5,8 +5,8 @@
 use clap::CommandFactory;
 
 use crate::args::{
-    Args, AuditCommand, Command, ConfigCommand, ImportCommand, JobsCommand, LogCommand,
-    ReviewCommand, TaskCommand, TokenCommand, Verify, VerifyCommand,
+    Args, AuditCommand, Command, ConfigCommand, DecisionCommand, ImportCommand, JobsCommand,
+    LogCommand, PolicyCommand, ReviewCommand, TaskCommand, TokenCommand, Verify, VerifyCommand,
 };
 use crate::failure::Failure;
 use crate::output::{Output, print};
@@ -14,16 +14,20 @@ use crate::session::{Need, Session};
 
 pub mod audit;
 pub mod backup;
+pub mod brief;
 pub mod checkpoint;
 pub mod citation;
 pub mod cluster;
 pub mod configuration;
+pub mod decision;
 pub mod entry;
 pub mod erase;
 pub mod events;
+pub mod impact;
 pub mod jobs;
 pub mod log;
 pub mod maintain;
+pub mod policy;
 pub mod recall;
 pub mod review;
 pub mod serve;
@@ -84,7 +88,18 @@ fn need(command: &Command) -> Need {
             command_given: Some(VerifyCommand::List { .. }),
             ..
         })
-        | Command::Review(ReviewCommand::List(_) | ReviewCommand::Show { .. }) => Need::Read,
+        | Command::Review(ReviewCommand::List(_) | ReviewCommand::Show { .. })
+        | Command::Decision(
+            DecisionCommand::Propose(_)
+            | DecisionCommand::List(_)
+            | DecisionCommand::Show(_)
+            | DecisionCommand::History(_)
+            | DecisionCommand::Impact(_),
+        )
+        | Command::Policy(
+            PolicyCommand::List(_) | PolicyCommand::Show(_) | PolicyCommand::History(_),
+        )
+        | Command::Brief(_) => Need::Read,
         Command::Maintain(_) => Need::Maintain,
         _ => Need::Server,
     }
@@ -109,6 +124,9 @@ async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
         Command::Report(report) => review::report(session, report).await,
         Command::Review(command) => review::run(session, command).await,
         Command::Undo(undo) => review::undo(session, undo).await,
+        Command::Decision(command) => decision::run(session, command).await,
+        Command::Policy(command) => policy::run(session, command).await,
+        Command::Brief(args) => brief::run(session, args).await,
         Command::Erase(erase) => erase::erase(session, erase).await,
         Command::Maintain(args) => maintain::run(session, args).await,
         Command::Events {
@@ -149,6 +167,14 @@ mod tests {
         for (line, expected) in [
             ("sillok jobs list --halted", Need::Read),
             ("sillok task list", Need::Read),
+            ("sillok decision list", Need::Read),
+            ("sillok decision impact --at file:a", Need::Read),
+            ("sillok policy list", Need::Read),
+            ("sillok brief", Need::Read),
+            (
+                "sillok decision save x --title t --scope org/a",
+                Need::Server,
+            ),
             ("sillok maintain", Need::Maintain),
             ("sillok status", Need::Server),
         ] {

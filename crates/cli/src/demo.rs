@@ -19,6 +19,7 @@ use crate::output::{Output, note};
 use crate::progress;
 
 pub mod agent;
+pub mod deciding;
 pub mod governance;
 pub mod home;
 pub mod journal;
@@ -33,7 +34,7 @@ pub mod stage;
 
 use self::home::Home;
 use self::play::Played;
-use self::report::{Finding, Pruned, Quote, Report, Sums, finders, page};
+use self::report::{DecisionReport, Finding, Pruned, Quote, Report, Sums, finders, page};
 use self::stage::Stage;
 
 /// Records of one page when they are counted.
@@ -138,6 +139,11 @@ fn verdict(report: &Report) -> Result<(), Failure> {
             "not every acknowledged record was there after the restart".to_owned(),
         ));
     }
+    if report.decisions != report.decisions_durable {
+        return Err(Failure::Verdict(
+            "not every decision held after the restart".to_owned(),
+        ));
+    }
     if !report.audit_ok {
         return Err(Failure::Verdict("the audit found a difference".to_owned()));
     }
@@ -155,6 +161,9 @@ async fn examine(
     for agent in &played.agents {
         records_durable += count_records(operator, &agent.task).await?;
     }
+    let deciding = played.deciding;
+    let decisions_durable = count_decisions(operator, &deciding.decisions).await?;
+    let loaded = deciding.loaded.as_ref();
     let audit = operator.audit().await?;
     let sums = Sums::of(&played.agents);
     Ok(Report {
@@ -167,6 +176,10 @@ async fn examine(
         refused: played.outcomes.refusals.len(),
         decided: played.judgement.judged.len(),
         pruned: pruned.len(),
+        decisions: deciding.decisions.len(),
+        decisions_durable,
+        in_line: loaded.map_or(0, |loaded| loaded.in_line.len()),
+        stopped: deciding.stops.len(),
         audit_ok: audit.ok,
         episodes: sums.episodes,
         linked_episodes: sums.linked_episodes,
@@ -182,6 +195,9 @@ async fn examine(
         supersessions: played.outcomes.supersessions,
         judged: played.judgement.judged,
         forgotten: pruned,
+        decision_details: deciding.decisions,
+        loaded: deciding.loaded,
+        stops: deciding.stops,
         audit,
         flags: home.flags(),
     })
@@ -202,6 +218,16 @@ async fn count_records(client: &Client, task: &Scope) -> Result<u64, Failure> {
             None => return Ok(count),
         }
     }
+}
+
+/// How many of these decisions hold, in the version that was acknowledged.
+async fn count_decisions(client: &Client, saved: &[DecisionReport]) -> Result<usize, Failure> {
+    let mut count = 0;
+    for made in saved {
+        let head = client.decision(&made.scope, made.saved.root).await?.head;
+        count += usize::from(head.active && head.version == made.saved.version);
+    }
+    Ok(count)
 }
 
 /// The first stretch of a log that an entry rests on.

@@ -8,6 +8,7 @@ pub mod client;
 pub mod commands;
 pub mod data_directory;
 pub mod demo;
+pub mod diagram;
 pub mod execution;
 pub mod failure;
 pub mod git;

@@ -6,9 +6,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::citation::Citation;
+use crate::decision::Rank;
 use crate::entry::{Claim, Detail, Embedding, Metadata};
 use crate::erasure::Erase;
-use crate::id::{Attempt, CommandId, EntryId, ReviewId, VerificationId};
+use crate::id::{Attempt, CommandId, DecisionId, EntryId, ReviewId, VerificationId};
 use crate::permission::{Access, Control};
 use crate::principal::{Principal, PrincipalKind};
 use crate::promotion::{NewEntry, PublishReport};
@@ -22,10 +23,13 @@ use crate::token::TokenHash;
 use crate::verification::{NewVerification, Verification};
 
 mod answer;
+mod decision;
 mod since;
+mod size;
 mod vectors;
 
 pub use answer::{Answer, AnswerBody, CommandRecord, ScopeRow};
+pub use decision::{DecisionRef, SaveDecision};
 
 /// A verification of a task, by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -162,6 +166,28 @@ pub enum Command {
         /// Why.
         reason: String,
     },
+    /// Save a decision: begin a chain, or give one a further version.
+    SaveDecision(Box<SaveDecision>),
+    /// Withdraw a decision: it applies no longer.
+    DeactivateDecision {
+        /// The decision.
+        root: DecisionId,
+        /// The version of it that the caller has seen.
+        expected_version: u64,
+        /// Why.
+        reason: String,
+    },
+    /// Have a decision apply again that was withdrawn.
+    RestoreDecision {
+        /// The decision.
+        root: DecisionId,
+        /// The version of it that the caller has seen.
+        expected_version: u64,
+        /// The version whose text holds again.
+        version: u64,
+        /// Why.
+        reason: String,
+    },
 }
 
 /// An answer to a question.
@@ -268,6 +294,11 @@ impl Command {
             }
             Self::Retire { .. } | Self::Offer(_) => Access::Control(Control::Maintain),
             Self::Erase(_) => Access::Control(Control::Erase),
+            Self::SaveDecision(save) => Access::Save(save.text.rank),
+            // The least that it can need: deciding looks at the ranks that are at stake.
+            Self::DeactivateDecision { .. } | Self::RestoreDecision { .. } => {
+                Access::Save(Rank::Normal)
+            }
         }
     }
 
@@ -308,6 +339,9 @@ impl Command {
             Self::DropPromotion { .. } => "drop_promotion",
             Self::Erase(_) => "erase",
             Self::RestoreEntry { .. } => "restore_entry",
+            Self::SaveDecision(_) => "save_decision",
+            Self::DeactivateDecision { .. } => "deactivate_decision",
+            Self::RestoreDecision { .. } => "restore_decision",
         }
     }
 
@@ -316,40 +350,6 @@ impl Command {
     #[must_use]
     pub const fn is_exempt_from_floor(&self) -> bool {
         matches!(self, Self::Publish(_) | Self::NotePromoted { .. })
-    }
-
-    /// About how many bytes the command moves, for batches and queues.
-    #[must_use]
-    pub fn size_bytes(&self) -> usize {
-        const FIXED_BYTES: usize = 256;
-        let entry = |e: &NewEntry| {
-            FIXED_BYTES
-                + e.content.len()
-                + e.metadata.as_str().len()
-                + e.embedding.as_ref().map_or(0, |v| v.values.len() * 4)
-        };
-        FIXED_BYTES
-            + match self {
-                Self::Append { records } => records
-                    .iter()
-                    .map(|r| FIXED_BYTES + r.content.len() + r.metadata.as_str().len())
-                    .sum(),
-                Self::OpenTask { title, description } => title.len() + description.len(),
-                Self::PutEntry { entry: new, .. } => entry(new),
-                Self::AmendEntry(amend) => amend.content.len() + amend.metadata.as_str().len(),
-                Self::Supersede(supersede) => match &supersede.new {
-                    Replacement::Existing(_) => 0,
-                    Replacement::New(new) => entry(new),
-                },
-                Self::Publish(publish) => publish.products.iter().map(entry).sum(),
-                Self::Offer(offer) => entry(&offer.product),
-                Self::Retire { entries, .. } => size_of_val(entries.as_slice()),
-                Self::DropPromotion { reason, .. } => reason.len(),
-                Self::Erase(erase) => {
-                    size_of_val(erase.records.as_slice()) + size_of_val(erase.entries.as_slice())
-                }
-                _ => 0,
-            }
     }
 
     /// BLAKE3 of the command's encoded form: what tells a retry from another command.

@@ -19,6 +19,7 @@ use crate::state::{Stamped, State};
 use crate::time::Timestamp;
 
 mod compare;
+mod decision;
 mod entry;
 mod erase;
 mod promotion;
@@ -178,6 +179,9 @@ pub fn decide(
         } => promotion::drop(&context, *verification, reason),
         Command::Erase(order) => erase::erase(&context, order),
         Command::RestoreEntry { entry, reason } => restore::restore(&context, *entry, reason),
+        Command::SaveDecision(_)
+        | Command::DeactivateDecision { .. }
+        | Command::RestoreDecision { .. } => decision::decide(&context, &submission.command),
     }
 }
 

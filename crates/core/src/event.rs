@@ -9,10 +9,11 @@ mod kinds;
 use serde::{Deserialize, Serialize};
 
 use crate::citation::Citation;
+use crate::decision::{Act, NewDecision, Rank};
 use crate::entry::{Binding, Claim, Detail, Embedding, Link, Metadata, Status, Table};
 use crate::erasure::ContentErased;
 use crate::fingerprint::ContentHash;
-use crate::id::{EntryId, ReviewId, Seq, TokenId, VerificationId};
+use crate::id::{DecisionId, EntryId, ReviewId, Seq, TokenId, VerificationId};
 use crate::principal::PrincipalKind;
 use crate::promotion::PublishReport;
 use crate::retention::Retirement;
@@ -200,6 +201,25 @@ pub enum Body {
     ContentErased(Box<ContentErased>),
     /// An entry was brought back that maintenance had taken out of recall.
     EntryRestored(Box<EntryRestored>),
+    /// A decision got a version: its first one, or a further one.
+    DecisionSaved(Box<DecisionSaved>),
+}
+
+/// A version of a decision.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecisionSaved {
+    /// The decision.
+    pub root: DecisionId,
+    /// The number of the version.
+    pub number: u64,
+    /// How it came to be.
+    pub act: Act,
+    /// The rank that the decision had before; none when it began.
+    pub before: Option<Rank>,
+    /// What it says from now on, with secrets masked; none when it was withdrawn.
+    pub text: Option<NewDecision>,
+    /// Why.
+    pub reason: String,
 }
 
 /// What a task said of an entry, and what follows.
@@ -383,4 +403,5 @@ kinds! {
     Self::PromotionDropped { .. } => PromotionDropped = "PROMOTION_DROPPED";
     Self::ContentErased(_) => ContentErased = "CONTENT_ERASED";
     Self::EntryRestored(_) => EntryRestored = "ENTRY_RESTORED";
+    Self::DecisionSaved(_) => DecisionSaved = "DECISION_SAVED";
 }

@@ -11,11 +11,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::citation::Excerpt;
 use crate::command::{Command, Replacement, Submission, VerificationRef};
 use crate::commit::{CommitName, Presence};
+use crate::decision::{DecisionHead, DecisionVersion};
 use crate::dedup::compared_from;
 use crate::entry::{ClaimHash, Embedding, Head, Table, Version};
 use crate::erasure::{KnownEvent, Texts};
 use crate::fingerprint::ContentHash;
-use crate::id::{EntryId, RecordId, ReviewId, Seq, VerificationId};
+use crate::id::{DecisionId, EntryId, RecordId, ReviewId, Seq, VerificationId};
 use crate::limits::CLAIMANTS_MAX;
 use crate::membership::WireVersion;
 use crate::ports::{ClaimRequest, NeighbourRequest, Ranked, SpaceThresholds};
@@ -29,10 +30,12 @@ use crate::token::TokenHash;
 use crate::verification::Verification;
 
 mod cited;
+mod decisions;
 mod erasure;
 mod governed;
 mod record;
 
+pub(crate) use decisions::added_relations;
 pub use record::{ChunkByte, RecordFact, Stretch};
 
 /// Live neighbours that are looked at before an episode is linked: so many that those of one task, which was verified
@@ -99,6 +102,12 @@ pub enum Need {
     Neighbours(usize, Box<NeighbourRequest>),
     /// What declares the key of the command's entry with this number, with another value.
     Claimants(usize, Box<ClaimRequest>),
+    /// The head of a decision of the scope. Goes into the state.
+    Decision(DecisionId),
+    /// The head of a decision of another scope. It must not change before the command commits.
+    DecisionElsewhere(Scope, DecisionId),
+    /// One version of a decision of the scope.
+    DecisionVersion(DecisionId, u64),
 }
 
 /// The answers, for one command.
@@ -145,6 +154,10 @@ pub struct Facts {
     /// The vector of what is offered by the question that the command answers, where the question has none, or one of a
     /// space that is not searched any more.
     pub offered: Option<Refitted>,
+    /// Heads of decisions of other scopes.
+    pub decisions_elsewhere: BTreeMap<(Scope, DecisionId), Option<DecisionHead>>,
+    /// Versions of decisions of the scope.
+    pub decision_versions: BTreeMap<(DecisionId, u64), Option<DecisionVersion>>,
 }
 
 /// What an entry is searched by, in place of a vector of another space, or of none.
@@ -206,6 +219,9 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
         | Command::RestoreEntry { .. }
         | Command::Offer(_) => ask.governed(&submission.command),
         Command::Erase(order) => ask.erase(order),
+        Command::SaveDecision(_)
+        | Command::DeactivateDecision { .. }
+        | Command::RestoreDecision { .. } => ask.decision(&submission.command),
         Command::OpenTask { .. }
         | Command::Append { .. }
         | Command::MarkStuck { .. }

@@ -80,6 +80,11 @@ uuid_id! {
     ReviewId, "review"
 }
 
+uuid_id! {
+    /// Names one decision, through all its versions: the root of their chain.
+    DecisionId, "decision"
+}
+
 impl CommandId {
     /// The time a UUIDv7 carries.
     ///
@@ -191,6 +196,21 @@ impl ReviewId {
         // Of a first version, the id tells no version: that of offers from before they did.
         let told = if version == 1 { 3 } else { 4 };
         Self::from_bytes(derive("sillok 2026 offer id", &parts[..told]))
+    }
+}
+
+impl DecisionId {
+    /// The root of the chain that a command begins in `scope`.
+    #[must_use]
+    pub fn derived(scope: &Scope, principal: &str, command: CommandId) -> Self {
+        Self::from_bytes(derive(
+            "sillok 2026 decision id",
+            &[
+                scope.as_str().as_bytes(),
+                principal.as_bytes(),
+                command.as_bytes(),
+            ],
+        ))
     }
 }
 
@@ -349,6 +369,18 @@ mod tests {
             let command = CommandId::from_parts(Timestamp::from_ms(7), [1; 10]);
             let ids = (EntryId::derived(&scope, "p", command, a), EntryId::derived(&scope, "p", command, b));
             prop_assert_eq!(ids.0 == ids.1, a == b);
+        }
+
+        #[test]
+        fn the_root_of_a_chain_depends_on_scope_principal_and_command(a in 0u8..4, b in 0u8..4) {
+            let root = |bits: u8| {
+                let scope = Scope::parse(if bits & 1 == 0 { "org/a" } else { "org/b" }).unwrap();
+                let command = CommandId::from_parts(Timestamp::from_ms(7), [bits >> 1; 10]);
+                [DecisionId::derived(&scope, "p", command), DecisionId::derived(&scope, "q", command)]
+            };
+            let (a_roots, b_roots) = (root(a), root(b));
+            prop_assert_eq!(a_roots == b_roots, a == b);
+            prop_assert!(a_roots[0] != b_roots[1]);
         }
     }
 

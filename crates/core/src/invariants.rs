@@ -18,6 +18,7 @@ use crate::membership::{NodeRow, OwnerRow, is_claimable};
 use crate::scope::Scope;
 use crate::state::State;
 
+mod decisions;
 mod erasure;
 mod governed;
 mod heard;
@@ -26,6 +27,7 @@ mod texts;
 mod trust;
 mod writes;
 
+pub use decisions::{DecisionChain, decision_chain};
 pub use erasure::erasure_is_whole;
 pub use heard::heard_is_committed;
 pub use promotions::{dropped_is_unpublished, promotion_ends_once, promotion_publishes_once};
@@ -244,6 +246,7 @@ pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
         | Body::SupersessionUndone { .. }
         | Body::PromotionUndone { .. } => governed::event_applies(state, body),
         Body::ContentErased(erased) => erasure::event_applies(state, erased),
+        Body::DecisionSaved(saved) => decisions::event_applies(state, saved),
         Body::TokenRevoked { hash, token } => {
             let same = state.token(hash).is_some_and(|known| known.id == *token);
             chained(same, format!("token {token} was never made"))

@@ -5,6 +5,7 @@
 //! time, randomness and facts about the world are arguments. It must not know stores, transports,
 //! runtimes or clocks.
 
+pub mod brief;
 pub mod chain;
 pub mod channel;
 pub mod checkpoint;
@@ -14,6 +15,7 @@ pub mod commit;
 pub mod config;
 pub mod decay;
 pub mod decide;
+pub mod decision;
 pub mod dedup;
 pub mod entry;
 pub mod erasure;
@@ -23,6 +25,7 @@ pub mod facts;
 pub mod fair;
 pub mod fingerprint;
 pub mod id;
+pub mod impact;
 pub mod invariants;
 pub mod limits;
 pub mod membership;

@@ -76,6 +76,39 @@ pub const MODEL_BYTES_MAX: u64 = 2 << 30;
 /// Bytes of any other file of such a model.
 pub const MODEL_TEXT_BYTES_MAX: u64 = 64 << 20;
 
+/// Bytes of a decision's content.
+pub const DECISION_BYTES_MAX: usize = 64 << 10;
+/// Bytes of all texts of one version of a decision: with what frames them, they fit one value of the store.
+pub const DECISION_TEXTS_BYTES_MAX: usize = 88 << 10;
+/// Bytes of the name of a domain, or of a phase.
+pub const DOMAIN_BYTES_MAX: usize = 64;
+/// Bytes of a path, or of the name of a symbol, that a decision applies to.
+pub const PLACE_BYTES_MAX: usize = SHORT_TEXT_BYTES_MAX;
+/// Relations of one decision.
+pub const RELATIONS_MAX: usize = 64;
+/// Decisions that are told of which declare a key with another value.
+pub const CONTRADICTIONS_MAX: usize = 64;
+/// Nodes that the analysis of an impact reaches.
+pub const IMPACT_NODES_MAX: usize = 10_000;
+/// Relations between where it begins and the farthest node that it reaches.
+pub const IMPACT_DEPTH_MAX: u32 = 8;
+/// Nodes that it reaches where it is part of what a save or a proposal means: the answer to a write is not to wait for more.
+pub const MEANING_NODES_MAX: usize = 1_000;
+/// How long it takes when it is asked for alone, in ms. Within a brief only counts end it.
+pub const IMPACT_MS_MAX: u64 = 50;
+/// Nodes that an impact begins with, or that are at hand when a brief is asked for.
+pub const NODES_AT_HAND_MAX: usize = 256;
+/// Items of one brief.
+pub const BRIEF_ITEMS_MAX: usize = 1_000;
+/// Bytes of one brief.
+pub const BRIEF_BYTES_MAX: usize = 4 << 20;
+/// Items that a brief has room for where nothing is said.
+pub const BRIEF_ITEMS_USUAL: usize = 200;
+/// Bytes that a brief has room for where nothing is said.
+pub const BRIEF_BYTES_USUAL: usize = 256 << 10;
+/// Items that are counted behind the place where a brief is cut.
+pub const BRIEF_COUNTED_MAX: usize = 1_000;
+
 /// Commands that become one transaction.
 pub const BATCH_COMMANDS_MAX: usize = 64;
 /// Bytes of commands that become one transaction.

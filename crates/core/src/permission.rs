@@ -3,6 +3,7 @@
 //! Owns both tables, each once. Every transport and every command is checked against them, and
 //! nothing else grants anything.
 
+use crate::decision::Rank;
 use crate::error::Error;
 use crate::principal::{Principal, PrincipalKind};
 use crate::scope::{Level, Scope};
@@ -71,12 +72,26 @@ pub enum Control {
     ManageTokens,
     /// Report what an entry was to a task.
     ReportOutcome,
+    /// Ask what a decision would mean that nobody has made yet.
+    Propose,
     /// Decide a review item, or undo a promotion, in a task or worktree.
     DecideBelowProject,
     /// The same in a project or organisation.
     DecideFromProject,
     /// Destroy content.
     Erase,
+    /// Save a normal decision in a task or worktree.
+    SaveNormalBelowProject,
+    /// The same in a project.
+    SaveNormalProject,
+    /// The same in an organisation.
+    SaveNormalOrg,
+    /// Save a decision of rank `lock` in a task, worktree or project.
+    SaveLockUpToProject,
+    /// The same in an organisation.
+    SaveLockOrg,
+    /// Save a decision of rank `axis`, or a policy.
+    SaveAxis,
 }
 
 /// One row of the table of control commands.
@@ -91,7 +106,7 @@ pub struct ControlRule {
 }
 
 /// Who may give which control command.
-pub const CONTROLS: [ControlRule; 13] = [
+pub const CONTROLS: [ControlRule; 20] = [
     ControlRule {
         control: Control::OpenTask,
         name: "control/open_task",
@@ -143,6 +158,11 @@ pub const CONTROLS: [ControlRule; 13] = [
         allowed: [true, true, true, true],
     },
     ControlRule {
+        control: Control::Propose,
+        name: "control/propose",
+        allowed: [true, true, true, true],
+    },
+    ControlRule {
         control: Control::DecideBelowProject,
         name: "control/decide_below_project",
         allowed: [false, true, true, false],
@@ -157,6 +177,36 @@ pub const CONTROLS: [ControlRule; 13] = [
         name: "control/erase",
         allowed: [false, false, true, false],
     },
+    ControlRule {
+        control: Control::SaveNormalBelowProject,
+        name: "control/save_normal_below_project",
+        allowed: [true, true, true, false],
+    },
+    ControlRule {
+        control: Control::SaveNormalProject,
+        name: "control/save_normal_project",
+        allowed: [false, true, true, false],
+    },
+    ControlRule {
+        control: Control::SaveNormalOrg,
+        name: "control/save_normal_org",
+        allowed: [false, false, true, false],
+    },
+    ControlRule {
+        control: Control::SaveLockUpToProject,
+        name: "control/save_lock_up_to_project",
+        allowed: [false, true, true, false],
+    },
+    ControlRule {
+        control: Control::SaveLockOrg,
+        name: "control/save_lock_org",
+        allowed: [false, false, true, false],
+    },
+    ControlRule {
+        control: Control::SaveAxis,
+        name: "control/save_axis",
+        allowed: [false, false, true, false],
+    },
 ];
 
 /// What a command needs leave for.
@@ -168,6 +218,8 @@ pub enum Access {
     Control(Control),
     /// Decide a review item, or undo a promotion: one of two control commands, by the scope's level.
     Decide,
+    /// Save a decision of a rank, withdraw or restore one: one of six control commands, by the rank and the scope's level.
+    Save(Rank),
     /// Carry out what a recorded verification authorised. Only the server itself asks for this:
     /// no request from outside becomes such a command.
     CarryOut,
@@ -181,6 +233,7 @@ impl Access {
             Self::Entries => entry_rule(level).name,
             Self::Control(control) => control_rule(control).name,
             Self::Decide => control_rule(decides_at(level)).name,
+            Self::Save(rank) => control_rule(saves_at(rank, level)).name,
             Self::CarryOut => "carry_out",
         }
     }
@@ -213,6 +266,20 @@ fn decides_at(level: Level) -> Control {
     }
 }
 
+/// The control command that saving a decision of `rank` in a scope of `level` is.
+const fn saves_at(rank: Rank, level: Level) -> Control {
+    match (rank, level) {
+        (Rank::Normal, Level::Task | Level::Worktree) => Control::SaveNormalBelowProject,
+        (Rank::Normal, Level::Project) => Control::SaveNormalProject,
+        (Rank::Normal, Level::Org) => Control::SaveNormalOrg,
+        (Rank::Lock, Level::Task | Level::Worktree | Level::Project) => {
+            Control::SaveLockUpToProject
+        }
+        (Rank::Lock, Level::Org) => Control::SaveLockOrg,
+        (Rank::Axis | Rank::Policy, _) => Control::SaveAxis,
+    }
+}
+
 fn gives(kind: PrincipalKind, control: Control) -> bool {
     let column = PrincipalKind::ALL.iter().position(|k| *k == kind);
     control_rule(control).allowed[column.expect("every kind has a column")]
@@ -225,6 +292,7 @@ pub fn allows(kind: PrincipalKind, access: Access, level: Level) -> bool {
         Access::Entries => entry_rule(level).writers.contains(&kind),
         Access::Control(control) => gives(kind, control),
         Access::Decide => gives(kind, decides_at(level)),
+        Access::Save(rank) => gives(kind, saves_at(rank, level)),
         Access::CarryOut => kind == PrincipalKind::System,
     }
 }
@@ -295,6 +363,42 @@ mod tests {
         assert_eq!(row(Level::Worktree), [false, true, true, false]);
         assert_eq!(row(Level::Project), [false, false, true, false]);
         assert_eq!(row(Level::Org), [false, false, true, false]);
+    }
+
+    #[test]
+    fn who_saves_a_decision_follows_from_its_rank_and_the_level() {
+        let row =
+            |rank, level| PrincipalKind::ALL.map(|kind| allows(kind, Access::Save(rank), level));
+        let (all, orchestrators, humans) = (
+            [true, true, true, false],
+            [false, true, true, false],
+            [false, false, true, false],
+        );
+        for level in [Level::Task, Level::Worktree] {
+            assert_eq!(row(Rank::Normal, level), all);
+            assert_eq!(row(Rank::Lock, level), orchestrators);
+        }
+        for rank in [Rank::Normal, Rank::Lock] {
+            assert_eq!(row(rank, Level::Project), orchestrators);
+            assert_eq!(row(rank, Level::Org), humans);
+        }
+        for (rank, level) in [Rank::Axis, Rank::Policy]
+            .into_iter()
+            .flat_map(|rank| Level::ALL.map(|level| (rank, level)))
+        {
+            assert_eq!(row(rank, level), humans);
+        }
+    }
+
+    #[test]
+    fn whoever_saves_a_stronger_decision_saves_a_weaker_one() {
+        for (kind, level) in PrincipalKind::ALL
+            .into_iter()
+            .flat_map(|kind| Level::ALL.map(|level| (kind, level)))
+        {
+            let may = Rank::ALL.map(|rank| allows(kind, Access::Save(rank), level));
+            assert!(may.is_sorted(), "{kind} in a {level}: {may:?}");
+        }
     }
 
     #[test]

@@ -10,9 +10,10 @@ use std::sync::Arc;
 
 use crate::chain::Tip;
 use crate::command::ScopeRow;
+use crate::decision::DecisionHead;
 use crate::entry::Head;
 use crate::facts::HashKey;
-use crate::id::{EntryId, ReviewId, VerificationId};
+use crate::id::{DecisionId, EntryId, ReviewId, VerificationId};
 use crate::limits::COMMAND_RETRY_MS_MAX;
 use crate::promotion::Standing;
 use crate::reuse::ReuseOutcome;
@@ -24,11 +25,13 @@ use crate::token::{Token, TokenHash};
 
 mod apply;
 mod change;
+mod decisions;
 mod erased;
 mod governed;
 mod promotions;
 
 pub use change::{Change, Fresh, Stamped};
+pub use decisions::version_saved;
 use promotions::Promotions;
 
 /// What is known of one scope.
@@ -42,6 +45,7 @@ pub struct State {
     /// What tasks said of entries.
     reports: BTreeMap<(EntryId, Scope), Option<ReuseOutcome>>,
     reviews: BTreeMap<ReviewId, Option<Arc<Review>>>,
+    decisions: BTreeMap<DecisionId, Option<Arc<DecisionHead>>>,
     fresh: Vec<Arc<Fresh>>,
     promotions: Promotions,
     denials: Denials,
@@ -75,6 +79,7 @@ impl State {
             tokens: BTreeMap::new(),
             reports: BTreeMap::new(),
             reviews: BTreeMap::new(),
+            decisions: BTreeMap::new(),
             fresh: Vec::new(),
             promotions: Promotions::default(),
             denials: Denials::default(),
@@ -222,7 +227,8 @@ impl State {
     #[must_use]
     pub fn remembered(&self) -> usize {
         let governed = self.reports.len() + self.reviews.len() + self.promotions.len();
-        self.heads.len() + self.by_hash.len() + self.tokens.len() + governed
+        let decisions = self.decisions.len();
+        self.heads.len() + self.by_hash.len() + self.tokens.len() + governed + decisions
     }
 
     /// Leaves the text of an entry out of what is compared.
@@ -255,6 +261,7 @@ impl State {
         self.tokens.clear();
         self.reports.clear();
         self.reviews.clear();
+        self.decisions.clear();
         self.fresh.clear();
         self.promotions = Promotions::default();
     }

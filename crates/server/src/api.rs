@@ -6,12 +6,15 @@
 //! Ids and scopes in requests are plain text, so that a wrong one is refused with the code of its
 //! own kind. Times are milliseconds since the Unix epoch, UTC.
 
+mod brief;
 mod citation;
 mod cluster;
 mod cursor;
+mod decision;
 mod entry;
 mod erase;
 mod event;
+mod impact;
 mod maintenance;
 mod page;
 mod problem;
@@ -25,12 +28,19 @@ mod task;
 mod token;
 mod verification;
 
+pub(crate) use brief::BriefAsked;
+pub use brief::{Brief, BriefDecision, BriefItem, BriefRequest, LayerCut};
 pub use citation::Citation;
 pub use cluster::{
     ClusterNode, ClusterQuery, ClusterSlot, ClusterView, FenceNode, FenceView, OrdersView,
     QuarantineScope, QuarantineView, ReasonView,
 };
 pub use cursor::Cursor;
+pub use decision::{
+    DeactivateDecision, DecisionHead, DecisionHistoryQuery, DecisionQuery, DecisionSaved,
+    DecisionText, DecisionVersion, DecisionView, DecisionsQuery, Relation, RestoreDecision,
+    SaveDecision,
+};
 pub use entry::{
     Actor, AmendEntry, Binding, CausalEdge, Claim, Disposition, EntryHead, EntryQuery, EntryView,
     EntryWritten, Episode, History, HistoryQuery, Lifecycle, Link, NewEntry, PutEntry, Skill,
@@ -39,6 +49,9 @@ pub use entry::{
 pub(crate) use erase::backups_before;
 pub use erase::{ContentErased, EraseContent};
 pub use event::{EventView, EventsQuery, TailItem, TailQuery, body_json};
+pub use impact::{
+    Affected, Contradiction, Edge, Guard, Impact, ImpactCut, ImpactRequest, Meaning, Proposed,
+};
 pub use maintenance::{Maintain, Maintained, ScopeMaintained};
 pub use page::{ListQuery, Page, ScopeQuery};
 pub use problem::{Current, Limit, Problem};

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use sillok_core::Error;
 use sillok_core::command::{Answer, Command};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::Scope;
@@ -117,11 +118,23 @@ impl Agent {
         scope: &Scope,
         command: Command,
     ) -> Option<Answer> {
+        self.attempt(kind, scope, command).await.ok()
+    }
+
+    /// As [`give`](Self::give), where it matters why it was refused.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub async fn attempt(
+        &mut self,
+        kind: PrincipalKind,
+        scope: &Scope,
+        command: Command,
+    ) -> Result<Answer, Error> {
         let principal = self.client.principal(kind, "org/sim");
         let (result, sent) = self.client.give(principal, scope, command).await;
-        let answer = result.ok();
-        self.sent.push((sent, answer.clone()));
-        answer
+        self.sent.push((sent, result.as_ref().ok().cloned()));
+        result
     }
 
     /// How many commands it has given.

@@ -3,6 +3,8 @@
 //! Owns retries: the same command under the same id, at another node, until it is acknowledged or
 //! refused for good. It must not know what the commands mean.
 
+mod deciding;
+mod operator;
 mod recall;
 mod sent;
 
@@ -14,7 +16,6 @@ use sillok_core::ports::Clock as _;
 use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use sillok_core::promotion::PublishReport;
 use sillok_core::scope::Scope;
-use sillok_core::slot::Slot;
 use sillok_core::time::{DAY_MS, Timestamp};
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::ScopeKey;
@@ -244,7 +245,8 @@ impl Client {
                     | Reply::Promotion(Err(_))
                     | Reply::Job(Err(_))
                     | Reply::Head(Err(_))
-                    | Reply::Recalled(Err(_)),
+                    | Reply::Recalled(Err(_))
+                    | Reply::Decisions(Err(_)),
                 ) => {}
                 Some(reply) => return reply,
             }
@@ -289,44 +291,6 @@ impl Client {
                 answered_us: self.sim.lock().now_us,
                 seq,
             });
-        }
-    }
-
-    /// The node that owns a scope, by its number; none if nobody ever did.
-    #[must_use]
-    pub fn owner_of(&self, scope: &Scope) -> Option<u16> {
-        let shared = self.sim.lock();
-        let owner = shared.monitor.owners.get(&Slot::of(scope))?;
-        (0..self.nodes).find(|node| shared.monitor.name_of(Place(*node)) == owner.node)
-    }
-
-    /// Has any node order the end of the run that a node is in, given by its number. It may not answer.
-    pub async fn fence(&mut self, node: u16) {
-        let asked = self.rng.index(usize::from(self.nodes));
-        let place = Place(u16::try_from(asked).expect("a world has few nodes"));
-        let name = self.sim.lock().monitor.name_of(Place(node));
-        let request = Request::Fence(name, self.principal(PrincipalKind::Human, "*").actor);
-        self.sim
-            .call(Place::CLIENTS, place, request, READ_TIMEOUT_US)
-            .await;
-    }
-
-    /// Has any node order that nothing is written to a scope, for a reason, or anything again. Whether it is
-    /// known that the order is in force.
-    pub async fn quarantine(&mut self, scope: &Scope, reason: Option<&str>) -> bool {
-        let asked = self.rng.index(usize::from(self.nodes));
-        let place = Place(u16::try_from(asked).expect("a world has few nodes"));
-        let by = self.principal(PrincipalKind::Human, "*").actor;
-        let request = Request::Quarantine(scope.clone(), reason.map(str::to_owned), by);
-        let reply = self
-            .sim
-            .call(Place::CLIENTS, place, request, READ_TIMEOUT_US)
-            .await;
-        match reply {
-            Some(Reply::Quarantined(Ok(()))) => true,
-            // There is nothing to lift.
-            Some(Reply::Quarantined(Err(error))) => error.code == ErrorCode::InvalidState,
-            _ => false,
         }
     }
 

@@ -120,6 +120,14 @@ impl Monitor {
         self.left_by_watcher.insert(silent.to_owned(), watcher);
     }
 
+    /// For how long a node has not beaten whose run goes on as far as anybody said, in µs.
+    pub(crate) fn silent_us(&self, place: Place, now_us: u64) -> Option<u64> {
+        let name = self.name_of(place);
+        self.nodes.get(&name).filter(|row| !row.fenced)?;
+        let last_us = self.beats.get(&name)?.back()?;
+        Some(now_us - last_us)
+    }
+
     pub(crate) fn name_of(&self, place: Place) -> String {
         let name = self.names.get(usize::from(place.0)).cloned();
         name.unwrap_or_default()

@@ -54,6 +54,7 @@ impl fmt::Display for Parcel {
             Request::Promotion(task, id) => write!(f, "promotion {id} of {task}")?,
             Request::Head(entry) => write!(f, "head of {entry}")?,
             Request::Recall(scope, at) => write!(f, "recall in {scope} at {}", at.commit)?,
+            Request::Decisions(asked) => write!(f, "{asked}")?,
             Request::Maintain { dry_run, within } => {
                 f.write_str(if *dry_run {
                     "plan of maintenance"

@@ -72,7 +72,7 @@ mod tests {
 
     use super::*;
 
-    /// Scopes that the agents of a world write to: the tasks that they open, and projects.
+    /// Scopes that the agents of a world write to: the tasks that they open, projects, and where they decide something.
     fn scopes(plan: &Plan) -> usize {
         let tasks = |operation: &&Operation| operation.action == "open_task";
         let tasks = plan.operations.iter().filter(tasks).count();
@@ -85,7 +85,19 @@ mod tests {
                 operation.action.as_object()?.values().next()?["project"].as_u64()
             })
             .collect();
-        tasks + projects.len()
+        // Projects are counted already.
+        let homes: BTreeSet<String> = plan
+            .operations
+            .iter()
+            .filter_map(|operation| {
+                let (act, action) = operation.action.as_object()?.iter().next()?;
+                let decides = ["begin", "ring"].contains(&act.as_str());
+                action.get("home").filter(|_| decides)
+            })
+            .filter(|home| home["level"] != 1)
+            .map(ToString::to_string)
+            .collect();
+        tasks + projects.len() + homes.len()
     }
 
     #[test]

@@ -191,6 +191,21 @@ pub const BUGS: &[Bug] = &[
         "vector kept of what was erased",
         Safeguard::KeepsVectorsUnderHeads,
     ),
+    bug(
+        "two active versions of a decision",
+        Safeguard::EndsFormerListing,
+    ),
+    bug("inactive decision loaded", Safeguard::LoadsActiveOnly),
+    bug(
+        "decisions ordered by time and not by strength",
+        Safeguard::LoadsByRank,
+    ),
+    bug("global lock forgotten", Safeguard::LoadsGlobalLocks),
+    bug("cycle without end", Safeguard::VisitsOnce),
+    bug(
+        "relation left behind by a failed save",
+        Safeguard::SavesRelationsWithDecision,
+    ),
     bug("fencing during a store outage", Safeguard::CountsOwnBeats),
     bug(
         "slot orphaned when the watcher dies",

@@ -2,6 +2,8 @@
 //!
 //! Owns the mapping from requests to the node's public interface, as a transport would have it.
 
+mod deciding;
+
 use std::sync::Arc;
 
 use sillok_actors::Node;
@@ -47,6 +49,7 @@ pub(crate) async fn serve<P: Protocol>(
         }
         Request::Retry(task, id) => Reply::Job(node.retry_promotion(&task, id).await),
         Request::Recall(scope, as_of) => Reply::Recalled(recall(node, scope, as_of).await),
+        Request::Decisions(asked) => Reply::Decisions(deciding::tell(node, asked).await),
         Request::Maintain { dry_run, within } => {
             Reply::Maintained(maintain(node, dry_run, within).await)
         }

@@ -16,6 +16,7 @@ use crate::rng::Stream;
 use crate::violation::Violation;
 use crate::workload::alike::Alike;
 use crate::workload::branches::Branches;
+use crate::workload::deciding::Deciding;
 use crate::workload::disputing::Disputing;
 use crate::workload::drains::Drains;
 use crate::workload::erasing::Erasing;
@@ -144,6 +145,7 @@ impl Suite {
             .workload(Branches)
             .workload(Erasing)
             .workload(Disputing)
+            .workload(Deciding)
             .check(LateRetries)
             .check(Forger)
             .check(Reads)
@@ -153,6 +155,7 @@ impl Suite {
             .check(Erasing)
             .check(Alike)
             .check(Disputing)
+            .check(Deciding)
     }
 
     /// With a further workload.

@@ -6,6 +6,7 @@
 
 pub mod alike;
 pub mod branches;
+pub mod deciding;
 pub mod disputing;
 pub mod drains;
 pub mod erasing;

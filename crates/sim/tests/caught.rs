@@ -1,4 +1,5 @@
-//! Planted bugs of maintenance, of promotion and of claims, each of which few seeds catch, whatever it takes to shrink the catch.
+//! Planted bugs of maintenance, of promotion, of claims and of decisions, each of which few seeds catch, whatever it takes to
+//! shrink the catch.
 
 use sillok_core::invariants::Invariant;
 use sillok_sim::planted::{find, first_catch};
@@ -42,4 +43,40 @@ fn a_floor_that_is_raised_before_the_retry_window_is_over_is_caught_by_who_asks_
 fn a_claim_that_is_not_looked_up_is_caught_by_whom_nobody_is_asked_about() {
     let invariant = caught_by("claim of the same key not looked up");
     assert_eq!(invariant, "what contradicts is asked about");
+}
+
+/// What is said to hold of briefs, and of impacts.
+const TOLD: [&str; 2] = [
+    "a brief is what stands, in its order",
+    "an impact is all that relations lead to",
+];
+
+#[test]
+fn a_brief_that_loads_too_much_too_little_or_in_another_order_is_caught_by_what_stood() {
+    for name in [
+        "inactive decision loaded",
+        "decisions ordered by time and not by strength",
+        "global lock forgotten",
+    ] {
+        assert_eq!(caught_by(name), TOLD[0], "{name}");
+    }
+}
+
+#[test]
+fn a_walk_that_goes_round_and_round_is_caught_by_what_relations_lead_to() {
+    let invariant = caught_by("cycle without end");
+    assert!(TOLD.contains(&invariant.as_str()), "{invariant}");
+}
+
+#[test]
+fn rows_that_a_save_leaves_behind_are_caught_by_the_view_or_by_who_was_told_of_them() {
+    for name in [
+        "two active versions of a decision",
+        "relation left behind by a failed save",
+    ] {
+        let invariant = caught_by(name);
+        let is_told = TOLD.contains(&invariant.as_str());
+        let is_seen = invariant == Invariant::ViewIsFold.as_str();
+        assert!(is_told || is_seen, "{name}: {invariant}");
+    }
 }

@@ -9,6 +9,10 @@ pub mod attempt;
 pub mod by_hash;
 pub mod chunk;
 pub mod command;
+pub mod decision;
+pub mod decision_claim;
+pub mod decision_listed;
+pub mod decision_version;
 pub mod event;
 pub mod fence;
 pub mod head;
@@ -20,6 +24,7 @@ pub mod node;
 pub mod outbox;
 pub mod owner;
 pub mod quarantine;
+pub mod related;
 pub mod relay;
 pub mod report;
 pub mod review;
@@ -136,6 +141,16 @@ families! {
     Vector = b'g', vector, "vector";
     /// In which space every entry has a vector.
     Space = b'p', space, "space";
+    /// Heads of decisions.
+    Decision = b'D', decision, "decision";
+    /// Versions of decisions.
+    DecisionVersion = b'V', decision_version, "decision version";
+    /// Active decisions in the order in which they load.
+    DecisionListed = b'L', decision_listed, "decision listed";
+    /// Active decisions by the key that they declare.
+    DecisionClaim = b'C', decision_claim, "decision claim";
+    /// Relations of active decisions, by what they point to.
+    Related = b'R', related, "related";
 }
 
 /// What a backup does with the rows of a family.
@@ -178,7 +193,12 @@ impl Family {
             | Self::Location
             | Self::Verification
             | Self::Report
-            | Self::Review => InBackup::Folded,
+            | Self::Review
+            | Self::Decision
+            | Self::DecisionVersion
+            | Self::DecisionListed
+            | Self::DecisionClaim
+            | Self::Related => InBackup::Folded,
             Self::Relay | Self::Attempt | Self::Lease | Self::Run => InBackup::LeftOut,
         }
     }
@@ -214,12 +234,7 @@ impl ScopeKey {
     /// The key of `scope`.
     #[must_use]
     pub fn of(scope: &Scope) -> Self {
-        let hash = blake3::hash(scope.as_str().as_bytes());
-        let (first, _) = hash
-            .as_bytes()
-            .split_first_chunk()
-            .expect("a BLAKE3 hash has more than 16 bytes");
-        Self(*first)
+        Self(codec::short_hash(scope.as_str()))
     }
 
     /// The key with these bytes.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::judging;
+use super::{deciding, judging};
 use crate::harness::{Invocation, PROJECT, Ran, WORKTREE, World, phrase, write_runs};
 
 /// Commands that are tried elsewhere: they do not end, or need more than this.
@@ -55,6 +55,7 @@ async fn every_command_prints_one_json_document() {
     judging::reviews(&mut tour);
     judging::undoing(&mut tour);
     judging::erasing(&mut tour);
+    deciding::decisions(&mut tour);
     tokens(&mut tour);
     node(&mut tour);
     let expected: BTreeSet<String> = leaves(&tour.world, &[])
@@ -353,12 +354,17 @@ fn node(tour: &mut Tour) {
             "{shell}"
         );
     }
+    without_a_server(tour, &other);
+}
+
+fn without_a_server(tour: &mut Tour, archived: &str) {
     tour.world.stop();
     assert_eq!(tour.json("audit verify", &["--offline"])["ok"], true);
     tour.json("rebuild", &[]);
     // The status of a server needs one; what only reads the memory does without.
     tour.world.run(&["status", "--json"]).ended(75);
-    assert_eq!(tour.json("task show", &[&other])["status"], "archived");
+    assert_eq!(tour.json("task show", &[archived])["status"], "archived");
+    deciding::without_a_server(tour);
 }
 
 fn checkpoint(tour: &mut Tour) {

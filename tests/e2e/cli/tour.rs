@@ -13,6 +13,8 @@ const PATIENCE: Duration = Duration::from_mins(3);
 const LINES_MIN: usize = 8;
 /// The heading of the section that has the tour of a cluster.
 const CLUSTER_TOUR: &str = "A cluster on one machine\n";
+/// The heading of the section that has the tour of decisions.
+const DECISIONS_TOUR: &str = "Decisions\n";
 
 /// The lines of the blocks of a document that are marked as shell.
 fn shell_lines(document: &str) -> Vec<String> {
@@ -34,6 +36,14 @@ fn document(name: &str) -> String {
         .join("..")
         .join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Those of one section.
+fn shell_lines_below(name: &str, heading: &str) -> Vec<String> {
+    let document = document(name);
+    let mut sections = document.split("\n## ");
+    let section = sections.find(|section| section.starts_with(heading));
+    shell_lines(section.expect("it is there"))
 }
 
 /// Runs the lines of a tour with this binary: what they said, each behind the line itself.
@@ -84,11 +94,8 @@ fn every_line_of_the_clusters_tour_runs() {
         println!("skipped: SILLOK_FDB_BIN names no binary with FoundationDB");
         return;
     };
-    let document = document("docs/operate.md");
-    let section = document
-        .split("\n## ")
-        .find(|section| section.starts_with(CLUSTER_TOUR));
-    let said = run(&shell_lines(section.expect("it is there")), &binary);
+    let lines = shell_lines_below("docs/operate.md", CLUSTER_TOUR);
+    let said = run(&lines, &binary);
     let verdict = said_by(&said, "sillok audit verify").unwrap_or_default();
     assert!(verdict.contains("no difference"), "{verdict}\n{said}");
     let is_over = |line: &str| line.starts_with("node-3") && line.contains(" over ");
@@ -102,14 +109,7 @@ fn every_line_of_the_clusters_tour_runs() {
 fn every_line_of_the_readmes_tour_runs() {
     let lines = shell_lines(&document("README.md"));
     let said = run(&lines, &binary::path());
-    for line in lines.iter().filter(|line| line.starts_with("sillok ")) {
-        let command: Vec<&str> = line.split_whitespace().take(2).collect();
-        let command = command.join(" ");
-        assert!(
-            said_by(&said, &command).is_some(),
-            "{line} did not run:\n{said}"
-        );
-    }
+    check_that_each_ran(&lines, 2, &said);
     // These two end well whatever they say, so what they say is looked at.
     let refused = said_by(&said, "sillok entry put").unwrap_or_default();
     assert!(
@@ -121,6 +121,69 @@ fn every_line_of_the_readmes_tour_runs() {
         recalled.contains("score ") && recalled.contains("rests on "),
         "nothing was recalled: {recalled}\n{said}"
     );
+}
+
+#[test]
+fn every_line_of_the_tour_of_decisions_runs() {
+    let lines = shell_lines_below("docs/guide.md", DECISIONS_TOUR);
+    let said = run(&lines, &binary::path());
+    check_that_each_ran(&lines, 3, &said);
+    let brief = said_by(&said, "sillok brief").unwrap_or_default();
+    let is_heading =
+        |line: &&str| line.starts_with(|c: char| c.is_ascii_digit()) && line.get(1..2) == Some(" ");
+    // Behind the line that says how much there is.
+    let layers: Vec<&str> = brief.lines().skip(1).filter(is_heading).collect();
+    assert_eq!(
+        layers,
+        ["1 policy", "2 structural", "5 lock", "6 normal"],
+        "{brief}\n{said}"
+    );
+    let lock = "\"Money is whole cents\"";
+    for (command, words) in [
+        (
+            "sillok decision propose",
+            format!("it touches the lock {lock}: it CONSTRAINS {lock}"),
+        ),
+        (
+            "sillok decision propose",
+            format!("it contradicts the lock {lock}: money.unit is cent there"),
+        ),
+        (
+            "sillok decision impact",
+            "└─ APPLIES_TO ← lock: Money is whole cents".to_owned(),
+        ),
+        (
+            "sillok decision list",
+            "withdrawn  Money is whole cents".to_owned(),
+        ),
+        (
+            "sillok decision history",
+            "restored from version 2".to_owned(),
+        ),
+        ("sillok audit verify", "no difference".to_owned()),
+    ] {
+        let told = said_by(&said, command).unwrap_or_default();
+        assert!(told.contains(&words), "{words}: {told}\n{said}");
+    }
+    for words in [
+        "flowchart LR",
+        "The rule is control/save_lock_up_to_project.",
+        "Its version is 2.",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+/// Checks that every line ran that begins with the binary's name, by its first words.
+fn check_that_each_ran(lines: &[String], words: usize, said: &str) {
+    for line in lines.iter().filter(|line| line.starts_with("sillok ")) {
+        let command: Vec<&str> = line.split_whitespace().take(words).collect();
+        let command = command.join(" ");
+        assert!(
+            said_by(said, &command).is_some(),
+            "{line} did not run:\n{said}"
+        );
+    }
 }
 
 /// What a command said first, out of a log in which the shell traces what it runs; none when it

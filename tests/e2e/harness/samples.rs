@@ -21,7 +21,7 @@ pub(crate) struct Sample {
 
 /// The write routes, and whether each is for tasks alone. A route of the document that is missing
 /// here turns the tests red.
-pub(crate) const WRITES: [(&str, bool); 20] = [
+pub(crate) const WRITES: [(&str, bool); 23] = [
     ("/v1/tasks", true),
     ("/v1/tasks/stuck", true),
     ("/v1/tasks/unstick", true),
@@ -39,6 +39,9 @@ pub(crate) const WRITES: [(&str, bool); 20] = [
     ("/v1/reuse", false),
     ("/v1/reviews/answer", false),
     ("/v1/promotions/undo", false),
+    ("/v1/decisions", false),
+    ("/v1/decisions/deactivate", false),
+    ("/v1/decisions/restore", false),
     ("/v1/erase", false),
     ("/v1/tokens", false),
     ("/v1/tokens/revoke", false),
@@ -116,6 +119,9 @@ impl World {
             "/v1/reuse" => self.reuse_sample(level, &scope).await,
             "/v1/reviews/answer" => self.review_sample(&scope).await,
             "/v1/promotions/undo" => self.undo_sample(&scope).await,
+            "/v1/decisions" | "/v1/decisions/deactivate" | "/v1/decisions/restore" => {
+                self.decision_sample(route, &scope, "normal").await
+            }
             "/v1/erase" => {
                 json!({ "scope": scope, "entries": [self.entry(&scope).await], "reason": phrase() })
             }
@@ -242,6 +248,24 @@ impl World {
         world::log(&admin, &task, &phrase()).await;
         let verification = world::verify(&admin, &task, scope).await;
         json!({ "scope": task, "verification": verification, "reason": phrase() })
+    }
+
+    /// A decision of this rank: a new one, one that holds, or one that was withdrawn.
+    pub(crate) async fn decision_sample(&self, route: &str, scope: &str, rank: &str) -> Value {
+        let new = json!({ "scope": scope, "title": phrase(), "content": phrase() });
+        if route == "/v1/decisions" {
+            return new;
+        }
+        let admin = self.admin();
+        let mut of_rank = new;
+        of_rank["rank"] = json!(rank);
+        let saved = admin.post("/v1/decisions", &of_rank).await.ok();
+        let withdraw = json!({ "scope": scope, "root": saved["root"], "expected_version": 1, "reason": phrase() });
+        if route == "/v1/decisions/deactivate" {
+            return withdraw;
+        }
+        admin.post("/v1/decisions/deactivate", &withdraw).await.ok();
+        json!({ "scope": scope, "root": saved["root"], "expected_version": 2, "version": 1, "reason": phrase() })
     }
 
     /// A new entry of a scope with these fields, by whoever may write there.

@@ -9,7 +9,7 @@ use sillok_core::scope::Level;
 
 use super::{counts, events, routes, tables, writes};
 use crate::harness::samples::{STEERS, Sample, WRITES};
-use crate::harness::{Client, ORG, World};
+use crate::harness::{Client, ORG, PROJECT, World};
 
 /// One principal of each kind whose token covers the organisation, and the requests that were
 /// denied, by rule.
@@ -175,25 +175,125 @@ async fn permissions_of_every_control_command_are_those_of_the_table() {
                 }
                 _ => &["agent"],
             };
+            let rank = tables::rank_of(rule);
+            // Which rank is withdrawn or restored, the decision says that is there; see below.
+            if rank.is_some_and(|rank| rank != "normal") && *route != "/v1/decisions" {
+                continue;
+            }
             for level in levels
                 .iter()
                 .filter(|level| tables::decides_at(rule, **level))
             {
                 for made in kinds {
-                    let set_kind = |body: &mut Value| {
-                        if *route == "/v1/tokens" {
-                            body["kind"] = json!(made);
-                        }
+                    let set = |body: &mut Value| match *route {
+                        "/v1/tokens" => body["kind"] = json!(made),
+                        "/v1/decisions" => body["rank"] = json!(rank),
+                        _ => {}
                     };
                     let row = PrincipalKind::ALL.map(|kind| (rule, tables::control(rule, kind)));
-                    stage.check(route, *level, set_kind, &row).await;
+                    stage.check(route, *level, set, &row).await;
                 }
             }
         }
     }
-    let all: BTreeSet<String> = tables::CONTROL.iter().map(|row| row.0.to_owned()).collect();
+    let rules = tables::CONTROL.iter().map(|row| row.0.to_owned());
+    // What is proposed is not stored, and no cell of that rule denies anything.
+    let all: BTreeSet<String> = rules.filter(|rule| rule != "control/propose").collect();
     assert_eq!(stage.decided, all, "every row was tried");
     stage.check_audit().await;
+}
+
+#[tokio::test]
+async fn permissions_to_withdraw_or_restore_a_decision_are_those_to_save_its_rank() {
+    let mut stage = Stage::set().await;
+    for route in ["/v1/decisions/deactivate", "/v1/decisions/restore"] {
+        for (rank, level) in [
+            ("lock", Level::Task),
+            ("lock", Level::Project),
+            ("lock", Level::Org),
+            ("axis", Level::Worktree),
+            ("axis", Level::Project),
+            ("policy", Level::Project),
+            ("policy", Level::Org),
+        ] {
+            for kind in PrincipalKind::ALL {
+                let mut sample = stage.world.sample(route, level).await;
+                let body = stage.world.decision_sample(route, &sample.scope, rank);
+                sample.body = body.await;
+                let (least, rule) = (tables::saves("normal", level), tables::saves(rank, level));
+                // Whoever may not even save a normal one there is not told what it is.
+                let rule = if tables::control(least, kind) {
+                    rule
+                } else {
+                    least
+                };
+                let allowed = tables::control(rule, kind);
+                stage.check_cell(kind, &sample, rule, allowed).await;
+            }
+        }
+    }
+    stage.check_audit().await;
+}
+
+#[tokio::test]
+async fn permissions_to_change_a_decision_are_those_of_both_ranks_that_are_at_stake() {
+    let mut stage = Stage::set().await;
+    let level = Level::Project;
+    for (before, after) in [
+        ("normal", "lock"),
+        ("lock", "normal"),
+        ("normal", "axis"),
+        ("axis", "normal"),
+        ("policy", "normal"),
+        ("normal", "policy"),
+    ] {
+        for kind in PrincipalKind::ALL {
+            let route = "/v1/decisions/deactivate";
+            let named = stage.world.decision_sample(route, PROJECT, before).await;
+            let mut sample = stage.world.sample("/v1/decisions", level).await;
+            let change = [
+                ("rank", json!(after)),
+                ("domain", json!("global")),
+                ("root", named["root"].clone()),
+                ("expected_version", json!(1)),
+                ("reason", json!("it is another one")),
+            ];
+            for (field, value) in change {
+                sample.body[field] = value;
+            }
+            // The one that it becomes is looked at first.
+            let rules = [tables::saves(after, level), tables::saves(before, level)];
+            let denied = rules.into_iter().find(|rule| !tables::control(rule, kind));
+            let rule = denied.unwrap_or(rules[0]);
+            stage
+                .check_cell(kind, &sample, rule, denied.is_none())
+                .await;
+        }
+    }
+    stage.check_audit().await;
+}
+
+#[tokio::test]
+async fn anyone_proposes_what_only_others_may_save_and_it_is_not_stored() {
+    let stage = Stage::set().await;
+    let route = ("post".to_owned(), "/v1/decisions/propose".to_owned());
+    assert_eq!(routes(&stage.world).await[&route], ["control/propose"]);
+    for (rank, level) in [
+        ("normal", Level::Worktree),
+        ("normal", Level::Org),
+        ("lock", Level::Project),
+        ("axis", Level::Worktree),
+        ("policy", Level::Project),
+    ] {
+        let mut sample = stage.world.sample("/v1/decisions", level).await;
+        sample.body["rank"] = json!(rank);
+        for (kind, client) in &stage.principals {
+            assert!(tables::control("control/propose", *kind));
+            let before = counts(&stage.world, &sample.scope).await;
+            drop(client.post(&route.1, &sample.body).await.ok());
+            assert_eq!(counts(&stage.world, &sample.scope).await, before, "{kind}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -257,9 +357,14 @@ async fn permissions_are_tried_over_every_write_route_of_the_document() {
         "a write route has no case in `harness/samples.rs`"
     );
     for ((method, path), rules) in &routes {
-        let reads = rules
-            .iter()
-            .all(|rule| ["everything", "read", "sees_entries", "public"].contains(&rule.as_str()));
+        let known = [
+            "everything",
+            "read",
+            "sees_entries",
+            "control/propose",
+            "public",
+        ];
+        let reads = rules.iter().all(|rule| known.contains(&rule.as_str()));
         assert!(
             reads || method == "get" || writes(method, rules),
             "{method} {path} is neither a read nor a write: {rules:?}"

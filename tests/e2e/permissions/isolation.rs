@@ -21,6 +21,8 @@ struct Secret {
     record: String,
     verification: String,
     entries: [String; 3],
+    /// A decision of the project.
+    decision: String,
 }
 
 impl Secret {
@@ -35,7 +37,12 @@ impl Secret {
             put(&writer, WORKTREE, &text).await,
             put(&admin, PROJECT, &text).await,
         ];
+        let decided = json!({ "scope": PROJECT, "title": text, "content": text,
+            "relations": [{ "kind": "APPLIES_TO", "to": "file:src/main.rs" }] });
+        let decided = admin.post("/v1/decisions", &decided).await.ok();
+        let decision = decided["root"].as_str().expect("a decision has a root");
         Self {
+            decision: decision.to_owned(),
             text,
             task,
             record,
@@ -137,6 +144,7 @@ fn reads(secret: &Secret) -> BTreeMap<Route, Vec<(Value, Ends)>> {
         (("get", "/v1/tokens"), with_all()),
     ]);
     all.extend(of_promotion(secret));
+    all.extend(of_decisions(secret));
     all.extend(of_the_server());
     all
 }
@@ -162,6 +170,48 @@ fn of_the_server() -> [(Route, Vec<(Value, Ends)>); 9] {
             ("post", "/v1/checkpoint/compare"),
             forbidden(json!({ "ends": [] })),
         ),
+    ]
+}
+
+/// What asks for decisions, and for what they mean to others.
+fn of_decisions(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 6] {
+    let node = format!("decision:{PROJECT}#{}", secret.decision);
+    let scopes = [secret.task.as_str(), WORKTREE, PROJECT];
+    let forbidden = |fields: Value| -> Vec<(Value, Ends)> {
+        let with = |scope: &&str| {
+            let mut body = fields.clone();
+            body["scope"] = json!(scope);
+            (body, Ends::Forbidden)
+        };
+        scopes.iter().map(with).collect()
+    };
+    let mut listing = forbidden(json!({}));
+    // What holds in all projects is seen in each.
+    listing.push((json!({ "scope": ORG }), Ends::Blind));
+    let mut named = forbidden(json!({ "root": secret.decision }));
+    for elsewhere in [ORG, OTHER] {
+        let asked = json!({ "scope": elsewhere, "root": secret.decision });
+        named.push((asked, Ends::NotFound));
+    }
+    let at = json!([node, "file:src/main.rs"]);
+    let mut reached = forbidden(json!({ "at": at }));
+    reached.push((json!({ "scope": ORG, "at": at }), Ends::Forbidden));
+    // That it is not seen there is not told apart from its not being there.
+    reached.push((json!({ "scope": OTHER, "at": at }), Ends::NotFound));
+    let file = json!({ "scope": OTHER, "at": ["file:src/main.rs"] });
+    reached.push((file, Ends::Blind));
+    let mut proposed = forbidden(json!({ "title": "t", "content": "c" }));
+    let related = json!([{ "kind": "DEPENDS_ON", "to": node }]);
+    let own = format!("{OTHER}/worktree/main");
+    let related = json!({ "scope": own, "title": "t", "content": "c", "relations": related });
+    proposed.push((related, Ends::NotFound));
+    [
+        (("get", "/v1/decisions"), listing),
+        (("get", "/v1/decision"), named.clone()),
+        (("get", "/v1/decision/history"), named),
+        (("post", "/v1/impact"), reached.clone()),
+        (("post", "/v1/brief"), reached),
+        (("post", "/v1/decisions/propose"), proposed),
     ]
 }
 
@@ -199,7 +249,7 @@ async fn a_token_of_one_project_reads_nothing_of_another() {
         let is_read = method == "get"
             || rules
                 .iter()
-                .any(|rule| rule == "read" || rule == "everything")
+                .any(|rule| ["read", "everything", "control/propose"].contains(&rule.as_str()))
             || STEERS.contains(&path.as_str());
         if rules.contains(&"public".to_owned()) || !is_read {
             continue;

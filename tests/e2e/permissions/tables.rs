@@ -17,7 +17,7 @@ pub(super) const ENTRIES: [(Level, &str, [bool; 4], bool); 4] = [
 ];
 
 /// Who may give which control command: agent, orchestrator, human, system.
-pub(super) const CONTROL: [(&str, [bool; 4]); 13] = [
+pub(super) const CONTROL: [(&str, [bool; 4]); 20] = [
     ("control/open_task", [YES, YES, YES, YES]),
     ("control/append_log", [YES, YES, YES, YES]),
     ("control/record_verification", [NO, YES, YES, YES]),
@@ -28,9 +28,16 @@ pub(super) const CONTROL: [(&str, [bool; 4]); 13] = [
     ("control/mint_agent_token", [NO, YES, YES, NO]),
     ("control/manage_tokens", [NO, NO, YES, NO]),
     ("control/report_outcome", [YES, YES, YES, YES]),
+    ("control/propose", [YES, YES, YES, YES]),
     ("control/decide_below_project", [NO, YES, YES, NO]),
     ("control/decide_from_project", [NO, NO, YES, NO]),
     ("control/erase", [NO, NO, YES, NO]),
+    ("control/save_normal_below_project", [YES, YES, YES, NO]),
+    ("control/save_normal_project", [NO, YES, YES, NO]),
+    ("control/save_normal_org", [NO, NO, YES, NO]),
+    ("control/save_lock_up_to_project", [NO, YES, YES, NO]),
+    ("control/save_lock_org", [NO, NO, YES, NO]),
+    ("control/save_axis", [NO, NO, YES, NO]),
 ];
 
 /// Whether a control rule is about scopes of a level.
@@ -38,8 +45,32 @@ pub(super) fn decides_at(rule: &str, level: Level) -> bool {
     match rule {
         "control/decide_below_project" => level < Level::Project,
         "control/decide_from_project" => level >= Level::Project,
+        _ if rule.starts_with("control/save_") => {
+            let ranks = ["normal", "lock", "axis"];
+            ranks.iter().any(|rank| saves(rank, level) == rule)
+        }
         _ => true,
     }
+}
+
+/// The rule of saving a decision of a rank in a scope of a level.
+pub(super) fn saves(rank: &str, level: Level) -> &'static str {
+    match (rank, level) {
+        ("normal", Level::Task | Level::Worktree) => "control/save_normal_below_project",
+        ("normal", Level::Project) => "control/save_normal_project",
+        ("normal", Level::Org) => "control/save_normal_org",
+        ("lock", Level::Org) => "control/save_lock_org",
+        ("lock", _) => "control/save_lock_up_to_project",
+        ("axis" | "policy", _) => "control/save_axis",
+        _ => panic!("{rank} is no rank"),
+    }
+}
+
+/// The rank of the decisions that a rule is about, if it is about decisions.
+pub(super) fn rank_of(rule: &str) -> Option<&'static str> {
+    let ranks = ["normal", "lock", "axis"];
+    let rank_of = rule.strip_prefix("control/save_")?;
+    ranks.into_iter().find(|rank| rank_of.starts_with(rank))
 }
 
 /// The rule that decides a request on entries of a level, and whether a kind passes it.

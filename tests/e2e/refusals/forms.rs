@@ -60,7 +60,7 @@ async fn a_wrong_scope_is_refused_by_every_route_that_names_one() {
 #[tokio::test]
 async fn a_wrong_id_is_refused_by_every_route_that_names_one() {
     let world = World::start().await;
-    let fields = ["entry", "old", "id"];
+    let fields = ["entry", "old", "id", "root"];
     let mut routes = 0;
     for good in world.good_requests().await {
         for field in fields {
@@ -90,7 +90,7 @@ async fn a_wrong_id_is_refused_by_every_route_that_names_one() {
             .await;
         }
     }
-    assert_eq!(routes, 6);
+    assert_eq!(routes, 8);
 }
 
 #[tokio::test]
@@ -288,6 +288,26 @@ async fn a_query_that_is_wrong_is_refused() {
         ),
         ("/v1/entry?id=x".to_owned(), 400, "invalid_id"),
         ("/v1/history?id=x".to_owned(), 400, "invalid_id"),
+        (
+            format!("/v1/decision?scope={PROJECT}&root=x"),
+            400,
+            "invalid_id",
+        ),
+        (
+            format!("/v1/decision/history?scope={PROJECT}"),
+            400,
+            "invalid_request",
+        ),
+        (
+            format!("/v1/decisions?scope={PROJECT}&rank=strong"),
+            400,
+            "invalid_argument",
+        ),
+        (
+            format!("/v1/decisions?scope={PROJECT}&domain=UI"),
+            400,
+            "invalid_argument",
+        ),
         ("/v1/nowhere".to_owned(), 404, "not_found"),
     ] {
         admin.get(&asked, &[]).await.refused(status, code);

@@ -182,6 +182,38 @@ async fn every_limit_of_an_entry_is_named_when_it_is_passed() {
 }
 
 #[tokio::test]
+async fn every_limit_of_a_decision_is_named_when_it_is_passed() {
+    let world = World::start().await;
+    let admin = world.admin();
+    let file = |number: usize| json!({ "kind": "APPLIES_TO", "to": format!("file:{number}") });
+    let files: Vec<Value> = (0..65).map(file).collect();
+    let long = json!([{ "kind": "APPLIES_TO", "to": format!("file:{}", x(SHORT)) }]);
+    for (field, value) in [
+        ("title", json!(x(SHORT))),
+        ("content", json!(x((64 << 10) + 1))),
+        ("claim", json!({ "key": x(SHORT), "value": "v" })),
+        ("claim", json!({ "key": "k", "value": x(SHORT) })),
+        ("reason", json!(x(SHORT))),
+        ("relations", json!(files)),
+        ("relations", long),
+    ] {
+        let mut body = json!({ "scope": WORKTREE, "title": "t", "content": "c" });
+        body[field] = value;
+        over(&world, &admin, "/v1/decisions", body).await;
+    }
+    for (route, field, value) in [
+        ("/v1/brief", "items_max", 1_001),
+        ("/v1/brief", "bytes_max", (4 << 20) + 1),
+        ("/v1/impact", "nodes_max", 10_001),
+        ("/v1/impact", "depth_max", 9),
+    ] {
+        let mut body = json!({ "scope": WORKTREE, "at": ["file:a"] });
+        body[field] = json!(value);
+        over(&world, &admin, route, body).await;
+    }
+}
+
+#[tokio::test]
 async fn what_must_say_something_is_not_empty() {
     let world = World::start().await;
     let (admin, task) = (world.admin(), world.task().await);
@@ -202,6 +234,15 @@ async fn what_must_say_something_is_not_empty() {
             json!({ "scope": task, "event_type": "", "payload": 1 }),
         ),
         ("/v1/verifications", verdict(&task, "run", " ")),
+        (
+            "/v1/decisions",
+            json!({ "scope": task, "title": " ", "content": "c" }),
+        ),
+        (
+            "/v1/decisions",
+            json!({ "scope": task, "title": "t", "content": " " }),
+        ),
+        ("/v1/impact", json!({ "scope": task, "at": [] })),
     ] {
         refused(&world, admin.post(route, &body), 400, "invalid_argument").await;
     }

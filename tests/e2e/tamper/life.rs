@@ -24,6 +24,8 @@ pub(super) struct Life {
     tasks: Vec<String>,
     entries: Vec<String>,
     questions: Vec<(String, String)>,
+    /// Scopes with the roots of their decisions.
+    decisions: Vec<(String, String)>,
 }
 
 impl Life {
@@ -35,6 +37,7 @@ impl Life {
             tasks: Vec::new(),
             entries: Vec::new(),
             questions: Vec::new(),
+            decisions: Vec::new(),
         };
         for _ in 0..3 {
             let task = world.task().await;
@@ -70,6 +73,7 @@ impl Life {
             admin.post("/v1/cluster/quarantine", &order).await.ok();
         }
         life.write_entries(world).await;
+        life.decide(world).await;
         life.judge(world).await;
         life.verify(world).await;
         life
@@ -97,6 +101,39 @@ impl Life {
         let new = agent.post("/v1/entries/supersede", &replaced).await.ok()["new"].clone();
         self.entries
             .push(new.as_str().expect("it has an id").to_owned());
+    }
+
+    /// Decisions with claims and relations, of which one was withdrawn.
+    async fn decide(&mut self, world: &World) {
+        let admin = world.admin();
+        let mut before: Vec<String> = Vec::new();
+        for (scope, rank) in [
+            (ORG, "policy"),
+            (ORG, "axis"),
+            (PROJECT, "lock"),
+            (WORKTREE, "normal"),
+        ] {
+            let mut relations = vec![json!({ "kind": "APPLIES_TO", "to": "file:src/main.rs" })];
+            relations.extend(
+                before
+                    .last()
+                    .map(|node| json!({ "kind": "DEPENDS_ON", "to": node })),
+            );
+            let body = json!({ "scope": scope, "rank": rank, "title": phrase(), "content": phrase(),
+                "claim": { "key": "tampered", "value": rank }, "relations": relations });
+            let root = admin.post("/v1/decisions", &body).await.ok()["root"].clone();
+            let root = root.as_str().expect("a decision has a root").to_owned();
+            before.push(format!("decision:{scope}#{root}"));
+            self.decisions.push((scope.to_owned(), root));
+        }
+        let (scope, root) = &self.decisions[2];
+        let change = json!({ "scope": scope, "root": root, "expected_version": 1, "rank": "lock",
+            "domain": "ui", "title": phrase(), "content": phrase(), "reason": phrase() });
+        admin.post("/v1/decisions", &change).await.ok();
+        let (scope, root) = &self.decisions[1];
+        let gone =
+            json!({ "scope": scope, "root": root, "expected_version": 1, "reason": phrase() });
+        admin.post("/v1/decisions/deactivate", &gone).await.ok();
     }
 
     /// What a task says of an entry, and two entries that a person is asked about.
@@ -146,7 +183,17 @@ impl Life {
             seen.push(admin.get("/v1/entry", &[("id", entry)]).await.ok());
             seen.push(admin.get("/v1/history", &[("id", entry)]).await.ok());
         }
+        for (scope, root) in &self.decisions {
+            let named = [("scope", scope.as_str()), ("root", root.as_str())];
+            seen.push(admin.get("/v1/decision", &named).await.ok());
+            seen.push(admin.get("/v1/decision/history", &named).await.ok());
+        }
+        for path in ["/v1/brief", "/v1/impact"] {
+            let asked = json!({ "scope": WORKTREE, "at": ["file:src/main.rs"] });
+            seen.push(admin.post(path, &asked).await.ok());
+        }
         for scope in [ORG, PROJECT, WORKTREE] {
+            seen.push(Value::Array(admin.all("/v1/decisions", scope).await));
             seen.push(admin.get("/v1/tokens", &[("scope", scope)]).await.ok());
             seen.push(Value::Array(admin.all("/v1/events", scope).await));
         }

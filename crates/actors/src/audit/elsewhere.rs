@@ -4,6 +4,7 @@
 //! That the rows which events lead to are there was checked with each scope. Here it is the other
 //! way round: everything that is there is explained.
 
+use sillok_core::decision::{Edge, Node};
 use sillok_core::entry::Head;
 use sillok_core::id::{EntryId, TokenId, VerificationId};
 use sillok_core::invariants::Invariant;
@@ -31,6 +32,7 @@ pub(super) async fn check<S: Store>(
     let mut txn = store.begin().await?;
     for family in [
         Family::Location,
+        Family::Related,
         Family::Job,
         Family::Attempt,
         Family::Mark,
@@ -73,6 +75,16 @@ pub(crate) async fn is_explained(
                 keys::location::decode(key, value)?,
             );
             Ok(head(txn, &scope, entry).await?.is_some())
+        }
+        Family::Related => {
+            let (parsed, edge) = (
+                keys::related::parse(key)?,
+                keys::related::decode(key, value)?,
+            );
+            let fits = keys::related::Key::of(&edge) == Some(parsed);
+            let is_said = fits && is_declared(txn, &edge).await?;
+            // The decision may have been changed since the row was read.
+            Ok(is_said || rows::read(txn, key, keys::related::decode).await?.is_none())
         }
         Family::Job => {
             let (parsed, job) = (keys::job::parse(key)?, keys::job::decode(key, value)?);
@@ -120,6 +132,16 @@ pub(crate) async fn is_explained(
         }
         _ => Ok(true),
     }
+}
+
+/// Whether the decision that an edge begins at says so, and is active.
+async fn is_declared(txn: &mut impl Txn, edge: &Edge) -> Result<bool, StoreError> {
+    let Node::Decision { scope, root } = &edge.from else {
+        return Ok(false);
+    };
+    let key = keys::decision::key(&ScopeKey::of(scope), *root);
+    let head = rows::read(txn, &key, keys::decision::decode).await?;
+    Ok(head.is_some_and(|head| head.edges(scope).contains(edge)))
 }
 
 async fn verification(

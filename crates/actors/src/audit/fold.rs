@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use sillok_core::chain::Header;
 use sillok_core::command::ScopeRow;
+use sillok_core::decision::Act;
 use sillok_core::event::Body;
 use sillok_core::id::{CommandId, EntryId, Seq, VerificationId};
 use sillok_core::invariants::{self, Invariant, Violation};
@@ -92,6 +93,8 @@ pub(crate) struct Fold {
     pub(crate) texts: BTreeMap<(CommandId, u32), LargeText>,
     /// Tokens that were made here.
     pub(crate) minted: Vec<TokenHash>,
+    /// Events that withdrew a decision.
+    pub(crate) withdrew: BTreeSet<Seq>,
     /// Promotions that have ended.
     ended: BTreeSet<VerificationId>,
     /// Promotions that were published here.
@@ -131,6 +134,7 @@ impl Fold {
             commands: Vec::new(),
             texts: BTreeMap::new(),
             minted: Vec::new(),
+            withdrew: BTreeSet::new(),
             ended: BTreeSet::new(),
             published: BTreeSet::new(),
             dropped: Vec::new(),
@@ -274,6 +278,9 @@ impl Fold {
                 }
             }
             Body::TokenMinted { hash, .. } => self.minted.push(*hash),
+            Body::DecisionSaved(saved) if saved.act == Act::Withdrawn => {
+                self.withdrew.insert(seq);
+            }
             Body::PromotionDropped { verification, .. } => self.dropped.push((*verification, seq)),
             _ => {}
         }

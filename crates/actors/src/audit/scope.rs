@@ -12,6 +12,7 @@ use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, Family, ScopeKey};
 use sillok_store::{Error as StoreError, KeyRange, RangeOptions, Read, Store, Txn};
 
+use super::chains::check_chains;
 use super::commands::check_commands;
 use super::fold::{Expected, Fold, ShortHash, check_end, reason, short_hash};
 use super::stop::violated;
@@ -27,7 +28,11 @@ use crate::rows::{self, Place};
 pub(crate) const SOURCES: [Family; 3] = [Family::Event, Family::Command, Family::Chunk];
 
 /// The families of the view whose keys begin with the scope, in the order of their letters.
-pub(crate) const VIEW: [Family; 7] = [
+pub(crate) const VIEW: [Family; 11] = [
+    Family::DecisionClaim,
+    Family::Decision,
+    Family::DecisionListed,
+    Family::DecisionVersion,
     Family::ByHash,
     Family::Head,
     Family::Task,
@@ -112,6 +117,7 @@ async fn check(
     report.events = done.events;
     check_owner(txn, &place, &fold).await?;
     report.rows += check_view(txn, &place, &fold).await?;
+    check_chains(txn, &place, &fold).await?;
     report.commands += check_commands(txn, &place, &mut fold).await?;
     check_texts(txn, &place, &fold, report).await?;
     check_dropped(txn, &place, &fold).await?;

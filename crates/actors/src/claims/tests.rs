@@ -4,10 +4,9 @@ use sillok_core::ErrorCode;
 use sillok_core::membership::{FenceOrder, WireVersion};
 use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
 use sillok_core::time::Timestamp;
-use sillok_store::{MemoryConfig, MemoryStore};
 
 use super::*;
-use crate::protocol::Correct;
+use crate::tests::harness::{AS_MEANT, TestStore, store};
 
 /// What a node says of itself with which nothing is wrong.
 const WELL: Saying = Saying {
@@ -15,16 +14,12 @@ const WELL: Saying = Saying {
     is_behind: false,
 };
 
-fn store() -> MemoryStore {
-    MemoryStore::new(MemoryConfig::default())
-}
-
 fn slot(number: u16) -> Slot {
     Slot::new(number).unwrap()
 }
 
 /// A node that has begun a run.
-async fn started(store: &MemoryStore, name: &str) -> Ownership {
+async fn started(store: &TestStore, name: &str) -> Ownership {
     let ownership = Ownership::new(name);
     let begun = register(store, name, WireVersion::NEWEST).await.unwrap();
     let (run, _) = begun.expect("there is room for its name");
@@ -33,14 +28,14 @@ async fn started(store: &MemoryStore, name: &str) -> Ownership {
 }
 
 /// What a claim of these slots gave.
-async fn taken(store: &MemoryStore, by: &Ownership, numbers: &[u16]) -> Vec<(u16, u64)> {
+async fn taken(store: &TestStore, by: &Ownership, numbers: &[u16]) -> Vec<(u16, u64)> {
     claimed(store, by, numbers).await.0
 }
 
 /// The same, with how many were taken from another run.
-async fn claimed(store: &MemoryStore, by: &Ownership, numbers: &[u16]) -> (Vec<(u16, u64)>, u64) {
+async fn claimed(store: &TestStore, by: &Ownership, numbers: &[u16]) -> (Vec<(u16, u64)>, u64) {
     let slots: Vec<Slot> = numbers.iter().map(|number| slot(*number)).collect();
-    let claim = claim(store, by, &slots, Correct).await.unwrap();
+    let claim = claim(store, by, &slots, AS_MEANT).await.unwrap();
     let Claim::Taken { slots, takeovers } = claim else {
         panic!("the run is over");
     };
@@ -51,11 +46,11 @@ async fn claimed(store: &MemoryStore, by: &Ownership, numbers: &[u16]) -> (Vec<(
     (numbers.collect(), takeovers)
 }
 
-async fn nodes(store: &MemoryStore) -> Nodes {
+async fn nodes(store: &TestStore) -> Nodes {
     owners(store).await.unwrap().nodes
 }
 
-async fn suspect(store: &MemoryStore, name: &str) -> Suspect {
+async fn suspect(store: &TestStore, name: &str) -> Suspect {
     let row = nodes(store).await.remove(name).unwrap();
     Suspect {
         node: name.into(),
@@ -104,7 +99,7 @@ async fn a_beat_raises_its_number_and_sees_the_others() {
     let store = store();
     let (a, _b) = (started(&store, "a").await, started(&store, "b").await);
     for number in 0..3 {
-        let Beat::Committed(seen) = beat(&store, &a, WELL, Correct).await.unwrap() else {
+        let Beat::Committed(seen) = beat(&store, &a, WELL, AS_MEANT).await.unwrap() else {
             panic!("the run counts");
         };
         assert_eq!(seen["a"].beat, number, "as it was before");
@@ -118,10 +113,13 @@ async fn a_beat_learns_that_its_run_is_over() {
     let store = store();
     let a = started(&store, "a").await;
     assert!(fence(&store, &suspect(&store, "a").await).await.unwrap());
-    assert_eq!(beat(&store, &a, WELL, Correct).await.unwrap(), Beat::Fenced);
+    assert_eq!(
+        beat(&store, &a, WELL, AS_MEANT).await.unwrap(),
+        Beat::Fenced
+    );
     let _again = started(&store, "a").await;
     assert_eq!(
-        beat(&store, &a, WELL, Correct).await.unwrap(),
+        beat(&store, &a, WELL, AS_MEANT).await.unwrap(),
         Beat::Replaced
     );
     assert_eq!(nodes(&store).await["a"].beat, 0, "nothing was written");
@@ -132,7 +130,7 @@ async fn only_the_run_that_is_silent_is_fenced() {
     let store = store();
     let a = started(&store, "a").await;
     let before = suspect(&store, "a").await;
-    beat(&store, &a, WELL, Correct).await.unwrap();
+    beat(&store, &a, WELL, AS_MEANT).await.unwrap();
     assert!(!fence(&store, &before).await.unwrap(), "it has beaten");
     let other_run = Suspect {
         incarnation: Incarnation(7),
@@ -154,7 +152,7 @@ async fn a_fence_meets_the_beat_that_comes_at_the_same_time() {
     let silent = suspect(&store, "a").await;
     let mut txn = store.begin().await.unwrap();
     let row = node_row(&mut txn, "a", Read::Conflict).await.unwrap();
-    beat(&store, &a, WELL, Correct).await.unwrap();
+    beat(&store, &a, WELL, AS_MEANT).await.unwrap();
     let fenced = NodeRow {
         fenced: true,
         ..row.unwrap()
@@ -203,16 +201,16 @@ async fn a_run_that_is_over_takes_nothing() {
     let store = store();
     let a = started(&store, "a").await;
     fence(&store, &suspect(&store, "a").await).await.unwrap();
-    let fenced = claim(&store, &a, &[slot(1)], Correct).await.unwrap();
+    let fenced = claim(&store, &a, &[slot(1)], AS_MEANT).await.unwrap();
     assert_eq!(fenced, Claim::RunOver);
     let again = started(&store, "a").await;
-    let replaced = claim(&store, &a, &[slot(1)], Correct).await.unwrap();
+    let replaced = claim(&store, &a, &[slot(1)], AS_MEANT).await.unwrap();
     assert_eq!(replaced, Claim::RunOver);
     assert_eq!(taken(&store, &again, &[1]).await, [(1, 1)]);
 }
 
 /// Hands the first slot over. What became of it.
-async fn handed(store: &MemoryStore, by: &Ownership, epoch: Epoch, to: &str) -> HandOver {
+async fn handed(store: &TestStore, by: &Ownership, epoch: Epoch, to: &str) -> HandOver {
     let to = to.to_owned();
     let slot = slot(1);
     let leaving = [Leaving { slot, epoch, to }];
@@ -251,7 +249,7 @@ async fn a_slot_is_handed_to_a_node_off_the_bus_only_where_none_reaches_it() {
             reaches_bus,
             ..WELL
         };
-        beat(&store, node, says, Correct)
+        beat(&store, node, says, AS_MEANT)
     };
     let to_b = || handed(&store, &a, Epoch(1), "b");
     assert!(matches!(says(&b, false).await, Ok(Beat::Committed(_))));
@@ -330,19 +328,22 @@ async fn no_beat_commits_once_an_operator_has_ordered_the_end_of_its_run() {
     let (a, b) = (started(&store, "a").await, started(&store, "b").await);
     assert_eq!(taken(&store, &a, &[1]).await, [(1, 1)]);
     let run = a.incarnation();
-    let given = order_fence(&store, "a", run, &order("kim", 7), Correct).await;
+    let given = order_fence(&store, "a", run, &order("kim", 7), AS_MEANT).await;
     assert_eq!(given.unwrap().unwrap(), order("kim", 7));
     // It may answer from memory still: nobody takes its slots before it is found silent.
     assert!(!nodes(&store).await["a"].fenced);
     assert_eq!(taken(&store, &b, &[1]).await, []);
-    assert_eq!(beat(&store, &a, WELL, Correct).await.unwrap(), Beat::Fenced);
+    assert_eq!(
+        beat(&store, &a, WELL, AS_MEANT).await.unwrap(),
+        Beat::Fenced
+    );
     assert_eq!(nodes(&store).await["a"].beat, 0, "nothing was written");
     assert!(fence(&store, &suspect(&store, "a").await).await.unwrap());
     assert_eq!(taken(&store, &b, &[1]).await, [(1, 2)]);
     // The next run beats.
     let again = started(&store, "a").await;
     assert!(matches!(
-        beat(&store, &again, WELL, Correct).await.unwrap(),
+        beat(&store, &again, WELL, AS_MEANT).await.unwrap(),
         Beat::Committed(_)
     ));
 }
@@ -352,20 +353,22 @@ async fn an_order_that_comes_twice_is_the_first_and_ends_no_further_run() {
     let store = store();
     let run = started(&store, "a").await.incarnation();
     let give = async |run, order: &FenceOrder| {
-        order_fence(&store, "a", run, order, Correct).await.unwrap()
+        order_fence(&store, "a", run, order, AS_MEANT)
+            .await
+            .unwrap()
     };
     assert_eq!(give(run, &order("kim", 7)).await, Ok(order("kim", 7)));
     assert_eq!(give(run, &order("lee", 9)).await, Ok(order("kim", 7)));
     let next = started(&store, "a").await;
     assert_eq!(give(run, &order("lee", 9)).await, Ok(order("kim", 7)));
     assert!(matches!(
-        beat(&store, &next, WELL, Correct).await.unwrap(),
+        beat(&store, &next, WELL, AS_MEANT).await.unwrap(),
         Beat::Committed(_)
     ));
     let late = give(Incarnation(run.0 + 5), &order("lee", 9)).await;
     assert_eq!(late.unwrap_err().code, ErrorCode::InvalidState);
     for unknown in ["", "z"] {
-        let refused = order_fence(&store, unknown, run, &order("kim", 7), Correct).await;
+        let refused = order_fence(&store, unknown, run, &order("kim", 7), AS_MEANT).await;
         assert_eq!(refused.unwrap().unwrap_err().code, ErrorCode::NotFound);
     }
 }
@@ -383,7 +386,7 @@ async fn an_order_meets_the_beat_that_comes_at_the_same_time() {
         ..row.unwrap()
     };
     txn.set(keys::node::key("a"), keys::node::encode(&next));
-    let given = order_fence(&store, "a", run, &order("kim", 7), Correct).await;
+    let given = order_fence(&store, "a", run, &order("kim", 7), AS_MEANT).await;
     given.unwrap().unwrap();
     assert!(matches!(txn.commit().await, Err(StoreError::Conflict)));
 }

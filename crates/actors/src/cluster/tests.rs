@@ -6,16 +6,17 @@ use sillok_core::id::{Epoch, Incarnation};
 use sillok_core::membership::OwnerRow;
 use sillok_core::ports::{BoxFuture, Forwarded, PeerError, Peers};
 use sillok_core::principal::PrincipalKind;
-use sillok_store::{MemoryStore, Txn as _, keys};
+use sillok_store::{Txn as _, keys};
 
 use super::*;
-use crate::protocol::Correct;
-use crate::tests::harness::{TASK, open_task, ports, scope, store, submission};
+use crate::protocol::Without;
+use crate::tests::harness::{
+    AS_MEANT, TASK, TestNode, TestStore, open_task, ports, scope, store, submission,
+};
 use crate::tests::line::{Fate, Line};
-use crate::{Node, NodeConfig, Ports};
+use crate::{NodeConfig, Ports};
 
-pub(crate) type On<S> = Arc<Shared<S, Correct>>;
-pub(crate) type Here = On<MemoryStore>;
+pub(crate) type Here = Arc<Shared<TestStore, Without>>;
 
 /// Turns of the runtime within which everything has to have happened.
 const TURNS: usize = 100_000;
@@ -43,29 +44,29 @@ impl Peers for Nobody {
 }
 
 /// What the parts of a node among others share. Nothing runs.
-pub(crate) fn among_others<S: Store>(store: &S, name: &str) -> On<S> {
+pub(crate) fn among_others(store: &TestStore, name: &str) -> Here {
     let mut ports = ports();
     ports.peers = Some(Arc::new(Nobody));
     let config = NodeConfig {
         name: name.to_owned(),
         ..NodeConfig::default()
     };
-    Arc::new(Shared::new(store.clone(), ports, config, Correct))
+    Arc::new(Shared::new(store.clone(), ports, config, AS_MEANT))
 }
 
 /// As [`among_others`], with a run that has begun.
-pub(crate) async fn registered<S: Store>(store: &S, name: &str) -> On<S> {
+pub(crate) async fn registered(store: &TestStore, name: &str) -> Here {
     let shared = among_others(store, name);
     register(&shared).await.unwrap();
     shared
 }
 
-async fn row_of<S: Store>(store: &S, name: &str) -> NodeRow {
+async fn row_of(store: &TestStore, name: &str) -> NodeRow {
     claims::owners(store).await.unwrap().nodes[name].clone()
 }
 
 /// Another node finds a run silent.
-async fn fence<S: Store>(store: &S, name: &str) {
+async fn fence(store: &TestStore, name: &str) {
     let row = row_of(store, name).await;
     let suspect = Suspect {
         node: name.to_owned(),
@@ -86,7 +87,7 @@ pub(crate) async fn until(what: &str, holds: impl Fn() -> bool) {
     panic!("{what} never came");
 }
 
-pub(crate) async fn own<S: Store>(store: &S, slot: Slot, node: &str, incarnation: u64) {
+pub(crate) async fn own(store: &TestStore, slot: Slot, node: &str, incarnation: u64) {
     let row = OwnerRow {
         node: node.to_owned(),
         incarnation: Incarnation(incarnation),
@@ -211,7 +212,7 @@ async fn a_node_beats_though_nothing_else_of_it_gets_to_run() {
         beats: Some(beats.handle().clone()),
         ..ports()
     };
-    let node = Node::start(store(), ports, NodeConfig::default());
+    let node = TestNode::start(store(), ports, NodeConfig::default());
     let node = node.await.unwrap();
     let before = node.metrics().beats;
     // This is the only thread of everything else, and it is not given back.
@@ -399,7 +400,7 @@ async fn given_over(
         name: "ada".to_owned(),
         ..NodeConfig::default()
     };
-    let node = Node::start(line.clone(), ports, config).await.unwrap();
+    let node = TestNode::start(line.clone(), ports, config).await.unwrap();
     let open = submission(0, PrincipalKind::Agent, TASK, open_task());
     let result = node.submit(open).await;
     (result, peers.asked.load(Ordering::Relaxed))

@@ -4,23 +4,24 @@ use std::sync::Arc;
 
 use sillok_core::membership::Suspect;
 use sillok_core::principal::PrincipalKind;
-use sillok_store::MemoryStore;
 
 use super::*;
 use sillok_bus::Streams;
 
+use crate::NodeConfig;
 use crate::claims::Claim;
-use crate::cluster::tests::{On, registered};
-use crate::tests::harness::{TASK, append, open_task, ports, scope, store, submission};
+use crate::cluster::tests::{Here, registered};
+use crate::tests::harness::{
+    AS_MEANT, TASK, TestNode, append, open_task, ports, scope, store, submission,
+};
 use crate::tests::stream::MemoryStream;
-use crate::{Node, NodeConfig};
 
 fn slot(number: u16) -> Slot {
     Slot::new(number).unwrap()
 }
 
 /// Has a node take a slot.
-async fn take(node: &On<MemoryStore>, number: u16) {
+async fn take(node: &Here, number: u16) {
     let slots = [slot(number)];
     let claimed = claims::claim(&node.store, &node.ownership, &slots, node.protocol).await;
     let Claim::Taken { slots, .. } = claimed.unwrap() else {
@@ -106,7 +107,7 @@ async fn what_the_stream_lacks_is_counted_for_each_slot() {
     stream.set_down(true);
     let mut ports = ports();
     ports.streams = Some(Streams::new(|_| Arc::clone(&stream) as _));
-    let node = Node::start(store, ports, NodeConfig::default())
+    let node = TestNode::start(store, ports, NodeConfig::default())
         .await
         .unwrap();
     let give = |number, command| {
@@ -145,7 +146,7 @@ async fn silence_is_measured_since_a_new_beat_was_seen() {
         reaches_bus: true,
         is_behind: true,
     };
-    claims::beat(&store, &bob.ownership, says, crate::protocol::Correct)
+    claims::beat(&store, &bob.ownership, says, AS_MEANT)
         .await
         .unwrap();
     let nodes = claims::owners(&store).await.unwrap().nodes;

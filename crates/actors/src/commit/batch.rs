@@ -186,10 +186,12 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
             return Ok(Outcome::Refused(seen.err().unwrap_or(error)));
         }
         let applied = match self.facts(submission, gathered).await? {
-            Ok(facts) => {
+            Ok(mut facts) => {
                 let before = self.decided.events.len();
                 let applied = self.apply(submission, &facts);
                 self.erase(&facts, before).await?;
+                let elsewhere = &mut facts.decisions_elsewhere;
+                self.decided.elsewhere.append(elsewhere);
                 applied
             }
             Err(error) => {

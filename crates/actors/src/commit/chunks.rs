@@ -10,7 +10,7 @@ use sillok_store::{Error as StoreError, KeyRange, Read, Store, Txn};
 
 use super::decided::Decided;
 use super::transaction::{begin, check_owner, get, tip_read};
-use super::{Failure, Shared};
+use super::{Failure, Shared, decisions};
 use crate::protocol::{Protocol, Safeguard};
 
 /// Bytes of chunks that are written in one transaction.
@@ -65,6 +65,7 @@ pub(super) async fn look_again<P: Protocol>(
         }
     }
     decided.erasing.look_again(txn).await?;
+    decisions::look_again(txn, decided).await?;
     for (key, _) in &decided.chunks {
         txn.conflict_on(&KeyRange::key(key));
     }

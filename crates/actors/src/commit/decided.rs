@@ -2,12 +2,15 @@
 //!
 //! Owns the form, and what can be read off it.
 
+use std::collections::BTreeMap;
+
 use sillok_core::chain::StoredEvent;
 use sillok_core::channel::Runs;
 use sillok_core::command::CommandRecord;
+use sillok_core::decision::DecisionHead;
 use sillok_core::entry::Head;
 use sillok_core::event::{Body, EventKind};
-use sillok_core::id::{Seq, VerificationId};
+use sillok_core::id::{DecisionId, Seq, VerificationId};
 use sillok_core::promotion::Job;
 use sillok_core::scope::Scope;
 use sillok_core::state::{Change, State};
@@ -32,6 +35,8 @@ pub(super) struct Decided {
     pub(super) erasing: Erasing,
     /// What the transaction must find unchanged when it is begun anew after the chunks.
     pub(super) seen: Vec<(Vec<u8>, Option<CommandRecord>)>,
+    /// Decisions of other scopes that it must find unchanged as well.
+    pub(super) elsewhere: BTreeMap<(Scope, DecisionId), Option<DecisionHead>>,
 }
 
 impl Decided {

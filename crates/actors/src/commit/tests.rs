@@ -7,9 +7,8 @@ use sillok_core::time::Timestamp;
 use sillok_core::verification::{Outcome as Said, Verification};
 
 use super::*;
-use crate::Node;
 use crate::tests::harness::{
-    PROJECT, TASK, append, first_seq, open_task, ports, scope, store, submission,
+    PROJECT, TASK, TestNode, append, first_seq, open_task, ports, scope, store, submission,
 };
 use crate::tests::index::{HookedIndex, put};
 use crate::tests::line::{Fate, Line};
@@ -19,12 +18,12 @@ use sillok_store::{Txn as _, keys};
 /// Reads of a key that one command on a task needs which looks nothing up.
 const GETS_OF_ONE: usize = 4;
 
-async fn node(line: &Line) -> Node<Line> {
+async fn node(line: &Line) -> TestNode {
     node_with(line, ports()).await
 }
 
-async fn node_with(line: &Line, ports: Ports) -> Node<Line> {
-    let node = Node::start(line.clone(), ports, NodeConfig::default())
+async fn node_with(line: &Line, ports: Ports) -> TestNode {
+    let node = TestNode::start(line.clone(), ports, NodeConfig::default())
         .await
         .unwrap();
     let open = submission(0, PrincipalKind::Agent, TASK, open_task());

@@ -23,7 +23,7 @@ use super::chunks::{look_again, write_chunks};
 use super::decided::Decided;
 use super::erasing::Erasing;
 use super::job_news::follow_jobs;
-use super::{Failure, Outcome, Shared};
+use super::{Failure, Outcome, Shared, decisions};
 use crate::documents;
 use crate::errors::refusal;
 use crate::known_tip::KnownTip;
@@ -89,6 +89,7 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
             chunks: Vec::new(),
             erasing: Erasing::default(),
             seen: Vec::new(),
+            elsewhere: BTreeMap::new(),
         },
         earlier: BTreeMap::new(),
     };
@@ -105,6 +106,7 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
         }
         look_again(shared.protocol, &mut txn, &scope_key, &before, &decided).await?;
     }
+    decisions::relate_apart(shared, &place, &decided.changes).await?;
     write(shared.protocol, &mut txn, &place, &decided);
     let moving = (!decided.events.is_empty()).then(|| tip.moves());
     let noted = note(shared, scope, before.tip.seq.next(), batch, &decided);
@@ -281,12 +283,14 @@ fn write<P: Protocol>(protocol: P, txn: &mut impl Txn, place: &Place, decided: &
         for head in decided.heads() {
             txn.conflict_on(&KeyRange::key(&keys::head::key(&place.key, head.id)));
         }
+        decisions::conflict_on_heads(txn, place, &decided.changes);
     }
     for (seq, event) in &decided.events {
         rows::write_event(txn, place, *seq, event);
     }
     if protocol.keeps(Safeguard::MarksWithProducts) {
-        for change in &decided.changes {
+        let changes = decided.changes.iter();
+        for change in changes.filter(|change| decisions::is_written(protocol, change)) {
             rows::write_change(txn, place, change);
         }
     } else {

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use sillok_bus::Message;
-use sillok_store::MemoryStore;
 
 use super::*;
 use crate::relay::message_of;
 use crate::rows::{Place, write_outbox};
-use crate::tests::harness::{append, scope, store};
+use crate::tests::harness::{TestStore, append, scope, store};
 use crate::tests::projects::{Projects, slot, task};
 use crate::tests::stream::MemoryStream;
 
@@ -19,7 +18,7 @@ struct Bench {
     log: Arc<MemoryStream>,
     /// What the log's stream was told last, whatever it lost.
     log_told: Stamp,
-    follower: EventFollower<MemoryStore>,
+    follower: EventFollower<TestStore>,
     told: BTreeMap<Slot, Stamp>,
     heard: Vec<Told>,
 }

@@ -15,11 +15,13 @@ use tokio::sync::mpsc;
 
 use super::requests::{CaughtUp, Unreadable};
 use super::*;
-use crate::cluster::tests::{On, registered};
-use crate::protocol::Correct;
+use crate::cluster::tests::{Here, registered};
+use crate::protocol::Without;
 use crate::relay::rows_after;
 use crate::rows::{Place, write_outbox};
-use crate::tests::harness::{append, node, open_task, ports, scope, store, submission};
+use crate::tests::harness::{
+    TestNode, TestStore, append, node, open_task, ports, scope, store, submission,
+};
 use crate::tests::index::put;
 use crate::tests::line::{Fate, Line};
 
@@ -39,12 +41,12 @@ fn slot(number: u64) -> Slot {
 
 /// The indexer of a node that has begun among others, on a line to a store in which two projects have
 /// an entry each. Nothing is marked.
-async fn indexer() -> (Line, On<Line>, Indexer<Line, Correct>) {
+async fn indexer() -> (Line, Here, Indexer<TestStore, Without>) {
     indexer_behind(&[]).await
 }
 
 /// As [`indexer`], and each of some projects has so many lines, all older than the second's entry.
-async fn indexer_behind(lines: &[(u64, usize)]) -> (Line, On<Line>, Indexer<Line, Correct>) {
+async fn indexer_behind(lines: &[(u64, usize)]) -> (Line, Here, Indexer<TestStore, Without>) {
     let store = store();
     let writer = node(&store).await;
     let give = |number, kind, scope: String, command| {
@@ -477,7 +479,7 @@ async fn an_index_that_is_new_is_filled_in_parts() {
     writer.shutdown().await;
     let mut config = crate::NodeConfig::default();
     config.indexer.batch_entries = 2;
-    let reader = crate::Node::start(store, ports(), config).await.unwrap();
+    let reader = TestNode::start(store, ports(), config).await.unwrap();
     let shared = reader.shared();
     let stats = shared.ports.index.stats().await.unwrap();
     assert_eq!(stats.stored, ENTRIES);

@@ -9,24 +9,24 @@ use sillok_core::promotion::{BACKOFF_MS_MAX, Patience, REACH_BACKOFF_MS_MAX, Unr
 use sillok_core::time::Timestamp;
 use sillok_core::verification::{Outcome, Verification};
 use sillok_store::keys::ScopeKey;
-use sillok_store::{KeyRange, MemoryStore, Txn as _, keys};
+use sillok_store::{KeyRange, Txn as _, keys};
 
 use super::*;
 use crate::cluster::tests::among_others;
 use crate::tests::faults::Silent;
 use crate::tests::harness::{
-    PROJECT, append, in_time, node, open_task, ports, scope, store, submission,
+    PROJECT, TestNode, TestStore, append, in_time, node, open_task, ports, scope, store, submission,
 };
 use crate::tests::line::{Fate, Line};
 use crate::tests::world::{entry, verification};
-use crate::{Node, NodeConfig, Ports};
+use crate::{NodeConfig, Ports};
 
 fn task(number: u64) -> String {
     format!("{PROJECT}/worktree/main/task/{number}")
 }
 
 /// Has a task verified, which starts its promotion.
-async fn verify<S: Store>(node: &Node<S>, number: u64) -> VerificationId {
+async fn verify(node: &TestNode, number: u64) -> VerificationId {
     let task = task(number);
     let give = |step, command| {
         let number = 10 * number + step;
@@ -44,13 +44,13 @@ async fn verify<S: Store>(node: &Node<S>, number: u64) -> VerificationId {
 }
 
 /// A store with two promotions that wait, and a node on it in which nothing runs any more.
-async fn at_rest(memory: &MemoryStore) -> (Node<Line>, Line, [VerificationId; 2]) {
+async fn at_rest(memory: &TestStore) -> (TestNode, Line, [VerificationId; 2]) {
     let line = Line::new(memory, Fate::Arrives);
     let ports = Ports {
         cognifier: Arc::new(Silent),
         ..ports()
     };
-    let node = Node::start(line.clone(), ports, NodeConfig::default())
+    let node = TestNode::start(line.clone(), ports, NodeConfig::default())
         .await
         .unwrap();
     let mut ids = [verify(&node, 1).await, verify(&node, 2).await];
@@ -60,7 +60,7 @@ async fn at_rest(memory: &MemoryStore) -> (Node<Line>, Line, [VerificationId; 2]
     (node, line, ids)
 }
 
-fn waiting<S: Store>(node: &Node<S>) -> Vec<VerificationId> {
+fn waiting(node: &TestNode) -> Vec<VerificationId> {
     let list = node.waiting_jobs().into_iter();
     list.map(|waiting| waiting.job.verification).collect()
 }
@@ -95,7 +95,7 @@ async fn slots_that_were_being_read_when_a_defect_showed_are_read_again() {
 #[tokio::test]
 async fn promotions_that_are_known_are_carried_out_although_others_cannot_be_read() {
     let line = Line::new(&store(), Fate::Arrives);
-    let node = Node::start(line.clone(), ports(), NodeConfig::default())
+    let node = TestNode::start(line.clone(), ports(), NodeConfig::default())
         .await
         .unwrap();
     line.break_range(keys::job::range_all());
@@ -251,7 +251,7 @@ async fn a_promotion_that_another_node_ends_is_not_waited_for_any_longer() {
         cognifier: Arc::new(Silent),
         ..ports()
     };
-    let silent = Node::start(memory.clone(), ports, NodeConfig::default());
+    let silent = TestNode::start(memory.clone(), ports, NodeConfig::default());
     let silent = silent.await.unwrap();
     let id = verify(&silent, 1).await;
     silent.shutdown().await;
@@ -267,7 +267,7 @@ async fn a_promotion_that_another_node_ends_is_not_waited_for_any_longer() {
 }
 
 /// Has a task verified that has these records, and is marked as stuck after them.
-async fn judged<S: Store>(node: &Node<S>, task: &str, texts: &[&str]) -> Verification {
+async fn judged(node: &TestNode, task: &str, texts: &[&str]) -> Verification {
     let stuck = Command::MarkStuck {
         reason: "it hangs".into(),
     };
@@ -287,12 +287,12 @@ async fn judged<S: Store>(node: &Node<S>, task: &str, texts: &[&str]) -> Verific
 }
 
 /// A node on which no promotion comes to an end.
-async fn unended<S: Store>(store: S) -> Node<S> {
+async fn unended(store: TestStore) -> TestNode {
     let ports = Ports {
         cognifier: Arc::new(Silent),
         ..ports()
     };
-    let node = Node::start(store, ports, NodeConfig::default());
+    let node = TestNode::start(store, ports, NodeConfig::default());
     node.await.unwrap()
 }
 

@@ -15,7 +15,7 @@ use sillok_core::reuse::ReuseOutcome;
 use sillok_core::time::{DAY_MS, Timestamp};
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{Family, ScopeKey};
-use sillok_store::{MemoryStore, Store, Txn as _, keys};
+use sillok_store::{Store, Txn as _, keys};
 
 mod parts;
 
@@ -27,10 +27,12 @@ mod jumped;
 mod offered;
 
 use crate::admission::{Permit, Wanted};
-use crate::tests::harness::{PROJECT, append, open_task, ports, scope, store, submission};
+use crate::tests::harness::{
+    PROJECT, TestNode, TestStore, append, open_task, ports, scope, store, submission,
+};
 use crate::tests::index::HookedIndex;
 use crate::tests::world::pairs_of;
-use crate::{Node, NodeConfig, Ports, audit};
+use crate::{NodeConfig, Ports, audit};
 
 /// A clock whose wall time is moved by hand, and its boot time too, in ms.
 struct Wall {
@@ -72,8 +74,8 @@ impl Clock for Hurried {
 }
 
 struct Stage {
-    store: MemoryStore,
-    node: Node<MemoryStore>,
+    store: TestStore,
+    node: TestNode,
     days: Arc<AtomicU64>,
     boot_ms: Arc<AtomicU64>,
     given: u64,
@@ -95,7 +97,7 @@ impl Stage {
             clock: Arc::new(wall),
             ..inner
         };
-        let node = Node::start(store.clone(), ports, NodeConfig::default()).await;
+        let node = TestNode::start(store.clone(), ports, NodeConfig::default()).await;
         Self {
             store,
             node: node.unwrap(),
@@ -442,7 +444,7 @@ async fn beside_a_run_of_a_living_node_no_other_begins() {
 }
 
 /// A run of this node has the lease from now on, whoever had it.
-pub(super) async fn taken_over(store: &MemoryStore, node: &str, run: Incarnation) {
+pub(super) async fn taken_over(store: &TestStore, node: &str, run: Incarnation) {
     let row = OwnerRow {
         node: node.to_owned(),
         incarnation: run,

@@ -8,12 +8,13 @@ use sillok_core::command::{AnswerBody, Submission};
 use sillok_core::ports::{BoxFuture, Clock, Forwarded, PeerError, Peers};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::time::Timestamp;
-use sillok_store::MemoryStore;
 
 use super::*;
-use crate::tests::harness::{PROJECT, in_time, ports, scope, store, submission};
+use crate::NodeConfig;
+use crate::tests::harness::{
+    PROJECT, TestNode, TestStore, in_time, ports, scope, store, submission,
+};
 use crate::tests::index::put;
-use crate::{Node, NodeConfig};
 
 /// A span for which nobody waits in vain.
 const NEVER_MS: u64 = 3_600_000;
@@ -41,7 +42,7 @@ impl Clock for Patient {
 }
 
 /// A node with its name.
-type Named = (String, Node<MemoryStore>);
+type Named = (String, TestNode);
 
 /// The nodes, as they reach one another.
 #[derive(Clone, Default)]
@@ -80,12 +81,12 @@ impl Peers for Wired {
 
 /// A node, and what it shows.
 struct Here {
-    node: Node<MemoryStore>,
+    node: TestNode,
     index: Arc<ExactIndex>,
     listener: Listener,
 }
 
-async fn start(store: &MemoryStore, name: &str, wired: &Wired, sweep_every_ms: u64) -> Here {
+async fn start(store: &TestStore, name: &str, wired: &Wired, sweep_every_ms: u64) -> Here {
     let index = Arc::new(ExactIndex::new());
     let mut ports = ports();
     ports.clock = Arc::new(Patient(ports.clock));
@@ -96,7 +97,7 @@ async fn start(store: &MemoryStore, name: &str, wired: &Wired, sweep_every_ms: u
         ..NodeConfig::default()
     };
     config.news.sweep_every_ms = sweep_every_ms;
-    let node = Node::start(store.clone(), ports, config).await.unwrap();
+    let node = TestNode::start(store.clone(), ports, config).await.unwrap();
     let listener = node.bus().listen();
     wired.nodes.lock().push((name.to_owned(), node.clone()));
     Here {

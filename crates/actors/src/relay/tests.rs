@@ -7,7 +7,9 @@ use sillok_core::principal::PrincipalKind;
 
 use super::*;
 use crate::cluster::tests::registered;
-use crate::tests::harness::{append, in_time, node, open_task, scope, store, submission};
+use crate::tests::harness::{
+    TestStore, append, in_time, node, open_task, scope, store, submission,
+};
 use crate::tests::line::{Fate, Line};
 
 fn task(project: u64) -> String {
@@ -15,7 +17,7 @@ fn task(project: u64) -> String {
 }
 
 /// Whether these are all commits of a slot, each once, in order, with the one before it.
-async fn are_all<S: Store>(store: &S, slot: Slot, heard: &[Message], after: Stamp) -> bool {
+async fn are_all(store: &TestStore, slot: Slot, heard: &[Message], after: Stamp) -> bool {
     let rows = rows_after(store, slot, after, 10_000).await.unwrap();
     let of_slot = heard.iter().filter(|message| message.slot == slot);
     let mut previous = after;

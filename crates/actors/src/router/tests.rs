@@ -5,21 +5,23 @@ use sillok_core::membership::{OwnerRow, WireVersion};
 use sillok_core::ports::{BoxFuture, PeerError, Peers};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::stamp::Stamp;
-use sillok_store::{KeyRange, MemoryStore, Txn as _, keys};
+use sillok_store::{KeyRange, Txn as _, keys};
 
 use super::tried::OFF_BUS_MS_MAX;
 use super::*;
 use crate::NodeConfig;
 use crate::claims;
 use crate::indexer::{CATCH_UP_MS_MAX, Indexer};
-use crate::protocol::Correct;
-use crate::tests::harness::{TASK, open_task, ports, scope, store, submission};
+use crate::protocol::Without;
+use crate::tests::harness::{
+    AS_MEANT, TASK, TestStore, open_task, ports, scope, store, submission,
+};
 use crate::tests::line::{Fate, Line};
 
 /// The other nodes: whoever is asked lets the slot go, as far as this node knows, if it knows anything.
 struct Leaving {
     answer: PeerError,
-    here: Mutex<Option<Arc<Shared<MemoryStore, Correct>>>>,
+    here: Mutex<Option<Arc<Shared<TestStore, Without>>>>,
 }
 
 impl Peers for Leaving {
@@ -46,7 +48,7 @@ impl Peers for Leaving {
 }
 
 /// A node among others on a line, with its indexer, that believes the task at another's.
-async fn among_others(line: &Line, answer: PeerError) -> Router<Line, Correct> {
+async fn among_others(line: &Line, answer: PeerError) -> Router<TestStore, Without> {
     let mut ports = ports();
     let here = Mutex::default();
     ports.peers = Some(Arc::new(Leaving { answer, here }));
@@ -54,7 +56,7 @@ async fn among_others(line: &Line, answer: PeerError) -> Router<Line, Correct> {
         name: "ada".to_owned(),
         ..NodeConfig::default()
     };
-    let shared = Arc::new(Shared::new(line.clone(), ports, config, Correct));
+    let shared = Arc::new(Shared::new(line.clone(), ports, config, AS_MEANT));
     cluster::register(&shared).await.unwrap();
     let indexer = Indexer::start(Arc::clone(&shared)).await.unwrap();
     tokio::spawn(async move {
@@ -162,7 +164,7 @@ async fn turned_away_after(answer: PeerError, by: ErrorCode) -> ErrorCode {
         config.quotas.writes_per_s = 1;
         config.quotas.burst_ms = 1;
     }
-    let shared = Arc::new(Shared::new(store(), ports, config, Correct));
+    let shared = Arc::new(Shared::new(store(), ports, config, AS_MEANT));
     *peers.here.lock() = Some(Arc::clone(&shared));
     let router = Router::new(Arc::clone(&shared));
     router.expect_at(Slot::of(&scope(TASK)), "bob");
@@ -196,7 +198,7 @@ struct OffBus {
     bob_beats: bool,
     /// How often somebody was sent to one.
     asked: AtomicUsize,
-    here: Mutex<Option<Arc<Shared<Line, Correct>>>>,
+    here: Mutex<Option<Arc<Shared<TestStore, Without>>>>,
 }
 
 impl Peers for OffBus {
@@ -259,7 +261,7 @@ async fn said_by_ada(
         name: "ada".to_owned(),
         ..NodeConfig::default()
     };
-    let shared = Arc::new(Shared::new(line.clone(), ports, config, Correct));
+    let shared = Arc::new(Shared::new(line.clone(), ports, config, AS_MEANT));
     cluster::register(&shared).await.unwrap();
     *peers.here.lock() = Some(Arc::clone(&shared));
     let first = WireVersion::FIRST;

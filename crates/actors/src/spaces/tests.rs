@@ -8,12 +8,13 @@ use sillok_core::entry::{Status, Table};
 use sillok_core::fingerprint::ContentHash;
 use sillok_core::time::Timestamp;
 use sillok_store::keys::{self, ScopeKey};
-use sillok_store::{MemoryStore, Read, Txn as _};
+use sillok_store::{Read, Txn as _};
 
 use super::*;
+use crate::protocol::Without;
 use crate::reads::{Reader, RecallQuery};
 use crate::tests::embedder_change::stage::{Other, Stage, found};
-use crate::tests::harness::{PROJECT, in_time, ports, scope, store};
+use crate::tests::harness::{AS_MEANT, PROJECT, TestStore, in_time, ports, scope, store};
 use crate::tests::line::{Fate, Line};
 
 const TEXT: &str = "the parser stops one line early";
@@ -40,7 +41,7 @@ fn searching(other: &Arc<Other>) -> Ports {
 #[tokio::test]
 async fn nobody_is_told_of_no_neighbours_while_it_is_not_known_whose_vectors_are_lacking() {
     let ports = ports();
-    let spaces = Spaces::new(store(), &ports, &Counters::default(), Correct);
+    let spaces = Spaces::new(store(), &ports, &Counters::default(), AS_MEANT);
     let embedding = ports.embedder.embed(&["a question"]).await.unwrap();
     let request = neighbours_of(embedding.into_iter().next().unwrap());
     assert_eq!(spaces.neighbours(&request).await.unwrap(), []);
@@ -60,7 +61,7 @@ async fn nobody_waits_for_neighbours_as_long_as_an_embedder_takes() {
     let ids = stage.with_entries(&[TEXT]).await;
     let other = Other::named("other", 0);
     let (store, ports) = (stage.store.clone(), searching(&other));
-    let spaces = Spaces::new(store, &ports, &Counters::default(), Correct);
+    let spaces = Spaces::new(store, &ports, &Counters::default(), AS_MEANT);
     spaces.serving().note((scope(PROJECT), ids[0]));
     let request = neighbours_of(other.vector(TEXT));
     let answer = in_time(spaces.neighbours(&request)).await;
@@ -77,14 +78,14 @@ async fn nobody_waits_for_neighbours_as_long_as_an_embedder_takes() {
 }
 
 /// The pairs of an embedder that may answer so many calls, with an entry whose vector is to be made.
-async fn to_be_made(other: &Arc<Other>, clock: Arc<dyn Clock>) -> Spaces<MemoryStore> {
+async fn to_be_made(other: &Arc<Other>, clock: Arc<dyn Clock>) -> Spaces<TestStore, Without> {
     let mut stage = Stage::new();
     let ids = stage.with_entries(&[TEXT]).await;
     let ports = Ports {
         clock,
         ..searching(other)
     };
-    let spaces = Spaces::new(stage.store, &ports, &Counters::default(), Correct);
+    let spaces = Spaces::new(stage.store, &ports, &Counters::default(), AS_MEANT);
     spaces.serving().note((scope(PROJECT), ids[0]));
     spaces
 }
@@ -188,7 +189,7 @@ async fn an_embedder_that_meets_a_defect_refuses_that_text_alone() {
     let texts = [TEXT, "an unthinkable thing"];
     let vectors = embed_each(&*other, &other.space(), &texts).await;
     assert_eq!(vectors, Ok(vec![Some(other.vector(TEXT)), None]));
-    let spaces = Spaces::new(store(), &searching(&other), &Counters::default(), Correct);
+    let spaces = Spaces::new(store(), &searching(&other), &Counters::default(), AS_MEANT);
     let refused = spaces.embed(&texts).await;
     assert!(
         matches!(refused, Err(PortError::Unusable(_))),
@@ -239,7 +240,7 @@ async fn an_erasure_that_comes_between_leaves_no_vector_of_what_was_erased() {
     let other = Other::open("other");
     // What sees that the entry is there is committed a while later.
     let line = Line::new(&stage.store, Fate::Lingers);
-    let spaces = Spaces::new(line, &searching(&other), &Counters::default(), Correct);
+    let spaces = Spaces::new(line, &searching(&other), &Counters::default(), AS_MEANT);
     let (side, names) = (spaces.serving(), [(scope(PROJECT), ids[0])]);
     let erases = async {
         while other.heard(TEXT) == 0 {

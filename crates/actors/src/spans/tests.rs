@@ -11,10 +11,12 @@ use sillok_core::principal::PrincipalKind;
 use sillok_core::verification::{NewVerification, Outcome, VerificationSource};
 
 use super::*;
-use crate::tests::harness::{PROJECT, TASK, append, in_time, open_task, ports, store, submission};
+use crate::tests::harness::{
+    PROJECT, TASK, TestNode, append, in_time, open_task, ports, store, submission,
+};
 use crate::tests::stream::MemoryStream;
 use crate::tests::world::entry;
-use crate::{Node, NodeConfig, Ports};
+use crate::{NodeConfig, Ports};
 
 /// A span that has ended.
 #[derive(Clone, Debug)]
@@ -87,13 +89,13 @@ fn caller(number: u8) -> TraceContext {
 }
 
 impl Recorder {
-    async fn node(&self) -> Node<sillok_store::MemoryStore> {
+    async fn node(&self) -> TestNode {
         let ports = Ports {
             streams: Some(Streams::new(|channel| Arc::new(MemoryStream::of(channel)))),
             tracer: Some(Arc::new(self.clone())),
             ..ports()
         };
-        let node = Node::start(store(), ports, NodeConfig::default());
+        let node = TestNode::start(store(), ports, NodeConfig::default());
         node.await.unwrap()
     }
 

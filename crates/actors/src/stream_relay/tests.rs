@@ -4,12 +4,10 @@ use std::collections::BTreeSet;
 
 use sillok_bus::Message;
 use sillok_core::{Error, ErrorCode};
-use sillok_store::MemoryStore;
 
 use super::*;
-use crate::Node;
-use crate::protocol::Correct;
-use crate::tests::harness::{append, in_time, store};
+use crate::protocol::Without;
+use crate::tests::harness::{TestNode, TestStore, append, in_time, store};
 use crate::tests::projects::{Projects, slot};
 use crate::tests::stream::MemoryStream;
 
@@ -17,19 +15,19 @@ use crate::tests::stream::MemoryStream;
 struct Bench {
     projects: Projects,
     stream: Arc<MemoryStream>,
-    relay: Relay<MemoryStore, Correct>,
+    relay: Relay<TestStore, Without>,
 }
 
 /// The relay of the events.
-fn relay(node: &Node<MemoryStore>, stream: &Arc<MemoryStream>) -> Relay<MemoryStore, Correct> {
+fn relay(node: &TestNode, stream: &Arc<MemoryStream>) -> Relay<TestStore, Without> {
     relay_of(Channel::Events, node, stream)
 }
 
 fn relay_of(
     channel: Channel,
-    node: &Node<MemoryStore>,
+    node: &TestNode,
     stream: &Arc<MemoryStream>,
-) -> Relay<MemoryStore, Correct> {
+) -> Relay<TestStore, Without> {
     Relay {
         shared: Arc::clone(node.shared()),
         channel,
@@ -42,7 +40,7 @@ fn relay_of(
 }
 
 /// Has a relay tell what is marked to its end. Whether nothing kept it from that.
-async fn whole(relay: &mut Relay<MemoryStore, Correct>) -> bool {
+async fn whole(relay: &mut Relay<TestStore, Without>) -> bool {
     loop {
         match relay.tell_all().await {
             Round::GoesOn => {}

@@ -13,11 +13,11 @@ use sillok_core::reuse::ReuseOutcome;
 use sillok_core::slot::Slot;
 
 use super::harness::{
-    PROJECT, TASK, append, first_seq, in_time, node, node_with_task, ports, principal, scope,
-    store, submission,
+    PROJECT, TASK, TestNode, append, first_seq, in_time, node, node_with_task, ports, principal,
+    scope, store, submission,
 };
+use crate::NodeConfig;
 use crate::config::AdmissionConfig;
-use crate::{Node, NodeConfig};
 
 #[tokio::test]
 async fn a_full_scope_answers_busy_and_loses_nothing_of_what_it_took() {
@@ -29,7 +29,7 @@ async fn a_full_scope_answers_busy_and_loses_nothing_of_what_it_took() {
         admission,
         ..NodeConfig::default()
     };
-    let node = Node::start(store(), ports(), config).await.unwrap();
+    let node = TestNode::start(store(), ports(), config).await.unwrap();
     node.submit(submission(
         0,
         PrincipalKind::Agent,
@@ -69,7 +69,7 @@ async fn an_idle_actor_is_put_away_and_comes_back() {
         passivate_after_ms: 1,
         ..NodeConfig::default()
     };
-    let node = Node::start(store, ports(), config).await.unwrap();
+    let node = TestNode::start(store, ports(), config).await.unwrap();
     node.submit(submission(
         0,
         PrincipalKind::Agent,

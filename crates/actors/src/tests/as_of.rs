@@ -15,13 +15,12 @@ use sillok_core::principal::PrincipalKind;
 use sillok_core::promotion::NewEntry;
 use sillok_core::scope::Scope;
 use sillok_core::validity::{Ancestry, AsOf, Validity};
-use sillok_store::MemoryStore;
 
-use super::harness::{CountingRng, PROJECT, ports, scope, store, submission};
+use super::harness::{CountingRng, PROJECT, TestNode, TestStore, ports, scope, store, submission};
 use super::world::entry;
 use crate::reads::{RecallAnswer, RecallQuery};
 use crate::rebuild::rebuild;
-use crate::{Node, NodeConfig, Ports};
+use crate::{NodeConfig, Ports};
 
 const COMMITS: usize = 9;
 
@@ -92,7 +91,7 @@ fn stated(content: &str, commit: Option<usize>) -> NewEntry {
 }
 
 /// Publishes and replaces entries at commits by chance: all that was ever published.
-async fn live(node: &Node<MemoryStore>, dice: &mut Dice) -> Vec<Kept> {
+async fn live(node: &TestNode, dice: &mut Dice) -> Vec<Kept> {
     let mut kept: Vec<Kept> = Vec::new();
     for number in 0..14 {
         let commit = (dice.below(8) > 0).then(|| dice.below(COMMITS));
@@ -145,9 +144,9 @@ fn at(commit: usize) -> Option<AsOf> {
     Some(AsOf::checked(&hash(commit), []).unwrap())
 }
 
-async fn node_with(git: Arc<dyn GitFacts>, store: &MemoryStore) -> Node<MemoryStore> {
+async fn node_with(git: Arc<dyn GitFacts>, store: &TestStore) -> TestNode {
     let ports = Ports { git, ..ports() };
-    Node::start(store.clone(), ports, NodeConfig::default())
+    TestNode::start(store.clone(), ports, NodeConfig::default())
         .await
         .unwrap()
 }
@@ -187,7 +186,7 @@ async fn what_is_recalled_at_a_commit_is_what_holds_there_whoever_judges() {
         // A node without a repository says which commits it cannot judge, and takes the asker's word for them.
         let ports = ports();
         rebuild(&store, &*ports.index, &|_| {}).await.unwrap();
-        let blind = Node::start(store.clone(), ports, NodeConfig::default());
+        let blind = TestNode::start(store.clone(), ports, NodeConfig::default());
         let blind = blind.await.unwrap();
         for (commit, before) in before.iter().enumerate() {
             let expected = holding(&kept, before);
@@ -339,7 +338,7 @@ async fn what_does_not_hold_takes_no_place_from_what_is_further_down() {
         git: Arc::new(CommitGraph::new(parents)),
         ..ports()
     };
-    let node = Node::start(store(), ports, config).await.unwrap();
+    let node = TestNode::start(store(), ports, config).await.unwrap();
     for number in 0..14 {
         // The nearest ones begin at a commit that comes later.
         let new = match number {

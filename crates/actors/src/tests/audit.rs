@@ -9,19 +9,19 @@ use sillok_core::command::CommandRecord;
 use sillok_core::entry::Status;
 use sillok_core::id::{Attempt, EntryId, Seq, VerificationId};
 use sillok_core::principal::PrincipalKind;
-use sillok_core::scope::{Level, Scope};
-use sillok_core::task::TaskStatus;
-use sillok_store::MemoryStore;
 use sillok_store::keys::outbox::OutboxRow;
 use sillok_store::keys::{self, Family, ScopeKey};
 use tokio::runtime::Runtime;
 
-use super::harness::{PROJECT, TASK, append, command_id, ports, principal, scope};
+use super::harness::{PROJECT, TASK, TestStore, append, command_id, ports, principal, scope};
 use super::line::{Fate, Line};
 use super::world::{ORG, OTHER_TASK, Pairs, World, store_of, without_idle_slots};
 use crate::audit::{self, AuditReport, Difference};
 use crate::rebuild::rebuild;
 use crate::rows::Place;
+
+mod decided;
+mod made;
 
 pub(super) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     tokio::runtime::Builder::new_current_thread()
@@ -52,7 +52,7 @@ fn difference_of(pairs: &Pairs) -> Difference {
 }
 
 /// A line whose transactions live for one read of a range, and the moments that they begin at.
-fn short_lived(moments: impl IntoIterator<Item = MemoryStore>) -> Line {
+fn short_lived(moments: impl IntoIterator<Item = TestStore>) -> Line {
     let line = Line::new(&RUNTIME.block_on(store_of(&WORLD)), Fate::Arrives);
     line.live_for_ranges(1);
     line.go_through(moments);
@@ -60,10 +60,10 @@ fn short_lived(moments: impl IntoIterator<Item = MemoryStore>) -> Line {
 }
 
 /// Moments between which somebody writes.
-const MOMENTS: usize = 40;
+const MOMENTS: usize = 80;
 
 /// The world, command after command.
-async fn moments() -> Vec<MemoryStore> {
+async fn moments() -> Vec<TestStore> {
     let mut world = World::new().await;
     let mut moments = Vec::new();
     for number in 0..MOMENTS {
@@ -141,6 +141,10 @@ fn scope_of(key: &[u8]) -> Option<ScopeKey> {
         Family::Verification,
         Family::Report,
         Family::Review,
+        Family::Decision,
+        Family::DecisionVersion,
+        Family::DecisionListed,
+        Family::DecisionClaim,
     ];
     let family = Family::of(key).unwrap();
     of_scope
@@ -353,7 +357,7 @@ fn additions() -> Vec<(Vec<u8>, Vec<u8>)> {
 
 #[test]
 fn every_added_row_is_found() {
-    for (key, value) in additions() {
+    for (key, value) in additions().into_iter().chain(decided::additions()) {
         let found = difference_of(&changed(|pairs| drop(pairs.insert(key.clone(), value))));
         let named = found.key == Some(hex::encode(&key)) || found.scope.is_some();
         assert!(named, "{} was named as {found}", hex::encode(&key));
@@ -454,7 +458,12 @@ fn an_unfinished_promotion_that_was_finished_is_found() {
 }
 
 /// The families that a rebuild writes.
-const VIEW: [Family; 11] = [
+const VIEW: [Family; 16] = [
+    Family::Decision,
+    Family::DecisionVersion,
+    Family::DecisionListed,
+    Family::DecisionClaim,
+    Family::Related,
     Family::Report,
     Family::Review,
     Family::Head,
@@ -501,7 +510,8 @@ fn a_rebuild_without_any_view_gives_the_same_view() {
 #[test]
 fn a_rebuild_repairs_and_removes_what_no_event_leads_to() {
     let in_view = |key: &[u8]| Family::of(key).is_some_and(|family| VIEW.contains(&family));
-    for (key, value) in additions().into_iter().filter(|(key, _)| in_view(key)) {
+    let added = additions().into_iter().chain(decided::additions());
+    for (key, value) in added.filter(|(key, _)| in_view(key)) {
         let (after, report) = rebuilt(&changed(|pairs| drop(pairs.insert(key, value)))).unwrap();
         assert!(after == *WORLD);
         assert_eq!((report.rows_written, report.rows_removed), (0, 1));
@@ -571,30 +581,4 @@ fn a_rebuilt_index_knows_every_entry_and_how_far_it_is() {
         let stored = index.stats().await.unwrap().stored;
         assert_eq!(stored, heads.len() as u64);
     });
-}
-
-#[test]
-fn the_tasks_of_the_world_are_what_they_should_be() {
-    let tasks: Vec<TaskStatus> = keys_of(Family::Task)
-        .iter()
-        .map(|key| keys::task::decode(key, &WORLD[key]).unwrap().status)
-        .collect();
-    assert_eq!(
-        tasks
-            .iter()
-            .filter(|status| **status == TaskStatus::Done)
-            .count(),
-        2
-    );
-    let named: Vec<Scope> = keys_of(Family::Scope)
-        .iter()
-        .map(|key| keys::scope::decode(key, &WORLD[key]).unwrap().scope)
-        .collect();
-    assert_eq!(
-        named
-            .iter()
-            .filter(|scope| scope.level() == Level::Task)
-            .count(),
-        tasks.len()
-    );
 }

@@ -11,12 +11,11 @@ use sillok_core::principal::PrincipalKind;
 use sillok_core::promotion::{CognifyInput, CognifyRecord, Cognition, Unread};
 use sillok_core::verification::Outcome;
 
-use super::harness::{TASK, append, open_task, scope, store, submission};
+use super::harness::{AS_MEANT, TASK, append, open_task, scope, store, submission};
 use super::jobs::started;
 use super::world::verification;
 use crate::NodeConfig;
 use crate::jobs::PromotionState;
-use crate::protocol::Correct;
 
 /// A cognifier that keeps what it was given.
 #[derive(Default)]
@@ -63,7 +62,7 @@ fn unread(record: &CognifyRecord, whole: &str) -> u64 {
 async fn of_a_long_record_both_ends_are_read_and_what_lies_between_is_counted() {
     let given = Arc::new(Given::default());
     let cognifier = Arc::clone(&given) as Arc<dyn Cognifier>;
-    let node = started(&store(), 0, Some(cognifier), 3, Correct).await;
+    let node = started(&store(), 0, Some(cognifier), 3, AS_MEANT).await;
     // One lies in its event, one in several chunks, and one is read whole.
     let texts = [output(1_500), output(30_000), output(10)];
     assert!(texts[0].len() < INLINE_BYTES_MAX && texts[1].len() > 4 * INLINE_BYTES_MAX);

@@ -10,11 +10,12 @@ use sillok_core::principal::PrincipalKind;
 use sillok_core::promotion::{Disposition, NewEntry};
 
 use super::harness::{
-    TASK, append, in_time, later_node, node_with_task, open_task, ports, scope, store, submission,
+    AS_MEANT, TASK, TestNode, append, in_time, later_node, node_with_task, open_task, ports, scope,
+    store, submission,
 };
 use super::world::entry;
-use crate::protocol::{Correct, Protocol, Safeguard, Without};
-use crate::{Node, NodeConfig};
+use crate::NodeConfig;
+use crate::protocol::{Safeguard, Without};
 
 const LONG: &str = "The HTTP client waits thirty seconds";
 const EARLY: &str = "Requests are aborted early by default";
@@ -53,8 +54,8 @@ fn written(answer: Result<Answer, Error>) -> (EntryId, Disposition) {
 
 /// Two entries that wait together, behind another command that holds the scope up: the first of them, and what became
 /// of the second.
-async fn in_one_batch<P: Protocol>(protocol: P) -> (EntryId, Disposition) {
-    let node = Node::start_as(store(), ports(), NodeConfig::default(), protocol)
+async fn in_one_batch(protocol: Without) -> (EntryId, Disposition) {
+    let node = TestNode::start_as(store(), ports(), NodeConfig::default(), protocol)
         .await
         .unwrap();
     let open = submission(0, PrincipalKind::Agent, TASK, open_task());
@@ -77,7 +78,7 @@ async fn in_one_batch<P: Protocol>(protocol: P) -> (EntryId, Disposition) {
 
 #[tokio::test]
 async fn two_of_one_batch_contradict_one_another_however_far_apart() {
-    let (known, disposition) = in_one_batch(Correct).await;
+    let (known, disposition) = in_one_batch(AS_MEANT).await;
     assert_eq!(disposition, Disposition::Contradicts { other: known });
 }
 

@@ -17,19 +17,18 @@ use sillok_core::principal::PrincipalKind;
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
 use sillok_core::stamp::Stamp;
 use sillok_core::{Error, ErrorCode};
-use sillok_store::MemoryStore;
 
-use super::harness::{PROJECT, in_time, ports, scope, store, submission};
+use super::harness::{PROJECT, TestNode, TestStore, in_time, ports, scope, store, submission};
 use super::index::{HookedIndex, pass_over, put, put_in};
 use crate::maintenance::Maintain;
 use crate::reads::{RecallAnswer, RecallQuery};
-use crate::{Node, NodeConfig, Ports};
+use crate::{NodeConfig, Ports};
 
 /// Looks at whether something has come to pass.
 const LOOKS: usize = 100_000;
 
 struct Stage<I = HookedIndex> {
-    node: Node<MemoryStore>,
+    node: TestNode,
     index: Arc<I>,
     given: u64,
 }
@@ -42,7 +41,7 @@ impl Stage {
 }
 
 impl<I: VectorIndex> Stage<I> {
-    async fn over(store: &MemoryStore, index: Arc<I>) -> Self {
+    async fn over(store: &TestStore, index: Arc<I>) -> Self {
         let node = start(store, &index).await;
         Self {
             node: node.unwrap(),
@@ -90,15 +89,12 @@ impl<I: VectorIndex> Stage<I> {
     }
 }
 
-async fn start<I: VectorIndex>(
-    store: &MemoryStore,
-    index: &Arc<I>,
-) -> Result<Node<MemoryStore>, Error> {
+async fn start<I: VectorIndex>(store: &TestStore, index: &Arc<I>) -> Result<TestNode, Error> {
     let ports = Ports {
         index: index.clone(),
         ..ports()
     };
-    Node::start(store.clone(), ports, NodeConfig::default()).await
+    TestNode::start(store.clone(), ports, NodeConfig::default()).await
 }
 
 #[tokio::test]
@@ -430,7 +426,7 @@ impl VectorIndex for TornIndex {
 }
 
 /// A store with an entry in each of two tables.
-async fn store_of_two_tables() -> MemoryStore {
+async fn store_of_two_tables() -> TestStore {
     let store = store();
     let mut stage = Stage::over(&store, HookedIndex::new(|_| ())).await;
     stage.give(put("the parser is greedy")).await.unwrap();

@@ -7,17 +7,16 @@ use sillok_core::id::EntryId;
 use sillok_core::ports::Embedder as _;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::promotion::NewEntry;
-use sillok_store::MemoryStore;
 
-use super::harness::{node, scope, store, submission};
+use super::harness::{TestNode, node, scope, store, submission};
 use super::world::{WORKTREE, entry};
+use crate::NodeConfig;
 use crate::reads::RecallQuery;
-use crate::{Node, NodeConfig};
 
 const QUESTION: &str = "how many gigabytes does the linker want";
 
 /// Has an agent write a draft.
-async fn drafted(node: &Node<MemoryStore>, number: u64, table: Table, content: &str) -> EntryId {
+async fn drafted(node: &TestNode, number: u64, table: Table, content: &str) -> EntryId {
     let embedding = Embedding {
         space: HashEmbedder.space(),
         values: HashEmbedder::vector(content),

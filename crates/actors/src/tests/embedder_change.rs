@@ -15,12 +15,12 @@ use sillok_core::stamp::Stamp;
 use sillok_store::keys;
 use sillok_store::{Read, Store as _, Txn as _};
 
-use super::harness::{PROJECT, clock_at, ports, scope, submission};
+use super::harness::{PROJECT, TestNode, clock_at, ports, scope, submission};
 use super::index::{HookedIndex, put};
 use super::restore::{restored, whole};
 use super::world::entry;
 use crate::restore::Until;
-use crate::{NextSpace, Node, NodeConfig, Ports, embedding_space};
+use crate::{NextSpace, NodeConfig, Ports, embedding_space};
 
 mod damage;
 pub(crate) mod stage;
@@ -304,7 +304,7 @@ async fn while_a_node_of_an_older_version_lives_no_embedder_is_changed() {
         wire_version: WireVersion::WITH_RESTORING,
         ..NodeConfig::default()
     };
-    let node = Node::start(stage.store.clone(), ports, config)
+    let node = TestNode::start(stage.store.clone(), ports, config)
         .await
         .unwrap();
     let said = || async {

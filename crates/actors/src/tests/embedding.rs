@@ -10,12 +10,12 @@ use sillok_core::ports::{BoxFuture, Cognifier, Embedder, PortError, SpaceThresho
 use sillok_core::promotion::{CognifyInput, Cognition};
 
 use super::embedder_change::stage::{Other, until};
-use super::harness::{PROJECT, TASK, in_time, ports, scope, store};
+use super::harness::{PROJECT, TASK, TestNode, in_time, ports, scope, store};
 use super::jobs::verified;
 use crate::commit_turns;
 use crate::jobs::PromotionState;
 use crate::reads::RecallQuery;
-use crate::{Node, NodeConfig, Ports};
+use crate::{NodeConfig, Ports};
 
 /// An embedder that keeps what it was given, and is out of reach so many times first.
 #[derive(Default)]
@@ -78,7 +78,7 @@ async fn a_question_is_masked_before_it_is_embedded() {
         embedder,
         ..ports()
     };
-    let node = Node::start(store(), ports, NodeConfig::default())
+    let node = TestNode::start(store(), ports, NodeConfig::default())
         .await
         .unwrap();
     let query = RecallQuery::new(scope(TASK), format!("why is {SECRET} refused"));
@@ -122,7 +122,7 @@ async fn what_is_published_is_masked_before_it_is_embedded() {
         embedder: Arc::clone(&heard) as Arc<dyn Embedder>,
         ..ports()
     };
-    let node = Node::start(store(), ports, NodeConfig::default())
+    let node = TestNode::start(store(), ports, NodeConfig::default())
         .await
         .unwrap();
     let id = verified(&node).await;
@@ -151,7 +151,7 @@ async fn an_embedder_that_is_out_of_reach_has_no_cognifier_asked_again() {
         embedder: Arc::clone(&away) as Arc<dyn Embedder>,
         ..ports()
     };
-    let node = Node::start(store(), ports, config).await.unwrap();
+    let node = TestNode::start(store(), ports, config).await.unwrap();
     let id = verified(&node).await;
     let state = node.promotion(&scope(TASK), id, 10_000_000).await.unwrap();
     assert!(matches!(state, PromotionState::Done(_)), "{state:?}");
@@ -170,7 +170,7 @@ async fn a_product_that_the_embedder_refuses_or_fails_at_is_published_without_a_
             index: index.clone(),
             ..ports()
         };
-        let node = Node::start(store(), ports, NodeConfig::default())
+        let node = TestNode::start(store(), ports, NodeConfig::default())
             .await
             .unwrap();
         let id = verified(&node).await;
@@ -203,7 +203,7 @@ async fn an_attempt_that_is_cut_off_at_the_embedder_has_no_cognifier_asked_again
         embedder: other.clone(),
         ..ports()
     };
-    let node = Node::start(store(), ports, config).await.unwrap();
+    let node = TestNode::start(store(), ports, config).await.unwrap();
     let id = verified(&node).await;
     until(|| async { node.metrics().promotion_failures > 0 }).await;
     other.calls.add_permits(1_000);
@@ -226,7 +226,7 @@ async fn an_attempt_that_is_cut_off_while_it_publishes_has_nobody_asked_again() 
         embedder: other.clone(),
         ..ports()
     };
-    let node = Node::start(store(), ports, config).await.unwrap();
+    let node = TestNode::start(store(), ports, config).await.unwrap();
     let id = verified(&node).await;
     until(|| async { other.is_asked.load(Ordering::Relaxed) }).await;
     // From now on nothing has a turn to be committed.

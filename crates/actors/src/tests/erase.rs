@@ -9,11 +9,11 @@ use sillok_core::fingerprint::ContentHash;
 use sillok_core::id::{EntryId, ReviewId, Seq};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::Scope;
+use sillok_store::MemoryConfig;
 use sillok_store::keys::{self, Family, ScopeKey};
-use sillok_store::{MemoryConfig, MemoryStore};
 
 use super::audit::RUNTIME;
-use super::harness::{PROJECT, TASK, append, command_id, scope, submission};
+use super::harness::{PROJECT, TASK, TestStore, append, command_id, scope, submission};
 use super::restore::{restored, whole};
 use super::world::{Pairs, World, entry};
 use crate::audit;
@@ -269,7 +269,7 @@ fn a_backup_is_restored_whole_and_not_to_a_moment_that_was_erased_since() {
         world.give(PrincipalKind::Human, PROJECT, command).await;
         world.node.shutdown().await;
         let pairs = super::world::without_idle_slots(&world.pairs().await);
-        let store = MemoryStore::new(MemoryConfig {
+        let store = TestStore::sound(MemoryConfig {
             counter: 10_000,
             ..MemoryConfig::default()
         });

@@ -13,18 +13,18 @@ use sillok_core::principal::PrincipalKind;
 use sillok_core::promotion::{CognifyInput, Cognition, NewEntry};
 use sillok_core::slot::Slot;
 use sillok_core::verification::Outcome;
-use sillok_store::{MemoryStore, Store};
 
 use super::harness::{
-    CountingRng, PROJECT, TASK, append, first_seq, open_task, ports, scope, store, submission,
+    CountingRng, PROJECT, TASK, TestNode, TestStore, append, first_seq, open_task, ports, scope,
+    store, submission,
 };
 use super::line::{Fate, Line};
 use super::world::{entry, verification};
 use crate::jobs::{PromotionState, WaitingJob};
-use crate::{Node, NodeConfig, Ports, audit, cluster};
+use crate::{NodeConfig, Ports, audit, cluster};
 
 /// Opens the task and stages what is worth a promotion.
-async fn stage<S: Store>(node: &Node<S>) {
+async fn stage(node: &TestNode) {
     let give = |number, command| submission(number, PrincipalKind::Orchestrator, TASK, command);
     node.submit(give(0, open_task())).await.unwrap();
     let record = append("root cause: an early stop");
@@ -40,7 +40,7 @@ fn judged() -> Submission {
 async fn unknown_outcomes(fate: Fate) {
     let memory = store();
     let line = Line::new(&memory, fate);
-    let node = Node::start(line.clone(), ports(), NodeConfig::default())
+    let node = TestNode::start(line.clone(), ports(), NodeConfig::default())
         .await
         .unwrap();
     node.submit(submission(0, PrincipalKind::Agent, TASK, open_task()))
@@ -78,7 +78,7 @@ async fn a_commit_that_was_lost_is_applied_by_a_later_attempt() {
 async fn what_follows_a_commit_follows_one_that_nobody_heard_of() {
     let memory = store();
     let line = Line::new(&memory, Fate::CommitsUnheard);
-    let node = Node::start(line.clone(), ports(), NodeConfig::default())
+    let node = TestNode::start(line.clone(), ports(), NodeConfig::default())
         .await
         .unwrap();
     for number in 0..12 {
@@ -145,7 +145,7 @@ async fn what_follows_a_commit_follows_one_that_nobody_heard_of() {
 #[tokio::test]
 async fn what_follows_a_commit_follows_one_that_arrives_when_everybody_has_given_up() {
     let line = Line::new(&store(), Fate::Arrives);
-    let node = Node::start(line.clone(), ports(), NodeConfig::default())
+    let node = TestNode::start(line.clone(), ports(), NodeConfig::default())
         .await
         .unwrap();
     stage(&node).await;
@@ -205,7 +205,7 @@ async fn a_promotion_survives_a_cognifier_that_panics_hangs_and_fails_and_can_be
     let mut config = NodeConfig::default();
     config.jobs.attempts = 3;
     config.jobs.workers = 1;
-    let node = Node::start(store(), Ports { cognifier, ..good }, config)
+    let node = TestNode::start(store(), Ports { cognifier, ..good }, config)
         .await
         .unwrap();
     stage(&node).await;
@@ -266,7 +266,7 @@ async fn a_promotion_outlives_a_store_that_is_out_of_reach_for_more_attempts_tha
     let counting = Arc::clone(&cognifier);
     let mut config = NodeConfig::default();
     config.jobs.attempts = 2;
-    let node = Node::start(line.clone(), Ports { cognifier, ..good }, config)
+    let node = TestNode::start(line.clone(), Ports { cognifier, ..good }, config)
         .await
         .unwrap();
     stage(&node).await;
@@ -290,7 +290,9 @@ async fn a_promotion_that_no_transaction_lives_long_enough_for_is_halted() {
     let line = Line::new(&store(), Fate::Arrives);
     let mut config = NodeConfig::default();
     config.jobs.attempts = 2;
-    let node = Node::start(line.clone(), ports(), config).await.unwrap();
+    let node = TestNode::start(line.clone(), ports(), config)
+        .await
+        .unwrap();
     stage(&node).await;
     // A publication looks at more keys than any of the other commands.
     line.live(5);
@@ -324,7 +326,7 @@ async fn promotions_go_with_their_slot_and_stay_when_it_was_taken_again() {
         cognifier,
         ..ports()
     };
-    let node = Node::start(store(), ports, NodeConfig::default())
+    let node = TestNode::start(store(), ports, NodeConfig::default())
         .await
         .unwrap();
     let give = |number, command| submission(number, PrincipalKind::Orchestrator, TASK, command);
@@ -367,7 +369,7 @@ impl Rng for Panics {
 }
 
 /// A node with an open task that meets defects at these draws. The opening draws salt 0.
-async fn node_that_panics(store: &MemoryStore, at: RangeInclusive<u64>) -> Node<MemoryStore> {
+async fn node_that_panics(store: &TestStore, at: RangeInclusive<u64>) -> TestNode {
     let calls = Arc::new(AtomicU64::new(0));
     let rng = Arc::new(move || -> Box<dyn Rng> {
         Box::new(Panics {
@@ -377,7 +379,7 @@ async fn node_that_panics(store: &MemoryStore, at: RangeInclusive<u64>) -> Node<
         })
     });
     let ports = Ports { rng, ..ports() };
-    let node = Node::start(store.clone(), ports, NodeConfig::default());
+    let node = TestNode::start(store.clone(), ports, NodeConfig::default());
     let node = node.await.unwrap();
     node.submit(submission(0, PrincipalKind::Agent, TASK, open_task()))
         .await
@@ -386,7 +388,7 @@ async fn node_that_panics(store: &MemoryStore, at: RangeInclusive<u64>) -> Node<
 }
 
 /// Appends twenty lines at once: the numbers of those that met a defect.
-async fn met_a_defect(node: &Node<MemoryStore>) -> Vec<u64> {
+async fn met_a_defect(node: &TestNode) -> Vec<u64> {
     let lines = (1..=20).map(|number| {
         let node = node.clone();
         let line = submission(number, PrincipalKind::Agent, TASK, append("line"));

@@ -1,5 +1,5 @@
-//! What the tests of a node share: a clock and randomness that depend on nothing, short ways to
-//! say who gives which command.
+//! What the tests of a node share: the one type of node that they run, a clock and randomness that
+//! depend on nothing, short ways to say who gives which command.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -18,12 +18,34 @@ use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use sillok_core::scope::Scope;
 use sillok_core::staging::{LogLevel, NewRecord, RecordKind};
 use sillok_core::time::{DAY_MS, Timestamp};
-use sillok_store::{MemoryConfig, MemoryStore};
+use sillok_store::MemoryConfig;
 
+use super::line::Line;
+use crate::protocol::Without;
 use crate::{Node, NodeConfig, Ports};
 
 pub(crate) const PROJECT: &str = "org/acme/project/api";
 pub(crate) const TASK: &str = "org/acme/project/api/worktree/main/task/42";
+
+/// The store of every test, whether it has faults or not.
+pub(crate) type TestStore = Line;
+
+/// The node of every test, whether a bug is planted in it or not: of one type, so that all of its code is compiled once.
+pub(crate) type TestNode = Node<TestStore, Without>;
+
+/// The protocol as it is meant, of the type of those with a planted bug.
+pub(crate) const AS_MEANT: Without = Without(None);
+
+impl TestNode {
+    /// As [`Node::start_as`], under the protocol as it is meant.
+    pub(crate) async fn start(
+        store: TestStore,
+        ports: Ports,
+        config: NodeConfig,
+    ) -> Result<Self, Error> {
+        Self::start_as(store, ports, config, AS_MEANT).await
+    }
+}
 
 /// Time that moves on when it is looked at, and when somebody waits for it.
 #[derive(Debug)]
@@ -97,12 +119,13 @@ pub(crate) fn ports() -> Ports {
     }
 }
 
-pub(crate) fn store() -> MemoryStore {
-    MemoryStore::new(MemoryConfig::default())
+/// A new store that has no faults.
+pub(crate) fn store() -> TestStore {
+    Line::sound(MemoryConfig::default())
 }
 
-pub(crate) async fn node(store: &MemoryStore) -> Node<MemoryStore> {
-    Node::start(store.clone(), ports(), NodeConfig::default())
+pub(crate) async fn node(store: &TestStore) -> TestNode {
+    TestNode::start(store.clone(), ports(), NodeConfig::default())
         .await
         .unwrap()
 }
@@ -113,12 +136,12 @@ pub(crate) fn clock_at(ms: u64) -> Arc<dyn Clock> {
 }
 
 /// A node whose clock goes on a day later, for a store on which another node ran before.
-pub(crate) async fn later_node(store: &MemoryStore) -> Node<MemoryStore> {
+pub(crate) async fn later_node(store: &TestStore) -> TestNode {
     let ports = Ports {
         clock: clock_at(DAY_MS),
         ..ports()
     };
-    Node::start(store.clone(), ports, NodeConfig::default())
+    TestNode::start(store.clone(), ports, NodeConfig::default())
         .await
         .unwrap()
 }
@@ -182,7 +205,7 @@ pub(crate) fn append_as(kind: RecordKind, text: &str) -> Command {
 }
 
 /// A node with the task opened by command 0.
-pub(crate) async fn node_with_task(store: &MemoryStore) -> Node<MemoryStore> {
+pub(crate) async fn node_with_task(store: &TestStore) -> TestNode {
     let node = node(store).await;
     node.submit(submission(0, PrincipalKind::Agent, TASK, open_task()))
         .await

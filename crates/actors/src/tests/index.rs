@@ -1,5 +1,5 @@
-//! The exact index behind hooks that see each search for neighbours, and that it is optimised, and that can refuse to store
-//! or to be optimised, or lose tables.
+//! The exact index behind hooks that see each search for neighbours, and that it is optimised, and that count what it is
+//! asked, and can refuse to store or to be optimised, or lose tables.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -31,6 +31,7 @@ pub(crate) struct HookedIndex {
     refuses: AtomicBool,
     is_tired: AtomicBool,
     damaged: Mutex<Damaged>,
+    asked: AtomicU64,
     optimised: AtomicU64,
     batches: AtomicU64,
 }
@@ -46,9 +47,19 @@ impl HookedIndex {
             refuses: AtomicBool::new(false),
             is_tired: AtomicBool::new(false),
             damaged: Mutex::default(),
+            asked: AtomicU64::new(0),
             optimised: AtomicU64::new(0),
             batches: AtomicU64::new(0),
         })
+    }
+
+    /// How often it was asked for what it holds.
+    pub(crate) fn asked(&self) -> u64 {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    fn count(&self) {
+        self.asked.fetch_add(1, Ordering::Relaxed);
     }
 
     /// How often it was asked to optimise itself.
@@ -136,6 +147,7 @@ impl EntryColumns for HookedIndex {
         &'a self,
         each: &'a mut (dyn FnMut(&AgeColumns<'_>) + Send),
     ) -> BoxFuture<'a, Result<(), PortError>> {
+        self.count();
         self.unless_damaged(anything, self.index.ages(each))
     }
 
@@ -143,6 +155,7 @@ impl EntryColumns for HookedIndex {
         &'a self,
         each: &'a mut (dyn FnMut(&WorthColumns<'_>) + Send),
     ) -> BoxFuture<'a, Result<(), PortError>> {
+        self.count();
         self.unless_damaged(anything, self.index.worths(each))
     }
 }
@@ -175,6 +188,7 @@ impl VectorIndex for HookedIndex {
         &'a self,
         request: &'a SearchRequest,
     ) -> BoxFuture<'a, Result<SearchLists, PortError>> {
+        self.count();
         Box::pin(async move {
             let lost = {
                 let mut damaged = self.damaged.lock();
@@ -198,6 +212,7 @@ impl VectorIndex for HookedIndex {
         &'a self,
         request: &'a NeighbourRequest,
     ) -> BoxFuture<'a, Result<Vec<Ranked>, PortError>> {
+        self.count();
         Box::pin(async {
             (self.before_neighbours)(request);
             let concerns = |lost: &Lost| lost.concerns_neighbours(request);
@@ -210,6 +225,7 @@ impl VectorIndex for HookedIndex {
         &'a self,
         request: &'a ClaimRequest,
     ) -> BoxFuture<'a, Result<Vec<EntryId>, PortError>> {
+        self.count();
         let concerns = move |lost: &Lost| lost.concerns_claimants(request);
         self.unless_damaged(concerns, self.index.claimants(request))
     }

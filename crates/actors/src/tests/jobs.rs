@@ -18,19 +18,20 @@ use sillok_core::task::TaskStatus;
 use sillok_core::time::{DAY_MS, Timestamp};
 use sillok_core::verification::Outcome;
 use sillok_store::keys::{Family, attempt};
-use sillok_store::{MemoryStore, RangeOptions, Read, Store, Txn as _};
+use sillok_store::{RangeOptions, Read, Store, Txn as _};
 
 use super::faults::Silent;
 use super::harness::{
-    PROJECT, TASK, append, clock_at, in_time, open_task, ports, scope, store, submission,
+    AS_MEANT, PROJECT, TASK, TestNode, TestStore, append, clock_at, in_time, open_task, ports,
+    scope, store, submission,
 };
 use super::world::{entry, verification};
 use crate::audit::{self, AuditReport};
 use crate::cluster::tests::among_others;
 use crate::jobs::{self, PromotionState};
-use crate::protocol::{Correct, Protocol, Safeguard, Without};
+use crate::protocol::{Safeguard, Without};
 use crate::reads::{JobPlace, ListedJob};
-use crate::{Node, NodeConfig, Ports};
+use crate::{NodeConfig, Ports};
 
 /// A cognifier that always fails, and counts how often it was asked.
 #[derive(Default)]
@@ -73,7 +74,7 @@ async fn an_engine_that_is_out_of_reach_for_long_halts_nothing() {
     let memory = store();
     let away = Arc::new(Away(AtomicU64::new(20)));
     let cognifier = Arc::clone(&away) as Arc<dyn Cognifier>;
-    let node = started(&memory, 0, Some(cognifier), 2, Correct).await;
+    let node = started(&memory, 0, Some(cognifier), 2, AS_MEANT).await;
     let id = verified(&node).await;
     let state = node.promotion(&scope(TASK), id, 10_000_000).await.unwrap();
     assert!(matches!(state, PromotionState::Done(_)), "{state:?}");
@@ -82,13 +83,13 @@ async fn an_engine_that_is_out_of_reach_for_long_halts_nothing() {
 }
 
 /// A node some days later than the first one, with this cognifier and so many attempts.
-pub(super) async fn started<P: Protocol>(
-    memory: &MemoryStore,
+pub(super) async fn started(
+    memory: &TestStore,
     days: u64,
     cognifier: Option<Arc<dyn Cognifier>>,
     attempts: u32,
-    protocol: P,
-) -> Node<MemoryStore, P> {
+    protocol: Without,
+) -> TestNode {
     let ports = Ports {
         clock: clock_at(days * DAY_MS),
         ..ports()
@@ -100,7 +101,7 @@ pub(super) async fn started<P: Protocol>(
     let mut config = NodeConfig::default();
     config.jobs.attempts = attempts;
     config.jobs.workers = 1;
-    Node::start_as(memory.clone(), ports, config, protocol)
+    TestNode::start_as(memory.clone(), ports, config, protocol)
         .await
         .unwrap()
 }
@@ -110,7 +111,7 @@ fn by(number: u64, command: Command) -> Submission {
 }
 
 /// Opens the task, stages what is worth a promotion, and has it judged.
-pub(super) async fn verified<P: Protocol>(node: &Node<MemoryStore, P>) -> VerificationId {
+pub(super) async fn verified(node: &TestNode) -> VerificationId {
     node.submit(by(0, open_task())).await.unwrap();
     let line = append("root cause: an early stop");
     node.submit(by(1, line)).await.unwrap();
@@ -128,12 +129,12 @@ fn drop_of(verification: VerificationId) -> Command {
     }
 }
 
-pub(super) async fn listed<P: Protocol>(node: &Node<MemoryStore, P>) -> Vec<ListedJob> {
+pub(super) async fn listed(node: &TestNode) -> Vec<ListedJob> {
     let all = node.reader().promotions(&ScopePrefix::All, None, None, 10);
     all.await.unwrap().items
 }
 
-async fn kept_rows(memory: &MemoryStore) -> usize {
+async fn kept_rows(memory: &TestStore) -> usize {
     let mut txn = memory.begin().await.unwrap();
     let all = RangeOptions::first(10, Read::Snapshot);
     txn.range(&Family::Attempt.range(), all)
@@ -142,14 +143,14 @@ async fn kept_rows(memory: &MemoryStore) -> usize {
         .len()
 }
 
-async fn audited(memory: &MemoryStore) -> AuditReport {
+async fn audited(memory: &TestStore) -> AuditReport {
     audit::verify(memory, &|_| {}).await.unwrap()
 }
 
 /// A store on which a promotion has halted after two attempts. Nothing runs there any more.
-async fn halted() -> (MemoryStore, VerificationId) {
+async fn halted() -> (TestStore, VerificationId) {
     let memory = store();
-    let node = started(&memory, 0, Some(Arc::new(Failing::default())), 2, Correct).await;
+    let node = started(&memory, 0, Some(Arc::new(Failing::default())), 2, AS_MEANT).await;
     let id = verified(&node).await;
     let state = node.promotion(&scope(TASK), id, 10_000_000).await.unwrap();
     assert!(
@@ -169,7 +170,7 @@ async fn halted() -> (MemoryStore, VerificationId) {
 #[tokio::test]
 async fn a_promotion_that_has_halted_stays_so_over_a_restart_until_it_is_wanted_tried_anew() {
     let (memory, id) = halted().await;
-    let node = started(&memory, 1, None, 2, Correct).await;
+    let node = started(&memory, 1, None, 2, AS_MEANT).await;
     let state = node.promotion(&scope(TASK), id, 100_000).await.unwrap();
     let PromotionState::Halted {
         attempts: 2,
@@ -200,7 +201,7 @@ async fn a_promotion_that_has_halted_stays_so_over_a_restart_until_it_is_wanted_
 async fn whoever_resumes_a_promotion_goes_on_counting_its_failures() {
     let memory = store();
     let silent: Arc<dyn Cognifier> = Arc::new(Silent);
-    let node = started(&memory, 0, Some(silent), 1_000, Correct).await;
+    let node = started(&memory, 0, Some(silent), 1_000, AS_MEANT).await;
     let id = verified(&node).await;
     node.shutdown().await;
     // What the former owner has kept of it, at last.
@@ -214,7 +215,7 @@ async fn whoever_resumes_a_promotion_goes_on_counting_its_failures() {
     txn.set(key, attempt::encode(&kept));
     txn.commit().await.unwrap();
     let cognifier = Arc::new(Failing::default());
-    let node = started(&memory, 1, Some(cognifier.clone()), 5, Correct).await;
+    let node = started(&memory, 1, Some(cognifier.clone()), 5, AS_MEANT).await;
     let state = node.promotion(&scope(TASK), id, 10_000_000).await.unwrap();
     let PromotionState::Halted { attempts, .. } = state else {
         panic!("it halts: {state:?}")
@@ -247,7 +248,7 @@ async fn what_a_takeover_finds_of_a_promotion_is_what_its_former_owner_knew() {
 #[tokio::test]
 async fn a_wish_that_another_node_heard_is_found_by_the_owner_itself() {
     let (memory, id) = halted().await;
-    let node = started(&memory, 1, None, 2, Correct).await;
+    let node = started(&memory, 1, None, 2, AS_MEANT).await;
     let carol = among_others(&memory, "carol");
     assert!(jobs::retry(&carol, &scope(TASK), id).await.unwrap());
     let state = node.promotion(&scope(TASK), id, 1_000_000).await.unwrap();
@@ -257,7 +258,7 @@ async fn a_wish_that_another_node_heard_is_found_by_the_owner_itself() {
 #[tokio::test]
 async fn a_dropped_promotion_is_gone_and_its_records_are_pinned_again() {
     let (memory, id) = halted().await;
-    let node = started(&memory, 1, None, 2, Correct).await;
+    let node = started(&memory, 1, None, 2, AS_MEANT).await;
     let dropped = node.submit(by(3, drop_of(id))).await.unwrap();
     assert_eq!(dropped.result, AnswerBody::Task(TaskStatus::Open));
     let again = node.submit(by(3, drop_of(id))).await.unwrap();
@@ -309,12 +310,12 @@ async fn a_wait_is_never_longer_than_it_was_whatever_clock_wrote_it_down() {
 }
 
 /// A cognifier in whose midst somebody drops the promotion.
-struct Dropping<P: Protocol> {
-    node: OnceLock<Node<MemoryStore, P>>,
+struct Dropping {
+    node: OnceLock<TestNode>,
     good: Arc<dyn Cognifier>,
 }
 
-impl<P: Protocol> Cognifier for Dropping<P> {
+impl Cognifier for Dropping {
     fn name(&self) -> &str {
         "dropping"
     }
@@ -333,7 +334,7 @@ impl<P: Protocol> Cognifier for Dropping<P> {
 }
 
 /// What becomes of a promotion that is dropped while a worker carries it out, and what an audit says.
-async fn dropped_under_way<P: Protocol>(protocol: P) -> (bool, AuditReport) {
+async fn dropped_under_way(protocol: Without) -> (bool, AuditReport) {
     let memory = store();
     let cognifier = Arc::new(Dropping {
         node: OnceLock::new(),
@@ -356,7 +357,7 @@ async fn dropped_under_way<P: Protocol>(protocol: P) -> (bool, AuditReport) {
 
 #[tokio::test]
 async fn what_is_dropped_while_it_is_carried_out_is_not_published() {
-    let (is_published, report) = dropped_under_way(Correct).await;
+    let (is_published, report) = dropped_under_way(AS_MEANT).await;
     assert!(!is_published);
     assert_eq!(report.first, None);
 }
@@ -370,10 +371,10 @@ async fn without_a_look_at_its_job_what_was_dropped_is_published_and_an_audit_sa
 }
 
 /// A store in which a promotion is published, and its task does not say so yet. Nobody can drop it.
-async fn published_and_not_noted() -> (MemoryStore, VerificationId) {
+async fn published_and_not_noted() -> (TestStore, VerificationId) {
     let memory = store();
     let silent: Arc<dyn Cognifier> = Arc::new(Silent);
-    let node = started(&memory, 0, Some(silent), 2, Correct).await;
+    let node = started(&memory, 0, Some(silent), 2, AS_MEANT).await;
     let id = verified(&node).await;
     let recorded = node.reader().verification(&scope(TASK), id).await;
     let publish = Publish {
@@ -392,7 +393,7 @@ async fn published_and_not_noted() -> (MemoryStore, VerificationId) {
 }
 
 /// What an audit says once such a promotion is noted.
-async fn noted_later<P: Protocol>(protocol: P) -> AuditReport {
+async fn noted_later(protocol: Without) -> AuditReport {
     let (memory, id) = published_and_not_noted().await;
     let node = started(&memory, 1, None, 2, protocol).await;
     let state = node.promotion(&scope(TASK), id, 1_000_000).await.unwrap();
@@ -402,7 +403,7 @@ async fn noted_later<P: Protocol>(protocol: P) -> AuditReport {
 
 #[tokio::test]
 async fn what_is_published_and_not_noted_yet_cannot_be_dropped_and_is_noted_in_the_end() {
-    assert_eq!(noted_later(Correct).await.first, None);
+    assert_eq!(noted_later(AS_MEANT).await.first, None);
 }
 
 #[tokio::test]
@@ -436,7 +437,7 @@ async fn an_attempt_that_belongs_to_no_job_is_found_and_removed() {
 async fn a_listing_goes_page_by_page_over_what_a_prefix_covers() {
     let memory = store();
     let silent: Arc<dyn Cognifier> = Arc::new(Silent);
-    let node = started(&memory, 0, Some(silent), 2, Correct).await;
+    let node = started(&memory, 0, Some(silent), 2, AS_MEANT).await;
     let mut all = Vec::new();
     for (number, path) in [
         "org/acme/project/a",

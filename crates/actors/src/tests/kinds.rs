@@ -7,11 +7,11 @@ use sillok_core::id::Seq;
 use sillok_core::limits::PAGE_READS_MAX;
 use sillok_core::principal::PrincipalKind;
 
-use super::harness::{PROJECT, TASK, append, open_task, ports, scope, store, submission};
+use super::harness::{PROJECT, TASK, TestNode, append, open_task, ports, scope, store, submission};
 use super::line::{Fate, Line};
 use super::world::{OTHER_TASK, World};
+use crate::NodeConfig;
 use crate::reads::{TailCursor, TailItem, TailOf, TailPage};
-use crate::{Node, NodeConfig};
 
 /// Kinds, by their names.
 fn of(list: &str) -> TailOf {
@@ -106,7 +106,7 @@ async fn a_cursor_moves_on_over_what_is_passed_over() {
 #[tokio::test]
 async fn a_page_makes_so_many_reads_and_goes_on_where_it_ended() {
     let line = Line::new(&store(), Fate::Arrives);
-    let node = Node::start(line.clone(), ports(), NodeConfig::default());
+    let node = TestNode::start(line.clone(), ports(), NodeConfig::default());
     let node = node.await.unwrap();
     let give =
         |number, command| node.submit(submission(number, PrincipalKind::Agent, TASK, command));

@@ -1,19 +1,29 @@
-//! The memory engine behind a line that has faults: answers that are dropped, commits that linger,
+//! The memory engine behind a line that may have faults: answers that are dropped, commits that linger,
 //! one that comes late.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use sillok_store::{Committed, Error, KeyRange, MemoryStore, RangeOptions, Read, Store, Txn};
+use sillok_store::keys::Family;
+use sillok_store::{
+    Committed, Error, KeyRange, MemoryConfig, MemoryStore, RangeOptions, Read, Store, Txn,
+};
+
+use self::life::Life;
+
+mod life;
 
 /// The first commits of a node are its own: it registers, and takes its slots in eight parts.
 const SPARED: u64 = 9;
 /// Turns of the runtime that a lingering commit takes.
 const LINGERS_TURNS: usize = 64;
+
+type MemoryTxn = <MemoryStore as Store>::Txn;
 
 /// What happens to commits.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,96 +46,207 @@ enum Late {
     /// One will be, once so many have passed.
     After(usize),
     /// It is.
-    Held(Box<<MemoryStore as Store>::Txn>),
+    Held(Box<MemoryTxn>),
 }
 
-/// The memory engine behind a line.
+/// The memory engine behind a line. A clone is the same line.
 #[derive(Clone)]
 pub(crate) struct Line {
     store: MemoryStore,
+    /// Shared as a whole: handles and transactions of it lie in every future of a node.
+    faults: Arc<Faults>,
+}
+
+/// What is wrong with a line, and what came of it.
+struct Faults {
     fate: Fate,
-    commits: Arc<AtomicU64>,
-    hit: Arc<AtomicU64>,
-    late: Arc<Mutex<Late>>,
-    is_whole: Arc<AtomicBool>,
-    conflicts: Arc<AtomicUsize>,
-    sets_max: Arc<AtomicUsize>,
-    gets_max: Arc<AtomicUsize>,
-    ranges_max: Arc<AtomicUsize>,
-    later: Arc<Mutex<VecDeque<MemoryStore>>>,
-    age: Arc<AtomicU64>,
-    turned_away: Arc<AtomicUsize>,
-    broken: Arc<Mutex<Option<(KeyRange, Error)>>>,
-    silent: Arc<Mutex<Option<KeyRange>>>,
-    panics: Arc<AtomicBool>,
+    commits: AtomicU64,
+    hit: AtomicU64,
+    late: Mutex<Late>,
+    is_whole: AtomicBool,
+    conflicts: AtomicUsize,
+    sets_max: AtomicUsize,
+    gets_max: AtomicUsize,
+    ranges_max: AtomicUsize,
+    /// Rows that reads of ranges gave, by family.
+    rows_read: Mutex<BTreeMap<Family, usize>>,
+    later: Mutex<VecDeque<MemoryStore>>,
+    age: AtomicU64,
+    turned_away: AtomicUsize,
+    broken: Mutex<Option<(KeyRange, Error)>>,
+    silent: Mutex<Option<KeyRange>>,
+    panics: AtomicBool,
+    life: Life,
+}
+
+impl fmt::Debug for Line {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Line").finish_non_exhaustive()
+    }
 }
 
 pub(crate) struct LineTxn {
-    txn: <MemoryStore as Store>::Txn,
+    txn: Box<MemoryTxn>,
     sets: usize,
     gets: usize,
     ranges: usize,
     born: u64,
-    line: Line,
+    faults: Arc<Faults>,
 }
 
 impl Line {
-    pub(crate) fn new(store: &MemoryStore, fate: Fate) -> Self {
-        Self {
-            store: store.clone(),
+    /// A line without faults to a new store.
+    pub(crate) fn sound(config: MemoryConfig) -> Self {
+        Self::to(MemoryStore::new(config), Fate::Arrives)
+    }
+
+    /// Another line to the store of one that is there, with faults of its own.
+    pub(crate) fn new(beside: &Self, fate: Fate) -> Self {
+        Self::to(beside.store.clone(), fate)
+    }
+
+    fn to(store: MemoryStore, fate: Fate) -> Self {
+        let faults = Faults {
             fate,
-            commits: Arc::default(),
-            hit: Arc::default(),
-            late: Arc::default(),
-            is_whole: Arc::new(AtomicBool::new(true)),
-            conflicts: Arc::default(),
-            sets_max: Arc::new(AtomicUsize::new(usize::MAX)),
-            gets_max: Arc::new(AtomicUsize::new(usize::MAX)),
-            ranges_max: Arc::new(AtomicUsize::new(usize::MAX)),
-            later: Arc::default(),
-            age: Arc::default(),
-            turned_away: Arc::default(),
-            broken: Arc::default(),
-            silent: Arc::default(),
-            panics: Arc::default(),
+            commits: AtomicU64::new(0),
+            hit: AtomicU64::new(0),
+            late: Mutex::default(),
+            is_whole: AtomicBool::new(true),
+            conflicts: AtomicUsize::new(0),
+            sets_max: AtomicUsize::new(usize::MAX),
+            gets_max: AtomicUsize::new(usize::MAX),
+            ranges_max: AtomicUsize::new(usize::MAX),
+            rows_read: Mutex::default(),
+            later: Mutex::default(),
+            age: AtomicU64::new(0),
+            turned_away: AtomicUsize::new(0),
+            broken: Mutex::default(),
+            silent: Mutex::default(),
+            panics: AtomicBool::new(false),
+            life: Life::default(),
+        };
+        Self {
+            store,
+            faults: Arc::new(faults),
         }
     }
 
     /// The next commits meet another writer.
     pub(crate) fn conflict(&self, commits: usize) {
-        self.conflicts.store(commits, Ordering::Relaxed);
+        self.faults.conflicts.store(commits, Ordering::Relaxed);
     }
 
     /// How many of them are left.
     pub(crate) fn conflicts(&self) -> usize {
-        self.conflicts.load(Ordering::Relaxed)
+        self.faults.conflicts.load(Ordering::Relaxed)
     }
 
     /// A transaction sets at most so many keys from now on.
     pub(crate) fn allow(&self, sets: usize) {
-        self.sets_max.store(sets, Ordering::Relaxed);
+        self.faults.sets_max.store(sets, Ordering::Relaxed);
     }
 
     /// A transaction lives for so many reads of a key from now on.
     pub(crate) fn live(&self, gets: usize) {
-        self.gets_max.store(gets, Ordering::Relaxed);
+        self.faults.gets_max.store(gets, Ordering::Relaxed);
     }
 
     /// A transaction lives for so many reads of a range from now on.
     pub(crate) fn live_for_ranges(&self, ranges: usize) {
-        self.ranges_max.store(ranges, Ordering::Relaxed);
+        self.faults.ranges_max.store(ranges, Ordering::Relaxed);
+    }
+
+    /// How many rows of a family reads of ranges have given.
+    pub(crate) fn rows_read(&self, family: Family) -> usize {
+        let rows_read = self.faults.rows_read.lock();
+        rows_read.get(&family).copied().unwrap_or_default()
     }
 
     /// The next transactions see these stores, one after the other, and those behind them the line's own.
-    pub(crate) fn go_through(&self, moments: impl IntoIterator<Item = MemoryStore>) {
-        *self.later.lock() = moments.into_iter().collect();
+    pub(crate) fn go_through(&self, moments: impl IntoIterator<Item = Self>) {
+        *self.faults.later.lock() = moments.into_iter().map(|line| line.store).collect();
     }
 
     /// All transactions that have begun are too old from now on.
     pub(crate) fn outlive(&self) {
-        self.age.fetch_add(1, Ordering::Relaxed);
+        self.faults.age.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Holds the next commit back, which nobody hears of, and breaks behind it.
+    pub(crate) fn hold_next(&self) {
+        self.hold_after(0);
+    }
+
+    /// As [`hold_next`](Self::hold_next), once so many commits have passed.
+    pub(crate) fn hold_after(&self, commits: usize) {
+        *self.faults.late.lock() = Late::After(commits);
+    }
+
+    /// What lies in a range is not to be read.
+    pub(crate) fn break_range(&self, range: KeyRange) {
+        let reason = "it is broken";
+        *self.faults.broken.lock() = Some((range, Error::InvalidKey { reason }));
+    }
+
+    /// What lies in a range is out of reach.
+    pub(crate) fn lose_range(&self, range: KeyRange) {
+        let error = Error::unavailable("reading", io::Error::from(io::ErrorKind::NotConnected));
+        *self.faults.broken.lock() = Some((range, error));
+    }
+
+    /// Nobody hears what lies in a range until everything is to be read again.
+    pub(crate) fn silence_range(&self, range: KeyRange) {
+        *self.faults.silent.lock() = Some(range);
+    }
+
+    /// Everything is to be read again.
+    pub(crate) fn repair(&self) {
+        *self.faults.broken.lock() = None;
+        *self.faults.silent.lock() = None;
+    }
+
+    /// The next reading of a range meets a defect.
+    pub(crate) fn panic_next_range(&self) {
+        self.faults.panics.store(true, Ordering::Relaxed);
+    }
+
+    /// The process on this side of the line ends at its call with this number from now on, from 0, which still reaches the
+    /// store or does not. No later one does.
+    pub(crate) fn end_at(&self, call: u64, reaches: bool) {
+        self.faults.life.end_at(call, reaches);
+    }
+
+    /// Commits that found the line cut.
+    pub(crate) fn turned_away(&self) -> usize {
+        self.faults.turned_away.load(Ordering::Relaxed)
+    }
+
+    /// No commit reaches the store until the line is mended.
+    pub(crate) fn cut(&self) {
+        self.faults.is_whole.store(false, Ordering::Relaxed);
+    }
+
+    /// The store is within reach again.
+    pub(crate) fn mend(&self) {
+        self.faults.is_whole.store(true, Ordering::Relaxed);
+    }
+
+    /// The commit that was held back arrives.
+    pub(crate) async fn land(&self) -> Result<Committed, Error> {
+        let late = std::mem::take(&mut *self.faults.late.lock());
+        match late {
+            Late::Held(txn) => txn.commit().await,
+            Late::None | Late::After(_) => panic!("no commit was held back"),
+        }
+    }
+
+    /// Commits whose answer was dropped, or that were too large.
+    pub(crate) fn hit(&self) -> u64 {
+        self.faults.hit.load(Ordering::Relaxed)
+    }
+}
+
+impl Faults {
     /// What is wrong with a commit that sets so many keys, if anything is.
     fn check(&self, sets: usize) -> Result<(), Error> {
         let limit = self.sets_max.load(Ordering::Relaxed);
@@ -145,49 +266,6 @@ impl Line {
         Ok(())
     }
 
-    /// Holds the next commit back, which nobody hears of, and breaks behind it.
-    pub(crate) fn hold_next(&self) {
-        self.hold_after(0);
-    }
-
-    /// As [`hold_next`](Self::hold_next), once so many commits have passed.
-    pub(crate) fn hold_after(&self, commits: usize) {
-        *self.late.lock() = Late::After(commits);
-    }
-
-    /// What lies in a range is not to be read.
-    pub(crate) fn break_range(&self, range: KeyRange) {
-        let reason = "it is broken";
-        *self.broken.lock() = Some((range, Error::InvalidKey { reason }));
-    }
-
-    /// What lies in a range is out of reach.
-    pub(crate) fn lose_range(&self, range: KeyRange) {
-        let error = Error::unavailable("reading", io::Error::from(io::ErrorKind::NotConnected));
-        *self.broken.lock() = Some((range, error));
-    }
-
-    /// Nobody hears what lies in a range until everything is to be read again.
-    pub(crate) fn silence_range(&self, range: KeyRange) {
-        *self.silent.lock() = Some(range);
-    }
-
-    /// Everything is to be read again.
-    pub(crate) fn repair(&self) {
-        *self.broken.lock() = None;
-        *self.silent.lock() = None;
-    }
-
-    fn is_silent(&self, key: &[u8]) -> bool {
-        let silent = self.silent.lock();
-        silent.as_ref().is_some_and(|range| range.contains(key))
-    }
-
-    /// The next reading of a range meets a defect.
-    pub(crate) fn panic_next_range(&self) {
-        self.panics.store(true, Ordering::Relaxed);
-    }
-
     fn check_read(&self, key: &[u8]) -> Result<(), Error> {
         match &*self.broken.lock() {
             Some((range, error)) if range.contains(key) => Err(error.clone()),
@@ -195,36 +273,17 @@ impl Line {
         }
     }
 
-    /// Commits that found the line cut.
-    pub(crate) fn turned_away(&self) -> usize {
-        self.turned_away.load(Ordering::Relaxed)
-    }
-
-    /// No commit reaches the store until the line is mended.
-    pub(crate) fn cut(&self) {
-        self.is_whole.store(false, Ordering::Relaxed);
-    }
-
-    /// The store is within reach again.
-    pub(crate) fn mend(&self) {
-        self.is_whole.store(true, Ordering::Relaxed);
-    }
-
-    /// The commit that was held back arrives.
-    pub(crate) async fn land(&self) -> Result<Committed, Error> {
-        let late = std::mem::take(&mut *self.late.lock());
-        match late {
-            Late::Held(txn) => txn.commit().await,
-            Late::None | Late::After(_) => panic!("no commit was held back"),
-        }
+    fn is_silent(&self, key: &[u8]) -> bool {
+        let silent = self.silent.lock();
+        silent.as_ref().is_some_and(|range| range.contains(key))
     }
 
     /// What the line makes of a commit: nothing, or a failure.
-    fn hold(&self, txn: <MemoryStore as Store>::Txn) -> Result<<MemoryStore as Store>::Txn, Error> {
+    fn hold(&self, txn: Box<MemoryTxn>) -> Result<Box<MemoryTxn>, Error> {
         let mut late = self.late.lock();
         match &mut *late {
             Late::After(0) => {
-                *late = Late::Held(Box::new(txn));
+                *late = Late::Held(txn);
                 self.is_whole.store(false, Ordering::Relaxed);
                 return Err(Error::OutcomeUnknown);
             }
@@ -241,9 +300,37 @@ impl Line {
         ))
     }
 
-    /// Commits whose answer was dropped, or that were too large.
-    pub(crate) fn hit(&self) -> u64 {
-        self.hit.load(Ordering::Relaxed)
+    /// Whether the answer to this commit is dropped.
+    fn is_dropped(&self) -> bool {
+        let number = self.commits.fetch_add(1, Ordering::Relaxed);
+        let is_dropped = number >= SPARED && number % 3 == 2;
+        self.hit.fetch_add(u64::from(is_dropped), Ordering::Relaxed);
+        is_dropped
+    }
+
+    /// Commits what has set so many keys, as its fate has it.
+    async fn commit(&self, mut txn: Box<MemoryTxn>, sets: usize) -> Result<Committed, Error> {
+        let mut is_heard = true;
+        match self.fate {
+            Fate::Arrives => {
+                self.check(sets)?;
+                txn = self.hold(txn)?;
+            }
+            Fate::Lingers => {
+                for _ in 0..LINGERS_TURNS {
+                    tokio::task::yield_now().await;
+                }
+            }
+            Fate::CommitsUnheard => is_heard = !self.is_dropped(),
+            Fate::IsLost if self.is_dropped() => return Err(Error::OutcomeUnknown),
+            Fate::IsLost => {}
+        }
+        let committed = txn.commit().await?;
+        if is_heard {
+            Ok(committed)
+        } else {
+            Err(Error::OutcomeUnknown)
+        }
     }
 }
 
@@ -251,15 +338,15 @@ impl Store for Line {
     type Txn = LineTxn;
 
     async fn begin(&self) -> Result<LineTxn, Error> {
-        let moment = self.later.lock().pop_front();
+        let moment = self.faults.later.lock().pop_front();
         let store = moment.unwrap_or_else(|| self.store.clone());
         Ok(LineTxn {
-            txn: store.begin().await?,
+            txn: Box::new(self.faults.life.call(store.begin()).await?),
             sets: 0,
             gets: 0,
             ranges: 0,
-            born: self.age.load(Ordering::Relaxed),
-            line: self.clone(),
+            born: self.faults.age.load(Ordering::Relaxed),
+            faults: Arc::clone(&self.faults),
         })
     }
 
@@ -271,13 +358,13 @@ impl Store for Line {
 impl Txn for LineTxn {
     async fn get(&mut self, key: &[u8], read: Read) -> Result<Option<Bytes>, Error> {
         self.gets += 1;
-        let is_old = self.born != self.line.age.load(Ordering::Relaxed);
-        if is_old || self.gets > self.line.gets_max.load(Ordering::Relaxed) {
-            self.line.hit.fetch_add(1, Ordering::Relaxed);
+        let is_old = self.born != self.faults.age.load(Ordering::Relaxed);
+        if is_old || self.gets > self.faults.gets_max.load(Ordering::Relaxed) {
+            self.faults.hit.fetch_add(1, Ordering::Relaxed);
             return Err(Error::TooOld);
         }
-        self.line.check_read(key)?;
-        self.txn.get(key, read).await
+        self.faults.check_read(key)?;
+        self.faults.life.call(self.txn.get(key, read)).await
     }
 
     async fn range(
@@ -285,18 +372,26 @@ impl Txn for LineTxn {
         range: &KeyRange,
         options: RangeOptions,
     ) -> Result<Vec<(Bytes, Bytes)>, Error> {
-        let panics = self.line.panics.swap(false, Ordering::Relaxed);
+        let panics = self.faults.panics.swap(false, Ordering::Relaxed);
         assert!(!panics, "the planted defect");
         self.ranges += 1;
-        if self.ranges > self.line.ranges_max.load(Ordering::Relaxed) {
-            self.line.hit.fetch_add(1, Ordering::Relaxed);
+        if self.ranges > self.faults.ranges_max.load(Ordering::Relaxed) {
+            self.faults.hit.fetch_add(1, Ordering::Relaxed);
             return Err(Error::TooOld);
         }
-        while self.line.is_silent(&range.begin) {
+        while self.faults.is_silent(&range.begin) {
             tokio::task::yield_now().await;
         }
-        self.line.check_read(&range.begin)?;
-        self.txn.range(range, options).await
+        self.faults.check_read(&range.begin)?;
+        let rows = self
+            .faults
+            .life
+            .call(self.txn.range(range, options))
+            .await?;
+        if let Some(family) = Family::of(&range.begin) {
+            *self.faults.rows_read.lock().entry(family).or_default() += rows.len();
+        }
+        Ok(rows)
     }
 
     fn set(&mut self, key: impl Into<Bytes>, value: impl Into<Bytes>) {
@@ -325,24 +420,8 @@ impl Txn for LineTxn {
     }
 
     async fn commit(self) -> Result<Committed, Error> {
-        if self.line.fate == Fate::Arrives {
-            self.line.check(self.sets)?;
-            return self.line.hold(self.txn)?.commit().await;
-        }
-        let number = self.line.commits.fetch_add(1, Ordering::Relaxed);
-        if self.line.fate == Fate::Lingers {
-            for _ in 0..LINGERS_TURNS {
-                tokio::task::yield_now().await;
-            }
-            return self.txn.commit().await;
-        }
-        if number < SPARED || number % 3 != 2 {
-            return self.txn.commit().await;
-        }
-        self.line.hit.fetch_add(1, Ordering::Relaxed);
-        if self.line.fate == Fate::CommitsUnheard {
-            self.txn.commit().await?;
-        }
-        Err(Error::OutcomeUnknown)
+        // In a box, as it lies in every future that commits.
+        let commit = Box::pin(self.faults.commit(self.txn, self.sets));
+        self.faults.life.call(commit).await
     }
 }

@@ -4,10 +4,8 @@ use futures::future::join_all;
 use sillok_core::command::Command;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::slot::Slot;
-use sillok_store::MemoryStore;
 
-use super::harness::{node, open_task, scope, submission};
-use crate::Node;
+use super::harness::{TestNode, TestStore, node, open_task, scope, submission};
 
 /// The scope of a project's task.
 pub(crate) fn task(project: usize) -> String {
@@ -21,12 +19,12 @@ pub(crate) fn slot(project: usize) -> Slot {
 
 /// The node.
 pub(crate) struct Projects {
-    pub(crate) node: Node<MemoryStore>,
+    pub(crate) node: TestNode,
     numbered: u64,
 }
 
 impl Projects {
-    pub(crate) async fn new(store: &MemoryStore, count: usize) -> Self {
+    pub(crate) async fn new(store: &TestStore, count: usize) -> Self {
         let node = node(store).await;
         let mut projects = Self { node, numbered: 0 };
         for project in 0..count {

@@ -12,23 +12,21 @@ use sillok_core::principal::PrincipalKind;
 use sillok_core::time::Timestamp;
 use sillok_store::Error as StoreError;
 
-use super::harness::{TASK, append, first_seq, node, open_task, ports, scope, store, submission};
+use super::harness::{
+    AS_MEANT, TASK, TestNode, append, first_seq, node, open_task, ports, scope, store, submission,
+};
 use super::line::{Fate, Line};
 use crate::audit;
-use crate::protocol::{Correct, Protocol, Safeguard, Without};
-use crate::{Node, NodeConfig, Ports};
+use crate::protocol::{Safeguard, Without};
+use crate::{NodeConfig, Ports};
 
 /// Two nodes that both believe they hold the slots: what a lost fence would look like. They write
 /// at the same time, and each commit lingers, so that both have read before either writes. Gives
 /// how many lines were acknowledged, their positions, and whether the audit passes.
-async fn two_owners<P: Protocol>(
-    protocol: P,
-    rounds: u64,
-    text: &str,
-) -> (usize, BTreeSet<u64>, bool) {
+async fn two_owners(protocol: Without, rounds: u64, text: &str) -> (usize, BTreeSet<u64>, bool) {
     let memory = store();
     let line = Line::new(&memory, Fate::Lingers);
-    let first = Node::start_as(line, ports(), NodeConfig::default(), protocol)
+    let first = TestNode::start_as(line, ports(), NodeConfig::default(), protocol)
         .await
         .unwrap();
     let second = first.twin().await.unwrap();
@@ -54,7 +52,7 @@ async fn two_owners<P: Protocol>(
 
 #[tokio::test]
 async fn two_owners_of_a_scope_lose_nothing() {
-    let (acknowledged, positions, sound) = two_owners(Correct, 50, "line").await;
+    let (acknowledged, positions, sound) = two_owners(AS_MEANT, 50, "line").await;
     assert_eq!(positions.len(), acknowledged);
     assert!(sound);
 }
@@ -63,7 +61,7 @@ async fn two_owners_of_a_scope_lose_nothing() {
 #[tokio::test]
 async fn two_owners_of_a_scope_lose_nothing_of_large_content() {
     let large = "line\n".repeat(14_000);
-    let (acknowledged, positions, sound) = two_owners(Correct, 10, &large).await;
+    let (acknowledged, positions, sound) = two_owners(AS_MEANT, 10, &large).await;
     assert_eq!(positions.len(), acknowledged);
     assert!(sound);
 }
@@ -79,9 +77,9 @@ async fn without_the_tip_in_the_conflict_set_updates_are_lost() {
 }
 
 /// A command and its retry that wait together, behind another command that holds the scope up.
-async fn retry_in_one_batch<P: Protocol>(protocol: P) -> BTreeSet<u64> {
+async fn retry_in_one_batch(protocol: Without) -> BTreeSet<u64> {
     let store = store();
-    let node = Node::start_as(store, ports(), NodeConfig::default(), protocol)
+    let node = TestNode::start_as(store, ports(), NodeConfig::default(), protocol)
         .await
         .unwrap();
     node.submit(submission(0, PrincipalKind::Agent, TASK, open_task()))
@@ -106,7 +104,7 @@ async fn retry_in_one_batch<P: Protocol>(protocol: P) -> BTreeSet<u64> {
 
 #[tokio::test]
 async fn a_retry_in_the_same_batch_is_applied_once() {
-    assert_eq!(retry_in_one_batch(Correct).await, [3, 4].into());
+    assert_eq!(retry_in_one_batch(AS_MEANT).await, [3, 4].into());
 }
 
 #[tokio::test]
@@ -141,7 +139,7 @@ impl Clock for SetBack {
 
 /// A command whose commit is held up in the network, and which is refused for good when it is tried
 /// again. Gives what the late commit then met, and whether the command was applied in the end.
-async fn refused_while_on_its_way<P: Protocol>(protocol: P) -> (Option<StoreError>, bool) {
+async fn refused_while_on_its_way(protocol: Without) -> (Option<StoreError>, bool) {
     let line = Line::new(&store(), Fate::Arrives);
     let ports = ports();
     let clock = Arc::new(SetBack {
@@ -152,7 +150,7 @@ async fn refused_while_on_its_way<P: Protocol>(protocol: P) -> (Option<StoreErro
         clock: clock.clone(),
         ..ports
     };
-    let node = Node::start_as(line.clone(), ports, NodeConfig::default(), protocol)
+    let node = TestNode::start_as(line.clone(), ports, NodeConfig::default(), protocol)
         .await
         .unwrap();
     let open = || submission(0, PrincipalKind::Agent, TASK, open_task());
@@ -173,7 +171,7 @@ async fn refused_while_on_its_way<P: Protocol>(protocol: P) -> (Option<StoreErro
 
 #[tokio::test]
 async fn who_is_refused_for_good_is_not_obeyed_later() {
-    let (met, applied) = refused_while_on_its_way(Correct).await;
+    let (met, applied) = refused_while_on_its_way(AS_MEANT).await;
     assert!(matches!(met, Some(StoreError::Conflict)), "{met:?}");
     assert!(!applied);
 }

@@ -10,16 +10,16 @@ use sillok_core::invariants::{one_active_version, one_head_of_line, reads_go_for
 use sillok_core::principal::PrincipalKind;
 use sillok_core::recall::Narrowing;
 use sillok_core::scope::{Scope, ScopePrefix};
-use sillok_store::Store;
 
 use super::harness::{
-    PROJECT, TASK, append, first_seq, node_with_task, open_task, ports, scope, store, submission,
+    PROJECT, TASK, TestNode, append, first_seq, node_with_task, open_task, ports, scope, store,
+    submission,
 };
 use super::line::{Fate, Line};
 use super::world::{FAILED_TASK, ORG, OTHER_PROJECT, OTHER_TASK, WORKTREE, World, entry};
+use crate::NodeConfig;
 use crate::reads::{Gate, RecallQuery, Recalled, TailCursor, TailItem};
 use crate::rebuild::rebuild;
-use crate::{Node, NodeConfig};
 
 const ALL: &EventKinds = &EventKinds::ALL;
 
@@ -517,7 +517,7 @@ async fn status_counts_what_is_there() {
 }
 
 /// Where a scope's chain ends, if the node says from memory that nothing lies behind it.
-async fn known_tip<S: Store>(node: &Node<S>, scope: &Scope) -> Option<u64> {
+async fn known_tip(node: &TestNode, scope: &Scope) -> Option<u64> {
     let row = node.reader().scope(scope).await.unwrap();
     let tip = row.map_or(Seq::ZERO, |row| row.tip.seq);
     let before = node.metrics().reads_from_memory;
@@ -564,7 +564,7 @@ async fn that_there_is_no_news_is_said_from_memory() {
 #[tokio::test]
 async fn what_is_on_its_way_is_known_to_nobody() {
     let line = Line::new(&store(), Fate::Arrives);
-    let node = Node::start(line.clone(), ports(), NodeConfig::default())
+    let node = TestNode::start(line.clone(), ports(), NodeConfig::default())
         .await
         .unwrap();
     let task = scope(TASK);

@@ -16,11 +16,11 @@ use sillok_core::stamp::Stamp;
 use sillok_core::time::Timestamp;
 use sillok_core::token::hash_secret;
 use sillok_store::keys::{self, Family, InBackup, ScopeKey};
-use sillok_store::{MemoryConfig, MemoryStore, Store as _, Txn as _, backup};
+use sillok_store::{MemoryConfig, Store as _, Txn as _, backup};
 
 use super::audit::{RUNTIME, WORLD};
 use super::harness::{
-    CountingRng, PROJECT, TASK, append, later_node, open_task, scope, submission,
+    CountingRng, PROJECT, TASK, TestStore, append, later_node, open_task, scope, submission,
 };
 use super::world::{ORG, Pairs, World, pairs_of, store_of};
 use crate::audit;
@@ -40,7 +40,7 @@ const NOW: Timestamp = Timestamp::from_ms(1_790_000_000_000);
 
 async fn backup_of(pairs: &Pairs) -> Vec<u8> {
     // The counter goes on behind the world's own, which put its pairs together in one commit.
-    let store = MemoryStore::new(MemoryConfig {
+    let store = TestStore::sound(MemoryConfig {
         counter: 10_000,
         ..MemoryConfig::default()
     });
@@ -48,7 +48,7 @@ async fn backup_of(pairs: &Pairs) -> Vec<u8> {
     whole(&store).await
 }
 
-pub(super) async fn fill(store: &MemoryStore, pairs: &Pairs) {
+pub(super) async fn fill(store: &TestStore, pairs: &Pairs) {
     let mut txn = store.begin().await.unwrap();
     for (key, value) in pairs {
         txn.set(key.clone(), value.clone());
@@ -56,7 +56,7 @@ pub(super) async fn fill(store: &MemoryStore, pairs: &Pairs) {
     txn.commit().await.unwrap();
 }
 
-pub(super) async fn whole(store: &MemoryStore) -> Vec<u8> {
+pub(super) async fn whole(store: &TestStore) -> Vec<u8> {
     let mut backup = Backup::begin(store, NOW, "test").await.unwrap();
     let mut bytes = Vec::new();
     while let Some(piece) = backup.next().await.unwrap() {
@@ -80,11 +80,11 @@ fn operator() -> Principal {
 pub(super) async fn restored(
     bytes: &[u8],
     until: &Until,
-) -> Result<(MemoryStore, RestoreReport), Error> {
+) -> Result<(TestStore, RestoreReport), Error> {
     let mut file = Cursor::new(bytes);
     let survey = survey(&mut file, until)?;
     let mut rng = CountingRng::new();
-    let store = MemoryStore::new(MemoryConfig {
+    let store = TestStore::sound(MemoryConfig {
         generation: next_generation(survey.head.generation, &mut rng)?,
         counter: survey.end.cut.counter,
         ..MemoryConfig::default()

@@ -7,10 +7,9 @@ use sillok_builtin::RuleCognifier;
 use sillok_core::ports::{BoxFuture, Cognifier, PortError};
 use sillok_core::promotion::{CognifyInput, Cognition, Spent, Used};
 
-use super::harness::{TASK, scope, store};
+use super::harness::{AS_MEANT, TASK, scope, store};
 use super::jobs::{listed, started, verified};
 use crate::jobs::PromotionState;
-use crate::protocol::Correct;
 
 const USED: Used = Used {
     prompt_tokens: Some(1_000),
@@ -55,7 +54,7 @@ fn dear(wasted: u64) -> Option<Arc<dyn Cognifier>> {
 #[tokio::test]
 async fn what_wasted_answers_used_is_told_of_their_promotion_over_a_restart() {
     let memory = store();
-    let node = started(&memory, 0, dear(100), 3, Correct).await;
+    let node = started(&memory, 0, dear(100), 3, AS_MEANT).await;
     let id = verified(&node).await;
     let state = node.promotion(&scope(TASK), id, 10_000_000).await.unwrap();
     let PromotionState::Halted { last_error, .. } = state else {
@@ -72,14 +71,14 @@ async fn what_wasted_answers_used_is_told_of_their_promotion_over_a_restart() {
         micro_dollars: Some(21),
     };
     node.shutdown().await;
-    let node = started(&memory, 1, dear(0), 3, Correct).await;
+    let node = started(&memory, 1, dear(0), 3, AS_MEANT).await;
     assert_eq!(listed(&node).await.remove(0).attempts.spent, Some(spent));
 }
 
 #[tokio::test]
 async fn what_every_answer_used_is_counted_whatever_came_of_it() {
     let memory = store();
-    let node = started(&memory, 0, dear(2), 5, Correct).await;
+    let node = started(&memory, 0, dear(2), 5, AS_MEANT).await;
     let id = verified(&node).await;
     let state = node.promotion(&scope(TASK), id, 10_000_000).await.unwrap();
     let PromotionState::Done(finished) = state else {

@@ -11,11 +11,12 @@ use sillok_core::principal::PrincipalKind;
 use sillok_core::staging::{LogLevel, RecordKind, Trigger};
 use sillok_core::verification::Outcome;
 use sillok_store::keys::{self, Family};
-use sillok_store::{MemoryStore, RangeOptions, Read, Store, Txn as _};
+use sillok_store::{RangeOptions, Read, Store, Txn as _};
 
-use super::harness::{PROJECT, append_as, first_seq, node, open_task, scope, store, submission};
+use super::harness::{
+    PROJECT, TestNode, TestStore, append_as, first_seq, node, open_task, scope, store, submission,
+};
 use super::world::{entry, verification};
-use crate::Node;
 use crate::jobs::PromotionState;
 use crate::reads::RecallQuery;
 
@@ -82,8 +83,8 @@ struct Appended {
 }
 
 struct Stage {
-    store: MemoryStore,
-    node: Node<MemoryStore>,
+    store: TestStore,
+    node: TestNode,
     given: u64,
     records: Vec<Appended>,
 }

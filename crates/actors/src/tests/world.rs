@@ -8,8 +8,9 @@ use sillok_core::citation::Citation;
 use sillok_core::command::{
     AmendEntry, AnswerBody, AnswerReview, Command, CommandRecord, Replacement, Supersede,
 };
+use sillok_core::decision::{Node as Named, Rank, RelationKind};
 use sillok_core::entry::{Binding, Claim, Detail, Embedding, Head, Metadata, Table};
-use sillok_core::id::{Attempt, EntryId, TokenId, VerificationId};
+use sillok_core::id::{Attempt, DecisionId, EntryId, TokenId, VerificationId};
 use sillok_core::ports::Embedder as _;
 use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
 use sillok_core::promotion::NewEntry;
@@ -22,12 +23,13 @@ use sillok_core::token::{Token, hash_secret};
 use sillok_core::verification::{NewVerification, Outcome, VerificationSource};
 use sillok_store::keys::relay::RelayRow;
 use sillok_store::keys::{self, Family};
-use sillok_store::{KeyRange, MemoryStore, Store, Txn};
+use sillok_store::{KeyRange, Store, Txn};
 
+use super::decisions::{claims, relates, save, says};
 use super::harness::{
-    PROJECT, TASK, append, command_id, node, open_task, principal, scope, store, submission,
+    PROJECT, TASK, TestNode, TestStore, append, command_id, node, open_task, principal, scope,
+    store, submission,
 };
-use crate::Node;
 use crate::jobs::PromotionState;
 use crate::row_stream::RowStream;
 use crate::rows::{self, Place};
@@ -42,8 +44,8 @@ pub(super) type Pairs = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// What stands in the world.
 pub(super) struct World {
-    pub(super) node: Node<MemoryStore>,
-    pub(super) store: MemoryStore,
+    pub(super) node: TestNode,
+    pub(super) store: TestStore,
     /// An entry of the project that was amended twice.
     pub(super) amended: EntryId,
     /// A line of three entries of the project, the first one first.
@@ -104,6 +106,7 @@ impl World {
         world.entries().await;
         world.judgements().await;
         world.tokens().await;
+        world.decisions().await;
         world.beside_events().await;
         world
     }
@@ -310,6 +313,67 @@ impl World {
         }))
     }
 
+    /// Decisions that say something of one another: one of them changed, one withdrawn, and one restored.
+    async fn decisions(&mut self) {
+        let human = PrincipalKind::Human;
+        let policy = says(Rank::Policy, "write tests first");
+        self.decide(human, ORG, save(None, policy)).await;
+        let axis = claims("http.api", "rest", says(Rank::Axis, "there is one API"));
+        let axis = self.decide(human, ORG, save(None, axis)).await;
+        let to_axis = Named::Decision {
+            scope: scope(ORG),
+            root: axis,
+        };
+        let lock = says(Rank::Lock, "the API has one handler");
+        let lock = relates(RelationKind::DependsOn, to_axis, lock);
+        let place = Named::file("src/api.rs").unwrap();
+        let lock = relates(RelationKind::AppliesTo, place, lock);
+        let root = self.decide(human, PROJECT, save(None, lock.clone())).await;
+        let again = claims("http.api", "one handler", lock);
+        let change = save(Some((root, 1)), again);
+        self.decide(human, PROJECT, change).await;
+        let to_lock = Named::Decision {
+            scope: scope(PROJECT),
+            root,
+        };
+        let orchestrator = PrincipalKind::Orchestrator;
+        for (title, kind) in [
+            ("answers are small", RelationKind::Constrains),
+            ("answers are fast", RelationKind::Validates),
+        ] {
+            let text = relates(kind, to_lock.clone(), says(Rank::Normal, title));
+            let decided = save(None, text);
+            let root = self.decide(orchestrator, PROJECT, decided).await;
+            let withdraw = Command::DeactivateDecision {
+                root,
+                expected_version: 1,
+                reason: "nobody measured it".into(),
+            };
+            self.decide(orchestrator, PROJECT, withdraw).await;
+            if kind == RelationKind::Validates {
+                let restore = Command::RestoreDecision {
+                    root,
+                    expected_version: 2,
+                    version: 1,
+                    reason: "it was measured".into(),
+                };
+                self.decide(orchestrator, PROJECT, restore).await;
+            }
+        }
+        let text = says(Rank::Normal, "the handler is one function");
+        let text = relates(RelationKind::DependsOn, to_lock, text);
+        self.decide(PrincipalKind::Agent, WORKTREE, save(None, text))
+            .await;
+    }
+
+    /// Gives a command about a decision: its root.
+    async fn decide(&mut self, kind: PrincipalKind, path: &str, command: Command) -> DecisionId {
+        match self.give(kind, path, command).await {
+            AnswerBody::Decision { root, .. } => root,
+            other => panic!("a decision was answered with {other:?}"),
+        }
+    }
+
     async fn tokens(&mut self) {
         for (secret, path) in [("one", PROJECT), ("two", ORG)] {
             let hash = hash_secret(secret);
@@ -380,7 +444,7 @@ impl World {
     }
 }
 
-pub(crate) async fn pairs_of(store: &MemoryStore) -> Pairs {
+pub(crate) async fn pairs_of(store: &TestStore) -> Pairs {
     let mut txn = store.begin().await.unwrap();
     let rows = RowStream::new(KeyRange::all())
         .collect(&mut txn)
@@ -392,7 +456,7 @@ pub(crate) async fn pairs_of(store: &MemoryStore) -> Pairs {
 }
 
 /// A store that holds exactly these pairs.
-pub(super) async fn store_of(pairs: &Pairs) -> MemoryStore {
+pub(super) async fn store_of(pairs: &Pairs) -> TestStore {
     let store = store();
     let mut txn = store.begin().await.unwrap();
     for (key, value) in pairs {

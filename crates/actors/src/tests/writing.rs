@@ -15,13 +15,13 @@ use sillok_core::task::TaskStatus;
 use sillok_core::verification::{NewVerification, Outcome, VerificationSource};
 
 use super::harness::{
-    PROJECT, TASK, append, append_as, first_seq, node, node_with_task, open_task, ports, scope,
-    store, submission,
+    PROJECT, TASK, TestNode, append, append_as, first_seq, node, node_with_task, open_task, ports,
+    scope, store, submission,
 };
 use super::line::{Fate, Line};
 use super::world::{World, entry};
 use crate::jobs::PromotionState;
-use crate::{Node, NodeConfig, audit};
+use crate::{NodeConfig, audit};
 
 fn passed(run: &str) -> Command {
     Command::RecordVerification(Box::new(NewVerification {
@@ -164,7 +164,7 @@ async fn large_content_may_be_the_first_that_a_scope_holds() {
 #[tokio::test]
 async fn the_chunks_of_large_content_are_written_a_few_at_a_time() {
     let line = Line::new(&store(), Fate::Arrives);
-    let node = Node::start(line.clone(), ports(), NodeConfig::default())
+    let node = TestNode::start(line.clone(), ports(), NodeConfig::default())
         .await
         .unwrap();
     node.submit(submission(0, PrincipalKind::Agent, TASK, open_task()))

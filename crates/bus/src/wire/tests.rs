@@ -1,9 +1,12 @@
 //! Tests of the written form: everything comes back, and nothing that was touched opens.
 
 use proptest::prelude::*;
-use sillok_core::command::{Answer, AnswerBody, Command, Replacement, Supersede};
+use sillok_core::command::{
+    Answer, AnswerBody, Command, DecisionRef, Replacement, SaveDecision, Supersede,
+};
+use sillok_core::decision::{Domain, NewDecision, Node, Rank, Relation, RelationKind};
 use sillok_core::entry::Metadata;
-use sillok_core::id::{Attempt, CommandId, EntryId, Seq, VerificationId};
+use sillok_core::id::{Attempt, CommandId, DecisionId, EntryId, Seq, VerificationId};
 use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use sillok_core::promotion::PublishReport;
 use sillok_core::scope::{Scope, ScopePrefix};
@@ -119,7 +122,30 @@ fn commands() -> Vec<Command> {
                 linked_episodes: vec![EntryId::from_bytes([5; 16])],
             }),
         },
+        Command::SaveDecision(Box::new(decision())),
     ]
+}
+
+fn decision() -> SaveDecision {
+    SaveDecision {
+        change: Some(DecisionRef {
+            root: DecisionId::from_bytes([6; 16]),
+            expected_version: 2,
+        }),
+        text: NewDecision {
+            rank: Rank::Lock,
+            domain: Domain::global(),
+            phase: Some("design".parse().unwrap()),
+            title: "t".into(),
+            content: "결정".into(),
+            claim: None,
+            relations: vec![Relation {
+                kind: RelationKind::AppliesTo,
+                to: Node::file("src/a.rs").unwrap(),
+            }],
+        },
+        reason: "r".into(),
+    }
 }
 
 fn outcomes() -> Vec<Reply> {

@@ -209,7 +209,8 @@ pub(super) fn object(text: &str) -> Result<serde_json::Value, String> {
     }
 }
 
-fn claim(text: &str) -> Result<(String, String), String> {
+/// Parses what a text claims, KEY=VALUE.
+pub(super) fn claim(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("KEY=VALUE is expected")?;
     if key.is_empty() {
         Err("the key is empty".to_owned())

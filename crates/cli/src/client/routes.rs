@@ -4,20 +4,23 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use sillok_core::id::{CommandId, EntryId, RecordId, VerificationId};
+use sillok_core::id::{CommandId, DecisionId, EntryId, RecordId, VerificationId};
 use sillok_core::scope::Scope;
 use sillok_server::api::{
     AmendEntry, AnswerReview, AppendLogs, AppendSnapshot, Appended, ArchiveTask, AuditAnswer,
-    AuditRequest, ChainsCompared, CheckpointView, ClearStuck, CloseTask, ClusterQuery, ClusterView,
-    CompareChains, ContentErased, DropPromotion, EntryQuery, EntryView, EntryWritten, EraseContent,
-    EventView, EventsQuery, ExcerptQuery, ExcerptView, FenceNode, FenceView, History, JobQuery,
-    ListQuery, Maintain, Maintained, MarkStuck, MintToken, OpenTask, Page, Promotion,
-    PromotionQuery, PromotionState, PromotionUndone, PutEntry, QuarantineScope, QuarantineView,
-    RecallAnswer, RecallRequest, RecordQuery, RecordVerification, RecordView, ReportReuse,
-    ResolveState, RestoreEntry, RetryPromotion, ReuseReported, ReviewEvidence, ReviewQuery,
-    ReviewView, Reviewed, ReviewsQuery, RevokeToken, ScopeQuery, StatusView, Supersede, Superseded,
-    TaskChanged, TaskView, TokenMinted, TokenRevoked, TokenView, UndoPromotion,
-    VerificationRecorded, VerificationView, WaitingPromotion,
+    AuditRequest, Brief, BriefRequest, ChainsCompared, CheckpointView, ClearStuck, CloseTask,
+    ClusterQuery, ClusterView, CompareChains, ContentErased, DeactivateDecision, DecisionHead,
+    DecisionHistoryQuery, DecisionQuery, DecisionSaved, DecisionVersion, DecisionView,
+    DecisionsQuery, DropPromotion, EntryQuery, EntryView, EntryWritten, EraseContent, EventView,
+    EventsQuery, ExcerptQuery, ExcerptView, FenceNode, FenceView, History, Impact, ImpactRequest,
+    JobQuery, ListQuery, Maintain, Maintained, MarkStuck, MintToken, OpenTask, Page, Promotion,
+    PromotionQuery, PromotionState, PromotionUndone, Proposed, PutEntry, QuarantineScope,
+    QuarantineView, RecallAnswer, RecallRequest, RecordQuery, RecordVerification, RecordView,
+    ReportReuse, ResolveState, RestoreDecision, RestoreEntry, RetryPromotion, ReuseReported,
+    ReviewEvidence, ReviewQuery, ReviewView, Reviewed, ReviewsQuery, RevokeToken, SaveDecision,
+    ScopeQuery, StatusView, Supersede, Superseded, TaskChanged, TaskView, TokenMinted,
+    TokenRevoked, TokenView, UndoPromotion, VerificationRecorded, VerificationView,
+    WaitingPromotion,
 };
 
 use super::Client;
@@ -90,6 +93,12 @@ writes! {
     answer_review: "/v1/reviews/answer", AnswerReview => Reviewed;
     /// Takes a promotion back.
     undo_promotion: "/v1/promotions/undo", UndoPromotion => PromotionUndone;
+    /// Saves a decision: begins a chain, or gives one a further version.
+    save_decision: "/v1/decisions", SaveDecision => DecisionSaved;
+    /// Withdraws a decision.
+    deactivate_decision: "/v1/decisions/deactivate", DeactivateDecision => DecisionSaved;
+    /// Has a decision that was withdrawn hold again.
+    restore_decision: "/v1/decisions/restore", RestoreDecision => DecisionSaved;
     /// Erases content.
     erase: "/v1/erase", EraseContent => ContentErased;
     /// Makes a token.
@@ -202,6 +211,61 @@ impl Client {
     /// [`Failure`]
     pub async fn recall(&self, request: &RecallRequest) -> Result<RecallAnswer, Failure> {
         self.ask("/v1/recall", request).await
+    }
+
+    /// What a decision would mean to others. Nothing is stored.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn propose_decision(&self, decision: &SaveDecision) -> Result<Proposed, Failure> {
+        self.ask("/v1/decisions/propose", decision).await
+    }
+
+    /// One page of the decisions of a scope.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn decisions(&self, query: &DecisionsQuery) -> Result<Page<DecisionHead>, Failure> {
+        self.get("/v1/decisions", query).await
+    }
+
+    /// One decision.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn decision(&self, scope: &Scope, root: DecisionId) -> Result<DecisionView, Failure> {
+        let query = DecisionQuery {
+            scope: scope.to_string(),
+            root: root.to_string(),
+        };
+        self.get("/v1/decision", &query).await
+    }
+
+    /// One page of a decision's versions, the first ones first.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn decision_history(
+        &self,
+        query: &DecisionHistoryQuery,
+    ) -> Result<Page<DecisionVersion>, Failure> {
+        self.get("/v1/decision/history", query).await
+    }
+
+    /// What a change affects.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn impact(&self, request: &ImpactRequest) -> Result<Impact, Failure> {
+        self.ask("/v1/impact", request).await
+    }
+
+    /// What whoever works in a scope has to know.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn brief(&self, request: &BriefRequest) -> Result<Brief, Failure> {
+        self.ask("/v1/brief", request).await
     }
 
     /// Tokens, without their secrets.

@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use super::deciding::Deciding;
 use super::governance::Outcomes;
 use super::judgement::Judgement;
 use super::report::{AgentReport, RecallReport};
@@ -19,6 +20,8 @@ pub struct Played {
     pub outcomes: Outcomes,
     /// What a person decided, and what was put down that is worth little.
     pub judgement: Judgement,
+    /// Which decisions were saved, loaded, and left as they were.
+    pub deciding: Deciding,
     /// The sample repository, when one was made.
     pub repository: Option<PathBuf>,
     /// What the reader must know about the verdicts.

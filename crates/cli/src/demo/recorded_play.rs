@@ -12,6 +12,7 @@ use sillok_server::api::RecordVerification;
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
+use super::deciding::Deciding;
 use super::governance::{self, Advice, Grounds};
 use super::judgement;
 use super::play::Played;
@@ -68,6 +69,8 @@ pub async fn play(
         recall: None,
         outcomes,
         judgement: judgement::judge(stage).await?,
+        // A recorded run leaves no source that it could be held against.
+        deciding: Deciding::default(),
         repository: None,
         note: Some(note.to_owned()),
     })

@@ -7,11 +7,15 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use sillok_core::ErrorCode;
+use sillok_core::decision::Rank;
 use sillok_core::entry::Table;
-use sillok_core::id::{EntryId, RecordId, ReviewId, VerificationId};
+use sillok_core::id::{DecisionId, EntryId, RecordId, ReviewId, VerificationId};
 use sillok_core::scope::Scope;
 use sillok_core::verification::{Outcome, VerificationSource};
-use sillok_server::api::{AuditAnswer, Current, Disposition, Problem, Promotion, RecallResult};
+use sillok_server::api::{
+    AuditAnswer, Brief, Current, DecisionSaved, Disposition, Problem, Promotion, Proposed,
+    RecallResult,
+};
 
 use crate::verification::Recorded;
 
@@ -38,6 +42,14 @@ pub struct Report {
     pub decided: usize,
     /// Entries that were pruned.
     pub pruned: usize,
+    /// Decisions that were saved.
+    pub decisions: usize,
+    /// Decisions that held after the server was stopped and started again.
+    pub decisions_durable: usize,
+    /// Decisions that an agent loaded, and that what it left is in line with.
+    pub in_line: usize,
+    /// Changes that were not made, since they touch what is locked.
+    pub stopped: usize,
     /// Whether the audit found every chain and view as it should be.
     pub audit_ok: bool,
     /// Episodes that were published.
@@ -71,6 +83,13 @@ pub struct Report {
     pub judged: Vec<Judged>,
     /// What was pruned, and why.
     pub forgotten: Vec<Pruned>,
+    /// What was saved as a decision.
+    pub decision_details: Vec<DecisionReport>,
+    /// What an agent loaded, and what of that its work is in line with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loaded: Option<BriefReport>,
+    /// What was not done, and why.
+    pub stops: Vec<StopReport>,
     /// The audit's answer.
     pub audit: AuditAnswer,
     /// The flags that later commands need to find the data directory; empty when they find it.
@@ -204,6 +223,46 @@ pub struct Pruned {
     pub text: String,
     /// Why it went.
     pub why: String,
+}
+
+/// A decision that was saved.
+#[derive(Clone, Debug, Serialize)]
+pub struct DecisionReport {
+    /// By whom.
+    pub by: String,
+    /// Where.
+    pub scope: Scope,
+    /// How strong it is.
+    pub rank: Rank,
+    /// What it says, in a line.
+    pub title: String,
+    /// What it says in full.
+    pub content: String,
+    /// The server's answer.
+    pub saved: DecisionSaved,
+}
+
+/// What an agent loaded, and what of that its work is in line with. Its work follows a script: the one does not tell of
+/// the other.
+#[derive(Clone, Debug, Serialize)]
+pub struct BriefReport {
+    /// Who loaded it.
+    pub agent: String,
+    /// What came back.
+    pub brief: Brief,
+    /// The decisions of it that what the agent left is in line with.
+    pub in_line: Vec<DecisionId>,
+}
+
+/// A change that was proposed, and not made.
+#[derive(Clone, Debug, Serialize)]
+pub struct StopReport {
+    /// Who proposed it.
+    pub agent: String,
+    /// What would have been decided, in a line.
+    pub title: String,
+    /// What the server said to that.
+    pub proposed: Proposed,
 }
 
 /// A recall, with what it gave.

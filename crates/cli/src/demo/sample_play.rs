@@ -13,6 +13,7 @@ use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
 use super::agent::Work;
+use super::deciding::{self, Deciding};
 use super::governance::{self, Advice, Grounds};
 use super::judgement;
 use super::play::Played;
@@ -42,8 +43,10 @@ const ADVICE: Advice = Advice {
 pub async fn play(stage: &Stage, agents: usize, folder: &Path) -> Result<Played, Failure> {
     let repository = SampleRepository::create(folder)?;
     let mut details = at_once(stage, agents, &repository).await?;
-    let (later, recall) = later(stage, agents, &repository).await?;
+    let mut deciding = Deciding::default();
+    let (later, recall) = later(stage, &details, &repository, &mut deciding).await?;
     details.push(later);
+    deciding.refrain(stage, details.len()).await?;
 
     let first = details.first().expect("there is at least one agent");
     let trespasser = stage.agent(0).await?;
@@ -64,6 +67,7 @@ pub async fn play(stage: &Stage, agents: usize, folder: &Path) -> Result<Played,
         recall: Some(recall),
         outcomes,
         judgement: judgement::judge(stage).await?,
+        deciding,
         repository: Some(repository.root().to_owned()),
         note: None,
     })
@@ -104,20 +108,35 @@ async fn at_once(
     Ok(details.into_iter().map(|(_, detail)| detail).collect())
 }
 
-/// The next agent: it begins with what the others published.
+/// The next agent: it begins with what was decided for it, and with what the others published.
 async fn later(
     stage: &Stage,
-    number: usize,
+    before: &[AgentReport],
     repository: &SampleRepository,
+    deciding: &mut Deciding,
 ) -> Result<(AgentReport, RecallReport), Failure> {
-    let agent = stage.agent(number).await?;
+    let agent = stage.agent(before.len()).await?;
     let dir = repository.worktree(&agent.name)?;
+    let source = dir.join(LATER.source());
+    let first = before.first().expect("there is at least one agent");
+    deciding
+        .decide(stage, &first.agent, &agent.worktree)
+        .await?;
     let work = Work {
         agent: agent.clone(),
         dir,
         bug: &LATER,
     };
     let mut journal = work.open(stage).await?;
+    let brief = deciding::load(&agent, journal.task()).await?;
+    let texts = deciding::texts(&brief);
+    journal
+        .step(
+            "I load the brief before I begin.",
+            &deciding::command(),
+            (LogLevel::Info, &texts),
+        )
+        .await?;
     let results = recall(&agent, journal.task().as_str()).await?;
     let best = results
         .first()
@@ -130,12 +149,15 @@ async fn later(
             (LogLevel::Info, best),
         )
         .await?;
+    let detail = work.run(stage, journal).await?;
+    let left = std::fs::read_to_string(&source)
+        .map_err(Failure::io(format!("{} cannot be read", source.display())))?;
+    deciding.check(&agent.name, brief, &left)?;
     let recall = RecallReport {
         agent: agent.name,
         query: QUERY.to_owned(),
         results,
     };
-    let detail = work.run(stage, journal).await?;
     Ok((
         AgentReport {
             recalled: true,

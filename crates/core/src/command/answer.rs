@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Digest;
 use crate::chain::Tip;
 use crate::entry::Status;
-use crate::id::{Attempt, EntryId, ReviewId, Seq, TokenId, VerificationId};
+use crate::id::{Attempt, DecisionId, EntryId, ReviewId, Seq, TokenId, VerificationId};
 use crate::promotion::{Disposition, PublishReport};
 use crate::reuse::Usage;
 use crate::scope::{Scope, ScopePrefix};
@@ -130,6 +130,15 @@ pub enum AnswerBody {
         entries: Vec<EntryId>,
         /// How many of what was named had been erased before.
         known: u32,
+    },
+    /// A decision was saved, withdrawn or restored.
+    Decision {
+        /// Its root.
+        root: DecisionId,
+        /// Its newest version.
+        version: u64,
+        /// Whether it applies.
+        active: bool,
     },
 }
 

@@ -37,6 +37,9 @@ impl Command {
             Self::DropPromotion { .. } => WireVersion::WITH_ATTEMPTS,
             Self::Erase(_) => WireVersion::WITH_ERASURE,
             Self::RestoreEntry { .. } => WireVersion::WITH_RESTORING,
+            Self::SaveDecision(_)
+            | Self::DeactivateDecision { .. }
+            | Self::RestoreDecision { .. } => WireVersion::WITH_DECISIONS,
             _ => WireVersion::FIRST,
         }
     }

@@ -1,6 +1,7 @@
 //! Tests of the rules as a whole: commands against a scope whose facts are all at hand.
 
 mod contradicting;
+mod decisions;
 mod entries;
 mod erasing;
 mod governance;

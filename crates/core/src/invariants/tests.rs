@@ -19,6 +19,7 @@ use crate::token::Token;
 use crate::trust::Trust;
 use crate::verification::{NewVerification, Outcome, Verification, VerificationSource};
 
+mod decisions;
 mod gone;
 mod heard;
 mod promotions;

@@ -1,6 +1,7 @@
 //! Invariants 5 and 6: what a write rests on, and that whoever made it was allowed to.
 
 use super::{Invariant, Violation, broken, ensure};
+use crate::decision::Rank;
 use crate::entry::Status;
 use crate::event::{Body, EntryAmended, EntryCreated};
 use crate::permission::{Access, Control, allows, entry_rule};
@@ -93,6 +94,11 @@ fn access_of(body: &Body, under: Option<Access>) -> Option<Access> {
         },
         Body::TokenRevoked { .. } => Access::Control(Control::ManageTokens),
         Body::ContentErased(_) => Access::Control(Control::Erase),
+        Body::DecisionSaved(saved) => {
+            let ranks = saved.text.iter().map(|text| text.rank).chain(saved.before);
+            // Whoever may save the stronger of the two may save the other. One that began and says nothing is no chain.
+            Access::Save(ranks.min().unwrap_or(Rank::Axis))
+        }
     })
 }
 

@@ -87,6 +87,7 @@ impl State {
             | Body::SupersessionUndone { .. } => self.apply_governed(body, at),
             Body::PromotionUndone { .. } => Vec::new(),
             Body::ContentErased(erased) => self.content_erased(erased, at),
+            Body::DecisionSaved(saved) => self.decision_saved(saved, at),
         }
     }
 

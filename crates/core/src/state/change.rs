@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::decision::{DecisionHead, DecisionVersion, Domain, Edge, Rank};
 use crate::entry::{Claim, Detail, Embedding, Head, Version};
 use crate::facts::HashKey;
-use crate::id::{EntryId, Seq, VerificationId};
+use crate::id::{DecisionId, EntryId, Seq, VerificationId};
 use crate::principal::Actor;
 use crate::promotion::{Job, PublishReport};
 use crate::reuse::Report;
@@ -69,6 +70,39 @@ pub enum Change {
     Report(Box<Report>),
     /// A question for a person.
     Review(Arc<Review>),
+    /// The head of a decision.
+    Decision(Arc<DecisionHead>),
+    /// A new version of a decision, never changed afterwards.
+    DecisionVersion(Box<DecisionVersion>),
+    /// Where an active decision is listed.
+    DecisionListed {
+        /// Its rank.
+        rank: Rank,
+        /// Its domain.
+        domain: Domain,
+        /// The event that began it.
+        begun: Seq,
+        /// The decision.
+        root: DecisionId,
+        /// Its active version; none when it is not listed there any more.
+        version: Option<u64>,
+    },
+    /// What an active decision claims.
+    DecisionClaim {
+        /// The key.
+        key: String,
+        /// The decision.
+        root: DecisionId,
+        /// Its active version; none when it does not declare the key any more.
+        version: Option<u64>,
+    },
+    /// A relation of an active decision.
+    RelatedTo {
+        /// The relation.
+        edge: Edge,
+        /// Whether it stands from now on; else it is declared no longer.
+        standing: bool,
+    },
 }
 
 /// When, where in the chain, and by whom an event was made.

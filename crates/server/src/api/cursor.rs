@@ -5,7 +5,7 @@
 
 use sillok_actors::reads::JobPlace;
 use sillok_core::error::{Error, ErrorCode};
-use sillok_core::id::{EntryId, ReviewId, Seq};
+use sillok_core::id::{DecisionId, EntryId, ReviewId, Seq};
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 
@@ -25,6 +25,8 @@ pub enum Cursor {
     Review(ReviewId),
     /// After this promotion.
     Promotion(JobPlace),
+    /// After this decision of a scope.
+    Decision(DecisionId),
 }
 
 impl Cursor {
@@ -39,6 +41,7 @@ impl Cursor {
             Self::Promotion(place) => {
                 format!("j{:x}-{}", place.slot.number(), place.verification)
             }
+            Self::Decision(root) => format!("d{root}"),
         };
         match generation {
             FIRST_GENERATION => place,
@@ -122,11 +125,22 @@ impl Cursor {
         let id = place.strip_prefix('w').ok_or_else(foreign)?;
         id.parse().map(Some).map_err(|_: Error| foreign())
     }
+
+    /// Reads a cursor over decisions; none stands for the start.
+    ///
+    /// # Errors
+    /// `invalid_argument`, `history_changed`.
+    pub fn decision(text: Option<&str>, generation: u32) -> Result<Option<DecisionId>, Error> {
+        let Some(text) = text else { return Ok(None) };
+        let place = place_of(text, generation)?;
+        let root = place.strip_prefix('d').ok_or_else(foreign)?;
+        root.parse().map(Some).map_err(|_: Error| foreign())
+    }
 }
 
 /// The place that a cursor names, if it is of this generation.
 fn place_of(text: &str, generation: u32) -> Result<&str, Error> {
-    if !text.starts_with(['q', 'p', 'e', 'w', 'j']) {
+    if !text.starts_with(['q', 'p', 'e', 'w', 'j', 'd']) {
         return Err(foreign());
     }
     let (place, given) = match text.split_once('.') {
@@ -174,6 +188,14 @@ mod tests {
             for foreign in [&path, &line, &seq, "j", "j1000-", "jfff-x", "jfff"] {
                 assert!(read_job(foreign).is_err(), "{foreign}");
             }
+            let root = DecisionId::from_bytes([5; 16]);
+            let decision = Cursor::Decision(root).encode(generation);
+            let read_root = |text: &str| Cursor::decision(Some(text), generation);
+            assert_eq!(read_root(&decision).unwrap(), Some(root));
+            for foreign in [&path, &line, &seq, &job, "d", "d5"] {
+                assert!(read_root(foreign).is_err(), "{foreign}");
+            }
+            assert!(Cursor::entry(Some(&decision), generation).is_err());
             let read = |text: &str| Cursor::seq(Some(text), generation);
             assert_eq!(read(&seq).unwrap(), Seq::new(700));
             assert_eq!(Cursor::scope(Some(&path), generation).unwrap(), Some(scope));
@@ -229,5 +251,6 @@ mod tests {
         assert_eq!(Cursor::scope(None, 3).unwrap(), None);
         assert_eq!(Cursor::entry(None, 3).unwrap(), None);
         assert_eq!(Cursor::promotion(None, 3).unwrap(), None);
+        assert_eq!(Cursor::decision(None, 3).unwrap(), None);
     }
 }

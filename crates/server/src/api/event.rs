@@ -5,7 +5,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sillok_core::entry::Metadata;
-use sillok_core::event::{Body, EntryAmended, EntryCreated, EntryMerged, EventKind, Text};
+use sillok_core::event::{
+    Body, DecisionSaved, EntryAmended, EntryCreated, EntryMerged, EventKind, Text,
+};
 use sillok_core::id::{CommandId, EntryId, Seq};
 use sillok_core::promotion;
 use sillok_core::retention::Retirement;
@@ -15,8 +17,9 @@ use sillok_core::time::Timestamp;
 use sillok_core::verification::Verification;
 use utoipa::{IntoParams, ToSchema};
 
+use super::decision::told;
 use super::record::raw_metadata;
-use super::{Actor, PublishReport, Question, Usage, schema};
+use super::{Actor, DecisionText, PublishReport, Question, Usage, schema};
 
 /// One event of a scope.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -147,6 +150,7 @@ pub fn body_json(body: &Body) -> Value {
             let events: Vec<Seq> = erased.events.iter().map(|event| event.at.seq).collect();
             json!({ "events": events, "entries": erased.entries, "reason": erased.reason })
         }
+        Body::DecisionSaved(saved) => decision_json(saved),
     }
 }
 
@@ -261,6 +265,26 @@ fn verification_json(verification: &Verification) -> Value {
         "through": verification.through,
         "target": verification.target,
     })
+}
+
+fn decision_json(saved: &DecisionSaved) -> Value {
+    let (act, restored_from) = told(saved.act);
+    let mut shown = json!({
+        "root": saved.root,
+        "version": saved.number,
+        "act": act,
+        "reason": saved.reason,
+    });
+    if let Some(from) = restored_from {
+        shown["restored_from"] = json!(from);
+    }
+    if let Some(rank) = saved.before {
+        shown["rank_before"] = json!(rank);
+    }
+    if let Some(text) = &saved.text {
+        shown["text"] = json!(DecisionText::from(text.clone()));
+    }
+    shown
 }
 
 fn created_json(created: &EntryCreated) -> Value {

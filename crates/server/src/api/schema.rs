@@ -71,6 +71,8 @@ named! {
     VerificationId = uuid("A verification's id, and that of its promotion.");
     /// A review's id.
     ReviewId = uuid("The id of a question for a person.");
+    /// A decision's root.
+    DecisionId = uuid("A decision's root: its id through all its versions.");
     /// A token's public id.
     TokenId = uuid("A token's public id.");
     /// A point in time.
@@ -117,6 +119,29 @@ named! {
     DecayPolicy = one_of("How confidence fades.", ["recency_bias", "stable", "manual_only"]);
     /// How two entries are related.
     LinkKind = one_of("How two entries are related.", ["similar", "causal", "contradicts"]);
+    /// How strong a decision is.
+    Rank = one_of(
+        "How strong a decision is, the first to be loaded first.",
+        core::decision::Rank::ALL.iter().map(|rank| rank.as_str()),
+    );
+    /// Where a decision applies.
+    Domain = text("Where a decision applies: global, which is everywhere, or a name of 1 to 64 of a-z 0-9 . _ -");
+    /// A phase of work.
+    Phase = text("A phase of work, which filters nothing: 1 to 64 of a-z 0-9 . _ -");
+    /// How a decision is related to something.
+    RelationKind = one_of(
+        "How a decision is related to something. APPLIES_TO leads to files and symbols, the others to decisions.",
+        core::decision::RelationKind::ALL.iter().map(|kind| kind.as_str()),
+    );
+    /// What relations join.
+    Node = text("A decision, a file or a symbol: decision:SCOPE#ROOT, file:PATH, symbol:NAME@PATH or symbol:NAME.");
+    /// A layer of a brief.
+    Layer = one_of(
+        "A layer of a brief, the first to be loaded first.",
+        core::brief::Layer::ALL.iter().map(|layer| layer.as_str()),
+    );
+    /// How a version of a decision came to be.
+    Act = one_of("How a version came to be.", ["begun", "changed", "withdrawn", "restored"]);
     /// An event's kind.
     EventKind = one_of("What sort of event.", core::event::EventKind::ALL.iter().map(|kind| kind.as_str()));
 }

@@ -21,8 +21,8 @@ use super::auth::Session;
 use super::errors::Refusal;
 use super::extract::Writer;
 use crate::api::{
-    Appended, ContentErased, EntryWritten, PromotionUndone, ReuseReported, Reviewed, Superseded,
-    TaskChanged, VerificationRecorded, backups_before,
+    Appended, ContentErased, DecisionSaved, EntryWritten, Meaning, PromotionUndone, ReuseReported,
+    Reviewed, Superseded, TaskChanged, VerificationRecorded, backups_before,
 };
 
 /// What a handler answers.
@@ -337,6 +337,33 @@ impl Receipt {
             resting: remains.resting,
             offers: remains.offers,
             backups_before: backups_before(time, now),
+            seq,
+            time,
+            command_id,
+        }))
+    }
+
+    /// The receipt of a decision that was saved, withdrawn or restored, with what that means to others.
+    pub(super) fn decision(self, means: Meaning) -> Reply<DecisionSaved> {
+        let AnswerBody::Decision {
+            root,
+            version,
+            active,
+        } = self.result
+        else {
+            return self.unfit();
+        };
+        let Self {
+            seq,
+            time,
+            command_id,
+            ..
+        } = self;
+        Ok(Json(DecisionSaved {
+            root,
+            version,
+            active,
+            means,
             seq,
             time,
             command_id,

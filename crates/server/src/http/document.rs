@@ -1,9 +1,9 @@
 //! The OpenAPI document: what the routes say of themselves, and what holds for all of them.
 //!
 //! Each operation carries `x-sillok-access`: the names of the rules that decide it, or `everything`, `read`,
-//! `sees_entries` or `public`. A route is a write when one of its rules begins with `control/` or is
-//! `entries`, and it is not a GET. What follows from that (the token, the command id, the form of a
-//! refusal) is added here, once.
+//! `sees_entries` or `public`. A route is a write when one of its rules is `entries` or begins with `control/`, but for
+//! `control/propose`, and it is not a GET. What follows from that (the token, the command id, the form of a refusal) is
+//! added here, once.
 
 use std::sync::LazyLock;
 
@@ -104,11 +104,7 @@ fn complete(operation: &mut Operation, method: &str) {
         return;
     }
     operation.security = Some(vec![SecurityRequirement::new(SCHEME, Vec::<String>::new())]);
-    if method != "get"
-        && access
-            .iter()
-            .any(|rule| rule == "entries" || rule.starts_with("control/"))
-    {
+    if method != "get" && access.iter().any(|rule| writes(rule)) {
         let parameter = ParameterBuilder::new()
             .name("Idempotency-Key")
             .parameter_in(ParameterIn::Header)
@@ -124,6 +120,11 @@ fn complete(operation: &mut Operation, method: &str) {
             .get_or_insert_default()
             .push(RefOr::T(parameter));
     }
+}
+
+/// Whether what a rule decides is stored.
+fn writes(rule: &str) -> bool {
+    rule == "entries" || (rule.starts_with("control/") && rule != "control/propose")
 }
 
 /// The names of an operation's rules.

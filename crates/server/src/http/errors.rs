@@ -44,6 +44,14 @@ impl Refusal {
         }
     }
 
+    /// The refusal of what is no command by the node.
+    pub(super) fn of_node(error: Error) -> Self {
+        Self {
+            by: By::Node,
+            ..Self::from(error)
+        }
+    }
+
     /// The refusal of a command by the node.
     pub(super) fn by_node(command: CommandId) -> impl FnOnce(Error) -> Self {
         move |error| Self {

@@ -4,10 +4,13 @@
 //! request to a command or a read, and back.
 
 mod backup;
+mod brief;
 mod checkpoint;
+mod decisions;
 mod entries;
 mod erase;
 mod events;
+mod impact;
 mod jobs;
 mod node;
 mod recall;
@@ -75,6 +78,14 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(reviews::show))
         .routes(routes!(reviews::answer))
         .routes(routes!(recall::recall))
+        .routes(routes!(decisions::save, decisions::list))
+        .routes(routes!(decisions::propose))
+        .routes(routes!(decisions::deactivate))
+        .routes(routes!(decisions::restore))
+        .routes(routes!(decisions::show))
+        .routes(routes!(decisions::history))
+        .routes(routes!(impact::impact))
+        .routes(routes!(brief::brief))
         .routes(routes!(events::list))
         .routes(routes!(events::tail))
         .routes(routes!(tokens::mint, tokens::list))

@@ -4,6 +4,7 @@
 mod access;
 mod backups;
 mod bodies;
+mod decisions;
 mod probes;
 mod requests;
 mod streams;

@@ -128,6 +128,18 @@ fn a_commit_under_the_owners_epoch_is_the_owners_and_one_of_another_node_is_not(
 }
 
 #[test]
+fn a_node_is_silent_since_its_last_beat_until_its_run_is_over() {
+    let mut watched = Watched::new();
+    let silent_us = |watched: &Watched, now_us| watched.monitor.silent_us(Place(0), now_us);
+    assert_eq!(silent_us(&watched, 3_500_000), Some(2_500_000));
+    watched.commit(0, &node("a", 1, 1, false));
+    assert_eq!(silent_us(&watched, 4_500_000), Some(500_000));
+    watched.commit(1, &node("a", 1, 1, true));
+    assert_eq!(silent_us(&watched, 9_000_000), None);
+    assert_eq!(watched.monitor.silent_us(Place(7), 9_000_000), None);
+}
+
+#[test]
 fn what_an_earlier_run_of_the_owner_left_behind_is_not_the_owners() {
     let mut watched = Watched::new();
     watched.commit(0, &node("a", 2, 0, false));

@@ -15,6 +15,7 @@ use sillok_core::slot::Slot;
 use sillok_core::validity::AsOf;
 
 use crate::workload::branches::Seen;
+use crate::workload::deciding::{Asked, Told};
 
 /// What is asked of a node.
 #[derive(Clone, Debug)]
@@ -35,6 +36,8 @@ pub(crate) enum Request {
     Head(EntryId),
     /// What holds in a scope, and those above it, at a commit.
     Recall(Scope, AsOf),
+    /// Something about decisions.
+    Decisions(Asked),
     /// A run of maintenance, or only what it would do.
     Maintain {
         /// Whether it only says what it would do.
@@ -65,6 +68,7 @@ pub(crate) enum Reply {
     Head(Result<Option<(u64, EntryId)>, Error>),
     /// What was recalled, and how many entries had ended there.
     Recalled(Result<(Vec<Seen>, u64), Error>),
+    Decisions(Result<Told, Error>),
     /// How many entries a run of maintenance took out, or would take out.
     Maintained(Result<u64, Error>),
     Drained,

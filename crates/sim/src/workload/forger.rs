@@ -4,10 +4,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sillok_core::citation::{Citation, Excerpt};
-use sillok_core::command::{Answer, Command};
+use sillok_core::command::{Answer, Command, SaveDecision};
+use sillok_core::decision::{Domain, NewDecision, Node, Rank, Relation, RelationKind};
 use sillok_core::entry::Binding;
 use sillok_core::error::{Error, ErrorCode};
-use sillok_core::id::{RecordId, Seq};
+use sillok_core::id::{DecisionId, RecordId, Seq};
 use sillok_core::invariants::Invariant;
 use sillok_core::limits::COMMAND_RETRY_MS_MAX;
 use sillok_core::principal::PrincipalKind;
@@ -19,7 +20,7 @@ use crate::agent::Agent;
 use crate::history::Ending;
 use crate::violation::Violation;
 use crate::workload::branches;
-use crate::workload::material::{OPENING_WORD, observation, project, project_path};
+use crate::workload::material::{OPENING_WORD, observation, project, project_path, scope};
 use crate::workload::{Check, Draw, End, Workload};
 
 /// The kind of the notes about commands that another rule refused than the one that is there for it.
@@ -49,10 +50,20 @@ pub enum Action {
     TakeCharacterApart,
     /// A command comes again after it was forgotten.
     ComeTooLate,
+    /// An agent sets an axis, which is a person's to do.
+    SetAxisAsAgent,
+    /// An agent locks something, which is the orchestrator's to do.
+    LockAsAgent,
+    /// An orchestrator gives a project a policy, which is a person's to do.
+    SetPolicyAsOrchestrator,
+    /// An orchestrator decides for the organisation, which is a person's to do.
+    DecideForOrganisation,
+    /// An agent relates a decision to one that nobody made.
+    RelateToNothing,
 }
 
 /// All of them.
-const ACTIONS: [Action; 8] = [
+const ACTIONS: [Action; 13] = [
     Action::ArchiveAsAgent,
     Action::VerifyAsAgent,
     Action::PublishFromWorktree,
@@ -61,6 +72,11 @@ const ACTIONS: [Action; 8] = [
     Action::CiteNoCommit,
     Action::TakeCharacterApart,
     Action::ComeTooLate,
+    Action::SetAxisAsAgent,
+    Action::LockAsAgent,
+    Action::SetPolicyAsOrchestrator,
+    Action::DecideForOrganisation,
+    Action::RelateToNothing,
 ];
 
 impl Action {
@@ -75,13 +91,26 @@ impl Action {
                 (ErrorCode::UnresolvableCitation, None)
             }
             Self::ComeTooLate => (ErrorCode::Expired, None),
+            Self::SetAxisAsAgent | Self::SetPolicyAsOrchestrator => {
+                (ErrorCode::Forbidden, Some("control/save_axis"))
+            }
+            Self::LockAsAgent => (
+                ErrorCode::Forbidden,
+                Some("control/save_lock_up_to_project"),
+            ),
+            Self::DecideForOrganisation => (ErrorCode::Forbidden, Some("control/save_normal_org")),
+            Self::RelateToNothing => (ErrorCode::NotFound, None),
         }
     }
 
     /// Who gives it.
     const fn kind(self) -> PrincipalKind {
         match self {
-            Self::ArchiveAsAgent | Self::VerifyAsAgent => PrincipalKind::Agent,
+            Self::ArchiveAsAgent
+            | Self::VerifyAsAgent
+            | Self::SetAxisAsAgent
+            | Self::LockAsAgent
+            | Self::RelateToNothing => PrincipalKind::Agent,
             _ => PrincipalKind::Orchestrator,
         }
     }
@@ -89,7 +118,8 @@ impl Action {
     fn scope(self, task: Scope) -> Scope {
         match self {
             Self::PublishFromWorktree => project(0),
-            Self::PublishUnverified => project(1),
+            Self::PublishUnverified | Self::SetPolicyAsOrchestrator => project(1),
+            Self::DecideForOrganisation => scope("org/sim"),
             _ => task,
         }
     }
@@ -144,8 +174,37 @@ impl Action {
                 put("half a word", vec![Citation::Excerpt(excerpt)])
             }
             Self::ComeTooLate => put("said long ago", Vec::new()),
+            Self::SetAxisAsAgent => decide(Rank::Axis, Vec::new()),
+            Self::LockAsAgent => decide(Rank::Lock, Vec::new()),
+            Self::SetPolicyAsOrchestrator => decide(Rank::Policy, Vec::new()),
+            Self::DecideForOrganisation => decide(Rank::Normal, Vec::new()),
+            Self::RelateToNothing => {
+                let to = Node::Decision {
+                    scope: task.clone(),
+                    root: DecisionId::from_bytes([0; 16]),
+                };
+                let kind = RelationKind::DependsOn;
+                decide(Rank::Normal, vec![Relation { kind, to }])
+            }
         }
     }
+}
+
+/// The command that makes a decision.
+fn decide(rank: Rank, relations: Vec<Relation>) -> Command {
+    Command::SaveDecision(Box::new(SaveDecision {
+        change: None,
+        text: NewDecision {
+            rank,
+            domain: Domain::global(),
+            phase: None,
+            title: "as nobody may say".to_owned(),
+            content: "as nobody may say".to_owned(),
+            claim: None,
+            relations,
+        },
+        reason: String::new(),
+    }))
 }
 
 impl Workload for Forger {

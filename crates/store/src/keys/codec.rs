@@ -228,6 +228,16 @@ impl<'a> KeyReader<'a> {
     }
 }
 
+/// The first bytes of the BLAKE3 hash of a text: what stands for it in keys that have one length.
+pub(super) fn short_hash(text: &str) -> [u8; 16] {
+    let hash = blake3::hash(text.as_bytes());
+    let (first, _) = hash
+        .as_bytes()
+        .split_first_chunk()
+        .expect("a BLAKE3 hash has more than 16 bytes");
+    *first
+}
+
 pub(super) fn slot_bytes(slot: Slot) -> [u8; 2] {
     slot.number().to_be_bytes()
 }

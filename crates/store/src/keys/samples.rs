@@ -40,6 +40,8 @@ use super::outbox::OutboxRow;
 use super::relay::RelayRow;
 use super::vector;
 
+pub(super) mod decisions;
+
 /// Everything that a sample is made of.
 #[derive(Debug, Clone)]
 pub(super) struct Parts {

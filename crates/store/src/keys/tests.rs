@@ -16,6 +16,8 @@ use super::samples::{Parts, golden, parts};
 use super::*;
 use crate::key_range::successor;
 
+mod decisions;
+
 /// Compares with the golden file; with `SILLOK_GOLDEN=write` in the environment, writes a file
 /// that is missing, and still never changes one that is there.
 fn assert_golden(family: Family, key: &[u8], value: &[u8]) {
@@ -273,6 +275,30 @@ family_tests! {
         key: keys::review::key(&p.scope_key(), p.review_id()),
         parsed: keys::review::Key { scope: p.scope_key(), review: p.review_id() },
         value: p.review();
+    decision, Decision, p,
+        key: keys::decision::key(&p.scope_key(), p.root()),
+        parsed: keys::decision::Key { scope: p.scope_key(), root: p.root() },
+        value: p.decision_head();
+    decision_version, DecisionVersion, p,
+        key: keys::decision_version::key(&p.scope_key(), p.root(), p.number),
+        parsed: keys::decision_version::Key {
+            scope: p.scope_key(), root: p.root(), number: p.number
+        },
+        value: p.decision_version();
+    decision_listed, DecisionListed, p,
+        key: keys::decision_listed::key(&p.listed()),
+        parsed: p.listed(),
+        value: p.number;
+    decision_claim, DecisionClaim, p,
+        key: keys::decision_claim::key(&p.scope_key(), p.claim_key(), p.root()),
+        parsed: keys::decision_claim::Key {
+            scope: p.scope_key(), claim: p.claim_key(), root: p.root()
+        },
+        value: p.number;
+    related, Related, p,
+        key: keys::related::key(&p.related()),
+        parsed: p.related(),
+        value: p.edge();
 }
 
 proptest! {
@@ -348,7 +374,7 @@ fn letters_are_fixed_and_unique() {
         .iter()
         .map(|family| char::from(family.letter()))
         .collect();
-    assert_eq!(letters, "nofzqehvcmjabxrtkdiyuwlsgp");
+    assert_eq!(letters, "nofzqehvcmjabxrtkdiyuwlsgpDVLCR");
     assert_eq!(Family::of(b"?"), None);
     assert_eq!(Family::of(b""), None);
 }

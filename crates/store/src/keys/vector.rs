@@ -29,12 +29,7 @@ impl SpaceKey {
     /// The key of `space`.
     #[must_use]
     pub fn of(space: &SpaceId) -> Self {
-        let hash = blake3::hash(space.0.as_bytes());
-        let (first, _) = hash
-            .as_bytes()
-            .split_first_chunk()
-            .expect("a BLAKE3 hash has more than 16 bytes");
-        Self(*first)
+        Self(codec::short_hash(&space.0))
     }
 
     /// The bytes that stand in keys.

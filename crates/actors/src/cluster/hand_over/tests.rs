@@ -3,25 +3,25 @@
 use sillok_core::id::Incarnation;
 use sillok_core::ports::Forwarded;
 use sillok_core::principal::PrincipalKind;
-use sillok_store::{MemoryStore, Txn as _};
+use sillok_store::Txn as _;
 
 use super::*;
-use crate::cluster::tests::{Here, On, registered, slots_at};
-use crate::protocol::Correct;
-use crate::tests::harness::{TASK, open_task, scope, store, submission};
+use crate::cluster::tests::{Here, registered, slots_at};
+use crate::protocol::Without;
+use crate::tests::harness::{TASK, TestStore, open_task, scope, store, submission};
 use crate::tests::line::{Fate, Line};
 
 /// This node among others, as it last saw them, with slots of its own.
-async fn holding(slots: &[Slot], others: &[&str]) -> (Here, Router<MemoryStore, Correct>) {
+async fn holding(slots: &[Slot], others: &[&str]) -> (Here, Router<TestStore, Without>) {
     holding_on(&store(), slots, others).await
 }
 
 /// As [`holding`], on a store.
-async fn holding_on<S: Store>(
-    store: &S,
+async fn holding_on(
+    store: &TestStore,
     slots: &[Slot],
     others: &[&str],
-) -> (On<S>, Router<S, Correct>) {
+) -> (Here, Router<TestStore, Without>) {
     let here = registered(store, "ada").await;
     for other in others {
         registered(store, other).await;
@@ -48,11 +48,7 @@ fn to_bob(slot: Slot, epoch: Epoch) -> [Leaving; 1] {
 }
 
 /// Hands one slot over to bob. Whether it is gone.
-async fn one<S: Store>(
-    here: &On<S>,
-    router: &Router<S, Correct>,
-    slot: Slot,
-) -> Result<bool, Error> {
+async fn one(here: &Here, router: &Router<TestStore, Without>, slot: Slot) -> Result<bool, Error> {
     together(here, router, vec![(slot, "bob".to_owned())]).await
 }
 

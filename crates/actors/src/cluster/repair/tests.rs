@@ -6,17 +6,17 @@ use sillok_core::id::{Epoch, Incarnation, Seq};
 use sillok_core::membership::{NodeRow, WireVersion};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::time::Timestamp;
-use sillok_store::{MemoryStore, Store as _, Txn as _, keys};
+use sillok_store::{Store as _, Txn as _, keys};
 
 use super::*;
-use crate::Node;
 use crate::audit;
 use crate::cluster::beat;
 use crate::cluster::tests::{registered, until};
 use crate::cluster_status;
-use crate::protocol::{Correct, Safeguard, Without};
+use crate::protocol::{Safeguard, Without};
 use crate::tests::harness::{
-    PROJECT, TASK, append, later_node, node, node_with_task, principal, scope, store, submission,
+    AS_MEANT, PROJECT, TASK, TestNode, append, later_node, node, node_with_task, principal, scope,
+    store, submission,
 };
 
 #[tokio::test]
@@ -69,7 +69,7 @@ async fn a_node_that_has_its_store_to_itself_is_not_fenced() {
 }
 
 /// Gives a line of the task to a node.
-async fn line(node: &Node<MemoryStore>, number: u64) -> Result<Answer, Error> {
+async fn line(node: &TestNode, number: u64) -> Result<Answer, Error> {
     let line = submission(number, PrincipalKind::Agent, TASK, append("line"));
     node.submit(line).await
 }
@@ -119,11 +119,11 @@ async fn an_owner_commits_nothing_behind_an_order_that_another_node_wrote() {
         by: Actor::system(),
         at: Timestamp::from_ms(1),
     };
-    let given = claims::order_quarantine(&store, &order(Some("bad")), Correct).await;
+    let given = claims::order_quarantine(&store, &order(Some("bad")), AS_MEANT).await;
     given.unwrap().unwrap();
     let refused = line(&node, 1).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::InvalidState);
-    let lifted = claims::order_quarantine(&store, &order(None), Correct).await;
+    let lifted = claims::order_quarantine(&store, &order(None), AS_MEANT).await;
     lifted.unwrap().unwrap();
     line(&node, 2).await.unwrap();
     // Without the change of the epoch the owner would not hear of it.

@@ -11,7 +11,7 @@ use sillok_store::keys::Family;
 use sillok_store::{KeyRange, Txn as _, keys};
 
 use super::*;
-use crate::cluster::tests::{On, registered, slots_at, until};
+use crate::cluster::tests::{Here, registered, slots_at, until};
 use crate::cluster::{let_go, register};
 use crate::indexer::Indexer;
 use crate::indexer::tests::ByHand;
@@ -20,7 +20,7 @@ use crate::tests::index::put;
 use crate::tests::line::{Fate, Line};
 
 /// A node among others, and slots that belong on it.
-async fn here<const COUNT: usize>() -> (Line, On<Line>, [Slot; COUNT]) {
+async fn here<const COUNT: usize>() -> (Line, Here, [Slot; COUNT]) {
     let line = Line::new(&store(), Fate::Arrives);
     let here = registered(&line, "ada").await;
     let mut slots = slots_at("ada", &["ada"]);
@@ -49,7 +49,7 @@ async fn wait_in(line: &Line, slot: Slot) {
     txn.commit().await.unwrap();
 }
 
-fn takes(here: &On<Line>, slots: &[Slot]) -> tokio::task::JoinHandle<Result<Option<Left>, Error>> {
+fn takes(here: &Here, slots: &[Slot]) -> tokio::task::JoinHandle<Result<Option<Left>, Error>> {
     let (here, slots) = (Arc::clone(here), slots.to_vec());
     tokio::spawn(async move { take(&here, &slots).await })
 }

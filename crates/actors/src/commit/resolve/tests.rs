@@ -4,20 +4,22 @@ use std::sync::Arc;
 
 use sillok_core::command::CommandRecord;
 use sillok_core::principal::PrincipalKind;
-use sillok_store::{KeyRange, MemoryStore};
+use sillok_store::KeyRange;
 
 use super::*;
-use crate::tests::harness::{PROJECT, TASK, append, in_time, open_task, ports, store, submission};
+use crate::tests::harness::{
+    PROJECT, TASK, TestNode, TestStore, append, in_time, open_task, ports, store, submission,
+};
 use crate::tests::index::{HookedIndex, put};
 use crate::tests::line::{Fate, Line};
-use crate::{Node, NodeConfig, Ports};
+use crate::{NodeConfig, Ports};
 
 #[tokio::test]
 async fn a_commit_that_nobody_heard_of_is_acknowledged_although_the_index_does_not_answer() {
     let line = Line::new(&store(), Fate::CommitsUnheard);
     let index = HookedIndex::new(|_| ());
     let refusing = Arc::clone(&index);
-    let node = Node::start(
+    let node = TestNode::start(
         line.clone(),
         Ports { index, ..ports() },
         NodeConfig::default(),
@@ -37,7 +39,7 @@ async fn a_commit_that_nobody_heard_of_is_acknowledged_although_the_index_does_n
 async fn a_store_out_of_reach_is_asked_for_the_first_command_of_a_batch_alone() {
     const COMMANDS: u64 = 16;
     let line = Line::new(&store(), Fate::Arrives);
-    let node = Node::start(line.clone(), ports(), NodeConfig::default())
+    let node = TestNode::start(line.clone(), ports(), NodeConfig::default())
         .await
         .unwrap();
     let give = |number, command| {
@@ -65,8 +67,8 @@ async fn a_store_out_of_reach_is_asked_for_the_first_command_of_a_batch_alone() 
 }
 
 /// A node with an open task, and nothing that runs in it.
-async fn at_rest(line: &Line) -> Node<Line> {
-    let node = Node::start(line.clone(), ports(), NodeConfig::default())
+async fn at_rest(line: &Line) -> TestNode {
+    let node = TestNode::start(line.clone(), ports(), NodeConfig::default())
         .await
         .unwrap();
     let open = submission(0, PrincipalKind::Agent, TASK, open_task());
@@ -89,7 +91,7 @@ fn row_of(doubtful: &Doubtful) -> Vec<u8> {
     keys::command::key(&ScopeKey::of(scope), actor, *id)
 }
 
-async fn record(memory: &MemoryStore, doubtful: &Doubtful) -> Option<CommandRecord> {
+async fn record(memory: &TestStore, doubtful: &Doubtful) -> Option<CommandRecord> {
     let key = row_of(doubtful);
     let mut txn = memory.begin().await.unwrap();
     let value = txn.get(&key, Read::Snapshot).await.unwrap();
@@ -128,11 +130,7 @@ async fn a_command_whose_record_does_not_decode_is_given_up_at_once() {
 }
 
 /// What comes of finding out about a command that nobody gave, on a line, and for how many ms it waited.
-async fn asked_for(
-    line: &Line,
-    node: &Node<Line>,
-    number: u64,
-) -> (Result<Reply, StoreError>, u64) {
+async fn asked_for(line: &Line, node: &TestNode, number: u64) -> (Result<Reply, StoreError>, u64) {
     let clock = &node.ports().clock;
     let given = submission(number, PrincipalKind::Agent, TASK, append("line"));
     let begun_ms = clock.monotonic_ms();

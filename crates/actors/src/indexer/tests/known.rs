@@ -10,17 +10,19 @@ use sillok_core::retention::Retirement;
 use sillok_core::stamp::Stamp;
 use sillok_core::time::DAY_MS;
 use sillok_store::keys::{self, ScopeKey};
-use sillok_store::{MemoryStore, Store as _, Txn as _};
+use sillok_store::{Store as _, Txn as _};
 
 use super::{project, slot};
 use crate::cluster::tests::{among_others, until};
-use crate::tests::harness::{clock_at, in_time, node, ports, scope, store, submission};
+use crate::tests::harness::{
+    TestNode, TestStore, clock_at, in_time, node, ports, scope, store, submission,
+};
 use crate::tests::index::put;
 use crate::tests::line::{Fate, Line};
-use crate::{Node, NodeConfig, Ports};
+use crate::{NodeConfig, Ports};
 
 /// A store with an entry, a line to it, and a node on that line a hundred days later.
-async fn later(peers: Option<Arc<dyn Peers>>) -> (MemoryStore, EntryId, Line, Node<Line>) {
+async fn later(peers: Option<Arc<dyn Peers>>) -> (TestStore, EntryId, Line, TestNode) {
     let store = store();
     let writer = node(&store).await;
     let given = submission(
@@ -40,13 +42,13 @@ async fn later(peers: Option<Arc<dyn Peers>>) -> (MemoryStore, EntryId, Line, No
         peers,
         ..ports()
     };
-    let node = Node::start(line.clone(), ports, NodeConfig::default());
+    let node = TestNode::start(line.clone(), ports, NodeConfig::default());
     let node = node.await.unwrap();
     (store, entry, line, node)
 }
 
 /// Has a node take an entry out of recall, once it has the entry's slot.
-async fn retire(node: &Node<Line>, entry: EntryId) {
+async fn retire(node: &TestNode, entry: EntryId) {
     let given = Submission {
         scope: scope(&project(0)),
         principal: Principal::system(),

@@ -7,22 +7,21 @@ use sillok_core::ports::VectorIndex as _;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::stamp::Stamp;
 use sillok_store::keys::{self, ScopeKey};
-use sillok_store::{MemoryStore, RangeOptions, Read, Store as _, Txn as _};
+use sillok_store::{RangeOptions, Read, Store as _, Txn as _};
 
 use super::{project, slot};
 use crate::commit::Shared;
 use crate::documents;
 use crate::indexer::Indexer;
-use crate::protocol::Correct;
 use crate::relay::rows_after;
-use crate::tests::harness::{node, ports, scope, store, submission};
+use crate::tests::harness::{AS_MEANT, TestNode, TestStore, node, ports, scope, store, submission};
 use crate::tests::index::{HookedIndex, put};
-use crate::{Node, NodeConfig, Ports};
+use crate::{NodeConfig, Ports};
 
 const ENTRIES: u64 = 8;
 
 /// A store with so many entries in the first project, of which the first `gone` have left recall.
-async fn store_with(gone: usize) -> MemoryStore {
+async fn store_with(gone: usize) -> TestStore {
     let store = store();
     let writer = node(&store).await;
     for number in 0..ENTRIES {
@@ -62,7 +61,7 @@ async fn four_entries_that_are_gone_are_stored_in_the_room_of_one_that_is_not() 
         };
         let mut config = NodeConfig::default();
         config.indexer.batch_entries = batch_entries;
-        let reader = Node::start(store, ports, config).await.unwrap();
+        let reader = TestNode::start(store, ports, config).await.unwrap();
         let shared = reader.shared();
         assert_eq!(
             index.batches(),
@@ -103,7 +102,7 @@ async fn what_a_commit_of_this_node_took_out_is_not_read_again() {
             index: index.clone(),
             ..ports()
         };
-        let shared = Shared::new(store, ports, NodeConfig::default(), Correct);
+        let shared = Shared::new(store, ports, NodeConfig::default(), AS_MEANT);
         if is_known {
             shared.gone.keep(stamp, &[doc]);
         }

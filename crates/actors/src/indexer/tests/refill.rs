@@ -9,17 +9,17 @@ use sillok_core::stamp::Stamp;
 use sillok_store::{KeyRange, keys};
 
 use super::{indexer, request, slot};
-use crate::cluster::tests::On;
+use crate::cluster::tests::Here;
 use crate::commit::Shared;
 use crate::indexer::{Indexer, Waiting};
-use crate::protocol::Correct;
-use crate::tests::harness::ports;
+use crate::protocol::Without;
+use crate::tests::harness::{AS_MEANT, TestStore, ports};
 use crate::tests::index::HookedIndex;
 use crate::tests::line::Line;
 use crate::{NodeConfig, Ports};
 
 /// The indexer of a node among others, whose index had both projects' entries and has just met damage to all it had.
-async fn damaged() -> (Line, On<Line>, Indexer<Line, Correct>) {
+async fn damaged() -> (Line, Here, Indexer<TestStore, Without>) {
     let (line, eve, _) = indexer().await;
     let index = HookedIndex::new(|_| ());
     let ports = Ports {
@@ -28,7 +28,7 @@ async fn damaged() -> (Line, On<Line>, Indexer<Line, Correct>) {
         ..ports()
     };
     let config = NodeConfig::default();
-    let shared = Arc::new(Shared::new(line.clone(), ports, config, Correct));
+    let shared = Arc::new(Shared::new(line.clone(), ports, config, AS_MEANT));
     let indexer = Indexer::start(Arc::clone(&shared)).await.unwrap();
     assert_eq!(stored(&shared).await, 2);
     index.damage(&Lost::All);
@@ -37,12 +37,12 @@ async fn damaged() -> (Line, On<Line>, Indexer<Line, Correct>) {
     (line, shared, indexer)
 }
 
-async fn stored(shared: &On<Line>) -> u64 {
+async fn stored(shared: &Here) -> u64 {
     shared.ports.index.stats().await.unwrap().stored
 }
 
 /// A round for whatever is marked, as nobody waits for it.
-async fn round(indexer: &mut Indexer<Line, Correct>) {
+async fn round(indexer: &mut Indexer<TestStore, Without>) {
     let mut nobody = Waiting::default();
     indexer.keep_up(&mut nobody, || None).await.unwrap();
 }

@@ -12,12 +12,12 @@ use sillok_store::{RangeOptions, Read, Store as _, Txn as _};
 use tokio::sync::watch;
 
 use super::{indexer, project, slot};
-use crate::cluster::tests::{On, until};
+use crate::cluster::tests::{Here, until};
 use crate::commit::Shared;
 use crate::indexer::Indexer;
-use crate::protocol::Correct;
+use crate::protocol::Without;
 use crate::rows::{Place, write_outbox};
-use crate::tests::harness::{ports, scope, store};
+use crate::tests::harness::{AS_MEANT, TestStore, ports, scope, store};
 use crate::tests::index::HookedIndex;
 use crate::tests::line::{Fate, Line};
 use crate::{NodeConfig, Ports};
@@ -40,7 +40,7 @@ impl Clock for Boot {
 }
 
 /// An entry of the first project leaves recall.
-async fn archive(shared: &On<Line>) {
+async fn archive(shared: &Here) {
     let of = scope(&project(0));
     let range = keys::head::range_of_scope(&ScopeKey::of(&of));
     let mut txn = shared.store.begin().await.unwrap();
@@ -55,14 +55,14 @@ async fn archive(shared: &On<Line>) {
 }
 
 /// An indexer that has just begun on a node of its own, over an empty store.
-async fn begun(index: &Arc<HookedIndex>, days: &Arc<AtomicU64>) -> Indexer<Line, Correct> {
+async fn begun(index: &Arc<HookedIndex>, days: &Arc<AtomicU64>) -> Indexer<TestStore, Without> {
     let ports = Ports {
         index: index.clone(),
         clock: Arc::new(Boot(Arc::clone(days), ports().clock)),
         ..ports()
     };
     let line = Line::new(&store(), Fate::Arrives);
-    let shared = Shared::new(line, ports, NodeConfig::default(), Correct);
+    let shared = Shared::new(line, ports, NodeConfig::default(), AS_MEANT);
     Indexer::start(Arc::new(shared)).await.unwrap()
 }
 
@@ -90,7 +90,7 @@ async fn an_index_is_optimised_a_day_after_the_last_time_if_anything_has_changed
         ..ports()
     };
     let config = NodeConfig::default();
-    let shared = Arc::new(Shared::new(line.clone(), ports, config, Correct));
+    let shared = Arc::new(Shared::new(line.clone(), ports, config, AS_MEANT));
     // It stores an entry of each project.
     let mut indexer = Indexer::start(Arc::clone(&shared)).await.unwrap();
     indexer.optimise_if_due().await;

@@ -12,7 +12,6 @@ use sillok_core::retention::pace::{RETIRED_BESIDE, Writers};
 use sillok_core::retention::plan::ScopePlan;
 use sillok_core::time::Timestamp;
 use sillok_core::trace::TraceContext;
-use sillok_store::MemoryStore;
 use tokio::sync::watch;
 
 use super::super::tests::taken_over;
@@ -22,8 +21,8 @@ use crate::admission::{Permit, Wanted};
 use crate::claims::lease;
 use crate::cluster::tests::{Here, own, registered, until};
 use crate::commit::Shared;
-use crate::protocol::Correct;
-use crate::tests::harness::{PROJECT, ports, scope, store};
+use crate::protocol::Without;
+use crate::tests::harness::{AS_MEANT, PROJECT, TestStore, ports, scope, store};
 use crate::{NodeConfig, Ports, cluster};
 
 /// A project of bob's. The other one, [`PROJECT`], is ada's.
@@ -84,7 +83,7 @@ fn refused(code: ErrorCode) -> Reply {
 /// Ada, who has her project and runs maintenance, and bob.
 struct Stage {
     shared: Here,
-    router: Router<MemoryStore, Correct>,
+    router: Router<TestStore, Without>,
     bob: Arc<Bob>,
 }
 
@@ -104,7 +103,7 @@ impl Stage {
             name: "ada".to_owned(),
             ..NodeConfig::default()
         };
-        let shared = Arc::new(Shared::new(store.clone(), ports, config, Correct));
+        let shared = Arc::new(Shared::new(store.clone(), ports, config, AS_MEANT));
         cluster::register(&shared).await.unwrap();
         // Commands of maintenance are given once a beat has seen that all nodes read them.
         let beating = tokio::spawn(cluster::beat(Arc::clone(&shared)));
@@ -144,7 +143,7 @@ impl Stage {
     }
 
     /// A run of ada's that has taken the lease.
-    async fn held(&self) -> Held<'_, MemoryStore, Correct> {
+    async fn held(&self) -> Held<'_, TestStore, Without> {
         let run = self.shared.ownership.incarnation();
         let taken = lease::take(&self.shared.store, LEASE, "ada", run).await;
         Held::new(&self.shared, taken.unwrap().unwrap())

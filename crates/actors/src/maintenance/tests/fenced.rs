@@ -5,11 +5,12 @@ use sillok_store::{Error as StoreError, KeyRange, Read};
 
 use super::parts::{Kept, prepare, signing_over};
 use super::*;
-use crate::protocol::Correct;
+use crate::protocol::Without;
+use crate::tests::harness::{AS_MEANT, TestNode, TestStore};
 use crate::tests::line::{Fate, Line};
 
 /// Takes the lease as a run of this node does: the row by which it is held.
-async fn taken_by<S: Store>(node: &Node<S>) -> OwnerRow {
+async fn taken_by(node: &TestNode) -> OwnerRow {
     let shared = node.shared();
     let (node, run) = (shared.ownership.node(), shared.ownership.incarnation());
     let taken = lease::take(&shared.store, LEASE, node, run).await;
@@ -21,10 +22,10 @@ async fn taken(stage: &Stage) -> OwnerRow {
 }
 
 /// What the run of the node goes on with, behind a line.
-fn behind(line: &Line, stage: &Stage) -> Shared<Line, Correct> {
+fn behind(line: &Line, stage: &Stage) -> Shared<TestStore, Without> {
     let of = stage.node.shared();
     let (ports, config) = (of.ports.clone(), of.config.clone());
-    let shared = Shared::new(line.clone(), ports, config, Correct);
+    let shared = Shared::new(line.clone(), ports, config, AS_MEANT);
     shared.ownership.begin_run(of.ownership.incarnation());
     shared
 }
@@ -56,7 +57,7 @@ async fn lands_too_late(line: &Line, stage: &Stage) {
 }
 
 /// A run that holds the lease by this row.
-fn held<'a>(stage: &'a Stage, taken: &OwnerRow) -> Held<'a, MemoryStore, Correct> {
+fn held<'a>(stage: &'a Stage, taken: &OwnerRow) -> Held<'a, TestStore, Without> {
     Held::new(stage.node.shared(), taken.clone())
 }
 
@@ -196,7 +197,7 @@ async fn each_scope_is_told_of_where_the_store_does_not_say_whose_the_lease_is()
         clock: Arc::new(wall),
         ..ports()
     };
-    let node = Node::start(line.clone(), ports, NodeConfig::default()).await;
+    let node = TestNode::start(line.clone(), ports, NodeConfig::default()).await;
     let node = node.unwrap();
     let entry = NewEntry {
         detail: skill("by hand", 0.1),
@@ -231,7 +232,7 @@ async fn what_a_run_did_is_told_where_the_store_does_not_say_whose_the_lease_is_
         ..ports()
     };
     let line = Line::new(&store(), Fate::Arrives);
-    let node = Node::start(line.clone(), ports, NodeConfig::default()).await;
+    let node = TestNode::start(line.clone(), ports, NodeConfig::default()).await;
     let node = node.unwrap();
     let held = Held::new(node.shared(), taken_by(&node).await);
     let turn = node.shared().maintenance.begin().unwrap();

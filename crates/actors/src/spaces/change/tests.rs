@@ -7,15 +7,14 @@ use sillok_builtin::ExactIndex;
 use sillok_core::fingerprint::ContentHash;
 use sillok_core::id::EntryId;
 use sillok_core::ports::{Embedder, IndexDoc, Lost, VectorIndex};
-use sillok_store::MemoryStore;
 use sillok_store::keys::ScopeKey;
 use sillok_store::keys::vector::{self, SpaceKey};
 
 use super::*;
-use crate::protocol::{Correct, Without};
+use crate::protocol::Without;
 use crate::spaces::side::NAMES_MAX;
 use crate::tests::embedder_change::stage::{Other, Stage, TEXTS, erase, lessons};
-use crate::tests::harness::{PROJECT, clock_at, in_time, ports, scope};
+use crate::tests::harness::{AS_MEANT, PROJECT, TestStore, clock_at, in_time, ports, scope};
 use crate::tests::index::HookedIndex;
 use crate::{NextSpace, NodeConfig, Ports};
 
@@ -33,8 +32,8 @@ fn changing(to: &Arc<Other>, index: &Arc<impl VectorIndex>) -> Ports {
 }
 
 /// What such a node shares. Its tasks do not run.
-fn sharing(stage: &Stage, ports: Ports, config: NodeConfig) -> Shared<MemoryStore, Correct> {
-    Shared::new(stage.store.clone(), ports, config, Correct)
+fn sharing(stage: &Stage, ports: Ports, config: NodeConfig) -> Shared<TestStore, Without> {
+    Shared::new(stage.store.clone(), ports, config, AS_MEANT)
 }
 
 /// An index that serves until the change, with this document in it, and ports of a node that changes from it.
@@ -46,7 +45,7 @@ async fn serving(doc: IndexDoc, ports: Ports) -> (Arc<ExactIndex>, Ports) {
 }
 
 /// A worker that has carried the change out.
-async fn changed(shared: &Shared<MemoryStore, Correct>) -> Worker<'_, MemoryStore, Correct> {
+async fn changed(shared: &Shared<TestStore, Without>) -> Worker<'_, TestStore, Without> {
     let mut worker = Worker::new(shared);
     while shared.spaces.next().is_some() {
         worker.step().await.unwrap();

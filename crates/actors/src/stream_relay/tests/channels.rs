@@ -5,13 +5,15 @@ use sillok_store::keys::relay::RelayRow;
 
 use super::super::cursors::{self, Kept, kept};
 use super::*;
+use crate::protocol::Without;
+use crate::tests::harness::TestStore;
 use crate::tests::stream::MemoryStream;
 
 /// A node with a task in each of some projects, and the streams of both channels with their relays.
 struct Pair {
     projects: Projects,
     streams: [Arc<MemoryStream>; 2],
-    relays: [Relay<MemoryStore, Correct>; 2],
+    relays: [Relay<TestStore, Without>; 2],
 }
 
 const EVENTS: usize = 0;
@@ -125,10 +127,7 @@ impl Pair {
     }
 }
 
-fn relays(
-    projects: &Projects,
-    streams: &[Arc<MemoryStream>; 2],
-) -> [Relay<MemoryStore, Correct>; 2] {
+fn relays(projects: &Projects, streams: &[Arc<MemoryStream>; 2]) -> [Relay<TestStore, Without>; 2] {
     let [events, log] = streams;
     [
         relay_of(Channel::Events, &projects.node, events),

@@ -17,14 +17,15 @@ use sillok_core::ports::{
     BoxFuture, Embedder, PortError, SearchRequest, SpaceThresholds, VectorIndex,
 };
 use sillok_core::principal::PrincipalKind;
-use sillok_store::MemoryStore;
 use sillok_store::keys::{self, Family, ScopeKey};
 use tokio::sync::Semaphore;
 
-use crate::tests::harness::{PROJECT, clock_at, in_time, ports, scope, store, submission};
+use crate::tests::harness::{
+    PROJECT, TestNode, TestStore, clock_at, in_time, ports, scope, store, submission,
+};
 use crate::tests::index::put;
 use crate::tests::world::pairs_of;
-use crate::{NextSpace, Node, NodeConfig, Ports, audit};
+use crate::{NextSpace, NodeConfig, Ports, audit};
 
 /// What the entries of most stages say.
 pub(crate) const TEXTS: [&str; 3] = [
@@ -132,7 +133,7 @@ impl Embedder for Other {
 
 /// A store with entries, and the nodes that run on it one after the other.
 pub(crate) struct Stage {
-    pub(crate) store: MemoryStore,
+    pub(crate) store: TestStore,
     pub(crate) runs: u64,
     pub(crate) commands: u64,
 }
@@ -146,11 +147,11 @@ impl Stage {
         }
     }
 
-    pub(crate) async fn start(&mut self, ports: Ports) -> Node<MemoryStore> {
+    pub(crate) async fn start(&mut self, ports: Ports) -> TestNode {
         self.runs += 1;
         let clock = clock_at(self.runs * 3_600_000);
         let ports = Ports { clock, ..ports };
-        let node = Node::start(self.store.clone(), ports, NodeConfig::default());
+        let node = TestNode::start(self.store.clone(), ports, NodeConfig::default());
         node.await.unwrap()
     }
 
@@ -159,7 +160,7 @@ impl Stage {
         &mut self,
         to: &Arc<Other>,
         index: &Arc<impl VectorIndex>,
-    ) -> Node<MemoryStore> {
+    ) -> TestNode {
         let next = NextSpace {
             embedder: Arc::clone(to) as Arc<dyn Embedder>,
             index: Arc::clone(index) as Arc<dyn VectorIndex>,
@@ -168,13 +169,13 @@ impl Stage {
         self.start(Ports { next, ..ports() }).await
     }
 
-    pub(crate) async fn give(&mut self, node: &Node<MemoryStore>, command: Command) -> AnswerBody {
+    pub(crate) async fn give(&mut self, node: &TestNode, command: Command) -> AnswerBody {
         self.commands += 1;
         let given = submission(self.commands, PrincipalKind::Human, PROJECT, command);
         node.submit(given).await.unwrap().result
     }
 
-    pub(crate) async fn put(&mut self, node: &Node<MemoryStore>, content: &str) -> EntryId {
+    pub(crate) async fn put(&mut self, node: &TestNode, content: &str) -> EntryId {
         match self.give(node, put(content)).await {
             AnswerBody::Entry { id, .. } => id,
             other => panic!("an entry was answered with {other:?}"),
@@ -239,14 +240,14 @@ pub(crate) fn erase(entry: EntryId) -> Command {
 }
 
 /// Entries that are found by what they mean alone, by whatever serves.
-pub(crate) async fn by_meaning(node: &Node<MemoryStore>, question: &str) -> Vec<EntryId> {
+pub(crate) async fn by_meaning(node: &TestNode, question: &str) -> Vec<EntryId> {
     let ports = node.ports();
     let embedding = ports.embedder.embed(&[question]).await.unwrap().pop();
     found(&*ports.index, embedding).await
 }
 
 /// Each of [`TEXTS`] is found by what it means, and nothing else is.
-pub(crate) async fn assert_found(node: &Node<MemoryStore>, ids: &[EntryId], when: &str) {
+pub(crate) async fn assert_found(node: &TestNode, ids: &[EntryId], when: &str) {
     for (text, id) in TEXTS.iter().zip(ids) {
         assert_eq!(by_meaning(node, text).await, [*id], "{when}");
     }
@@ -279,7 +280,7 @@ pub(crate) async fn until<F: Future<Output = bool>>(holds: impl Fn() -> F) {
 }
 
 /// Until the change is over, and all that was left to do after it.
-pub(crate) async fn over(node: &Node<MemoryStore>, to: &Arc<Other>) {
+pub(crate) async fn over(node: &TestNode, to: &Arc<Other>) {
     let is_over = || async {
         let change = node.embedder_change().await;
         change.is_some_and(|change| change.is_over)

@@ -9,6 +9,8 @@ use super::{AgentReport, Finding, Quote, Refusal, Report};
 use crate::commands::recall;
 use crate::output::{Style, one_line, table};
 
+mod decisions;
+
 /// Findings that are shown; the rest are counted.
 const FINDINGS_SHOWN_MAX: usize = 14;
 /// Results of the recall that are shown.
@@ -27,6 +29,7 @@ pub fn render(report: &Report, style: Style) -> String {
         refused(report, style),
         replaced(report, style),
         decided(report, style),
+        decisions::held(report, style),
         forgotten(report, style),
         lasting(report, style),
         next(report, style),
@@ -309,6 +312,12 @@ fn lasting(report: &Report, style: Style) -> Option<String> {
             one_line(&difference.what, TEXT_CHARS_MAX)
         ),
     };
+    let decisions = (report.decisions > 0).then(|| {
+        let (saved, held) = (report.decisions, report.decisions_durable);
+        let saved_in_words = counted(saved as u64, "decision");
+        let text = format!("{saved_in_words} acknowledged, {held} hold after that");
+        (saved == held, text)
+    });
     let paint = |good: bool, text: &str| {
         if good {
             style.good(text)
@@ -316,10 +325,16 @@ fn lasting(report: &Report, style: Style) -> Option<String> {
             style.bad(text)
         }
     };
+    let lasts = [
+        Some((kept, durable)),
+        decisions,
+        Some((report.audit_ok, audit)),
+    ];
+    let lines = lasts.into_iter().flatten();
     section(
         style,
         "What lasts",
-        vec![paint(kept, &durable), paint(report.audit_ok, &audit)],
+        lines.map(|(good, text)| paint(good, &text)).collect(),
     )
 }
 
@@ -339,6 +354,9 @@ fn next(report: &Report, style: Style) -> Option<String> {
             .first()
             .map(|done| format!("history {}", done.old)),
     );
+    if report.decisions > 0 {
+        commands.push("decision list".to_owned());
+    }
     commands.push("audit verify".to_owned());
     let full = |command: &String| style.name(&format!("sillok {command}{}", report.flags));
     let mut lines: Vec<String> = commands.iter().map(full).collect();

@@ -1,8 +1,16 @@
 //! The report's sums, and how its page reads.
 
+use sillok_core::brief::Layer;
+use sillok_core::decision::{Node, RelationKind};
 use sillok_core::error::{Current as CoreCurrent, Error};
+use sillok_core::id::{CommandId, Seq};
+use sillok_core::principal::PrincipalKind;
 use sillok_core::promotion::{self, Disposition as CoreDisposition};
-use sillok_server::api::{Binding, Citation, Gate, PromotionState, Score};
+use sillok_core::time::Timestamp;
+use sillok_server::api::{
+    Actor, Affected, Binding, BriefDecision, BriefItem, Citation, Claim, Contradiction, Edge, Gate,
+    Guard, Impact, Meaning, PromotionState, Score,
+};
 
 use super::*;
 use crate::output::Style;
@@ -191,6 +199,137 @@ fn recall() -> RecallReport {
     }
 }
 
+const LOCKED: &str = "The last line counts";
+
+fn decision(path: &str, number: u8) -> Node {
+    Node::Decision {
+        scope: scope(path),
+        root: DecisionId::from_bytes([number; 16]),
+    }
+}
+
+/// The lock as an impact reaches it, by one relation.
+fn reached(by: Edge) -> Affected {
+    Affected {
+        node: decision("", 4),
+        depth: 1,
+        title: Some(LOCKED.to_owned()),
+        rank: Some(Rank::Lock),
+        path: vec![by],
+    }
+}
+
+fn saved() -> DecisionReport {
+    let time = Timestamp::from_ms(1_700_000_000_000);
+    DecisionReport {
+        by: "the orchestrator".to_owned(),
+        scope: scope(""),
+        rank: Rank::Lock,
+        title: LOCKED.to_owned(),
+        content: "A last line is a line.".to_owned(),
+        saved: DecisionSaved {
+            root: DecisionId::from_bytes([4; 16]),
+            version: 1,
+            active: true,
+            means: Meaning::Told(Proposed {
+                impact: Impact {
+                    start: vec![decision("", 4)],
+                    affected: Vec::new(),
+                    cut: None,
+                },
+                guards: Vec::new(),
+                contradictions: Vec::new(),
+            }),
+            seq: Seq::new(9),
+            time,
+            command_id: CommandId::from_parts(time, [0; 10]),
+        },
+    }
+}
+
+fn loaded() -> BriefReport {
+    let reached = reached(Edge {
+        from: decision("", 4),
+        kind: RelationKind::AppliesTo,
+        to: Node::file("src/count.sh").unwrap(),
+    });
+    let structural = BriefItem::Structural {
+        layer: Layer::Structural,
+        node: reached.node,
+        title: reached.title,
+        rank: reached.rank,
+        depth: reached.depth,
+        path: reached.path,
+        data_marked_text: String::new(),
+    };
+    let lock = BriefItem::Decision(Box::new(BriefDecision {
+        layer: Layer::Lock,
+        scope: scope(""),
+        root: DecisionId::from_bytes([4; 16]),
+        version: 1,
+        rank: Rank::Lock,
+        domain: "input".parse().unwrap(),
+        phase: None,
+        title: LOCKED.to_owned(),
+        data_marked_text: String::new(),
+        claim: None,
+        relations: Vec::new(),
+        by: Actor {
+            kind: PrincipalKind::Orchestrator,
+            id: "orchestrator".to_owned(),
+        },
+        at: Timestamp::from_ms(1_700_000_000_000),
+    }));
+    BriefReport {
+        agent: "agent-3".to_owned(),
+        brief: Brief {
+            scope: scope("/worktree/agent-3/task/fix"),
+            domain: "input".parse().unwrap(),
+            items: vec![structural, lock],
+            bytes: 300,
+            cut: Vec::new(),
+            impact_cut: None,
+        },
+        in_line: vec![DecisionId::from_bytes([4; 16])],
+    }
+}
+
+fn stop() -> StopReport {
+    let proposed = decision("/worktree/agent-4", 0);
+    let limits = Edge {
+        from: proposed.clone(),
+        kind: RelationKind::Constrains,
+        to: decision("", 4),
+    };
+    StopReport {
+        agent: "agent-4".to_owned(),
+        title: "Refuse a last line".to_owned(),
+        proposed: Proposed {
+            impact: Impact {
+                start: vec![proposed],
+                affected: vec![reached(limits)],
+                cut: None,
+            },
+            guards: vec![Guard {
+                node: decision("", 4),
+                rank: Rank::Lock,
+                title: LOCKED.to_owned(),
+                affected: 0,
+            }],
+            contradictions: vec![Contradiction {
+                scope: scope(""),
+                root: DecisionId::from_bytes([4; 16]),
+                rank: Rank::Lock,
+                title: LOCKED.to_owned(),
+                claim: Claim {
+                    key: "tally.last_line".to_owned(),
+                    value: "counts".to_owned(),
+                },
+            }],
+        },
+    }
+}
+
 fn report() -> Report {
     let agents = agents();
     let sums = Sums::of(&agents);
@@ -204,6 +343,10 @@ fn report() -> Report {
         refused: 2,
         decided: 1,
         pruned: 1,
+        decisions: 1,
+        decisions_durable: 1,
+        in_line: 1,
+        stopped: 1,
         audit_ok: true,
         episodes: sums.episodes,
         linked_episodes: sums.linked_episodes,
@@ -239,6 +382,9 @@ fn report() -> Report {
             text: "Guess and run again.".to_owned(),
             why: "it is old, and helped in 20 of 100 uses".to_owned(),
         }],
+        decision_details: vec![saved()],
+        loaded: Some(loaded()),
+        stops: vec![stop()],
         audit: AuditAnswer {
             ok: true,
             scopes: 4,
@@ -314,6 +460,7 @@ fn the_page_reads_well() {
 fn a_loss_and_a_difference_stand_out() {
     let mut lost = report();
     lost.records_durable = 26;
+    lost.decisions_durable = 0;
     lost.audit_ok = false;
     lost.audit.difference = Some(sillok_server::api::AuditDifference {
         scope: Some(scope("")),
@@ -325,6 +472,7 @@ fn a_loss_and_a_difference_stand_out() {
     });
     let page = page::render(&lost, Style { colour: true });
     assert!(page.contains("\u{1b}[31m27 records acknowledged, 26 there"));
+    assert!(page.contains("\u{1b}[31m1 decision acknowledged, 0 hold"));
     assert!(page.contains("\u{1b}[31mthe audit found a difference: the chain does not hold"));
 }
 
@@ -342,6 +490,9 @@ fn the_document_has_the_fields_that_scripts_read() {
         "audit_ok",
         "episodes",
         "linked_episodes",
+        "decisions",
+        "in_line",
+        "stopped",
         "address",
         "data",
         "agent_details",
@@ -350,4 +501,10 @@ fn the_document_has_the_fields_that_scripts_read() {
     }
     assert_eq!(document["refusals"][0]["rule"], "entries/project");
     assert_eq!(document["refusals"][1]["current"]["version"], 2);
+    let stop = &document["stops"][0]["proposed"];
+    assert_eq!(stop["guards"][0]["rank"], "lock");
+    assert_eq!(
+        stop["impact"]["affected"][0]["path"][0]["kind"],
+        "CONSTRAINS"
+    );
 }

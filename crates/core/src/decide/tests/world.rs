@@ -10,12 +10,13 @@ use crate::command::{
 };
 use crate::commit::{CommitName, Presence};
 use crate::config::RulesConfig;
+use crate::decision::{DecisionHead, DecisionVersion};
 use crate::entry::{Binding, ClaimHash, Detail, Head, Metadata, Table, Version};
 use crate::erasure::{KnownEvent, Texts};
 use crate::error::Error;
 use crate::event::Body;
 use crate::facts::{Facts, Need, RecordFact, needs};
-use crate::id::{Attempt, CommandId, EntryId, Epoch, RecordId, Seq, VerificationId};
+use crate::id::{Attempt, CommandId, DecisionId, EntryId, Epoch, RecordId, Seq, VerificationId};
 use crate::invariants;
 use crate::limits::FACT_ROUNDS_MAX;
 use crate::membership::WireVersion;
@@ -51,6 +52,12 @@ pub(in crate::decide) struct World {
     pub(in crate::decide) elsewhere: BTreeMap<(Scope, EntryId), Head>,
     /// Into which entries answers merged others.
     pub(in crate::decide) merges: BTreeMap<EntryId, EntryId>,
+    /// Versions of decisions.
+    pub(in crate::decide) decision_versions: BTreeMap<(DecisionId, u64), DecisionVersion>,
+    /// Decisions of other scopes.
+    pub(in crate::decide) decisions_elsewhere: BTreeMap<(Scope, DecisionId), DecisionHead>,
+    /// Rows of decisions that changed, in order.
+    pub(in crate::decide) decision_changes: Vec<Change>,
     /// Whether the index has not heard of what was written.
     pub(in crate::decide) index_lags: bool,
     pub(in crate::decide) now: Timestamp,
@@ -82,6 +89,9 @@ impl World {
             spoken: WireVersion::NEWEST,
             elsewhere: BTreeMap::new(),
             merges: BTreeMap::new(),
+            decision_versions: BTreeMap::new(),
+            decisions_elsewhere: BTreeMap::new(),
+            decision_changes: Vec::new(),
             index_lags: false,
             now: START,
             standings: BTreeMap::new(),
@@ -186,6 +196,14 @@ impl World {
                     verification,
                     report,
                 } => drop(self.marks.insert((source, verification), *report)),
+                Change::DecisionVersion(version) => {
+                    let named = (version.root, version.number);
+                    self.decision_versions.insert(named, *version);
+                }
+                change @ (Change::Decision(_)
+                | Change::DecisionListed { .. }
+                | Change::DecisionClaim { .. }
+                | Change::RelatedTo { .. }) => self.decision_changes.push(change),
                 _ => {}
             }
         }
@@ -307,6 +325,25 @@ impl World {
             Need::Claimants(number, request) => {
                 facts.claimants.insert(number, self.claimants(&request));
             }
+            Need::Decision(_) | Need::DecisionElsewhere(..) | Need::DecisionVersion(..) => {
+                self.look_up_decision(need, facts);
+            }
+        }
+    }
+
+    fn look_up_decision(&mut self, need: Need, facts: &mut Facts) {
+        match need {
+            Need::Decision(root) => self.state.learn_decision(root, None),
+            Need::DecisionElsewhere(scope, root) => {
+                let named = (scope, root);
+                let found = self.decisions_elsewhere.get(&named).cloned();
+                facts.decisions_elsewhere.insert(named, found);
+            }
+            Need::DecisionVersion(root, number) => {
+                let found = self.decision_versions.get(&(root, number)).cloned();
+                facts.decision_versions.insert((root, number), found);
+            }
+            other => panic!("{other:?} is of no decision"),
         }
     }
 

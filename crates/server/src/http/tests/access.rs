@@ -229,8 +229,12 @@ async fn every_refusal_is_counted_once_whoever_decided_it() {
     for (before, (path, body)) in [
         ("/v1/audit/verify", json!({})),
         ("/v1/recall", json!({ "scope": OTHER, "query": "page" })),
-        // The node decides this one.
+        // The node decides these.
         ("/v1/logs", logs(OTHER, "c")),
+        (
+            "/v1/decisions/propose",
+            json!({ "scope": OTHER, "title": "t", "content": "c" }),
+        ),
     ]
     .into_iter()
     .enumerate()

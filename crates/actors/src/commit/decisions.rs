@@ -1,0 +1,69 @@
+//! Decisions in a commit: what they were decided from that lies in other scopes, and how their rows are written.
+//!
+//! Owns the planted bugs of writing them. What they may be related to, `core` knows.
+
+use sillok_core::state::Change;
+use sillok_store::keys;
+use sillok_store::{KeyRange, Store, Txn};
+
+use super::decided::Decided;
+use super::transaction::{begin, check_owner};
+use super::{Failure, Shared};
+use crate::facts::decision_elsewhere;
+use crate::protocol::{Protocol, Safeguard};
+use crate::rows::{self, Place};
+
+/// Makes the commit conflict with any other write to the decisions that it changes.
+pub(super) fn conflict_on_heads(txn: &mut impl Txn, place: &Place, changes: &[Change]) {
+    for change in changes {
+        if let Change::Decision(head) = change {
+            let key = keys::decision::key(&place.key, head.root);
+            txn.conflict_on(&KeyRange::key(&key));
+        }
+    }
+}
+
+/// After the chunks: the decisions of other scopes that relations lead to must be what was decided from.
+pub(super) async fn look_again(txn: &mut impl Txn, decided: &Decided) -> Result<(), Failure> {
+    for ((scope, root), seen) in &decided.elsewhere {
+        let head = decision_elsewhere(txn, scope, *root).await;
+        if head.map_err(|error| Failure::of(&error))? != *seen {
+            return Err(Failure::Again);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a change is written by the transaction that writes the events: each is, but for the bugs.
+pub(super) fn is_written<P: Protocol>(protocol: P, change: &Change) -> bool {
+    match change {
+        Change::DecisionListed { version: None, .. } => {
+            protocol.keeps(Safeguard::EndsFormerListing)
+        }
+        Change::RelatedTo { .. } => protocol.keeps(Safeguard::SavesRelationsWithDecision),
+        _ => true,
+    }
+}
+
+/// Planted bug: relations are written before the decisions that declare them, by a transaction of their own.
+pub(super) async fn relate_apart<S: Store, P: Protocol>(
+    shared: &Shared<S, P>,
+    place: &Place,
+    changes: &[Change],
+) -> Result<(), Failure> {
+    if shared.protocol.keeps(Safeguard::SavesRelationsWithDecision) {
+        return Ok(());
+    }
+    let is_relation = |change: &&Change| matches!(change, Change::RelatedTo { .. });
+    let relations: Vec<&Change> = changes.iter().filter(is_relation).collect();
+    if relations.is_empty() {
+        return Ok(());
+    }
+    let mut txn = begin(shared).await?;
+    check_owner(shared, &mut txn, place.slot).await?;
+    for relation in relations {
+        rows::write_change(&mut txn, place, relation);
+    }
+    txn.commit().await.map_err(|error| Failure::of(&error))?;
+    Ok(())
+}

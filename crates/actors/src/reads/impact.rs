@@ -1,0 +1,320 @@
+//! Reading what a change reaches: the walk over relations, in one snapshot.
+//!
+//! Owns who sees which decision, and the time that a walk may take. In which direction a change is carried, in which order
+//! nodes are looked at and what is told of them is `core::impact`'s. It must not know the index: no text is compared with
+//! another.
+
+use sillok_core::decision::{DecisionHead, Edge, Node};
+use sillok_core::id::DecisionId;
+use sillok_core::impact::{Impact, ImpactLimits, Seen, Walk};
+use sillok_core::ports::Clock;
+use sillok_core::scope::{Scope, ScopePrefix};
+use sillok_core::{Error, ErrorCode};
+use sillok_store::keys::{ScopeKey, related};
+use sillok_store::{Error as StoreError, KeyRange, Store, Txn};
+
+use super::Reader;
+use super::decisions::head_of;
+use crate::errors::refusal;
+use crate::protocol::{Correct, Protocol, Safeguard};
+use crate::row_stream::RowStream;
+
+mod again;
+
+/// Nodes and relations that are read between two looks at the clock.
+const LOOKS_APART: usize = 64;
+/// Relations to one node that are held at once.
+const EDGES_AT_ONCE: usize = 1_024;
+
+/// Who looks at decisions and their relations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Viewer {
+    /// Where: decisions of this scope and of those around it are seen.
+    pub scope: Scope,
+    /// What the token covers: decisions inside the scope are seen as far as that.
+    pub prefix: ScopePrefix,
+}
+
+impl Viewer {
+    /// Whether decisions of `scope` are seen.
+    #[must_use]
+    pub fn sees(&self, scope: &Scope) -> bool {
+        let is_inside = self.scope.contains(scope);
+        scope.contains(&self.scope) || (is_inside && self.prefix.covers(scope))
+    }
+
+    /// The ranges in which the relations to a node lie that are seen: those of each scope around, the widest first, and those
+    /// of what is seen with all that lies inside it. What others say of the node is not even read, so it takes no time.
+    fn relations_to(&self, node: &Node) -> Vec<KeyRange> {
+        let covered = match &self.prefix {
+            ScopePrefix::Scope(prefix) if !prefix.contains(&self.scope) => prefix,
+            ScopePrefix::Scope(_) | ScopePrefix::All => &self.scope,
+        };
+        let around = self.scope.with_ancestors().into_iter().rev();
+        let around = around.filter(|scope| scope != covered);
+        let mut ranges: Vec<KeyRange> = around
+            .map(|scope| related::range_from(node, &scope))
+            .collect();
+        if self.scope.contains(covered) {
+            ranges.push(related::range_inside(node, covered));
+        }
+        ranges
+    }
+
+    /// Whether a node is seen. Files and symbols are names, which everybody sees who sees what is related to them.
+    fn sees_node(&self, node: &Node) -> bool {
+        match node {
+            Node::Decision { scope, .. } => self.sees(scope),
+            Node::File { .. } | Node::Symbol { .. } => true,
+        }
+    }
+}
+
+impl<S: Store> Reader<S> {
+    /// What a change of these nodes affects, as `viewer` sees it. Decisions that are not seen, that were withdrawn or that
+    /// are not there are left out, and so is what is reached through them alone: of such a one nothing is affected, which is
+    /// not to be taken for an answer about it. [`Node::impact_of_standing`](crate::Node::impact_of_standing) refuses it. It
+    /// ends after `ms_max`, if that is given.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn impact(
+        &self,
+        viewer: &Viewer,
+        start: Vec<Node>,
+        limits: ImpactLimits,
+        ms_max: Option<u64>,
+    ) -> Result<Impact, Error> {
+        self.impact_under(Correct, viewer, (start, Absent::LeftOut), limits, ms_max)
+            .await
+    }
+
+    /// As [`impact`](Self::impact), under a protocol.
+    pub(crate) async fn impact_under<P: Protocol>(
+        &self,
+        protocol: P,
+        viewer: &Viewer,
+        (start, absent): (Vec<Node>, Absent),
+        limits: ImpactLimits,
+        ms_max: Option<u64>,
+    ) -> Result<Impact, Error> {
+        let deadline = ms_max.map(|ms_max| Deadline::of(&*self.clock, ms_max));
+        let mut txn = self.snapshot().await?;
+        absent.check(&mut txn, viewer, &start).await?;
+        let look = Look {
+            txn: &mut txn,
+            viewer,
+            beside: None,
+            deadline,
+        };
+        let found = look.impact(protocol, start, limits).await;
+        found.map_err(|error| refusal(&error))
+    }
+}
+
+/// What becomes of a decision that an impact begins with, or that is at hand, and that is not there, was withdrawn or is
+/// not seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Absent {
+    /// It affects nothing.
+    LeftOut,
+    /// It is refused. A name that is wrong would read as a change that harms nobody.
+    Refused,
+}
+
+impl Absent {
+    /// Looks whether the nodes are taken.
+    pub(super) async fn check(
+        self,
+        txn: &mut impl Txn,
+        viewer: &Viewer,
+        nodes: &[Node],
+    ) -> Result<(), Error> {
+        if self == Self::LeftOut {
+            return Ok(());
+        }
+        for node in nodes {
+            let Node::Decision { scope, root } = node else {
+                continue;
+            };
+            let head = standing(txn, viewer, scope, *root).await;
+            if head.map_err(|error| refusal(&error))?.is_none() {
+                // What is not seen is not told apart from what is not there.
+                let why = format!(
+                    "{node} is no decision that holds and is seen from {}",
+                    viewer.scope
+                );
+                return Err(Error::new(ErrorCode::NotFound, why));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A decision that holds and is seen.
+async fn standing(
+    txn: &mut impl Txn,
+    viewer: &Viewer,
+    scope: &Scope,
+    root: DecisionId,
+) -> Result<Option<DecisionHead>, StoreError> {
+    if !viewer.sees(scope) {
+        return Ok(None);
+    }
+    let head = head_of(txn, &ScopeKey::of(scope), root).await?;
+    Ok(head.filter(|head| head.active))
+}
+
+/// A decision that is looked at as it would be.
+#[derive(Clone, Debug)]
+pub(super) struct Beside {
+    /// The decision.
+    pub(super) node: Node,
+    /// Its relations.
+    pub(super) edges: Vec<Edge>,
+}
+
+/// A look at decisions and their relations, at one moment.
+pub(super) struct Look<'a, T> {
+    pub(super) txn: &'a mut T,
+    pub(super) viewer: &'a Viewer,
+    /// A decision that nobody has made yet, or that is to be changed.
+    pub(super) beside: Option<&'a Beside>,
+    /// When the look ends, if time ends it.
+    pub(super) deadline: Option<Deadline<'a>>,
+}
+
+/// What became of a look at a node.
+enum Looked {
+    /// It is there.
+    Seen(Seen),
+    /// It is a decision that does not hold, or that is not seen.
+    Gone,
+    /// It is there, and the time ran out before all relations to it were read.
+    Partly(Seen),
+    /// The time ran out before it was looked at.
+    Late,
+}
+
+impl<T: Txn> Look<'_, T> {
+    /// What a change of these nodes affects.
+    pub(super) async fn impact<P: Protocol>(
+        mut self,
+        protocol: P,
+        start: Vec<Node>,
+        limits: ImpactLimits,
+    ) -> Result<Impact, StoreError> {
+        if !protocol.keeps(Safeguard::VisitsOnce) {
+            return again::walk(self, start, limits).await;
+        }
+        let mut walk = Walk::new(start, limits);
+        self.go(&mut walk).await?;
+        Ok(walk.finish())
+    }
+
+    async fn go(&mut self, walk: &mut Walk) -> Result<(), StoreError> {
+        while let Some(node) = walk.next() {
+            match self.at(walk, &node).await? {
+                Looked::Seen(seen) => walk.seen(&node, seen),
+                Looked::Gone => walk.gone(&node),
+                Looked::Partly(seen) => {
+                    // Before the node is told of, as it may be the last one, and is not read to its end.
+                    walk.stop_for_time();
+                    walk.seen(&node, seen);
+                    break;
+                }
+                Looked::Late => {
+                    walk.stop_for_time();
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at a node. The walk is told in parts of what many relations lead to.
+    async fn at(&mut self, walk: &mut Walk, node: &Node) -> Result<Looked, StoreError> {
+        if self.is_late() {
+            return Ok(Looked::Late);
+        }
+        let Some(mut seen) = self.own(node).await? else {
+            return Ok(Looked::Gone);
+        };
+        let viewer = self.viewer;
+        seen.out.retain(|edge| viewer.sees_node(&edge.to));
+        for range in viewer.relations_to(node) {
+            let mut stream = RowStream::new(range);
+            while let Some((key, value)) = stream.next(self.txn).await? {
+                if self.is_late() {
+                    return Ok(Looked::Partly(seen));
+                }
+                let edge = related::decode(&key, &value)?;
+                // The place of a node is a hash, which another node may share, and so is that of a scope.
+                if edge.to == *node && viewer.sees_node(&edge.from) {
+                    seen.into.push(edge);
+                }
+                if seen.into.len() == EDGES_AT_ONCE {
+                    walk.part(node, &seen.into);
+                    seen.into.clear();
+                }
+            }
+        }
+        Ok(Looked::Seen(seen))
+    }
+
+    /// What a node says itself; none of a decision that does not hold, or that is not seen.
+    async fn own(&mut self, node: &Node) -> Result<Option<Seen>, StoreError> {
+        let Node::Decision { scope, root } = node else {
+            return Ok(Some(Seen::default()));
+        };
+        let head = standing(self.txn, self.viewer, scope, *root).await?;
+        let mut seen = head.map(|head| Seen {
+            out: head.edges(scope),
+            into: Vec::new(),
+            title: Some(head.title),
+            rank: Some(head.rank),
+        });
+        if let Some(beside) = self.beside.filter(|beside| beside.node == *node) {
+            let out = &mut seen.get_or_insert_default().out;
+            // What it is related to already is not told twice.
+            let further = beside.edges.iter().filter(|edge| !out.contains(edge));
+            let further: Vec<Edge> = further.cloned().collect();
+            out.extend(further);
+        }
+        Ok(seen)
+    }
+
+    /// Whether the time has run out, once in so many calls.
+    fn is_late(&mut self) -> bool {
+        self.deadline.as_mut().is_some_and(Deadline::has_passed)
+    }
+}
+
+/// When a look ends.
+pub(super) struct Deadline<'a> {
+    clock: &'a dyn Clock,
+    at_us: u64,
+    /// Calls until the clock is looked at.
+    left: usize,
+}
+
+impl<'a> Deadline<'a> {
+    fn of(clock: &'a dyn Clock, ms_max: u64) -> Self {
+        Self {
+            clock,
+            at_us: clock
+                .monotonic_us()
+                .saturating_add(ms_max.saturating_mul(1_000)),
+            left: LOOKS_APART,
+        }
+    }
+
+    fn has_passed(&mut self) -> bool {
+        self.left -= 1;
+        if self.left > 0 {
+            return false;
+        }
+        self.left = LOOKS_APART;
+        self.clock.monotonic_us() >= self.at_us
+    }
+}

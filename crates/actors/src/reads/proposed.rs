@@ -1,0 +1,117 @@
+//! Reading what a decision means to others: what it reaches, and what speaks against it.
+//!
+//! Owns from which nodes and relations that is looked for. Whether a decision could be saved is not asked here.
+
+use sillok_core::Error;
+use sillok_core::decision::{Edge, NewDecision, Node, Proposed, Relation};
+use sillok_core::id::DecisionId;
+use sillok_core::impact::{Impact, ImpactLimits};
+use sillok_core::limits::MEANING_NODES_MAX;
+use sillok_store::keys::ScopeKey;
+use sillok_store::{Error as StoreError, Store, Txn};
+
+use super::Reader;
+use super::decisions::{contradictions_in, head_of, version_of};
+use super::impact::{Beside, Look, Viewer};
+use crate::errors::refusal;
+use crate::protocol::Protocol;
+
+/// The root of a decision that has none yet.
+const UNMADE: DecisionId = DecisionId::from_bytes([0; 16]);
+
+impl<S: Store> Reader<S> {
+    /// What it means to others that version `number` of a decision of the scope of `viewer` was saved; none when it was not.
+    /// That is something to those that the decision is related to by now, by that version or by the one before it, which
+    /// may let go of them, and to those that still depend on it.
+    pub(crate) async fn meaning_under<P: Protocol>(
+        &self,
+        protocol: P,
+        viewer: &Viewer,
+        root: DecisionId,
+        number: u64,
+    ) -> Result<Option<Proposed>, Error> {
+        let mut txn = self.snapshot().await?;
+        let found = meaning(protocol, &mut txn, viewer, root, number).await;
+        found.map_err(|error| refusal(&error))
+    }
+}
+
+async fn meaning<P: Protocol>(
+    protocol: P,
+    txn: &mut impl Txn,
+    viewer: &Viewer,
+    root: DecisionId,
+    number: u64,
+) -> Result<Option<Proposed>, StoreError> {
+    let here = ScopeKey::of(&viewer.scope);
+    let head = head_of(txn, &here, root).await?;
+    let Some(head) = head.filter(|head| number <= head.version) else {
+        return Ok(None);
+    };
+    let node = head.node(&viewer.scope);
+    let mut edges = Vec::new();
+    for number in number.saturating_sub(1)..=number {
+        let version = version_of(txn, &here, root, number).await?;
+        if let Some(text) = version.and_then(|version| version.text) {
+            edges.extend(edges_from(&node, &text.relations));
+        }
+    }
+    let beside = Beside { node, edges };
+    let impact = reached(protocol, txn, viewer, &beside).await?;
+    let contradictions = match head.claim.filter(|_| head.active) {
+        Some(claim) => contradictions_in(txn, &viewer.scope, &claim, Some(root)).await?,
+        None => Vec::new(),
+    };
+    Ok(Some(Proposed::of(impact, contradictions)))
+}
+
+/// What a decision would mean that says `text`, made in the scope of `viewer`, or a change to that of the decision
+/// `changes`: then what that is related to by now is affected too.
+pub(crate) async fn proposed<P: Protocol>(
+    protocol: P,
+    txn: &mut impl Txn,
+    viewer: &Viewer,
+    changes: Option<DecisionId>,
+    text: &NewDecision,
+) -> Result<Proposed, StoreError> {
+    let node = Node::Decision {
+        scope: viewer.scope.clone(),
+        root: changes.unwrap_or(UNMADE),
+    };
+    let edges = edges_from(&node, &text.relations).collect();
+    let beside = Beside { node, edges };
+    let impact = reached(protocol, txn, viewer, &beside).await?;
+    let contradictions = match &text.claim {
+        Some(claim) => contradictions_in(txn, &viewer.scope, claim, changes).await?,
+        None => Vec::new(),
+    };
+    Ok(Proposed::of(impact, contradictions))
+}
+
+/// The relations that a decision declares.
+fn edges_from(node: &Node, relations: &[Relation]) -> impl Iterator<Item = Edge> {
+    let edge = move |relation: &Relation| relation.edge_from(node.clone());
+    relations.iter().map(edge)
+}
+
+/// What a decision reaches. Counts end it, and never time: it is part of an answer that is the same when asked again. They
+/// are lower than where an impact is asked for by itself, which says how long it may take.
+async fn reached<P: Protocol>(
+    protocol: P,
+    txn: &mut impl Txn,
+    viewer: &Viewer,
+    beside: &Beside,
+) -> Result<Impact, StoreError> {
+    let look = Look {
+        txn,
+        viewer,
+        beside: Some(beside),
+        deadline: None,
+    };
+    let start = vec![beside.node.clone()];
+    let limits = ImpactLimits {
+        nodes_max: MEANING_NODES_MAX,
+        ..ImpactLimits::default()
+    };
+    look.impact(protocol, start, limits).await
+}

@@ -1,0 +1,52 @@
+//! Rows of decisions.
+//!
+//! Owns which row each change of a decision lies in. What a decision does not say any more has no row.
+
+use sillok_core::state::Change;
+use sillok_store::keys::decision_claim::ClaimKey;
+use sillok_store::keys::decision_listed::{self, DomainKey};
+use sillok_store::keys::{self, ScopeKey};
+
+use super::Row;
+
+/// The row that a change of a decision of this scope leads to.
+pub(super) fn row_of(scope: &ScopeKey, change: &Change) -> Row {
+    match change {
+        Change::Decision(head) => Row::holding(
+            keys::decision::key(scope, head.root),
+            keys::decision::encode(head),
+        ),
+        Change::DecisionVersion(version) => Row::holding(
+            keys::decision_version::key(scope, version.root, version.number),
+            keys::decision_version::encode(version),
+        ),
+        Change::DecisionListed {
+            rank,
+            domain,
+            begun,
+            root,
+            version,
+        } => Row {
+            key: decision_listed::key(&decision_listed::Key {
+                scope: *scope,
+                rank: *rank,
+                domain: DomainKey::of(domain),
+                begun: *begun,
+                root: *root,
+            }),
+            value: version.as_ref().map(decision_listed::encode),
+        },
+        Change::DecisionClaim { key, root, version } => Row {
+            key: keys::decision_claim::key(scope, ClaimKey::of(key), *root),
+            value: version.as_ref().map(keys::decision_claim::encode),
+        },
+        Change::RelatedTo { edge, standing } => {
+            let place = keys::related::Key::of(edge).expect("an edge begins at a decision");
+            Row {
+                key: keys::related::key(&place),
+                value: standing.then(|| keys::related::encode(edge)),
+            }
+        }
+        _ => unreachable!("only changes of decisions come here"),
+    }
+}

@@ -1,0 +1,182 @@
+//! Rows of decisions that no event leads to, and what an audit asks of a chain beside its rows.
+
+use sillok_core::chain::{Origin, Tip, seal};
+use sillok_core::command::{Answer, AnswerBody, CommandRecord};
+use sillok_core::decision::{Act, Domain, Node, Rank, RelationKind};
+use sillok_core::event::Body;
+use sillok_core::id::{DecisionId, Seq};
+use sillok_core::invariants::Invariant;
+use sillok_store::keys::decision_claim::ClaimKey;
+use sillok_store::keys::decision_listed::DomainKey;
+use sillok_store::keys::related::{NodeKey, ScopePath};
+use sillok_store::keys::{self, Family, decision_listed, related};
+
+use super::{WORLD, changed, difference_of, events_of, keys_of};
+use crate::rows::Place;
+use crate::tests::harness::{PROJECT, scope};
+use crate::tests::world::Pairs;
+
+/// For each family of decisions, a row that no event leads to.
+pub(super) fn additions() -> Vec<(Vec<u8>, Vec<u8>)> {
+    let value_of = |family| WORLD[&keys_of(family)[0]].clone();
+    let place = Place::of(&scope(PROJECT));
+    let root = DecisionId::from_bytes([7; 16]);
+    let listed = decision_listed::Key {
+        scope: place.key,
+        rank: Rank::Axis,
+        domain: DomainKey::of(&Domain::global()),
+        begun: Seq::new(1),
+        root,
+    };
+    let related = related::Key {
+        to: NodeKey::of(&Node::file("src/nowhere.rs").unwrap()),
+        scope: ScopePath::of(&scope(PROJECT)),
+        root,
+        kind: RelationKind::AppliesTo,
+    };
+    let claim = ClaimKey::of("unsaid");
+    vec![
+        (
+            keys::decision::key(&place.key, root),
+            value_of(Family::Decision),
+        ),
+        (
+            keys::decision_version::key(&place.key, root, 1),
+            value_of(Family::DecisionVersion),
+        ),
+        (
+            decision_listed::key(&listed),
+            value_of(Family::DecisionListed),
+        ),
+        (
+            keys::decision_claim::key(&place.key, claim, root),
+            value_of(Family::DecisionClaim),
+        ),
+        (related::key(&related), value_of(Family::Related)),
+    ]
+}
+
+#[test]
+fn a_relation_that_its_decision_does_not_declare_is_found() {
+    let key = keys_of(Family::Related).remove(0);
+    let mut edge = related::decode(&key, &WORLD[&key]).unwrap();
+    edge.to = Node::file("src/elsewhere.rs").unwrap();
+    let place = related::Key::of(&edge).unwrap();
+    let further = related::key(&place);
+    let value = related::encode(&edge);
+    let found = difference_of(&changed(|pairs| drop(pairs.insert(further.clone(), value))));
+    assert_eq!(found.family, Family::Related.as_str());
+    assert_eq!(found.key, Some(hex::encode(&further)));
+}
+
+#[test]
+fn a_second_active_version_is_found() {
+    let key = keys_of(Family::DecisionListed).remove(0);
+    let mut place = decision_listed::parse(&key).unwrap();
+    let ranks = Rank::ALL.into_iter();
+    place.rank = ranks.rev().find(|rank| *rank != place.rank).unwrap();
+    let (second, value) = (decision_listed::key(&place), WORLD[&key].clone());
+    let found = difference_of(&changed(|pairs| drop(pairs.insert(second.clone(), value))));
+    assert_eq!(found.family, Family::DecisionListed.as_str());
+    assert_eq!(found.key, Some(hex::encode(&second)));
+}
+
+/// The world, in which the last restore of a decision says something else than the version that it names: in its event, and
+/// in all that follows from that. The key of the decision's head, and the event.
+fn restored_as_another() -> (Pairs, Vec<u8>, Seq) {
+    let is_restore = |key: &Vec<u8>| {
+        let version = keys::decision_version::decode(key, &WORLD[key]).unwrap();
+        matches!(version.act, Act::Restored { .. })
+    };
+    let mut versions = keys_of(Family::DecisionVersion).into_iter();
+    let key = versions.find(is_restore).unwrap();
+    let mut version = keys::decision_version::decode(&key, &WORLD[&key]).unwrap();
+    let place = Place::of(&scope(PROJECT));
+    let mut text = version.text.take().unwrap();
+    text.content.push_str(" Or so it is said.");
+    version.text = Some(text.clone());
+    let pairs = changed(|pairs| {
+        pairs.insert(key, keys::decision_version::encode(&version));
+        let mut tip = Tip::genesis(&place.scope);
+        for key in events_of(PROJECT) {
+            let event = keys::event::decode(&key, &pairs[&key]).unwrap();
+            let mut body = event.decode_body().unwrap().unwrap();
+            let header = event.decode_header().unwrap();
+            if let Body::DecisionSaved(saved) = &mut body
+                && header.seq == version.seq
+            {
+                saved.text = Some(text.clone());
+            }
+            let origin = Origin {
+                actor: header.actor,
+                command: header.command,
+                epoch: header.epoch,
+            };
+            let salt = event.sealed.unwrap().salt;
+            let event = seal(&mut tip, &body, &origin, header.time, salt);
+            pairs.insert(key, keys::event::encode(&event));
+        }
+        let key = keys::scope::key(&place.key);
+        let mut row = keys::scope::decode(&key, &pairs[&key]).unwrap();
+        row.tip = tip;
+        pairs.insert(key, keys::scope::encode(&row));
+    });
+    let head = keys::decision::key(&place.key, version.root);
+    (pairs, head, version.seq)
+}
+
+#[test]
+fn a_restore_that_says_something_else_than_the_version_that_it_names_is_found() {
+    let (pairs, head, seq) = restored_as_another();
+    let found = difference_of(&pairs);
+    assert_eq!(found.family, Family::Decision.as_str());
+    assert_eq!((found.key, found.seq), (Some(hex::encode(head)), Some(seq)));
+    assert_eq!(found.invariant, Invariant::Chained);
+    assert!(
+        found.what.contains("does not say what version 1 did"),
+        "{}",
+        found.what
+    );
+}
+
+#[test]
+fn an_answer_about_a_decision_is_what_its_own_event_says() {
+    let mut answers = 0;
+    for key in keys_of(Family::Command) {
+        let record = keys::command::decode(&key, &WORLD[&key]).unwrap();
+        let CommandRecord::Applied { digest, answer } = record else {
+            continue;
+        };
+        let AnswerBody::Decision {
+            root,
+            version,
+            active,
+        } = answer.result
+        else {
+            continue;
+        };
+        let told = |version, active| AnswerBody::Decision {
+            root,
+            version,
+            active,
+        };
+        // Versions that other events saved, and one that none did.
+        let others = (1..=4).filter(|other| *other != version);
+        let others = others.map(|other| told(other, active));
+        for result in others.chain([told(version, !active)]) {
+            let wrong = CommandRecord::Applied {
+                digest,
+                answer: Answer {
+                    result: result.clone(),
+                    ..answer.clone()
+                },
+            };
+            let wrong = keys::command::encode(&wrong);
+            let found = difference_of(&changed(|pairs| drop(pairs.insert(key.clone(), wrong))));
+            assert_eq!(found.key, Some(hex::encode(&key)), "{result:?}");
+            assert_eq!(found.invariant, Invariant::AppliedOnce);
+        }
+        answers += 1;
+    }
+    assert_eq!(answers, keys_of(Family::DecisionVersion).len());
+}

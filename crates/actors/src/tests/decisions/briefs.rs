@@ -1,0 +1,321 @@
+//! Briefs: what is loaded, where a budget cuts, and that the same state gives the same bytes.
+
+use sillok_core::ErrorCode;
+use sillok_core::brief::{Brief, BriefBudget, BriefItem, Layer};
+use sillok_core::decision::{Rank, RelationKind};
+use sillok_core::limits::BRIEF_COUNTED_MAX;
+use sillok_core::ports::Lost;
+use sillok_store::keys::Family;
+use sillok_store::{Store, Txn};
+
+use super::stage::{
+    Stage, affected, at, claims, file, of_domain, relates, restore, says, titles, viewer, withdraw,
+};
+use crate::audit;
+use crate::reads::{BriefQuery, RecallQuery};
+use crate::rebuild::rebuild;
+use crate::tests::harness::{PROJECT, TASK, TestStore, later_node, scope, store};
+use crate::tests::world::{ORG, OTHER_PROJECT, Pairs, WORKTREE, pairs_of};
+
+fn about(domain: &str) -> BriefQuery {
+    BriefQuery {
+        domain: domain.parse().unwrap(),
+        ..BriefQuery::default()
+    }
+}
+
+fn room(items_max: usize, bytes_max: usize) -> BriefQuery {
+    BriefQuery {
+        budget: BriefBudget {
+            items_max,
+            bytes_max,
+        },
+        ..BriefQuery::default()
+    }
+}
+
+fn bytes(brief: &Brief) -> Vec<u8> {
+    postcard::to_allocvec(brief).unwrap()
+}
+
+/// How many items of a layer are left out, and whether there are more.
+fn cut(brief: &Brief, layer: Layer) -> Option<(u64, bool)> {
+    let found = brief.cut.iter().find(|cut| cut.layer == layer);
+    found.map(|cut| (cut.items, cut.more))
+}
+
+#[tokio::test]
+async fn what_holds_is_loaded_by_rank_domain_and_scope_whenever_it_was_said() {
+    let mut stage = Stage::set().await;
+    // Said in an order that is none of these.
+    for (path, domain, rank, title) in [
+        (TASK, "global", Rank::Normal, "normal task"),
+        (TASK, "ui", Rank::Lock, "lock ui task"),
+        (PROJECT, "ui", Rank::Normal, "normal ui project"),
+        (WORKTREE, "ui", Rank::Axis, "axis ui worktree"),
+        (OTHER_PROJECT, "global", Rank::Axis, "axis elsewhere"),
+        (ORG, "ui", Rank::Lock, "lock ui org"),
+        (PROJECT, "wms", Rank::Axis, "axis wms project"),
+        (WORKTREE, "global", Rank::Lock, "lock worktree"),
+        (PROJECT, "global", Rank::Policy, "policy project"),
+        (PROJECT, "global", Rank::Axis, "axis project, first"),
+        (PROJECT, "global", Rank::Axis, "axis project, second"),
+        (ORG, "global", Rank::Normal, "normal org"),
+        (ORG, "global", Rank::Axis, "axis org"),
+        (ORG, "global", Rank::Policy, "policy org"),
+        (ORG, "global", Rank::Lock, "lock org"),
+    ] {
+        stage
+            .begin(path, of_domain(domain, says(rank, title)))
+            .await;
+    }
+    let ui = stage.brief(TASK, about("ui")).await;
+    let global = [
+        "policy org",
+        "policy project",
+        "axis org",
+        "axis project, first",
+    ];
+    let expected = [
+        &global[..],
+        &[
+            "axis project, second",
+            "axis ui worktree",
+            "lock org",
+            "lock worktree",
+            "lock ui org",
+            "lock ui task",
+            "normal org",
+            "normal task",
+            "normal ui project",
+        ],
+    ]
+    .concat();
+    assert_eq!(titles(&ui), expected);
+    let layers: Vec<u8> = ui.items.iter().map(|one| one.layer() as u8).collect();
+    assert_eq!(layers, [1, 1, 3, 3, 3, 4, 5, 5, 5, 5, 6, 6, 6]);
+    assert!(ui.cut.is_empty() && ui.impact_cut.is_none());
+    let everything = stage.titles(TASK).await;
+    let is_global = |title: &&str| !title.contains(" ui ");
+    let expected: Vec<&str> = expected.into_iter().filter(is_global).collect();
+    assert_eq!(everything, expected);
+    assert_eq!(stage.titles(ORG).await[..2], ["policy org", "axis org"]);
+}
+
+#[tokio::test]
+async fn a_chain_keeps_its_place_when_it_is_changed_and_is_left_out_while_it_is_withdrawn() {
+    let mut stage = Stage::set().await;
+    let first = stage.begin(PROJECT, says(Rank::Lock, "first")).await;
+    stage.begin(PROJECT, says(Rank::Lock, "second")).await;
+    let changed = says(Rank::Lock, "first, changed");
+    stage.change(PROJECT, (first, 1), changed).await;
+    assert_eq!(stage.titles(PROJECT).await, ["first, changed", "second"]);
+    stage.person(PROJECT, withdraw(first, 2)).await.unwrap();
+    assert_eq!(stage.titles(PROJECT).await, ["second"]);
+    stage.person(PROJECT, restore(first, 3, 1)).await.unwrap();
+    assert_eq!(stage.titles(PROJECT).await, ["first", "second"]);
+    let stronger = says(Rank::Axis, "first, as an axis");
+    stage.change(PROJECT, (first, 4), stronger).await;
+    let loaded = stage.titles(PROJECT).await;
+    assert_eq!(loaded, ["first, as an axis", "second"]);
+    let moved = of_domain("ui", says(Rank::Normal, "first, of ui"));
+    stage.change(PROJECT, (first, 5), moved).await;
+    assert_eq!(stage.titles(PROJECT).await, ["second"]);
+    let ui = stage.brief(PROJECT, about("ui")).await;
+    assert_eq!(titles(&ui), ["second", "first, of ui"]);
+}
+
+#[tokio::test]
+async fn the_structural_layer_points_to_what_is_affected_and_its_texts_stay_in_their_layers() {
+    let mut stage = Stage::set().await;
+    stage.begin(ORG, says(Rank::Policy, "policy")).await;
+    let touched = says(Rank::Lock, "about the file");
+    let touched = relates(RelationKind::AppliesTo, file("src/api.rs"), touched);
+    let touched = stage.begin(PROJECT, touched).await;
+    let rests = says(Rank::Normal, "rests on it");
+    let rests = relates(RelationKind::DependsOn, at(PROJECT, touched), rests);
+    stage.begin(TASK, rests).await;
+    stage.begin(PROJECT, says(Rank::Axis, "axis")).await;
+    let query = BriefQuery {
+        at: vec![file("src/api.rs")],
+        ..BriefQuery::default()
+    };
+    let brief = stage.brief(TASK, query).await;
+    let layers: Vec<Layer> = brief.items.iter().map(BriefItem::layer).collect();
+    let expected = [
+        Layer::Policy,
+        Layer::Structural,
+        Layer::Structural,
+        Layer::GlobalAxis,
+        Layer::Lock,
+        Layer::Normal,
+    ];
+    assert_eq!(layers, expected);
+    let impact = stage.impact(TASK, file("src/api.rs")).await;
+    assert_eq!(affected(&impact), ["about the file", "rests on it"]);
+    for index in 0..2 {
+        let of_impact = BriefItem::of_impact(&impact, index).unwrap();
+        assert_eq!(brief.items[1 + index], of_impact);
+    }
+    assert_eq!(
+        titles(&brief),
+        ["policy", "axis", "about the file", "rests on it"]
+    );
+    assert_eq!(titles(&brief), stage.titles(TASK).await, "it moves nothing");
+}
+
+#[tokio::test]
+async fn a_budget_cuts_whole_items_from_the_end_and_says_what_it_cut() {
+    let mut stage = Stage::set().await;
+    let ranks = [Rank::Axis, Rank::Lock, Rank::Normal];
+    for rank in ranks {
+        for number in 0..4 {
+            let mut text = says(rank, &format!("{rank} {number}"));
+            // One that is small stands behind one that is large.
+            text.content = "so it is. ".repeat(1 + 100 * (number % 2));
+            stage.begin(PROJECT, text).await;
+        }
+    }
+    let whole = stage.brief(PROJECT, BriefQuery::default()).await;
+    assert_eq!((whole.items.len(), whole.cut.len()), (12, 0));
+    for items_max in 1..=12 {
+        let brief = stage.brief(PROJECT, room(items_max, 1 << 20)).await;
+        assert_eq!(brief.items[..], whole.items[..items_max]);
+        let left_out: u64 = brief.cut.iter().map(|cut| cut.items).sum();
+        assert_eq!(left_out, 12 - items_max as u64);
+        assert!(brief.cut.iter().all(|cut| !cut.more));
+    }
+    let brief = stage.brief(PROJECT, room(6, 1 << 20)).await;
+    assert_eq!(cut(&brief, Layer::GlobalAxis), None);
+    assert_eq!(cut(&brief, Layer::Lock), Some((2, false)));
+    assert_eq!(cut(&brief, Layer::Normal), Some((4, false)));
+    let mut taken = 0;
+    for number in 0..12 {
+        let of_item = whole.items[number].bytes();
+        taken += of_item;
+        let exact = stage.brief(PROJECT, room(1_000, taken)).await;
+        assert_eq!(exact.items[..], whole.items[..=number]);
+        assert_eq!(exact.bytes, taken as u64);
+        if number > 0 {
+            let short = stage.brief(PROJECT, room(1_000, taken - 1)).await;
+            assert_eq!(short.items[..], whole.items[..number], "none is skipped");
+        }
+    }
+    let first = whole.items[0].bytes();
+    let query = room(1_000, first - 1);
+    let refused = stage.node.brief(&viewer(PROJECT), query).await;
+    let refused = refused.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::InvalidArgument);
+    for number in [first, first - 1] {
+        assert!(refused.message.contains(&number.to_string()), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_left_out_is_counted_as_far_as_counting_goes() {
+    let mut stage = Stage::set().await;
+    let more = 7;
+    for number in 0..BRIEF_COUNTED_MAX + 1 + more {
+        let title = format!("number {number}");
+        stage.begin(PROJECT, says(Rank::Lock, &title)).await;
+    }
+    let brief = stage.brief(PROJECT, room(1, 1 << 20)).await;
+    let counted = BRIEF_COUNTED_MAX as u64;
+    assert_eq!(cut(&brief, Layer::Lock), Some((counted, true)));
+    let brief = stage.brief(PROJECT, room(1 + more, 1 << 20)).await;
+    assert_eq!(cut(&brief, Layer::Lock), Some((counted, false)));
+}
+
+#[tokio::test]
+async fn a_brief_of_an_empty_scope_is_empty() {
+    let stage = Stage::set().await;
+    let brief = stage.brief(TASK, room(1, 1)).await;
+    assert_eq!((brief.items.len(), brief.bytes, brief.cut.len()), (0, 0, 0));
+}
+
+/// The families that hold decisions.
+const OF_DECISIONS: [Family; 5] = [
+    Family::Decision,
+    Family::DecisionVersion,
+    Family::DecisionListed,
+    Family::DecisionClaim,
+    Family::Related,
+];
+
+async fn rows_of_decisions(store: &TestStore) -> Pairs {
+    let mut pairs = pairs_of(store).await;
+    pairs.retain(|key, _| Family::of(key).is_some_and(|family| OF_DECISIONS.contains(&family)));
+    pairs
+}
+
+#[tokio::test]
+async fn the_same_state_gives_the_same_bytes_on_another_node_and_after_a_rebuild() {
+    let store = store();
+    let mut stage = Stage::over(&store).await;
+    for number in 0..30 {
+        let rank = Rank::ALL[number % 4];
+        let mut text = claims("number", "one", says(rank, &format!("number {number}")));
+        if number % 3 == 0 {
+            text = relates(RelationKind::AppliesTo, file("src/api.rs"), text);
+        }
+        stage.begin(PROJECT, text).await;
+    }
+    let query = || BriefQuery {
+        at: vec![file("src/api.rs")],
+        budget: BriefBudget {
+            items_max: 25,
+            ..BriefBudget::default()
+        },
+        ..BriefQuery::default()
+    };
+    let first = bytes(&stage.brief(TASK, query()).await);
+    assert_eq!(bytes(&stage.brief(TASK, query()).await), first);
+    stage.node.shutdown().await;
+    let node = later_node(&store).await;
+    let again = node.brief(&viewer(TASK), query()).await.unwrap();
+    assert_eq!(bytes(&again), first);
+    let index = node.ports().index.clone();
+    node.shutdown().await;
+    let rows = rows_of_decisions(&store).await;
+    assert!(rows.len() > 30);
+    let mut txn = store.begin().await.unwrap();
+    for family in OF_DECISIONS {
+        txn.clear_range(&family.range());
+    }
+    txn.commit().await.unwrap();
+    assert_eq!(rows_of_decisions(&store).await.len(), 0);
+    rebuild(&store, &*index, &|_| {}).await.unwrap();
+    assert_eq!(rows_of_decisions(&store).await, rows);
+    assert!(audit::verify(&store, &|_| {}).await.unwrap().is_ok());
+    let rebuilt = later_node(&store).await;
+    let again = rebuilt.brief(&viewer(TASK), query()).await.unwrap();
+    assert_eq!(bytes(&again), first);
+}
+
+#[tokio::test]
+async fn neither_a_brief_nor_an_impact_nor_a_save_asks_the_index() {
+    let (mut stage, index) = Stage::asking().await;
+    let root = stage.begin(PROJECT, says(Rank::Axis, "axis")).await;
+    let rests = says(Rank::Normal, "rests on it");
+    let rests = relates(RelationKind::DependsOn, at(PROJECT, root), rests);
+    stage.begin(TASK, rests).await;
+    let query = || BriefQuery {
+        at: vec![at(PROJECT, root)],
+        ..BriefQuery::default()
+    };
+    let before = stage.brief(TASK, query()).await;
+    assert_eq!(before.items.len(), 3);
+    let impact = stage.impact(PROJECT, at(PROJECT, root)).await;
+    assert_eq!(impact.affected.len(), 1);
+    assert_eq!(index.asked(), 0);
+    // The count counts.
+    let question = || RecallQuery::new(scope(TASK), "which axis?");
+    stage.node.recall(question()).await.unwrap();
+    assert!(index.asked() > 0);
+    // And they are the same while there is no index to ask.
+    index.damage(&Lost::All);
+    index.refuse();
+    assert!(!stage.node.recall(question()).await.unwrap().whole);
+    assert_eq!(stage.brief(TASK, query()).await, before);
+    assert_eq!(stage.impact(PROJECT, at(PROJECT, root)).await, impact);
+}

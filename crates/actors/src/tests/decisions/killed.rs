@@ -1,0 +1,204 @@
+//! A process that ends at any of its calls to the store while it saves: what is there then is the old state or the new one,
+//! and a retry makes the new one of it, once.
+
+use sillok_core::command::{Answer, Command};
+use sillok_core::decision::{Rank, RelationKind};
+use sillok_core::id::DecisionId;
+use sillok_core::principal::PrincipalKind;
+use sillok_store::keys::{self, Family};
+use tokio::runtime::{Builder, Runtime};
+
+use super::stage::{
+    Stage, at, claims, file, of_domain, relates, restore, save, says, sound, withdraw,
+};
+use crate::NodeConfig;
+use crate::tests::harness::{PROJECT, TestNode, TestStore, later_node, ports, store, submission};
+use crate::tests::line::{Fate, Line};
+use crate::tests::world::{ORG, Pairs, pairs_of};
+
+/// Calls after which a save has to be answered.
+const CALLS_MAX: u64 = 500;
+/// Turns of the runtime after which a process that does not answer has ended.
+const TURNS: usize = 5_000;
+/// The number of the command at which it ends.
+const LAST: u64 = 1_000;
+
+/// What is saved when the process ends.
+#[derive(Clone, Copy, Debug)]
+enum Deed {
+    Begin,
+    /// Gives it another rank, domain, claim and other relations.
+    Change,
+    Withdraw,
+    Restore,
+}
+
+/// What stands before the deed: the decision that it is about, and one that it may be related to.
+struct Before {
+    above: DecisionId,
+    root: DecisionId,
+}
+
+impl Deed {
+    async fn prepare(self, stage: &mut Stage) -> Before {
+        let above = stage.begin(ORG, says(Rank::Axis, "one API")).await;
+        let text = claims("http.api", "rest", says(Rank::Normal, "first"));
+        let text = relates(RelationKind::AppliesTo, file("src/old.rs"), text);
+        let root = stage.begin(PROJECT, text).await;
+        if let Self::Restore = self {
+            stage.person(PROJECT, withdraw(root, 1)).await.unwrap();
+        }
+        Before { above, root }
+    }
+
+    fn command(self, before: &Before) -> Command {
+        let text = claims("http.host", "one", says(Rank::Lock, "second"));
+        let text = of_domain("ui", text);
+        let text = relates(RelationKind::DependsOn, at(ORG, before.above), text);
+        let text = relates(RelationKind::AppliesTo, file("src/new.rs"), text);
+        match self {
+            Self::Begin => save(None, text),
+            Self::Change => save(Some((before.root, 1)), text),
+            Self::Withdraw => withdraw(before.root, 1),
+            Self::Restore => restore(before.root, 2, 1),
+        }
+    }
+}
+
+/// The rows of decisions, by their keys.
+type Shape = Vec<(Vec<u8>, String)>;
+
+/// All rows of decisions, each with what tells one state from another: times differ from run to run.
+fn shape(pairs: &Pairs) -> Shape {
+    let rows = pairs.iter().filter_map(|(key, value)| {
+        let said = match Family::of(key)? {
+            Family::Decision => {
+                let head = keys::decision::decode(key, value).unwrap();
+                let (title, relations) = (head.title, head.relations);
+                format!("{} {} {title} {relations:?}", head.version, head.active)
+            }
+            Family::DecisionVersion => {
+                let version = keys::decision_version::decode(key, value).unwrap();
+                format!("{:?} {:?}", version.act, version.text)
+            }
+            Family::DecisionListed => {
+                let version = keys::decision_listed::decode(key, value).unwrap();
+                version.to_string()
+            }
+            Family::DecisionClaim => {
+                let version = keys::decision_claim::decode(key, value).unwrap();
+                version.to_string()
+            }
+            Family::Related => keys::related::decode(key, value).unwrap().to_string(),
+            _ => return None,
+        };
+        Some((key.clone(), said))
+    });
+    rows.collect()
+}
+
+fn runtime() -> Runtime {
+    Builder::new_current_thread().build().unwrap()
+}
+
+/// What a deed makes of the store of a process that ends at one of its calls.
+struct Ended {
+    store: TestStore,
+    before: Shape,
+    after: Shape,
+    command: Command,
+    answer: Option<Answer>,
+}
+
+/// Lets a process do something and end at this call. When the runtime is dropped, nothing of it is left.
+fn end_at(deed: Deed, call: u64, reaches: bool) -> Ended {
+    let memory = store();
+    let line = Line::new(&memory, Fate::Arrives);
+    runtime().block_on(async {
+        let node = TestNode::start(line.clone(), ports(), NodeConfig::default()).await;
+        let mut stage = Stage {
+            node: node.unwrap(),
+            given: 0,
+        };
+        let stands = deed.prepare(&mut stage).await;
+        // What follows the commits before is done by then.
+        turns(TURNS / 5).await;
+        let before = shape(&pairs_of(&memory).await);
+        let command = deed.command(&stands);
+        let given = submission(LAST, PrincipalKind::Human, PROJECT, command.clone());
+        line.end_at(call, reaches);
+        let answer = tokio::select! {
+            biased;
+            answer = stage.node.submit(given) => Some(answer.unwrap()),
+            () = turns(TURNS) => None,
+        };
+        Ended {
+            before,
+            after: shape(&pairs_of(&memory).await),
+            store: memory.clone(),
+            command,
+            answer,
+        }
+    })
+}
+
+async fn turns(count: usize) {
+    for _ in 0..count {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Another process goes on, and is given the same command again: the state that this leads to.
+fn go_on(ended: &Ended) -> Shape {
+    runtime().block_on(async {
+        let node = later_node(&ended.store).await;
+        assert!(shape(&pairs_of(&ended.store).await) == ended.after);
+        assert_eq!(sound(&ended.store).await, None);
+        let command = ended.command.clone();
+        let again = submission(LAST, PrincipalKind::Human, PROJECT, command);
+        let answer = node.submit(again).await.unwrap();
+        if let Some(first) = &ended.answer {
+            assert_eq!(&answer, first, "it was acknowledged");
+        }
+        node.shutdown().await;
+        assert_eq!(sound(&ended.store).await, None);
+        shape(&pairs_of(&ended.store).await)
+    })
+}
+
+fn kill_at_each_call(deed: Deed) {
+    let whole = end_at(deed, CALLS_MAX, false);
+    assert!(whole.answer.is_some(), "{deed:?} takes too many calls");
+    let (old, new) = (whole.before, whole.after);
+    assert!(old != new);
+    for reaches in [false, true] {
+        let (mut kept, mut made) = (0, 0);
+        for call in 0..CALLS_MAX {
+            let ended = end_at(deed, call, reaches);
+            assert!(ended.before == old, "{deed:?} begins as it did");
+            let is_old = ended.after == old;
+            let is_new = ended.after == new;
+            assert!(is_old != is_new, "{deed:?} ended at call {call}: {reaches}");
+            assert!(is_new || ended.answer.is_none(), "it was acknowledged");
+            kept += u32::from(is_old);
+            made += u32::from(is_new);
+            assert!(go_on(&ended) == new, "{deed:?} goes on from call {call}");
+            if ended.answer.is_some() {
+                break;
+            }
+        }
+        assert!(kept > 0 && made > 0, "{deed:?}: {kept} {made}");
+    }
+}
+
+#[test]
+fn a_save_that_is_killed_at_any_call_leaves_the_old_state_or_the_new_one() {
+    kill_at_each_call(Deed::Begin);
+    kill_at_each_call(Deed::Change);
+}
+
+#[test]
+fn a_withdrawal_and_a_restoring_that_are_killed_at_any_call_leave_the_old_state_or_the_new_one() {
+    kill_at_each_call(Deed::Withdraw);
+    kill_at_each_call(Deed::Restore);
+}

@@ -1,0 +1,244 @@
+//! Proposals: what would come of a decision, and that nothing comes of saying so.
+
+use sillok_core::command::{AnswerBody, DecisionRef};
+use sillok_core::decision::{NewDecision, Proposal, Proposed, Rank, RelationKind};
+use sillok_core::id::DecisionId;
+use sillok_core::limits::{MEANING_NODES_MAX, RELATIONS_MAX};
+use sillok_core::principal::PrincipalKind;
+use sillok_core::{Error, ErrorCode};
+
+use super::stage::{Stage, affected, at, claims, file, relates, save, says, viewer, withdraw};
+use crate::tests::harness::{PROJECT, TASK, principal, scope, store};
+use crate::tests::world::{ORG, WORKTREE, pairs_of};
+
+impl Stage {
+    async fn proposed(
+        &self,
+        kind: PrincipalKind,
+        path: &str,
+        change: Option<(DecisionId, u64)>,
+        text: NewDecision,
+    ) -> Result<Proposed, Error> {
+        let change = change.map(|(root, expected_version)| DecisionRef {
+            root,
+            expected_version,
+        });
+        let (who, proposal) = (principal(kind, ORG), Proposal::of(text));
+        let node = &self.node;
+        node.propose(&who, &scope(path), change, &proposal).await
+    }
+}
+
+/// The guarded decisions that are touched, by title, each with the path that leads to it.
+fn guards(proposed: &Proposed) -> Vec<(&str, usize)> {
+    let guards = proposed.guards.iter();
+    let shown = guards.map(|guard| {
+        let affected = &proposed.impact.affected[guard.path];
+        assert_eq!(
+            (&affected.node, affected.rank),
+            (&guard.node, Some(guard.rank))
+        );
+        (guard.title.as_str(), proposed.impact.path(guard.path).len())
+    });
+    shown.collect()
+}
+
+#[tokio::test]
+async fn a_proposal_tells_what_it_would_reach_and_contradict_and_leaves_nothing_behind() {
+    let store = store();
+    let mut stage = Stage::over(&store).await;
+    let axis = claims("http.api", "rest", says(Rank::Axis, "one API"));
+    let axis = stage.begin(ORG, axis).await;
+    let rests = says(Rank::Lock, "versions in the path");
+    let rests = relates(RelationKind::DependsOn, at(ORG, axis), rests);
+    stage.begin(PROJECT, rests).await;
+    let text = claims("http.api", "grpc", says(Rank::Normal, "no REST"));
+    let text = relates(RelationKind::Constrains, at(ORG, axis), text);
+    let text = relates(RelationKind::AppliesTo, file("src/api.rs"), text);
+    let before = pairs_of(&store).await;
+    let agent = PrincipalKind::Agent;
+    let proposed = stage.proposed(agent, TASK, None, text.clone()).await;
+    let proposed = proposed.unwrap();
+    let again = stage.proposed(agent, TASK, None, text.clone()).await;
+    assert_eq!(again.unwrap(), proposed);
+    assert!(pairs_of(&store).await == before, "nothing is stored");
+    let expected = ["one API", "file:src/api.rs", "versions in the path"];
+    assert_eq!(affected(&proposed.impact), expected);
+    let touched = [("one API", 1), ("versions in the path", 2)];
+    assert_eq!(guards(&proposed), touched);
+    let contradicts: Vec<DecisionId> = proposed
+        .contradictions
+        .iter()
+        .map(|other| other.root)
+        .collect();
+    assert_eq!(contradicts, [axis]);
+    // Saving it says the same of what came of it.
+    let saved = stage.give(agent, TASK, save(None, text)).await.unwrap();
+    let AnswerBody::Decision { root, version, .. } = saved else {
+        panic!("a decision was answered with {saved:?}");
+    };
+    let means = stage.node.meaning(&viewer(TASK), root, version).await;
+    let means = means.unwrap();
+    assert_eq!(affected(&means.impact), expected);
+    assert_eq!(guards(&means), touched);
+    assert_eq!(means.contradictions, proposed.contradictions);
+}
+
+#[tokio::test]
+async fn a_proposed_change_reaches_what_it_is_bound_to_and_what_it_would_be_bound_to() {
+    let mut stage = Stage::set().await;
+    let former = stage.begin(PROJECT, says(Rank::Lock, "former")).await;
+    let next = stage.begin(PROJECT, says(Rank::Lock, "next")).await;
+    let kind = RelationKind::Constrains;
+    let text = |root| relates(kind, at(PROJECT, root), says(Rank::Normal, "binds"));
+    let root = stage.begin(PROJECT, text(former)).await;
+    let rests = says(Rank::Normal, "rests on it");
+    let rests = relates(RelationKind::DependsOn, at(PROJECT, root), rests);
+    stage.begin(TASK, rests).await;
+    let human = PrincipalKind::Human;
+    let change = Some((root, 1));
+    let proposed = stage.proposed(human, PROJECT, change, text(next)).await;
+    let proposed = proposed.unwrap();
+    assert_eq!(proposed.impact.start, [at(PROJECT, root)]);
+    let mut reached = affected(&proposed.impact);
+    reached.sort_unstable();
+    assert_eq!(reached, ["former", "next", "rests on it"]);
+    assert_eq!(proposed.guards.len(), 2);
+    // What is withdrawn was something to those that it was bound to, and is to what depends on it.
+    stage.person(PROJECT, withdraw(root, 1)).await.unwrap();
+    let means = stage.node.meaning(&viewer(PROJECT), root, 2).await.unwrap();
+    let mut reached = affected(&means.impact);
+    reached.sort_unstable();
+    assert_eq!(reached, ["former", "rests on it"]);
+    let nobody = DecisionId::from_bytes([7; 16]);
+    for (root, version) in [(nobody, 1), (root, 3)] {
+        let refused = stage.node.meaning(&viewer(PROJECT), root, version).await;
+        assert_eq!(refused.unwrap_err().code, ErrorCode::NotFound);
+    }
+}
+
+#[tokio::test]
+async fn a_change_that_lets_go_of_something_tells_of_it_as_the_proposal_did() {
+    let mut stage = Stage::set().await;
+    let lock = stage.begin(PROJECT, says(Rank::Lock, "guarded")).await;
+    let bound = says(Rank::Normal, "binds");
+    let bound = relates(RelationKind::Constrains, at(PROJECT, lock), bound);
+    let root = stage.begin(PROJECT, bound).await;
+    let free = || says(Rank::Normal, "binds nothing");
+    let human = PrincipalKind::Human;
+    let proposed = stage.proposed(human, PROJECT, Some((root, 1)), free());
+    let proposed = proposed.await.unwrap();
+    assert_eq!(guards(&proposed), [("guarded", 1)]);
+    stage.change(PROJECT, (root, 1), free()).await;
+    let means = stage.node.meaning(&viewer(PROJECT), root, 2).await;
+    assert_eq!(means.unwrap(), proposed);
+    // Whoever is answered late is still told of the version that was saved.
+    stage.change(PROJECT, (root, 2), free()).await;
+    let means = stage.node.meaning(&viewer(PROJECT), root, 2).await;
+    assert_eq!(means.unwrap(), proposed);
+    let means = stage.node.meaning(&viewer(PROJECT), root, 3).await;
+    assert!(means.unwrap().impact.affected.is_empty());
+}
+
+#[tokio::test]
+async fn what_a_proposal_and_a_save_tell_is_bounded_and_says_what_was_cut_off() {
+    let mut stage = Stage::set().await;
+    let places = MEANING_NODES_MAX.div_ceil(RELATIONS_MAX);
+    let mut text = says(Rank::Normal, "binds all of them");
+    for number in 0..places {
+        let mut about = says(Rank::Normal, &format!("number {number}"));
+        for place in 0..RELATIONS_MAX {
+            let place = file(&format!("src/{number}/{place}.rs"));
+            about = relates(RelationKind::AppliesTo, place, about);
+        }
+        let root = stage.begin(PROJECT, about).await;
+        text = relates(RelationKind::Constrains, at(PROJECT, root), text);
+    }
+    let all = places * (RELATIONS_MAX + 1);
+    let proposed = stage.proposed(PrincipalKind::Human, PROJECT, None, text.clone());
+    let proposed = proposed.await.unwrap();
+    let root = stage.begin(PROJECT, text).await;
+    let means = stage.node.meaning(&viewer(PROJECT), root, 1).await.unwrap();
+    for told in [proposed, means] {
+        assert_eq!(told.impact.affected.len(), MEANING_NODES_MAX);
+        let cut = told.impact.cut.unwrap();
+        assert_eq!(
+            (cut.nodes, cut.time),
+            ((all - MEANING_NODES_MAX) as u64, false)
+        );
+    }
+    let whole = stage.impact(PROJECT, at(PROJECT, root)).await;
+    assert_eq!((whole.affected.len(), whole.cut), (all, None));
+}
+
+#[tokio::test]
+async fn what_could_not_be_saved_is_not_proposed() {
+    let mut stage = Stage::set().await;
+    let axis = stage.begin(PROJECT, says(Rank::Axis, "one API")).await;
+    let lock = stage.begin(WORKTREE, says(Rank::Lock, "no unsafe")).await;
+    let nobody = DecisionId::from_bytes([7; 16]);
+    let weak = || says(Rank::Normal, "many APIs");
+    let kind = RelationKind::DependsOn;
+    let (agent, human) = (PrincipalKind::Agent, PrincipalKind::Human);
+    let before = stage.node.metrics().commands;
+    for (who, path, change, text, code) in [
+        (
+            agent,
+            WORKTREE,
+            Some((lock, 2)),
+            weak(),
+            ErrorCode::Conflict,
+        ),
+        (human, PROJECT, Some((axis, 2)), weak(), ErrorCode::Conflict),
+        (
+            human,
+            PROJECT,
+            Some((nobody, 1)),
+            weak(),
+            ErrorCode::NotFound,
+        ),
+        (
+            human,
+            TASK,
+            None,
+            says(Rank::Policy, "mine"),
+            ErrorCode::InvalidArgument,
+        ),
+        (
+            human,
+            PROJECT,
+            None,
+            says(Rank::Normal, ""),
+            ErrorCode::InvalidArgument,
+        ),
+        (
+            human,
+            PROJECT,
+            None,
+            relates(kind, at(PROJECT, nobody), weak()),
+            ErrorCode::NotFound,
+        ),
+        (
+            human,
+            PROJECT,
+            None,
+            relates(kind, file("src/api.rs"), weak()),
+            ErrorCode::InvalidArgument,
+        ),
+    ] {
+        let what = format!("{who:?} proposes {} in {path}", text.title);
+        let refused = stage.proposed(who, path, change, text).await;
+        assert_eq!(refused.unwrap_err().code, code, "{what}");
+    }
+    // Who may not save it may propose it.
+    for (who, path, change) in [
+        (human, PROJECT, Some((axis, 1))),
+        (agent, PROJECT, Some((axis, 1))),
+        (agent, WORKTREE, Some((lock, 1))),
+        (agent, PROJECT, None),
+    ] {
+        let proposed = stage.proposed(who, path, change, weak()).await;
+        assert!(proposed.unwrap().impact.affected.is_empty(), "{path}");
+    }
+    assert_eq!(stage.node.metrics().commands, before);
+}

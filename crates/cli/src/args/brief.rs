@@ -1,0 +1,28 @@
+//! Flags of `brief`.
+
+use clap::Args;
+use sillok_core::decision::Domain;
+
+use super::Within;
+use super::decision::Place;
+
+/// `brief`
+#[derive(Debug, Args)]
+pub struct Brief {
+    /// For whom: whoever works in this scope.
+    #[command(flatten)]
+    pub within: Within,
+    /// What the work is about; what is global comes with every domain
+    #[arg(long, default_value = "global", value_name = "DOMAIN")]
+    pub domain: Domain,
+    /// What the work begins with: file:PATH, symbol:NAME, symbol:NAME@PATH, DECISION or
+    /// decision:SCOPE#DECISION. May be repeated
+    #[arg(long = "at", value_name = "NODE")]
+    pub at: Vec<Place>,
+    /// At most so many items
+    #[arg(long, value_name = "N")]
+    pub items_max: Option<usize>,
+    /// At most so many bytes of items
+    #[arg(long, value_name = "BYTES")]
+    pub bytes_max: Option<usize>,
+}

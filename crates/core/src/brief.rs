@@ -1,0 +1,198 @@
+//! The brief: which decisions an agent loads, and in which order.
+//!
+//! Owns the layers, their order ([`loading_order`]) and what a budget cuts off ([`Cutter`]). It must not know how decisions
+//! are listed or read, and nothing in it reorders: what is loaded follows from the rank, the domain and the scope of what
+//! stands, never from how much there is, from what a change would affect, or from what texts are alike.
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::decision::{DecisionVersion, Edge, Rank};
+use crate::error::{Error, ErrorCode};
+use crate::impact::{self, Affected, Impact};
+use crate::limits::{BRIEF_BYTES_MAX, BRIEF_BYTES_USUAL, BRIEF_ITEMS_MAX, BRIEF_ITEMS_USUAL};
+use crate::scope::Scope;
+
+mod cutter;
+mod order;
+
+pub use cutter::Cutter;
+pub use order::{Step, loading_order};
+
+/// The layers of a brief. Ordered as they are loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layer {
+    /// Policies.
+    Policy = 1,
+    /// What a change of the nodes at hand affects: references, whose texts stand in their own layers.
+    Structural,
+    /// Axes that hold everywhere.
+    GlobalAxis,
+    /// Axes of the domain.
+    DomainAxis,
+    /// Locks, those that hold everywhere first.
+    Lock,
+    /// Other decisions, those that hold everywhere first.
+    Normal,
+    /// What anchors point to.
+    Anchor,
+}
+
+impl Layer {
+    /// All layers, the first to be loaded first.
+    pub const ALL: [Self; 7] = [
+        Self::Policy,
+        Self::Structural,
+        Self::GlobalAxis,
+        Self::DomainAxis,
+        Self::Lock,
+        Self::Normal,
+        Self::Anchor,
+    ];
+
+    /// The layer's name in JSON and on the command line.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Policy => "policy",
+            Self::Structural => "structural",
+            Self::GlobalAxis => "global_axis",
+            Self::DomainAxis => "domain_axis",
+            Self::Lock => "lock",
+            Self::Normal => "normal",
+            Self::Anchor => "anchor",
+        }
+    }
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// How much a brief may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BriefBudget {
+    /// At most so many items.
+    pub items_max: usize,
+    /// At most so many bytes of items, as [`BriefItem::bytes`] counts them.
+    pub bytes_max: usize,
+}
+
+impl Default for BriefBudget {
+    fn default() -> Self {
+        Self {
+            items_max: BRIEF_ITEMS_USUAL,
+            bytes_max: BRIEF_BYTES_USUAL,
+        }
+    }
+}
+
+impl BriefBudget {
+    /// What an asker has room for; the usual where nothing is said.
+    ///
+    /// # Errors
+    /// `invalid_argument` for 0, `too_large` for more than the limits allow.
+    pub fn of(items_max: Option<usize>, bytes_max: Option<usize>) -> Result<Self, Error> {
+        let usual = Self::default();
+        let wanted = Self {
+            items_max: items_max.unwrap_or(usual.items_max),
+            bytes_max: bytes_max.unwrap_or(usual.bytes_max),
+        };
+        if wanted.items_max == 0 || wanted.bytes_max == 0 {
+            return Err(Error::new(
+                ErrorCode::InvalidArgument,
+                "a brief has room for at least one item and one byte",
+            ));
+        }
+        for (what, limit, given) in [
+            ("items of a brief", BRIEF_ITEMS_MAX, wanted.items_max),
+            ("bytes of a brief", BRIEF_BYTES_MAX, wanted.bytes_max),
+        ] {
+            if given > limit {
+                return Err(Error::too_large(what, limit as u64, given as u64));
+            }
+        }
+        Ok(wanted)
+    }
+}
+
+/// One item of a brief.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BriefItem {
+    /// A decision that holds, with its text.
+    Decision {
+        /// Why it stands where it does.
+        layer: Layer,
+        /// The scope that holds it.
+        scope: Scope,
+        /// The version that holds.
+        version: DecisionVersion,
+        /// How strong it is.
+        rank: Rank,
+    },
+    /// Something that a change of the nodes at hand affects, without its text.
+    Structural {
+        /// What is affected.
+        affected: Affected,
+        /// The relations that lead there from the nodes at hand, in order.
+        path: Vec<Edge>,
+    },
+}
+
+impl BriefItem {
+    /// The reference to the affected node at `index`; none where there is no such node.
+    #[must_use]
+    pub fn of_impact(impact: &Impact, index: usize) -> Option<Self> {
+        let affected = impact.affected.get(index)?.clone();
+        let path = impact.path(index).into_iter().cloned().collect();
+        Some(Self::Structural { affected, path })
+    }
+
+    /// The layer that it stands in.
+    #[must_use]
+    pub const fn layer(&self) -> Layer {
+        match self {
+            Self::Decision { layer, .. } => *layer,
+            Self::Structural { .. } => Layer::Structural,
+        }
+    }
+
+    /// How much of a budget it takes: its bytes in the form in which decisions are stored. What an answer puts around it
+    /// does not count.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        postcard::experimental::serialized_size(self).expect("plain data structures always encode")
+    }
+}
+
+/// What a budget cut off one layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cut {
+    /// The layer.
+    pub layer: Layer,
+    /// How many of its items are left out, as far as they were counted.
+    pub items: u64,
+    /// Whether there are more than were counted.
+    pub more: bool,
+}
+
+/// What an agent loads before it works.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Brief {
+    /// The items, in the order of loading.
+    pub items: Vec<BriefItem>,
+    /// The bytes of all of them, as [`BriefItem::bytes`] counts them.
+    pub bytes: u64,
+    /// What the budget cut off, by layer; empty when everything is there.
+    pub cut: Vec<Cut>,
+    /// What the limits of an impact cut off the structural layer.
+    pub impact_cut: Option<impact::Cut>,
+}
+
+#[cfg(test)]
+mod tests;

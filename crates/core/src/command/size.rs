@@ -1,0 +1,48 @@
+//! How much a command moves.
+//!
+//! Owns the estimate that batches and queues are filled by. What is refused as too large is
+//! [`decide`](crate::decide)'s.
+
+use super::{Command, Replacement};
+use crate::limits::DECISION_TEXTS_BYTES_MAX;
+use crate::promotion::NewEntry;
+
+impl Command {
+    /// About how many bytes the command moves, for batches and queues.
+    #[must_use]
+    pub fn size_bytes(&self) -> usize {
+        const FIXED_BYTES: usize = 256;
+        let entry = |e: &NewEntry| {
+            FIXED_BYTES
+                + e.content.len()
+                + e.metadata.as_str().len()
+                + e.embedding.as_ref().map_or(0, |v| v.values.len() * 4)
+        };
+        FIXED_BYTES
+            + match self {
+                Self::Append { records } => records
+                    .iter()
+                    .map(|r| FIXED_BYTES + r.content.len() + r.metadata.as_str().len())
+                    .sum(),
+                Self::OpenTask { title, description } => title.len() + description.len(),
+                Self::PutEntry { entry: new, .. } => entry(new),
+                Self::AmendEntry(amend) => amend.content.len() + amend.metadata.as_str().len(),
+                Self::Supersede(supersede) => match &supersede.new {
+                    Replacement::Existing(_) => 0,
+                    Replacement::New(new) => entry(new),
+                },
+                Self::Publish(publish) => publish.products.iter().map(entry).sum(),
+                Self::Offer(offer) => entry(&offer.product),
+                Self::Retire { entries, .. } => size_of_val(entries.as_slice()),
+                Self::DropPromotion { reason, .. } => reason.len(),
+                Self::Erase(erase) => {
+                    size_of_val(erase.records.as_slice()) + size_of_val(erase.entries.as_slice())
+                }
+                Self::SaveDecision(save) => save.text.text_bytes() + save.reason.len(),
+                Self::DeactivateDecision { reason, .. } => reason.len(),
+                // Its event has the text of the version that it names.
+                Self::RestoreDecision { reason, .. } => DECISION_TEXTS_BYTES_MAX + reason.len(),
+                _ => 0,
+            }
+    }
+}

@@ -1,0 +1,196 @@
+//! Proposals: decisions that nobody has made yet.
+//!
+//! Owns the rule that a proposal lives at run time only: it begins no chain, overwrites nothing and stands in for no
+//! decision. The type has no form in which it could be stored:
+//!
+//! ```compile_fail,E0277
+//! # use sillok_core::decision::{NewDecision, Proposal};
+//! fn store(said: NewDecision) -> Vec<u8> {
+//!     let proposal = Proposal::of(said);
+//!     postcard::to_allocvec(&proposal).unwrap()
+//! }
+//! ```
+//!
+//! and no command takes it for a decision:
+//!
+//! ```compile_fail,E0308
+//! # use sillok_core::command::{Command, SaveDecision};
+//! # use sillok_core::decision::{NewDecision, Proposal};
+//! fn save(said: NewDecision) -> Command {
+//!     let proposal = Proposal::of(said);
+//!     Command::SaveDecision(Box::new(SaveDecision {
+//!         change: None,
+//!         text: proposal,
+//!         reason: String::new(),
+//!     }))
+//! }
+//! ```
+//!
+//! What was proposed is stored and saved by saying it once more, as a decision:
+//!
+//! ```
+//! # use sillok_core::command::{Command, SaveDecision};
+//! # use sillok_core::decision::{NewDecision, Proposal};
+//! fn store(said: NewDecision) -> Vec<u8> {
+//!     let _proposal = Proposal::of(said.clone());
+//!     postcard::to_allocvec(&said).unwrap()
+//! }
+//!
+//! fn save(said: NewDecision) -> Command {
+//!     let proposal = Proposal::of(said.clone());
+//!     assert_eq!(proposal.text(), &said);
+//!     Command::SaveDecision(Box::new(SaveDecision {
+//!         change: None,
+//!         text: said,
+//!         reason: String::new(),
+//!     }))
+//! }
+//! ```
+
+use super::{NewDecision, Node, Rank};
+use crate::entry::Claim;
+use crate::id::DecisionId;
+use crate::impact::Impact;
+use crate::scope::Scope;
+
+/// A decision that nobody has made yet.
+#[derive(Debug)]
+pub struct Proposal {
+    said: NewDecision,
+}
+
+impl Proposal {
+    /// A proposal that says this.
+    #[must_use]
+    pub const fn of(said: NewDecision) -> Self {
+        Self { said }
+    }
+
+    /// What it says.
+    #[must_use]
+    pub const fn text(&self) -> &NewDecision {
+        &self.said
+    }
+}
+
+/// What a save would mean, or has meant, to decisions that stand.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposed {
+    /// What it reaches.
+    pub impact: Impact,
+    /// The guarded decisions among that, in the same order.
+    pub guards: Vec<Guard>,
+    /// The decisions that declare its key with another value.
+    pub contradictions: Vec<Contradiction>,
+}
+
+/// A decision that is not to be touched without its being told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// The decision.
+    pub node: Node,
+    /// Its rank.
+    pub rank: Rank,
+    /// What it says, in a line.
+    pub title: String,
+    /// Its number among what is affected, by which its path is found.
+    pub path: usize,
+}
+
+/// A decision that declares the same key with another value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contradiction {
+    /// The scope that holds it.
+    pub scope: Scope,
+    /// The decision.
+    pub root: DecisionId,
+    /// Its rank.
+    pub rank: Rank,
+    /// What it says, in a line.
+    pub title: String,
+    /// What it claims.
+    pub claim: Claim,
+}
+
+impl Proposed {
+    /// What a save means that reaches `impact`, and that `contradictions` speak against.
+    #[must_use]
+    pub fn of(impact: Impact, contradictions: Vec<Contradiction>) -> Self {
+        let mut guards = Vec::new();
+        for (path, affected) in impact.affected.iter().enumerate() {
+            if let Some(rank) = affected.rank.filter(|rank| rank.is_guarded()) {
+                guards.push(Guard {
+                    node: affected.node.clone(),
+                    rank,
+                    title: affected.title.clone().unwrap_or_default(),
+                    path,
+                });
+            }
+        }
+        Self {
+            impact,
+            guards,
+            contradictions,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decision::{Edge, RelationKind};
+    use crate::impact::{Affected, Source};
+
+    fn node(number: u8) -> Node {
+        Node::Decision {
+            scope: Scope::parse("org/a").unwrap(),
+            root: DecisionId::from_bytes([number; 16]),
+        }
+    }
+
+    fn affected(number: u8, rank: Option<Rank>) -> Affected {
+        Affected {
+            node: node(number),
+            depth: 1,
+            from: Source::Start(0),
+            by: Edge {
+                from: node(0),
+                kind: RelationKind::Constrains,
+                to: node(number),
+            },
+            title: rank.map(|rank| format!("{rank} {number}")),
+            rank,
+        }
+    }
+
+    #[test]
+    fn the_guard_tells_of_every_axis_and_lock_that_is_reached_and_of_nothing_else() {
+        let ranks = [
+            Some(Rank::Normal),
+            Some(Rank::Lock),
+            None,
+            Some(Rank::Policy),
+            Some(Rank::Axis),
+        ];
+        let numbered = (1..).zip(ranks);
+        let impact = Impact {
+            start: vec![node(0)],
+            affected: numbered
+                .map(|(number, rank)| affected(number, rank))
+                .collect(),
+            cut: None,
+        };
+        let proposed = Proposed::of(impact.clone(), Vec::new());
+        let guards = proposed.guards.iter();
+        let told: Vec<_> = guards
+            .map(|guard| (guard.path, guard.rank, guard.title.as_str()))
+            .collect();
+        assert_eq!(told, [(1, Rank::Lock, "lock 2"), (4, Rank::Axis, "axis 5")]);
+        for guard in &proposed.guards {
+            assert_eq!(impact.affected[guard.path].node, guard.node);
+            let path = impact.path(guard.path);
+            assert_eq!(path.last().map(|edge| &edge.to), Some(&guard.node));
+        }
+        assert_eq!(proposed.impact, impact);
+    }
+}

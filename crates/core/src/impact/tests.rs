@@ -1,0 +1,421 @@
+//! Tests of the walk, against a closure that asks every relation again and again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::decision::RelationKind;
+use crate::id::DecisionId;
+use crate::scope::Scope;
+
+/// The nodes of the small graphs: so many decisions, then two files and two symbols.
+const DECISIONS: usize = 8;
+const NODES: usize = 12;
+
+const OPEN: ImpactLimits = ImpactLimits {
+    nodes_max: usize::MAX,
+    depth_max: u32::MAX,
+};
+
+fn decision(number: usize) -> Node {
+    let scope = ["org/a", "org/a/project/p"][number % 2];
+    let number = u64::try_from(number).unwrap();
+    let mut bytes = [0; 16];
+    bytes[8..].copy_from_slice(&number.to_be_bytes());
+    Node::Decision {
+        scope: Scope::parse(scope).unwrap(),
+        root: DecisionId::from_bytes(bytes),
+    }
+}
+
+fn node(number: usize) -> Node {
+    let places = [
+        "file:src/a.rs",
+        "file:src/b.rs",
+        "symbol:run",
+        "symbol:run@src/a.rs",
+    ];
+    match number.checked_sub(DECISIONS) {
+        None => decision(number),
+        Some(place) => places[place].parse().unwrap(),
+    }
+}
+
+fn nodes(numbers: &[usize]) -> Vec<Node> {
+    numbers.iter().map(|number| node(*number)).collect()
+}
+
+/// A relation between two nodes; to a place, it is the one that there is.
+fn edge(from: usize, kind: RelationKind, to: usize) -> Edge {
+    let (from, to) = (node(from), node(to));
+    let kind = if to.is_decision() {
+        kind
+    } else {
+        RelationKind::AppliesTo
+    };
+    Edge { from, kind, to }
+}
+
+fn any_edges() -> impl Strategy<Value = Vec<Edge>> {
+    let kinds = [
+        RelationKind::DependsOn,
+        RelationKind::Constrains,
+        RelationKind::Validates,
+    ];
+    let kinds = proptest::sample::select(kinds.to_vec());
+    let one = (0..DECISIONS, kinds, 0..NODES).prop_map(|(from, kind, to)| edge(from, kind, to));
+    proptest::collection::vec(one, 0..40)
+}
+
+fn any_start() -> impl Strategy<Value = Vec<usize>> {
+    proptest::collection::vec(0..NODES, 1..4)
+}
+
+fn only(edges: &[Edge], wanted: impl Fn(&Edge) -> bool) -> Vec<Edge> {
+    edges.iter().filter(|edge| wanted(edge)).cloned().collect()
+}
+
+fn known_of(node: &Node, edges: &[Edge]) -> Seen {
+    Seen {
+        out: only(edges, |edge| edge.from == *node),
+        into: only(edges, |edge| edge.to == *node),
+        title: node.is_decision().then(|| format!("title of {node}")),
+        rank: node.is_decision().then_some(Rank::Lock),
+    }
+}
+
+fn walked(start: Vec<Node>, limits: ImpactLimits, edges: &[Edge]) -> Impact {
+    let mut walk = Walk::new(start, limits);
+    while let Some(node) = walk.next() {
+        walk.seen(&node, known_of(&node, edges));
+    }
+    walk.finish()
+}
+
+/// What a change of `start` affects, and over how many relations.
+fn closure(start: &[Node], edges: &[Edge]) -> BTreeMap<Node, u32> {
+    let mut depths: BTreeMap<Node, u32> = start.iter().map(|node| (node.clone(), 0)).collect();
+    let mut depth = 0;
+    loop {
+        depth += 1;
+        let mut reached = BTreeSet::new();
+        for Edge { from, kind, to } in edges {
+            let ways = match kind {
+                RelationKind::DependsOn => vec![(to, from)],
+                RelationKind::Constrains | RelationKind::Validates => vec![(from, to)],
+                RelationKind::AppliesTo if start.contains(to) => vec![(from, to), (to, from)],
+                RelationKind::AppliesTo => vec![(from, to)],
+            };
+            for (changed, affected) in ways {
+                if depths.contains_key(changed) && !depths.contains_key(affected) {
+                    reached.insert(affected.clone());
+                }
+            }
+        }
+        if reached.is_empty() {
+            depths.retain(|_, depth| *depth > 0);
+            return depths;
+        }
+        depths.extend(reached.into_iter().map(|node| (node, depth)));
+    }
+}
+
+/// Where the path of an affected node comes from, each of its relations being gone back in turn.
+fn origin_of(impact: &Impact, index: usize) -> Node {
+    let mut at = impact.affected[index].node.clone();
+    for edge in impact.path(index).into_iter().rev() {
+        let forward = edge.to == at;
+        assert!(forward || edge.from == at, "{edge} does not lead to {at}");
+        let carries = match edge.kind {
+            RelationKind::DependsOn => !forward,
+            RelationKind::Constrains | RelationKind::Validates => forward,
+            RelationKind::AppliesTo => true,
+        };
+        assert!(carries, "{edge} carries no change to {at}");
+        let before = if forward { &edge.from } else { &edge.to };
+        at = before.clone();
+    }
+    at
+}
+
+fn depths_of(impact: &Impact) -> BTreeMap<Node, u32> {
+    let affected = impact.affected.iter();
+    affected.map(|one| (one.node.clone(), one.depth)).collect()
+}
+
+proptest! {
+    #[test]
+    fn without_limits_a_walk_finds_the_closure_and_each_node_of_it_once(start in any_start(), edges in any_edges()) {
+        let impact = walked(nodes(&start), OPEN, &edges);
+        let depths = depths_of(&impact);
+        prop_assert_eq!(depths.len(), impact.affected.len());
+        prop_assert_eq!(depths, closure(&nodes(&start), &edges));
+        prop_assert_eq!(impact.cut, None);
+        prop_assert!(impact.affected.is_sorted_by_key(|one| one.depth));
+        for one in &impact.affected {
+            prop_assert_eq!(one.title.is_some(), one.node.is_decision());
+            prop_assert_eq!(one.rank, one.node.is_decision().then_some(Rank::Lock));
+        }
+    }
+
+    #[test]
+    fn each_path_leads_from_the_start_over_as_many_relations_as_it_is_told(start in any_start(), edges in any_edges()) {
+        let impact = walked(nodes(&start), OPEN, &edges);
+        for (index, one) in impact.affected.iter().enumerate() {
+            let path = impact.path(index);
+            prop_assert_eq!(path.len(), usize::try_from(one.depth).unwrap());
+            prop_assert_eq!(path.last(), Some(&&one.by));
+            prop_assert!(impact.start.contains(&origin_of(&impact, index)));
+        }
+        prop_assert!(impact.path(impact.affected.len()).is_empty());
+    }
+
+    #[test]
+    fn limits_take_the_first_nodes_and_say_that_there_are_more(
+        start in any_start(), edges in any_edges(), nodes_max in 1usize..8, depth_max in 1u32..4,
+    ) {
+        let whole = walked(nodes(&start), OPEN, &edges);
+        let by_nodes = walked(nodes(&start), ImpactLimits { nodes_max, ..OPEN }, &edges);
+        let few: Vec<Affected> = whole.affected.iter().take(nodes_max).cloned().collect();
+        prop_assert_eq!(&by_nodes.affected, &few);
+        let cut = by_nodes.cut.unwrap_or_default();
+        prop_assert_eq!(cut.nodes > 0, whole.affected.len() > nodes_max);
+        prop_assert!(cut.nodes <= whole.affected.len().saturating_sub(nodes_max) as u64);
+        prop_assert_eq!((cut.depth, cut.time), (0, false));
+
+        let by_depth = walked(nodes(&start), ImpactLimits { depth_max, ..OPEN }, &edges);
+        let near = whole.affected.iter().filter(|one| one.depth <= depth_max);
+        let near: Vec<Affected> = near.cloned().collect();
+        prop_assert_eq!(&by_depth.affected, &near);
+        let cut = by_depth.cut.unwrap_or_default();
+        prop_assert_eq!(cut.depth > 0, whole.affected.len() > near.len());
+        prop_assert_eq!((cut.nodes, cut.time), (0, false));
+
+        let by_both = walked(nodes(&start), ImpactLimits { nodes_max, depth_max }, &edges);
+        prop_assert_eq!(&by_both.affected[..], &near[..near.len().min(nodes_max)]);
+    }
+
+    #[test]
+    fn the_same_relations_give_the_same_bytes_in_whatever_order_they_are_told(
+        start in any_start(),
+        (edges, shuffled) in any_edges().prop_flat_map(|edges| (Just(edges.clone()), Just(edges).prop_shuffle())),
+        ahead in 1usize..5,
+        part in 1usize..4,
+        nodes_max in 1usize..12,
+    ) {
+        let limits = ImpactLimits { nodes_max, depth_max: 3 };
+        let at_once = walked(nodes(&start), limits, &edges);
+        let mut walk = Walk::new(nodes(&start), limits);
+        loop {
+            let asked: Vec<Node> = core::iter::from_fn(|| walk.next()).take(ahead).collect();
+            if asked.is_empty() {
+                break;
+            }
+            for node in asked {
+                let known = known_of(&node, &shuffled);
+                for edges in known.out.chunks(part).chain(known.into.chunks(part)) {
+                    walk.part(&node, edges);
+                }
+                walk.seen(&node, Seen { out: Vec::new(), into: Vec::new(), ..known });
+            }
+        }
+        let bytes = |impact: &Impact| postcard::to_allocvec(impact).unwrap();
+        prop_assert_eq!(bytes(&at_once), bytes(&walk.finish()));
+    }
+
+    #[test]
+    fn what_does_not_hold_is_as_if_it_were_not_there(
+        start in any_start(), edges in any_edges(), withdrawn in proptest::collection::btree_set(0..DECISIONS, 0..4),
+    ) {
+        let withdrawn: BTreeSet<Node> = withdrawn.into_iter().map(node).collect();
+        let holds = |node: &Node| !withdrawn.contains(node);
+        let of_active = only(&edges, |edge| holds(&edge.from));
+        let mut walk = Walk::new(nodes(&start), OPEN);
+        while let Some(node) = walk.next() {
+            if holds(&node) {
+                walk.seen(&node, known_of(&node, &of_active));
+            } else {
+                walk.gone(&node);
+            }
+        }
+        let between = only(&of_active, |edge| holds(&edge.to));
+        prop_assert_eq!(walk.finish(), walked(nodes(&start), OPEN, &between));
+    }
+}
+
+/// Walks as [`walked`] does, and tells how many nodes were asked for.
+fn steps_of(edges: &[Edge]) -> (Impact, usize) {
+    let mut steps = 0;
+    let mut walk = Walk::new(vec![decision(0)], OPEN);
+    while let Some(node) = walk.next() {
+        steps += 1;
+        walk.seen(&node, known_of(&node, edges));
+    }
+    (walk.finish(), steps)
+}
+
+fn between_decisions(from: usize, kind: RelationKind, to: usize) -> Edge {
+    Edge {
+        from: decision(from),
+        kind,
+        to: decision(to),
+    }
+}
+
+#[test]
+fn a_walk_ends_on_a_cycle_and_looks_at_each_node_once() {
+    const LONG: usize = 100;
+    let ring = |n| between_decisions(n, RelationKind::DependsOn, (n + 1) % LONG);
+    let (impact, steps) = steps_of(&(0..LONG).map(ring).collect::<Vec<_>>());
+    assert_eq!((impact.affected.len(), steps), (LONG - 1, LONG));
+    assert_eq!(impact.affected.last().unwrap().depth, 99);
+    let itself = between_decisions(0, RelationKind::Constrains, 0);
+    assert_eq!(steps_of(&[itself]).1, 1);
+}
+
+#[test]
+fn a_walk_ends_where_everything_is_related_to_everything() {
+    const MANY: usize = 60;
+    let pairs = (0..MANY).flat_map(|from| (0..MANY).map(move |to| (from, to)));
+    let edges: Vec<Edge> = pairs
+        .flat_map(|(from, to)| {
+            [RelationKind::Constrains, RelationKind::DependsOn]
+                .map(|kind| between_decisions(from, kind, to))
+        })
+        .collect();
+    let (impact, steps) = steps_of(&edges);
+    assert_eq!((impact.affected.len(), steps), (MANY - 1, MANY));
+    assert!(impact.affected.iter().all(|one| one.depth == 1));
+    assert_eq!(impact.cut, None);
+}
+
+/// The impact of a decision that so many others depend on, which are told of from the last to the first.
+fn of_a_hub(dependents: usize) -> Impact {
+    let mut walk = Walk::new(vec![decision(0)], ImpactLimits::default());
+    let hub = walk.next().unwrap();
+    let edges: Vec<Edge> = (1..=dependents)
+        .rev()
+        .map(|n| between_decisions(n, RelationKind::DependsOn, 0))
+        .collect();
+    for some in edges.chunks(1_000) {
+        walk.part(&hub, some);
+    }
+    walk.seen(&hub, Seen::default());
+    while let Some(node) = walk.next() {
+        walk.seen(&node, Seen::default());
+    }
+    walk.finish()
+}
+
+#[test]
+fn of_a_hub_as_many_nodes_are_told_as_the_limit_allows_and_the_rest_is_counted() {
+    for (dependents, left_out) in [(9_999, 0), (10_000, 0), (10_001, 1), (25_000, 10_000)] {
+        let impact = of_a_hub(dependents);
+        let mut expected: Vec<Node> = (1..=dependents).map(decision).collect();
+        expected.sort();
+        expected.truncate(IMPACT_NODES_MAX);
+        let told: Vec<&Node> = impact.affected.iter().map(|one| &one.node).collect();
+        assert_eq!(told, expected.iter().collect::<Vec<_>>());
+        assert_eq!(impact.cut.unwrap_or_default().nodes, left_out);
+    }
+}
+
+#[test]
+fn a_file_that_is_merely_reached_ends_its_path() {
+    let (a, b, file) = (node(0), node(1), node(DECISIONS));
+    let applies = |from: &Node| Edge {
+        from: from.clone(),
+        kind: RelationKind::AppliesTo,
+        to: file.clone(),
+    };
+    let edges = [applies(&a), applies(&b)];
+    let affected = |start: &Node| {
+        let impact = walked(vec![start.clone()], OPEN, &edges);
+        depths_of(&impact).into_keys().collect::<Vec<Node>>()
+    };
+    assert_eq!(affected(&a), std::slice::from_ref(&file));
+    // In the order of the scopes: b lies in the narrower one.
+    assert_eq!(affected(&file), [a.clone(), b.clone()]);
+
+    let mut walk = Walk::new(vec![a.clone()], OPEN);
+    let first = walk.next().unwrap();
+    walk.seen(&first, known_of(&first, &edges));
+    assert_eq!(walk.next(), None, "nothing is to be learnt of the file");
+}
+
+#[test]
+fn a_symbol_its_file_and_the_symbol_alone_are_three_nodes() {
+    let places: Vec<usize> = (DECISIONS..NODES).collect();
+    for place in &places {
+        let edges = [edge(0, RelationKind::AppliesTo, *place)];
+        for start in &places {
+            let impact = walked(nodes(&[*start]), OPEN, &edges);
+            assert_eq!(impact.affected.len(), usize::from(start == place));
+        }
+    }
+}
+
+#[test]
+fn the_start_is_told_once_and_never_affected() {
+    let edges = [
+        edge(0, RelationKind::Constrains, 1),
+        edge(1, RelationKind::Constrains, 0),
+    ];
+    let impact = walked(nodes(&[1, 0, 1]), OPEN, &edges);
+    assert_eq!((impact.start, impact.affected), (nodes(&[1, 0]), vec![]));
+}
+
+#[test]
+fn a_walk_that_runs_out_of_time_says_so_and_one_that_is_done_does_not() {
+    let edges = [
+        edge(0, RelationKind::Constrains, 1),
+        edge(1, RelationKind::Constrains, 2),
+        edge(2, RelationKind::Constrains, DECISIONS),
+    ];
+    for steps in 0..=3 {
+        let mut walk = Walk::new(nodes(&[0]), OPEN);
+        for _ in 0..steps {
+            let node = walk.next().unwrap();
+            walk.seen(&node, known_of(&node, &edges));
+        }
+        walk.stop_for_time();
+        assert_eq!(walk.next(), None);
+        let impact = walk.finish();
+        assert_eq!(impact.affected.len(), steps);
+        assert_eq!(impact.cut.is_some_and(|cut| cut.time), steps < 3);
+    }
+}
+
+#[test]
+fn time_also_runs_out_while_a_node_is_looked_at() {
+    let mut walk = Walk::new(nodes(&[0]), OPEN);
+    assert!(walk.next().is_some());
+    walk.stop_for_time();
+    walk.stop_for_time();
+    let impact = walk.finish();
+    assert!(impact.affected.is_empty() && impact.cut.is_some_and(|cut| cut.time));
+}
+
+#[test]
+#[should_panic(expected = "in the order in which they were asked for")]
+fn nodes_are_not_told_of_in_another_order() {
+    let mut walk = Walk::new(nodes(&[0, 1]), OPEN);
+    let (_, second) = (walk.next().unwrap(), walk.next().unwrap());
+    walk.seen(&second, Seen::default());
+}
+
+#[test]
+fn limits_that_are_none_or_beyond_the_greatest_are_refused() {
+    let code = |nodes, depth| ImpactLimits::of(nodes, depth).map_err(|error| error.code);
+    assert_eq!(code(None, None), Ok(ImpactLimits::default()));
+    let few = ImpactLimits {
+        nodes_max: 1,
+        depth_max: 1,
+    };
+    assert_eq!(code(Some(1), Some(1)), Ok(few));
+    assert_eq!(code(Some(0), None), Err(ErrorCode::InvalidArgument));
+    assert_eq!(code(None, Some(0)), Err(ErrorCode::InvalidArgument));
+    assert_eq!(code(Some(10_001), None), Err(ErrorCode::TooLarge));
+    assert_eq!(code(None, Some(9)), Err(ErrorCode::TooLarge));
+}

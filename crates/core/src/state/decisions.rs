@@ -1,0 +1,147 @@
+//! What saving a decision does to the view of a scope.
+//!
+//! Owns the part of `apply` that makes versions of decisions, and which rows follow from them: where a decision is listed,
+//! what it claims and what it is related to, as long as it applies.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::{Change, Stamped, State};
+use crate::decision::{DecisionHead, DecisionVersion, Edge};
+use crate::event::DecisionSaved;
+use crate::id::DecisionId;
+use crate::scope::Scope;
+
+impl State {
+    /// The head of a decision, if it is known and exists.
+    #[must_use]
+    pub fn decision(&self, root: DecisionId) -> Option<&DecisionHead> {
+        self.decisions.get(&root)?.as_deref()
+    }
+
+    /// Whether it is known if the decision exists.
+    #[must_use]
+    pub fn knows_decision(&self, root: DecisionId) -> bool {
+        self.decisions.contains_key(&root)
+    }
+
+    /// Takes in what was read of a decision.
+    pub fn learn_decision(&mut self, root: DecisionId, head: Option<DecisionHead>) {
+        self.decisions
+            .entry(root)
+            .or_insert_with(|| head.map(Arc::new));
+    }
+
+    pub(super) fn decision_saved(&mut self, saved: &DecisionSaved, at: &Stamped) -> Vec<Change> {
+        let before = self.decisions.get(&saved.root).cloned().flatten();
+        let head = Arc::new(head_after(before.as_deref(), saved, at));
+        self.decisions.insert(saved.root, Some(Arc::clone(&head)));
+        let mut changes = vec![
+            Change::Decision(Arc::clone(&head)),
+            Change::DecisionVersion(Box::new(version_saved(saved, at))),
+        ];
+        // What is withdrawn is nowhere.
+        let was = before.as_deref().filter(|before| before.active);
+        let is = Some(&*head).filter(|head| head.active);
+        changes.extend(listed(was, is));
+        changes.extend(claimed(was, is));
+        changes.extend(related(self.scope(), was, is));
+        changes
+    }
+}
+
+/// The version that an event saves.
+#[must_use]
+pub fn version_saved(saved: &DecisionSaved, at: &Stamped) -> DecisionVersion {
+    DecisionVersion {
+        root: saved.root,
+        number: saved.number,
+        act: saved.act,
+        text: saved.text.clone(),
+        reason: saved.reason.clone(),
+        by: at.actor.clone(),
+        at: at.time,
+        seq: at.seq,
+    }
+}
+
+/// The head once a version was saved.
+fn head_after(before: Option<&DecisionHead>, saved: &DecisionSaved, at: &Stamped) -> DecisionHead {
+    let (begun_seq, begun_at) =
+        before.map_or((at.seq, at.time), |head| (head.begun_seq, head.begun_at));
+    if let Some(text) = &saved.text {
+        return DecisionHead {
+            root: saved.root,
+            version: saved.number,
+            active: true,
+            rank: text.rank,
+            domain: text.domain.clone(),
+            phase: text.phase.clone(),
+            title: text.title.clone(),
+            claim: text.claim.clone(),
+            relations: text.relations.clone(),
+            begun_seq,
+            begun_at,
+            changed_at: at.time,
+        };
+    }
+    let before = before.expect("an event withdraws a decision that the state knows");
+    DecisionHead {
+        version: saved.number,
+        active: false,
+        changed_at: at.time,
+        ..before.clone()
+    }
+}
+
+/// Where a decision is listed: no longer where it was, unless it stays there.
+fn listed(was: Option<&DecisionHead>, is: Option<&DecisionHead>) -> Vec<Change> {
+    let place = |head: &DecisionHead, version| Change::DecisionListed {
+        rank: head.rank,
+        domain: head.domain.clone(),
+        begun: head.begun_seq,
+        root: head.root,
+        version,
+    };
+    let stays =
+        |was: &&DecisionHead| is.is_some_and(|is| (is.rank, &is.domain) == (was.rank, &was.domain));
+    let left = was.filter(|was| !stays(was)).map(|was| place(was, None));
+    let came = is.map(|is| place(is, Some(is.version)));
+    left.into_iter().chain(came).collect()
+}
+
+/// What a decision claims: no longer what it did, unless the key is the same.
+fn claimed(was: Option<&DecisionHead>, is: Option<&DecisionHead>) -> Vec<Change> {
+    let key = |head: Option<&DecisionHead>| {
+        let claim = head.and_then(|head| head.claim.as_ref());
+        claim.map(|claim| claim.key.clone())
+    };
+    let (old, new) = (key(was), key(is));
+    let left = was.zip(old.filter(|old| new.as_ref() != Some(old)));
+    let came = is.zip(new);
+    let left = left.map(|(head, key)| (head.root, key, None));
+    let came = came.map(|(head, key)| (head.root, key, Some(head.version)));
+    let both = left.into_iter().chain(came);
+    both.map(|(root, key, version)| Change::DecisionClaim { key, root, version })
+        .collect()
+}
+
+/// The relations that ended, and behind them those that began, each in the order in which they were declared.
+fn related(scope: &Scope, was: Option<&DecisionHead>, is: Option<&DecisionHead>) -> Vec<Change> {
+    let edges = |head: Option<&DecisionHead>| head.map_or_else(Vec::new, |head| head.edges(scope));
+    let (old, new) = (edges(was), edges(is));
+    let (old_set, new_set): (BTreeSet<&Edge>, BTreeSet<&Edge>) =
+        (old.iter().collect(), new.iter().collect());
+    let ended = old.iter().filter(|edge| !new_set.contains(edge));
+    let began = new.iter().filter(|edge| !old_set.contains(edge));
+    let ended = ended.map(|edge| (edge, false));
+    let both = ended.chain(began.map(|edge| (edge, true)));
+    both.map(|(edge, standing)| Change::RelatedTo {
+        edge: edge.clone(),
+        standing,
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests;

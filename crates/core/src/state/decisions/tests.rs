@@ -1,0 +1,209 @@
+//! Each version of a decision changes the rows that it has to, in order, and no others.
+
+use super::*;
+use crate::decision::{Act, Domain, NewDecision, Node, Rank, Relation, RelationKind};
+use crate::entry::Claim;
+use crate::event::Body;
+use crate::id::Seq;
+use crate::principal::{Actor, PrincipalId, PrincipalKind};
+use crate::time::Timestamp;
+
+const ROOT: DecisionId = DecisionId::from_bytes([1; 16]);
+
+fn state() -> State {
+    State::new(&Scope::parse("org/a").unwrap(), None, None)
+}
+
+fn file(path: &str) -> Relation {
+    Relation {
+        kind: RelationKind::AppliesTo,
+        to: Node::file(path).unwrap(),
+    }
+}
+
+fn text(rank: Rank, domain: &str, key: Option<&str>, files: &[&str]) -> NewDecision {
+    NewDecision {
+        rank,
+        domain: domain.parse().unwrap(),
+        phase: None,
+        title: "t".into(),
+        content: "c".into(),
+        claim: key.map(|key| Claim {
+            key: key.into(),
+            value: "v".into(),
+        }),
+        relations: files.iter().map(|path| file(path)).collect(),
+    }
+}
+
+fn apply(state: &mut State, number: u64, act: Act, text: Option<NewDecision>) -> Vec<Change> {
+    let body = Body::DecisionSaved(Box::new(DecisionSaved {
+        root: ROOT,
+        number,
+        act,
+        before: state.decision(ROOT).map(|head| head.rank),
+        text,
+        reason: "r".into(),
+    }));
+    let at = Stamped {
+        seq: Seq::new(10 + number),
+        time: Timestamp::from_ms(100 + number),
+        actor: Actor {
+            kind: PrincipalKind::Human,
+            id: PrincipalId::parse("kim").unwrap(),
+        },
+    };
+    state.apply(&body, &at)
+}
+
+/// The changes behind those of the head and the version.
+fn rest(state: &State, changes: &[Change]) -> Vec<Change> {
+    let [
+        Change::Decision(head),
+        Change::DecisionVersion(version),
+        rest @ ..,
+    ] = changes
+    else {
+        panic!("{changes:?}")
+    };
+    assert_eq!(Some(&**head), state.decision(ROOT));
+    assert_eq!((version.root, version.number), (ROOT, head.version));
+    rest.to_vec()
+}
+
+fn listed(rank: Rank, domain: &str, version: Option<u64>) -> Change {
+    Change::DecisionListed {
+        rank,
+        domain: domain.parse().unwrap(),
+        begun: Seq::new(11),
+        root: ROOT,
+        version,
+    }
+}
+
+fn claim(key: &str, version: Option<u64>) -> Change {
+    Change::DecisionClaim {
+        key: key.into(),
+        root: ROOT,
+        version,
+    }
+}
+
+fn related(state: &State, path: &str, standing: bool) -> Change {
+    let from = Node::Decision {
+        scope: state.scope().clone(),
+        root: ROOT,
+    };
+    Change::RelatedTo {
+        edge: file(path).edge_from(from),
+        standing,
+    }
+}
+
+#[test]
+fn a_decision_is_listed_and_claims_and_is_related_as_long_as_it_applies() {
+    let mut state = state();
+    let first = text(Rank::Lock, "global", Some("http"), &["b", "a"]);
+    let changes = apply(&mut state, 1, Act::Begun, Some(first));
+    assert_eq!(
+        rest(&state, &changes),
+        [
+            listed(Rank::Lock, "global", Some(1)),
+            claim("http", Some(1)),
+            related(&state, "b", true),
+            related(&state, "a", true),
+        ]
+    );
+    let changes = apply(&mut state, 2, Act::Withdrawn, None);
+    assert_eq!(
+        rest(&state, &changes),
+        [
+            listed(Rank::Lock, "global", None),
+            claim("http", None),
+            related(&state, "b", false),
+            related(&state, "a", false),
+        ]
+    );
+    let head = state.decision(ROOT).unwrap();
+    assert!(!head.active && head.relations.len() == 2 && head.edges(state.scope()).is_empty());
+    let back = text(Rank::Lock, "global", None, &["a"]);
+    let changes = apply(&mut state, 3, Act::Restored { from: 1 }, Some(back));
+    assert_eq!(
+        rest(&state, &changes),
+        [
+            listed(Rank::Lock, "global", Some(3)),
+            related(&state, "a", true)
+        ]
+    );
+}
+
+#[test]
+fn what_stays_where_it_was_is_written_once_with_its_new_version() {
+    let mut state = state();
+    let said = text(Rank::Normal, "ui", Some("http"), &["a", "b"]);
+    apply(&mut state, 1, Act::Begun, Some(said));
+    let again = text(Rank::Normal, "ui", Some("http"), &["b", "a"]);
+    let changes = apply(&mut state, 2, Act::Changed, Some(again));
+    assert_eq!(
+        rest(&state, &changes),
+        [listed(Rank::Normal, "ui", Some(2)), claim("http", Some(2))]
+    );
+}
+
+#[test]
+fn what_moves_leaves_its_former_place_first() {
+    let mut state = state();
+    let said = text(Rank::Normal, "ui", Some("http"), &["a", "b"]);
+    apply(&mut state, 1, Act::Begun, Some(said));
+    let moved = text(Rank::Axis, "ui", Some("store"), &["c", "b"]);
+    let changes = apply(&mut state, 2, Act::Changed, Some(moved));
+    assert_eq!(
+        rest(&state, &changes),
+        [
+            listed(Rank::Normal, "ui", None),
+            listed(Rank::Axis, "ui", Some(2)),
+            claim("http", None),
+            claim("store", Some(2)),
+            related(&state, "a", false),
+            related(&state, "c", true),
+        ]
+    );
+    let silent = text(Rank::Axis, "runtime", None, &["c", "b"]);
+    let changes = apply(&mut state, 3, Act::Changed, Some(silent));
+    assert_eq!(
+        rest(&state, &changes),
+        [
+            listed(Rank::Axis, "ui", None),
+            listed(Rank::Axis, "runtime", Some(3)),
+            claim("store", None),
+        ]
+    );
+}
+
+#[test]
+fn a_head_tells_when_its_chain_began_and_when_it_was_changed() {
+    let mut state = state();
+    let said = text(Rank::Normal, "ui", None, &[]);
+    apply(&mut state, 1, Act::Begun, Some(said.clone()));
+    apply(&mut state, 2, Act::Changed, Some(said));
+    let head = state.decision(ROOT).unwrap();
+    assert_eq!(head.begun_seq, Seq::new(11));
+    assert_eq!(head.begun_at, Timestamp::from_ms(101));
+    assert_eq!(head.changed_at, Timestamp::from_ms(102));
+    assert_eq!(head.domain, "ui".parse::<Domain>().unwrap());
+}
+
+#[test]
+fn what_was_read_before_an_event_does_not_undo_it() {
+    let mut state = state();
+    assert!(!state.knows_decision(ROOT));
+    let said = text(Rank::Normal, "ui", None, &[]);
+    apply(&mut state, 1, Act::Begun, Some(said));
+    let remembered = state.remembered();
+    state.learn_decision(ROOT, None);
+    assert_eq!(state.decision(ROOT).map(|head| head.version), Some(1));
+    state.forget();
+    assert!(!state.knows_decision(ROOT) && state.remembered() < remembered);
+    state.learn_decision(ROOT, None);
+    assert!(state.knows_decision(ROOT) && state.decision(ROOT).is_none());
+}

@@ -1,0 +1,13 @@
+//! Decisions on the wire: saving, withdrawing and reading them.
+//!
+//! What a save means to others is told in the forms of `api::impact`.
+
+mod view;
+mod write;
+
+pub(super) use view::told;
+pub use view::{
+    DecisionHead, DecisionHistoryQuery, DecisionQuery, DecisionText, DecisionVersion, DecisionView,
+    DecisionsQuery,
+};
+pub use write::{DeactivateDecision, DecisionSaved, Relation, RestoreDecision, SaveDecision};

@@ -1,0 +1,163 @@
+//! What a node says of decisions, as the history keeps it.
+
+use sillok_actors::Node;
+use sillok_actors::protocol::Protocol;
+use sillok_actors::reads::{BriefQuery, Viewer};
+use sillok_core::brief::{BriefBudget, BriefItem};
+use sillok_core::decision::{Edge, Proposal, Proposed};
+use sillok_core::impact::{Affected, Impact, ImpactLimits};
+use sillok_core::limits::BRIEF_BYTES_MAX;
+use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
+use sillok_core::{Error, ErrorCode};
+
+use crate::store::SimStore;
+use crate::workload::deciding::{
+    Against, Asked, Asker, Guarded, Holding, Line, Means, Reached, Told,
+};
+
+/// What a node answers.
+pub(super) async fn tell<P: Protocol>(
+    node: &Node<SimStore, P>,
+    asked: Asked,
+) -> Result<Told, Error> {
+    match asked {
+        Asked::Brief {
+            by,
+            domain,
+            at,
+            items_max,
+        } => {
+            let budget = BriefBudget {
+                items_max,
+                bytes_max: BRIEF_BYTES_MAX,
+            };
+            let query = BriefQuery { domain, at, budget };
+            let brief = node.brief(&viewer(by), query).await?;
+            Ok(Told::Brief {
+                lines: brief.items.into_iter().map(line).collect(),
+                cut: brief.cut,
+            })
+        }
+        Asked::Impact { by, start } => {
+            let limits = ImpactLimits::default();
+            let impact = node.impact(&viewer(by), start, limits, None).await?;
+            Ok(Told::Impact {
+                reached: all_reached(&impact),
+                is_cut: impact.cut.is_some(),
+            })
+        }
+        Asked::Meaning { by, root, number } => {
+            means_of(node.meaning(&viewer(by), root, number).await)
+        }
+        Asked::Proposal { by, change, text } => {
+            let (principal, proposal) = (proposer(&by), Proposal::of(*text));
+            let weighed = node.propose(&principal, &by.scope, change, &proposal);
+            means_of(weighed.await)
+        }
+        Asked::History {
+            scope,
+            root,
+            after,
+            limit,
+        } => {
+            let reader = node.reader();
+            let page = reader.decision_history(&scope, root, after, limit).await?;
+            let versions = page.map_or_else(Vec::new, |page| page.items);
+            let said = versions.into_iter().map(|version| {
+                let content = version.text.map(|text| text.content);
+                (version.number, content)
+            });
+            Ok(Told::History(said.collect()))
+        }
+    }
+}
+
+fn viewer(by: Asker) -> Viewer {
+    Viewer {
+        scope: by.scope,
+        prefix: by.prefix,
+    }
+}
+
+/// An agent: anyone may propose what only a person may save.
+fn proposer(by: &Asker) -> Principal {
+    Principal {
+        actor: Actor {
+            kind: PrincipalKind::Agent,
+            id: PrincipalId::parse("proposer").expect("it is an id"),
+        },
+        prefix: by.prefix.clone(),
+    }
+}
+
+/// What something means, or that it is refused, where that says something of it; all else that is wrong is so for now.
+fn means_of(proposed: Result<Proposed, Error>) -> Result<Told, Error> {
+    let proposed = match proposed {
+        Ok(proposed) => proposed,
+        Err(error) => {
+            return match error.code {
+                ErrorCode::Conflict
+                | ErrorCode::NotFound
+                | ErrorCode::InvalidArgument
+                | ErrorCode::Forbidden => Ok(Told::Refused(error.code)),
+                _ => Err(error),
+            };
+        }
+    };
+    let guards = proposed.guards.into_iter().map(|guard| Guarded {
+        place: guard.path,
+        node: guard.node,
+        rank: guard.rank,
+        title: guard.title,
+    });
+    let against = proposed.contradictions.into_iter().map(|one| Against {
+        scope: one.scope,
+        root: one.root,
+        rank: one.rank,
+        title: one.title,
+        claim: one.claim,
+    });
+    Ok(Told::Means(Means {
+        reached: all_reached(&proposed.impact),
+        is_cut: proposed.impact.cut.is_some(),
+        guards: guards.collect(),
+        against: against.collect(),
+    }))
+}
+
+fn all_reached(impact: &Impact) -> Vec<Reached> {
+    let affected = impact.affected.iter().enumerate();
+    let reached = affected.map(|(index, one)| {
+        let path = impact.path(index).into_iter().cloned().collect();
+        reached(one.clone(), path)
+    });
+    reached.collect()
+}
+
+fn line(item: BriefItem) -> Line {
+    match item {
+        BriefItem::Decision {
+            layer,
+            scope,
+            version,
+            rank,
+        } => Line::Decision(Holding {
+            layer,
+            scope,
+            root: version.root,
+            number: version.number,
+            rank,
+            content: version.text.map(|text| text.content),
+        }),
+        BriefItem::Structural { affected, path } => Line::Structural(reached(affected, path)),
+    }
+}
+
+fn reached(affected: Affected, path: Vec<Edge>) -> Reached {
+    Reached {
+        node: affected.node,
+        depth: affected.depth,
+        rank: affected.rank,
+        path,
+    }
+}

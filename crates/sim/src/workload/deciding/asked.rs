@@ -1,0 +1,189 @@
+//! What agents ask about decisions, and what they are told.
+//!
+//! Owns the form of both in the history: no more of an answer than is judged. It must not know what is right.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use sillok_core::ErrorCode;
+use sillok_core::brief::{Cut, Layer};
+use sillok_core::command::DecisionRef;
+use sillok_core::decision::{Domain, Edge, NewDecision, Node, Rank};
+use sillok_core::entry::Claim;
+use sillok_core::id::DecisionId;
+use sillok_core::scope::{Scope, ScopePrefix};
+
+/// The note of an agent that was told something about decisions.
+pub(super) const HEARD: &str = "told of decisions";
+
+/// Who asks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Asker {
+    /// Where.
+    pub(crate) scope: Scope,
+    /// What the token covers, which may lie inside of that.
+    pub(crate) prefix: ScopePrefix,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Asked {
+    /// Which decisions hold for work in a scope and a domain.
+    Brief {
+        by: Asker,
+        domain: Domain,
+        /// The nodes at hand.
+        at: Vec<Node>,
+        /// Room for so many items.
+        items_max: usize,
+    },
+    /// What a change of some nodes affects, as it is seen from a scope.
+    Impact { by: Asker, start: Vec<Node> },
+    /// What it means to others that a version of a decision of the scope was saved.
+    Meaning {
+        by: Asker,
+        root: DecisionId,
+        number: u64,
+    },
+    /// What a decision of the scope would mean to others that nobody has made yet, or a change of one.
+    Proposal {
+        by: Asker,
+        change: Option<DecisionRef>,
+        text: Box<NewDecision>,
+    },
+    /// What the versions of a decision say.
+    History {
+        scope: Scope,
+        root: DecisionId,
+        /// Those behind this one.
+        after: Option<u64>,
+        /// At most so many.
+        limit: usize,
+    },
+}
+
+/// For people: what is asked, and where.
+impl fmt::Display for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Brief { by, domain, .. } => write!(f, "brief for {domain} in {by}"),
+            Self::Impact { by, start } => write!(f, "impact of {} nodes in {by}", start.len()),
+            Self::Meaning { by, root, number } => {
+                write!(f, "meaning of version {number} of {root} in {by}")
+            }
+            Self::Proposal { by, change, text } => match change {
+                None => write!(f, "proposal of {:?} in {by}", text.content),
+                Some(of) => write!(f, "proposal of {:?} for {} in {by}", text.content, of.root),
+            },
+            Self::History { scope, root, .. } => write!(f, "history of {root} in {scope}"),
+        }
+    }
+}
+
+impl fmt::Display for Asker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} by a token of {}", self.scope, self.prefix)
+    }
+}
+
+/// What is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Told {
+    /// The items of a brief, and what its budget cut off.
+    Brief { lines: Vec<Line>, cut: Vec<Cut> },
+    /// What is affected, and whether a limit cut anything off.
+    Impact { reached: Vec<Reached>, is_cut: bool },
+    /// The numbers of versions, and what they say; nothing of one that withdrew the decision.
+    History(Vec<(u64, Option<String>)>),
+    /// What a decision means to others, or would mean.
+    Means(Means),
+    /// That it is refused, and why.
+    Refused(ErrorCode),
+}
+
+/// What a decision means to others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Means {
+    /// What it reaches.
+    pub(crate) reached: Vec<Reached>,
+    /// Whether a limit cut anything of that off.
+    pub(crate) is_cut: bool,
+    /// What it touches of that and should not without being told.
+    pub(crate) guards: Vec<Guarded>,
+    /// What speaks against it.
+    pub(crate) against: Vec<Against>,
+}
+
+/// A decision that is guarded, among what is reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Guarded {
+    /// Its place there.
+    pub(crate) place: usize,
+    pub(crate) node: Node,
+    pub(crate) rank: Rank,
+    pub(crate) title: String,
+}
+
+/// A decision that declares the same key with another value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Against {
+    pub(crate) scope: Scope,
+    pub(crate) root: DecisionId,
+    pub(crate) rank: Rank,
+    pub(crate) title: String,
+    pub(crate) claim: Claim,
+}
+
+/// An item of a brief.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Line {
+    /// A decision that holds.
+    Decision(Holding),
+    /// What a change of the nodes at hand affects.
+    Structural(Reached),
+}
+
+/// A decision that holds, as a brief tells of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Holding {
+    pub(crate) layer: Layer,
+    pub(crate) scope: Scope,
+    pub(crate) root: DecisionId,
+    pub(crate) number: u64,
+    pub(crate) rank: Rank,
+    pub(crate) content: Option<String>,
+}
+
+/// A node that a change affects.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Reached {
+    pub(crate) node: Node,
+    pub(crate) depth: u32,
+    pub(crate) rank: Option<Rank>,
+    /// The relations that lead there from what changes, in order.
+    pub(crate) path: Vec<Edge>,
+}
+
+/// What somebody was told, and when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Heard {
+    pub(crate) asked: Asked,
+    pub(crate) told: Told,
+    /// When it was asked, in µs of the world.
+    pub(crate) from_us: u64,
+    /// When it was answered, in µs of the world.
+    pub(crate) to_us: u64,
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Somebody who asks in a scope with a token of another one.
+    pub(in super::super) fn asker(scope: &str, prefix: &str) -> Asker {
+        Asker {
+            scope: Scope::parse(scope).unwrap(),
+            prefix: prefix.parse().unwrap(),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Asking about decisions, alone or while one is changed.
+//!
+//! Owns what is asked for, and which answers show something that only chance brings about. Whether they are right, `judged`
+//! says.
+
+use futures::future::join;
+use sillok_core::decision::{Node, Rank};
+use sillok_core::limits::BRIEF_ITEMS_MAX;
+use sillok_core::scope::Scope;
+
+use super::asked::{Asked, Asker, HEARD, Heard, Told};
+use super::board::{Board, domain, place};
+use super::saving::Saved;
+use super::{Home, Says, saving};
+use crate::agent::Agent;
+
+/// The nodes at hand: a decision that is seen from a scope, a file or symbol, both or none.
+pub(super) fn at_hand(
+    agent: &Agent,
+    scope: &Scope,
+    which: Option<u8>,
+    file: Option<u8>,
+) -> Vec<Node> {
+    let known =
+        which.and_then(|which| agent.shared(|board: &mut Board| board.seen_from(scope, which)));
+    let decision = known.map(|known| known.node());
+    decision.into_iter().chain(file.map(place)).collect()
+}
+
+/// A brief for a domain.
+pub(super) fn brief(by: Asker, number: u8, at: Vec<Node>, items: Option<u8>) -> Asked {
+    Asked::Brief {
+        by,
+        domain: domain(number),
+        at,
+        items_max: items.map_or(BRIEF_ITEMS_MAX, usize::from),
+    }
+}
+
+/// Asks any node, and notes what it says.
+pub(super) async fn ask(agent: &mut Agent, asked: Asked) -> Option<Heard> {
+    let before = agent.shared(|board: &mut Board| board.saves);
+    let heard = agent.client().ask_about(asked).await?;
+    let after = agent.shared(|board: &mut Board| board.saves);
+    note(agent, &heard, after > before);
+    Some(heard)
+}
+
+/// The same, while a decision is changed.
+pub(super) async fn beside_a_change(agent: &mut Agent, asked: Asked) {
+    let says = Says {
+        rank: Rank::Lock as u8,
+        domain: 0,
+        claim: None,
+        relations: Some(vec![(3, 0), (0, 1)]),
+    };
+    let which = u8::try_from(agent.sent_count() % 4).expect("it is below 4");
+    let (mut client, clock) = (agent.client().another(), agent.client().another());
+    let changing = saving::change(agent, which, &says);
+    let changing = async {
+        let changed = changing.await;
+        changed.map(|_| clock.now_us())
+    };
+    let (heard, changed_us) = join(client.ask_about(asked), changing).await;
+    if let Some(heard) = heard {
+        let meanwhile = changed_us.is_some_and(|changed_us| changed_us <= heard.to_us);
+        note(agent, &heard, meanwhile);
+    }
+}
+
+fn note(agent: &mut Agent, heard: &Heard, was_changed: bool) {
+    for seen in seen_by(&heard.told, was_changed) {
+        agent.client().saw(seen);
+    }
+    let nodes = match &heard.asked {
+        Asked::Brief { by, at, .. } => Some((by, at.as_slice())),
+        Asked::Impact { by, start } => Some((by, start.as_slice())),
+        _ => None,
+    };
+    if nodes.is_some_and(|(by, nodes)| agent.shared(|board: &mut Board| board.hides(by, nodes))) {
+        agent.client().saw("decision hidden from a narrow token");
+    }
+    let heard = serde_json::to_value(heard).expect("a note is data");
+    agent.note(HEARD, heard);
+}
+
+/// What an answer shows.
+fn seen_by(told: &Told, was_changed: bool) -> Vec<&'static str> {
+    let shows = match told {
+        Told::Brief { cut, .. } => vec![
+            ("brief during a change", was_changed),
+            ("brief cut to its budget", !cut.is_empty()),
+        ],
+        Told::Means(means) => vec![
+            (
+                "contradiction of a decision told",
+                !means.against.is_empty(),
+            ),
+            ("guarded decision reached", !means.guards.is_empty()),
+        ],
+        Told::Refused(_) => vec![("proposal refused", true)],
+        Told::Impact { .. } | Told::History(_) => Vec::new(),
+    };
+    let shown = shows.into_iter().filter(|(_, is_shown)| *is_shown);
+    shown.map(|(seen, _)| seen).collect()
+}
+
+/// Asks what it means to others that a version was saved, with a token of such a width; nothing where there is none.
+pub(super) async fn meaning(agent: &mut Agent, saved: Option<Saved>, width: Option<u8>) {
+    let (Some(saved), Some(width)) = (saved, width) else {
+        return;
+    };
+    let asked = Asked::Meaning {
+        by: home_of(&saved.scope).asker(width),
+        root: saved.root,
+        number: saved.number,
+    };
+    if ask(agent, asked).await.is_some() {
+        agent.client().saw("meaning of a save told");
+    }
+}
+
+/// Asks what a decision would mean that nobody has made yet, or a change of the one at a place.
+pub(super) async fn propose(agent: &mut Agent, scope: &Scope, which: Option<u8>, says: &Says) {
+    let (scope, change, text) = saving::proposal(agent, scope, which, says);
+    let asked = Asked::Proposal {
+        by: home_of(&scope).asker(0),
+        change,
+        text: Box::new(text),
+    };
+    let heard = ask(agent, asked).await;
+    if heard.is_some_and(|heard| matches!(heard.told, Told::Means(_))) {
+        agent.client().saw("proposal weighed");
+    }
+}
+
+fn home_of(scope: &Scope) -> Home {
+    Home::of(scope).expect("decisions are made at home")
+}
+
+/// Asks what a change of the first of a ring reaches.
+pub(super) async fn around(agent: &mut Agent, by: Asker, ring: &[Node]) {
+    let start = vec![ring[0].clone()];
+    let heard = ask(agent, Asked::Impact { by, start }).await;
+    let Some(Told::Impact { reached, .. }) = heard.map(|heard| heard.told) else {
+        return;
+    };
+    // Somebody may have changed one of them meanwhile.
+    let is_reached = |node: &Node| reached.iter().any(|one| one.node == *node);
+    if ring[1..].iter().all(is_reached) {
+        agent.client().saw("impact over a cycle");
+    }
+}
+
+/// Asks for versions of the decision at a place.
+pub(super) async fn history(agent: &mut Agent, which: u8, after: u8, limit: u8) {
+    let Some(known) = agent.shared(|board: &mut Board| board.at(which)) else {
+        return;
+    };
+    let asked = Asked::History {
+        scope: known.scope,
+        root: known.root,
+        after: (after > 0).then_some(after.into()),
+        limit: limit.into(),
+    };
+    ask(agent, asked).await;
+}

@@ -1,0 +1,300 @@
+//! The board on which agents tell one another of decisions.
+//!
+//! Owns what is known of each: as much as whoever saved it was told. Others may have changed it since.
+
+use sillok_core::command::DecisionRef;
+use sillok_core::decision::{Domain, NewDecision, Node, Rank, Relation, RelationKind};
+use sillok_core::entry::Claim;
+use sillok_core::id::DecisionId;
+use sillok_core::scope::{Level, Scope};
+
+use super::asked::Asker;
+use super::{DOMAINS, KEYS, PLACES, Says};
+
+/// What is known of a decision.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) scope: Scope,
+    pub(super) root: DecisionId,
+    pub(super) version: u64,
+    pub(super) active: bool,
+    /// What it said, with the number of the version, in the order in which that became known.
+    pub(super) texts: Vec<(u64, NewDecision)>,
+}
+
+impl Known {
+    /// The decision as a node.
+    pub(super) fn node(&self) -> Node {
+        Node::Decision {
+            scope: self.scope.clone(),
+            root: self.root,
+        }
+    }
+
+    /// The decision in the version that is known.
+    pub(super) fn named(&self) -> DecisionRef {
+        DecisionRef {
+            root: self.root,
+            expected_version: self.version,
+        }
+    }
+
+    /// What it said last, as far as it is known.
+    pub(super) fn relations(&self) -> &[Relation] {
+        let last = self.texts.iter().max_by_key(|(number, _)| *number);
+        last.map_or(&[][..], |(_, text)| text.relations.as_slice())
+    }
+}
+
+/// All decisions that are known, the first that was begun first.
+#[derive(Debug, Default)]
+pub(super) struct Board {
+    known: Vec<Known>,
+    /// How many saves were acknowledged.
+    pub(super) saves: u64,
+}
+
+impl Board {
+    /// Tells of a version.
+    pub(super) fn saved(
+        &mut self,
+        scope: &Scope,
+        (root, version): (DecisionId, u64),
+        text: Option<NewDecision>,
+    ) {
+        self.saves += 1;
+        let found = self.known.iter().position(|one| one.root == root);
+        let place = found.unwrap_or_else(|| {
+            self.known.push(Known {
+                scope: scope.clone(),
+                root,
+                version: 0,
+                active: false,
+                texts: Vec::new(),
+            });
+            self.known.len() - 1
+        });
+        let known = &mut self.known[place];
+        if version > known.version {
+            known.version = version;
+            known.active = text.is_some();
+        }
+        known.texts.extend(text.map(|text| (version, text)));
+    }
+
+    /// The decision at a place among all.
+    pub(super) fn at(&self, which: u8) -> Option<Known> {
+        Self::among(self.known.iter(), which)
+    }
+
+    /// The decision at a place among those that were withdrawn.
+    pub(super) fn withdrawn(&self, which: u8) -> Option<Known> {
+        Self::among(self.known.iter().filter(|one| !one.active), which)
+    }
+
+    /// The decision at a place among those that are seen from a scope: of it, around it or inside it.
+    pub(super) fn seen_from(&self, scope: &Scope, which: u8) -> Option<Known> {
+        let is_seen = |one: &&Known| one.scope.contains(scope) || scope.contains(&one.scope);
+        Self::among(self.known.iter().filter(is_seen), which)
+    }
+
+    /// Whether something is related to one of these nodes, and hidden from whoever asks, since it lies inside the scope and
+    /// is not covered by the token.
+    pub(super) fn hides(&self, by: &Asker, nodes: &[Node]) -> bool {
+        let mut hidden = self.known.iter().filter(|one| {
+            let is_inside = by.scope.contains(&one.scope) && one.scope != by.scope;
+            one.active && is_inside && !by.prefix.covers(&one.scope)
+        });
+        let carried = [RelationKind::DependsOn, RelationKind::AppliesTo];
+        hidden.any(|one| {
+            let mut relations = one.relations().iter();
+            relations
+                .any(|relation| carried.contains(&relation.kind) && nodes.contains(&relation.to))
+        })
+    }
+
+    fn among<'a>(known: impl Iterator<Item = &'a Known>, which: u8) -> Option<Known> {
+        let known: Vec<&Known> = known.collect();
+        let place = usize::from(which).checked_rem(known.len())?;
+        Some(known[place].clone())
+    }
+
+    /// What a decision of a scope says under this content. `before` is the one that it changes.
+    pub(super) fn text(
+        &self,
+        scope: &Scope,
+        says: &Says,
+        before: Option<&Known>,
+        content: String,
+    ) -> NewDecision {
+        let wanted = Rank::ALL[usize::from(says.rank) % Rank::ALL.len()];
+        let rank = match wanted {
+            Rank::Policy if scope.level() < Level::Project => Rank::Lock,
+            rank => rank,
+        };
+        let domain = match rank {
+            Rank::Policy => Domain::global(),
+            _ => domain(says.domain),
+        };
+        let relations = match (&says.relations, before) {
+            (None, before) => before.map_or_else(Vec::new, |known| known.relations().to_vec()),
+            (Some(said), before) => self.relations(scope, said, before),
+        };
+        NewDecision {
+            rank,
+            domain,
+            phase: None,
+            title: format!("what is said by {content}"),
+            content,
+            claim: says.claim.map(|key| Claim {
+                key: KEYS[usize::from(key) % KEYS.len()].to_owned(),
+                value: (says.domain % 2).to_string(),
+            }),
+            relations,
+        }
+    }
+
+    /// Relations to decisions that are seen from above or beside, and to files and symbols, none of them twice.
+    fn relations(&self, scope: &Scope, said: &[(u8, u8)], before: Option<&Known>) -> Vec<Relation> {
+        let mut relations: Vec<Relation> = Vec::new();
+        for (kind, which) in said {
+            let kind = kind_of(*kind);
+            let to = if kind == RelationKind::AppliesTo {
+                Some(place(*which))
+            } else {
+                let own = before.map(|known| known.root);
+                let others = self
+                    .known
+                    .iter()
+                    .filter(|one| one.scope.contains(scope) && Some(one.root) != own);
+                Self::among(others, *which).map(|known| known.node())
+            };
+            let relation = to.map(|to| Relation { kind, to });
+            if let Some(relation) = relation.filter(|one| !relations.contains(one)) {
+                relations.push(relation);
+            }
+        }
+        relations
+    }
+}
+
+/// A kind of relation.
+pub(super) fn kind_of(number: u8) -> RelationKind {
+    RelationKind::ALL[usize::from(number) % RelationKind::ALL.len()]
+}
+
+/// A file or symbol.
+pub(super) fn place(number: u8) -> Node {
+    let place = PLACES[usize::from(number) % PLACES.len()];
+    place
+        .parse()
+        .expect("the workload names places that can be")
+}
+
+/// A domain.
+pub(super) fn domain(number: u8) -> Domain {
+    let domain = DOMAINS[usize::from(number) % DOMAINS.len()];
+    domain
+        .parse()
+        .expect("the workload names domains that can be")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::asked::tests::asker;
+    use super::super::view::tests::root;
+    use super::*;
+
+    fn scope(path: &str) -> Scope {
+        Scope::parse(path).unwrap()
+    }
+
+    fn says(rank: Rank, relations: Option<Vec<(u8, u8)>>) -> Says {
+        Says {
+            rank: rank as u8,
+            domain: 1,
+            claim: None,
+            relations,
+        }
+    }
+
+    /// A board with a decision of each of these scopes.
+    fn board(scopes: &[&str]) -> Board {
+        let mut board = Board::default();
+        for (number, path) in (1..).zip(scopes) {
+            let scope = scope(path);
+            let text = board.text(&scope, &says(Rank::Normal, None), None, "a".into());
+            board.saved(&scope, (root(number), 1), Some(text));
+        }
+        board
+    }
+
+    #[test]
+    fn a_policy_is_one_only_where_it_can_be_and_for_everything() {
+        let policy = |path: &str| {
+            let text = board(&[]).text(&scope(path), &says(Rank::Policy, None), None, "a".into());
+            (text.rank, text.domain.is_global())
+        };
+        assert_eq!(policy("org/a"), (Rank::Policy, true));
+        assert_eq!(policy("org/a/project/b"), (Rank::Policy, true));
+        assert_eq!(policy("org/a/project/b/worktree/c"), (Rank::Lock, false));
+    }
+
+    #[test]
+    fn relations_lead_to_what_may_be_related_to_and_each_is_said_once() {
+        let board = board(&["org/a", "org/a/project/b", "org/a/project/c"]);
+        let home = scope("org/a/project/b");
+        let said = |before: Option<&Known>, said: Vec<(u8, u8)>| -> Vec<Relation> {
+            let says = says(Rank::Normal, Some(said));
+            board.text(&home, &says, before, "b".into()).relations
+        };
+        let kinds = [0, 1, 2].map(|kind| (kind, 5));
+        for relation in said(None, kinds.into()) {
+            assert!(relation.kind.leads_to(&relation.to), "{relation:?}");
+            let aside = scope("org/a/project/c");
+            let is_aside = matches!(&relation.to, Node::Decision { scope, .. } if *scope == aside);
+            assert!(!is_aside, "{relation:?}");
+        }
+        assert_eq!(said(None, vec![(0, 0), (0, 2), (3, 1), (3, 5)]).len(), 2);
+        // A decision is not related to itself, and keeps what it said where nothing is said.
+        let own = board.at(1).unwrap();
+        for which in 0..4 {
+            let relations = said(Some(&own), vec![(1, which)]);
+            assert_eq!(relations.len(), 1);
+            assert_ne!(relations[0].to, own.node());
+        }
+    }
+
+    #[test]
+    fn what_is_told_late_of_an_earlier_version_does_not_hide_the_newest() {
+        let mut board = board(&["org/a"]);
+        let home = scope("org/a");
+        let text = board.at(0).unwrap().texts[0].1.clone();
+        board.saved(&home, (root(1), 3), None);
+        board.saved(&home, (root(1), 2), Some(text));
+        let known = board.at(7).unwrap();
+        assert_eq!((known.version, known.active), (3, false));
+        assert_eq!(known.texts.len(), 2);
+        assert_eq!(board.withdrawn(0).unwrap().root, root(1));
+        assert!(board.seen_from(&scope("org/b"), 0).is_none());
+    }
+
+    #[test]
+    fn what_is_related_and_not_covered_is_known_to_be_hidden() {
+        let (above, inside) = ("org/a", "org/a/project/b");
+        let mut board = board(&[above]);
+        let text = board.text(
+            &scope(inside),
+            &says(Rank::Normal, Some(vec![(0, 0)])),
+            None,
+            "b".into(),
+        );
+        assert_eq!(text.relations[0].kind, RelationKind::DependsOn);
+        board.saved(&scope(inside), (root(2), 1), Some(text));
+        let nodes = [board.at(0).unwrap().node()];
+        assert!(board.hides(&asker(above, "org/a/project/c"), &nodes));
+        assert!(!board.hides(&asker(above, inside), &nodes));
+        assert!(!board.hides(&asker(inside, "org/a/project/c"), &nodes));
+        assert!(!board.hides(&asker(above, "org/a/project/c"), &[place(0)]));
+    }
+}

@@ -1,0 +1,134 @@
+//! What agents do about decisions, drawn by chance.
+//!
+//! Owns how often each action comes, and what it is about. It must not know what comes of it.
+
+use sillok_core::decision::Rank;
+
+use super::{
+    Action, DOMAINS, Home, ITEMS_MAX, KEYS, LEVELS, PLACES, PROJECTS, RING, Says, VERSIONS_MAX,
+    WRITERS,
+};
+use crate::workload::Draw;
+
+/// An action.
+pub(super) fn action(draw: &mut Draw<'_>) -> Action {
+    match draw.byte(100) {
+        0..=18 => Action::Begin {
+            home: home(draw),
+            says: says(draw, 0),
+            asks: asks(draw),
+        },
+        19..=35 => Action::Change {
+            which: which(draw),
+            says: says(draw, 400),
+            asks: asks(draw),
+        },
+        36..=40 => Action::Rush {
+            which: which(draw),
+            writers: WRITERS.0 + draw.byte((WRITERS.1 - WRITERS.0 + 1).into()),
+        },
+        41..=47 => Action::Withdraw {
+            which: which(draw),
+            asks: asks(draw),
+        },
+        48..=53 => Action::Restore {
+            which: draw.byte(64),
+            text: draw.byte(8),
+            asks: asks(draw),
+        },
+        54..=59 => Action::Ring {
+            home: home(draw),
+            size: RING.0 + draw.byte((RING.1 - RING.0 + 1).into()),
+            kind: draw.byte(3),
+        },
+        60..=81 => brief(draw),
+        82..=88 => Action::Impact {
+            home: home(draw),
+            which: which(draw),
+            place: maybe(draw, 500, PLACES.len()),
+            width: width(draw),
+        },
+        89..=94 => Action::Propose {
+            home: home(draw),
+            which: maybe(draw, 400, 64),
+            says: says(draw, 400),
+        },
+        _ => Action::History {
+            which: which(draw),
+            after: draw.byte(3),
+            limit: 1 + draw.byte(VERSIONS_MAX.into()),
+        },
+    }
+}
+
+fn home(draw: &mut Draw<'_>) -> Home {
+    let crowded = draw.stream.permille(600);
+    Home {
+        project: draw.byte(if crowded { 1 } else { PROJECTS.into() }),
+        level: match draw.byte(20) {
+            0..=5 => 0,
+            6..=12 => 1,
+            13..=17 => 2,
+            _ => 3,
+        },
+    }
+}
+
+/// How wide a token is: most often as wide as the organisation.
+fn width(draw: &mut Draw<'_>) -> u8 {
+    let narrower = 1 + draw.byte(usize::from(LEVELS) - 1);
+    if draw.stream.permille(400) {
+        narrower
+    } else {
+        0
+    }
+}
+
+/// The width of the token with which it is asked what a save means, if it is asked.
+fn asks(draw: &mut Draw<'_>) -> Option<u8> {
+    let width = width(draw);
+    draw.stream.permille(250).then_some(width)
+}
+
+fn says(draw: &mut Draw<'_>, keeps_permille: u32) -> Says {
+    let rank = match draw.byte(20) {
+        0 | 1 => Rank::Policy,
+        2..=5 => Rank::Axis,
+        6..=11 => Rank::Lock,
+        _ => Rank::Normal,
+    };
+    let (domain, key) = (draw.byte(DOMAINS.len()), draw.byte(KEYS.len()));
+    let claim = draw.stream.permille(300).then_some(key);
+    let relations = (0..draw.byte(4))
+        .map(|_| (draw.byte(4), draw.byte(16)))
+        .collect();
+    Says {
+        rank: rank as u8,
+        domain,
+        claim,
+        relations: (!draw.stream.permille(keeps_permille)).then_some(relations),
+    }
+}
+
+/// A decision by its place: most often one of the first few.
+fn which(draw: &mut Draw<'_>) -> u8 {
+    let few = draw.stream.permille(500);
+    draw.byte(if few { 4 } else { 64 })
+}
+
+fn maybe(draw: &mut Draw<'_>, permille: u32, below: usize) -> Option<u8> {
+    let number = draw.byte(below);
+    draw.stream.permille(permille).then_some(number)
+}
+
+fn brief(draw: &mut Draw<'_>) -> Action {
+    Action::Brief {
+        home: home(draw),
+        domain: draw.byte(DOMAINS.len()),
+        place: maybe(draw, 700, PLACES.len()),
+        which: maybe(draw, 400, 64),
+        items: maybe(draw, 300, ITEMS_MAX.into()).map(|items| items + 1),
+        beside: draw.stream.permille(400),
+        width: width(draw),
+    }
+}

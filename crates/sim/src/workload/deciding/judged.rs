@@ -1,0 +1,274 @@
+//! What must hold of decisions, of what is stored and of all that anybody was told.
+//!
+//! Owns the comparison of an answer with one point of what was committed. What is right there, `naive` says; which points
+//! come into question, `view` does; what the rows must say, `stored`.
+
+mod left;
+mod means;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::de::DeserializeOwned;
+use sillok_core::brief::{Cut, Layer};
+use sillok_core::decision::{Domain, Node};
+use sillok_core::id::DecisionId;
+use sillok_core::limits::{IMPACT_DEPTH_MAX, IMPACT_NODES_MAX};
+use sillok_core::scope::Scope;
+
+use self::means::{wrong_meaning, wrong_proposal};
+use super::Deciding;
+use super::asked::{Asked, Asker, HEARD, Heard, Holding, Line, Reached, Told};
+use super::naive::{Loaded, Look, carries};
+use super::saving::SAVED;
+use super::sent::unsent;
+use super::stored::{Acknowledged, Stored};
+use super::view::{self, Timeline, View};
+use crate::violation::Violation;
+use crate::workload::{Check, End};
+
+impl Check for Deciding {
+    fn check(&self, end: &End<'_>) -> Result<(), Violation> {
+        let stored = Stored::read(end);
+        stored.are_chains()?;
+        if let Some(what) = stored.misfit() {
+            return Err(Violation::new(
+                "relations and lists fit their decisions",
+                what,
+            ));
+        }
+        let saved: Vec<Acknowledged> = noted(end, SAVED).collect();
+        if let Some(what) = stored.unsaved(&saved) {
+            return Err(Violation::new("every save is in the history once", what));
+        }
+        let written = view::written(end);
+        if let Some(what) = unsent(stored.versions(), &written, &end.history.calls) {
+            return Err(Violation::new("every version is of a save", what));
+        }
+        if let Some(what) = left::behind(left::rows(end)) {
+            return Err(Violation::new("a proposal is stored nowhere", what));
+        }
+        let timeline = Timeline::of(end, written);
+        for heard in noted::<Heard>(end, HEARD) {
+            let asked = (heard.from_us, heard.to_us);
+            let wrong = timeline.wrong(asked, |view| wrong(view, &heard.asked, &heard.told));
+            if let Some(what) = wrong {
+                let what = format!("{}: {what}", heard.asked);
+                return Err(Violation::new(invariant(&heard.asked), what));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The notes of a kind.
+fn noted<T: DeserializeOwned>(end: &End<'_>, kind: &'static str) -> impl Iterator<Item = T> {
+    let notes = end.history.notes.iter();
+    let notes = notes.filter(move |note| note.kind == kind);
+    notes.map(|note| serde_json::from_value(note.value.clone()).expect("it was noted here"))
+}
+
+/// What is said to hold of such an answer.
+const fn invariant(asked: &Asked) -> &'static str {
+    match asked {
+        Asked::Brief { .. } => "a brief is what stands, in its order",
+        Asked::Impact { .. } => "an impact is all that relations lead to",
+        Asked::Meaning { .. } | Asked::Proposal { .. } => "what a decision means is told whole",
+        Asked::History { .. } => "a history tells every version",
+    }
+}
+
+/// What is wrong about an answer where this stands, if anything.
+fn wrong(view: &View<'_>, asked: &Asked, told: &Told) -> Option<String> {
+    match (asked, told) {
+        (
+            Asked::Brief {
+                by,
+                domain,
+                at,
+                items_max,
+            },
+            Told::Brief { lines, cut },
+        ) => wrong_brief(view, (by, domain, at), *items_max, (lines, cut)),
+        (Asked::Impact { by, start }, Told::Impact { reached, is_cut }) => {
+            let told = (reached.as_slice(), *is_cut);
+            wrong_impact(view, (Look::by(by), start), IMPACT_NODES_MAX, told)
+        }
+        (Asked::Meaning { by, root, number }, told) => {
+            wrong_meaning(view, by, (*root, *number), told)
+        }
+        (Asked::Proposal { by, change, text }, told) => {
+            wrong_proposal(view, by, (*change, text), told)
+        }
+        (
+            Asked::History {
+                scope,
+                root,
+                after,
+                limit,
+            },
+            Told::History(versions),
+        ) => wrong_history(view, (scope, *root), (*after, *limit), versions),
+        _ => Some("it is the answer to something else".to_owned()),
+    }
+}
+
+fn is_of(one: &Holding, loaded: &Loaded<'_>) -> bool {
+    one.layer == loaded.layer
+        && one.scope == *loaded.scope
+        && (one.root, one.number) == (loaded.root, loaded.number)
+        && one.rank == loaded.text.rank
+        && one.content.as_ref() == Some(&loaded.text.content)
+}
+
+fn wrong_brief(
+    view: &View<'_>,
+    (by, domain, at): (&Asker, &Domain, &[Node]),
+    items_max: usize,
+    (lines, cut): (&[Line], &[Cut]),
+) -> Option<String> {
+    let loaded = view.loaded(&by.scope, domain);
+    let reached = view.reached(Look::by(by), at);
+    let policies = loaded.iter().take_while(|one| one.layer == Layer::Policy);
+    let policies = policies.count();
+    let structural = policies..policies + reached.len();
+    let all = loaded.len() + reached.len();
+    if lines.len() != all.min(items_max) {
+        let (told, room) = (lines.len(), items_max);
+        return Some(format!(
+            "{told} items are told of {all}, with room for {room}"
+        ));
+    }
+    let mut references = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        let place = if number < policies {
+            Some(number)
+        } else {
+            number.checked_sub(reached.len())
+        };
+        match line {
+            Line::Structural(one) if structural.contains(&number) => references.push(one),
+            Line::Decision(one) if !structural.contains(&number) => {
+                let expected = place.and_then(|place| loaded.get(place));
+                if !expected.is_some_and(|expected| is_of(one, expected)) {
+                    return Some(format!("item {number} is {one:?} and not {expected:?}"));
+                }
+            }
+            _ => return Some(format!("item {number} is {line:?}, out of its layer")),
+        }
+    }
+    let wrong = wrong_reach(view, (Look::by(by), at), &reached, &references);
+    wrong.or_else(|| {
+        let layers = loaded.iter().map(|one| one.layer);
+        let mut layers: Vec<Layer> = layers.collect();
+        let references = reached.keys().map(|_| Layer::Structural);
+        drop(layers.splice(policies..policies, references));
+        wrong_cut(&layers[lines.len()..], cut)
+    })
+}
+
+/// What is wrong about what a brief says that it left out, where it left out items of these layers.
+fn wrong_cut(left_out: &[Layer], cut: &[Cut]) -> Option<String> {
+    let mut counted: BTreeMap<Layer, u64> = BTreeMap::new();
+    for layer in left_out {
+        *counted.entry(*layer).or_default() += 1;
+    }
+    let told: Vec<(Layer, u64)> = cut.iter().map(|one| (one.layer, one.items)).collect();
+    let is_told = counted.into_iter().eq(told.iter().copied());
+    let more = cut.iter().any(|one| one.more);
+    (!is_told || more).then(|| format!("{cut:?} is told of what was cut off: {left_out:?}"))
+}
+
+fn wrong_impact(
+    view: &View<'_>,
+    (look, start): (Look<'_>, &[Node]),
+    nodes_max: usize,
+    (told, is_cut): (&[Reached], bool),
+) -> Option<String> {
+    let reached = view.reached(look, start);
+    let references: Vec<&Reached> = told.iter().collect();
+    let wrong = wrong_reach(view, (look, start), &reached, &references);
+    if wrong.is_some() {
+        return wrong;
+    }
+    if told.len() != reached.len().min(nodes_max) {
+        let (told, all) = (told.len(), reached.len());
+        return Some(format!("{told} nodes are told of {all}"));
+    }
+    let leads_on = view.edges(look).iter().any(|edge| {
+        let deep = reached
+            .iter()
+            .filter(|(_, depth)| **depth == IMPACT_DEPTH_MAX);
+        let mut ways = deep.filter_map(|(node, _)| carries(edge, node, false));
+        ways.any(|to| !start.contains(&to) && !reached.contains_key(&to))
+    });
+    let goes_on = leads_on || told.len() < reached.len();
+    (goes_on && !is_cut).then(|| "it goes on, and that is not told".to_owned())
+}
+
+/// What is wrong about references to what is reached, as many of them as are told.
+fn wrong_reach(
+    view: &View<'_>,
+    (look, start): (Look<'_>, &[Node]),
+    reached: &BTreeMap<Node, u32>,
+    told: &[&Reached],
+) -> Option<String> {
+    let edges = view.edges(look);
+    let mut known = BTreeSet::new();
+    let mut depth = 0;
+    for one in told {
+        if !known.insert(&one.node) {
+            return Some(format!("{} is told of twice", one.node));
+        }
+        if reached.get(&one.node) != Some(&one.depth) || one.depth < depth {
+            let right = reached.get(&one.node);
+            return Some(format!("{one:?} is reached at {right:?}, behind {depth}"));
+        }
+        depth = one.depth;
+        let rank = view.seen(look.by, &one.node).map(|text| text.rank);
+        let stands = one.path.iter().all(|edge| edges.contains(edge));
+        if rank != one.rank || !stands || !leads(start, one) {
+            return Some(format!("{one:?} is not how what is of {rank:?} is reached"));
+        }
+    }
+    // What is cut off lies behind what is told.
+    let nearer = reached.values().filter(|one| **one < depth).count();
+    let told = told.iter().filter(|one| one.depth < depth).count();
+    (told != nearer)
+        .then(|| format!("{told} nodes are told of {nearer} that are nearer than {depth}"))
+}
+
+/// Whether the path to a node leads there from the start, in as many steps as are told.
+fn leads(start: &[Node], one: &Reached) -> bool {
+    let Some((first, further)) = one.path.split_first() else {
+        return false;
+    };
+    let mut ways = start.iter().filter_map(|from| carries(first, from, true));
+    ways.any(|second| {
+        let last = further
+            .iter()
+            .try_fold(second, |at, edge| carries(edge, &at, false));
+        last.as_ref() == Some(&one.node) && one.path.len() as u64 == u64::from(one.depth)
+    })
+}
+
+fn wrong_history(
+    view: &View<'_>,
+    (scope, root): (&Scope, DecisionId),
+    (after, limit): (Option<u64>, usize),
+    told: &[(u64, Option<String>)],
+) -> Option<String> {
+    let versions = (1..).zip(view.versions(scope, root));
+    let behind = versions.filter(|(number, _)| after.is_none_or(|after| *number > after));
+    let expected: Vec<(u64, Option<&str>)> = behind
+        .take(limit)
+        .map(|(number, text)| (number, text.map(|text| &*text.content)))
+        .collect();
+    let told: Vec<(u64, Option<&str>)> = told
+        .iter()
+        .map(|(number, text)| (*number, text.as_deref()))
+        .collect();
+    (told != expected).then(|| format!("{told:?} is told of {expected:?}"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,401 @@
+//! Each answer is right as it should be, and wrong once anything of it is spoilt.
+
+use sillok_core::decision::{Edge, NewDecision, Rank, Relation, RelationKind};
+
+use super::super::asked::tests::asker;
+use super::super::view::Commit;
+use super::super::view::tests::{commit, related, root, text};
+use super::*;
+
+const ORG: &str = "org/a";
+const PROJECT: &str = "org/a/project/b";
+
+fn scope(path: &str) -> Scope {
+    Scope::parse(path).unwrap()
+}
+
+fn node(path: &str, number: u8) -> Node {
+    Node::Decision {
+        scope: scope(path),
+        root: root(number),
+    }
+}
+
+fn file() -> Node {
+    Node::file("src/a.rs").unwrap()
+}
+
+fn depends_on(to: Node) -> Relation {
+    Relation {
+        kind: RelationKind::DependsOn,
+        to,
+    }
+}
+
+fn applies_to(to: Node) -> Relation {
+    Relation {
+        kind: RelationKind::AppliesTo,
+        to,
+    }
+}
+
+/// Five decisions. The second is rested on by the third, which applies to a file, and that by the fifth.
+fn timeline() -> Timeline {
+    let third = vec![depends_on(node(ORG, 2)), applies_to(file())];
+    let said: Vec<((&str, u8), NewDecision)> = vec![
+        ((ORG, 1), text(Rank::Policy, "global", "1")),
+        ((ORG, 2), text(Rank::Axis, "global", "2")),
+        (
+            (PROJECT, 3),
+            related(text(Rank::Lock, "global", "3"), third),
+        ),
+        ((PROJECT, 4), text(Rank::Lock, "ui", "4")),
+        (
+            (PROJECT, 5),
+            related(
+                text(Rank::Normal, "ui", "5"),
+                vec![depends_on(node(PROJECT, 3))],
+            ),
+        ),
+    ];
+    let commits = (1..).zip(said);
+    let commits: Vec<Commit> = commits
+        .map(|(seq, (at, text))| commit(at, Some(text), (seq, 1), (seq, seq)))
+        .collect();
+    Timeline { commits }
+}
+
+fn holding(path: &str, number: u8, layer: Layer, rank: Rank) -> Line {
+    Line::Decision(Holding {
+        layer,
+        scope: scope(path),
+        root: root(number),
+        number: 1,
+        rank,
+        content: Some(number.to_string()),
+    })
+}
+
+/// What a change of the second decision reaches.
+fn reached() -> Vec<Reached> {
+    let third = depends_on(node(ORG, 2)).edge_from(node(PROJECT, 3));
+    let fifth = depends_on(node(PROJECT, 3)).edge_from(node(PROJECT, 5));
+    let to_file = applies_to(file()).edge_from(node(PROJECT, 3));
+    let by = |node: Node, rank: Option<Rank>, path: Vec<Edge>| Reached {
+        node,
+        depth: u32::try_from(path.len()).unwrap(),
+        rank,
+        path,
+    };
+    vec![
+        by(node(PROJECT, 3), Some(Rank::Lock), vec![third.clone()]),
+        by(
+            node(PROJECT, 5),
+            Some(Rank::Normal),
+            vec![third.clone(), fifth],
+        ),
+        by(file(), None, vec![third, to_file]),
+    ]
+}
+
+/// The brief of the project for `ui`, with the second decision at hand.
+fn lines() -> Vec<Line> {
+    let mut lines = vec![holding(ORG, 1, Layer::Policy, Rank::Policy)];
+    lines.extend(reached().into_iter().map(Line::Structural));
+    lines.extend(behind_the_references());
+    lines
+}
+
+/// What a brief of the project for `ui` tells of behind the references.
+fn behind_the_references() -> [Line; 4] {
+    [
+        holding(ORG, 2, Layer::GlobalAxis, Rank::Axis),
+        holding(PROJECT, 3, Layer::Lock, Rank::Lock),
+        holding(PROJECT, 4, Layer::Lock, Rank::Lock),
+        holding(PROJECT, 5, Layer::Normal, Rank::Normal),
+    ]
+}
+
+fn of_brief(
+    timeline: &Timeline,
+    items_max: usize,
+    lines: Vec<Line>,
+    cut: Vec<Cut>,
+) -> Option<String> {
+    let asked = Asked::Brief {
+        by: asker(PROJECT, ORG),
+        domain: "ui".parse().unwrap(),
+        at: vec![node(ORG, 2)],
+        items_max,
+    };
+    wrong(&timeline.last(), &asked, &Told::Brief { lines, cut })
+}
+
+fn structural(line: &mut Line) -> &mut Reached {
+    match line {
+        Line::Structural(one) => one,
+        Line::Decision(one) => panic!("{one:?}"),
+    }
+}
+
+fn decision(line: &mut Line) -> &mut Holding {
+    match line {
+        Line::Decision(one) => one,
+        Line::Structural(one) => panic!("{one:?}"),
+    }
+}
+
+#[test]
+fn a_brief_in_another_order_or_of_another_moment_is_found() {
+    let is_wrong = |spoil: fn(&mut Vec<Line>)| {
+        let mut lines = lines();
+        spoil(&mut lines);
+        of_brief(&timeline(), 100, lines, Vec::new()).is_some()
+    };
+    assert!(!is_wrong(|_| ()));
+    // An item that is missing, one that is told of twice, and two in the wrong order.
+    assert!(is_wrong(|lines| drop(lines.pop())));
+    assert!(is_wrong(|lines| lines[7] = lines[6].clone()));
+    assert!(is_wrong(|lines| lines.swap(4, 5)));
+    assert!(is_wrong(|lines| lines.swap(5, 6)));
+    assert!(is_wrong(|lines| lines.swap(0, 1)));
+    // Another version, what it did not say, and a strength or layer that it has not.
+    assert!(is_wrong(|lines| decision(&mut lines[5]).number = 2));
+    assert!(is_wrong(|lines| decision(&mut lines[5]).content = None));
+    assert!(is_wrong(|lines| decision(&mut lines[5]).rank = Rank::Normal));
+    assert!(is_wrong(
+        |lines| decision(&mut lines[5]).layer = Layer::Normal
+    ));
+    // A reference of another rank, and one by a way that nobody declared.
+    assert!(is_wrong(|lines| structural(&mut lines[1]).rank = None));
+    assert!(is_wrong(|lines| drop(
+        structural(&mut lines[2]).path.remove(0)
+    )));
+    // A reference that is missing, and one that stands elsewhere.
+    assert!(is_wrong(|lines| drop(lines.remove(2))));
+    assert!(is_wrong(|lines| lines.swap(3, 4)));
+}
+
+#[test]
+fn a_brief_with_what_was_withdrawn_or_without_its_relations_is_found() {
+    let of_four_withdrawn = || {
+        let mut timeline = timeline();
+        let withdrawn = commit((PROJECT, 4), None, (6, 2), (6, 6));
+        timeline.commits.push(withdrawn);
+        timeline
+    };
+    assert!(of_brief(&of_four_withdrawn(), 100, lines(), Vec::new()).is_some());
+    let mut without = lines();
+    without.remove(6);
+    assert_eq!(
+        of_brief(&of_four_withdrawn(), 100, without, Vec::new()),
+        None
+    );
+    // The third decision says something else, and is related to nothing any more.
+    let mut changed = timeline();
+    let said = Some(text(Rank::Lock, "global", "3 anew"));
+    changed
+        .commits
+        .push(commit((PROJECT, 3), said, (6, 2), (6, 6)));
+    let mut half = lines();
+    decision(&mut half[5]).number = 2;
+    decision(&mut half[5]).content = Some("3 anew".into());
+    assert!(of_brief(&changed, 100, half.clone(), Vec::new()).is_some());
+    half.drain(1..4);
+    assert_eq!(of_brief(&changed, 100, half, Vec::new()), None);
+}
+
+#[test]
+fn a_brief_and_an_impact_that_tell_of_what_the_token_does_not_cover_are_found() {
+    const WORKTREE: &str = "org/a/project/b/worktree/c";
+    let mut timeline = timeline();
+    let sixth = related(
+        text(Rank::Lock, "ui", "6"),
+        vec![depends_on(node(PROJECT, 4))],
+    );
+    let begun = commit((WORKTREE, 6), Some(sixth), (6, 1), (6, 6));
+    timeline.commits.push(begun);
+    let edge = depends_on(node(PROJECT, 4)).edge_from(node(WORKTREE, 6));
+    let sixth = Reached {
+        node: node(WORKTREE, 6),
+        depth: 1,
+        rank: Some(Rank::Lock),
+        path: vec![edge],
+    };
+    let view = timeline.last();
+    // Whether it is wrong that a token of a scope is told, or not told, of what lies in the worktree.
+    let impact_is_wrong = |prefix: &str, told: &[Reached]| {
+        let asked = Asked::Impact {
+            by: asker(PROJECT, prefix),
+            start: vec![node(PROJECT, 4)],
+        };
+        let told = Told::Impact {
+            reached: told.to_vec(),
+            is_cut: false,
+        };
+        wrong(&view, &asked, &told).is_some()
+    };
+    let brief_is_wrong = |prefix: &str, told: &[Reached]| {
+        let mut lines = vec![holding(ORG, 1, Layer::Policy, Rank::Policy)];
+        lines.extend(told.iter().cloned().map(Line::Structural));
+        lines.extend(behind_the_references());
+        let asked = Asked::Brief {
+            by: asker(PROJECT, prefix),
+            domain: "ui".parse().unwrap(),
+            at: vec![node(PROJECT, 4)],
+            items_max: 100,
+        };
+        let told = Told::Brief {
+            lines,
+            cut: Vec::new(),
+        };
+        wrong(&view, &asked, &told).is_some()
+    };
+    let seen = std::slice::from_ref(&sixth);
+    for (prefix, is_covered) in [
+        (ORG, true),
+        (PROJECT, true),
+        (WORKTREE, true),
+        ("org/a/project/b/worktree/d", false),
+        ("org/a/project/b/worktree/c/task/e", false),
+    ] {
+        assert_eq!(impact_is_wrong(prefix, seen), !is_covered, "{prefix}");
+        assert_eq!(impact_is_wrong(prefix, &[]), is_covered, "{prefix}");
+        assert_eq!(brief_is_wrong(prefix, seen), !is_covered, "{prefix}");
+        assert_eq!(brief_is_wrong(prefix, &[]), is_covered, "{prefix}");
+    }
+}
+
+#[test]
+fn a_brief_that_is_cut_elsewhere_than_at_its_end_or_says_otherwise_is_found() {
+    let cut = |layer, items| Cut {
+        layer,
+        items,
+        more: false,
+    };
+    let right = || {
+        vec![
+            cut(Layer::Structural, 1),
+            cut(Layer::GlobalAxis, 1),
+            cut(Layer::Lock, 2),
+            cut(Layer::Normal, 1),
+        ]
+    };
+    let is_wrong = |spoil: fn(&mut Vec<Line>, &mut Vec<Cut>)| {
+        let (mut lines, mut cut) = (lines(), right());
+        lines.truncate(3);
+        spoil(&mut lines, &mut cut);
+        of_brief(&timeline(), 3, lines, cut).is_some()
+    };
+    assert!(!is_wrong(|_, _| ()));
+    assert!(is_wrong(|lines, _| lines.truncate(2)));
+    assert!(is_wrong(
+        |lines, _| lines[2] = holding(ORG, 2, Layer::GlobalAxis, Rank::Axis)
+    ));
+    assert!(is_wrong(|_, cut| cut.clear()));
+    assert!(is_wrong(|_, cut| cut[2].items = 1));
+    assert!(is_wrong(|_, cut| cut[3].more = true));
+}
+
+#[test]
+fn an_impact_that_is_not_all_that_relations_lead_to_is_found() {
+    let is_wrong = |spoil: fn(&mut Vec<Reached>)| {
+        let mut told = reached();
+        spoil(&mut told);
+        let asked = Asked::Impact {
+            by: asker(PROJECT, ORG),
+            start: vec![node(ORG, 2)],
+        };
+        let told = Told::Impact {
+            reached: told,
+            is_cut: false,
+        };
+        wrong(&timeline().last(), &asked, &told).is_some()
+    };
+    assert!(!is_wrong(|_| ()));
+    // One that is missing, near or far, one that is there twice, and one that is not reached.
+    assert!(is_wrong(|told| drop(told.pop())));
+    assert!(is_wrong(|told| drop(told.remove(0))));
+    assert!(is_wrong(|told| told.push(told[2].clone())));
+    assert!(is_wrong(|told| told[1].node = node(PROJECT, 4)));
+    // A depth that is not that of the shortest path, a rank of something else, and nearer ones behind.
+    assert!(is_wrong(|told| told[1].depth = 1));
+    assert!(is_wrong(|told| told[1].rank = Some(Rank::Lock)));
+    assert!(is_wrong(|told| told.swap(0, 1)));
+    // A path that leads elsewhere, has a gap, or goes over what is not declared.
+    assert!(is_wrong(|told| told[1].path = told[2].path.clone()));
+    assert!(is_wrong(|told| drop(told[1].path.remove(0))));
+    assert!(is_wrong(
+        |told| told[0].path[0].kind = RelationKind::Validates
+    ));
+}
+
+#[test]
+fn an_impact_that_goes_on_behind_the_greatest_depth_says_so() {
+    let count = u8::try_from(IMPACT_DEPTH_MAX).unwrap() + 2;
+    let on = |number: u8| (number > 1).then(|| depends_on(node(ORG, number - 1)));
+    let commits = (1..=count).map(|number| {
+        let said = text(Rank::Normal, "global", "a");
+        let said = related(said, on(number).into_iter().collect());
+        let at = u64::from(number);
+        commit((ORG, number), Some(said), (at, 1), (at, at))
+    });
+    let timeline = Timeline {
+        commits: commits.collect(),
+    };
+    let told = (2..count).map(|number| {
+        let path = (2..=number).map(|at| depends_on(node(ORG, at - 1)).edge_from(node(ORG, at)));
+        Reached {
+            node: node(ORG, number),
+            depth: u32::from(number - 1),
+            rank: Some(Rank::Normal),
+            path: path.collect(),
+        }
+    });
+    let told: Vec<Reached> = told.collect();
+    let start = [node(ORG, 1)];
+    let view = timeline.last();
+    let by = asker(ORG, ORG);
+    let wrong = |is_cut| {
+        let look = (Look::by(&by), start.as_slice());
+        wrong_impact(&view, look, IMPACT_NODES_MAX, (&told, is_cut))
+    };
+    assert_eq!(wrong(true), None);
+    assert!(wrong(false).is_some());
+}
+
+#[test]
+fn a_history_with_a_gap_or_of_other_words_is_found() {
+    let mut timeline = timeline();
+    let said = Some(text(Rank::Lock, "ui", "4 anew"));
+    timeline
+        .commits
+        .push(commit((PROJECT, 4), said, (6, 2), (6, 6)));
+    timeline
+        .commits
+        .push(commit((PROJECT, 4), None, (7, 3), (7, 7)));
+    let is_wrong = |after: Option<u64>, limit: usize, told: &[(u64, Option<&str>)]| {
+        let asked = Asked::History {
+            scope: scope(PROJECT),
+            root: root(4),
+            after,
+            limit,
+        };
+        let told = told.iter();
+        let told = told.map(|(number, text)| (*number, text.map(str::to_owned)));
+        wrong(&timeline.last(), &asked, &Told::History(told.collect())).is_some()
+    };
+    let all = [(1, Some("4")), (2, Some("4 anew")), (3, None)];
+    assert!(!is_wrong(None, 9, &all));
+    assert!(!is_wrong(Some(1), 1, &all[1..2]));
+    assert!(is_wrong(None, 9, &all[..2]));
+    assert!(is_wrong(None, 9, &[all[0], all[2]]));
+    assert!(is_wrong(None, 9, &[all[0], (2, Some("4")), all[2]]));
+    assert!(is_wrong(Some(1), 9, &all));
+    let other = Told::History(Vec::new());
+    let asked = Asked::Impact {
+        by: asker(ORG, ORG),
+        start: Vec::new(),
+    };
+    assert!(wrong(&timeline.last(), &asked, &other).is_some());
+}

@@ -1,0 +1,249 @@
+//! What a brief loads and what a change reaches, found in the plainest way.
+//!
+//! Owns a second telling of the loading order, of the direction of relations, of who sees what, and of what speaks against a
+//! decision: all that stands is sorted by one key, and the reach of a change is widened, one relation at a time, until
+//! nothing is added. It shares no code with what nodes do.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use sillok_core::ErrorCode;
+use sillok_core::brief::Layer;
+use sillok_core::command::DecisionRef;
+use sillok_core::decision::{Domain, Edge, NewDecision, Node, Rank, Relation, RelationKind};
+use sillok_core::entry::Claim;
+use sillok_core::id::DecisionId;
+use sillok_core::limits::IMPACT_DEPTH_MAX;
+use sillok_core::scope::{Scope, ScopePrefix};
+
+use super::asked::{Against, Asker};
+use super::view::{Chain, View};
+
+/// Who looks, and at what beside what stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look<'a> {
+    pub(super) by: &'a Asker,
+    /// A decision that is looked at whether it holds or not, with relations that it has or would have.
+    pub(super) beside: Option<(&'a Node, &'a [Relation])>,
+}
+
+impl<'a> Look<'a> {
+    /// At what stands alone.
+    pub(super) const fn by(by: &'a Asker) -> Self {
+        Self { by, beside: None }
+    }
+}
+
+/// A decision that a brief loads.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Loaded<'a> {
+    pub(super) layer: Layer,
+    pub(super) scope: &'a Scope,
+    pub(super) root: DecisionId,
+    pub(super) number: u64,
+    pub(super) text: &'a NewDecision,
+}
+
+/// The layer of a decision; none where its rank and domain have none.
+fn layer(rank: Rank, is_global: bool) -> Option<Layer> {
+    match (rank, is_global) {
+        (Rank::Policy, true) => Some(Layer::Policy),
+        (Rank::Policy, false) => None,
+        (Rank::Axis, true) => Some(Layer::GlobalAxis),
+        (Rank::Axis, false) => Some(Layer::DomainAxis),
+        (Rank::Lock, _) => Some(Layer::Lock),
+        (Rank::Normal, _) => Some(Layer::Normal),
+    }
+}
+
+impl<'a> View<'a> {
+    /// The decisions that hold for work in a scope and a domain, in the order of loading. The structural layer is not
+    /// among them.
+    pub(super) fn loaded(&self, scope: &Scope, domain: &Domain) -> Vec<Loaded<'a>> {
+        let mut found = Vec::new();
+        for (&(holder, root), chain) in &self.chains {
+            let Some((number, text)) = chain.active() else {
+                continue;
+            };
+            let is_global = text.domain.is_global();
+            if !holder.contains(scope) || !(is_global || text.domain == *domain) {
+                continue;
+            }
+            if let Some(layer) = layer(text.rank, is_global) {
+                let wide = Reverse(holder.level());
+                let place = (layer, !is_global, wide, chain.begun, root);
+                let loaded = Loaded {
+                    layer,
+                    scope: holder,
+                    root,
+                    number,
+                    text,
+                };
+                found.push((place, loaded));
+            }
+        }
+        found.sort_by_key(|(place, _)| *place);
+        found.into_iter().map(|(_, loaded)| loaded).collect()
+    }
+
+    /// The decision that a node is, if it holds and whoever asks sees it: what holds where that is asked, around it, or
+    /// inside it as far as the token covers it.
+    pub(super) fn seen(&self, by: &Asker, node: &Node) -> Option<&'a NewDecision> {
+        let Node::Decision { scope, root } = node else {
+            return None;
+        };
+        let chain = self.chains.get(&(scope, *root))?;
+        let (at, of) = (by.scope.as_str(), scope.as_str());
+        let is_covered = match &by.prefix {
+            ScopePrefix::All => true,
+            ScopePrefix::Scope(prefix) => lies_in(of, prefix.as_str()),
+        };
+        let is_visible = lies_in(at, of) || (lies_in(of, at) && is_covered);
+        chain.active().filter(|_| is_visible).map(|(_, text)| text)
+    }
+
+    /// The relations that stand between what is seen.
+    pub(super) fn edges(&self, look: Look<'_>) -> BTreeSet<Edge> {
+        let own = look.beside.map(|(own, _)| own);
+        let stands = |one: &&Relation| {
+            let is_own = own == Some(&one.to);
+            !one.to.is_decision() || is_own || self.seen(look.by, &one.to).is_some()
+        };
+        let mut edges = BTreeSet::new();
+        for &(holder, root) in self.chains.keys() {
+            let from = Node::Decision {
+                scope: holder.clone(),
+                root,
+            };
+            let said = self.seen(look.by, &from);
+            let said = said.map_or(&[][..], |text| text.relations.as_slice());
+            let own = said.iter().filter(stands);
+            edges.extend(own.map(|one| one.edge_from(from.clone())));
+        }
+        if let Some((own, relations)) = look.beside {
+            let standing = relations.iter().filter(stands);
+            edges.extend(standing.map(|one| one.edge_from(own.clone())));
+        }
+        edges
+    }
+
+    /// What a change of some nodes reaches, each with the number of relations to it.
+    pub(super) fn reached(&self, look: Look<'_>, start: &[Node]) -> BTreeMap<Node, u32> {
+        let edges = self.edges(look);
+        let mut reached: BTreeMap<Node, u32> = BTreeMap::new();
+        let mut last: BTreeSet<Node> = start.iter().cloned().collect();
+        for depth in 1..=IMPACT_DEPTH_MAX {
+            let mut next = BTreeSet::new();
+            for edge in &edges {
+                for from in &last {
+                    let to = carries(edge, from, depth == 1);
+                    next.extend(to.filter(|to| !start.contains(to) && !reached.contains_key(to)));
+                }
+            }
+            reached.extend(next.iter().map(|node| (node.clone(), depth)));
+            last = next;
+        }
+        reached
+    }
+
+    /// The decisions of a scope and those around it that declare the key of a claim with another value, by scope and root.
+    /// One of the scope itself does not speak against itself.
+    pub(super) fn against(
+        &self,
+        scope: &Scope,
+        claim: &Claim,
+        besides: Option<DecisionId>,
+    ) -> Vec<Against> {
+        let mut against = Vec::new();
+        for (&(holder, root), chain) in &self.chains {
+            let is_itself = holder == scope && besides == Some(root);
+            let Some((_, text)) = chain.active() else {
+                continue;
+            };
+            let Some(other) = &text.claim else {
+                continue;
+            };
+            let is_around = lies_in(scope.as_str(), holder.as_str());
+            if is_around && !is_itself && other.key == claim.key && other.value != claim.value {
+                against.push(Against {
+                    scope: holder.clone(),
+                    root,
+                    rank: text.rank,
+                    title: text.title.clone(),
+                    claim: other.clone(),
+                });
+            }
+        }
+        against
+    }
+
+    /// Why a decision of a scope that says this cannot be saved, if it cannot.
+    pub(super) fn refusal(
+        &self,
+        scope: &Scope,
+        change: Option<DecisionRef>,
+        text: &NewDecision,
+    ) -> Option<ErrorCode> {
+        let mut had: &[Relation] = &[];
+        if let Some(DecisionRef {
+            root,
+            expected_version,
+        }) = change
+        {
+            let Some(chain) = self.chains.get(&(scope, root)) else {
+                return Some(ErrorCode::NotFound);
+            };
+            match chain.active() {
+                Some((number, said)) if number == expected_version => had = &said.relations,
+                _ => return Some(ErrorCode::Conflict),
+            }
+        }
+        let further = text.relations.iter().filter(|one| !had.contains(one));
+        let mut refused = further.filter_map(|one| match &one.to {
+            Node::Decision { scope: of, root } => match self.chains.get(&(of, *root)) {
+                Some(chain) if lies_in(scope.as_str(), of.as_str()) => {
+                    chain.active().is_none().then_some(ErrorCode::Conflict)
+                }
+                _ => Some(ErrorCode::NotFound),
+            },
+            _ => None,
+        });
+        refused.next()
+    }
+
+    /// What each version of a chain says.
+    pub(super) fn versions<'b>(
+        &'b self,
+        scope: &'b Scope,
+        root: DecisionId,
+    ) -> &'b [Option<&'a NewDecision>] {
+        let chain: Option<&Chain<'a>> = self.chains.get(&(scope, root));
+        chain.map_or(&[][..], |chain| chain.versions.as_slice())
+    }
+}
+
+/// Whether a scope is another one or lies in it, by their names alone.
+fn lies_in(inner: &str, outer: &str) -> bool {
+    let rest = inner.strip_prefix(outer);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whom a change of `from` reaches over a relation, at the start of a walk or later.
+pub(super) fn carries(edge: &Edge, from: &Node, at_the_start: bool) -> Option<Node> {
+    let (forth, back) = match edge.kind {
+        RelationKind::Constrains | RelationKind::Validates => (true, false),
+        RelationKind::DependsOn => (false, true),
+        // What applies to a file is reached from it only where the file itself is what changes.
+        RelationKind::AppliesTo => (true, at_the_start),
+    };
+    if forth && edge.from == *from {
+        Some(edge.to.clone())
+    } else if back && edge.to == *from {
+        Some(edge.from.clone())
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,140 @@
+//! Listed decisions: the active version of each chain, in the order in which chains load.
+//!
+//! | key | value | mutability |
+//! |---|---|---|
+//! | `L`, [`ScopeKey`] (16), [`Rank`] (1), [`DomainKey`] (16), the event that began the chain (8), [`DecisionId`] (16) | number of the active version | rewritten with every change, cleared when the chain is withdrawn or moves to another rank or domain |
+//!
+//! A chain has one row while it is active and none while it is not, so whoever reads this family sees
+//! active versions alone, however many there were before.
+
+use sillok_core::decision::{Domain, Rank};
+use sillok_core::id::{DecisionId, Seq};
+
+use super::{Family, ScopeKey, codec};
+use crate::key_range::successor;
+use crate::{Error, KeyRange};
+
+const FAMILY: Family = Family::DecisionListed;
+const FORMAT: u8 = 1;
+
+/// A domain inside a key: zeros for all domains together, else the first 16 bytes of the BLAKE3 hash
+/// of its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DomainKey([u8; Self::LEN]);
+
+impl DomainKey {
+    /// Bytes of a domain inside a key.
+    pub const LEN: usize = 16;
+
+    /// The key of `domain`.
+    #[must_use]
+    pub fn of(domain: &Domain) -> Self {
+        if domain.is_global() {
+            Self([0; Self::LEN])
+        } else {
+            Self(codec::short_hash(domain.as_str()))
+        }
+    }
+
+    /// The bytes that stand in keys.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; Self::LEN] {
+        &self.0
+    }
+}
+
+/// A key, taken apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    /// The scope.
+    pub scope: ScopeKey,
+    /// The rank of the chain.
+    pub rank: Rank,
+    /// Its domain.
+    pub domain: DomainKey,
+    /// The event that began it.
+    pub begun: Seq,
+    /// Its root.
+    pub root: DecisionId,
+}
+
+/// The key of a chain's place.
+#[must_use]
+pub fn key(place: &Key) -> Vec<u8> {
+    codec::build(
+        FAMILY,
+        &[
+            place.scope.as_bytes(),
+            &[place.rank as u8],
+            place.domain.as_bytes(),
+            &place.begun.get().to_be_bytes(),
+            place.root.as_bytes(),
+        ],
+    )
+}
+
+/// Takes a key apart.
+///
+/// # Errors
+/// `Corrupt`.
+pub fn parse(key: &[u8]) -> Result<Key, Error> {
+    let mut reader = codec::KeyReader::new(FAMILY, key)?;
+    let scope = reader.scope()?;
+    let number = reader.u8()?;
+    let rank = Rank::ALL.get(usize::from(number)).copied();
+    let rank = rank.ok_or_else(|| reader.corrupt("there is no such rank"))?;
+    let domain = DomainKey(reader.array()?);
+    let begun = Seq::new(reader.u64()?);
+    let root = DecisionId::from_bytes(reader.array()?);
+    reader.end()?;
+    Ok(Key {
+        scope,
+        rank,
+        domain,
+        begun,
+        root,
+    })
+}
+
+/// The active chains of one rank and one domain of a scope, in the order in which they were begun:
+/// those behind one of them, all of them behind none.
+#[must_use]
+pub fn range_after(
+    scope: &ScopeKey,
+    rank: Rank,
+    domain: DomainKey,
+    after: Option<(Seq, DecisionId)>,
+) -> KeyRange {
+    let list = codec::build(
+        FAMILY,
+        &[scope.as_bytes(), &[rank as u8], domain.as_bytes()],
+    );
+    let all = KeyRange::prefix(&list);
+    match after {
+        None => all,
+        Some((begun, root)) => KeyRange {
+            begin: successor(&key(&Key {
+                scope: *scope,
+                rank,
+                domain,
+                begun,
+                root,
+            })),
+            ..all
+        },
+    }
+}
+
+/// The stored form of `value`.
+#[must_use]
+pub fn encode(value: &u64) -> Vec<u8> {
+    codec::encode(FORMAT, value)
+}
+
+/// The value stored under `key`.
+///
+/// # Errors
+/// `Corrupt`.
+pub fn decode(key: &[u8], value: &[u8]) -> Result<u64, Error> {
+    codec::decode(FAMILY, FORMAT, key, value)
+}

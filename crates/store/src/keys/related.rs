@@ -1,0 +1,171 @@
+//! Relations by their target: which active decisions point to a node.
+//!
+//! | key | value | mutability |
+//! |---|---|---|
+//! | `R`, [`NodeKey`] of the target (16), [`ScopePath`] of the decision (4 times 8), its [`DecisionId`] (16), [`RelationKind`] (1) | [`Edge`] | written once, cleared when the decision is withdrawn or changed to one that does not say it |
+//!
+//! The other direction needs no row: a head says its own relations. Rows lie with their target, which may be
+//! of another scope than the decision, or no decision at all: a file of one name is one node of every scope. So the
+//! rows of a node lie by scope, and by the scopes around it: whoever reads what one scope says of a node, or that scope
+//! and all inside it, reads one range, in which no row of any other scope lies. Must not know which of them a reader may
+//! see.
+
+use sillok_core::decision::{Edge, Node, RelationKind};
+use sillok_core::id::DecisionId;
+use sillok_core::scope::{Level, Scope};
+
+use super::{Family, codec};
+use crate::{Error, KeyRange};
+
+const FAMILY: Family = Family::Related;
+const FORMAT: u8 = 1;
+
+/// A node inside a key: the first 16 bytes of the BLAKE3 hash of its text, so that keys have one
+/// length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NodeKey([u8; Self::LEN]);
+
+impl NodeKey {
+    /// Bytes of a node inside a key.
+    pub const LEN: usize = 16;
+
+    /// The key of `node`.
+    #[must_use]
+    pub fn of(node: &Node) -> Self {
+        Self(codec::short_hash(&node.to_string()))
+    }
+
+    /// The bytes that stand in keys.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; Self::LEN] {
+        &self.0
+    }
+}
+
+/// A scope inside a key, so that what lies inside it begins as it does: for each level, the widest first, the first 8 bytes
+/// of the BLAKE3 hash of the path of the scope around it that has this level. Zeros for the levels that it does not have.
+///
+/// Two scopes may share a part by chance, or because somebody looked for a name that does. Then rows of the one lie in the
+/// ranges of the other, so whoever reads them asks the edge whose it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ScopePath([u8; Self::LEN]);
+
+impl ScopePath {
+    /// Bytes of a scope inside a key.
+    pub const LEN: usize = Level::ALL.len() * Self::PART_LEN;
+    /// Bytes of one level.
+    const PART_LEN: usize = 8;
+
+    /// The path of `scope`.
+    #[must_use]
+    pub fn of(scope: &Scope) -> Self {
+        let mut path = [0; Self::LEN];
+        let levels = scope.with_ancestors().into_iter().rev();
+        for (part, around) in path.chunks_exact_mut(Self::PART_LEN).zip(levels) {
+            part.copy_from_slice(&codec::short_hash(around.as_str())[..Self::PART_LEN]);
+        }
+        Self(path)
+    }
+
+    /// The bytes that stand in keys.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; Self::LEN] {
+        &self.0
+    }
+}
+
+/// A key, taken apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    /// What is pointed to.
+    pub to: NodeKey,
+    /// The scope of the decision that points to it.
+    pub scope: ScopePath,
+    /// The decision.
+    pub root: DecisionId,
+    /// The kind of the relation.
+    pub kind: RelationKind,
+}
+
+impl Key {
+    /// Where `edge` lies; none of one that begins at no decision.
+    #[must_use]
+    pub fn of(edge: &Edge) -> Option<Self> {
+        let Node::Decision { scope, root } = &edge.from else {
+            return None;
+        };
+        Some(Self {
+            to: NodeKey::of(&edge.to),
+            scope: ScopePath::of(scope),
+            root: *root,
+            kind: edge.kind,
+        })
+    }
+}
+
+/// The key of a relation.
+#[must_use]
+pub fn key(relation: &Key) -> Vec<u8> {
+    codec::build(
+        FAMILY,
+        &[
+            relation.to.as_bytes(),
+            relation.scope.as_bytes(),
+            relation.root.as_bytes(),
+            &[relation.kind as u8],
+        ],
+    )
+}
+
+/// Takes a key apart.
+///
+/// # Errors
+/// `Corrupt`.
+pub fn parse(key: &[u8]) -> Result<Key, Error> {
+    let mut reader = codec::KeyReader::new(FAMILY, key)?;
+    let to = NodeKey(reader.array()?);
+    let scope = ScopePath(reader.array()?);
+    let root = DecisionId::from_bytes(reader.array()?);
+    let number = reader.u8()?;
+    let kind = RelationKind::ALL.get(usize::from(number)).copied();
+    let kind = kind.ok_or_else(|| reader.corrupt("there is no such kind of relation"))?;
+    reader.end()?;
+    Ok(Key {
+        to,
+        scope,
+        root,
+        kind,
+    })
+}
+
+/// The relations to a node that decisions of `scope` say, and of no other.
+#[must_use]
+pub fn range_from(node: &Node, scope: &Scope) -> KeyRange {
+    range_of(node, ScopePath::of(scope).as_bytes())
+}
+
+/// The relations to a node that decisions of `scope` say, and of all that lies inside it.
+#[must_use]
+pub fn range_inside(node: &Node, scope: &Scope) -> KeyRange {
+    let levels = scope.with_ancestors().len();
+    let path = ScopePath::of(scope);
+    range_of(node, &path.as_bytes()[..levels * ScopePath::PART_LEN])
+}
+
+fn range_of(node: &Node, path: &[u8]) -> KeyRange {
+    KeyRange::prefix(&codec::build(FAMILY, &[NodeKey::of(node).as_bytes(), path]))
+}
+
+/// The stored form of `value`.
+#[must_use]
+pub fn encode(value: &Edge) -> Vec<u8> {
+    codec::encode(FORMAT, value)
+}
+
+/// The value stored under `key`.
+///
+/// # Errors
+/// `Corrupt`.
+pub fn decode(key: &[u8], value: &[u8]) -> Result<Edge, Error> {
+    codec::decode(FAMILY, FORMAT, key, value)
+}

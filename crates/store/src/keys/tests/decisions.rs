@@ -1,0 +1,190 @@
+//! The families of decisions: what their ranges hold, in which order, and that the largest values fit.
+
+use proptest::prelude::*;
+use sillok_core::decision::{Domain, Node, Rank, RelationKind};
+use sillok_core::id::{DecisionId, Seq};
+use sillok_core::scope::{Level, Scope};
+
+use crate::keys::decision_listed::DomainKey;
+use crate::keys::samples::{Parts, decisions, golden, parts};
+use crate::keys::{self, Family, related};
+use crate::limits::VALUE_BYTES_MAX;
+
+proptest! {
+    #[test]
+    fn ranges_of_decisions_hold_their_own_rows_and_no_others(a in parts(), b in parts()) {
+        let (scope, other) = (a.scope_key(), b.scope_key());
+        let same = scope == other;
+        let heads = keys::decision::range_of_scope(&scope);
+        prop_assert!(heads.contains(&keys::decision::key(&scope, b.root())));
+        prop_assert_eq!(heads.contains(&keys::decision::key(&other, a.root())), same);
+        let behind = keys::decision::range_after(&scope, Some(a.root()));
+        prop_assert_eq!(behind.contains(&keys::decision::key(&scope, b.root())), b.root() > a.root());
+        prop_assert_eq!(keys::decision::range_after(&scope, None), heads);
+
+        let version = |p: &Parts| keys::decision_version::key(&scope, p.root(), b.number);
+        let versions = keys::decision_version::range_after(&scope, a.root(), None);
+        prop_assert!(versions.contains(&version(&a)));
+        prop_assert_eq!(versions.contains(&version(&b)), a.root() == b.root());
+        let behind = keys::decision_version::range_after(&scope, a.root(), Some(a.number));
+        prop_assert_eq!(behind.contains(&version(&a)), b.number > a.number);
+
+        let claims = keys::decision_claim::range_of_claim(&scope, a.claim_key());
+        prop_assert!(claims.contains(&keys::decision_claim::key(&scope, a.claim_key(), b.root())));
+        let foreign = keys::decision_claim::key(&scope, b.claim_key(), a.root());
+        prop_assert_eq!(claims.contains(&foreign), a.text == b.text);
+    }
+
+    #[test]
+    fn a_relation_lies_in_the_ranges_of_its_scope_and_of_those_around_it_and_in_no_others(
+        a in parts(), b in parts(),
+    ) {
+        // Organisations, projects and tasks of the same and of different names, at each level.
+        let scopes = scopes_of(&[&a.name, &b.name]);
+        let (node, other) = (a.edge().to, Node::file("src/elsewhere.rs").unwrap());
+        for from in &scopes {
+            let place = related::Key { scope: related::ScopePath::of(from), ..a.related() };
+            let key = related::key(&place);
+            prop_assert_eq!(related::parse(&key).unwrap(), place);
+            for asked in &scopes {
+                let exact = related::range_from(&node, asked);
+                prop_assert_eq!(exact.contains(&key), asked == from, "{} in {}", from, asked);
+                let inside = related::range_inside(&node, asked);
+                prop_assert_eq!(inside.contains(&key), asked.contains(from), "{} in {}", from, asked);
+                let others = [related::range_from(&other, asked), related::range_inside(&other, asked)];
+                prop_assert!(others.iter().all(|range| !range.contains(&key)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_listing_holds_one_rank_and_domain_in_the_order_of_beginnings(
+        a in parts(), b in parts(), rank in 0usize..4,
+    ) {
+        let (place, mut other) = (a.listed(), b.listed());
+        let all = keys::decision_listed::range_after(&place.scope, place.rank, place.domain, None);
+        prop_assert!(all.contains(&keys::decision_listed::key(&place)));
+        other.scope = place.scope;
+        other.rank = Rank::ALL[rank];
+        let key = keys::decision_listed::key(&other);
+        let listed = (other.rank, other.domain) == (place.rank, place.domain);
+        prop_assert_eq!(all.contains(&key), listed);
+
+        other.rank = place.rank;
+        other.domain = place.domain;
+        let key = keys::decision_listed::key(&other);
+        let last = Some((place.begun, place.root));
+        let behind = keys::decision_listed::range_after(&place.scope, place.rank, place.domain, last);
+        let is_behind = (other.begun, other.root) > (place.begun, place.root);
+        prop_assert_eq!(behind.contains(&key), is_behind);
+        prop_assert_eq!(key > keys::decision_listed::key(&place), is_behind);
+    }
+
+    #[test]
+    fn a_relation_lies_where_its_edge_says(p in parts()) {
+        prop_assert_eq!(related::Key::of(&p.edge()), Some(p.related()));
+        let mut from_a_file = p.edge();
+        from_a_file.from = Node::file(&p.name).unwrap();
+        prop_assert_eq!(related::Key::of(&from_a_file), None);
+    }
+}
+
+#[test]
+fn stronger_ranks_are_listed_before_weaker_ones() {
+    let listed = Rank::ALL.map(|rank| {
+        // The weaker, the older: what was begun first does not come first.
+        let begun = Seq::new(10 - rank as u64);
+        keys::decision_listed::key(&keys::decision_listed::Key {
+            rank,
+            begun,
+            ..golden().listed()
+        })
+    });
+    assert!(listed.is_sorted());
+}
+
+#[test]
+fn what_applies_everywhere_is_listed_before_what_applies_in_one_domain() {
+    let global = DomainKey::of(&Domain::global());
+    assert_eq!(global.as_bytes(), &[0; DomainKey::LEN]);
+    for name in ["ui", "runtime", "coding", "globa1"] {
+        assert!(DomainKey::of(&name.parse().unwrap()) > global, "{name}");
+    }
+}
+
+/// Every scope of which each name is one of these.
+fn scopes_of(names: &[&str]) -> Vec<Scope> {
+    let orgs = names
+        .iter()
+        .map(|name| Scope::parse(&format!("org/{name}")));
+    let mut scopes: Vec<Scope> = orgs.map(Result::unwrap).collect();
+    let mut begin = 0;
+    for _ in 1..Level::ALL.len() {
+        let end = scopes.len();
+        for outer in begin..end {
+            let inner = names.iter().map(|name| scopes[outer].child(name).unwrap());
+            let inner: Vec<Scope> = inner.collect();
+            scopes.extend(inner);
+        }
+        begin = end;
+    }
+    scopes
+}
+
+#[test]
+fn an_unknown_rank_or_kind_of_relation_is_corrupt() {
+    let mut listed = keys::decision_listed::key(&golden().listed());
+    listed[1 + keys::ScopeKey::LEN] = u8::try_from(Rank::ALL.len()).unwrap();
+    super::assert_corrupt(
+        Family::DecisionListed,
+        &listed,
+        keys::decision_listed::parse(&listed),
+    );
+    let mut relation = related::key(&golden().related());
+    *relation.last_mut().unwrap() = u8::try_from(RelationKind::ALL.len()).unwrap();
+    super::assert_corrupt(Family::Related, &relation, related::parse(&relation));
+}
+
+#[test]
+fn the_largest_version_and_its_event_fit_one_value_each() {
+    for content_first in [true, false] {
+        let text = decisions::largest(content_first);
+        let head = keys::decision::encode(&decisions::head_of(text.clone()));
+        let version = decisions::largest_version(text);
+        let event = keys::event::encode(&decisions::largest_event(&version));
+        let version = keys::decision_version::encode(&version);
+        for (what, value) in [("head", head), ("version", version), ("event", event)] {
+            assert!(value.len() <= VALUE_BYTES_MAX, "{what}: {}", value.len());
+        }
+    }
+    let edge = related::encode(&decisions::longest_edge());
+    assert!(edge.len() <= VALUE_BYTES_MAX, "edge: {}", edge.len());
+}
+
+#[test]
+fn relations_of_one_decision_to_several_nodes_have_a_row_each() {
+    let scope = decisions::longest_scope();
+    let root = DecisionId::from_bytes([7; 16]);
+    let named = |name: &str, file| Node::symbol(name, file).unwrap();
+    let targets = [
+        Node::file("src/a.rs").unwrap(),
+        Node::file("src/b.rs").unwrap(),
+        named("src/a.rs", None),
+        named("run", None),
+        named("run", Some("src/a.rs")),
+    ];
+    let mut found: Vec<Vec<u8>> = targets
+        .iter()
+        .map(|to| {
+            related::key(&related::Key {
+                to: related::NodeKey::of(to),
+                scope: related::ScopePath::of(&scope),
+                root,
+                kind: RelationKind::AppliesTo,
+            })
+        })
+        .collect();
+    found.sort();
+    found.dedup();
+    assert_eq!(found.len(), targets.len());
+}
