@@ -64,14 +64,11 @@ pub(super) fn parts(text: &str) -> Vec<String> {
     said.map(str::to_owned).collect()
 }
 
-/// Whether what a command prints is handed to another one that works on it, and does not only filter or keep it.
-pub(super) fn pipes(command: &str) -> bool {
-    const FILTERS: [&str; 9] = [
-        "cat", "cut", "grep", "head", "sort", "tail", "tee", "uniq", "wc",
-    ];
-    // What stands in place of an argument is a command of its own.
+/// The last command that what a command prints is handed to; none where it is handed to none. What stands in place of an
+/// argument is a command of its own, which is not looked into.
+pub(super) fn piped_into(command: &str) -> Option<String> {
     if command.contains("$(") || command.contains('`') {
-        return false;
+        return None;
     }
     let (mut last, mut before) = (None, None);
     for (at, (c, role)) in roles(command).enumerate() {
@@ -80,12 +77,7 @@ pub(super) fn pipes(command: &str) -> bool {
         }
         before = (role == Role::Bare).then_some(c);
     }
-    let into = last.map(|at| command.chars().skip(at + 1).collect::<String>());
-    into.is_some_and(|into| {
-        words(&into)
-            .next()
-            .is_some_and(|program| !FILTERS.contains(&program))
-    })
+    last.map(|at| command.chars().skip(at + 1).collect())
 }
 
 /// How many brackets are open: here, and where each `case` began that has not ended.

@@ -83,7 +83,11 @@ impl Step<'_> {
         let is_script = matches!(verb, Verb::View | Verb::Run | Verb::Tidy);
         match begins {
             Some(begins @ (Verb::View | Verb::Tidy)) if is_script => {
-                Some(if self.runs() { Verb::Run } else { begins })
+                Some(if self.runs_among(&parts) {
+                    Verb::Run
+                } else {
+                    begins
+                })
             }
             _ => Some(verb),
         }
@@ -91,7 +95,11 @@ impl Step<'_> {
 
     /// Whether its command is a script that runs something, beside whatever else it does.
     pub(super) fn runs(&self) -> bool {
-        let parts = shell::parts(&self.text());
+        self.runs_among(&shell::parts(&self.text()))
+    }
+
+    /// The same of a command in its parts.
+    fn runs_among(&self, parts: &[String]) -> bool {
         let is_text =
             self.is_handed_to_editor() || parts.first().is_some_and(|part| is_given_text(part));
         let mut said = parts.iter().filter(|part| !says_nothing(part));

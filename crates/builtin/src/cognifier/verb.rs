@@ -2,7 +2,18 @@
 //!
 //! Owns which programs show, change, move or run something. It must not know how one ended.
 
-use super::shell::{pipes, words};
+use super::shell::{piped_into, words};
+
+/// Commands of editors, behind which stands the text that they write.
+const EDITORS: [&str; 7] = [
+    "edit",
+    "insert",
+    "str_replace",
+    "str_replace_editor",
+    "apply_patch",
+    "Edit",
+    "Write",
+];
 
 /// What a command does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +44,9 @@ impl Verb {
             "create" | "touch" => Self::Create,
             "str_replace_editor" if second == "create" => Self::Create,
             "str_replace_editor" if second == "view" => Self::View,
-            "edit" | "insert" | "str_replace" | "str_replace_editor" | "apply_patch" | "patch"
-            | "Edit" | "Write" => Self::Edit,
+            "patch" => Self::Edit,
             "sed" if second == "-i" => Self::Edit,
+            editor if EDITORS.contains(&editor) => Self::Edit,
             "submit" => Self::Submit,
             "rm" | "mv" | "cp" | "mkdir" | "chmod" => Self::Tidy,
             "open" | "cat" | "ls" | "find" | "find_file" | "search_dir" | "search_file"
@@ -59,19 +70,7 @@ impl Verb {
 /// Whether a command is one of an editor, behind which stands the text that it writes.
 pub(super) fn is_given_text(command: &str) -> bool {
     let program = words(command).next();
-    program.is_some_and(|program| {
-        matches!(
-            program,
-            "create"
-                | "edit"
-                | "insert"
-                | "str_replace"
-                | "str_replace_editor"
-                | "apply_patch"
-                | "Edit"
-                | "Write"
-        )
-    })
+    program.is_some_and(|program| program == "create" || EDITORS.contains(&program))
 }
 
 /// Whether how a command ended says nothing of the work: it parts what is shown, sets the shell up, ends a branch, or says
@@ -80,7 +79,7 @@ pub(super) fn says_nothing(command: &str) -> bool {
     match words(command).next() {
         None => true,
         // What it prints may be what another command works on.
-        Some("echo" | "printf") => !pipes(command),
+        Some("echo" | "printf") => !piped_into(command).is_some_and(|into| works(&into)),
         Some(program) => matches!(
             program,
             "true"
@@ -97,4 +96,11 @@ pub(super) fn says_nothing(command: &str) -> bool {
                 | "[["
         ),
     }
+}
+
+/// Whether a command does something with what it is handed, and does not only show, filter or keep it.
+fn works(command: &str) -> bool {
+    let program = words(command).next();
+    let keeps = program.is_none_or(|program| matches!(program, "cut" | "sort" | "tee" | "uniq"));
+    !keeps && Verb::of(command, false) == Verb::Run
 }

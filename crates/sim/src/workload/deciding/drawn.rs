@@ -13,42 +13,42 @@ use crate::workload::Draw;
 /// An action.
 pub(super) fn action(draw: &mut Draw<'_>) -> Action {
     match draw.byte(100) {
-        0..=18 => Action::Begin {
+        0..=23 => Action::Begin {
             home: home(draw),
             says: says(draw, 0),
             asks: asks(draw),
         },
-        19..=35 => Action::Change {
+        24..=38 => Action::Change {
             which: which(draw),
             says: says(draw, 400),
             asks: asks(draw),
         },
-        36..=40 => Action::Rush {
+        39..=42 => Action::Rush {
             which: which(draw),
             writers: WRITERS.0 + draw.byte((WRITERS.1 - WRITERS.0 + 1).into()),
         },
-        41..=47 => Action::Withdraw {
+        43..=48 => Action::Withdraw {
             which: which(draw),
             asks: asks(draw),
         },
-        48..=53 => Action::Restore {
+        49..=54 => Action::Restore {
             which: draw.byte(64),
             text: draw.byte(8),
             asks: asks(draw),
         },
-        54..=59 => Action::Ring {
+        55..=60 => Action::Ring {
             home: home(draw),
             size: RING.0 + draw.byte((RING.1 - RING.0 + 1).into()),
             kind: draw.byte(3),
         },
-        60..=81 => brief(draw),
+        61..=81 => brief(draw),
         82..=88 => Action::Impact {
             home: home(draw),
             which: which(draw),
             place: maybe(draw, 500, PLACES.len()),
             width: width(draw),
         },
-        89..=94 => Action::Propose {
+        89..=95 => Action::Propose {
             home: home(draw),
             which: maybe(draw, 400, 64),
             says: says(draw, 400),
@@ -62,13 +62,13 @@ pub(super) fn action(draw: &mut Draw<'_>) -> Action {
 }
 
 fn home(draw: &mut Draw<'_>) -> Home {
-    let crowded = draw.stream.permille(600);
+    let crowded = draw.stream.permille(400);
     Home {
         project: draw.byte(if crowded { 1 } else { PROJECTS.into() }),
         level: match draw.byte(20) {
             0..=5 => 0,
-            6..=12 => 1,
-            13..=17 => 2,
+            6..=10 => 1,
+            11..=15 => 2,
             _ => 3,
         },
     }
@@ -98,7 +98,7 @@ fn says(draw: &mut Draw<'_>, keeps_permille: u32) -> Says {
         _ => Rank::Normal,
     };
     let (domain, key) = (draw.byte(DOMAINS.len()), draw.byte(KEYS.len()));
-    let claim = draw.stream.permille(300).then_some(key);
+    let claim = draw.stream.permille(400).then_some(key);
     let relations = (0..draw.byte(4))
         .map(|_| (draw.byte(4), draw.byte(16)))
         .collect();
