@@ -46,7 +46,8 @@ pub(super) struct Told {
 impl<'a> Read<'a> {
     pub(super) fn of(step: Step<'a>) -> Self {
         let verb = step.verb();
-        let views = matches!(verb, Some(Verb::View | Verb::Submit));
+        // Behind what is moved or edited a file may be shown.
+        let views = matches!(verb, Some(Verb::View | Verb::Submit)) || step.only_shows();
         let (asks, shouts) = (step.asks(), step.shouts().next().is_some());
         let recorded = step.exit().map(|(code, _)| code);
         let output = step.output();
@@ -112,6 +113,11 @@ impl<'a> Read<'a> {
         named
     }
 
+    /// Whether its command runs something: an edit may have a run behind it.
+    pub(super) fn runs(&self) -> bool {
+        self.verb == Some(Verb::Run) || self.step.runs()
+    }
+
     /// Whether the step changed a file.
     pub(super) fn edited(&self) -> bool {
         self.verb == Some(Verb::Edit) && !self.failed
@@ -153,11 +159,15 @@ impl<'a> Read<'a> {
             "failed"
         };
         let (subject, named): (_, Vec<Excerpt>) = match (self.verb, &self.file) {
-            // Where something runs behind the edit, that may be what failed.
-            (Some(Verb::Edit | Verb::Create), Some(file)) if !self.step.runs() => (
-                format!("An edit of {file} failed with"),
-                self.names_edit().collect(),
-            ),
+            // What runs or shows something behind the edit may be what failed.
+            (Some(Verb::Edit | Verb::Create), Some(file))
+                if !(self.runs() || self.step.only_shows()) =>
+            {
+                (
+                    format!("An edit of {file} failed with"),
+                    self.names_edit().collect(),
+                )
+            }
             (Some(_), _) => (
                 format!("`{}` {ended} with", self.named()),
                 self.step.command_excerpt().into_iter().collect(),

@@ -64,20 +64,24 @@ pub(super) fn parts(text: &str) -> Vec<String> {
     said.map(str::to_owned).collect()
 }
 
-/// The last command that what a command prints is handed to; none where it is handed to none. What stands in place of an
-/// argument is a command of its own, which is not looked into.
-pub(super) fn piped_into(command: &str) -> Option<String> {
+/// A command by the stages that it is piped through. One with another in place of an argument is a single stage: what is
+/// piped there is not looked into.
+pub(super) fn stages(command: &str) -> Vec<&str> {
     if command.contains("$(") || command.contains('`') {
-        return None;
+        return vec![command];
     }
-    let (mut last, mut before) = (None, None);
-    for (at, (c, role)) in roles(command).enumerate() {
+    let (mut stages, mut from, mut before) = (Vec::new(), 0, None);
+    for ((at, _), (c, role)) in command.char_indices().zip(roles(command)) {
         if role == Role::Bare && c == '|' && before != Some('>') {
-            last = Some(at);
+            stages.push(&command[from..at]);
+            from = at + 1;
         }
         before = (role == Role::Bare).then_some(c);
     }
-    last.map(|at| command.chars().skip(at + 1).collect())
+    stages.push(&command[from..]);
+    // `|&` hands on errors as well.
+    let stages = stages.iter().map(|stage| stage.trim_start_matches('&'));
+    stages.collect()
 }
 
 /// How many brackets are open: here, and where each `case` began that has not ended.
@@ -106,20 +110,32 @@ impl Brackets {
     }
 }
 
-/// The words of a command without those that begin a branch, and without brackets around it. Of what ends a branch there
-/// are none: behind it stands where the branch reads and writes, and what it is piped into.
+/// The words of a command without those that begin a branch, the variables that it sets, and brackets around it. Of what
+/// ends a branch there are none: behind it stands where the branch reads and writes, and what it is piped into.
 pub(super) fn words(command: &str) -> impl Iterator<Item = &str> {
-    const BEGIN: [&str; 9] = [
-        "if", "elif", "while", "until", "!", "do", "then", "else", "{",
-    ];
-    let words = command.split_whitespace();
-    let mut words = words
-        .map(|word| word.trim_start_matches('('))
-        .skip_while(|word| word.is_empty() || BEGIN.contains(word))
-        .peekable();
+    let words = begun(command).split_whitespace();
+    let mut words = words.map(|word| word.trim_start_matches('(')).peekable();
     let ends = words.peek().is_some_and(|word| ends_branch(word));
     let words = words.filter(move |_| !ends);
     words.map(|word| word.trim_end_matches(')'))
+}
+
+/// A command from its first word on that neither begins a branch nor sets a variable.
+fn begun(command: &str) -> &str {
+    const BEGIN: [&str; 9] = [
+        "if", "elif", "while", "until", "!", "do", "then", "else", "{",
+    ];
+    let mut rest = command;
+    loop {
+        rest = rest.trim_start_matches(|c: char| c == '(' || c.is_whitespace());
+        let word = rest.split_whitespace().next().unwrap_or_default();
+        let set = || ASSIGNED.find(rest).map(|found| found.len());
+        let begins = BEGIN.contains(&word).then_some(word.len());
+        let Some(bytes) = begins.or_else(set) else {
+            return rest;
+        };
+        rest = &rest[bytes..];
+    }
 }
 
 /// Whether a word ends a branch, with or without a blank before what follows.
@@ -226,8 +242,17 @@ static DOCUMENT: LazyLock<Regex> =
     LazyLock::new(|| compiled(r#"(?:^|[^<])<<-?[ \t]*\\?["']?([A-Za-z_]\w*)"#));
 
 /// What is meant as it stands. Between double marks a command may still be run for its words.
-static QUOTED: LazyLock<Regex> =
-    LazyLock::new(|| compiled(r#"\\.|'[^']*'|"(?:[^"\\`$]|\$*\\.|\$+[^"(\\`$])*\$*""#));
+static QUOTED: LazyLock<Regex> = LazyLock::new(|| compiled(MEANT));
+const MEANT: &str = r#"\\.|'[^']*'|"(?:[^"\\`$]|\$*\\.|\$+[^"(\\`$])*\$*""#;
+
+/// A variable that is set to what no command has to be run for: `X=1`, `X="$Y z"`, `X=$((Y + 1))`, `X=(a b)`.
+static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
+    let other =
+        r#"\$'[^']*'|[^\s"'\\`$(|&<>]|\$[^\s"'\\`$(]|\$\(\((?:[^`$]|\$[^(`])*?\)\)|\([^()`]*\)"#;
+    compiled(&format!(
+        r"^[A-Za-z_]\w*(?:\[[^\]\s`(]*\])?\+?=(?:{MEANT}|{other})*(?:\s|$)"
+    ))
+});
 
 /// The redirections that are written with a mark which joins commands elsewhere: `2>&1`, `&>log`, `>|log`.
 static REDIRECTED: LazyLock<Regex> = LazyLock::new(|| compiled(r"[<>]&|&>|>\|"));
@@ -325,6 +350,35 @@ mod tests {
             assert_eq!(joined(text), line);
             assert_eq!(joined(&joined(text)), line);
             assert_eq!(text.len(), line.len());
+        }
+    }
+
+    #[test]
+    fn words_begin_behind_branches_and_variables_and_stages_are_piped() {
+        let cases: [(&str, &[&str]); 12] = [
+            ("if ! (X=1 make a)", &["make", "a"]),
+            ("X=1", &[]),
+            ("X='a b' Y=\"$Z \\\" c\" Z=a\\ b make", &["make"]),
+            ("X= Y+=b Z[0]=c make", &["make"]),
+            ("X=$HOME/a:${Y:-b} make", &["make"]),
+            ("X=$((Y + $Z)) make", &["make"]),
+            ("X=(a 'b') make", &["make"]),
+            ("X=$'a b' make", &["make"]),
+            ("X=$(a) make", &["X=$(a", "make"]),
+            ("X=`a` make", &["X=`a`", "make"]),
+            ("make X=1", &["make", "X=1"]),
+            ("1X=1 make", &["1X=1", "make"]),
+        ];
+        for (command, said) in cases {
+            assert_eq!(words(command).collect::<Vec<_>>(), said, "{command}");
+        }
+        for (command, piped) in [
+            ("a", vec!["a"]),
+            ("a|b |& c", vec!["a", "b ", " c"]),
+            ("a 'b|c' >| d \\| e | f", vec!["a 'b|c' >| d \\| e ", " f"]),
+            ("a $(b | c) | d", vec!["a $(b | c) | d"]),
+        ] {
+            assert_eq!(stages(command), piped);
         }
     }
 

@@ -14,7 +14,7 @@ use sillok_core::promotion::CognifyRecord;
 use sillok_core::staging::{LogLevel, RecordKind};
 
 use super::evidence::{excerpt, offset, range};
-use super::verb::{Verb, is_given_text, says_nothing};
+use super::verb::{Verb, is_given_text, ran, says_nothing, shows};
 use super::{exit, shell};
 
 /// One record, or a part of a long one, with its paths relative to the repository and without control codes.
@@ -83,11 +83,8 @@ impl Step<'_> {
         let is_script = matches!(verb, Verb::View | Verb::Run | Verb::Tidy);
         match begins {
             Some(begins @ (Verb::View | Verb::Tidy)) if is_script => {
-                Some(if self.runs_among(&parts) {
-                    Verb::Run
-                } else {
-                    begins
-                })
+                let runs = self.runs_among(&parts);
+                Some(if runs { Verb::Run } else { begins })
             }
             _ => Some(verb),
         }
@@ -100,10 +97,19 @@ impl Step<'_> {
 
     /// The same of a command in its parts.
     fn runs_among(&self, parts: &[String]) -> bool {
-        let is_text =
-            self.is_handed_to_editor() || parts.first().is_some_and(|part| is_given_text(part));
-        let mut said = parts.iter().filter(|part| !says_nothing(part));
-        !is_text && said.any(|part| Verb::of(part, false) == Verb::Run)
+        !self.is_text(parts) && ran(parts).next().is_some()
+    }
+
+    /// Whether its command is a script that shows something and runs nothing: what it printed may be of a file.
+    pub(super) fn only_shows(&self) -> bool {
+        let parts = shell::parts(&self.text());
+        let is_shown = !self.is_text(&parts) && parts.iter().any(|part| shows(part));
+        is_shown && !self.runs_among(&parts)
+    }
+
+    /// Whether a command in its parts is none, but a text for a file.
+    fn is_text(&self, parts: &[String]) -> bool {
+        self.is_handed_to_editor() || parts.first().is_some_and(|part| is_given_text(part))
     }
 
     /// Whether its tool's name says that it edits.
@@ -118,10 +124,8 @@ impl Step<'_> {
     pub(super) fn checks(&self) -> bool {
         const CHECKS: [&str; 7] = ["test", "check", "build", "clippy", "lint", "tox", "verify"];
         let parts = shell::parts(&self.command());
-        // A name of what is shown, moved or removed is none.
-        let is_run = |part: &&String| !matches!(Verb::of(part, false), Verb::View | Verb::Tidy);
-        let mut run = parts.iter().filter(is_run);
-        run.any(|part| CHECKS.iter().any(|check| part.contains(check)))
+        // A name of what is shown, said, moved or removed is none.
+        ran(&parts).any(|part| CHECKS.iter().any(|check| part.contains(check)))
     }
 
     /// The command's first line, without a change of directory before it.

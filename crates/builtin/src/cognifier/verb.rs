@@ -2,7 +2,7 @@
 //!
 //! Owns which programs show, change, move or run something. It must not know how one ended.
 
-use super::shell::{piped_into, words};
+use super::shell::{stages, words};
 
 /// Commands of editors, behind which stands the text that they write.
 const EDITORS: [&str; 7] = [
@@ -13,6 +13,15 @@ const EDITORS: [&str; 7] = [
     "apply_patch",
     "Edit",
     "Write",
+];
+
+/// Programs that filter or keep what they are handed, beside those that show.
+const FILTERS: [&str; 6] = ["awk", "cut", "sort", "tee", "tr", "uniq"];
+
+/// Programs of which how they ended says nothing of the work, beside those that say something themselves.
+const SILENT: [&str; 17] = [
+    "true", ":", "set", "unset", "export", "source", ".", "sleep", "exit", "break", "continue",
+    "for", "case", "read", "test", "[", "[[",
 ];
 
 /// What a command does.
@@ -73,34 +82,33 @@ pub(super) fn is_given_text(command: &str) -> bool {
     program.is_some_and(|program| program == "create" || EDITORS.contains(&program))
 }
 
+/// Those of a script's commands that run something.
+pub(super) fn ran(parts: &[String]) -> impl Iterator<Item = &String> {
+    let said = parts.iter().filter(|part| !says_nothing(part));
+    said.filter(|part| Verb::of(part, false) == Verb::Run)
+}
+
+/// Whether what a command prints may be of a file.
+pub(super) fn shows(command: &str) -> bool {
+    let program = words(command).next();
+    program != Some("cd") && Verb::of(command, false) == Verb::View
+}
+
 /// Whether how a command ended says nothing of the work: it parts what is shown, sets the shell up, ends a branch, or says
 /// what else runs, and how often.
 pub(super) fn says_nothing(command: &str) -> bool {
     match words(command).next() {
         None => true,
         // What it prints may be what another command works on.
-        Some("echo" | "printf") => !piped_into(command).is_some_and(|into| works(&into)),
-        Some(program) => matches!(
-            program,
-            "true"
-                | ":"
-                | "set"
-                | "export"
-                | "sleep"
-                | "exit"
-                | "for"
-                | "case"
-                | "read"
-                | "test"
-                | "["
-                | "[["
-        ),
+        Some("echo" | "printf") => !stages(command).into_iter().skip(1).any(works),
+        Some(program) => SILENT.contains(&program),
     }
 }
 
-/// Whether a command does something with what it is handed, and does not only show, filter or keep it.
+/// Whether a command does something with what it is handed, and does not only show, filter, keep or read it.
 fn works(command: &str) -> bool {
-    let program = words(command).next();
-    let keeps = program.is_none_or(|program| matches!(program, "cut" | "sort" | "tee" | "uniq"));
-    !keeps && Verb::of(command, false) == Verb::Run
+    let filters = words(command)
+        .next()
+        .is_some_and(|program| FILTERS.contains(&program));
+    !filters && !says_nothing(command) && Verb::of(command, false) != Verb::View
 }

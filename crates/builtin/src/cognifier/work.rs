@@ -135,11 +135,11 @@ impl Work {
                 (None, Some((edit, file))) => (format!(" before {file} was edited"), Some(*edit)),
                 (None, None) => (String::new(), None),
             };
-            // One that was cut off checks nothing, and takes back no check either.
-            if read.verb == Some(Verb::Run)
+            // One that was cut off checks nothing, and takes back no check either. An edit may have its check behind it.
+            if read.runs()
                 && let Some(right) = read.went_right()
             {
-                self.checked = right && edited.last().is_some_and(|(edit, _)| *edit < index);
+                self.checked = right && edited.last().is_some_and(|(edit, _)| *edit <= index);
             }
             if let Some(mut told) = read.said() {
                 told.from.extend(read.step.command_excerpt());
@@ -166,7 +166,7 @@ impl Work {
         self.commands += 1;
         self.commands_failed += u32::from(read.failed);
         // Edits and moves say nothing where they go well.
-        let is_open = verb == Verb::Run && read.went_right().is_none();
+        let is_open = read.runs() && read.went_right().is_none();
         self.commands_open += u32::from(is_open);
         let is_scratch = |file: &String| made.contains(file) && !self.files.contains(file);
         let command = read.step.command();
@@ -215,8 +215,8 @@ fn fixes(reads: &[Read<'_>], edited: &[(usize, String)], facts: &Facts) -> Vec<(
         let Some(error) = read.errors().into_iter().next() else {
             continue;
         };
-        // An edit that failed is no reason for what the next one of the same file changed.
-        let is_edit = matches!(read.verb, Some(Verb::Edit | Verb::Create));
+        // An edit that failed is no reason for what the next one of the same file changed; what ran behind it may be.
+        let is_edit = matches!(read.verb, Some(Verb::Edit | Verb::Create)) && !read.runs();
         if is_edit && read.file.as_ref() == Some(file) {
             continue;
         }

@@ -247,7 +247,7 @@ fn what_a_search_answers_by_its_code_is_no_failure() {
 #[test]
 fn the_line_of_a_harness_is_not_what_a_command_printed() {
     let (zero, one) = (r#"{"exit":0}"#, r#"{"exit":1}"#);
-    let succeeded = &["Running `test -f build` succeeded."];
+    let succeeded = &["Running `diff tests/a tests/b` succeeded."];
     let cases: [(&str, &str, &[&str]); 4] = [
         ("[Command finished with exit code 0]", zero, succeeded),
         ("exit status 1", one, &[]),
@@ -256,7 +256,8 @@ fn the_line_of_a_harness_is_not_what_a_command_printed() {
         ("exit status 2", one, &[]),
     ];
     for (output, metadata, told) in cases {
-        let log = [(Tool, "test -f build", "{}"), (Info, output, metadata)];
+        let command = "diff tests/a tests/b";
+        let log = [(Tool, command, "{}"), (Info, output, metadata)];
         assert_eq!(contents(&log), told, "{output} {metadata}");
         let result = drawn(&log).result;
         assert!(result.ends_with("0 of 1 commands went wrong."), "{result}");
@@ -304,6 +305,14 @@ fn what_runs_behind_a_viewer_or_a_change_of_directory_is_read() {
         "cat a.log; echo b | sort | uniq",
         "cat a.log; printf 'b a' | cut -c 1",
         "cat a.log; echo b | sort",
+        "cat a.log; echo b | tr b c | awk '{print $1}'",
+        "cat a.log; echo b | sed s/b/c/ | egrep -v c | rg b",
+        "cat a.log; echo b |& tee out",
+        "cat a.log; echo b | (echo a; cat)",
+        "ls; echo a.log b.log | while read f; do cat $f; done",
+        "mkdir -p out && cat a.log",
+        "cp a.log b.log; X=1; tail b.log",
+        "touch out && cat a.log",
         "cat a.log; echo x >| out",
         "cat a.log | grep make",
         "cat a.log || true",
@@ -321,8 +330,14 @@ fn what_runs_behind_a_viewer_or_a_change_of_directory_is_read() {
         assert!(cognition.facts.is_empty(), "{command}");
         assert!(result.ends_with("0 of 1 commands went wrong."), "{command}");
     }
-    // The name of what is shown, moved or removed makes no check of what is run.
+}
+
+#[test]
+fn the_name_of_what_is_shown_said_moved_or_removed_makes_no_check_of_what_is_run() {
     for command in [
+        "echo building; node gen.js",
+        "node gen.js; [ -d tests ] || exit 1",
+        "touch a; node gen.js; sed -i s/test/b/ a",
         "ls tests\nnpm run x",
         "mkdir -p tests && npm run x",
         "rm -rf build && node gen.js",
@@ -360,6 +375,15 @@ fn what_runs_in_a_branch_of_the_shell_is_judged_by_itself() {
         "mkdir -p build && cd build && cmake .. && make check",
         "printf '1\\n' | ./solve && cat a.log",
         "echo 'a | b' && make check",
+        "ls; echo 1 | ./solve | tee out",
+        "ls; printf '1\\n' | ./solve 2>&1 | head -5 | sort",
+        "ls; echo 1 | tr 1 2 | ./solve",
+        "ls; printf '%s' \"$x\" | patch -p1",
+        "ls; X=1 make check",
+        "ls; X=\"a b\" Y='c d' make check",
+        "ls; if X=1 make check; then pwd; fi",
+        "ls; out=$(make check)",
+        "ls; out=\"`make check`\"",
     ] {
         let (facts, result) = beside_an_error(command);
         assert!(facts > 0, "{command}");
@@ -387,6 +411,14 @@ fn a_branch_of_the_shell_that_shows_files_holds_no_error() {
         "ls\ncase $x in\n  a | 'b c')\n    cat a.log ;;\n  *) exit 1 ;;\nesac",
         "ls; [[ -f a.log ]] || [ -f b.log ] || printf '%s' none || echo none",
         "ls; set -e; export A=b; cat a.log",
+        "ls; X=1; Y+=\"$X 'b c'\"; Z=$HOME/a; cat a.log",
+        "ls; n=$((n + 1)); all=(a b); all[0]='c d'; cat a.log",
+        "ls; X=1 LC_ALL=C cat a.log",
+        "ls; for f in a b; do n=$f; cat $n; done",
+        "(X=1; cat a.log)",
+        "X=1\ncat a.log",
+        "source venv/bin/activate; . env.sh; unset A; cat a.log",
+        "ls; for f in a b; do cat $f && continue; break; done",
         // What ends a branch says where it reads and writes.
         "ls; while read f; do cat $f; done < list.txt",
         "ls; for f in a b; do cat $f; done | sort > out",
@@ -426,6 +458,54 @@ fn what_runs_behind_an_edit_is_no_failure_of_the_edit() {
         !told.iter().any(|one| one.starts_with("An edit")),
         "{told:?}"
     );
+}
+
+#[test]
+fn what_is_shown_behind_an_edit_is_no_failure_of_it() {
+    let shown = "cc -o calc calc.c\nmake: *** [check] Error 2";
+    let command = "sed -i 's/a/b/' f.log && cat f.log";
+    let log = [(Tool, command, "{}"), (Info, shown, "{}")];
+    assert_eq!(contents(&log), ["The file f.log was edited."]);
+    let result = drawn(&log).result;
+    assert!(result.ends_with("0 of 1 commands went wrong."), "{result}");
+    // Where it went wrong, nobody can tell in which of the two.
+    let log = [(Tool, command, "{}"), (Info, "none", r#"{"exit":1}"#)];
+    let told = [format!("`{command}` failed with exit status 1.")];
+    assert_eq!(contents(&log), told);
+    // A change of directory shows nothing.
+    let silent = "cp a.log b.log && cd out";
+    let (facts, result) = beside_an_error(silent);
+    assert!(facts > 0 && result.ends_with("1 of 1 commands went wrong."));
+    // A text for a file is no script, whatever its lines are like.
+    let written = "edit 1:2\ncat calc.py\nend_of_edit";
+    let failed = "calc.py: No such file or directory";
+    let told = contents(&[(Tool, written, "{}"), (Info, failed, "{}")]);
+    assert_eq!(told, [format!("`edit 1:2 \u{2026}` failed with {failed}.")]);
+}
+
+#[test]
+fn an_edit_with_a_check_behind_it_is_checked_or_takes_the_check_back() {
+    let both = "sed -i 's/a/b/' calc.py && make check";
+    let right = [(Tool, both, "{}"), (Info, "checking calc\nfine", "{}")];
+    let wrong = [
+        (Tool, both, "{}"),
+        (Info, "make: *** [check] Error 2", "{}"),
+    ];
+    assert!(checked_by(&right).repeatable);
+    let shown = "sed -i 's/a/b/' calc.py && cat calc.py";
+    let shown = [(Tool, shown, "{}"), (Info, "checking calc\nfine", "{}")];
+    assert!(!checked_by(&shown).repeatable);
+    let check = [(Tool, "make check", "{}"), (Info, "checking\nfine", "{}")];
+    assert!(checked_by(&check).repeatable);
+    assert!(!checked_by(&[check.as_slice(), &wrong].concat()).repeatable);
+    // What ran behind it may be why the next edit of the file was made.
+    let mended = drawn(&[wrong.as_slice(), &[EDIT]].concat());
+    let cause = format!("`{both}` failed with make: *** [check] Error 2.");
+    assert_eq!(mended.causal_edges[0].cause, cause);
+    // Of one that said nothing nobody knows how its run ended.
+    let open = |command| Work::of(&logged(&[(Tool, command, "{}")]), &mut Facts::default());
+    assert_eq!(open(both).commands_open, 1);
+    assert_eq!(open("sed -i 's/a/b/' calc.py").commands_open, 0);
 }
 
 #[test]
