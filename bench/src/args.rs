@@ -54,6 +54,12 @@ pub(crate) enum Item {
     Many,
     /// Promotions: tasks in a minute, and the same found by several at once
     Promotion,
+    /// Saves of decisions
+    Decisions,
+    /// Briefs among very many decisions, of one version and of several
+    Brief,
+    /// What a change of a hub affects, in a large graph of relations
+    Impact,
     /// Maintenance: planning, pruning, and appends beside it
     Maintenance,
     /// A year of nightly maintenance
@@ -64,7 +70,7 @@ pub(crate) enum Item {
 
 impl Item {
     /// All items, in the order in which they run.
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::Disk,
         Self::Store,
         Self::Actors,
@@ -75,6 +81,9 @@ impl Item {
         Self::Recall,
         Self::Many,
         Self::Promotion,
+        Self::Decisions,
+        Self::Brief,
+        Self::Impact,
         Self::Maintenance,
         Self::Year,
         Self::Cluster,
@@ -95,6 +104,9 @@ impl Item {
             Self::Maintenance => "maintenance of very many entries",
             Self::Year => "a year of nightly maintenance",
             Self::Promotion => "what tasks wrote becomes knowledge",
+            Self::Decisions => "saves of decisions",
+            Self::Brief => "briefs among very many decisions",
+            Self::Impact => "what a change of a hub affects",
             Self::Cluster => "three nodes, and one that many listen to",
         }
     }

@@ -7,14 +7,18 @@
 mod args;
 mod bed;
 mod beside;
+mod brief;
+mod chains;
 mod cluster;
 mod corpus;
+mod decisions;
 mod disk;
 mod engines;
 mod error;
 mod exact;
 mod gauge;
 mod http;
+mod impact;
 mod maintenance;
 mod many;
 mod memory;
@@ -23,6 +27,7 @@ mod promotion;
 mod pruned_sql;
 mod recall;
 mod report;
+mod runs;
 mod scale;
 mod scope_actors;
 mod scopes;
@@ -84,6 +89,9 @@ fn run(args: &Args) -> Result<ExitCode, Error> {
             Item::Recall => recall::measure(&scale, &mut report)?,
             Item::Many => many::measure(&scale, &mut report)?,
             Item::Promotion => promotion::measure(&scale, &mut report)?,
+            Item::Decisions => decisions::measure(&scale, &mut report)?,
+            Item::Brief => brief::measure(&scale, &mut report)?,
+            Item::Impact => impact::measure(&scale, &mut report)?,
             Item::Maintenance => maintenance::measure(&scale, &mut report)?,
             Item::Year => year::measure(&scale, &mut report)?,
             Item::Cluster => cluster::measure(&scale, &mut report)?,

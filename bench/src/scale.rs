@@ -40,6 +40,8 @@ pub(crate) struct Scale {
     pub(crate) neighbours: u32,
     /// Tasks that are promoted.
     pub(crate) promotions: usize,
+    /// What decisions are measured with.
+    pub(crate) decisions: DecisionScale,
     /// Entries that maintenance is planned over.
     pub(crate) planned: u64,
     /// Entries that are pruned at once.
@@ -50,6 +52,23 @@ pub(crate) struct Scale {
     pub(crate) nights: u64,
     /// What nodes among others are measured with.
     pub(crate) cluster: ClusterScale,
+}
+
+/// Counts of the items about decisions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DecisionScale {
+    /// Decisions that a brief is asked for among.
+    pub(crate) roots: usize,
+    /// Versions that each of them has.
+    pub(crate) versions: u64,
+    /// Decisions where there are very many.
+    pub(crate) many_roots: usize,
+    /// Briefs of each run that are timed.
+    pub(crate) briefs: usize,
+    /// Decisions of the graph that are no hubs: a multiple of ten.
+    pub(crate) related: usize,
+    /// Impacts of each run that are timed.
+    pub(crate) impacts: usize,
 }
 
 /// Counts of the item with several nodes.
@@ -89,6 +108,14 @@ impl Scale {
         many_recalls: 1_000,
         neighbours: 100,
         promotions: 500,
+        decisions: DecisionScale {
+            roots: 100_000,
+            versions: 10,
+            many_roots: 1_000_000,
+            briefs: 1_000,
+            related: 100_000,
+            impacts: 200,
+        },
         planned: 10_000_000,
         pruned: 200_000,
         maintained: 1_000_000,
@@ -121,6 +148,14 @@ impl Scale {
         many_recalls: 20,
         neighbours: 5,
         promotions: 8,
+        decisions: DecisionScale {
+            roots: 1_900,
+            versions: 3,
+            many_roots: 3_800,
+            briefs: 20,
+            related: 1_000,
+            impacts: 10,
+        },
         planned: 20_000,
         pruned: 1_600,
         maintained: 4_000,

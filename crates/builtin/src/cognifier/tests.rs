@@ -12,6 +12,7 @@ use super::*;
 
 mod endings;
 mod recorded;
+mod scripts;
 mod thoughts;
 
 fn input(title: &str, description: &str, log: &[(LogLevel, &str)]) -> CognifyInput {

@@ -1,0 +1,394 @@
+//! Briefs among very many decisions, of which each has one version or several.
+//!
+//! Two stores hold the same roots, in the same places and order: in the one each has its first version alone, in the other
+//! several more, of the same size and all of one rank and domain, which were added after all chains were begun. Both are asked
+//! in turns, in one process, so that whatever else the machine does meets both. A third store holds ten times the roots. All
+//! roots lie in the worktree that a brief is for, its project and its organisation, so each is one that the brief could hold;
+//! a few of each are strong enough to load before the others, which fill it up. Stores are written by [`crate::chains`], once,
+//! and each run asks them anew.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use hdrhistogram::Histogram;
+use sillok_actors::reads::{BriefQuery, Viewer};
+use sillok_actors::{Node, NodeConfig};
+use sillok_builtin::ExactIndex;
+use sillok_core::brief::{Brief, BriefItem};
+use sillok_core::command::Command;
+use sillok_core::decision::{Domain, NewDecision, Rank};
+use sillok_core::limits::BRIEF_ITEMS_USUAL;
+use sillok_core::scope::ScopePrefix;
+use sillok_core::time::Timestamp;
+use sillok_store::FjallStore;
+
+use crate::chains::{self, Writer};
+use crate::engines::{folder, open_store, ports, runtime, write_back};
+use crate::error::Error;
+use crate::gauge::{elapsed_us, histogram};
+use crate::report::{Floor, Report, Row};
+use crate::runs::{RUNS, together, worst_ms, worst_ratio};
+use crate::scale::{DecisionScale, Scale};
+use crate::workload::{Texts, now, scope};
+
+/// Where roots lie, the widest first. A brief is for the last one.
+const PLACES: [&str; 3] = [
+    "org/bench",
+    "org/bench/project/brief",
+    "org/bench/project/brief/worktree/main",
+];
+/// Fields of work; field 0 stands for all of them.
+const FIELDS: usize = 10;
+/// Sorts of which there are few: place, rank, field.
+const FEW: [(usize, Rank, usize); 14] = [
+    (0, Rank::Policy, 0),
+    (1, Rank::Policy, 0),
+    (0, Rank::Axis, 0),
+    (1, Rank::Axis, 0),
+    (2, Rank::Axis, 0),
+    (0, Rank::Axis, 1),
+    (1, Rank::Axis, 1),
+    (2, Rank::Axis, 1),
+    (0, Rank::Lock, 0),
+    (1, Rank::Lock, 0),
+    (2, Rank::Lock, 0),
+    (0, Rank::Lock, 1),
+    (1, Rank::Lock, 1),
+    (2, Rank::Lock, 1),
+];
+/// How many there are of each of these, however many roots there are.
+const OF_EACH: usize = 10;
+/// Saves that are held at once.
+const SAVES_AT_ONCE: usize = 8_192;
+/// Briefs of each run before any counts.
+const WARM: usize = 50;
+/// Floors.
+const P50_RATIO_MAX: f64 = 1.2;
+const P99_MS_MAX: f64 = 10.0;
+
+/// Measures both.
+///
+/// # Errors
+/// What the node answered; a brief of other decisions than those that hold.
+pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
+    runtime()?.block_on(async {
+        versions(&scale.decisions, report).await?;
+        many(&scale.decisions, report).await
+    })
+}
+
+/// Some versions of each root against one.
+async fn versions(scale: &DecisionScale, report: &mut Report) -> Result<(), Error> {
+    let (folder, at) = (folder()?, now());
+    let (roots, versions) = (scale.roots, scale.versions);
+    let began = Instant::now();
+    let several = start(&folder.path().join("several"), roots, versions, at).await?;
+    let one = start(&folder.path().join("one"), roots, 1, at).await?;
+    let prepared = began.elapsed();
+    write_back()?;
+    let asked = [
+        Asked {
+            node: &several,
+            versions,
+        },
+        Asked {
+            node: &one,
+            versions: 1,
+        },
+    ];
+    let runs = runs(&asked, scale.briefs).await;
+    several.shutdown().await;
+    one.shutdown().await;
+    let runs = runs?;
+    let (of_several, of_one) = (&runs[0], &runs[1]);
+    let what =
+        format!("brief: preparing {roots} roots twice, with {versions} versions and with one");
+    report.add(Row::new(what, prepared.as_secs_f64(), "s"));
+    report_runs(
+        report,
+        &format!("{roots} roots, {versions} versions each"),
+        of_several,
+    );
+    report_runs(report, &format!("{roots} roots, one version each"), of_one);
+    let ratio = worst_ratio(of_several, of_one, 0.5);
+    let what =
+        format!("brief: p50 with {versions} versions over that with one, worst of {RUNS} runs");
+    let row = Row::new(what, ratio, "times");
+    report.add(row.with_floor(Floor::AtMost(P50_RATIO_MAX)));
+    Ok(())
+}
+
+/// Many more roots.
+async fn many(scale: &DecisionScale, report: &mut Report) -> Result<(), Error> {
+    let (folder, roots) = (folder()?, scale.many_roots);
+    let began = Instant::now();
+    let node = start(folder.path(), roots, 1, now()).await?;
+    let prepared = began.elapsed();
+    write_back()?;
+    let asked = [Asked {
+        node: &node,
+        versions: 1,
+    }];
+    let runs = runs(&asked, scale.briefs).await;
+    node.shutdown().await;
+    let what = format!("brief: preparing {roots} roots");
+    report.add(Row::new(what, prepared.as_secs_f64(), "s"));
+    report_runs(
+        report,
+        &format!("{roots} roots, one version each"),
+        &runs?[0],
+    );
+    Ok(())
+}
+
+fn report_runs(report: &mut Report, among: &str, runs: &[Histogram<u64>]) {
+    let what = format!("brief: {BRIEF_ITEMS_USUAL} items among {among}, p99, worst of {RUNS} runs");
+    let row = Row::new(what, worst_ms(runs, 0.99), "ms").with_latency(&together(runs));
+    report.add(row.with_floor(Floor::AtMost(P99_MS_MAX)));
+}
+
+/// A node that is asked.
+struct Asked<'a> {
+    node: &'a Node<FjallStore>,
+    /// Versions of each of its decisions.
+    versions: u64,
+}
+
+/// The runs of each node.
+async fn runs(asked: &[Asked<'_>], briefs: usize) -> Result<Vec<Vec<Histogram<u64>>>, Error> {
+    let mut runs: Vec<Vec<Histogram<u64>>> = asked.iter().map(|_| Vec::new()).collect();
+    for _ in 0..RUNS {
+        let latencies = run(asked, briefs).await?;
+        for (runs, latency) in runs.iter_mut().zip(latencies) {
+            runs.push(latency);
+        }
+    }
+    Ok(runs)
+}
+
+/// Asks each of them for a brief, over and over, of one field of work after the other: what it took.
+async fn run(asked: &[Asked<'_>], briefs: usize) -> Result<Vec<Histogram<u64>>, Error> {
+    let viewer = viewer();
+    let mut latencies: Vec<Histogram<u64>> = asked.iter().map(|_| histogram()).collect();
+    for number in 0..WARM + briefs {
+        let field = domain(1 + number % FIELDS);
+        for (one, latency) in asked.iter().zip(&mut latencies) {
+            let query = BriefQuery {
+                domain: field.clone(),
+                ..BriefQuery::default()
+            };
+            let sent = Instant::now();
+            let brief = one.node.brief_of_standing(&viewer, query).await?;
+            if number >= WARM {
+                latency.saturating_record(elapsed_us(sent));
+            }
+            check(&brief, one.versions)?;
+        }
+    }
+    Ok(latencies)
+}
+
+fn viewer() -> Viewer {
+    Viewer {
+        scope: scope(PLACES[PLACES.len() - 1]),
+        prefix: ScopePrefix::All,
+    }
+}
+
+/// A brief that is not full, or holds anything but newest versions in their order, measures nothing.
+fn check(brief: &Brief, versions: u64) -> Result<(), Error> {
+    let is_newest = |item: &BriefItem| matches!(item, BriefItem::Decision { version, .. } if version.number == versions);
+    let good = brief.items.len() == BRIEF_ITEMS_USUAL
+        && brief.items.iter().all(is_newest)
+        && brief.items.is_sorted_by_key(BriefItem::layer)
+        && brief.cut.iter().any(|cut| cut.items > 0);
+    if good {
+        return Ok(());
+    }
+    Err(Error::Wrong(format!(
+        "a brief of {} items, of which {} are of version {versions}, cut by {:?}",
+        brief.items.len(),
+        brief.items.iter().filter(|item| is_newest(item)).count(),
+        brief.cut
+    )))
+}
+
+/// A node on a store with so many roots, of so many versions each.
+async fn start(
+    folder: &Path,
+    roots: usize,
+    versions: u64,
+    at: Timestamp,
+) -> Result<Node<FjallStore>, Error> {
+    let store = open_store(folder)?;
+    let texts = Texts::new();
+    for (place, path) in PLACES.iter().enumerate() {
+        let all = (0..roots).map(|number| (number, sort(number, roots)));
+        let here: Vec<(usize, Sort)> = all.filter(|(_, sort)| sort.place == place).collect();
+        let mut writer = Writer::new(&scope(path), at);
+        for version in 1..=versions {
+            for some in here.chunks(SAVES_AT_ONCE) {
+                let saves = some.iter();
+                let saves =
+                    saves.map(|(number, sort)| save(&writer, *number, version, sort, &texts));
+                let saves: Vec<(u64, Command)> = saves.collect();
+                writer.write(&store, saves).await?;
+                if versions == 1 {
+                    writer.forget();
+                }
+            }
+        }
+    }
+    let ports = ports(Arc::new(ExactIndex::new()));
+    Ok(Node::start(store, ports, NodeConfig::default()).await?)
+}
+
+/// What a root is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Sort {
+    /// Which of [`PLACES`] holds it.
+    place: usize,
+    rank: Rank,
+    domain: Domain,
+}
+
+/// What a root is of so many: those of which there are few stand apart from one another, and the others are spread over
+/// all places, ranks and fields. Of the first field and of all fields together there are no strong ones but the few.
+fn sort(number: usize, roots: usize) -> Sort {
+    let few = FEW.len() * OF_EACH;
+    let apart = roots / few;
+    let turn = number / apart;
+    if number.is_multiple_of(apart) && turn < few {
+        let (place, rank, field) = FEW[turn % FEW.len()];
+        return Sort {
+            place,
+            rank,
+            domain: domain(field),
+        };
+    }
+    let place = match number % 10 {
+        0 => 0,
+        1..=6 => 1,
+        _ => 2,
+    };
+    let field = number % (FIELDS + 1);
+    let rank = match number % 7 {
+        0 if field > 1 => Rank::Axis,
+        1 if field > 1 => Rank::Lock,
+        _ => Rank::Normal,
+    };
+    Sort {
+        place,
+        rank,
+        domain: domain(field),
+    }
+}
+
+fn domain(field: usize) -> Domain {
+    if field == 0 {
+        return Domain::global();
+    }
+    let name = format!("field-{field}");
+    name.parse().expect("letters and digits are a plain name")
+}
+
+/// The save of one version of a root, with the number of its command.
+fn save(
+    writer: &Writer,
+    number: usize,
+    version: u64,
+    sort: &Sort,
+    texts: &Texts,
+) -> (u64, Command) {
+    let text = NewDecision {
+        rank: sort.rank,
+        domain: sort.domain.clone(),
+        ..chains::normal(
+            format!("Decision {number:07}, version {version:02}"),
+            texts.get(number),
+        )
+    };
+    let numbered = |version: u64| (version << 32) | number as u64;
+    let command = if version == 1 {
+        chains::begin(text)
+    } else {
+        chains::change(writer.root(numbered(1)), version - 1, text)
+    };
+    (numbered(version), command)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use sillok_core::brief::Layer;
+
+    use super::*;
+
+    #[test]
+    fn every_root_lies_where_the_brief_looks_and_all_sorts_are_there() {
+        for roots in [1_900, 100_000] {
+            let mut sorts = BTreeMap::<Sort, usize>::new();
+            for number in 0..roots {
+                *sorts.entry(sort(number, roots)).or_default() += 1;
+            }
+            for (place, rank, field) in FEW {
+                let domain = domain(field);
+                let few = Sort {
+                    place,
+                    rank,
+                    domain,
+                };
+                assert_eq!(sorts.get(&few), Some(&OF_EACH), "{few:?} of {roots}");
+            }
+            // Normal ones of each field and of all of them, and axes and locks of all fields but the first.
+            let others = PLACES.len() * (FIELDS + 1 + 2 * (FIELDS - 1));
+            assert_eq!(sorts.len(), FEW.len() + others, "{roots}");
+        }
+        let around = viewer().scope.with_ancestors();
+        assert!(PLACES.iter().all(|path| around.contains(&scope(path))));
+        assert_eq!(around.len(), PLACES.len());
+    }
+
+    #[test]
+    fn a_brief_of_what_was_written_is_full_and_of_all_layers_that_are_listed() {
+        let folder = tempfile::tempdir().unwrap();
+        runtime().unwrap().block_on(async {
+            let node = start(folder.path(), 1_900, 2, now()).await.unwrap();
+            let query = BriefQuery {
+                domain: domain(1),
+                ..BriefQuery::default()
+            };
+            let brief = node.brief_of_standing(&viewer(), query).await.unwrap();
+            check(&brief, 2).unwrap();
+            assert!(check(&brief, 1).is_err(), "all are of the second version");
+            let mut layers = BTreeMap::<Layer, usize>::new();
+            for item in &brief.items {
+                *layers.entry(item.layer()).or_default() += 1;
+            }
+            let wanted = [
+                (Layer::Policy, 20),
+                (Layer::GlobalAxis, 30),
+                (Layer::DomainAxis, 30),
+                (Layer::Lock, 60),
+                (Layer::Normal, 60),
+            ];
+            assert_eq!(layers, BTreeMap::from(wanted));
+            node.shutdown().await;
+        });
+    }
+
+    #[test]
+    fn versions_of_a_root_are_of_one_size_and_differ() {
+        let (writer, texts) = (Writer::new(&scope(PLACES[1]), now()), Texts::new());
+        let sort = sort(77, 1_900);
+        let said = |version| match save(&writer, 77, version, &sort, &texts) {
+            (number, Command::SaveDecision(save)) => (number, save.text),
+            other => panic!("{other:?}"),
+        };
+        let ((one, first), (ten, last)) = (said(1), said(10));
+        assert!(one != ten && first != last);
+        assert_eq!(first.text_bytes(), last.text_bytes());
+    }
+}
