@@ -175,11 +175,14 @@ fn command_id(at: Timestamp, number: u64) -> CommandId {
 
 #[cfg(test)]
 mod tests {
-    use sillok_actors::audit;
+    use std::sync::Arc;
+
+    use sillok_actors::{Node, NodeConfig, audit};
+    use sillok_builtin::ExactIndex;
     use sillok_store::Read;
 
     use super::*;
-    use crate::engines::{open_store, runtime};
+    use crate::engines::{open_store, ports, runtime};
     use crate::workload::{Texts, now, scope};
 
     #[test]
@@ -197,6 +200,10 @@ mod tests {
             let saves = [(begun, change(root, 1, text(begun)))];
             writer.write(&store, saves).await.unwrap();
 
+            // What was written belongs to a node once one has started.
+            let ports = ports(Arc::new(ExactIndex::new()));
+            let node = Node::start(store.clone(), ports, NodeConfig::default()).await;
+            node.unwrap().shutdown().await;
             let audited = audit::verify(&store, &|_| {}).await.unwrap();
             assert!(audited.is_ok(), "{:?}", audited.first);
             let events = begun + 1;

@@ -369,9 +369,10 @@ mod tests {
         runtime().unwrap().block_on(async {
             let store = open_store(folder.path()).unwrap();
             let graph = fill(&store, 200).await.unwrap();
+            // What was written belongs to a node once one has started.
+            let node = start(store.clone()).await.unwrap();
             let audited = audit::verify(&store, &|_| {}).await.unwrap();
             assert!(audited.is_ok(), "{:?}", audited.first);
-            let node = start(store).await.unwrap();
             for (_, path) in ASKERS {
                 let viewer = Viewer {
                     scope: scope(path),
