@@ -3,5 +3,6 @@
 mod commands;
 mod deciding;
 mod judging;
+mod keeping;
 mod tail;
 mod tour;

@@ -59,6 +59,8 @@ fn check_decisions(report: &Value) {
         ("decisions", 2),
         ("decisions_durable", 2),
         ("in_line", 2),
+        ("followed", 2),
+        ("followed_durable", 2),
         ("stopped", 1),
     ] {
         assert_eq!(number(report, field), count, "{field}: {report}");
@@ -68,8 +70,22 @@ fn check_decisions(report: &Value) {
         .as_array()
         .expect("a brief has items");
     let layers: Vec<&Value> = items.iter().map(|item| &item["layer"]).collect();
-    let expected = ["structural", "structural", "structural", "lock", "normal"];
+    let expected = [
+        "structural",
+        "structural",
+        "structural",
+        "lock",
+        "normal",
+        "anchor",
+    ];
     assert_eq!(layers, expected, "{loaded}");
+    // Who loaded it finds what another kept, behind the decision that rests on it.
+    let anchor = &report["anchor"];
+    assert_eq!(anchor["agent"], loaded["agent"]);
+    let found = &anchor["followed"]["items"];
+    let sorts = [&found[0]["item"], &found[1]["item"]];
+    assert_eq!(sorts, ["decision", "evidence"], "{anchor}");
+    assert_ne!(anchor["followed"]["anchor"]["by"]["id"], loaded["agent"]);
     // The one who stops is another than those who decided, and than the one who loaded them.
     let stop = &report["stops"][0];
     let decided = report["decision_details"]
@@ -260,6 +276,7 @@ fn the_demo_prints_a_page_for_a_person_and_exits_without_a_terminal() {
         "merged",
         "refused",
         "Which decisions hold",
+        "followed the anchor",
         "it touches the lock",
         "http://127.0.0.1:",
         "sillok recall",

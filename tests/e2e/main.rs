@@ -32,6 +32,8 @@ mod durability;
 #[cfg(test)]
 mod erase;
 #[cfg(test)]
+mod evidence;
+#[cfg(test)]
 mod governance;
 #[cfg(test)]
 mod import;

@@ -21,7 +21,10 @@ use vault::{Row, Vault, hex};
 const ROWS_DAMAGED: usize = 3;
 
 /// Families whose rows belong to a scope: an audit names it, and the position in it.
-const OF_SCOPES: [Family; 15] = [
+const OF_SCOPES: [Family; 18] = [
+    Family::Evidence,
+    Family::Anchor,
+    Family::AnchorListed,
     Family::Decision,
     Family::DecisionVersion,
     Family::DecisionListed,

@@ -2,10 +2,8 @@
 //!
 //! Owns the loop between asking and fetching. The index is asked before the transaction begins, which
 //! does not live long enough to wait for many searches. What is read in it is a snapshot read, save
-//! for the mark and the job of a promotion and for heads of other scopes: what else must not change until
+//! for the mark and the job of a promotion and for heads and evidence of other scopes: what else must not change until
 //! the commit is in the commit's own conflict set.
-
-use std::collections::BTreeMap;
 
 use sillok_core::chain::{Broken, StoredEvent};
 use sillok_core::citation::Excerpt;
@@ -19,7 +17,7 @@ use sillok_core::id::{EntryId, Seq};
 use sillok_core::limits::FACT_ROUNDS_MAX;
 use sillok_core::membership::WireVersion;
 use sillok_core::reuse::ReuseOutcome;
-use sillok_core::review::{Question, Review};
+use sillok_core::review::Question;
 use sillok_core::scope::Scope;
 use sillok_core::state::State;
 use sillok_core::time::Timestamp;
@@ -32,15 +30,16 @@ use sillok_store::{Error as StoreError, Read, Store, Txn};
 use crate::errors::{engine_refusal, refusal};
 use crate::ports::Ports;
 use crate::protocol::{Protocol, Safeguard};
-use crate::row_stream::RowStream;
 
 mod anew;
 mod cited;
 mod decisions;
 mod early;
+mod evidence;
 mod promoted;
 mod retired;
 mod returning;
+mod reviewed;
 mod texts;
 
 pub(crate) use anew::embed_anew;
@@ -48,10 +47,12 @@ use anew::{of_offer, of_space, thresholds};
 use cited::{forget, record, stands};
 pub(crate) use decisions::decision_elsewhere;
 pub(crate) use early::{Early, early};
+pub(crate) use evidence::evidence_elsewhere;
 use promoted::{job, mark, promotions};
 use retired::retirement;
 pub(crate) use retired::stored_retirement;
 use returning::returning;
+use reviewed::{merges, offered};
 use texts::{read_on, texts};
 
 /// Why the facts of a command were not fetched.
@@ -199,22 +200,6 @@ pub(crate) async fn fetch(
     )))
 }
 
-/// The question of an answer that may publish what was offered.
-async fn offered<S: Store>(store: &S, submission: &Submission) -> Result<Option<Review>, Error> {
-    let Command::AnswerReview(answer) = &submission.command else {
-        return Ok(None);
-    };
-    let key = keys::review::key(&ScopeKey::of(&submission.scope), answer.review);
-    let read = async {
-        let mut txn = store.begin().await?;
-        row(&mut txn, key, keys::review::decode).await
-    };
-    let review: Result<Option<Review>, StoreError> = read.await;
-    Ok(review
-        .map_err(|error| refusal(&error))?
-        .filter(|review| matches!(review.question, Question::Offer(_))))
-}
-
 struct Fetch<'a, T: Txn, P: Protocol> {
     /// The scope of the state.
     here: ScopeKey,
@@ -229,10 +214,7 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
     async fn one(&mut self, need: Need) -> Result<(), Unfetched> {
         let here = self.here;
         match need {
-            Need::Head(id) => {
-                let head = head(self.txn, &here, id).await?;
-                self.state.learn_head(id, head);
-            }
+            Need::Head(id) => self.state.learn_head(id, head(self.txn, &here, id).await?),
             Need::HeadElsewhere(scope, id) => {
                 let head = head_elsewhere(self.txn, &scope, id).await?;
                 self.facts.elsewhere.insert((scope, id), head);
@@ -286,6 +268,9 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
             Need::Retirement(entry, at) => self.retired(entry, at).await?,
             Need::Decision(_) | Need::DecisionElsewhere(..) | Need::DecisionVersion(..) => {
                 self.of_decision(need).await?;
+            }
+            Need::Evidence(_) | Need::EvidenceElsewhere(..) | Need::Anchor(_) => {
+                self.of_evidence(need).await?;
             }
             Need::Commits(_) | Need::Neighbours(..) | Need::Claimants(..) | Need::Texts(_) => {
                 return Err(not_gathered());
@@ -424,25 +409,4 @@ async fn verification(
 ) -> Result<Option<Verification>, StoreError> {
     let key = keys::verification::key(&ScopeKey::of(&named.task), named.id);
     row(txn, key, keys::verification::decode).await
-}
-
-/// Into which entries of a scope these ones were merged, because a person said so.
-async fn merges(
-    txn: &mut impl Txn,
-    scope: &ScopeKey,
-    entries: &[EntryId],
-) -> Result<BTreeMap<EntryId, EntryId>, StoreError> {
-    let mut rows = RowStream::new(keys::review::range_of_scope(scope));
-    let mut found = BTreeMap::new();
-    while let Some((key, value)) = rows.next(txn).await? {
-        let review = keys::review::decode(&key, &value)?;
-        let is_approved = review.answer.is_some_and(|answer| answer.approved);
-        if let Question::Merge { new, known, .. } = review.question
-            && is_approved
-            && entries.contains(&new)
-        {
-            found.insert(new, known);
-        }
-    }
-    Ok(found)
 }

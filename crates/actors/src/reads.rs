@@ -15,10 +15,12 @@ use sillok_store::Store;
 use crate::errors::refusal;
 use crate::ports::Ports;
 
+mod anchors;
 mod brief;
 mod decisions;
 mod entries;
 mod erasure;
+mod evidence;
 mod impact;
 mod promotions;
 mod proposed;
@@ -29,12 +31,15 @@ mod reviews;
 mod status;
 mod tail;
 mod tasks;
+mod texts;
 mod tokens;
 
+pub use anchors::{AnchorFilter, AnchorView, Followed, FollowedItem};
 pub use brief::BriefQuery;
 pub use decisions::{DecisionFilter, DecisionView};
 pub use entries::{EntryView, History};
 pub use erasure::Remains;
+pub use evidence::EvidenceText;
 pub(crate) use impact::Absent;
 pub use impact::Viewer;
 pub use promotions::{JobPlace, ListedJob};

@@ -15,6 +15,7 @@ use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Read, Txn};
 
 mod decision;
+mod evidence;
 
 /// A scope with what its keys need of it, hashed once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,6 +118,9 @@ pub fn row_of(place: &Place, change: &Change) -> Row {
         | Change::DecisionListed { .. }
         | Change::DecisionClaim { .. }
         | Change::RelatedTo { .. } => decision::row_of(scope, change),
+        Change::Evidence(_) | Change::Anchor(_) | Change::AnchorListed { .. } => {
+            evidence::row_of(scope, change)
+        }
     }
 }
 

@@ -10,10 +10,12 @@ use sillok_core::event::EventKind;
 use sillok_core::id::EntryId;
 use sillok_core::scope::Scope;
 
+mod anchor;
 mod brief;
 mod decision;
 mod entry;
 mod erase;
+mod evidence;
 mod jobs;
 mod log;
 mod review;
@@ -22,6 +24,7 @@ mod task;
 mod token;
 mod verify;
 
+pub use anchor::{AnchorAdd, AnchorCommand, AnchorDrop, AnchorList, AnchorNamed};
 pub use brief::Brief;
 pub use decision::{
     Changes, DecisionChange, DecisionCommand, DecisionHistory, DecisionImpact, DecisionList,
@@ -33,6 +36,7 @@ pub use entry::{
     Cite, EntryAmend, EntryCommand, EntryPut, EntryResolve, Grounds, Named, Recall, Supersede,
 };
 pub use erase::Erase;
+pub use evidence::{EvidenceCommand, EvidenceList, EvidenceNamed, EvidenceSave, EvidenceText};
 pub use jobs::{JobsCommand, JobsList};
 pub use log::{LogAdd, LogCommand, LogImport, LogList, SnapshotAdd, SnapshotCommand};
 pub use review::{Report, ReviewApprove, ReviewCommand, ReviewList, Undo};
@@ -165,6 +169,12 @@ pub enum Command {
     /// Policies of a project or an organisation: what every brief begins with
     #[command(subcommand)]
     Policy(PolicyCommand),
+    /// Evidence: originals that decisions rest on, kept as they were
+    #[command(subcommand)]
+    Evidence(EvidenceCommand),
+    /// Anchors: hints where to go on reading
+    #[command(subcommand)]
+    Anchor(AnchorCommand),
     /// Print what whoever works in a scope has to know, the strongest first
     Brief(Brief),
     /// Destroy content for good: records, entries, offers. Only a person may
@@ -316,6 +326,9 @@ mod tests {
             "sillok decision impact --scope org/a --at file:a --format svg",
             "sillok policy set x --title t --scope org/a --expected 1",
             "sillok brief --at nowhere",
+            "sillok evidence text x --scope org/a",
+            "sillok anchor add h --scope org/a",
+            "sillok anchor add h --scope org/a --to evidence:org/a#7",
             "sillok show not-an-id",
             "sillok recall x --scope org",
             "sillok demo --agents 0",

@@ -5,13 +5,15 @@
 use clap::CommandFactory;
 
 use crate::args::{
-    Args, AuditCommand, Command, ConfigCommand, DecisionCommand, ImportCommand, JobsCommand,
-    LogCommand, PolicyCommand, ReviewCommand, TaskCommand, TokenCommand, Verify, VerifyCommand,
+    AnchorCommand, Args, AuditCommand, Command, ConfigCommand, DecisionCommand, EvidenceCommand,
+    ImportCommand, JobsCommand, LogCommand, PolicyCommand, ReviewCommand, TaskCommand,
+    TokenCommand, Verify, VerifyCommand,
 };
 use crate::failure::Failure;
 use crate::output::{Output, print};
 use crate::session::{Need, Session};
 
+pub mod anchor;
 pub mod audit;
 pub mod backup;
 pub mod brief;
@@ -23,6 +25,7 @@ pub mod decision;
 pub mod entry;
 pub mod erase;
 pub mod events;
+pub mod evidence;
 pub mod impact;
 pub mod jobs;
 pub mod log;
@@ -99,6 +102,12 @@ fn need(command: &Command) -> Need {
         | Command::Policy(
             PolicyCommand::List(_) | PolicyCommand::Show(_) | PolicyCommand::History(_),
         )
+        | Command::Evidence(
+            EvidenceCommand::List(_) | EvidenceCommand::Show(_) | EvidenceCommand::Text(_),
+        )
+        | Command::Anchor(
+            AnchorCommand::List(_) | AnchorCommand::Show(_) | AnchorCommand::Follow(_),
+        )
         | Command::Brief(_) => Need::Read,
         Command::Maintain(_) => Need::Maintain,
         _ => Need::Server,
@@ -126,6 +135,8 @@ async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
         Command::Undo(undo) => review::undo(session, undo).await,
         Command::Decision(command) => decision::run(session, command).await,
         Command::Policy(command) => policy::run(session, command).await,
+        Command::Evidence(command) => evidence::run(session, command).await,
+        Command::Anchor(command) => anchor::run(session, command).await,
         Command::Brief(args) => brief::run(session, args).await,
         Command::Erase(erase) => erase::erase(session, erase).await,
         Command::Maintain(args) => maintain::run(session, args).await,
@@ -170,6 +181,12 @@ mod tests {
             ("sillok decision list", Need::Read),
             ("sillok decision impact --at file:a", Need::Read),
             ("sillok policy list", Need::Read),
+            ("sillok evidence list", Need::Read),
+            ("sillok anchor list --dropped", Need::Read),
+            (
+                "sillok anchor add h --scope org/a --to evidence:org/a#01900000-0000-7000-8000-000000000000",
+                Need::Server,
+            ),
             ("sillok brief", Need::Read),
             (
                 "sillok decision save x --title t --scope org/a",

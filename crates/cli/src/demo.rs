@@ -24,6 +24,7 @@ pub mod governance;
 pub mod home;
 pub mod journal;
 pub mod judgement;
+pub mod keeping;
 pub mod play;
 pub mod recorded_play;
 pub mod report;
@@ -34,7 +35,9 @@ pub mod stage;
 
 use self::home::Home;
 use self::play::Played;
-use self::report::{DecisionReport, Finding, Pruned, Quote, Report, Sums, finders, page};
+use self::report::{
+    DecisionReport, Finding, FollowReport, Pruned, Quote, Report, Sums, finders, page,
+};
 use self::stage::Stage;
 
 /// Records of one page when they are counted.
@@ -144,6 +147,11 @@ fn verdict(report: &Report) -> Result<(), Failure> {
             "not every decision held after the restart".to_owned(),
         ));
     }
+    if report.followed != report.followed_durable {
+        return Err(Failure::Verdict(
+            "not all that was kept was there after the restart".to_owned(),
+        ));
+    }
     if !report.audit_ok {
         return Err(Failure::Verdict("the audit found a difference".to_owned()));
     }
@@ -163,6 +171,11 @@ async fn examine(
     }
     let deciding = played.deciding;
     let decisions_durable = count_decisions(operator, &deciding.decisions).await?;
+    let followed = deciding.followed.as_ref();
+    let followed_durable = match followed {
+        Some(found) => keeping::found_again(operator, found).await?,
+        None => 0,
+    };
     let loaded = deciding.loaded.as_ref();
     let audit = operator.audit().await?;
     let sums = Sums::of(&played.agents);
@@ -179,6 +192,8 @@ async fn examine(
         decisions: deciding.decisions.len(),
         decisions_durable,
         in_line: loaded.map_or(0, |loaded| loaded.in_line.len()),
+        followed: followed.map_or(0, FollowReport::count),
+        followed_durable,
         stopped: deciding.stops.len(),
         audit_ok: audit.ok,
         episodes: sums.episodes,
@@ -197,6 +212,7 @@ async fn examine(
         forgotten: pruned,
         decision_details: deciding.decisions,
         loaded: deciding.loaded,
+        anchor: deciding.followed,
         stops: deciding.stops,
         audit,
         flags: home.flags(),

@@ -1,4 +1,4 @@
-//! The brief: which decisions an agent loads, and in which order.
+//! The brief: which decisions and anchors an agent loads, and in which order.
 //!
 //! Owns the layers, their order ([`loading_order`]) and what a budget cuts off ([`Cutter`]). It must not know how decisions
 //! are listed or read, and nothing in it reorders: what is loaded follows from the rank, the domain and the scope of what
@@ -8,6 +8,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::anchor::{Anchor, Lead};
 use crate::decision::{DecisionVersion, Edge, Rank};
 use crate::error::{Error, ErrorCode};
 use crate::impact::{self, Affected, Impact};
@@ -18,7 +19,7 @@ mod cutter;
 mod order;
 
 pub use cutter::Cutter;
-pub use order::{Step, loading_order};
+pub use order::{Lists, Step, loading_order};
 
 /// The layers of a brief. Ordered as they are loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -36,7 +37,7 @@ pub enum Layer {
     Lock,
     /// Other decisions, those that hold everywhere first.
     Normal,
-    /// What anchors point to.
+    /// Anchors, those that are listed everywhere first: what they point to stands in its own layers.
     Anchor,
 }
 
@@ -142,6 +143,15 @@ pub enum BriefItem {
         /// The relations that lead there from the nodes at hand, in order.
         path: Vec<Edge>,
     },
+    /// An anchor, without the text of anything.
+    Anchor {
+        /// The scope that holds it.
+        scope: Scope,
+        /// The anchor.
+        anchor: Anchor,
+        /// What it leads to, as [`by_rank`](crate::anchor::by_rank) orders it.
+        leads: Vec<Lead>,
+    },
 }
 
 impl BriefItem {
@@ -159,6 +169,7 @@ impl BriefItem {
         match self {
             Self::Decision { layer, .. } => *layer,
             Self::Structural { .. } => Layer::Structural,
+            Self::Anchor { .. } => Layer::Anchor,
         }
     }
 

@@ -5,11 +5,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::anchor::NewAnchor;
 use crate::citation::Citation;
 use crate::decision::Rank;
 use crate::entry::{Claim, Detail, Embedding, Metadata};
 use crate::erasure::Erase;
-use crate::id::{Attempt, CommandId, DecisionId, EntryId, ReviewId, VerificationId};
+use crate::evidence::NewEvidence;
+use crate::id::{AnchorId, Attempt, CommandId, DecisionId, EntryId, ReviewId, VerificationId};
 use crate::permission::{Access, Control};
 use crate::principal::{Principal, PrincipalKind};
 use crate::promotion::{NewEntry, PublishReport};
@@ -188,6 +190,20 @@ pub enum Command {
         /// Why.
         reason: String,
     },
+    /// Save evidence: an original, which is never changed.
+    SaveEvidence(Box<NewEvidence>),
+    /// Add anchors, in order.
+    AddAnchors {
+        /// The anchors.
+        anchors: Vec<NewAnchor>,
+    },
+    /// Drop an anchor: it is listed no more.
+    DropAnchor {
+        /// The anchor.
+        anchor: AnchorId,
+        /// Why.
+        reason: String,
+    },
 }
 
 /// An answer to a question.
@@ -299,6 +315,10 @@ impl Command {
             Self::DeactivateDecision { .. } | Self::RestoreDecision { .. } => {
                 Access::Save(Rank::Normal)
             }
+            // What neither decides anything nor moves what is decided.
+            Self::SaveEvidence(_) | Self::AddAnchors { .. } | Self::DropAnchor { .. } => {
+                Access::Save(Rank::Normal)
+            }
         }
     }
 
@@ -342,6 +362,9 @@ impl Command {
             Self::SaveDecision(_) => "save_decision",
             Self::DeactivateDecision { .. } => "deactivate_decision",
             Self::RestoreDecision { .. } => "restore_decision",
+            Self::SaveEvidence(_) => "save_evidence",
+            Self::AddAnchors { .. } => "add_anchors",
+            Self::DropAnchor { .. } => "drop_anchor",
         }
     }
 

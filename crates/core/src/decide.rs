@@ -18,10 +18,12 @@ use crate::scope::{Level, Scope};
 use crate::state::{Stamped, State};
 use crate::time::Timestamp;
 
+mod anchor;
 mod compare;
 mod decision;
 mod entry;
 mod erase;
+mod evidence;
 mod promotion;
 mod publish;
 mod repeated;
@@ -182,6 +184,9 @@ pub fn decide(
         Command::SaveDecision(_)
         | Command::DeactivateDecision { .. }
         | Command::RestoreDecision { .. } => decision::decide(&context, &submission.command),
+        Command::SaveEvidence(new) => evidence::save(&context, new),
+        Command::AddAnchors { anchors } => anchor::add(&context, anchors),
+        Command::DropAnchor { anchor, reason } => anchor::drop(&context, *anchor, reason),
     }
 }
 

@@ -4,6 +4,7 @@
 //! rule that made them, so replaying old events under a newer configuration gives the same state.
 //! What an event does to the view is [`crate::state`]'s.
 
+mod evidence;
 mod kinds;
 
 use serde::{Deserialize, Serialize};
@@ -13,20 +14,21 @@ use crate::decision::{Act, NewDecision, Rank};
 use crate::entry::{Binding, Claim, Detail, Embedding, Link, Metadata, Status, Table};
 use crate::erasure::ContentErased;
 use crate::fingerprint::ContentHash;
-use crate::id::{DecisionId, EntryId, ReviewId, Seq, TokenId, VerificationId};
+use crate::id::{AnchorId, DecisionId, EntryId, ReviewId, Seq, TokenId, VerificationId};
 use crate::principal::PrincipalKind;
 use crate::promotion::PublishReport;
 use crate::retention::Retirement;
 use crate::reuse::{ReuseOutcome, Usage};
 use crate::review::Question;
 use crate::scope::Scope;
-use crate::staging::Record;
+use crate::staging::{Content, Record};
 use crate::task::{Closing, TaskStatus};
 use crate::time::Timestamp;
 use crate::token::{Token, TokenHash};
 use crate::trust::Trust;
 use crate::verification::Verification;
 
+pub use evidence::{AnchorAdded, EvidenceSaved};
 pub use kinds::EventKinds;
 
 /// What happened. Variants are only ever added at the end: their order is their stored ordinal.
@@ -203,6 +205,29 @@ pub enum Body {
     EntryRestored(Box<EntryRestored>),
     /// A decision got a version: its first one, or a further one.
     DecisionSaved(Box<DecisionSaved>),
+    /// Evidence was saved.
+    EvidenceSaved(Box<EvidenceSaved>),
+    /// An anchor was added.
+    AnchorAdded(Box<AnchorAdded>),
+    /// An anchor was dropped: it is listed no more.
+    AnchorDropped {
+        /// The anchor.
+        anchor: AnchorId,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Body {
+    /// The text that it brings, if it is of a kind whose text may lie in chunks.
+    #[must_use]
+    pub const fn content(&self) -> Option<&Content> {
+        match self {
+            Self::RecordAppended(record) => Some(&record.content),
+            Self::EvidenceSaved(saved) => Some(&saved.content),
+            _ => None,
+        }
+    }
 }
 
 /// A version of a decision.
@@ -404,4 +429,7 @@ kinds! {
     Self::ContentErased(_) => ContentErased = "CONTENT_ERASED";
     Self::EntryRestored(_) => EntryRestored = "ENTRY_RESTORED";
     Self::DecisionSaved(_) => DecisionSaved = "DECISION_SAVED";
+    Self::EvidenceSaved(_) => EvidenceSaved = "EVIDENCE_SAVED";
+    Self::AnchorAdded(_) => AnchorAdded = "ANCHOR_ADDED";
+    Self::AnchorDropped { .. } => AnchorDropped = "ANCHOR_DROPPED";
 }

@@ -16,7 +16,9 @@ use crate::dedup::compared_from;
 use crate::entry::{ClaimHash, Embedding, Head, Table, Version};
 use crate::erasure::{KnownEvent, Texts};
 use crate::fingerprint::ContentHash;
-use crate::id::{DecisionId, EntryId, RecordId, ReviewId, Seq, VerificationId};
+use crate::id::{
+    AnchorId, DecisionId, EntryId, EvidenceId, RecordId, ReviewId, Seq, VerificationId,
+};
 use crate::limits::CLAIMANTS_MAX;
 use crate::membership::WireVersion;
 use crate::ports::{ClaimRequest, NeighbourRequest, Ranked, SpaceThresholds};
@@ -29,10 +31,12 @@ use crate::time::Timestamp;
 use crate::token::TokenHash;
 use crate::verification::Verification;
 
+mod anchors;
 mod cited;
 mod decisions;
 mod erasure;
 mod governed;
+mod promotion;
 mod record;
 
 pub(crate) use decisions::added_relations;
@@ -108,6 +112,12 @@ pub enum Need {
     DecisionElsewhere(Scope, DecisionId),
     /// One version of a decision of the scope.
     DecisionVersion(DecisionId, u64),
+    /// Whether the scope has evidence. Goes into the state.
+    Evidence(EvidenceId),
+    /// Whether another scope has evidence. It must not be gone before the command commits.
+    EvidenceElsewhere(Scope, EvidenceId),
+    /// An anchor of the scope. Goes into the state.
+    Anchor(AnchorId),
 }
 
 /// The answers, for one command.
@@ -158,6 +168,8 @@ pub struct Facts {
     pub decisions_elsewhere: BTreeMap<(Scope, DecisionId), Option<DecisionHead>>,
     /// Versions of decisions of the scope.
     pub decision_versions: BTreeMap<(DecisionId, u64), Option<DecisionVersion>>,
+    /// Whether other scopes have evidence.
+    pub evidence_elsewhere: BTreeMap<(Scope, EvidenceId), bool>,
 }
 
 /// What an entry is searched by, in place of a vector of another space, or of none.
@@ -222,8 +234,11 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
         Command::SaveDecision(_)
         | Command::DeactivateDecision { .. }
         | Command::RestoreDecision { .. } => ask.decision(&submission.command),
+        Command::AddAnchors { anchors } => ask.anchors(anchors),
+        Command::DropAnchor { anchor, .. } => ask.anchor(*anchor),
         Command::OpenTask { .. }
         | Command::Append { .. }
+        | Command::SaveEvidence(_)
         | Command::MarkStuck { .. }
         | Command::ClearStuck
         | Command::CloseTask { .. }
@@ -321,39 +336,6 @@ impl Ask<'_> {
             if let Some(first) = self.state.head(head.line) {
                 self.head(first.line_head);
             }
-        }
-    }
-
-    /// What a command wants to know that carries a promotion out, or ends it.
-    fn promotion(&mut self, command: &Command) {
-        match command {
-            Command::Publish(publish) => {
-                let mark = (publish.source.clone(), publish.verification.id);
-                if !self.facts.marks.contains_key(&mark) {
-                    self.needs.push(Need::Mark(mark.0, mark.1));
-                }
-                self.job(&VerificationRef {
-                    task: publish.source.clone(),
-                    id: publish.verification.id,
-                });
-                for (number, product) in publish.products.iter().enumerate() {
-                    self.entry(number, product);
-                }
-            }
-            Command::NotePromoted { verification, .. } => {
-                let named = VerificationRef {
-                    task: self.scope.clone(),
-                    id: *verification,
-                };
-                self.verification(Some(&named));
-                self.job(&named);
-            }
-            Command::DropPromotion { .. } => {
-                if self.facts.promotions.is_none() {
-                    self.needs.push(Need::Promotions);
-                }
-            }
-            _ => unreachable!("only what carries promotions out or ends them comes here"),
         }
     }
 

@@ -84,6 +84,14 @@ uuid_id! {
     /// Names one decision, through all its versions: the root of their chain.
     DecisionId, "decision"
 }
+uuid_id! {
+    /// Names one piece of evidence.
+    EvidenceId, "evidence"
+}
+uuid_id! {
+    /// Names one anchor.
+    AnchorId, "anchor"
+}
 
 impl CommandId {
     /// The time a UUIDv7 carries.
@@ -209,6 +217,37 @@ impl DecisionId {
                 scope.as_str().as_bytes(),
                 principal.as_bytes(),
                 command.as_bytes(),
+            ],
+        ))
+    }
+}
+
+impl EvidenceId {
+    /// The id of the evidence that a command saves in `scope`.
+    #[must_use]
+    pub fn derived(scope: &Scope, principal: &str, command: CommandId) -> Self {
+        Self::from_bytes(derive(
+            "sillok 2026 evidence id",
+            &[
+                scope.as_str().as_bytes(),
+                principal.as_bytes(),
+                command.as_bytes(),
+            ],
+        ))
+    }
+}
+
+impl AnchorId {
+    /// The id of the `ordinal`-th anchor that a command adds in `scope`.
+    #[must_use]
+    pub fn derived(scope: &Scope, principal: &str, command: CommandId, ordinal: u32) -> Self {
+        Self::from_bytes(derive(
+            "sillok 2026 anchor id",
+            &[
+                scope.as_str().as_bytes(),
+                principal.as_bytes(),
+                command.as_bytes(),
+                &ordinal.to_le_bytes(),
             ],
         ))
     }
@@ -382,6 +421,25 @@ mod tests {
             prop_assert_eq!(a_roots == b_roots, a == b);
             prop_assert!(a_roots[0] != b_roots[1]);
         }
+    }
+
+    #[test]
+    fn evidence_and_anchors_have_ids_of_their_own_and_each_anchor_of_a_command_one() {
+        let scope = Scope::parse("org/a").unwrap();
+        let other = Scope::parse("org/b").unwrap();
+        let commands = [1, 2].map(|n| CommandId::from_parts(Timestamp::from_ms(7), [n; 10]));
+        let mut ids = std::collections::BTreeSet::new();
+        for (scope, principal) in [(&scope, "p"), (&scope, "q"), (&other, "p")] {
+            for command in commands {
+                let root = DecisionId::derived(scope, principal, command);
+                let evidence = EvidenceId::derived(scope, principal, command);
+                let anchors = [0, 1].map(|n| AnchorId::derived(scope, principal, command, n));
+                ids.extend([*root.as_bytes(), *evidence.as_bytes()]);
+                ids.extend(anchors.map(|id| *id.as_bytes()));
+                assert_eq!(EvidenceId::derived(scope, principal, command), evidence);
+            }
+        }
+        assert_eq!(ids.len(), 3 * 2 * 4);
     }
 
     #[test]

@@ -20,10 +20,12 @@ use crate::state::State;
 
 mod decisions;
 mod erasure;
+mod evidence;
 mod governed;
 mod heard;
 mod promotions;
 mod texts;
+mod tokens;
 mod trust;
 mod writes;
 
@@ -232,10 +234,7 @@ pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
                 format!("entry {} does not head the line of {}", old.id, first.id),
             )
         }
-        Body::TokenMinted { hash, .. } => chained(
-            state.token(hash).is_none(),
-            "the token was made before".into(),
-        ),
+        Body::TokenMinted { .. } | Body::TokenRevoked { .. } => tokens::event_applies(state, body),
         Body::ReuseReported(_)
         | Body::ReviewRaised { .. }
         | Body::ReviewAnswered { .. }
@@ -247,9 +246,8 @@ pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
         | Body::PromotionUndone { .. } => governed::event_applies(state, body),
         Body::ContentErased(erased) => erasure::event_applies(state, erased),
         Body::DecisionSaved(saved) => decisions::event_applies(state, saved),
-        Body::TokenRevoked { hash, token } => {
-            let same = state.token(hash).is_some_and(|known| known.id == *token);
-            chained(same, format!("token {token} was never made"))
+        Body::EvidenceSaved(_) | Body::AnchorAdded(_) | Body::AnchorDropped { .. } => {
+            evidence::event_applies(state, body)
         }
     }
 }

@@ -5,6 +5,7 @@
 //! time, randomness and facts about the world are arguments. It must not know stores, transports,
 //! runtimes or clocks.
 
+pub mod anchor;
 pub mod brief;
 pub mod chain;
 pub mod channel;
@@ -21,6 +22,7 @@ pub mod entry;
 pub mod erasure;
 pub mod error;
 pub mod event;
+pub mod evidence;
 pub mod facts;
 pub mod fair;
 pub mod fingerprint;

@@ -12,6 +12,9 @@ pub const PRINCIPAL_ID_CHARS_MAX: usize = 128;
 pub const RECORD_BYTES_MAX: usize = 8 << 20;
 /// Bytes of content that are stored inside the event itself; more is chunked.
 pub const INLINE_BYTES_MAX: usize = 64 << 10;
+/// Bytes of an original that are stored inside its event and its row; more is chunked. Rows are read to tell what an anchor
+/// leads to, and a brief has many anchors.
+pub const EVIDENCE_INLINE_BYTES_MAX: usize = 4 << 10;
 /// Bytes of one chunk of large content.
 pub const CHUNK_BYTES: usize = 64 << 10;
 /// Bytes of the JSON metadata of a record or an entry.
@@ -88,6 +91,16 @@ pub const PLACE_BYTES_MAX: usize = SHORT_TEXT_BYTES_MAX;
 pub const RELATIONS_MAX: usize = 64;
 /// Decisions that are told of which declare a key with another value.
 pub const CONTRADICTIONS_MAX: usize = 64;
+/// Bytes of the text of one piece of evidence.
+pub const EVIDENCE_BYTES_MAX: usize = RECORD_BYTES_MAX;
+/// Bytes of the media type of evidence.
+pub const MEDIA_TYPE_BYTES_MAX: usize = 128;
+/// Bytes of the hint of an anchor.
+pub const ANCHOR_HINT_BYTES_MAX: usize = 1 << 10;
+/// Nodes that one anchor points to.
+pub const ANCHOR_NODES_MAX: usize = 16;
+/// Anchors that one command adds.
+pub const ANCHORS_PER_COMMAND_MAX: usize = 64;
 /// Nodes that the analysis of an impact reaches.
 pub const IMPACT_NODES_MAX: usize = 10_000;
 /// Relations between where it begins and the farthest node that it reaches.

@@ -12,8 +12,7 @@ use crate::entry::Metadata;
 use crate::error::{Error, ErrorCode};
 use crate::id::CommandId;
 use crate::limits::{
-    APPEND_BYTES_MAX, CHUNK_BYTES, INLINE_BYTES_MAX, RECORD_BYTES_MAX, RECORDS_PER_COMMAND_MAX,
-    SHORT_TEXT_BYTES_MAX,
+    APPEND_BYTES_MAX, CHUNK_BYTES, RECORD_BYTES_MAX, RECORDS_PER_COMMAND_MAX, SHORT_TEXT_BYTES_MAX,
 };
 use crate::time::Timestamp;
 
@@ -228,12 +227,6 @@ fn check_event_type(event_type: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether a text is stored in chunks rather than in its event.
-#[must_use]
-pub const fn is_chunked(content: &str) -> bool {
-    content.len() > INLINE_BYTES_MAX
-}
-
 /// The chunks of a text: at most [`CHUNK_BYTES`] bytes each, in order.
 pub fn chunks(content: &str) -> impl Iterator<Item = &[u8]> {
     content.as_bytes().chunks(CHUNK_BYTES)
@@ -272,7 +265,7 @@ mod tests {
     #[test]
     fn chunks_join_to_the_text() {
         let text = "한".repeat(100_000);
-        assert!(is_chunked(&text));
+        assert!(text.len() > CHUNK_BYTES);
         let joined: Vec<u8> = chunks(&text).flatten().copied().collect();
         assert_eq!(joined, text.as_bytes());
     }

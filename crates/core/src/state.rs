@@ -8,12 +8,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::anchor::Anchor;
 use crate::chain::Tip;
 use crate::command::ScopeRow;
 use crate::decision::DecisionHead;
 use crate::entry::Head;
 use crate::facts::HashKey;
-use crate::id::{DecisionId, EntryId, ReviewId, VerificationId};
+use crate::id::{AnchorId, DecisionId, EntryId, EvidenceId, ReviewId, VerificationId};
 use crate::limits::COMMAND_RETRY_MS_MAX;
 use crate::promotion::Standing;
 use crate::reuse::ReuseOutcome;
@@ -27,6 +28,7 @@ mod apply;
 mod change;
 mod decisions;
 mod erased;
+mod evidence;
 mod governed;
 mod promotions;
 
@@ -46,6 +48,9 @@ pub struct State {
     reports: BTreeMap<(EntryId, Scope), Option<ReuseOutcome>>,
     reviews: BTreeMap<ReviewId, Option<Arc<Review>>>,
     decisions: BTreeMap<DecisionId, Option<Arc<DecisionHead>>>,
+    /// Whether the scope has evidence.
+    evidence: BTreeMap<EvidenceId, bool>,
+    anchors: BTreeMap<AnchorId, Option<Arc<Anchor>>>,
     fresh: Vec<Arc<Fresh>>,
     promotions: Promotions,
     denials: Denials,
@@ -80,6 +85,8 @@ impl State {
             reports: BTreeMap::new(),
             reviews: BTreeMap::new(),
             decisions: BTreeMap::new(),
+            evidence: BTreeMap::new(),
+            anchors: BTreeMap::new(),
             fresh: Vec::new(),
             promotions: Promotions::default(),
             denials: Denials::default(),
@@ -227,7 +234,7 @@ impl State {
     #[must_use]
     pub fn remembered(&self) -> usize {
         let governed = self.reports.len() + self.reviews.len() + self.promotions.len();
-        let decisions = self.decisions.len();
+        let decisions = self.decisions.len() + self.evidence.len() + self.anchors.len();
         self.heads.len() + self.by_hash.len() + self.tokens.len() + governed + decisions
     }
 
@@ -262,6 +269,8 @@ impl State {
         self.reports.clear();
         self.reviews.clear();
         self.decisions.clear();
+        self.evidence.clear();
+        self.anchors.clear();
         self.fresh.clear();
         self.promotions = Promotions::default();
     }

@@ -6,6 +6,7 @@
 //! Ids and scopes in requests are plain text, so that a wrong one is refused with the code of its
 //! own kind. Times are milliseconds since the Unix epoch, UTC.
 
+mod anchor;
 mod brief;
 mod citation;
 mod cluster;
@@ -14,6 +15,7 @@ mod decision;
 mod entry;
 mod erase;
 mod event;
+mod evidence;
 mod impact;
 mod maintenance;
 mod page;
@@ -28,6 +30,11 @@ mod task;
 mod token;
 mod verification;
 
+pub use anchor::{
+    AddAnchors, Anchor, AnchorDropped, AnchorQuery, AnchorView, AnchorsAdded, AnchorsQuery,
+    BriefAnchor, DropAnchor, Followed, FollowedDecision, FollowedEvidence, FollowedItem, Lead,
+    NewAnchor,
+};
 pub(crate) use brief::BriefAsked;
 pub use brief::{Brief, BriefDecision, BriefItem, BriefRequest, LayerCut};
 pub use citation::Citation;
@@ -49,6 +56,10 @@ pub use entry::{
 pub(crate) use erase::backups_before;
 pub use erase::{ContentErased, EraseContent};
 pub use event::{EventView, EventsQuery, TailItem, TailQuery, body_json};
+pub use evidence::{
+    EvidenceHead, EvidenceListQuery, EvidenceQuery, EvidenceSaved, EvidenceText, EvidenceTextQuery,
+    SaveEvidence,
+};
 pub use impact::{
     Affected, Contradiction, Edge, Guard, Impact, ImpactCut, ImpactRequest, Meaning, Proposed,
 };

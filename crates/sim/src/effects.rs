@@ -50,8 +50,12 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 137] = [
+pub const EXPECTED: [&str; 148] = [
     "actor killed with a command in flight",
+    "anchor dropped",
+    "anchor followed to evidence",
+    "anchor in a brief",
+    "anchor to a withdrawn decision refused",
     "answer came after its caller had given up",
     "answer heard at a later try",
     "answer of a node that was taken for gone",
@@ -85,6 +89,7 @@ pub const EXPECTED: [&str; 137] = [
     "crash with commands under way",
     "crashed before the sync",
     "decision hidden from a narrow token",
+    "decision reached from evidence",
     "disk failed",
     "doubled message recognised by the stream",
     "embedder away",
@@ -97,6 +102,9 @@ pub const EXPECTED: [&str; 137] = [
     "event dated by the one before it after a clock jump",
     "event dated by the one before it after a clock that was ahead",
     "event dated by the one before it under a wrong clock",
+    "evidence in chunks read",
+    "evidence masked",
+    "evidence stored in chunks",
     "gap of the stream read from the store",
     "guarded decision reached",
     "halted promotion tried anew",
@@ -135,6 +143,8 @@ pub const EXPECTED: [&str; 137] = [
     "offer answered",
     "panic in a command",
     "panic outlived",
+    "part behind the end of evidence refused",
+    "part of evidence read",
     "promotion dropped",
     "promotion failed and tried again",
     "promotion taken back",
@@ -183,6 +193,7 @@ pub const EXPECTED: [&str; 137] = [
     "turned away after too many conflicts",
     "what an undone promotion replaced holds again",
     "withdrawn decision restored",
+    "withdrawn decision told by an anchor",
     "word from the stream lost",
     "word to or from the stream cut off with its node",
     "word to or from the stream dropped",

@@ -90,9 +90,13 @@ mod tests {
             .operations
             .iter()
             .filter_map(|operation| {
-                let (act, action) = operation.action.as_object()?.iter().next()?;
-                let decides = ["begin", "ring"].contains(&act.as_str());
-                action.get("home").filter(|_| decides)
+                let named = |action: &'_ serde_json::Value| action.as_object()?.iter().next();
+                let (mut act, mut action) = named(&operation.action)?;
+                if act == "keeping" {
+                    (act, action) = named(action)?;
+                }
+                let writes = ["begin", "ring", "save"].contains(&act.as_str());
+                action.get("home").filter(|_| writes)
             })
             .filter(|home| home["level"] != 1)
             .map(ToString::to_string)

@@ -201,6 +201,10 @@ pub const BUGS: &[Bug] = &[
         Safeguard::LoadsByRank,
     ),
     bug("global lock forgotten", Safeguard::LoadsGlobalLocks),
+    bug(
+        "anchors loaded before decisions",
+        Safeguard::ListsAnchorsLast,
+    ),
     bug("cycle without end", Safeguard::VisitsOnce),
     bug(
         "relation left behind by a failed save",

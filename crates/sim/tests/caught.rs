@@ -57,6 +57,7 @@ fn a_brief_that_loads_too_much_too_little_or_in_another_order_is_caught_by_what_
         "inactive decision loaded",
         "decisions ordered by time and not by strength",
         "global lock forgotten",
+        "anchors loaded before decisions",
     ] {
         assert_eq!(caught_by(name), TOLD[0], "{name}");
     }

@@ -5,6 +5,8 @@
 //! by golden files: a changed form is a new format version, and the old one stays readable. Owns forms alone: must not know
 //! who writes a row, nor when.
 
+pub mod anchor;
+pub mod anchor_listed;
 pub mod attempt;
 pub mod by_hash;
 pub mod chunk;
@@ -14,6 +16,7 @@ pub mod decision_claim;
 pub mod decision_listed;
 pub mod decision_version;
 pub mod event;
+pub mod evidence;
 pub mod fence;
 pub mod head;
 pub mod job;
@@ -151,6 +154,12 @@ families! {
     DecisionClaim = b'C', decision_claim, "decision claim";
     /// Relations of active decisions, by what they point to.
     Related = b'R', related, "related";
+    /// Originals that were kept.
+    Evidence = b'E', evidence, "evidence";
+    /// Hints that point to decisions and evidence.
+    Anchor = b'A', anchor, "anchor";
+    /// Anchors that were not dropped, in the order in which they load.
+    AnchorListed = b'N', anchor_listed, "anchor listed";
 }
 
 /// What a backup does with the rows of a family.
@@ -198,7 +207,10 @@ impl Family {
             | Self::DecisionVersion
             | Self::DecisionListed
             | Self::DecisionClaim
-            | Self::Related => InBackup::Folded,
+            | Self::Related
+            | Self::Evidence
+            | Self::Anchor
+            | Self::AnchorListed => InBackup::Folded,
             Self::Relay | Self::Attempt | Self::Lease | Self::Run => InBackup::LeftOut,
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{deciding, judging};
+use super::{deciding, judging, keeping};
 use crate::harness::{Invocation, PROJECT, Ran, WORKTREE, World, phrase, write_runs};
 
 /// Commands that are tried elsewhere: they do not end, or need more than this.
@@ -56,6 +56,7 @@ async fn every_command_prints_one_json_document() {
     judging::undoing(&mut tour);
     judging::erasing(&mut tour);
     deciding::decisions(&mut tour);
+    keeping::originals(&mut tour);
     tokens(&mut tour);
     node(&mut tour);
     let expected: BTreeSet<String> = leaves(&tour.world, &[])
@@ -515,11 +516,8 @@ async fn a_bad_configuration_exits_with_78() {
     ] {
         let file = world.folder().join(format!("{name}.toml"));
         std::fs::write(&file, text).unwrap();
-        let ran = ends(
-            &world,
-            &format!("config show --config {}", file.display()),
-            78,
-        );
+        let line = format!("config show --config {}", file.display());
+        let ran = ends(&world, &line, 78);
         let names_it = ran.stderr.contains(&format!("{name}.toml"));
         assert!(names_it || ran.stderr.contains("jobs.workers"), "{ran:#?}");
     }

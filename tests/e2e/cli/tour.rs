@@ -15,6 +15,8 @@ const LINES_MIN: usize = 8;
 const CLUSTER_TOUR: &str = "A cluster on one machine\n";
 /// The heading of the section that has the tour of decisions.
 const DECISIONS_TOUR: &str = "Decisions\n";
+/// The heading of the section that has the tour of evidence and anchors.
+const EVIDENCE_TOUR: &str = "Evidence and anchors\n";
 
 /// The lines of the blocks of a document that are marked as shell.
 fn shell_lines(document: &str) -> Vec<String> {
@@ -172,6 +174,32 @@ fn every_line_of_the_tour_of_decisions_runs() {
     ] {
         assert!(said.contains(words), "{words}: {said}");
     }
+}
+
+#[test]
+fn every_line_of_the_tour_of_evidence_and_anchors_runs() {
+    let lines = shell_lines_below("docs/guide.md", EVIDENCE_TOUR);
+    let said = run(&lines, &binary::path());
+    check_that_each_ran(&lines, 3, &said);
+    let original = "3 carts of 1000 lost a cent";
+    for (command, words) in [
+        ("sillok brief", "7 anchor"),
+        ("sillok brief", "→ normal: Round once"),
+        ("sillok anchor follow", original),
+        ("sillok anchor follow", "Only the total is rounded"),
+        ("sillok decision impact", "└─ RESTS_ON ← normal: Round once"),
+        ("sillok evidence show", "from logs/cart.txt"),
+        ("sillok evidence text", "3 carts"),
+        ("sillok anchor list", "dropped"),
+        ("sillok audit verify", "no difference"),
+    ] {
+        let told = said_by(&said, command).unwrap_or_default();
+        assert!(told.contains(words), "{words}: {told}\n{said}");
+    }
+    let brief = said_by(&said, "sillok brief").unwrap_or_default();
+    assert!(!brief.contains(original), "it only points: {brief}");
+    let part = said_by(&said, "sillok evidence text").unwrap_or_default();
+    assert!(!part.contains("1000"), "it is a part alone: {part}");
 }
 
 /// Checks that every line ran that begins with the binary's name, by its first words.

@@ -21,7 +21,7 @@ pub(crate) struct Sample {
 
 /// The write routes, and whether each is for tasks alone. A route of the document that is missing
 /// here turns the tests red.
-pub(crate) const WRITES: [(&str, bool); 23] = [
+pub(crate) const WRITES: [(&str, bool); 26] = [
     ("/v1/tasks", true),
     ("/v1/tasks/stuck", true),
     ("/v1/tasks/unstick", true),
@@ -42,6 +42,9 @@ pub(crate) const WRITES: [(&str, bool); 23] = [
     ("/v1/decisions", false),
     ("/v1/decisions/deactivate", false),
     ("/v1/decisions/restore", false),
+    ("/v1/evidence", false),
+    ("/v1/anchors", false),
+    ("/v1/anchors/drop", false),
     ("/v1/erase", false),
     ("/v1/tokens", false),
     ("/v1/tokens/revoke", false),
@@ -121,6 +124,9 @@ impl World {
             "/v1/promotions/undo" => self.undo_sample(&scope).await,
             "/v1/decisions" | "/v1/decisions/deactivate" | "/v1/decisions/restore" => {
                 self.decision_sample(route, &scope, "normal").await
+            }
+            "/v1/evidence" | "/v1/anchors" | "/v1/anchors/drop" => {
+                self.kept_sample(route, &scope).await
             }
             "/v1/erase" => {
                 json!({ "scope": scope, "entries": [self.entry(&scope).await], "reason": phrase() })
@@ -266,6 +272,24 @@ impl World {
         }
         admin.post("/v1/decisions/deactivate", &withdraw).await.ok();
         json!({ "scope": scope, "root": saved["root"], "expected_version": 2, "version": 1, "reason": phrase() })
+    }
+
+    /// New evidence, an anchor that leads to some, or one that is dropped.
+    async fn kept_sample(&self, route: &str, scope: &str) -> Value {
+        let evidence = json!({ "scope": scope, "title": phrase(), "content": phrase() });
+        if route == "/v1/evidence" {
+            return evidence;
+        }
+        let admin = self.admin();
+        let saved = admin.post("/v1/evidence", &evidence).await.ok();
+        let id = saved["id"].as_str().expect("evidence has an id");
+        let anchor = json!({ "hint": phrase(), "to": [format!("evidence:{scope}#{id}")] });
+        let added = json!({ "scope": scope, "anchors": [anchor] });
+        if route == "/v1/anchors" {
+            return added;
+        }
+        let added = admin.post("/v1/anchors", &added).await.ok();
+        json!({ "scope": scope, "id": added["ids"][0], "reason": phrase() })
     }
 
     /// A new entry of a scope with these fields, by whoever may write there.

@@ -23,6 +23,10 @@ struct Secret {
     entries: [String; 3],
     /// A decision of the project.
     decision: String,
+    /// Evidence of the project.
+    evidence: String,
+    /// An anchor of the project that leads to both.
+    anchor: String,
 }
 
 impl Secret {
@@ -41,7 +45,19 @@ impl Secret {
             "relations": [{ "kind": "APPLIES_TO", "to": "file:src/main.rs" }] });
         let decided = admin.post("/v1/decisions", &decided).await.ok();
         let decision = decided["root"].as_str().expect("a decision has a root");
+        let kept = json!({ "scope": PROJECT, "title": text, "content": text });
+        let kept = admin.post("/v1/evidence", &kept).await.ok();
+        let evidence = kept["id"].as_str().expect("evidence has an id");
+        let to = [
+            format!("evidence:{PROJECT}#{evidence}"),
+            format!("decision:{PROJECT}#{decision}"),
+        ];
+        let pointed = json!({ "scope": PROJECT, "anchors": [{ "hint": text, "to": to }] });
+        let pointed = admin.post("/v1/anchors", &pointed).await.ok();
+        let anchor = pointed["ids"][0].as_str().expect("an anchor has an id");
         Self {
+            evidence: evidence.to_owned(),
+            anchor: anchor.to_owned(),
             decision: decision.to_owned(),
             text,
             task,
@@ -145,6 +161,7 @@ fn reads(secret: &Secret) -> BTreeMap<Route, Vec<(Value, Ends)>> {
     ]);
     all.extend(of_promotion(secret));
     all.extend(of_decisions(secret));
+    all.extend(of_what_is_kept(secret));
     all.extend(of_the_server());
     all
 }
@@ -194,17 +211,21 @@ fn of_decisions(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 6] {
         named.push((asked, Ends::NotFound));
     }
     let at = json!([node, "file:src/main.rs"]);
+    let kept = json!([format!("evidence:{PROJECT}#{}", secret.evidence)]);
     let mut reached = forbidden(json!({ "at": at }));
     reached.push((json!({ "scope": ORG, "at": at }), Ends::Forbidden));
     // That it is not seen there is not told apart from its not being there.
     reached.push((json!({ "scope": OTHER, "at": at }), Ends::NotFound));
+    reached.push((json!({ "scope": OTHER, "at": kept }), Ends::NotFound));
     let file = json!({ "scope": OTHER, "at": ["file:src/main.rs"] });
     reached.push((file, Ends::Blind));
     let mut proposed = forbidden(json!({ "title": "t", "content": "c" }));
-    let related = json!([{ "kind": "DEPENDS_ON", "to": node }]);
     let own = format!("{OTHER}/worktree/main");
-    let related = json!({ "scope": own, "title": "t", "content": "c", "relations": related });
-    proposed.push((related, Ends::NotFound));
+    for (kind, to) in [("DEPENDS_ON", json!(node)), ("RESTS_ON", kept[0].clone())] {
+        let related = json!([{ "kind": kind, "to": to }]);
+        let related = json!({ "scope": own, "title": "t", "content": "c", "relations": related });
+        proposed.push((related, Ends::NotFound));
+    }
     [
         (("get", "/v1/decisions"), listing),
         (("get", "/v1/decision"), named.clone()),
@@ -212,6 +233,32 @@ fn of_decisions(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 6] {
         (("post", "/v1/impact"), reached.clone()),
         (("post", "/v1/brief"), reached),
         (("post", "/v1/decisions/propose"), proposed),
+    ]
+}
+
+/// What asks for evidence and anchors.
+fn of_what_is_kept(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 6] {
+    let mut listing: Vec<(Value, Ends)> = Vec::new();
+    for scope in [secret.task.as_str(), WORKTREE, PROJECT] {
+        listing.push((json!({ "scope": scope }), Ends::Forbidden));
+    }
+    // What is kept for all projects is seen in each.
+    listing.push((json!({ "scope": ORG }), Ends::Blind));
+    let named = |id: &str| {
+        let in_scope = |scope: &str| json!({ "scope": scope, "id": id });
+        vec![
+            (in_scope(PROJECT), Ends::Forbidden),
+            (in_scope(ORG), Ends::NotFound),
+            (in_scope(OTHER), Ends::NotFound),
+        ]
+    };
+    [
+        (("get", "/v1/evidence"), listing.clone()),
+        (("get", "/v1/evidence/item"), named(&secret.evidence)),
+        (("get", "/v1/evidence/text"), named(&secret.evidence)),
+        (("get", "/v1/anchors"), listing),
+        (("get", "/v1/anchor"), named(&secret.anchor)),
+        (("get", "/v1/anchor/follow"), named(&secret.anchor)),
     ]
 }
 

@@ -90,7 +90,7 @@ async fn a_wrong_id_is_refused_by_every_route_that_names_one() {
             .await;
         }
     }
-    assert_eq!(routes, 8);
+    assert_eq!(routes, 9);
 }
 
 #[tokio::test]
@@ -316,6 +316,41 @@ async fn a_query_that_is_wrong_is_refused() {
         .post("/v1/task", &json!({}))
         .await
         .refused(400, "invalid_request");
+}
+
+#[tokio::test]
+async fn a_query_for_evidence_or_anchors_that_is_wrong_is_refused() {
+    let world = World::start().await;
+    let admin = world.admin();
+    for (asked, status, code) in [
+        (
+            format!("/v1/evidence/item?scope={PROJECT}&id=x"),
+            400,
+            "invalid_id",
+        ),
+        (
+            format!("/v1/evidence/text?scope={PROJECT}&id=x&from=-1"),
+            400,
+            "invalid_request",
+        ),
+        (
+            format!("/v1/evidence?scope={PROJECT}&after=q1"),
+            400,
+            "invalid_argument",
+        ),
+        (
+            format!("/v1/anchors?scope={PROJECT}&domain=UI"),
+            400,
+            "invalid_argument",
+        ),
+        (
+            format!("/v1/anchor/follow?scope={PROJECT}&id=x"),
+            400,
+            "invalid_id",
+        ),
+    ] {
+        admin.get(&asked, &[]).await.refused(status, code);
+    }
 }
 
 #[tokio::test]

@@ -214,6 +214,42 @@ async fn every_limit_of_a_decision_is_named_when_it_is_passed() {
 }
 
 #[tokio::test]
+async fn every_limit_of_evidence_and_anchors_is_named_when_it_is_passed() {
+    let world = World::start().await;
+    let admin = world.admin();
+    for (field, value) in [
+        ("title", x(SHORT)),
+        ("source", x(SHORT)),
+        ("media_type", format!("text/{}", x(124))),
+        ("content", x(RECORD_BYTES_MAX + 1)),
+    ] {
+        let mut body = json!({ "scope": WORKTREE, "title": "t", "content": "c" });
+        body[field] = json!(value);
+        over(&world, &admin, "/v1/evidence", body).await;
+    }
+    let body = json!({ "scope": WORKTREE, "title": "t", "content": x(RECORD_BYTES_MAX) });
+    let saved = admin.post("/v1/evidence", &body).await.ok();
+    let id = saved["id"].as_str().expect("evidence has an id");
+    let to = &*format!("evidence:{WORKTREE}#{id}");
+    let anchor = |hint: usize, to: Vec<&str>| json!({ "hint": x(hint), "to": to });
+    let fits = anchor(1 << 10, vec![to]);
+    for anchors in [
+        vec![anchor((1 << 10) + 1, vec![to])],
+        vec![anchor(1, vec![to; 17])],
+        vec![fits.clone(); 65],
+    ] {
+        let body = json!({ "scope": WORKTREE, "anchors": anchors });
+        over(&world, &admin, "/v1/anchors", body).await;
+    }
+    let body = json!({ "scope": WORKTREE, "anchors": vec![fits; 64] });
+    let added = admin.post("/v1/anchors", &body).await.ok();
+    let ids = added["ids"].as_array().expect("anchors have ids");
+    assert_eq!(ids.len(), 64);
+    let dropped = json!({ "scope": WORKTREE, "id": ids[0], "reason": x(SHORT) });
+    over(&world, &admin, "/v1/anchors/drop", dropped).await;
+}
+
+#[tokio::test]
 async fn what_must_say_something_is_not_empty() {
     let world = World::start().await;
     let (admin, task) = (world.admin(), world.task().await);
@@ -243,6 +279,15 @@ async fn what_must_say_something_is_not_empty() {
             json!({ "scope": task, "title": "t", "content": " " }),
         ),
         ("/v1/impact", json!({ "scope": task, "at": [] })),
+        (
+            "/v1/evidence",
+            json!({ "scope": task, "title": " ", "content": "c" }),
+        ),
+        (
+            "/v1/evidence",
+            json!({ "scope": task, "title": "t", "content": " " }),
+        ),
+        ("/v1/anchors", json!({ "scope": task, "anchors": [] })),
     ] {
         refused(&world, admin.post(route, &body), 400, "invalid_argument").await;
     }

@@ -26,6 +26,10 @@ pub(super) struct Life {
     questions: Vec<(String, String)>,
     /// Scopes with the roots of their decisions.
     decisions: Vec<(String, String)>,
+    /// Scopes with the ids of their evidence.
+    evidence: Vec<(String, String)>,
+    /// Scopes with the ids of their anchors.
+    anchors: Vec<(String, String)>,
 }
 
 impl Life {
@@ -38,6 +42,8 @@ impl Life {
             entries: Vec::new(),
             questions: Vec::new(),
             decisions: Vec::new(),
+            evidence: Vec::new(),
+            anchors: Vec::new(),
         };
         for _ in 0..3 {
             let task = world.task().await;
@@ -74,6 +80,7 @@ impl Life {
         }
         life.write_entries(world).await;
         life.decide(world).await;
+        life.keep(world).await;
         life.judge(world).await;
         life.verify(world).await;
         life
@@ -136,6 +143,35 @@ impl Life {
         admin.post("/v1/decisions/deactivate", &gone).await.ok();
     }
 
+    /// Evidence that lies in its row and in chunks, a decision that rests on it, and anchors, of which one was dropped.
+    async fn keep(&mut self, world: &World) {
+        let admin = world.admin();
+        let large = format!("{} ", phrase()).repeat(3_000);
+        for (scope, text) in [(ORG, phrase()), (PROJECT, large), (WORKTREE, phrase())] {
+            let body = json!({ "scope": scope, "title": phrase(), "content": text });
+            let id = admin.post("/v1/evidence", &body).await.ok()["id"].clone();
+            let id = id.as_str().expect("evidence has an id").to_owned();
+            let node = format!("evidence:{scope}#{id}");
+            let rests = json!([{ "kind": "RESTS_ON", "to": node }]);
+            let body = json!({ "scope": scope, "title": phrase(), "content": phrase(), "relations": rests });
+            let root = admin.post("/v1/decisions", &body).await.ok()["root"].clone();
+            let root = root.as_str().expect("a decision has a root").to_owned();
+            let to = [node, format!("decision:{scope}#{root}")];
+            let anchors = ["global", "ui"]
+                .map(|domain| json!({ "hint": phrase(), "domain": domain, "to": to }));
+            let body = json!({ "scope": scope, "anchors": anchors });
+            let added = admin.post("/v1/anchors", &body).await.ok();
+            let ids = added["ids"].as_array().expect("anchors have ids").iter();
+            let ids = ids.map(|id| id.as_str().expect("an id is text").to_owned());
+            self.anchors.extend(ids.map(|id| (scope.to_owned(), id)));
+            self.evidence.push((scope.to_owned(), id));
+            self.decisions.push((scope.to_owned(), root));
+        }
+        let (scope, id) = &self.anchors[1];
+        let gone = json!({ "scope": scope, "id": id, "reason": phrase() });
+        admin.post("/v1/anchors/drop", &gone).await.ok();
+    }
+
     /// What a task says of an entry, and two entries that a person is asked about.
     async fn judge(&self, world: &World) {
         let admin = world.admin();
@@ -188,12 +224,25 @@ impl Life {
             seen.push(admin.get("/v1/decision", &named).await.ok());
             seen.push(admin.get("/v1/decision/history", &named).await.ok());
         }
+        for (of, paths) in [
+            (&self.evidence, ["/v1/evidence/item", "/v1/evidence/text"]),
+            (&self.anchors, ["/v1/anchor", "/v1/anchor/follow"]),
+        ] {
+            for (scope, id) in of {
+                for path in paths {
+                    let named = [("scope", scope.as_str()), ("id", id.as_str())];
+                    seen.push(admin.get(path, &named).await.ok());
+                }
+            }
+        }
         for path in ["/v1/brief", "/v1/impact"] {
             let asked = json!({ "scope": WORKTREE, "at": ["file:src/main.rs"] });
             seen.push(admin.post(path, &asked).await.ok());
         }
         for scope in [ORG, PROJECT, WORKTREE] {
             seen.push(Value::Array(admin.all("/v1/decisions", scope).await));
+            seen.push(Value::Array(admin.all("/v1/evidence", scope).await));
+            seen.push(Value::Array(admin.all("/v1/anchors", scope).await));
             seen.push(admin.get("/v1/tokens", &[("scope", scope)]).await.ok());
             seen.push(Value::Array(admin.all("/v1/events", scope).await));
         }

@@ -154,6 +154,14 @@ fn check_answer(fold: &Fold, run: Option<&CommandRun>, result: &AnswerBody) -> R
         AnswerBody::Erased {
             events, entries, ..
         } => (run.is_some() || *events == 0) && entries.iter().all(has),
+        AnswerBody::EvidenceSaved { id, hash, masked } => run.is_some_and(|run| {
+            let saved = fold.evidence.get(&run.last);
+            saved.is_some_and(|one| (one.id, one.hash, one.masked) == (*id, *hash, *masked))
+        }),
+        AnswerBody::AnchorsAdded { ids } => run.is_some_and(|run| {
+            let added = fold.anchors.range(run.first..=run.last);
+            added.map(|(_, anchor)| anchor).eq(ids)
+        }),
     };
     if holds {
         Ok(())

@@ -10,7 +10,7 @@ use sillok_core::chain::Header;
 use sillok_core::command::ScopeRow;
 use sillok_core::decision::Act;
 use sillok_core::event::Body;
-use sillok_core::id::{CommandId, EntryId, Seq, VerificationId};
+use sillok_core::id::{AnchorId, CommandId, EntryId, EvidenceId, Seq, VerificationId};
 use sillok_core::invariants::{self, Invariant, Violation};
 use sillok_core::principal::Actor;
 use sillok_core::staging::Content;
@@ -77,6 +77,17 @@ pub(crate) struct LargeText {
     pub(crate) seq: Seq,
 }
 
+/// What the event of evidence says that its answer says as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SavedEvidence {
+    /// The evidence.
+    pub(crate) id: EvidenceId,
+    /// BLAKE3 of its whole text.
+    pub(crate) hash: [u8; 32],
+    /// How many secrets were masked in it.
+    pub(crate) masked: u32,
+}
+
 /// What the events of a scope lead to.
 pub(crate) struct Fold {
     place: Place,
@@ -95,6 +106,10 @@ pub(crate) struct Fold {
     pub(crate) minted: Vec<TokenHash>,
     /// Events that withdrew a decision.
     pub(crate) withdrew: BTreeSet<Seq>,
+    /// Evidence that was saved, by its event.
+    pub(crate) evidence: BTreeMap<Seq, SavedEvidence>,
+    /// Anchors that were added, by their events.
+    pub(crate) anchors: BTreeMap<Seq, AnchorId>,
     /// Promotions that have ended.
     ended: BTreeSet<VerificationId>,
     /// Promotions that were published here.
@@ -135,6 +150,8 @@ impl Fold {
             texts: BTreeMap::new(),
             minted: Vec::new(),
             withdrew: BTreeSet::new(),
+            evidence: BTreeMap::new(),
+            anchors: BTreeMap::new(),
             ended: BTreeSet::new(),
             published: BTreeSet::new(),
             dropped: Vec::new(),
@@ -256,27 +273,36 @@ impl Fold {
     }
 
     fn note_body(&mut self, seq: Seq, body: &Body) {
-        match body {
-            Body::RecordAppended(record) => {
-                if let Content::Chunked {
-                    command,
-                    first,
+        if let Some(&Content::Chunked {
+            command,
+            first,
+            count,
+            bytes,
+            hash,
+        }) = body.content()
+        {
+            self.texts.insert(
+                (command, first),
+                LargeText {
                     count,
                     bytes,
                     hash,
-                } = record.content
-                {
-                    self.texts.insert(
-                        (command, first),
-                        LargeText {
-                            count,
-                            bytes,
-                            hash,
-                            seq,
-                        },
-                    );
-                }
+                    seq,
+                },
+            );
+        }
+        match body {
+            Body::EvidenceSaved(saved) => {
+                self.evidence.insert(
+                    seq,
+                    SavedEvidence {
+                        id: saved.id,
+                        hash: saved.hash,
+                        masked: saved.masked,
+                    },
+                );
             }
+            Body::AnchorAdded(added) => drop(self.anchors.insert(seq, added.id)),
             Body::TokenMinted { hash, .. } => self.minted.push(*hash),
             Body::DecisionSaved(saved) if saved.act == Act::Withdrawn => {
                 self.withdrew.insert(seq);

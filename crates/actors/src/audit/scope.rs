@@ -28,10 +28,13 @@ use crate::rows::{self, Place};
 pub(crate) const SOURCES: [Family; 3] = [Family::Event, Family::Command, Family::Chunk];
 
 /// The families of the view whose keys begin with the scope, in the order of their letters.
-pub(crate) const VIEW: [Family; 11] = [
+pub(crate) const VIEW: [Family; 14] = [
+    Family::Anchor,
     Family::DecisionClaim,
     Family::Decision,
+    Family::Evidence,
     Family::DecisionListed,
+    Family::AnchorListed,
     Family::DecisionVersion,
     Family::ByHash,
     Family::Head,

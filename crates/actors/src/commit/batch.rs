@@ -190,8 +190,7 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
                 let before = self.decided.events.len();
                 let applied = self.apply(submission, &facts);
                 self.erase(&facts, before).await?;
-                let elsewhere = &mut facts.decisions_elsewhere;
-                self.decided.elsewhere.append(elsewhere);
+                self.decided.elsewhere.take(&mut facts);
                 applied
             }
             Err(error) => {

@@ -2,20 +2,18 @@
 //!
 //! Owns the form, and what can be read off it.
 
-use std::collections::BTreeMap;
-
 use sillok_core::chain::StoredEvent;
 use sillok_core::channel::Runs;
 use sillok_core::command::CommandRecord;
-use sillok_core::decision::DecisionHead;
 use sillok_core::entry::Head;
 use sillok_core::event::{Body, EventKind};
-use sillok_core::id::{DecisionId, Seq, VerificationId};
+use sillok_core::id::{Seq, VerificationId};
 use sillok_core::promotion::Job;
 use sillok_core::scope::Scope;
 use sillok_core::state::{Change, State};
 
 use super::Outcome;
+use super::decisions::Elsewhere;
 use super::erasing::Erasing;
 
 /// What a batch would write, and what its commands would be told.
@@ -35,8 +33,8 @@ pub(super) struct Decided {
     pub(super) erasing: Erasing,
     /// What the transaction must find unchanged when it is begun anew after the chunks.
     pub(super) seen: Vec<(Vec<u8>, Option<CommandRecord>)>,
-    /// Decisions of other scopes that it must find unchanged as well.
-    pub(super) elsewhere: BTreeMap<(Scope, DecisionId), Option<DecisionHead>>,
+    /// What lies in other scopes that it must find unchanged as well.
+    pub(super) elsewhere: Elsewhere,
 }
 
 impl Decided {

@@ -1,7 +1,14 @@
-//! Decisions in a commit: what they were decided from that lies in other scopes, and how their rows are written.
+//! Decisions and anchors in a commit: what they were decided from that lies in other scopes, and how their rows are
+//! written.
 //!
 //! Owns the planted bugs of writing them. What they may be related to, `core` knows.
 
+use std::collections::BTreeMap;
+
+use sillok_core::decision::DecisionHead;
+use sillok_core::facts::Facts;
+use sillok_core::id::{DecisionId, EvidenceId};
+use sillok_core::scope::Scope;
 use sillok_core::state::Change;
 use sillok_store::keys;
 use sillok_store::{KeyRange, Store, Txn};
@@ -9,25 +16,50 @@ use sillok_store::{KeyRange, Store, Txn};
 use super::decided::Decided;
 use super::transaction::{begin, check_owner};
 use super::{Failure, Shared};
-use crate::facts::decision_elsewhere;
+use crate::facts::{decision_elsewhere, evidence_elsewhere};
 use crate::protocol::{Protocol, Safeguard};
 use crate::rows::{self, Place};
 
-/// Makes the commit conflict with any other write to the decisions that it changes.
-pub(super) fn conflict_on_heads(txn: &mut impl Txn, place: &Place, changes: &[Change]) {
-    for change in changes {
-        if let Change::Decision(head) = change {
-            let key = keys::decision::key(&place.key, head.root);
-            txn.conflict_on(&KeyRange::key(&key));
-        }
+/// What a batch was decided from that lies in other scopes.
+#[derive(Default)]
+pub(super) struct Elsewhere {
+    /// Heads of decisions.
+    decisions: BTreeMap<(Scope, DecisionId), Option<DecisionHead>>,
+    /// Whether evidence is there.
+    evidence: BTreeMap<(Scope, EvidenceId), bool>,
+}
+
+impl Elsewhere {
+    /// Takes over what a command was decided from.
+    pub(super) fn take(&mut self, facts: &mut Facts) {
+        self.decisions.append(&mut facts.decisions_elsewhere);
+        self.evidence.append(&mut facts.evidence_elsewhere);
     }
 }
 
-/// After the chunks: the decisions of other scopes that relations lead to must be what was decided from.
+/// Makes the commit conflict with any other write to the decisions and anchors that it changes.
+pub(super) fn conflict_on_heads(txn: &mut impl Txn, place: &Place, changes: &[Change]) {
+    for change in changes {
+        let key = match change {
+            Change::Decision(head) => keys::decision::key(&place.key, head.root),
+            Change::Anchor(anchor) => keys::anchor::key(&place.key, anchor.id),
+            _ => continue,
+        };
+        txn.conflict_on(&KeyRange::key(&key));
+    }
+}
+
+/// After the chunks: the decisions and the evidence of other scopes that something leads to must be what was decided from.
 pub(super) async fn look_again(txn: &mut impl Txn, decided: &Decided) -> Result<(), Failure> {
-    for ((scope, root), seen) in &decided.elsewhere {
+    for ((scope, root), seen) in &decided.elsewhere.decisions {
         let head = decision_elsewhere(txn, scope, *root).await;
         if head.map_err(|error| Failure::of(&error))? != *seen {
+            return Err(Failure::Again);
+        }
+    }
+    for ((scope, id), seen) in &decided.elsewhere.evidence {
+        let is_there = evidence_elsewhere(txn, scope, *id).await;
+        if is_there.map_err(|error| Failure::of(&error))? != *seen {
             return Err(Failure::Again);
         }
     }

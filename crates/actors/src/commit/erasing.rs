@@ -50,16 +50,15 @@ impl Erasing {
                 sealed: None,
             };
             self.events.push((event.at.seq, bare));
-            if let Some(Body::RecordAppended(record)) = &known.body
-                && let Content::Chunked {
-                    command,
-                    first,
-                    count,
-                    ..
-                } = record.content
+            if let Some(Content::Chunked {
+                command,
+                first,
+                count,
+                ..
+            }) = known.body.as_ref().and_then(Body::content)
             {
-                let numbers = first..first + count;
-                let keys = numbers.map(|number| keys::chunk::key(scope, command, number));
+                let numbers = *first..first + count;
+                let keys = numbers.map(|number| keys::chunk::key(scope, *command, number));
                 self.chunks.extend(keys);
             }
             let header = &known.header;

@@ -21,6 +21,7 @@ use sillok_store::{Error as StoreError, KeyRange, Read, Store, Txn};
 use super::batch::{Deciding, gather};
 use super::chunks::{look_again, write_chunks};
 use super::decided::Decided;
+use super::decisions::Elsewhere;
 use super::erasing::Erasing;
 use super::job_news::follow_jobs;
 use super::{Failure, Outcome, Shared, decisions};
@@ -89,7 +90,7 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
             chunks: Vec::new(),
             erasing: Erasing::default(),
             seen: Vec::new(),
-            elsewhere: BTreeMap::new(),
+            elsewhere: Elsewhere::default(),
         },
         earlier: BTreeMap::new(),
     };

@@ -26,7 +26,7 @@ use crate::rows;
 const PROPOSED: &str = "it is proposed";
 
 impl<S: Store, P: Protocol> Node<S, P> {
-    /// The decisions that hold somewhere, as [`Reader::brief`](crate::reads::Reader::brief).
+    /// The decisions that hold somewhere, and the anchors there, as [`Reader::brief`](crate::reads::Reader::brief).
     ///
     /// # Errors
     /// As there.
@@ -34,10 +34,10 @@ impl<S: Store, P: Protocol> Node<S, P> {
         self.loaded(viewer, query, Absent::LeftOut).await
     }
 
-    /// As [`brief`](Self::brief), where all decisions at hand are there, hold and are seen.
+    /// As [`brief`](Self::brief), where all decisions and evidence at hand are there, hold and are seen.
     ///
     /// # Errors
-    /// As there, and `not_found` that names a decision at hand which is not there, was withdrawn or is not seen.
+    /// As there, and `not_found` that names a decision or evidence at hand which is not there, was withdrawn or is not seen.
     pub async fn brief_of_standing(
         &self,
         viewer: &Viewer,
@@ -72,10 +72,11 @@ impl<S: Store, P: Protocol> Node<S, P> {
             .await
     }
 
-    /// As [`impact`](Self::impact), of nodes whose decisions are there, hold and are seen.
+    /// As [`impact`](Self::impact), of nodes whose decisions and evidence are there, hold and are seen.
     ///
     /// # Errors
-    /// As there, and `not_found` that names a decision of the start which is not there, was withdrawn or is not seen.
+    /// As there, and `not_found` that names a decision or evidence of the start which is not there, was withdrawn or is not
+    /// seen.
     pub async fn impact_of_standing(
         &self,
         viewer: &Viewer,

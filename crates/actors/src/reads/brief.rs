@@ -3,9 +3,11 @@
 //! Owns how the lists of the loading order are read. The order itself is `core::brief`'s, and so is where a budget cuts. It
 //! must not know the index or the clock: a brief follows from what is stored, and the same state gives the same bytes.
 
-use sillok_core::brief::{Brief, BriefBudget, BriefItem, Cutter, Layer, Step, loading_order};
-use sillok_core::decision::{Domain, Node};
-use sillok_core::id::DecisionId;
+use sillok_core::brief::{
+    Brief, BriefBudget, BriefItem, Cutter, Layer, Lists, Step, loading_order,
+};
+use sillok_core::decision::{Domain, Node, Rank};
+use sillok_core::id::{AnchorId, DecisionId};
 use sillok_core::impact::ImpactLimits;
 use sillok_core::limits::{BRIEF_BYTES_MAX, BRIEF_ITEMS_MAX};
 use sillok_core::{Error, ErrorCode};
@@ -14,6 +16,7 @@ use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Error as StoreError, Store, Txn};
 
 use super::Reader;
+use super::anchors::{anchor_of, leads_of};
 use super::decisions::version_of;
 use super::impact::{Absent, Look, Viewer};
 use crate::errors::refusal;
@@ -34,8 +37,9 @@ pub struct BriefQuery {
 }
 
 impl<S: Store> Reader<S> {
-    /// The decisions that hold for whoever works in the scope of `viewer`, in the order of loading. A decision at hand that is
-    /// not there, was withdrawn or is not seen adds nothing, which is not to be taken for an answer about it.
+    /// The decisions that hold for whoever works in the scope of `viewer`, in the order of loading, and behind them the
+    /// anchors. A decision at hand that is not there, was withdrawn or is not seen adds nothing, and so does such evidence:
+    /// that is not to be taken for an answer about it.
     /// [`Node::brief_of_standing`](crate::Node::brief_of_standing) refuses it.
     ///
     /// # Errors
@@ -82,6 +86,9 @@ async fn whole<P: Protocol>(
     if !protocol.keeps(Safeguard::LoadsGlobalLocks) {
         bugs::forget_global_locks(&mut order);
     }
+    if !protocol.keeps(Safeguard::ListsAnchorsLast) {
+        bugs::raise_anchors(&mut order);
+    }
     let (before, behind): (Vec<Step>, Vec<Step>) = order
         .into_iter()
         .partition(|step| step.layer < Layer::Structural);
@@ -111,16 +118,17 @@ async fn load<P: Protocol>(
     step: &Step,
     cutter: &mut Cutter,
 ) -> Result<(), Error> {
-    let mut list = if protocol.keeps(Safeguard::LoadsActiveOnly) {
-        List::of(step)
-    } else {
-        bugs::with_withdrawn(txn, step).await?
+    let mut list = match step.lists {
+        Lists::Decisions(rank) if !protocol.keeps(Safeguard::LoadsActiveOnly) => {
+            bugs::with_withdrawn(txn, step, rank).await?
+        }
+        _ => List::of(step),
     };
     while !cutter.is_full() {
-        let Some((root, number)) = list.next(txn).await? else {
+        let Some(listed) = list.next(txn).await? else {
             return Ok(());
         };
-        cutter.take(item(txn, step, root, number).await?)?;
+        cutter.take(item(txn, step, listed).await?)?;
     }
     let wanted = cutter.rows_wanted();
     let mut left_out = 0;
@@ -131,12 +139,20 @@ async fn load<P: Protocol>(
     Ok(())
 }
 
+/// What is listed, whole: a decision with its text, an anchor with what it leads to.
+async fn item(txn: &mut impl Txn, step: &Step, listed: Listed) -> Result<BriefItem, Error> {
+    match listed {
+        Listed::Decision { rank, root, number } => decision(txn, step, rank, (root, number)).await,
+        Listed::Anchor(id) => anchor(txn, step, id).await,
+    }
+}
+
 /// A decision that is listed, with the text of its version of that number.
-async fn item(
+async fn decision(
     txn: &mut impl Txn,
     step: &Step,
-    root: DecisionId,
-    number: u64,
+    rank: Rank,
+    (root, number): (DecisionId, u64),
 ) -> Result<BriefItem, Error> {
     let found = version_of(txn, &ScopeKey::of(&step.scope), root, number).await;
     let version = found.map_err(|error| refusal(&error))?.ok_or_else(|| {
@@ -150,36 +166,91 @@ async fn item(
         layer: step.layer,
         scope: step.scope.clone(),
         version,
-        rank: step.rank,
+        rank,
     })
 }
 
-/// What is listed for a step: roots, and the numbers of the versions that hold, in the order in which the chains began.
+/// An anchor that is listed, with what it leads to by now.
+async fn anchor(txn: &mut impl Txn, step: &Step, id: AnchorId) -> Result<BriefItem, Error> {
+    let found = anchor_of(txn, &ScopeKey::of(&step.scope), id).await;
+    let anchor = found.map_err(|error| refusal(&error))?.ok_or_else(|| {
+        let what = format!("anchor {id} is listed in {} and not there", step.scope);
+        Error::new(ErrorCode::Internal, what)
+    })?;
+    let leads = leads_of(txn, &anchor).await;
+    Ok(BriefItem::Anchor {
+        scope: step.scope.clone(),
+        leads: leads.map_err(|error| refusal(&error))?,
+        anchor,
+    })
+}
+
+/// One row of a list.
+enum Listed {
+    /// A decision, and the number of its version that holds.
+    Decision {
+        rank: Rank,
+        root: DecisionId,
+        number: u64,
+    },
+    /// An anchor.
+    Anchor(AnchorId),
+}
+
+/// What is listed for a step.
 enum List {
-    /// As it is stored.
-    Rows(RowStream),
-    /// Under a bug.
-    Found(std::vec::IntoIter<(DecisionId, u64)>),
+    /// Decisions in the order in which their chains began, as it is stored.
+    Decisions(Rank, RowStream),
+    /// The same under a bug: roots, and the numbers of versions.
+    Found(Rank, std::vec::IntoIter<(DecisionId, u64)>),
+    /// Anchors in the order in which they were added.
+    Anchors(RowStream),
 }
 
 impl List {
     fn of(step: &Step) -> Self {
         let (here, domain) = (ScopeKey::of(&step.scope), DomainKey::of(&step.domain));
-        let range = keys::decision_listed::range_after(&here, step.rank, domain, None);
-        Self::Rows(RowStream::new(range))
+        match step.lists {
+            Lists::Decisions(rank) => {
+                let range = keys::decision_listed::range_after(&here, rank, domain, None);
+                Self::Decisions(rank, RowStream::new(range))
+            }
+            Lists::Anchors => {
+                let range = keys::anchor_listed::range_after(&here, domain, None);
+                Self::Anchors(RowStream::new(range))
+            }
+        }
     }
 
-    async fn next(&mut self, txn: &mut impl Txn) -> Result<Option<(DecisionId, u64)>, Error> {
-        let rows = match self {
-            Self::Rows(rows) => rows,
-            Self::Found(found) => return Ok(found.next()),
-        };
-        let row = rows.next(txn).await.map_err(|error| refusal(&error))?;
-        let listed = row.map(|(key, value)| {
-            let root = keys::decision_listed::parse(&key)?.root;
-            let number = keys::decision_listed::decode(&key, &value)?;
-            Ok::<_, StoreError>((root, number))
-        });
-        listed.transpose().map_err(|error| refusal(&error))
+    async fn next(&mut self, txn: &mut impl Txn) -> Result<Option<Listed>, Error> {
+        let next = self.next_row(txn).await;
+        next.map_err(|error| refusal(&error))
+    }
+
+    async fn next_row(&mut self, txn: &mut impl Txn) -> Result<Option<Listed>, StoreError> {
+        Ok(match self {
+            Self::Decisions(rank, rows) => {
+                let Some((key, value)) = rows.next(txn).await? else {
+                    return Ok(None);
+                };
+                Some(Listed::Decision {
+                    rank: *rank,
+                    root: keys::decision_listed::parse(&key)?.root,
+                    number: keys::decision_listed::decode(&key, &value)?,
+                })
+            }
+            Self::Found(rank, found) => found.next().map(|(root, number)| Listed::Decision {
+                rank: *rank,
+                root,
+                number,
+            }),
+            Self::Anchors(rows) => {
+                let Some((key, value)) = rows.next(txn).await? else {
+                    return Ok(None);
+                };
+                keys::anchor_listed::decode(&key, &value)?;
+                Some(Listed::Anchor(keys::anchor_listed::parse(&key)?.anchor))
+            }
+        })
     }
 }

@@ -154,7 +154,8 @@ impl<S: Store> Reader<S> {
     }
 }
 
-async fn view(
+/// A decision of a scope with what it says.
+pub(super) async fn view(
     txn: &mut impl Txn,
     scope: &ScopeKey,
     root: DecisionId,

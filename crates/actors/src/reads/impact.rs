@@ -5,7 +5,7 @@
 //! another.
 
 use sillok_core::decision::{DecisionHead, Edge, Node};
-use sillok_core::id::DecisionId;
+use sillok_core::id::{DecisionId, EvidenceId};
 use sillok_core::impact::{Impact, ImpactLimits, Seen, Walk};
 use sillok_core::ports::Clock;
 use sillok_core::scope::{Scope, ScopePrefix};
@@ -15,6 +15,7 @@ use sillok_store::{Error as StoreError, KeyRange, Store, Txn};
 
 use super::Reader;
 use super::decisions::head_of;
+use super::evidence::evidence_of;
 use crate::errors::refusal;
 use crate::protocol::{Correct, Protocol, Safeguard};
 use crate::row_stream::RowStream;
@@ -62,9 +63,9 @@ impl Viewer {
     }
 
     /// Whether a node is seen. Files and symbols are names, which everybody sees who sees what is related to them.
-    fn sees_node(&self, node: &Node) -> bool {
+    pub(super) fn sees_node(&self, node: &Node) -> bool {
         match node {
-            Node::Decision { scope, .. } => self.sees(scope),
+            Node::Decision { scope, .. } | Node::Evidence { scope, .. } => self.sees(scope),
             Node::File { .. } | Node::Symbol { .. } => true,
         }
     }
@@ -112,8 +113,8 @@ impl<S: Store> Reader<S> {
     }
 }
 
-/// What becomes of a decision that an impact begins with, or that is at hand, and that is not there, was withdrawn or is
-/// not seen.
+/// What becomes of a decision or of evidence that an impact begins with, or that is at hand, and that is not there, was
+/// withdrawn or is not seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Absent {
     /// It affects nothing.
@@ -134,16 +135,21 @@ impl Absent {
             return Ok(());
         }
         for node in nodes {
-            let Node::Decision { scope, root } = node else {
-                continue;
+            let (stands, what) = match node {
+                Node::Decision { scope, root } => {
+                    let head = standing(txn, viewer, scope, *root).await;
+                    let stands = head.map(|head| head.is_some());
+                    (stands, "decision that holds and is seen")
+                }
+                Node::Evidence { scope, id } => {
+                    let is_there = has_evidence(txn, viewer, scope, *id).await;
+                    (is_there, "evidence that is seen")
+                }
+                Node::File { .. } | Node::Symbol { .. } => continue,
             };
-            let head = standing(txn, viewer, scope, *root).await;
-            if head.map_err(|error| refusal(&error))?.is_none() {
+            if !stands.map_err(|error| refusal(&error))? {
                 // What is not seen is not told apart from what is not there.
-                let why = format!(
-                    "{node} is no decision that holds and is seen from {}",
-                    viewer.scope
-                );
+                let why = format!("{node} is no {what} from {}", viewer.scope);
                 return Err(Error::new(ErrorCode::NotFound, why));
             }
         }
@@ -163,6 +169,20 @@ async fn standing(
     }
     let head = head_of(txn, &ScopeKey::of(scope), root).await?;
     Ok(head.filter(|head| head.active))
+}
+
+/// Whether evidence is there and seen.
+async fn has_evidence(
+    txn: &mut impl Txn,
+    viewer: &Viewer,
+    scope: &Scope,
+    id: EvidenceId,
+) -> Result<bool, StoreError> {
+    if !viewer.sees(scope) {
+        return Ok(false);
+    }
+    let found = evidence_of(txn, &ScopeKey::of(scope), id).await?;
+    Ok(found.is_some())
 }
 
 /// A decision that is looked at as it would be.
@@ -188,7 +208,7 @@ pub(super) struct Look<'a, T> {
 enum Looked {
     /// It is there.
     Seen(Seen),
-    /// It is a decision that does not hold, or that is not seen.
+    /// It is a decision that does not hold, evidence that is not there, or not seen.
     Gone,
     /// It is there, and the time ran out before all relations to it were read.
     Partly(Seen),
@@ -262,10 +282,16 @@ impl<T: Txn> Look<'_, T> {
         Ok(Looked::Seen(seen))
     }
 
-    /// What a node says itself; none of a decision that does not hold, or that is not seen.
+    /// What a node says itself; none of a decision that does not hold, of evidence that is not there, and of what is not
+    /// seen.
     async fn own(&mut self, node: &Node) -> Result<Option<Seen>, StoreError> {
-        let Node::Decision { scope, root } = node else {
-            return Ok(Some(Seen::default()));
+        let (scope, root) = match node {
+            Node::Decision { scope, root } => (scope, root),
+            Node::Evidence { scope, id } => {
+                let is_there = has_evidence(self.txn, self.viewer, scope, *id).await?;
+                return Ok(is_there.then(Seen::default));
+            }
+            Node::File { .. } | Node::Symbol { .. } => return Ok(Some(Seen::default())),
         };
         let head = standing(self.txn, self.viewer, scope, *root).await?;
         let mut seen = head.map(|head| Seen {

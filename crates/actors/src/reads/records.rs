@@ -8,13 +8,14 @@ use sillok_core::id::{CommandId, RecordId, Seq};
 use sillok_core::limits::{PAGE_BYTES_MAX, PAGE_SCAN_ROWS_MAX};
 use sillok_core::principal::Actor;
 use sillok_core::scope::Scope;
-use sillok_core::staging::{Content, RecordKind};
+use sillok_core::staging::RecordKind;
 use sillok_core::task::opening_text;
 use sillok_core::time::Timestamp;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Store, Txn};
 
+use super::texts::whole;
 use super::{Page, Reader, page_rows};
 use crate::errors::refusal;
 use crate::row_stream::RowStream;
@@ -228,10 +229,7 @@ async fn staged(
         return Ok(None);
     };
     let header = event.header;
-    let content = match record.content {
-        Content::Inline(text) => text,
-        chunked @ Content::Chunked { .. } => joined(txn, scope, &chunked).await?,
-    };
+    let content = whole(txn, scope, record.content).await?;
     Ok(Some(StagedRecord {
         id: RecordId {
             scope: scope.clone(),
@@ -246,37 +244,4 @@ async fn staged(
         time: record.time,
         masked: record.masked,
     }))
-}
-
-/// The text that lies in chunks, checked against what its event says of it.
-async fn joined(txn: &mut impl Txn, scope: &Scope, content: &Content) -> Result<String, Error> {
-    let Content::Chunked {
-        command,
-        first,
-        count,
-        bytes,
-        hash,
-    } = content
-    else {
-        unreachable!("only a chunked text is joined")
-    };
-    let lost = |what: &str| {
-        Error::new(
-            ErrorCode::Internal,
-            format!("a large text of {scope} {what}"),
-        )
-    };
-    let scope_key = ScopeKey::of(scope);
-    let mut text = Vec::with_capacity(usize::try_from(*bytes).unwrap_or(0).min(PAGE_BYTES_MAX));
-    for number in *first..first.saturating_add(*count) {
-        let key = keys::chunk::key(&scope_key, *command, number);
-        let chunk = rows::read(txn, &key, keys::chunk::decode)
-            .await
-            .map_err(|error| refusal(&error))?;
-        text.extend_from_slice(&chunk.ok_or_else(|| lost("lacks a chunk"))?);
-    }
-    if text.len() as u64 != *bytes || blake3::hash(&text).as_bytes() != hash {
-        return Err(lost("is not what was written"));
-    }
-    String::from_utf8(text).map_err(|_| lost("is no text"))
 }

@@ -155,10 +155,8 @@ impl Load<'_> {
         let body = event
             .decode_body()
             .map_err(|broken| Error::Content(broken.to_string()))?;
-        if let Some(Body::RecordAppended(record)) = body
-            && let Content::Chunked { command, .. } = record.content
-        {
-            self.texts.insert((*scope, command));
+        if let Some(Content::Chunked { command, .. }) = body.as_ref().and_then(Body::content) {
+            self.texts.insert((*scope, *command));
         }
         Ok(())
     }

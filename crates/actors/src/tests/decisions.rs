@@ -1,14 +1,21 @@
-//! Decisions through a node: saving them, reading them, what a change reaches, what is loaded, and what a planted bug breaks.
+//! Decisions through a node: saving them, reading them, what a change reaches, what is loaded, and what a planted bug breaks;
+//! and beside them the evidence that they rest on and the anchors that lead to both.
 
+mod anchors;
 mod briefs;
+mod evidence;
 mod impacts;
+mod kept;
 mod killed;
 mod listed;
 mod loaded;
 mod planted;
+mod pointed;
 mod proposals;
 mod races;
+mod resting;
 mod saving;
 mod stage;
 
+pub(super) use kept::{keep, original, point, points_to};
 pub(super) use stage::{claims, relates, save, says};

@@ -278,8 +278,8 @@ fn large_texts(pairs: &Pairs) -> usize {
             .unwrap()
             .decode_body()
             .unwrap();
-        matches!(body, Some(Body::RecordAppended(record))
-            if matches!(record.content, Content::Chunked { .. }))
+        let content = body.as_ref().and_then(Body::content);
+        matches!(content, Some(Content::Chunked { .. }))
     });
     chunked.count()
 }

@@ -10,7 +10,7 @@ use sillok_core::command::{
 };
 use sillok_core::decision::{Node as Named, Rank, RelationKind};
 use sillok_core::entry::{Binding, Claim, Detail, Embedding, Head, Metadata, Table};
-use sillok_core::id::{Attempt, DecisionId, EntryId, TokenId, VerificationId};
+use sillok_core::id::{Attempt, DecisionId, EntryId, EvidenceId, TokenId, VerificationId};
 use sillok_core::ports::Embedder as _;
 use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
 use sillok_core::promotion::NewEntry;
@@ -25,7 +25,7 @@ use sillok_store::keys::relay::RelayRow;
 use sillok_store::keys::{self, Family};
 use sillok_store::{KeyRange, Store, Txn};
 
-use super::decisions::{claims, relates, save, says};
+use super::decisions::{claims, keep, original, point, points_to, relates, save, says};
 use super::harness::{
     PROJECT, TASK, TestNode, TestStore, append, command_id, node, open_task, principal, scope,
     store, submission,
@@ -107,6 +107,7 @@ impl World {
         world.judgements().await;
         world.tokens().await;
         world.decisions().await;
+        world.originals().await;
         world.beside_events().await;
         world
     }
@@ -371,6 +372,53 @@ impl World {
         match self.give(kind, path, command).await {
             AnswerBody::Decision { root, .. } => root,
             other => panic!("a decision was answered with {other:?}"),
+        }
+    }
+
+    /// Evidence, small and large, a decision that rests on it, and anchors that lead to all of them: one was dropped.
+    async fn originals(&mut self) {
+        let human = PrincipalKind::Human;
+        let small = original("the times of the handler", "p99 is 12 ms");
+        let small = self.original(human, PROJECT, keep(small)).await;
+        let large = original(
+            "a run of the benchmark",
+            &"12 ms, and again\n".repeat(6_000),
+        );
+        let large = self.original(human, ORG, keep(large)).await;
+        let named = |path: &str, id| Named::Evidence {
+            scope: scope(path),
+            id,
+        };
+        let (small, large) = (named(PROJECT, small), named(ORG, large));
+        let text = says(Rank::Normal, "the handler is fast enough");
+        let text = relates(RelationKind::RestsOn, small.clone(), text);
+        let orchestrator = PrincipalKind::Orchestrator;
+        let root = self.decide(orchestrator, PROJECT, save(None, text)).await;
+        let decision = Named::Decision {
+            scope: scope(PROJECT),
+            root,
+        };
+        let anchors = vec![
+            points_to("how fast it is", vec![small.clone(), decision]),
+            points_to("how it was measured", vec![large]),
+            points_to("what was tried first", vec![small]),
+        ];
+        let added = self.give(orchestrator, PROJECT, point(anchors)).await;
+        let AnswerBody::AnchorsAdded { ids } = added else {
+            panic!("anchors were answered with {added:?}");
+        };
+        let let_go = Command::DropAnchor {
+            anchor: ids[2],
+            reason: "it leads nowhere new".into(),
+        };
+        self.give(orchestrator, PROJECT, let_go).await;
+    }
+
+    /// Saves evidence.
+    async fn original(&mut self, kind: PrincipalKind, path: &str, command: Command) -> EvidenceId {
+        match self.give(kind, path, command).await {
+            AnswerBody::EvidenceSaved { id, .. } => id,
+            other => panic!("evidence was answered with {other:?}"),
         }
     }
 

@@ -15,8 +15,8 @@ pub struct Brief {
     /// What the work is about; what is global comes with every domain
     #[arg(long, default_value = "global", value_name = "DOMAIN")]
     pub domain: Domain,
-    /// What the work begins with: file:PATH, symbol:NAME, symbol:NAME@PATH, DECISION or
-    /// decision:SCOPE#DECISION. May be repeated
+    /// What the work begins with: file:PATH, symbol:NAME, symbol:NAME@PATH, DECISION,
+    /// decision:SCOPE#DECISION or evidence:SCOPE#EVIDENCE. May be repeated
     #[arg(long = "at", value_name = "NODE")]
     pub at: Vec<Place>,
     /// At most so many items

@@ -29,7 +29,7 @@ pub enum DecisionCommand {
     Show(DecisionNamed),
     /// Print every version of a decision
     History(DecisionHistory),
-    /// Print what a change of decisions, files or symbols affects
+    /// Print what a change of decisions, files, symbols or evidence affects
     Impact(DecisionImpact),
 }
 
@@ -65,8 +65,8 @@ pub struct Declared {
     #[arg(long, value_name = "KEY=VALUE", value_parser = claim)]
     pub claim: Option<(String, String)>,
     /// What it has to do with something else, in place of all that was there: KIND=NODE, such as
-    /// DEPENDS_ON=DECISION, CONSTRAINS=DECISION, VALIDATES=DECISION or APPLIES_TO=file:src/main.rs.
-    /// May be repeated
+    /// DEPENDS_ON=DECISION, CONSTRAINS=DECISION, VALIDATES=DECISION, APPLIES_TO=file:src/main.rs or
+    /// RESTS_ON=evidence:SCOPE#EVIDENCE. May be repeated
     #[arg(long = "relates", value_name = "KIND=NODE")]
     pub relations: Vec<Related>,
 }
@@ -245,8 +245,8 @@ pub struct DecisionHistory {
 /// `decision impact`
 #[derive(Debug, Args)]
 pub struct DecisionImpact {
-    /// What would be changed: DECISION, file:PATH, symbol:NAME, symbol:NAME@PATH or
-    /// decision:SCOPE#DECISION. May be repeated
+    /// What would be changed: DECISION, file:PATH, symbol:NAME, symbol:NAME@PATH,
+    /// decision:SCOPE#DECISION or evidence:SCOPE#EVIDENCE. May be repeated
     #[arg(long = "at", required = true, value_name = "NODE")]
     pub at: Vec<Place>,
     /// What is seen from here: this scope, those above it, and those inside it that the token covers.
@@ -404,6 +404,12 @@ mod tests {
             related.to.within(&scope).to_string(),
             "symbol:run@src/a=b.rs"
         );
+        let rests: Related = format!("RESTS_ON=evidence:org/acme#{ROOT}")
+            .parse()
+            .unwrap();
+        assert_eq!(rests.kind, RelationKind::RestsOn);
+        let evidence = format!("evidence:org/acme#{ROOT}");
+        assert_eq!(rests.to.within(&scope).to_string(), evidence);
         for wrong in [
             "DEPENDS_ON",
             "LIKES=file:a",

@@ -7,17 +7,18 @@ use serde_json::Value;
 use sillok_core::id::{CommandId, DecisionId, EntryId, RecordId, VerificationId};
 use sillok_core::scope::Scope;
 use sillok_server::api::{
-    AmendEntry, AnswerReview, AppendLogs, AppendSnapshot, Appended, ArchiveTask, AuditAnswer,
-    AuditRequest, Brief, BriefRequest, ChainsCompared, CheckpointView, ClearStuck, CloseTask,
-    ClusterQuery, ClusterView, CompareChains, ContentErased, DeactivateDecision, DecisionHead,
-    DecisionHistoryQuery, DecisionQuery, DecisionSaved, DecisionVersion, DecisionView,
-    DecisionsQuery, DropPromotion, EntryQuery, EntryView, EntryWritten, EraseContent, EventView,
-    EventsQuery, ExcerptQuery, ExcerptView, FenceNode, FenceView, History, Impact, ImpactRequest,
-    JobQuery, ListQuery, Maintain, Maintained, MarkStuck, MintToken, OpenTask, Page, Promotion,
-    PromotionQuery, PromotionState, PromotionUndone, Proposed, PutEntry, QuarantineScope,
-    QuarantineView, RecallAnswer, RecallRequest, RecordQuery, RecordVerification, RecordView,
-    ReportReuse, ResolveState, RestoreDecision, RestoreEntry, RetryPromotion, ReuseReported,
-    ReviewEvidence, ReviewQuery, ReviewView, Reviewed, ReviewsQuery, RevokeToken, SaveDecision,
+    AddAnchors, AmendEntry, AnchorDropped, AnchorsAdded, AnswerReview, AppendLogs, AppendSnapshot,
+    Appended, ArchiveTask, AuditAnswer, AuditRequest, Brief, BriefRequest, ChainsCompared,
+    CheckpointView, ClearStuck, CloseTask, ClusterQuery, ClusterView, CompareChains, ContentErased,
+    DeactivateDecision, DecisionHead, DecisionHistoryQuery, DecisionQuery, DecisionSaved,
+    DecisionVersion, DecisionView, DecisionsQuery, DropAnchor, DropPromotion, EntryQuery,
+    EntryView, EntryWritten, EraseContent, EventView, EventsQuery, EvidenceSaved, ExcerptQuery,
+    ExcerptView, FenceNode, FenceView, History, Impact, ImpactRequest, JobQuery, ListQuery,
+    Maintain, Maintained, MarkStuck, MintToken, OpenTask, Page, Promotion, PromotionQuery,
+    PromotionState, PromotionUndone, Proposed, PutEntry, QuarantineScope, QuarantineView,
+    RecallAnswer, RecallRequest, RecordQuery, RecordVerification, RecordView, ReportReuse,
+    ResolveState, RestoreDecision, RestoreEntry, RetryPromotion, ReuseReported, ReviewEvidence,
+    ReviewQuery, ReviewView, Reviewed, ReviewsQuery, RevokeToken, SaveDecision, SaveEvidence,
     ScopeQuery, StatusView, Supersede, Superseded, TaskChanged, TaskView, TokenMinted,
     TokenRevoked, TokenView, UndoPromotion, VerificationRecorded, VerificationView,
     WaitingPromotion,
@@ -99,6 +100,12 @@ writes! {
     deactivate_decision: "/v1/decisions/deactivate", DeactivateDecision => DecisionSaved;
     /// Has a decision that was withdrawn hold again.
     restore_decision: "/v1/decisions/restore", RestoreDecision => DecisionSaved;
+    /// Saves evidence.
+    save_evidence: "/v1/evidence", SaveEvidence => EvidenceSaved;
+    /// Adds anchors.
+    add_anchors: "/v1/anchors", AddAnchors => AnchorsAdded;
+    /// Drops an anchor.
+    drop_anchor: "/v1/anchors/drop", DropAnchor => AnchorDropped;
     /// Erases content.
     erase: "/v1/erase", EraseContent => ContentErased;
     /// Makes a token.

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use sillok_core::brief::Layer;
 use sillok_core::decision::{Node, Rank};
-use sillok_server::api::{Brief, BriefDecision, BriefItem, BriefRequest, LayerCut};
+use sillok_server::api::{Brief, BriefAnchor, BriefDecision, BriefItem, BriefRequest, LayerCut};
 
+use super::anchor::lead_line;
 use super::decision::text::declared;
 use crate::args;
 use crate::diagram;
@@ -55,6 +56,7 @@ fn describe(style: Style, brief: &Brief) -> String {
         }
         lines.push(match item {
             BriefItem::Decision(decision) => describe_decision(style, decision),
+            BriefItem::Anchor(anchor) => describe_anchor(style, anchor),
             BriefItem::Structural {
                 node,
                 title,
@@ -83,6 +85,7 @@ pub fn layer(item: &BriefItem) -> Layer {
     match item {
         BriefItem::Decision(decision) => decision.layer,
         BriefItem::Structural { layer, .. } => *layer,
+        BriefItem::Anchor(anchor) => anchor.layer,
     }
 }
 
@@ -148,15 +151,30 @@ fn describe_structural(
     lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
+fn describe_anchor(style: Style, anchor: &BriefAnchor) -> String {
+    let place = format!("about {} in {}", anchor.domain, anchor.scope);
+    let mut lines = vec![
+        format!(
+            "{}  {}",
+            style.name(&anchor.id.to_string()),
+            style.dim(&place)
+        ),
+        format!("   {}", one_line(&anchor.hint, LINE_CHARS_MAX)),
+    ];
+    lines.extend(anchor.leads.iter().map(|lead| lead_line(style, lead)));
+    lines.join("\n")
+}
+
 #[cfg(test)]
 mod tests {
+    use sillok_core::anchor::Standing;
     use sillok_core::decision::RelationKind;
-    use sillok_core::id::DecisionId;
+    use sillok_core::id::{AnchorId, DecisionId, EvidenceId};
     use sillok_core::principal::PrincipalKind;
     use sillok_core::recall::mark_as_data;
     use sillok_core::scope::Scope;
     use sillok_core::time::Timestamp;
-    use sillok_server::api::{Actor, Claim, Edge, Relation};
+    use sillok_server::api::{Actor, Claim, Edge, Lead, Relation};
 
     use super::*;
 
@@ -242,6 +260,37 @@ decision:org/a/project/b#01010101-0101-0101-0101-010101010101  lock
    A cart has
    one owner.";
         assert_eq!(describe(PLAIN, &brief(items)), expected);
+    }
+
+    #[test]
+    fn an_anchor_stands_last_and_says_where_it_leads() {
+        let id = EvidenceId::from_bytes([2; 16]);
+        let anchor = BriefItem::Anchor(Box::new(BriefAnchor {
+            layer: Layer::Anchor,
+            scope: scope(),
+            id: AnchorId::from_bytes([1; 16]),
+            domain: "ui".parse().unwrap(),
+            hint: "How carts\nwere measured".to_owned(),
+            leads: vec![Lead {
+                to: Node::Evidence { scope: scope(), id },
+                title: "The run".to_owned(),
+                rank: None,
+                standing: Standing::Holds,
+            }],
+            data_marked_text: String::new(),
+            by: Actor {
+                kind: PrincipalKind::Agent,
+                id: "a".to_owned(),
+            },
+            at: Timestamp::from_ms(1),
+        }));
+        let said = describe(PLAIN, &brief(vec![structural(), anchor]));
+        let expected = "
+7 anchor
+01010101-0101-0101-0101-010101010101  about ui in org/a/project/b
+   How carts were measured
+   → The run  evidence:org/a/project/b#02020202-0202-0202-0202-020202020202";
+        assert!(said.ends_with(expected), "{said}");
     }
 
     /// The lines of a decision that declares this, which stands in its marked text as well.

@@ -294,7 +294,7 @@ pub async fn show_list(
 }
 
 /// The items of as many pages as it takes for `limit` of them.
-async fn pages<T>(
+pub(super) async fn pages<T>(
     limit: usize,
     mut read: impl AsyncFnMut(Option<String>, Option<usize>) -> Result<Page<T>, Failure>,
 ) -> Result<Page<T>, Failure> {
@@ -314,7 +314,8 @@ async fn pages<T>(
     Ok(found)
 }
 
-fn with_more<T>(style: Style, text: String, page: &Page<T>) -> String {
+/// A listing, which says that there is more where there is.
+pub(super) fn with_more<T>(style: Style, text: String, page: &Page<T>) -> String {
     if page.next.is_none() {
         return text;
     }

@@ -10,7 +10,8 @@ use sillok_server::api::{
     Brief, BriefDecision, BriefItem, BriefRequest, Claim, DecisionsQuery, Relation, SaveDecision,
 };
 
-use super::report::{BriefReport, DecisionReport, StopReport};
+use super::keeping::{Kept, Pointed};
+use super::report::{BriefReport, DecisionReport, FollowReport, StopReport};
 use super::stage::{Agent, Stage};
 use crate::client::Client;
 use crate::failure::Failure;
@@ -61,11 +62,15 @@ pub struct Deciding {
     pub loaded: Option<BriefReport>,
     /// What was not done, since something is locked.
     pub stops: Vec<StopReport>,
+    /// What an agent kept for the next.
+    pointed: Option<Pointed>,
+    /// What an agent found by the anchor of another.
+    pub followed: Option<FollowReport>,
 }
 
 impl Deciding {
     /// The orchestrator locks something for the whole project, and an agent leaves a choice to whoever works in
-    /// `worktree` next.
+    /// `worktree` next, with the source as it was, which the choice rests on, and an anchor that leads to both.
     ///
     /// # Errors
     /// [`Failure`]
@@ -73,18 +78,32 @@ impl Deciding {
         &mut self,
         stage: &Stage,
         agent: &str,
-        worktree: &Scope,
+        (worktree, source): (&Scope, &str),
     ) -> Result<(), Failure> {
         let applies = |file: &str| relation(RelationKind::AppliesTo, file);
         let relations = vec![applies(OTHER_FILE), applies(FILE)];
         let body = said(&stage.project, LOCKED, relations);
         let lock = save(&stage.orchestrator, "the orchestrator", body).await?;
-        let rests = relation(RelationKind::DependsOn, &node(&lock).to_string());
-        let body = said(worktree, LEFT, vec![rests, applies(FILE)]);
         let client = stage.agent_token(agent, worktree).await?;
+        let kept = Kept::keep(&client, worktree, source).await?;
+        let depends = relation(RelationKind::DependsOn, &node(&lock).to_string());
+        let rests = relation(RelationKind::RestsOn, &kept.node().to_string());
+        let body = said(worktree, LEFT, vec![depends, applies(FILE), rests]);
         let left = save(&client, agent, body).await?;
+        self.pointed = Some(kept.point(&client, DOMAIN, &node(&left)).await?);
         self.decisions.extend([lock, left]);
         Ok(())
+    }
+
+    /// The next agent follows the anchor that its brief ends with.
+    ///
+    /// # Errors
+    /// [`Failure`], and [`Failure::Verdict`] when that does not lead to what was kept.
+    pub async fn follow(&mut self, agent: &Agent, brief: &Brief) -> Result<&FollowReport, Failure> {
+        let pointed = self.pointed.as_ref();
+        let pointed = pointed.ok_or_else(|| Failure::Verdict("nobody kept anything".to_owned()))?;
+        let found = pointed.follow((&agent.name, &agent.client), brief).await?;
+        Ok(self.followed.insert(found))
     }
 
     /// Checks that the source which an agent left that had loaded `brief` is in line with all that was decided.
@@ -179,7 +198,11 @@ pub fn command() -> String {
 /// What a model would be given of a brief.
 #[must_use]
 pub fn texts(brief: &Brief) -> String {
-    let texts = decisions(brief).map(|loaded| loaded.data_marked_text.as_str());
+    let texts = brief.items.iter().filter_map(|item| match item {
+        BriefItem::Decision(decision) => Some(decision.data_marked_text.as_str()),
+        BriefItem::Anchor(anchor) => Some(anchor.data_marked_text.as_str()),
+        BriefItem::Structural { .. } => None,
+    });
     texts.collect::<Vec<_>>().join("\n")
 }
 
@@ -187,7 +210,7 @@ pub fn texts(brief: &Brief) -> String {
 fn decisions(brief: &Brief) -> impl Iterator<Item = &BriefDecision> {
     brief.items.iter().filter_map(|item| match item {
         BriefItem::Decision(decision) => Some(&**decision),
-        BriefItem::Structural { .. } => None,
+        BriefItem::Structural { .. } | BriefItem::Anchor(_) => None,
     })
 }
 

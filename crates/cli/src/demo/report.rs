@@ -13,8 +13,8 @@ use sillok_core::id::{DecisionId, EntryId, RecordId, ReviewId, VerificationId};
 use sillok_core::scope::Scope;
 use sillok_core::verification::{Outcome, VerificationSource};
 use sillok_server::api::{
-    AuditAnswer, Brief, Current, DecisionSaved, Disposition, Problem, Promotion, Proposed,
-    RecallResult,
+    AuditAnswer, Brief, Current, DecisionSaved, Disposition, Followed, FollowedItem, Problem,
+    Promotion, Proposed, RecallResult,
 };
 
 use crate::verification::Recorded;
@@ -48,6 +48,10 @@ pub struct Report {
     pub decisions_durable: usize,
     /// Decisions that an agent loaded, and that what it left is in line with.
     pub in_line: usize,
+    /// Originals that an agent found by the anchor of another.
+    pub followed: usize,
+    /// Those that were found again after the server was stopped and started again.
+    pub followed_durable: usize,
     /// Changes that were not made, since they touch what is locked.
     pub stopped: usize,
     /// Whether the audit found every chain and view as it should be.
@@ -88,6 +92,9 @@ pub struct Report {
     /// What an agent loaded, and what of that its work is in line with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loaded: Option<BriefReport>,
+    /// What an agent found by the anchor of another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<FollowReport>,
     /// What was not done, and why.
     pub stops: Vec<StopReport>,
     /// The audit's answer.
@@ -252,6 +259,25 @@ pub struct BriefReport {
     pub brief: Brief,
     /// The decisions of it that what the agent left is in line with.
     pub in_line: Vec<DecisionId>,
+}
+
+/// An anchor at the end of a brief, and the originals that it leads to.
+#[derive(Clone, Debug, Serialize)]
+pub struct FollowReport {
+    /// Who followed it.
+    pub agent: String,
+    /// What came back.
+    pub followed: Followed,
+}
+
+impl FollowReport {
+    /// How many originals that are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        let items = self.followed.items.iter();
+        let are_there = items.filter(|item| !matches!(item, FollowedItem::Gone { .. }));
+        are_there.count()
+    }
 }
 
 /// A change that was proposed, and not made.

@@ -16,6 +16,7 @@ use super::agent::Work;
 use super::deciding::{self, Deciding};
 use super::governance::{self, Advice, Grounds};
 use super::judgement;
+use super::keeping;
 use super::play::Played;
 use super::report::{AgentReport, RecallReport};
 use super::sample_repository::SampleRepository;
@@ -119,8 +120,9 @@ async fn later(
     let dir = repository.worktree(&agent.name)?;
     let source = dir.join(LATER.source());
     let first = before.first().expect("there is at least one agent");
+    let found = read(&source)?;
     deciding
-        .decide(stage, &first.agent, &agent.worktree)
+        .decide(stage, &first.agent, (&agent.worktree, &found))
         .await?;
     let work = Work {
         agent: agent.clone(),
@@ -137,6 +139,14 @@ async fn later(
             (LogLevel::Info, &texts),
         )
         .await?;
+    let followed = deciding.follow(&agent, &brief).await?;
+    journal
+        .step(
+            "The brief ends with an anchor, so I look where it leads.",
+            &keeping::command(followed),
+            (LogLevel::Info, &keeping::titles(followed)),
+        )
+        .await?;
     let results = recall(&agent, journal.task().as_str()).await?;
     let best = results
         .first()
@@ -150,9 +160,7 @@ async fn later(
         )
         .await?;
     let detail = work.run(stage, journal).await?;
-    let left = std::fs::read_to_string(&source)
-        .map_err(Failure::io(format!("{} cannot be read", source.display())))?;
-    deciding.check(&agent.name, brief, &left)?;
+    deciding.check(&agent.name, brief, &read(&source)?)?;
     let recall = RecallReport {
         agent: agent.name,
         query: QUERY.to_owned(),
@@ -165,6 +173,11 @@ async fn later(
         },
         recall,
     ))
+}
+
+fn read(source: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(source)
+        .map_err(Failure::io(format!("{} cannot be read", source.display())))
 }
 
 /// What is published becomes visible to others within a second.

@@ -6,14 +6,22 @@ use super::Layer;
 use crate::decision::{Domain, Rank};
 use crate::scope::Scope;
 
-/// One list of a brief: the decisions of one rank and domain that hold in one scope, in the order in which their chains
-/// began.
+/// What a list of a brief is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lists {
+    /// The decisions of one rank that hold, in the order in which their chains began.
+    Decisions(Rank),
+    /// The anchors that were not dropped, in the order of the events that added them.
+    Anchors,
+}
+
+/// One list of a brief: that of one domain in one scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The layer that its decisions stand in.
+    /// The layer that its items stand in.
     pub layer: Layer,
-    /// Their rank.
-    pub rank: Rank,
+    /// What they are.
+    pub lists: Lists,
     /// Their domain.
     pub domain: Domain,
     /// Their scope.
@@ -24,31 +32,35 @@ pub struct Step {
 /// is not listed but walked to: it stands behind [`Layer::Policy`] and before [`Layer::GlobalAxis`].
 ///
 /// Within a layer, what holds in every domain stands before what holds in the named one, and within that the wider scope
-/// stands before the narrower one. Nothing else has a say: a list that is empty, long or cut moves no other.
+/// stands before the narrower one. Nothing else has a say: a list that is empty, long or cut moves no other. Anchors stand
+/// last, so that what they lead to moves nothing.
 #[must_use]
 pub fn loading_order(scope: &Scope, domain: &Domain) -> Vec<Step> {
     let global = Domain::global();
     // Who asks for what holds everywhere names no domain beside it: no list is read twice.
     let named = (!domain.is_global()).then_some(domain);
+    let decisions = Lists::Decisions;
     let layers = [
-        (Layer::Policy, Rank::Policy, Some(&global)),
-        (Layer::GlobalAxis, Rank::Axis, Some(&global)),
-        (Layer::DomainAxis, Rank::Axis, named),
-        (Layer::Lock, Rank::Lock, Some(&global)),
-        (Layer::Lock, Rank::Lock, named),
-        (Layer::Normal, Rank::Normal, Some(&global)),
-        (Layer::Normal, Rank::Normal, named),
+        (Layer::Policy, decisions(Rank::Policy), Some(&global)),
+        (Layer::GlobalAxis, decisions(Rank::Axis), Some(&global)),
+        (Layer::DomainAxis, decisions(Rank::Axis), named),
+        (Layer::Lock, decisions(Rank::Lock), Some(&global)),
+        (Layer::Lock, decisions(Rank::Lock), named),
+        (Layer::Normal, decisions(Rank::Normal), Some(&global)),
+        (Layer::Normal, decisions(Rank::Normal), named),
+        (Layer::Anchor, Lists::Anchors, Some(&global)),
+        (Layer::Anchor, Lists::Anchors, named),
     ];
     let mut scopes = scope.with_ancestors();
     scopes.reverse();
 
     let mut steps = Vec::with_capacity(layers.len() * scopes.len());
-    for (layer, rank, domain) in layers {
+    for (layer, lists, domain) in layers {
         let Some(domain) = domain else { continue };
         for scope in &scopes {
             steps.push(Step {
                 layer,
-                rank,
+                lists,
                 domain: domain.clone(),
                 scope: scope.clone(),
             });

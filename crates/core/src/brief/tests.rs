@@ -14,6 +14,10 @@ use crate::principal::Actor;
 use crate::scope::Level;
 use crate::time::Timestamp;
 
+mod hints;
+
+use hints::{Hint, any_hints};
+
 /// A task with what holds it, from the widest scope on, and two scopes beside these.
 const SCOPES: [&str; 6] = [
     "org/a",
@@ -135,9 +139,10 @@ fn impact_of(affected: u8) -> Impact {
     }
 }
 
-/// What is asked for, where, and with which decisions there.
+/// What is asked for, where, and with which decisions and anchors there.
 struct Asked<'a> {
     chains: &'a [Chain],
+    hints: &'a [Hint],
     scope: Scope,
     domain: Domain,
     impact: Impact,
@@ -150,15 +155,37 @@ struct Loaded {
     rows_counted: usize,
 }
 
-type Lists<'a> = BTreeMap<(Scope, Rank, Domain), BTreeMap<(Seq, DecisionId), &'a Chain>>;
+/// What is listed, each list by the order of its rows.
+type Listed<'a> = BTreeMap<(Scope, Lists, Domain), BTreeMap<(Seq, [u8; 16]), Row<'a>>>;
+
+#[derive(Clone, Copy)]
+enum Row<'a> {
+    Chain(&'a Chain),
+    Hint(&'a Hint),
+}
+
+impl Row<'_> {
+    fn item(self, layer: Layer) -> BriefItem {
+        match self {
+            Self::Chain(chain) => chain.item(layer),
+            Self::Hint(hint) => hint.item(),
+        }
+    }
+}
 
 impl Asked<'_> {
-    fn lists(&self) -> Lists<'_> {
-        let mut lists = Lists::new();
+    fn lists(&self) -> Listed<'_> {
+        let mut lists = Listed::new();
         for chain in self.chains.iter().filter(|chain| chain.active) {
-            let key = (chain.scope.clone(), chain.rank, chain.domain.clone());
+            let of_rank = Lists::Decisions(chain.rank);
+            let key = (chain.scope.clone(), of_rank, chain.domain.clone());
             let list = lists.entry(key).or_default();
-            list.insert((chain.begun, chain.root), chain);
+            list.insert((chain.begun, *chain.root.as_bytes()), Row::Chain(chain));
+        }
+        for hint in self.hints.iter().filter(|hint| !hint.dropped) {
+            let key = (hint.scope.clone(), Lists::Anchors, hint.domain.clone());
+            let list = lists.entry(key).or_default();
+            list.insert((hint.seq, *hint.id.as_bytes()), Row::Hint(hint));
         }
         lists
     }
@@ -174,13 +201,13 @@ impl Asked<'_> {
                 cutter.take_impact(&self.impact)?;
                 is_walked = true;
             }
-            let list = lists.get(&(step.scope, step.rank, step.domain));
+            let list = lists.get(&(step.scope, step.lists, step.domain));
             let mut rows = list.into_iter().flat_map(BTreeMap::values);
             while !cutter.is_full()
-                && let Some(chain) = rows.next()
+                && let Some(row) = rows.next()
             {
                 texts_read += 1;
-                cutter.take(chain.item(step.layer))?;
+                cutter.take(row.item(step.layer))?;
             }
             if cutter.is_full() {
                 let behind = rows.take(cutter.rows_wanted()).count();
@@ -222,7 +249,16 @@ impl Asked<'_> {
             let item = BriefItem::of_impact(&self.impact, index).unwrap();
             ((2, false, Reverse(Level::Org), index as u64), item)
         });
-        let mut all: Vec<_> = decisions.chain(structural).collect();
+        let anchors = self.hints.iter().filter(|hint| {
+            let is_of_domain = hint.domain.is_global() || hint.domain == self.domain;
+            !hint.dropped && hint.scope.contains(&self.scope) && is_of_domain
+        });
+        let anchors = anchors.map(|hint| {
+            let level = Reverse(hint.scope.level());
+            let key = (7, !hint.domain.is_global(), level, hint.seq.get());
+            (key, hint.item())
+        });
+        let mut all: Vec<_> = decisions.chain(structural).chain(anchors).collect();
         all.sort_by_key(|(key, _)| *key);
         all.into_iter().map(|(_, item)| item).collect()
     }
@@ -231,6 +267,7 @@ impl Asked<'_> {
 fn asked(chains: &[Chain], at: (usize, usize), affected: u8) -> Asked<'_> {
     Asked {
         chains,
+        hints: &[],
         scope: scope(at.0),
         domain: domain(at.1),
         impact: impact_of(affected),
@@ -245,7 +282,7 @@ fn any_place() -> impl Strategy<Value = (usize, usize)> {
 fn rank_of(item: &BriefItem) -> Option<Rank> {
     match item {
         BriefItem::Decision { rank, .. } => Some(*rank),
-        BriefItem::Structural { .. } => None,
+        BriefItem::Structural { .. } | BriefItem::Anchor { .. } => None,
     }
 }
 
@@ -267,9 +304,9 @@ fn bytes_of(brief: &Brief) -> Vec<u8> {
 proptest! {
     #[test]
     fn a_brief_is_all_that_holds_in_the_order_of_the_model(
-        chains in any_chains(), at in any_place(), affected in 0u8..5,
+        chains in any_chains(), hints in any_hints(), at in any_place(), affected in 0u8..5,
     ) {
-        let asked = asked(&chains, at, affected);
+        let asked = Asked { hints: &hints, ..asked(&chains, at, affected) };
         let brief = asked.brief(AMPLE);
         prop_assert_eq!(&brief.items, &asked.model());
         prop_assert!(brief.cut.is_empty());
@@ -278,9 +315,9 @@ proptest! {
 
     #[test]
     fn no_normal_decision_stands_before_an_axis_nor_anything_before_a_policy(
-        chains in any_chains(), at in any_place(), affected in 0u8..5,
+        chains in any_chains(), hints in any_hints(), at in any_place(), affected in 0u8..5,
     ) {
-        let items = asked(&chains, at, affected).brief(AMPLE).items;
+        let items = Asked { hints: &hints, ..asked(&chains, at, affected) }.brief(AMPLE).items;
         let last = |rank: Rank| items.iter().rposition(|item| rank_of(item) == Some(rank));
         let first = |rank: Rank| items.iter().position(|item| rank_of(item) == Some(rank));
         if let (Some(axis), Some(normal)) = (last(Rank::Axis), first(Rank::Normal)) {
@@ -321,12 +358,40 @@ proptest! {
         prop_assert_eq!(bytes_of(&among_all), bytes_of(&alone));
     }
 
+    /// Nothing else that a brief says is read later, cut sooner or counted otherwise for them.
+    #[test]
+    fn no_anchor_changes_what_stands_before_it(
+        chains in any_chains(), hints in any_hints(), at in any_place(), affected in 0u8..5,
+        items_max in 1usize..60, bytes_max in 1usize..9_000,
+    ) {
+        let without = asked(&chains, at, affected);
+        let with = Asked { hints: &hints, ..asked(&chains, at, affected) };
+        let budget = BriefBudget { items_max, bytes_max };
+        let (with, without) = match (with.load(budget), without.load(budget)) {
+            (Ok(with), Ok(without)) => (with.brief, without.brief),
+            // The very first item has no room. Where it is an anchor, nothing stands before it.
+            (with, without) => {
+                let is_bare = without.is_ok_and(|loaded| loaded.brief.items.is_empty());
+                prop_assert!(with.is_err() && (is_bare || asked(&chains, at, affected).load(budget).is_err()));
+                return Ok(());
+            }
+        };
+        let place = with.items.iter().position(|item| item.layer() == Layer::Anchor);
+        let (before, anchors) = with.items.split_at(place.unwrap_or(with.items.len()));
+        prop_assert_eq!(before, &without.items[..]);
+        prop_assert!(anchors.iter().all(|item| item.layer() == Layer::Anchor));
+        let cut: Vec<Cut> = with.cut.iter().filter(|cut| cut.layer != Layer::Anchor).copied().collect();
+        prop_assert_eq!(&cut, &without.cut);
+        prop_assert!(anchors.is_empty() || cut.is_empty());
+        prop_assert_eq!(with.impact_cut, without.impact_cut);
+    }
+
     #[test]
     fn a_budget_takes_a_prefix_and_counts_the_rest_without_reading_it(
-        chains in any_chains(), at in any_place(), affected in 0u8..5,
+        chains in any_chains(), hints in any_hints(), at in any_place(), affected in 0u8..5,
         items_max in 1usize..12, bytes_max in 1usize..3_000,
     ) {
-        let asked = asked(&chains, at, affected);
+        let asked = Asked { hints: &hints, ..asked(&chains, at, affected) };
         let whole = asked.model();
         let needed = whole.first().map_or(0, BriefItem::bytes);
         match asked.load(BriefBudget { items_max, bytes_max }) {
@@ -359,8 +424,11 @@ fn the_order_of_loading_is_the_locked_one() {
     let steps = loading_order(&scope(1), &domain(1));
     let told = steps.iter().map(|step| {
         let level = step.scope.level();
-        let (layer, rank, domain) = (step.layer as u8, step.rank, &step.domain);
-        format!("{layer} {rank} {domain} {level}")
+        let (layer, domain) = (step.layer as u8, &step.domain);
+        match step.lists {
+            Lists::Decisions(rank) => format!("{layer} {rank} {domain} {level}"),
+            Lists::Anchors => format!("{layer} anchors {domain} {level}"),
+        }
     });
     assert_eq!(
         told.collect::<Vec<_>>(),
@@ -379,6 +447,10 @@ fn the_order_of_loading_is_the_locked_one() {
             "6 normal global project",
             "6 normal ui org",
             "6 normal ui project",
+            "7 anchors global org",
+            "7 anchors global project",
+            "7 anchors ui org",
+            "7 anchors ui project",
         ]
     );
 }
@@ -389,7 +461,7 @@ fn within_a_layer_the_wider_scope_stands_first_and_no_list_is_read_twice() {
         let steps = loading_order(&scope(3), &domain);
         let lists: BTreeSet<_> = steps
             .iter()
-            .map(|step| (step.rank, step.domain.clone(), step.scope.clone()))
+            .map(|step| (step.lists, step.domain.clone(), step.scope.clone()))
             .collect();
         assert_eq!(lists.len(), steps.len());
         for list in steps.chunks(4) {
@@ -397,8 +469,8 @@ fn within_a_layer_the_wider_scope_stands_first_and_no_list_is_read_twice() {
             assert_eq!(scopes, SCOPES[..4]);
         }
     }
-    assert_eq!(loading_order(&scope(3), &Domain::global()).len(), 4 * 4);
-    assert_eq!(loading_order(&scope(3), &domain(1)).len(), 7 * 4);
+    assert_eq!(loading_order(&scope(3), &Domain::global()).len(), 5 * 4);
+    assert_eq!(loading_order(&scope(3), &domain(1)).len(), 9 * 4);
 }
 
 fn chain(number: u8, content_bytes: usize) -> Chain {

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::Digest;
 use crate::chain::Tip;
 use crate::entry::Status;
-use crate::id::{Attempt, DecisionId, EntryId, ReviewId, Seq, TokenId, VerificationId};
+use crate::id::{
+    AnchorId, Attempt, DecisionId, EntryId, EvidenceId, ReviewId, Seq, TokenId, VerificationId,
+};
 use crate::promotion::{Disposition, PublishReport};
 use crate::reuse::Usage;
 use crate::scope::{Scope, ScopePrefix};
@@ -139,6 +141,20 @@ pub enum AnswerBody {
         version: u64,
         /// Whether it applies.
         active: bool,
+    },
+    /// Evidence was saved.
+    EvidenceSaved {
+        /// Its id.
+        id: EvidenceId,
+        /// BLAKE3 of its whole text, as it is stored.
+        hash: [u8; 32],
+        /// How many secrets were masked.
+        masked: u32,
+    },
+    /// Anchors were added.
+    AnchorsAdded {
+        /// Their ids, in the order in which they were given.
+        ids: Vec<AnchorId>,
     },
 }
 

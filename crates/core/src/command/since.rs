@@ -1,9 +1,10 @@
 //! Which commands older nodes read.
 //!
-//! Owns the version of each command and of the citations that it brings.
+//! Owns the version of each command, and of the citations and relations that it brings.
 
 use super::Command;
 use crate::citation::Citation;
+use crate::decision::{Relation, RelationKind};
 use crate::membership::WireVersion;
 
 impl Command {
@@ -11,6 +12,7 @@ impl Command {
     /// the command nor the events that it leads to.
     #[must_use]
     pub fn since(&self) -> WireVersion {
+        let rests_on = |relation: &Relation| relation.kind == RelationKind::RestsOn;
         let has_excerpt = |citations: &[Citation]| {
             let is_excerpt = |citation: &Citation| matches!(citation, Citation::Excerpt(_));
             citations.iter().any(is_excerpt)
@@ -37,10 +39,81 @@ impl Command {
             Self::DropPromotion { .. } => WireVersion::WITH_ATTEMPTS,
             Self::Erase(_) => WireVersion::WITH_ERASURE,
             Self::RestoreEntry { .. } => WireVersion::WITH_RESTORING,
+            Self::SaveEvidence(_) | Self::AddAnchors { .. } | Self::DropAnchor { .. } => {
+                WireVersion::WITH_EVIDENCE
+            }
+            Self::SaveDecision(save) if save.text.relations.iter().any(rests_on) => {
+                WireVersion::WITH_EVIDENCE
+            }
             Self::SaveDecision(_)
             | Self::DeactivateDecision { .. }
             | Self::RestoreDecision { .. } => WireVersion::WITH_DECISIONS,
             _ => WireVersion::FIRST,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::anchor::NewAnchor;
+    use crate::command::SaveDecision;
+    use crate::decision::{Domain, NewDecision, Node, Rank};
+    use crate::evidence::{MEDIA_TYPE_USUAL, NewEvidence};
+    use crate::id::AnchorId;
+
+    fn saves(relations: &[(RelationKind, &str)]) -> Command {
+        let relations = relations.iter().map(|(kind, to)| Relation {
+            kind: *kind,
+            to: to.parse().unwrap(),
+        });
+        Command::SaveDecision(Box::new(SaveDecision {
+            change: None,
+            text: NewDecision {
+                rank: Rank::Normal,
+                domain: Domain::global(),
+                phase: None,
+                title: "t".into(),
+                content: "c".into(),
+                claim: None,
+                relations: relations.collect(),
+            },
+            reason: String::new(),
+        }))
+    }
+
+    #[test]
+    fn what_speaks_of_evidence_or_anchors_waits_until_all_nodes_read_it() {
+        const ID: &str = "0196f3a2-0000-7000-8000-000000000001";
+        let evidence = format!("evidence:org/a#{ID}");
+        let to: Node = evidence.parse().unwrap();
+        let file = (RelationKind::AppliesTo, "file:src/a.rs");
+        for command in [
+            Command::SaveEvidence(Box::new(NewEvidence {
+                title: "t".into(),
+                source: String::new(),
+                media_type: MEDIA_TYPE_USUAL.into(),
+                content: "c".into(),
+            })),
+            Command::AddAnchors {
+                anchors: vec![NewAnchor {
+                    hint: "h".into(),
+                    domain: Domain::global(),
+                    to: vec![to],
+                }],
+            },
+            Command::DropAnchor {
+                anchor: AnchorId::from_bytes([1; 16]),
+                reason: "r".into(),
+            },
+            saves(&[(RelationKind::RestsOn, &evidence)]),
+            saves(&[file, (RelationKind::RestsOn, &evidence)]),
+        ] {
+            let name = command.name();
+            assert_eq!(command.since(), WireVersion::WITH_EVIDENCE, "{name}");
+        }
+        for command in [saves(&[]), saves(&[file])] {
+            assert_eq!(command.since(), WireVersion::WITH_DECISIONS);
         }
     }
 }

@@ -42,6 +42,12 @@ impl Command {
                 Self::DeactivateDecision { reason, .. } => reason.len(),
                 // Its event has the text of the version that it names.
                 Self::RestoreDecision { reason, .. } => DECISION_TEXTS_BYTES_MAX + reason.len(),
+                Self::SaveEvidence(new) => new.text_bytes(),
+                Self::AddAnchors { anchors } => anchors
+                    .iter()
+                    .map(|new| FIXED_BYTES + new.text_bytes())
+                    .sum(),
+                Self::DropAnchor { reason, .. } => reason.len(),
                 _ => 0,
             }
     }

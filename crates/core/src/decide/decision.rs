@@ -10,7 +10,7 @@ use crate::decision::{Act, DecisionHead, NewDecision, Node, Rank, Relation};
 use crate::error::{Current, Error, ErrorCode};
 use crate::event::{Body, DecisionSaved};
 use crate::facts::added_relations;
-use crate::id::DecisionId;
+use crate::id::{DecisionId, EvidenceId};
 use crate::limits::{DECISION_BYTES_MAX, DECISION_TEXTS_BYTES_MAX, RELATIONS_MAX};
 use crate::permission::{Access, authorize};
 use crate::scope::{Level, Scope};
@@ -229,7 +229,7 @@ fn check_relations(
         relation.to.check()?;
         if !relation.kind.leads_to(&relation.to) {
             let why = format!(
-                "{} does not lead to {}: to files and symbols it is APPLIES_TO alone, and to decisions the others",
+                "{} does not lead to {}: to files and symbols it is APPLIES_TO alone, to evidence RESTS_ON, and to decisions the others",
                 relation.kind, relation.to
             );
             return Err(invalid(why));
@@ -257,28 +257,47 @@ fn check_no_secret(relations: &[Relation]) -> Result<(), Error> {
     })
 }
 
-/// Checks that a decision which is related to stands where the scope sees it. What is not seen is not told apart from what
-/// is not there.
-fn check_stands(context: &Context<'_>, node: &Node) -> Result<(), Error> {
-    let Node::Decision { scope, root } = node else {
-        return Ok(());
+/// Checks that a decision or evidence which is led to stands where the scope sees it. What is not seen is not told apart
+/// from what is not there.
+pub(super) fn check_stands(context: &Context<'_>, node: &Node) -> Result<(), Error> {
+    let is_active = match node {
+        Node::Decision { scope, root } => decision_stands(context, scope, *root),
+        Node::Evidence { scope, id } => evidence_stands(context, scope, *id).then_some(true),
+        Node::File { .. } | Node::Symbol { .. } => return Ok(()),
     };
+    match is_active {
+        Some(true) => Ok(()),
+        // Without its version: a write names that of its own decision.
+        Some(false) => {
+            let why = format!("{node} was withdrawn");
+            Err(Error::conflict(why, Current::default()))
+        }
+        None => Err(Error::new(ErrorCode::NotFound, format!("no {node}"))),
+    }
+}
+
+/// Whether a decision applies, if the scope sees it and it is there.
+fn decision_stands(context: &Context<'_>, scope: &Scope, root: DecisionId) -> Option<bool> {
     let head = if scope == context.scope() {
-        context.state.decision(*root)
+        context.state.decision(root)
     } else if scope.contains(context.scope()) {
-        let named = (scope.clone(), *root);
-        let found = context.facts.decisions_elsewhere.get(&named);
-        found.and_then(Option::as_ref)
+        let elsewhere = &context.facts.decisions_elsewhere;
+        elsewhere
+            .get(&(scope.clone(), root))
+            .and_then(Option::as_ref)
     } else {
         None
     };
-    let head = head.ok_or_else(|| Error::new(ErrorCode::NotFound, format!("no {node}")))?;
-    if head.active {
-        return Ok(());
+    head.map(|head| head.active)
+}
+
+/// Whether the scope sees evidence that is there.
+fn evidence_stands(context: &Context<'_>, scope: &Scope, id: EvidenceId) -> bool {
+    if scope == context.scope() {
+        return context.state.has_evidence(id);
     }
-    // Without its version: a write names that of its own decision.
-    let why = format!("{node} was withdrawn");
-    Err(Error::conflict(why, Current::default()))
+    let elsewhere = &context.facts.evidence_elsewhere;
+    scope.contains(context.scope()) && elsewhere.get(&(scope.clone(), id)) == Some(&true)
 }
 
 fn invalid(why: impl Into<String>) -> Error {

@@ -1,12 +1,14 @@
 //! Deciding what is staged: masking secrets, cutting large texts into chunks.
 
+use std::borrow::Cow;
+
 use super::{Chunk, Context, Decision, task};
 use crate::command::AnswerBody;
 use crate::entry::Metadata;
 use crate::error::{Error, ErrorCode};
 use crate::event::Body;
 use crate::id::CommandId;
-use crate::limits::CLOCK_AHEAD_MS_MAX;
+use crate::limits::{CLOCK_AHEAD_MS_MAX, INLINE_BYTES_MAX};
 use crate::scope::Level;
 use crate::secret::mask;
 use crate::staging::{self, Content, NewRecord, Record, RecordKind};
@@ -72,14 +74,10 @@ fn stage(
     let metadata = mask(record.metadata.as_str());
     let masked = content.count + metadata.count;
     let metadata = match metadata.text {
-        std::borrow::Cow::Borrowed(_) => record.metadata.clone(),
-        std::borrow::Cow::Owned(text) => Metadata::parse(&text)?,
+        Cow::Borrowed(_) => record.metadata.clone(),
+        Cow::Owned(text) => Metadata::parse(&text)?,
     };
-    let content = if staging::is_chunked(&content.text) {
-        chunked(context, &content.text, chunks)
-    } else {
-        Content::Inline(content.text.into_owned())
-    };
+    let content = stored(context, content.text, INLINE_BYTES_MAX, chunks);
     Ok(Record {
         kind: record.kind.clone(),
         content,
@@ -89,8 +87,22 @@ fn stage(
     })
 }
 
+/// A masked text as it is stored: the whole of it up to so many bytes, else chunks behind those that the command has by now.
+pub(super) fn stored(
+    context: &Context<'_>,
+    text: Cow<'_, str>,
+    inline_max: usize,
+    chunks: &mut Vec<Chunk>,
+) -> Content {
+    if text.len() > inline_max {
+        chunked(context, &text, chunks)
+    } else {
+        Content::Inline(text.into_owned())
+    }
+}
+
 fn chunked(context: &Context<'_>, text: &str, chunks: &mut Vec<Chunk>) -> Content {
-    let first = u32::try_from(chunks.len()).expect("an append's bytes are bounded");
+    let first = u32::try_from(chunks.len()).expect("a command's bytes are bounded");
     for (number, bytes) in (first..).zip(staging::chunks(text)) {
         chunks.push(Chunk {
             number,
@@ -103,7 +115,7 @@ fn chunked(context: &Context<'_>, text: &str, chunks: &mut Vec<Chunk>) -> Conten
             context.submission.id,
         ),
         first,
-        count: u32::try_from(chunks.len()).expect("an append's bytes are bounded") - first,
+        count: u32::try_from(chunks.len()).expect("a command's bytes are bounded") - first,
         bytes: text.len() as u64,
         hash: *blake3::hash(text.as_bytes()).as_bytes(),
     }

@@ -1,9 +1,11 @@
 //! Tests of the rules as a whole: commands against a scope whose facts are all at hand.
 
+mod anchors;
 mod contradicting;
 mod decisions;
 mod entries;
 mod erasing;
+mod evidence;
 mod governance;
 mod promotions;
 mod publishing;

@@ -1,4 +1,4 @@
-//! Relations: what a decision declares to depend on, to constrain, to validate, and where it applies.
+//! Relations: what a decision declares to depend on, to constrain, to validate and to rest on, and where it applies.
 //!
 //! Owns the kinds, the nodes that they join and the text form of a node. Which relations may be declared is
 //! [`crate::decide`]'s; what a change reaches over them is [`crate::impact`]'s.
@@ -9,7 +9,7 @@ use core::str::FromStr;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::error::{Error, ErrorCode};
-use crate::id::DecisionId;
+use crate::id::{DecisionId, EvidenceId};
 use crate::limits::PLACE_BYTES_MAX;
 use crate::scope::Scope;
 use crate::secret::mask;
@@ -26,15 +26,18 @@ pub enum RelationKind {
     Validates,
     /// It applies to a file or symbol.
     AppliesTo,
+    /// It rests on evidence.
+    RestsOn,
 }
 
 impl RelationKind {
     /// All kinds.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::DependsOn,
         Self::Constrains,
         Self::Validates,
         Self::AppliesTo,
+        Self::RestsOn,
     ];
 
     /// The kind's name.
@@ -45,13 +48,21 @@ impl RelationKind {
             Self::Constrains => "CONSTRAINS",
             Self::Validates => "VALIDATES",
             Self::AppliesTo => "APPLIES_TO",
+            Self::RestsOn => "RESTS_ON",
         }
     }
 
-    /// Whether the kind leads to `node`: to files and symbols it is `APPLIES_TO`, to decisions each of the others.
+    /// Whether the kind leads to `node`: to files and symbols it is `APPLIES_TO`, to evidence `RESTS_ON`, to decisions each
+    /// of the others.
     #[must_use]
     pub const fn leads_to(self, node: &Node) -> bool {
-        matches!(self, Self::AppliesTo) != matches!(node, Node::Decision { .. })
+        match self {
+            Self::DependsOn | Self::Constrains | Self::Validates => {
+                matches!(node, Node::Decision { .. })
+            }
+            Self::AppliesTo => matches!(node, Node::File { .. } | Node::Symbol { .. }),
+            Self::RestsOn => matches!(node, Node::Evidence { .. }),
+        }
     }
 }
 
@@ -75,8 +86,8 @@ impl FromStr for RelationKind {
     }
 }
 
-/// What a relation joins: a decision, a file or a symbol. As text, `decision:SCOPE#ROOT`, `file:PATH`,
-/// `symbol:NAME@PATH` or `symbol:NAME`; so it is stored and sent.
+/// What a relation joins: a decision, a file, a symbol or evidence. As text, `decision:SCOPE#ROOT`, `file:PATH`,
+/// `symbol:NAME@PATH`, `symbol:NAME` or `evidence:SCOPE#ID`; so it is stored and sent.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Node {
@@ -98,6 +109,13 @@ pub enum Node {
         name: String,
         /// Path of the file that defines it, where that is told.
         file: Option<String>,
+    },
+    /// Evidence.
+    Evidence {
+        /// The scope that holds it.
+        scope: Scope,
+        /// Its id.
+        id: EvidenceId,
     },
 }
 
@@ -140,7 +158,7 @@ impl Node {
     pub fn holds_secret(&self) -> bool {
         let is_secret = |text: &str| mask(text).count > 0;
         let (name, file) = match self {
-            Self::Decision { .. } => return false,
+            Self::Decision { .. } | Self::Evidence { .. } => return false,
             Self::File { path } => (path, None),
             Self::Symbol { name, file } => (name, file.as_deref()),
         };
@@ -170,6 +188,7 @@ impl fmt::Display for Node {
                 file: Some(file),
             } => write!(f, "symbol:{name}@{file}"),
             Self::Symbol { name, file: None } => write!(f, "symbol:{name}"),
+            Self::Evidence { scope, id } => write!(f, "evidence:{scope}#{id}"),
         }
     }
 }
@@ -193,8 +212,17 @@ impl FromStr for Node {
                 Some((name, file)) => Self::symbol(name, Some(file)),
                 None => Self::symbol(named, None),
             },
+            Some(("evidence", named)) => {
+                let (scope, id) = named
+                    .rsplit_once('#')
+                    .ok_or_else(|| invalid("evidence is named evidence:SCOPE#ID"))?;
+                Ok(Self::Evidence {
+                    scope: Scope::parse(scope)?,
+                    id: id.parse()?,
+                })
+            }
             _ => Err(invalid(
-                "a node is decision:SCOPE#ROOT, file:PATH, symbol:NAME@PATH or symbol:NAME",
+                "a node is decision:SCOPE#ROOT, file:PATH, symbol:NAME@PATH, symbol:NAME or evidence:SCOPE#ID",
             )),
         }
     }
@@ -305,8 +333,13 @@ mod tests {
             scope: Scope::parse("org/a/project/b").unwrap(),
             root: DecisionId::from_bytes(root),
         });
+        let evidence = any::<[u8; 16]>().prop_map(|id| Node::Evidence {
+            scope: Scope::parse("org/a/project/b/worktree/c/task/d").unwrap(),
+            id: EvidenceId::from_bytes(id),
+        });
         prop_oneof![
             decision,
+            evidence,
             path.prop_map(|path| Node::file(&path).unwrap()),
             (name, proptest::option::of(path)).prop_map(|(name, file)| Node::symbol(
                 &name,
@@ -330,7 +363,7 @@ mod tests {
 
         #[test]
         fn any_text_is_a_node_or_refused_without_panic(
-            kind in "(decision|file|symbol|)", text in ":?.{0,60}",
+            kind in "(decision|file|symbol|evidence|)", text in ":?.{0,60}",
         ) {
             let text = format!("{kind}{text}");
             if let Ok(node) = text.parse::<Node>() {
@@ -340,17 +373,23 @@ mod tests {
     }
 
     #[test]
-    fn nodes_are_told_in_three_forms() {
+    fn nodes_are_told_in_four_forms() {
         let read = |text: &str| text.parse::<Node>().unwrap();
         let root = ROOT.parse().unwrap();
         let scope = Scope::parse("org/a").unwrap();
+        let evidence = Node::Evidence {
+            scope: scope.clone(),
+            id: ROOT.parse().unwrap(),
+        };
+        assert_eq!(read(&format!("evidence:org/a#{ROOT}")), evidence);
         let decision = Node::Decision { scope, root };
+        assert_ne!(decision, evidence);
         assert_eq!(read(&format!("decision:org/a#{ROOT}")), decision);
         assert_eq!(read("file:./src/a.rs"), Node::file("src/a.rs").unwrap());
         let symbol = Node::symbol("a::b", Some("node_modules/@x/y.ts")).unwrap();
         assert_eq!(read("symbol:a::b@node_modules/@x/y.ts"), symbol);
         assert_eq!(read("symbol:a::b"), Node::symbol("a::b", None).unwrap());
-        let sorted = [decision, Node::file("a").unwrap(), symbol];
+        let sorted = [decision, Node::file("a").unwrap(), symbol, evidence];
         assert!(sorted.is_sorted());
     }
 
@@ -370,7 +409,16 @@ mod tests {
                 "{path:?}"
             );
         }
-        for text in ["", "a", "dir:a", "symbol:", "symbol: @a", "decision:org/a"] {
+        for text in [
+            "",
+            "a",
+            "dir:a",
+            "symbol:",
+            "symbol: @a",
+            "decision:org/a",
+            "evidence:org/a",
+            "evidence:",
+        ] {
             assert_eq!(refused(text), ErrorCode::InvalidArgument, "{text:?}");
         }
         assert_eq!(
@@ -378,6 +426,9 @@ mod tests {
             ErrorCode::InvalidScope
         );
         assert_eq!(refused("decision:org/a#7"), ErrorCode::InvalidId);
+        let above = format!("evidence:org#{ROOT}");
+        assert_eq!(refused(&above), ErrorCode::InvalidScope);
+        assert_eq!(refused("evidence:org/a#7"), ErrorCode::InvalidId);
         let long = "x".repeat(PLACE_BYTES_MAX + 1);
         for text in [
             format!("file:{long}"),
@@ -386,6 +437,22 @@ mod tests {
         ] {
             assert_eq!(refused(&text), ErrorCode::TooLarge);
         }
+    }
+
+    #[test]
+    fn each_kind_leads_to_one_sort_of_nodes() {
+        let nodes = [
+            format!("decision:org/a#{ROOT}"),
+            "file:src/a.rs".to_owned(),
+            "symbol:a".to_owned(),
+            format!("evidence:org/a#{ROOT}"),
+        ]
+        .map(|text| text.parse::<Node>().unwrap());
+        let led_to = RelationKind::ALL.map(|kind| nodes.each_ref().map(|to| kind.leads_to(to)));
+        let decisions = [true, false, false, false];
+        let places = [false, true, true, false];
+        let evidence = [false, false, false, true];
+        assert_eq!(led_to, [decisions, decisions, decisions, places, evidence]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use super::{Ask, Need};
 use crate::command::Command;
-use crate::decision::{DecisionHead, Node, Relation};
+use crate::decision::{DecisionHead, Relation};
 use crate::id::DecisionId;
 use crate::limits::RELATIONS_MAX;
 
@@ -62,31 +62,11 @@ impl Ask<'_> {
         }
     }
 
-    /// The decisions that further relations lead to, as far as the scope sees them.
+    /// What further relations lead to.
     fn related(&mut self, head: Option<&DecisionHead>, declared: &[Relation]) {
         if declared.len() > RELATIONS_MAX {
             return;
         }
-        for relation in added_relations(head, declared) {
-            let Node::Decision { scope, root } = &relation.to else {
-                continue;
-            };
-            let need = if scope == self.scope {
-                if self.state.knows_decision(*root) {
-                    continue;
-                }
-                Need::Decision(*root)
-            } else {
-                let named = (scope.clone(), *root);
-                let is_known = self.facts.decisions_elsewhere.contains_key(&named);
-                if is_known || !scope.contains(self.scope) {
-                    continue;
-                }
-                Need::DecisionElsewhere(named.0, named.1)
-            };
-            if !self.needs.contains(&need) {
-                self.needs.push(need);
-            }
-        }
+        self.led_to(added_relations(head, declared).map(|relation| &relation.to));
     }
 }

@@ -9,9 +9,10 @@ use crate::decision::RelationKind;
 use crate::id::DecisionId;
 use crate::scope::Scope;
 
-/// The nodes of the small graphs: so many decisions, then two files and two symbols.
+/// The nodes of the small graphs: so many decisions, then two files, two symbols and two pieces of evidence.
 const DECISIONS: usize = 8;
-const NODES: usize = 12;
+const PLACES: usize = 4;
+const NODES: usize = DECISIONS + PLACES + 2;
 
 const OPEN: ImpactLimits = ImpactLimits {
     nodes_max: usize::MAX,
@@ -35,6 +36,8 @@ fn node(number: usize) -> Node {
         "file:src/b.rs",
         "symbol:run",
         "symbol:run@src/a.rs",
+        "evidence:org/a#00000000-0000-0000-0000-000000000001",
+        "evidence:org/a/project/p#00000000-0000-0000-0000-000000000001",
     ];
     match number.checked_sub(DECISIONS) {
         None => decision(number),
@@ -46,13 +49,13 @@ fn nodes(numbers: &[usize]) -> Vec<Node> {
     numbers.iter().map(|number| node(*number)).collect()
 }
 
-/// A relation between two nodes; to a place, it is the one that there is.
+/// A relation between two nodes; to a place, and to evidence, it is the one that there is.
 fn edge(from: usize, kind: RelationKind, to: usize) -> Edge {
     let (from, to) = (node(from), node(to));
-    let kind = if to.is_decision() {
-        kind
-    } else {
-        RelationKind::AppliesTo
+    let kind = match to {
+        Node::Decision { .. } => kind,
+        Node::File { .. } | Node::Symbol { .. } => RelationKind::AppliesTo,
+        Node::Evidence { .. } => RelationKind::RestsOn,
     };
     Edge { from, kind, to }
 }
@@ -106,6 +109,8 @@ fn closure(start: &[Node], edges: &[Edge]) -> BTreeMap<Node, u32> {
                 RelationKind::Constrains | RelationKind::Validates => vec![(from, to)],
                 RelationKind::AppliesTo if start.contains(to) => vec![(from, to), (to, from)],
                 RelationKind::AppliesTo => vec![(from, to)],
+                RelationKind::RestsOn if start.contains(to) => vec![(to, from)],
+                RelationKind::RestsOn => vec![],
             };
             for (changed, affected) in ways {
                 if depths.contains_key(changed) && !depths.contains_key(affected) {
@@ -128,7 +133,7 @@ fn origin_of(impact: &Impact, index: usize) -> Node {
         let forward = edge.to == at;
         assert!(forward || edge.from == at, "{edge} does not lead to {at}");
         let carries = match edge.kind {
-            RelationKind::DependsOn => !forward,
+            RelationKind::DependsOn | RelationKind::RestsOn => !forward,
             RelationKind::Constrains | RelationKind::Validates => forward,
             RelationKind::AppliesTo => true,
         };
@@ -345,8 +350,29 @@ fn a_file_that_is_merely_reached_ends_its_path() {
 }
 
 #[test]
+fn evidence_affects_what_rests_on_it_where_the_walk_starts_there_and_is_never_affected() {
+    let evidence = DECISIONS + PLACES;
+    let edges = [
+        edge(0, RelationKind::RestsOn, evidence),
+        edge(1, RelationKind::RestsOn, evidence),
+        edge(2, RelationKind::DependsOn, 0),
+        edge(3, RelationKind::RestsOn, evidence + 1),
+    ];
+    let affected = |start: usize| {
+        let impact = walked(nodes(&[start]), OPEN, &edges);
+        depths_of(&impact).into_keys().collect::<Vec<Node>>()
+    };
+    let mut all = nodes(&[0, 1, 2]);
+    all.sort();
+    assert_eq!(affected(evidence), all);
+    assert_eq!(affected(evidence + 1), nodes(&[3]));
+    assert_eq!(affected(0), nodes(&[2]));
+    assert_eq!(affected(1), []);
+}
+
+#[test]
 fn a_symbol_its_file_and_the_symbol_alone_are_three_nodes() {
-    let places: Vec<usize> = (DECISIONS..NODES).collect();
+    let places: Vec<usize> = (DECISIONS..DECISIONS + PLACES).collect();
     for place in &places {
         let edges = [edge(0, RelationKind::AppliesTo, *place)];
         for start in &places {

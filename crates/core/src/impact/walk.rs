@@ -17,7 +17,7 @@ pub struct Seen {
     /// Its own relations, if it is an active decision.
     pub out: Vec<Edge>,
     /// The relations of active decisions to it. Those that carry a change back matter alone: that something depends on it,
-    /// and for a file or symbol of the start that something applies to it.
+    /// and for a file, a symbol or evidence of the start that something applies to it or rests on it.
     pub into: Vec<Edge>,
     /// Its title, if it is a decision.
     pub title: Option<String>,
@@ -84,7 +84,7 @@ impl Walk {
     }
 
     /// The node that is to be looked at next: every node of the start, then every decision that was reached. Files and
-    /// symbols that were merely reached lead nowhere, so there is nothing to look at.
+    /// symbols that were merely reached lead nowhere, so there is nothing to look at; evidence is never reached.
     ///
     /// Further ones may be asked for before the first is told of, to read several at once; then none means that there is
     /// none yet.
@@ -273,7 +273,8 @@ impl Walk {
 const fn carries_on(kind: RelationKind) -> bool {
     match kind {
         RelationKind::Constrains | RelationKind::Validates | RelationKind::AppliesTo => true,
-        RelationKind::DependsOn => false,
+        // What rests on evidence does not change it.
+        RelationKind::DependsOn | RelationKind::RestsOn => false,
     }
 }
 
@@ -281,7 +282,7 @@ const fn carries_on(kind: RelationKind) -> bool {
 const fn carries_back(kind: RelationKind, from_the_start: bool) -> bool {
     match kind {
         RelationKind::DependsOn => true,
-        RelationKind::AppliesTo => from_the_start,
+        RelationKind::AppliesTo | RelationKind::RestsOn => from_the_start,
         RelationKind::Constrains | RelationKind::Validates => false,
     }
 }
@@ -291,14 +292,16 @@ const fn carries_back(kind: RelationKind, from_the_start: bool) -> bool {
 #[derive(Debug, Default)]
 struct Known {
     decisions: BTreeSet<(DecisionId, Scope)>,
-    places: BTreeSet<Node>,
+    others: BTreeSet<Node>,
 }
 
 impl Known {
     fn holds(&self, node: &Node) -> bool {
         match node {
             Node::Decision { scope, root } => self.decisions.contains(&(*root, scope.clone())),
-            Node::File { .. } | Node::Symbol { .. } => self.places.contains(node),
+            Node::File { .. } | Node::Symbol { .. } | Node::Evidence { .. } => {
+                self.others.contains(node)
+            }
         }
     }
 
@@ -306,11 +309,13 @@ impl Known {
     fn add(&mut self, node: &Node) -> bool {
         match node {
             Node::Decision { scope, root } => self.decisions.insert((*root, scope.clone())),
-            Node::File { .. } | Node::Symbol { .. } => self.places.insert(node.clone()),
+            Node::File { .. } | Node::Symbol { .. } | Node::Evidence { .. } => {
+                self.others.insert(node.clone())
+            }
         }
     }
 
     fn len(&self) -> usize {
-        self.decisions.len() + self.places.len()
+        self.decisions.len() + self.others.len()
     }
 }

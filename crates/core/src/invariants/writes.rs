@@ -94,6 +94,9 @@ fn access_of(body: &Body, under: Option<Access>) -> Option<Access> {
         },
         Body::TokenRevoked { .. } => Access::Control(Control::ManageTokens),
         Body::ContentErased(_) => Access::Control(Control::Erase),
+        Body::EvidenceSaved(_) | Body::AnchorAdded(_) | Body::AnchorDropped { .. } => {
+            Access::Save(Rank::Normal)
+        }
         Body::DecisionSaved(saved) => {
             let ranks = saved.text.iter().map(|text| text.rank).chain(saved.before);
             // Whoever may save the stronger of the two may save the other. One that began and says nothing is no chain.

@@ -40,8 +40,10 @@ impl WireVersion {
     pub const WITH_SPACES: Self = Self(6);
     /// The first one whose nodes read decisions.
     pub const WITH_DECISIONS: Self = Self(7);
+    /// The first one whose nodes read evidence and anchors.
+    pub const WITH_EVIDENCE: Self = Self(8);
     /// The newest one that this build knows.
-    pub const NEWEST: Self = Self(7);
+    pub const NEWEST: Self = Self(8);
 
     /// Its number.
     #[must_use]
@@ -124,10 +126,10 @@ mod tests {
     #[test]
     fn the_older_one_wins_until_all_are_new() {
         let (first, newest) = (WireVersion::FIRST, WireVersion::NEWEST);
-        assert_eq!(spoken(newest, &nodes(&[(7, false), (1, false)])), first);
-        assert_eq!(spoken(newest, &nodes(&[(7, false), (1, true)])), newest);
-        assert_eq!(spoken(newest, &nodes(&[(7, false), (9, false)])), newest);
-        assert_eq!(spoken(first, &nodes(&[(7, false)])), first);
+        assert_eq!(spoken(newest, &nodes(&[(8, false), (1, false)])), first);
+        assert_eq!(spoken(newest, &nodes(&[(8, false), (1, true)])), newest);
+        assert_eq!(spoken(newest, &nodes(&[(8, false), (9, false)])), newest);
+        assert_eq!(spoken(first, &nodes(&[(8, false)])), first);
         assert_eq!(spoken(newest, &Nodes::new()), newest);
     }
 
@@ -142,7 +144,7 @@ mod tests {
         /// Nobody is written to in a form that it does not read, nor in an older one than need be.
         #[test]
         fn what_is_spoken_is_read_by_all_who_live_and_is_the_newest_such(
-            own in 1_u8..8, of in proptest::collection::vec((1_u8..8, any::<bool>()), 0..8),
+            own in 1_u8..9, of in proptest::collection::vec((1_u8..9, any::<bool>()), 0..8),
         ) {
             let found = spoken(version(own), &nodes(&of)).get();
             let alive: Vec<u8> = of.iter().filter(|(_, fenced)| !fenced).map(|(reads, _)| *reads).collect();
@@ -153,7 +155,7 @@ mod tests {
         /// A node that joins can only hold the others back, and one that goes can only let them on.
         #[test]
         fn a_node_more_never_raises_it(
-            own in 1_u8..8, of in proptest::collection::vec((1_u8..8, any::<bool>()), 1..8),
+            own in 1_u8..9, of in proptest::collection::vec((1_u8..9, any::<bool>()), 1..8),
         ) {
             let with = spoken(version(own), &nodes(&of));
             let without = spoken(version(own), &nodes(&of[..of.len() - 1]));
@@ -163,7 +165,7 @@ mod tests {
         /// Any two nodes that see the same rows read what the other one writes, once each is among them.
         #[test]
         fn two_nodes_that_see_one_another_understand_one_another(
-            of in proptest::collection::vec((1_u8..8, Just(false)), 2..8),
+            of in proptest::collection::vec((1_u8..9, Just(false)), 2..8),
         ) {
             let all = nodes(&of);
             for (reads, _) in &of {

@@ -67,16 +67,7 @@ impl State {
                 }
             }),
             Body::TokenMinted { hash, token } => self.set_token(*hash, (**token).clone()),
-            Body::TokenRevoked { hash, .. } => match self.token(hash).cloned() {
-                Some(token) => self.set_token(
-                    *hash,
-                    Token {
-                        revoked_at: Some(at.time),
-                        ..token
-                    },
-                ),
-                None => Vec::new(),
-            },
+            Body::TokenRevoked { hash, .. } => self.token_revoked(*hash, at),
             Body::ReuseReported(_)
             | Body::ReviewRaised { .. }
             | Body::ReviewAnswered { .. }
@@ -88,6 +79,9 @@ impl State {
             Body::PromotionUndone { .. } => Vec::new(),
             Body::ContentErased(erased) => self.content_erased(erased, at),
             Body::DecisionSaved(saved) => self.decision_saved(saved, at),
+            Body::EvidenceSaved(saved) => self.evidence_saved(saved, at),
+            Body::AnchorAdded(added) => self.anchor_added(added, at),
+            Body::AnchorDropped { anchor, .. } => self.anchor_dropped(*anchor, at),
         }
     }
 
@@ -164,6 +158,17 @@ impl State {
     fn set_token(&mut self, hash: TokenHash, token: Token) -> Vec<Change> {
         self.tokens.insert(hash, Some(token.clone()));
         vec![Change::Token(hash, Box::new(token))]
+    }
+
+    fn token_revoked(&mut self, hash: TokenHash, at: &Stamped) -> Vec<Change> {
+        let Some(token) = self.token(&hash).cloned() else {
+            return Vec::new();
+        };
+        let revoked = Token {
+            revoked_at: Some(at.time),
+            ..token
+        };
+        self.set_token(hash, revoked)
     }
 
     fn verification_recorded(&mut self, verification: &Verification, at: &Stamped) -> Vec<Change> {

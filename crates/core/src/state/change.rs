@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::anchor::Anchor;
 use crate::decision::{DecisionHead, DecisionVersion, Domain, Edge, Rank};
 use crate::entry::{Claim, Detail, Embedding, Head, Version};
+use crate::evidence::Evidence;
 use crate::facts::HashKey;
-use crate::id::{DecisionId, EntryId, Seq, VerificationId};
+use crate::id::{AnchorId, DecisionId, EntryId, Seq, VerificationId};
 use crate::principal::Actor;
 use crate::promotion::{Job, PublishReport};
 use crate::reuse::Report;
@@ -102,6 +104,21 @@ pub enum Change {
         edge: Edge,
         /// Whether it stands from now on; else it is declared no longer.
         standing: bool,
+    },
+    /// Evidence, never changed afterwards.
+    Evidence(Box<Evidence>),
+    /// An anchor.
+    Anchor(Arc<Anchor>),
+    /// Where an anchor is listed.
+    AnchorListed {
+        /// Its domain.
+        domain: Domain,
+        /// The event that added it.
+        seq: Seq,
+        /// The anchor.
+        anchor: AnchorId,
+        /// Whether it is listed there from now on; else it was dropped.
+        listed: bool,
     },
 }
 

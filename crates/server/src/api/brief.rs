@@ -1,6 +1,7 @@
 //! Briefs on the wire: what an agent loads before it works, in the order of loading.
 //!
-//! Owns how texts of decisions are handed to a model: marked as data, as what was recalled is.
+//! Owns how texts of decisions are handed to a model: marked as data, as what was recalled is. How anchors are is
+//! [`anchor`](super::anchor)'s.
 
 use serde::{Deserialize, Serialize};
 use sillok_core::brief::{self, BriefBudget, Layer};
@@ -14,7 +15,7 @@ use sillok_core::time::Timestamp;
 use utoipa::ToSchema;
 
 use super::impact::nodes;
-use super::{Actor, Claim, Edge, ImpactCut, Relation, schema};
+use super::{Actor, BriefAnchor, Claim, Edge, ImpactCut, Relation, schema};
 
 /// Asks for the decisions that hold for whoever works in a scope.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -28,7 +29,8 @@ pub struct BriefRequest {
     #[schema(value_type = Option<schema::Domain>)]
     pub domain: Option<String>,
     /// What the work begins with, at most 256: what a change of that affects is told in the structural layer. A decision
-    /// among them holds and is seen; one that is withdrawn, not there or not seen is `not_found`.
+    /// among them holds and is seen; one that is withdrawn, not there or not seen is `not_found`. So is evidence that is not
+    /// there or not seen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<schema::Node>)]
     pub at: Vec<String>,
@@ -114,6 +116,8 @@ pub enum BriefItem {
         /// Its title, the node and the relations that lead to it, wrapped so that a model reads them as data.
         data_marked_text: String,
     },
+    /// An anchor: a hint where to go on reading.
+    Anchor(Box<BriefAnchor>),
 }
 
 /// A decision that holds, with its text.
@@ -162,14 +166,8 @@ impl BriefDecision {
     /// the claim and the relations.
     #[must_use]
     pub fn content(&self) -> &str {
-        let marked = self.data_marked_text.as_str();
-        let behind_marks = marked.splitn(3, '\n').nth(2);
-        let said = behind_marks.and_then(|rest| rest.rsplit_once('\n'));
-        let said = said.map_or(marked, |(said, _)| said);
-        let declared = declared(self.claim.as_ref(), &self.relations);
-        let said = said.strip_suffix(&declared).unwrap_or(said);
-        let behind_title = said.strip_prefix(&self.title).unwrap_or(said);
-        behind_title.strip_prefix("\n\n").unwrap_or(behind_title)
+        let declared = (self.claim.as_ref(), self.relations.as_slice());
+        content_in(&self.data_marked_text, ("", &self.title), declared)
     }
 }
 
@@ -229,7 +227,7 @@ impl From<brief::BriefItem> for BriefItem {
                     .into_iter()
                     .map(Relation::from)
                     .collect::<Vec<_>>();
-                let declared = declared(claim.as_ref(), &relations);
+                let all = whole((&title, &content), claim.as_ref(), &relations);
                 Self::Decision(Box::new(BriefDecision {
                     layer,
                     scope,
@@ -238,7 +236,7 @@ impl From<brief::BriefItem> for BriefItem {
                     rank,
                     domain,
                     phase,
-                    data_marked_text: mark_as_data(&format!("{title}\n\n{content}{declared}")),
+                    data_marked_text: mark_as_data(&all),
                     title,
                     claim,
                     relations,
@@ -255,8 +253,43 @@ impl From<brief::BriefItem> for BriefItem {
                 depth: affected.depth,
                 path: path.into_iter().map(Into::into).collect(),
             },
+            brief::BriefItem::Anchor {
+                scope,
+                anchor,
+                leads,
+            } => Self::Anchor(Box::new(BriefAnchor::of(layer, scope, anchor, leads))),
         }
     }
+}
+
+/// All that a decision says, as one text: its title, its content and what it declares.
+pub(super) fn whole(
+    (title, content): (&str, &str),
+    claim: Option<&Claim>,
+    relations: &[Relation],
+) -> String {
+    let declared = declared(claim, relations);
+    format!("{title}\n\n{content}{declared}")
+}
+
+/// The content in a text that was marked as data: without the marks, without what stands `before` it and its title, and
+/// without what is declared behind it.
+pub(super) fn content_in<'a>(
+    marked: &'a str,
+    (before, title): (&str, &str),
+    (claim, relations): (Option<&Claim>, &[Relation]),
+) -> &'a str {
+    let behind_marks = marked.splitn(3, '\n').nth(2);
+    let said = behind_marks.and_then(|rest| rest.rsplit_once('\n'));
+    let said = said.map_or(marked, |(said, _)| said);
+    let declared = declared(claim, relations);
+    let said = said.strip_suffix(&declared).unwrap_or(said);
+    let said = said.strip_prefix(before).unwrap_or(said);
+    if title.is_empty() {
+        return said;
+    }
+    let behind_title = said.strip_prefix(title).unwrap_or(said);
+    behind_title.strip_prefix("\n\n").unwrap_or(behind_title)
 }
 
 /// What a decision declares beside its text, as it stands behind that: the claim and the relations, each on a line.

@@ -5,7 +5,7 @@
 
 use sillok_actors::reads::JobPlace;
 use sillok_core::error::{Error, ErrorCode};
-use sillok_core::id::{DecisionId, EntryId, ReviewId, Seq};
+use sillok_core::id::{AnchorId, DecisionId, EntryId, EvidenceId, ReviewId, Seq};
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 
@@ -27,6 +27,10 @@ pub enum Cursor {
     Promotion(JobPlace),
     /// After this decision of a scope.
     Decision(DecisionId),
+    /// After this evidence of a scope.
+    Evidence(EvidenceId),
+    /// After this anchor of a scope.
+    Anchor(AnchorId),
 }
 
 impl Cursor {
@@ -42,6 +46,8 @@ impl Cursor {
                 format!("j{:x}-{}", place.slot.number(), place.verification)
             }
             Self::Decision(root) => format!("d{root}"),
+            Self::Evidence(id) => format!("v{id}"),
+            Self::Anchor(id) => format!("a{id}"),
         };
         match generation {
             FIRST_GENERATION => place,
@@ -136,11 +142,33 @@ impl Cursor {
         let root = place.strip_prefix('d').ok_or_else(foreign)?;
         root.parse().map(Some).map_err(|_: Error| foreign())
     }
+
+    /// Reads a cursor over evidence; none stands for the start.
+    ///
+    /// # Errors
+    /// `invalid_argument`, `history_changed`.
+    pub fn evidence(text: Option<&str>, generation: u32) -> Result<Option<EvidenceId>, Error> {
+        let Some(text) = text else { return Ok(None) };
+        let place = place_of(text, generation)?;
+        let id = place.strip_prefix('v').ok_or_else(foreign)?;
+        id.parse().map(Some).map_err(|_: Error| foreign())
+    }
+
+    /// Reads a cursor over anchors; none stands for the start.
+    ///
+    /// # Errors
+    /// `invalid_argument`, `history_changed`.
+    pub fn anchor(text: Option<&str>, generation: u32) -> Result<Option<AnchorId>, Error> {
+        let Some(text) = text else { return Ok(None) };
+        let place = place_of(text, generation)?;
+        let id = place.strip_prefix('a').ok_or_else(foreign)?;
+        id.parse().map(Some).map_err(|_: Error| foreign())
+    }
 }
 
 /// The place that a cursor names, if it is of this generation.
 fn place_of(text: &str, generation: u32) -> Result<&str, Error> {
-    if !text.starts_with(['q', 'p', 'e', 'w', 'j', 'd']) {
+    if !text.starts_with(['q', 'p', 'e', 'w', 'j', 'd', 'v', 'a']) {
         return Err(foreign());
     }
     let (place, given) = match text.split_once('.') {
@@ -196,6 +224,19 @@ mod tests {
                 assert!(read_root(foreign).is_err(), "{foreign}");
             }
             assert!(Cursor::entry(Some(&decision), generation).is_err());
+            let id = EvidenceId::from_bytes([4; 16]);
+            let evidence = Cursor::Evidence(id).encode(generation);
+            let read_evidence = |text: &str| Cursor::evidence(Some(text), generation);
+            assert_eq!(read_evidence(&evidence).unwrap(), Some(id));
+            let id = AnchorId::from_bytes([3; 16]);
+            let anchor = Cursor::Anchor(id).encode(generation);
+            let read_anchor = |text: &str| Cursor::anchor(Some(text), generation);
+            assert_eq!(read_anchor(&anchor).unwrap(), Some(id));
+            for foreign in [&path, &line, &seq, &decision, "v", "a", "a5"] {
+                assert!(read_evidence(foreign).is_err(), "{foreign}");
+                assert!(read_anchor(foreign).is_err(), "{foreign}");
+            }
+            assert!(read_evidence(&anchor).is_err() && read_anchor(&evidence).is_err());
             let read = |text: &str| Cursor::seq(Some(text), generation);
             assert_eq!(read(&seq).unwrap(), Seq::new(700));
             assert_eq!(Cursor::scope(Some(&path), generation).unwrap(), Some(scope));
@@ -252,5 +293,7 @@ mod tests {
         assert_eq!(Cursor::entry(None, 3).unwrap(), None);
         assert_eq!(Cursor::promotion(None, 3).unwrap(), None);
         assert_eq!(Cursor::decision(None, 3).unwrap(), None);
+        assert_eq!(Cursor::evidence(None, 3).unwrap(), None);
+        assert_eq!(Cursor::anchor(None, 3).unwrap(), None);
     }
 }

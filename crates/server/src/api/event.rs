@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sillok_core::entry::Metadata;
 use sillok_core::event::{
-    Body, DecisionSaved, EntryAmended, EntryCreated, EntryMerged, EventKind, Text,
+    Body, DecisionSaved, EntryAmended, EntryCreated, EntryMerged, EventKind, EvidenceSaved, Text,
 };
 use sillok_core::id::{CommandId, EntryId, Seq};
 use sillok_core::promotion;
@@ -151,6 +151,14 @@ pub fn body_json(body: &Body) -> Value {
             json!({ "events": events, "entries": erased.entries, "reason": erased.reason })
         }
         Body::DecisionSaved(saved) => decision_json(saved),
+        Body::EvidenceSaved(saved) => evidence_json(saved),
+        Body::AnchorAdded(added) => json!({
+            "anchor": added.id,
+            "hint": added.hint,
+            "domain": added.domain,
+            "to": added.to,
+        }),
+        Body::AnchorDropped { anchor, reason } => json!({ "anchor": anchor, "reason": reason }),
     }
 }
 
@@ -287,6 +295,19 @@ fn decision_json(saved: &DecisionSaved) -> Value {
     shown
 }
 
+fn evidence_json(saved: &EvidenceSaved) -> Value {
+    let mut shown = json!({
+        "evidence": saved.id,
+        "title": saved.title,
+        "source": saved.source,
+        "media_type": saved.media_type,
+        "hash": hex::encode(saved.hash),
+        "masked": saved.masked,
+    });
+    show_content(&saved.content, &mut shown);
+    shown
+}
+
 fn created_json(created: &EntryCreated) -> Value {
     let head = json!({
         "entry": created.id,
@@ -329,15 +350,19 @@ fn record_json(record: &Record) -> Value {
             json!({ "sort": "memory_event", "event_type": event_type })
         }
     };
-    match &record.content {
-        Content::Inline(text) => shown["content"] = json!(text),
-        // Large texts are fetched one by one.
-        Content::Chunked { bytes, .. } => shown["content_bytes"] = json!(bytes),
-    }
+    show_content(&record.content, &mut shown);
     shown["metadata"] = json!(raw_metadata(&record.metadata));
     shown["time"] = json!(record.time);
     shown["masked"] = json!(record.masked);
     shown
+}
+
+fn show_content(content: &Content, shown: &mut Value) {
+    match content {
+        Content::Inline(text) => shown["content"] = json!(text),
+        // Large texts are fetched one by one.
+        Content::Chunked { bytes, .. } => shown["content_bytes"] = json!(bytes),
+    }
 }
 
 fn with_text(text: &Text, mut shown: Value) -> Value {

@@ -20,7 +20,7 @@ pub struct ImpactRequest {
     #[schema(value_type = schema::Scope)]
     pub scope: String,
     /// What is changed: 1 to 256. A decision among them holds and is seen; one that is withdrawn, not there or not seen is
-    /// `not_found`.
+    /// `not_found`. So is evidence that is not there or not seen.
     #[schema(value_type = Vec<schema::Node>)]
     pub at: Vec<String>,
     /// At most so many affected nodes; 10,000 when absent, and at most.

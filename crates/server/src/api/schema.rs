@@ -73,6 +73,10 @@ named! {
     ReviewId = uuid("The id of a question for a person.");
     /// A decision's root.
     DecisionId = uuid("A decision's root: its id through all its versions.");
+    /// Evidence's id.
+    EvidenceId = uuid("The id of evidence.");
+    /// An anchor's id.
+    AnchorId = uuid("An anchor's id.");
     /// A token's public id.
     TokenId = uuid("A token's public id.");
     /// A point in time.
@@ -130,11 +134,22 @@ named! {
     Phase = text("A phase of work, which filters nothing: 1 to 64 of a-z 0-9 . _ -");
     /// How a decision is related to something.
     RelationKind = one_of(
-        "How a decision is related to something. APPLIES_TO leads to files and symbols, the others to decisions.",
+        "How a decision is related to something. APPLIES_TO leads to files and symbols, RESTS_ON to evidence, the others to decisions.",
         core::decision::RelationKind::ALL.iter().map(|kind| kind.as_str()),
     );
     /// What relations join.
-    Node = text("A decision, a file or a symbol: decision:SCOPE#ROOT, file:PATH, symbol:NAME@PATH or symbol:NAME.");
+    Node = text(
+        "A decision, a file, a symbol or evidence: decision:SCOPE#ROOT, file:PATH, symbol:NAME@PATH, symbol:NAME or evidence:SCOPE#ID.",
+    );
+    /// A text's sort.
+    MediaType = text("A media type: type/subtype, each of A-Z a-z 0-9 . + -, 128 bytes at most.");
+    /// A text's hash.
+    ContentHash = text("A BLAKE3 hash: 64 hexadecimal digits.");
+    /// How something stands that an anchor leads to.
+    Standing = one_of(
+        "How something stands that an anchor leads to: gone is what was erased, or is not there.",
+        core::anchor::Standing::ALL.iter().map(|standing| standing.as_str()),
+    );
     /// A layer of a brief.
     Layer = one_of(
         "A layer of a brief, the first to be loaded first.",

@@ -8,7 +8,7 @@ use sillok_actors::reads::Remains;
 use sillok_core::command::{Answer, AnswerBody, Command, Submission};
 use sillok_core::entry::Embedding;
 use sillok_core::error::{Error, ErrorCode};
-use sillok_core::id::{Attempt, CommandId, Seq};
+use sillok_core::id::{AnchorId, Attempt, CommandId, Seq};
 use sillok_core::permission::{Access, authorize};
 use sillok_core::promotion::NewEntry;
 use sillok_core::scope::Scope;
@@ -21,8 +21,9 @@ use super::auth::Session;
 use super::errors::Refusal;
 use super::extract::Writer;
 use crate::api::{
-    Appended, ContentErased, DecisionSaved, EntryWritten, Meaning, PromotionUndone, ReuseReported,
-    Reviewed, Superseded, TaskChanged, VerificationRecorded, backups_before,
+    AnchorDropped, AnchorsAdded, Appended, ContentErased, DecisionSaved, EntryWritten,
+    EvidenceSaved, Meaning, PromotionUndone, ReuseReported, Reviewed, Superseded, TaskChanged,
+    VerificationRecorded, backups_before,
 };
 
 /// What a handler answers.
@@ -364,6 +365,63 @@ impl Receipt {
             version,
             active,
             means,
+            seq,
+            time,
+            command_id,
+        }))
+    }
+
+    pub(super) fn evidence(self) -> Reply<EvidenceSaved> {
+        let AnswerBody::EvidenceSaved { id, hash, masked } = self.result else {
+            return self.unfit();
+        };
+        let Self {
+            seq,
+            time,
+            command_id,
+            ..
+        } = self;
+        Ok(Json(EvidenceSaved {
+            id,
+            hash: hex::encode(hash),
+            masked,
+            seq,
+            time,
+            command_id,
+        }))
+    }
+
+    pub(super) fn anchors(self) -> Reply<AnchorsAdded> {
+        let AnswerBody::AnchorsAdded { ids } = self.result else {
+            return self.unfit();
+        };
+        let Self {
+            seq,
+            time,
+            command_id,
+            ..
+        } = self;
+        Ok(Json(AnchorsAdded {
+            ids,
+            seq,
+            time,
+            command_id,
+        }))
+    }
+
+    /// The receipt of an anchor that was dropped.
+    pub(super) fn dropped(self, id: AnchorId) -> Reply<AnchorDropped> {
+        let AnswerBody::Done = self.result else {
+            return self.unfit();
+        };
+        let Self {
+            seq,
+            time,
+            command_id,
+            ..
+        } = self;
+        Ok(Json(AnchorDropped {
+            id,
             seq,
             time,
             command_id,

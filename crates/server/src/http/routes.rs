@@ -3,6 +3,7 @@
 //! Owns the list. Handlers lie in one file for each family, and hold nothing but the way from a
 //! request to a command or a read, and back.
 
+mod anchors;
 mod backup;
 mod brief;
 mod checkpoint;
@@ -10,6 +11,7 @@ mod decisions;
 mod entries;
 mod erase;
 mod events;
+mod evidence;
 mod impact;
 mod jobs;
 mod node;
@@ -22,11 +24,18 @@ mod verifications;
 
 use sillok_core::error::{Error, ErrorCode};
 use sillok_core::principal::Principal;
-use sillok_core::scope::ScopePrefix;
+use sillok_core::scope::{Scope, ScopePrefix};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{App, document};
+
+/// The rules that decide a save of what has no rank, or of a decision that is `normal`, by the level of the scope.
+const SAVES_NORMAL: [&str; 3] = [
+    "control/save_normal_below_project",
+    "control/save_normal_project",
+    "control/save_normal_org",
+];
 
 /// Rows of a page whose size is not asked for.
 const PAGE_ROWS: usize = 100;
@@ -84,6 +93,13 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(decisions::restore))
         .routes(routes!(decisions::show))
         .routes(routes!(decisions::history))
+        .routes(routes!(evidence::save, evidence::list))
+        .routes(routes!(evidence::show))
+        .routes(routes!(evidence::text))
+        .routes(routes!(anchors::add, anchors::list))
+        .routes(routes!(anchors::drop))
+        .routes(routes!(anchors::show))
+        .routes(routes!(anchors::follow))
         .routes(routes!(impact::impact))
         .routes(routes!(brief::brief))
         .routes(routes!(events::list))
@@ -110,6 +126,20 @@ fn authorize_under(principal: &Principal, under: &ScopePrefix) -> Result<(), Err
     Err(Error::forbidden(
         "token/scope",
         format!("the token of {} does not cover {under}", principal.actor),
+    ))
+}
+
+/// Checks that a principal works in a scope or inside it: what was decided and kept there is for it as well.
+fn authorize_sight(principal: &Principal, scope: &Scope) -> Result<(), Error> {
+    if principal.prefix.sees_entries_of(scope) {
+        return Ok(());
+    }
+    Err(Error::forbidden(
+        "token/scope",
+        format!(
+            "the token of {} covers neither {scope} nor anything inside it",
+            principal.actor
+        ),
     ))
 }
 

@@ -5,6 +5,7 @@ mod access;
 mod backups;
 mod bodies;
 mod decisions;
+mod evidence;
 mod probes;
 mod requests;
 mod streams;

@@ -1,18 +1,20 @@
-//! What a node says of decisions, as the history keeps it.
+//! What a node says of decisions, evidence and anchors, as the history keeps it.
 
 use sillok_actors::Node;
 use sillok_actors::protocol::Protocol;
-use sillok_actors::reads::{BriefQuery, Viewer};
+use sillok_actors::reads::{BriefQuery, EvidenceText, Followed, FollowedItem, Viewer};
+use sillok_core::anchor::Anchor;
 use sillok_core::brief::{BriefBudget, BriefItem};
 use sillok_core::decision::{Edge, Proposal, Proposed};
 use sillok_core::impact::{Affected, Impact, ImpactLimits};
 use sillok_core::limits::BRIEF_BYTES_MAX;
 use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
+use sillok_core::scope::Scope;
 use sillok_core::{Error, ErrorCode};
 
 use crate::store::SimStore;
 use crate::workload::deciding::{
-    Against, Asked, Asker, Guarded, Holding, Line, Means, Reached, Told,
+    Against, Asked, Asker, Excerpt, Goal, Guarded, Holding, Line, Means, Pointer, Reached, Told,
 };
 
 /// What a node answers.
@@ -69,6 +71,75 @@ pub(super) async fn tell<P: Protocol>(
             });
             Ok(Told::History(said.collect()))
         }
+        Asked::Text {
+            scope, id, part, ..
+        } => {
+            let part = part.map(|(from, to)| from..to);
+            excerpt(node.reader().evidence_text(&scope, id, part).await)
+        }
+        Asked::Followed { by, id } => {
+            let (scope, viewer) = (by.scope.clone(), viewer(by));
+            let followed = node.reader().follow(&viewer, &scope, id).await?;
+            Ok(Told::Followed(followed.map(|told| originals(scope, told))))
+        }
+    }
+}
+
+/// What evidence says, or that there is no such part of it; all else that is wrong is so for now.
+fn excerpt(read: Result<Option<EvidenceText>, Error>) -> Result<Told, Error> {
+    let read = match read {
+        Ok(read) => read,
+        Err(error) if error.code == ErrorCode::InvalidArgument => {
+            return Ok(Told::Refused(error.code));
+        }
+        Err(error) => return Err(error),
+    };
+    let said = read.map(|read| Excerpt {
+        title: read.head.title,
+        source: read.head.source,
+        media_type: read.head.media_type,
+        seq: read.head.seq,
+        bytes: read.head.bytes,
+        hash: read.head.hash,
+        masked: read.head.masked,
+        from: read.from,
+        len: read.text.len() as u64,
+        said: *blake3::hash(read.text.as_bytes()).as_bytes(),
+    });
+    Ok(Told::Text(said))
+}
+
+fn originals(scope: Scope, followed: Followed) -> (Pointer, Vec<Goal>) {
+    let goals = followed.items.into_iter().map(|item| match item {
+        FollowedItem::Decision { scope, view } => Goal::Decision {
+            scope,
+            root: view.version.root,
+            number: view.version.number,
+            active: view.head.active,
+            content: view.version.text.map(|text| text.content),
+        },
+        FollowedItem::Evidence { scope, head, text } => Goal::Evidence {
+            scope,
+            id: head.id,
+            title: head.title,
+            hash: head.hash,
+            text,
+        },
+        FollowedItem::Gone { to } => Goal::Gone(to),
+    });
+    let goals = goals.collect();
+    (pointer(scope, followed.anchor), goals)
+}
+
+fn pointer(scope: Scope, anchor: Anchor) -> Pointer {
+    Pointer {
+        scope,
+        id: anchor.id,
+        seq: anchor.seq,
+        hint: anchor.hint,
+        domain: anchor.domain,
+        to: anchor.to,
+        dropped: anchor.dropped.is_some(),
     }
 }
 
@@ -150,6 +221,11 @@ fn line(item: BriefItem) -> Line {
             content: version.text.map(|text| text.content),
         }),
         BriefItem::Structural { affected, path } => Line::Structural(reached(affected, path)),
+        BriefItem::Anchor {
+            scope,
+            anchor,
+            leads,
+        } => Line::Anchor(pointer(scope, anchor), leads),
     }
 }
 

@@ -1,16 +1,19 @@
 //! Deciding: agents and people make decisions in scopes that lie in one another, relate them, change those of others in the
 //! version that they have seen, withdraw and restore them, and ask meanwhile what holds, what a change reaches, what was
-//! said before, what a save means to others, and what one would mean that they only propose.
+//! said before, what a save means to others, and what one would mean that they only propose. They keep evidence that
+//! decisions rest on, and anchors that point to both.
 //!
-//! Owns what they do. How a decision is saved is told by `saving`, how is asked by `asking`; what must hold of it stands in
-//! `view`, `naive`, `judged`, `stored` and `sent`.
+//! Owns what they do. How a decision is saved is told by `saving`, how evidence and anchors are kept by `keeping`, how is
+//! asked by `asking`; what must hold of it stands in `view`, `naive`, `judged`, `stored` and `sent`.
 
 mod asked;
 mod asking;
 mod board;
 mod drawn;
 mod judged;
+mod keeping;
 mod naive;
+mod original;
 mod saving;
 mod sent;
 mod stored;
@@ -20,8 +23,10 @@ use serde::{Deserialize, Serialize};
 use sillok_core::scope::{Scope, ScopePrefix};
 
 pub(crate) use self::asked::{
-    Against, Asked, Asker, Guarded, Heard, Holding, Line, Means, Reached, Told,
+    Against, Asked, Asker, Excerpt, Goal, Guarded, Heard, Holding, Line, Means, Pointer, Reached,
+    Told,
 };
+pub use self::keeping::Keeping;
 use self::saving::Saved;
 use crate::agent::Agent;
 use crate::workload::material::{project_path, scope};
@@ -73,8 +78,20 @@ pub struct Says {
     pub domain: u8,
     /// The key that it declares, by its place.
     pub claim: Option<u8>,
-    /// Its relations: the kind, and the decision, file or symbol by its place. Those that it had before, where none are said.
+    /// Its relations: the kind, and the decision, file, symbol or evidence by its place. Those that it had before, where none
+    /// are said.
     pub relations: Option<Vec<(u8, u8)>>,
+}
+
+/// The nodes at hand, each by its place among those of its sort that are seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AtHand {
+    /// The decision, if there is one.
+    pub which: Option<u8>,
+    /// The file or symbol, if there is one.
+    pub place: Option<u8>,
+    /// The evidence, if there is any.
+    pub evidence: Option<u8>,
 }
 
 /// An action of it.
@@ -146,10 +163,8 @@ pub enum Action {
         home: Home,
         /// For which domain.
         domain: u8,
-        /// The file or symbol at hand, if there is one.
-        place: Option<u8>,
-        /// The decision at hand, if there is one.
-        which: Option<u8>,
+        /// What is at hand.
+        at: AtHand,
         /// Room for so many items; for more than there are, if nothing is said.
         items: Option<u8>,
         /// Whether a decision is changed meanwhile.
@@ -161,10 +176,8 @@ pub enum Action {
     Impact {
         /// Where.
         home: Home,
-        /// Of which decision.
-        which: u8,
-        /// Of which file or symbol as well.
-        place: Option<u8>,
+        /// Of what.
+        at: AtHand,
         /// How wide the token is, as the level of a scope.
         width: u8,
     },
@@ -177,6 +190,8 @@ pub enum Action {
         /// At most so many.
         limit: u8,
     },
+    /// Keeps evidence and anchors, or asks for them.
+    Keeping(Keeping),
 }
 
 impl Home {
@@ -196,6 +211,12 @@ impl Home {
         let mut homes =
             (0..PROJECTS).flat_map(|project| (0..LEVELS).map(move |level| Self { project, level }));
         homes.find(|home| home.scope() == *scope)
+    }
+
+    /// Refuses one that no world has.
+    fn check(self) -> Result<(), String> {
+        within("home.project", self.project, (0, PROJECTS - 1))?;
+        within("home.level", self.level, (0, LEVELS - 1))
     }
 
     /// Somebody who asks there with a token that covers a scope around it or inside it: the one of this level.
@@ -241,9 +262,9 @@ impl Workload for Deciding {
             | Action::Impact { home, .. }
             | Action::Propose { home, .. }
             | Action::Ring { home, .. } => {
-                within("home.project", home.project, (0, PROJECTS - 1))?;
-                within("home.level", home.level, (0, LEVELS - 1))?;
+                home.check()?;
             }
+            Action::Keeping(keeping) => keeping.check()?,
             Action::Change { .. }
             | Action::Rush { .. }
             | Action::Withdraw { .. }
@@ -306,13 +327,12 @@ impl Workload for Deciding {
             Action::Brief {
                 home,
                 domain,
-                place,
-                which,
+                at,
                 items,
                 beside,
                 width,
             } => {
-                let at = asking::at_hand(agent, &home.scope(), which, place);
+                let at = asking::at_hand(agent, &home.scope(), at);
                 let asked = asking::brief(home.asker(width), domain, at, items);
                 if beside {
                     asking::beside_a_change(agent, asked).await;
@@ -320,13 +340,8 @@ impl Workload for Deciding {
                     asking::ask(agent, asked).await;
                 }
             }
-            Action::Impact {
-                home,
-                which,
-                place,
-                width,
-            } => {
-                let start = asking::at_hand(agent, &home.scope(), Some(which), place);
+            Action::Impact { home, at, width } => {
+                let start = asking::at_hand(agent, &home.scope(), at);
                 if !start.is_empty() {
                     let by = home.asker(width);
                     asking::ask(agent, Asked::Impact { by, start }).await;
@@ -337,6 +352,7 @@ impl Workload for Deciding {
                 after,
                 limit,
             } => asking::history(agent, which, after, limit).await,
+            Action::Keeping(keeping) => keeping::keep(agent, keeping).await,
         }
     }
 }

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod calls;
 #[cfg(test)]
+mod keeping;
+#[cfg(test)]
 mod maintaining;
 #[cfg(test)]
 mod promoting;

@@ -36,6 +36,12 @@ impl DomainKey {
         }
     }
 
+    /// The key with these bytes.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
+        Self(bytes)
+    }
+
     /// The bytes that stand in keys.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; Self::LEN] {
@@ -83,7 +89,7 @@ pub fn parse(key: &[u8]) -> Result<Key, Error> {
     let number = reader.u8()?;
     let rank = Rank::ALL.get(usize::from(number)).copied();
     let rank = rank.ok_or_else(|| reader.corrupt("there is no such rank"))?;
-    let domain = DomainKey(reader.array()?);
+    let domain = DomainKey::from_bytes(reader.array()?);
     let begun = Seq::new(reader.u64()?);
     let root = DecisionId::from_bytes(reader.array()?);
     reader.end()?;

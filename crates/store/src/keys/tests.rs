@@ -17,6 +17,7 @@ use super::*;
 use crate::key_range::successor;
 
 mod decisions;
+mod kept;
 
 /// Compares with the golden file; with `SILLOK_GOLDEN=write` in the environment, writes a file
 /// that is missing, and still never changes one that is there.
@@ -299,6 +300,18 @@ family_tests! {
         key: keys::related::key(&p.related()),
         parsed: p.related(),
         value: p.edge();
+    evidence, Evidence, p,
+        key: keys::evidence::key(&p.scope_key(), p.evidence_id()),
+        parsed: keys::evidence::Key { scope: p.scope_key(), evidence: p.evidence_id() },
+        value: p.evidence();
+    anchor, Anchor, p,
+        key: keys::anchor::key(&p.scope_key(), p.anchor_id()),
+        parsed: keys::anchor::Key { scope: p.scope_key(), anchor: p.anchor_id() },
+        value: p.anchor();
+    anchor_listed, AnchorListed, p,
+        key: keys::anchor_listed::key(&p.anchor_place()),
+        parsed: p.anchor_place(),
+        value: ();
 }
 
 proptest! {
@@ -374,7 +387,7 @@ fn letters_are_fixed_and_unique() {
         .iter()
         .map(|family| char::from(family.letter()))
         .collect();
-    assert_eq!(letters, "nofzqehvcmjabxrtkdiyuwlsgpDVLCR");
+    assert_eq!(letters, "nofzqehvcmjabxrtkdiyuwlsgpDVLCREAN");
     assert_eq!(Family::of(b"?"), None);
     assert_eq!(Family::of(b""), None);
 }

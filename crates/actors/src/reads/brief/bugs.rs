@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 
 use sillok_core::Error;
 use sillok_core::brief::{Brief, BriefBudget, BriefItem, Cutter, Layer, Step};
-use sillok_core::decision::DecisionHead;
+use sillok_core::decision::{DecisionHead, Rank};
 use sillok_core::id::{DecisionId, Seq};
 use sillok_store::Txn;
 use sillok_store::keys::{self, ScopeKey};
@@ -17,7 +17,11 @@ use crate::reads::decisions::said_last;
 use crate::row_stream::RowStream;
 
 /// What is listed for a step, and what was withdrawn of it.
-pub(super) async fn with_withdrawn(txn: &mut impl Txn, step: &Step) -> Result<List, Error> {
+pub(super) async fn with_withdrawn(
+    txn: &mut impl Txn,
+    step: &Step,
+    rank: Rank,
+) -> Result<List, Error> {
     let range = keys::decision::range_of_scope(&ScopeKey::of(&step.scope));
     let rows = RowStream::new(range).collect(txn).await;
     let rows = rows.map_err(|error| refusal(&error))?;
@@ -25,13 +29,14 @@ pub(super) async fn with_withdrawn(txn: &mut impl Txn, step: &Step) -> Result<Li
     for (key, value) in rows {
         let head: DecisionHead =
             keys::decision::decode(&key, &value).map_err(|error| refusal(&error))?;
-        if (head.rank, &head.domain) == (step.rank, &step.domain) {
+        if (head.rank, &head.domain) == (rank, &step.domain) {
             found.push((head.begun_seq, head.root, said_last(&head)));
         }
     }
     found.sort_unstable();
     let listed = found.into_iter().map(|(_, root, number)| (root, number));
-    Ok(List::Found(listed.collect::<Vec<_>>().into_iter()))
+    let listed: Vec<_> = listed.collect();
+    Ok(List::Found(rank, listed.into_iter()))
 }
 
 /// Leaves the locks out that apply everywhere.
@@ -39,12 +44,22 @@ pub(super) fn forget_global_locks(order: &mut Vec<Step>) {
     order.retain(|step| step.layer != Layer::Lock || !step.domain.is_global());
 }
 
-/// What was loaded, by when it was said last: the newest first.
+/// Puts anchors before the decisions that are neither policies nor axes nor locks.
+pub(super) fn raise_anchors(order: &mut [Step]) {
+    order.sort_by_key(|step| match step.layer {
+        Layer::Normal => 2,
+        Layer::Anchor => 1,
+        _ => 0,
+    });
+}
+
+/// What was loaded, by when it was said last: the newest first. What is affected stays before it, and anchors behind.
 pub(super) fn by_time(loaded: Brief, budget: BriefBudget) -> Result<Brief, Error> {
     let mut items = loaded.items;
     items.sort_by_key(|item| match item {
-        BriefItem::Decision { version, .. } => Some(Reverse((version.at, version.seq))),
-        BriefItem::Structural { .. } => None,
+        BriefItem::Structural { .. } => (0, None),
+        BriefItem::Decision { version, .. } => (1, Some(Reverse((version.at, version.seq)))),
+        BriefItem::Anchor { .. } => (2, None),
     });
     let mut cutter = Cutter::new(budget);
     for item in items {

@@ -2,6 +2,7 @@
 
 use sillok_core::decision::{Act, DecisionVersion};
 use sillok_core::scope::{Level, Scope};
+use sillok_core::staging::Content;
 use sillok_core::task::TaskStatus;
 use sillok_store::keys::{self, Family};
 
@@ -48,5 +49,21 @@ fn the_decisions_of_the_world_are_what_they_should_be() {
     // One of those that were withdrawn is active again.
     assert_eq!(keys_of(Family::DecisionListed).len(), begun - 1);
     assert_eq!(keys_of(Family::DecisionClaim).len(), 2);
-    assert_eq!(keys_of(Family::Related).len(), 4);
+    assert_eq!(keys_of(Family::Related).len(), 5);
+}
+
+#[test]
+fn the_evidence_and_the_anchors_of_the_world_are_what_they_should_be() {
+    let is_large = |key: &Vec<u8>| {
+        let evidence = keys::evidence::decode(key, &WORLD[key]).unwrap();
+        matches!(evidence.content, Content::Chunked { .. })
+    };
+    let evidence = keys_of(Family::Evidence);
+    assert_eq!(evidence.len(), 2);
+    assert_eq!(evidence.iter().filter(|key| is_large(key)).count(), 1);
+    let is_dropped = |key: &Vec<u8>| keys::anchor::decode(key, &WORLD[key]).unwrap().is_dropped();
+    let anchors = keys_of(Family::Anchor);
+    assert_eq!(anchors.len(), 3);
+    assert_eq!(anchors.iter().filter(|key| is_dropped(key)).count(), 1);
+    assert_eq!(keys_of(Family::AnchorListed).len(), 2);
 }

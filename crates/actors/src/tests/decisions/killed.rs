@@ -3,11 +3,12 @@
 
 use sillok_core::command::{Answer, Command};
 use sillok_core::decision::{Rank, RelationKind};
-use sillok_core::id::DecisionId;
+use sillok_core::id::{AnchorId, DecisionId, EvidenceId};
 use sillok_core::principal::PrincipalKind;
 use sillok_store::keys::{self, Family};
 use tokio::runtime::{Builder, Runtime};
 
+use super::kept::{keep, kept, let_go, listed_in, original, point, points_to};
 use super::stage::{
     Stage, at, claims, file, of_domain, relates, restore, save, says, sound, withdraw,
 };
@@ -31,12 +32,21 @@ enum Deed {
     Change,
     Withdraw,
     Restore,
+    /// Saves evidence of so many lines.
+    Keep(usize),
+    /// Adds several anchors.
+    Point,
+    /// Drops an anchor.
+    LetGo,
 }
 
-/// What stands before the deed: the decision that it is about, and one that it may be related to.
+/// What stands before the deed: the decision that it is about, one that it may be related to, and what may be pointed to and
+/// dropped.
 struct Before {
     above: DecisionId,
     root: DecisionId,
+    evidence: EvidenceId,
+    anchor: AnchorId,
 }
 
 impl Deed {
@@ -48,7 +58,15 @@ impl Deed {
         if let Self::Restore = self {
             stage.person(PROJECT, withdraw(root, 1)).await.unwrap();
         }
-        Before { above, root }
+        let evidence = stage.keep(ORG, "a run", "p99 is 12 ms").await;
+        let to = vec![kept(ORG, evidence)];
+        let anchor = stage.point_to(PROJECT, "how fast", to).await;
+        Before {
+            above,
+            root,
+            evidence,
+            anchor,
+        }
     }
 
     fn command(self, before: &Before) -> Command {
@@ -61,14 +79,21 @@ impl Deed {
             Self::Change => save(Some((before.root, 1)), text),
             Self::Withdraw => withdraw(before.root, 1),
             Self::Restore => restore(before.root, 2, 1),
+            Self::Keep(lines) => keep(original("a log", &"one of many lines\n".repeat(lines))),
+            Self::Point => {
+                let to = vec![kept(ORG, before.evidence), at(PROJECT, before.root)];
+                let first = points_to("first", to.clone());
+                point(vec![first, listed_in("ui", points_to("second", to))])
+            }
+            Self::LetGo => let_go(before.anchor),
         }
     }
 }
 
-/// The rows of decisions, by their keys.
+/// The rows of decisions, evidence and anchors, by their keys.
 type Shape = Vec<(Vec<u8>, String)>;
 
-/// All rows of decisions, each with what tells one state from another: times differ from run to run.
+/// All of these rows, each with what tells one state from another: times differ from run to run.
 fn shape(pairs: &Pairs) -> Shape {
     let rows = pairs.iter().filter_map(|(key, value)| {
         let said = match Family::of(key)? {
@@ -90,6 +115,18 @@ fn shape(pairs: &Pairs) -> Shape {
                 version.to_string()
             }
             Family::Related => keys::related::decode(key, value).unwrap().to_string(),
+            Family::Evidence => {
+                let evidence = keys::evidence::decode(key, value).unwrap();
+                format!(
+                    "{} {:?} {:?}",
+                    evidence.title, evidence.hash, evidence.content
+                )
+            }
+            Family::Anchor => {
+                let anchor = keys::anchor::decode(key, value).unwrap();
+                format!("{} {:?} {}", anchor.hint, anchor.to, anchor.is_dropped())
+            }
+            Family::AnchorListed => String::new(),
             _ => return None,
         };
         Some((key.clone(), said))
@@ -167,13 +204,18 @@ fn go_on(ended: &Ended) -> Shape {
 }
 
 fn kill_at_each_call(deed: Deed) {
+    kill_at_every(deed, 1);
+}
+
+/// Ends a process at every so many calls.
+fn kill_at_every(deed: Deed, step: usize) {
     let whole = end_at(deed, CALLS_MAX, false);
     assert!(whole.answer.is_some(), "{deed:?} takes too many calls");
     let (old, new) = (whole.before, whole.after);
     assert!(old != new);
     for reaches in [false, true] {
         let (mut kept, mut made) = (0, 0);
-        for call in 0..CALLS_MAX {
+        for call in (0..CALLS_MAX).step_by(step) {
             let ended = end_at(deed, call, reaches);
             assert!(ended.before == old, "{deed:?} begins as it did");
             let is_old = ended.after == old;
@@ -201,4 +243,22 @@ fn a_save_that_is_killed_at_any_call_leaves_the_old_state_or_the_new_one() {
 fn a_withdrawal_and_a_restoring_that_are_killed_at_any_call_leave_the_old_state_or_the_new_one() {
     kill_at_each_call(Deed::Withdraw);
     kill_at_each_call(Deed::Restore);
+}
+
+#[test]
+fn saving_evidence_that_is_killed_at_any_call_leaves_the_old_state_or_the_new_one() {
+    kill_at_each_call(Deed::Keep(1));
+    // In chunks, which are written before.
+    kill_at_each_call(Deed::Keep(10_000));
+}
+
+#[test]
+fn saving_evidence_whose_chunks_take_several_commits_that_is_killed_leaves_no_half_of_it() {
+    kill_at_every(Deed::Keep(150_000), 4);
+}
+
+#[test]
+fn adding_and_dropping_anchors_that_is_killed_at_any_call_leaves_the_old_state_or_the_new_one() {
+    kill_at_each_call(Deed::Point);
+    kill_at_each_call(Deed::LetGo);
 }

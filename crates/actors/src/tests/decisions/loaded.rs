@@ -144,7 +144,9 @@ proptest! {
                     .iter()
                     .map(|item| match item {
                         BriefItem::Decision { version, .. } => (version.root, version.number),
-                        BriefItem::Structural { .. } => panic!("nothing is at hand"),
+                        BriefItem::Structural { .. } | BriefItem::Anchor { .. } => {
+                            panic!("nothing is at hand, and nothing points anywhere")
+                        }
                     })
                     .collect();
                 assert_eq!(loaded, wanted, "{domain}");

@@ -184,6 +184,7 @@ async fn what_is_read_wrongly_or_written_apart_is_stored_as_it_should_be_all_the
         Safeguard::LoadsGlobalLocks,
         Safeguard::VisitsOnce,
         Safeguard::SavesRelationsWithDecision,
+        Safeguard::ListsAnchorsLast,
     ] {
         let (_, is_sound) = moved_and_withdrawn(without(safeguard)).await;
         assert!(is_sound, "{safeguard:?}");

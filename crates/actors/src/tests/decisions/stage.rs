@@ -210,7 +210,7 @@ impl Stage {
 pub(super) fn titles(brief: &Brief) -> Vec<String> {
     let decisions = brief.items.iter().filter_map(|item| match item {
         BriefItem::Decision { version, .. } => version.text.as_ref(),
-        BriefItem::Structural { .. } => None,
+        BriefItem::Structural { .. } | BriefItem::Anchor { .. } => None,
     });
     decisions.map(|text| text.title.clone()).collect()
 }

@@ -318,6 +318,12 @@ fn lasting(report: &Report, style: Style) -> Option<String> {
         let text = format!("{saved_in_words} acknowledged, {held} hold after that");
         (saved == held, text)
     });
+    let originals = (report.followed > 0).then(|| {
+        let (found, again) = (report.followed, report.followed_durable);
+        let found_in_words = counted(found as u64, "original");
+        let text = format!("{found_in_words} found by an anchor, {again} found again after that");
+        (found == again, text)
+    });
     let paint = |good: bool, text: &str| {
         if good {
             style.good(text)
@@ -328,6 +334,7 @@ fn lasting(report: &Report, style: Style) -> Option<String> {
     let lasts = [
         Some((kept, durable)),
         decisions,
+        originals,
         Some((report.audit_ok, audit)),
     ];
     let lines = lasts.into_iter().flatten();

@@ -3,13 +3,13 @@
 use sillok_core::brief::Layer;
 use sillok_core::decision::{Node, RelationKind};
 use sillok_core::error::{Current as CoreCurrent, Error};
-use sillok_core::id::{CommandId, Seq};
+use sillok_core::id::{AnchorId, CommandId, EvidenceId, Seq};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::promotion::{self, Disposition as CoreDisposition};
 use sillok_core::time::Timestamp;
 use sillok_server::api::{
-    Actor, Affected, Binding, BriefDecision, BriefItem, Citation, Claim, Contradiction, Edge, Gate,
-    Guard, Impact, Meaning, PromotionState, Score,
+    Actor, Affected, Anchor, Binding, BriefDecision, BriefItem, Citation, Claim, Contradiction,
+    Edge, EvidenceHead, FollowedEvidence, Gate, Guard, Impact, Meaning, PromotionState, Score,
 };
 
 use super::*;
@@ -294,6 +294,57 @@ fn loaded() -> BriefReport {
     }
 }
 
+/// An anchor that leads to evidence.
+fn followed() -> FollowReport {
+    let by = || Actor {
+        kind: PrincipalKind::Agent,
+        id: "agent-1".to_owned(),
+    };
+    let (here, at) = (
+        scope("/worktree/agent-3"),
+        Timestamp::from_ms(1_700_000_000_000),
+    );
+    let id = EvidenceId::from_bytes([8; 16]);
+    let head = EvidenceHead {
+        scope: here.clone(),
+        id,
+        title: "count.sh as it was".to_owned(),
+        source: "src/count.sh".to_owned(),
+        media_type: "text/plain".to_owned(),
+        bytes: 120,
+        hash: "00".repeat(32),
+        masked: 0,
+        by: by(),
+        at,
+        seq: Seq::new(3),
+    };
+    let evidence = FollowedEvidence {
+        head,
+        whole: true,
+        data_marked_text: String::new(),
+    };
+    FollowReport {
+        agent: "agent-3".to_owned(),
+        followed: Followed {
+            anchor: Anchor {
+                id: AnchorId::from_bytes([9; 16]),
+                hint: "How it was before".to_owned(),
+                domain: "input".parse().unwrap(),
+                to: vec![Node::Evidence {
+                    scope: here.clone(),
+                    id,
+                }],
+                scope: here,
+                by: by(),
+                at,
+                seq: Seq::new(4),
+                dropped: false,
+            },
+            items: vec![FollowedItem::Evidence(Box::new(evidence))],
+        },
+    }
+}
+
 fn stop() -> StopReport {
     let proposed = decision("/worktree/agent-4", 0);
     let limits = Edge {
@@ -346,6 +397,8 @@ fn report() -> Report {
         decisions: 1,
         decisions_durable: 1,
         in_line: 1,
+        followed: 1,
+        followed_durable: 1,
         stopped: 1,
         audit_ok: true,
         episodes: sums.episodes,
@@ -384,6 +437,7 @@ fn report() -> Report {
         }],
         decision_details: vec![saved()],
         loaded: Some(loaded()),
+        anchor: Some(followed()),
         stops: vec![stop()],
         audit: AuditAnswer {
             ok: true,
@@ -461,6 +515,7 @@ fn a_loss_and_a_difference_stand_out() {
     let mut lost = report();
     lost.records_durable = 26;
     lost.decisions_durable = 0;
+    lost.followed_durable = 0;
     lost.audit_ok = false;
     lost.audit.difference = Some(sillok_server::api::AuditDifference {
         scope: Some(scope("")),
@@ -473,6 +528,7 @@ fn a_loss_and_a_difference_stand_out() {
     let page = page::render(&lost, Style { colour: true });
     assert!(page.contains("\u{1b}[31m27 records acknowledged, 26 there"));
     assert!(page.contains("\u{1b}[31m1 decision acknowledged, 0 hold"));
+    assert!(page.contains("\u{1b}[31m1 original found by an anchor, 0 found again"));
     assert!(page.contains("\u{1b}[31mthe audit found a difference: the chain does not hold"));
 }
 
@@ -492,6 +548,7 @@ fn the_document_has_the_fields_that_scripts_read() {
         "linked_episodes",
         "decisions",
         "in_line",
+        "followed",
         "stopped",
         "address",
         "data",

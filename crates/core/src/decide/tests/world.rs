@@ -15,8 +15,11 @@ use crate::entry::{Binding, ClaimHash, Detail, Head, Metadata, Table, Version};
 use crate::erasure::{KnownEvent, Texts};
 use crate::error::Error;
 use crate::event::Body;
+use crate::evidence::Evidence;
 use crate::facts::{Facts, Need, RecordFact, needs};
-use crate::id::{Attempt, CommandId, DecisionId, EntryId, Epoch, RecordId, Seq, VerificationId};
+use crate::id::{
+    Attempt, CommandId, DecisionId, EntryId, Epoch, EvidenceId, RecordId, Seq, VerificationId,
+};
 use crate::invariants;
 use crate::limits::FACT_ROUNDS_MAX;
 use crate::membership::WireVersion;
@@ -56,6 +59,10 @@ pub(in crate::decide) struct World {
     pub(in crate::decide) decision_versions: BTreeMap<(DecisionId, u64), DecisionVersion>,
     /// Decisions of other scopes.
     pub(in crate::decide) decisions_elsewhere: BTreeMap<(Scope, DecisionId), DecisionHead>,
+    /// Evidence that other scopes have.
+    pub(in crate::decide) evidence_elsewhere: BTreeSet<(Scope, EvidenceId)>,
+    /// Evidence of the scope.
+    pub(in crate::decide) evidence: BTreeMap<EvidenceId, Evidence>,
     /// Rows of decisions that changed, in order.
     pub(in crate::decide) decision_changes: Vec<Change>,
     /// Whether the index has not heard of what was written.
@@ -91,6 +98,8 @@ impl World {
             merges: BTreeMap::new(),
             decision_versions: BTreeMap::new(),
             decisions_elsewhere: BTreeMap::new(),
+            evidence_elsewhere: BTreeSet::new(),
+            evidence: BTreeMap::new(),
             decision_changes: Vec::new(),
             index_lags: false,
             now: START,
@@ -200,6 +209,7 @@ impl World {
                     let named = (version.root, version.number);
                     self.decision_versions.insert(named, *version);
                 }
+                Change::Evidence(saved) => drop(self.evidence.insert(saved.id, *saved)),
                 change @ (Change::Decision(_)
                 | Change::DecisionListed { .. }
                 | Change::DecisionClaim { .. }
@@ -325,9 +335,7 @@ impl World {
             Need::Claimants(number, request) => {
                 facts.claimants.insert(number, self.claimants(&request));
             }
-            Need::Decision(_) | Need::DecisionElsewhere(..) | Need::DecisionVersion(..) => {
-                self.look_up_decision(need, facts);
-            }
+            need => self.look_up_decision(need, facts),
         }
     }
 
@@ -343,7 +351,14 @@ impl World {
                 let found = self.decision_versions.get(&(root, number)).cloned();
                 facts.decision_versions.insert((root, number), found);
             }
-            other => panic!("{other:?} is of no decision"),
+            Need::Evidence(id) => self.state.learn_evidence(id, false),
+            Need::EvidenceElsewhere(scope, id) => {
+                let named = (scope, id);
+                let is_there = self.evidence_elsewhere.contains(&named);
+                facts.evidence_elsewhere.insert(named, is_there);
+            }
+            Need::Anchor(id) => self.state.learn_anchor(id, None),
+            other => panic!("{other:?} is of no decision, evidence or anchor"),
         }
     }
 

@@ -4,12 +4,10 @@ use axum::Json;
 use axum::extract::State;
 use sillok_actors::reads::{DecisionFilter, Viewer};
 use sillok_core::command::AnswerBody;
-use sillok_core::error::Error;
 use sillok_core::id::{DecisionId, Seq};
-use sillok_core::principal::Principal;
 use sillok_core::scope::Scope;
 
-use super::{PAGE_ROWS, not_found};
+use super::{PAGE_ROWS, authorize_sight, not_found};
 use crate::api::{
     Cursor, DeactivateDecision, DecisionHead, DecisionHistoryQuery, DecisionQuery, DecisionSaved,
     DecisionVersion, DecisionView, DecisionsQuery, Meaning, Page, Proposed, RestoreDecision,
@@ -161,20 +159,6 @@ pub(super) async fn history(
             .next
             .map(|number| Cursor::Seq(Seq::new(number)).encode(generation)),
     }))
-}
-
-/// Checks that a principal works in a scope or inside it: what was decided there holds for it.
-fn authorize_sight(principal: &Principal, scope: &Scope) -> Result<(), Error> {
-    if principal.prefix.sees_entries_of(scope) {
-        return Ok(());
-    }
-    Err(Error::forbidden(
-        "token/scope",
-        format!(
-            "the token of {} covers neither {scope} nor anything inside it",
-            principal.actor
-        ),
-    ))
 }
 
 impl App {

@@ -6,12 +6,15 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use sillok_core::ErrorCode;
+use sillok_core::anchor::Lead;
 use sillok_core::brief::{Cut, Layer};
 use sillok_core::command::DecisionRef;
 use sillok_core::decision::{Domain, Edge, NewDecision, Node, Rank};
 use sillok_core::entry::Claim;
-use sillok_core::id::DecisionId;
+use sillok_core::id::{AnchorId, DecisionId, EvidenceId, Seq};
 use sillok_core::scope::{Scope, ScopePrefix};
+
+use super::original::Original;
 
 /// The note of an agent that was told something about decisions.
 pub(super) const HEARD: &str = "told of decisions";
@@ -60,6 +63,17 @@ pub(crate) enum Asked {
         /// At most so many.
         limit: usize,
     },
+    /// What evidence of the scope says.
+    Text {
+        scope: Scope,
+        id: EvidenceId,
+        /// What was saved.
+        original: Original,
+        /// From which byte to which other one; all of it where that is not said.
+        part: Option<(u64, u64)>,
+    },
+    /// What an anchor of the scope points to, from the originals.
+    Followed { by: Asker, id: AnchorId },
 }
 
 /// For people: what is asked, and where.
@@ -76,6 +90,8 @@ impl fmt::Display for Asked {
                 Some(of) => write!(f, "proposal of {:?} for {} in {by}", text.content, of.root),
             },
             Self::History { scope, root, .. } => write!(f, "history of {root} in {scope}"),
+            Self::Text { scope, id, .. } => write!(f, "text of evidence {id} in {scope}"),
+            Self::Followed { by, id } => write!(f, "what anchor {id} points to in {by}"),
         }
     }
 }
@@ -97,6 +113,10 @@ pub(crate) enum Told {
     History(Vec<(u64, Option<String>)>),
     /// What a decision means to others, or would mean.
     Means(Means),
+    /// What evidence says; nothing where there is none.
+    Text(Option<Excerpt>),
+    /// The anchor, and what it points to, in its order; nothing where there is none.
+    Followed(Option<(Pointer, Vec<Goal>)>),
     /// That it is refused, and why.
     Refused(ErrorCode),
 }
@@ -141,6 +161,65 @@ pub(crate) enum Line {
     Decision(Holding),
     /// What a change of the nodes at hand affects.
     Structural(Reached),
+    /// An anchor, and what it leads to.
+    Anchor(Pointer, Vec<Lead>),
+}
+
+/// An anchor, as it is told of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Pointer {
+    pub(crate) scope: Scope,
+    pub(crate) id: AnchorId,
+    /// The event that added it.
+    pub(crate) seq: Seq,
+    pub(crate) hint: String,
+    pub(crate) domain: Domain,
+    pub(crate) to: Vec<Node>,
+    pub(crate) dropped: bool,
+}
+
+/// What an anchor points to, from the original.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Goal {
+    /// A decision, with the version that said something last.
+    Decision {
+        scope: Scope,
+        root: DecisionId,
+        number: u64,
+        active: bool,
+        content: Option<String>,
+    },
+    /// Evidence, with its text where that fits a row.
+    Evidence {
+        scope: Scope,
+        id: EvidenceId,
+        title: String,
+        hash: [u8; 32],
+        text: Option<String>,
+    },
+    /// Something that is not there.
+    Gone(Node),
+}
+
+/// A part of evidence, or all of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Excerpt {
+    pub(crate) title: String,
+    pub(crate) source: String,
+    pub(crate) media_type: String,
+    /// The event that saved it.
+    pub(crate) seq: Seq,
+    /// Bytes of the whole text.
+    pub(crate) bytes: u64,
+    /// The hash of the whole text, as the evidence says it.
+    pub(crate) hash: [u8; 32],
+    pub(crate) masked: u32,
+    /// Where the part begins.
+    pub(crate) from: u64,
+    /// How many bytes it has.
+    pub(crate) len: u64,
+    /// The hash of what it says: a history is not to hold every text that was read.
+    pub(crate) said: [u8; 32],
 }
 
 /// A decision that holds, as a brief tells of it.

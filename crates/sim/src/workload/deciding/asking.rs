@@ -1,30 +1,33 @@
-//! Asking about decisions, alone or while one is changed.
+//! Asking about decisions, alone or while one is changed, and about evidence and anchors.
 //!
 //! Owns what is asked for, and which answers show something that only chance brings about. Whether they are right, `judged`
 //! says.
 
 use futures::future::join;
-use sillok_core::decision::{Node, Rank};
+use sillok_core::anchor::Standing;
+use sillok_core::decision::{Node, Rank, RelationKind};
 use sillok_core::limits::BRIEF_ITEMS_MAX;
 use sillok_core::scope::Scope;
 
-use super::asked::{Asked, Asker, HEARD, Heard, Told};
-use super::board::{Board, domain, place};
+use super::asked::{Asked, Asker, Goal, HEARD, Heard, Line, Reached, Told};
+use super::board::{Board, KnownAnchor, KnownEvidence, domain, place};
 use super::saving::Saved;
-use super::{Home, Says, saving};
+use super::{AtHand, Home, Says, saving};
 use crate::agent::Agent;
 
-/// The nodes at hand: a decision that is seen from a scope, a file or symbol, both or none.
-pub(super) fn at_hand(
-    agent: &Agent,
-    scope: &Scope,
-    which: Option<u8>,
-    file: Option<u8>,
-) -> Vec<Node> {
-    let known =
-        which.and_then(|which| agent.shared(|board: &mut Board| board.seen_from(scope, which)));
-    let decision = known.map(|known| known.node());
-    decision.into_iter().chain(file.map(place)).collect()
+/// The nodes at hand: a decision and evidence that are seen from a scope, a file or symbol, some of them or none.
+pub(super) fn at_hand(agent: &Agent, scope: &Scope, at: AtHand) -> Vec<Node> {
+    agent.shared(|board: &mut Board| {
+        let decision = at.which.and_then(|which| board.seen_from(scope, which));
+        let evidence = at.evidence;
+        let evidence = evidence.and_then(|which| board.evidence_seen_from(scope, which));
+        let nodes = [
+            decision.map(|known| known.node()),
+            at.place.map(place),
+            evidence.map(|known| known.node()),
+        ];
+        nodes.into_iter().flatten().collect()
+    })
 }
 
 /// A brief for a domain.
@@ -69,7 +72,7 @@ pub(super) async fn beside_a_change(agent: &mut Agent, asked: Asked) {
 }
 
 fn note(agent: &mut Agent, heard: &Heard, was_changed: bool) {
-    for seen in seen_by(&heard.told, was_changed) {
+    for seen in seen_by(heard, was_changed) {
         agent.client().saw(seen);
     }
     let nodes = match &heard.asked {
@@ -85,11 +88,13 @@ fn note(agent: &mut Agent, heard: &Heard, was_changed: bool) {
 }
 
 /// What an answer shows.
-fn seen_by(told: &Told, was_changed: bool) -> Vec<&'static str> {
-    let shows = match told {
-        Told::Brief { cut, .. } => vec![
+fn seen_by(heard: &Heard, was_changed: bool) -> Vec<&'static str> {
+    let shows = match &heard.told {
+        Told::Brief { lines, cut } => vec![
             ("brief during a change", was_changed),
             ("brief cut to its budget", !cut.is_empty()),
+            ("anchor in a brief", has_anchor(lines)),
+            ("withdrawn decision told by an anchor", has_withdrawn(lines)),
         ],
         Told::Means(means) => vec![
             (
@@ -98,11 +103,45 @@ fn seen_by(told: &Told, was_changed: bool) -> Vec<&'static str> {
             ),
             ("guarded decision reached", !means.guards.is_empty()),
         ],
-        Told::Refused(_) => vec![("proposal refused", true)],
-        Told::Impact { .. } | Told::History(_) => Vec::new(),
+        Told::Refused(_) => match &heard.asked {
+            Asked::Text { .. } => vec![("part behind the end of evidence refused", true)],
+            _ => vec![("proposal refused", true)],
+        },
+        Told::Impact { reached, .. } => {
+            vec![("decision reached from evidence", rests_on(reached))]
+        }
+        Told::Text(said) => {
+            let is_part = matches!(&heard.asked, Asked::Text { part: Some(_), .. });
+            vec![("part of evidence read", is_part && said.is_some())]
+        }
+        Told::Followed(told) => {
+            let goals = told.as_ref().map_or(&[][..], |(_, goals)| goals.as_slice());
+            let is_evidence = |goal: &Goal| matches!(goal, Goal::Evidence { .. });
+            vec![("anchor followed to evidence", goals.iter().any(is_evidence))]
+        }
+        Told::History(_) => Vec::new(),
     };
     let shown = shows.into_iter().filter(|(_, is_shown)| *is_shown);
     shown.map(|(seen, _)| seen).collect()
+}
+
+fn has_anchor(lines: &[Line]) -> bool {
+    lines.iter().any(|line| matches!(line, Line::Anchor(..)))
+}
+
+fn has_withdrawn(lines: &[Line]) -> bool {
+    lines.iter().any(|line| match line {
+        Line::Anchor(_, leads) => leads
+            .iter()
+            .any(|lead| lead.standing == Standing::Withdrawn),
+        Line::Decision(_) | Line::Structural(_) => false,
+    })
+}
+
+/// Whether something is reached since it rests on what changes.
+fn rests_on(reached: &[Reached]) -> bool {
+    let mut edges = reached.iter().flat_map(|one| &one.path);
+    edges.any(|edge| edge.kind == RelationKind::RestsOn)
 }
 
 /// Asks what it means to others that a version was saved, with a token of such a width; nothing where there is none.
@@ -162,6 +201,30 @@ pub(super) async fn history(agent: &mut Agent, which: u8, after: u8, limit: u8) 
         root: known.root,
         after: (after > 0).then_some(after.into()),
         limit: limit.into(),
+    };
+    ask(agent, asked).await;
+}
+
+/// Asks for the text of evidence, or for a part of it.
+pub(super) async fn text(agent: &mut Agent, known: KnownEvidence, part: Option<(u64, u64)>) {
+    let is_large = known.original.chunks > 0;
+    let asked = Asked::Text {
+        scope: known.scope,
+        id: known.id,
+        original: known.original,
+        part,
+    };
+    let heard = ask(agent, asked).await;
+    if is_large && heard.is_some_and(|heard| matches!(heard.told, Told::Text(Some(_)))) {
+        agent.client().saw("evidence in chunks read");
+    }
+}
+
+/// Asks for what an anchor points to, where it lies, with a token of such a width.
+pub(super) async fn followed(agent: &mut Agent, known: &KnownAnchor, width: u8) {
+    let asked = Asked::Followed {
+        by: home_of(&known.scope).asker(width),
+        id: known.id,
     };
     ask(agent, asked).await;
 }

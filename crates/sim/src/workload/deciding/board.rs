@@ -1,14 +1,15 @@
-//! The board on which agents tell one another of decisions.
+//! The board on which agents tell one another of decisions, evidence and anchors.
 //!
 //! Owns what is known of each: as much as whoever saved it was told. Others may have changed it since.
 
 use sillok_core::command::DecisionRef;
 use sillok_core::decision::{Domain, NewDecision, Node, Rank, Relation, RelationKind};
 use sillok_core::entry::Claim;
-use sillok_core::id::DecisionId;
+use sillok_core::id::{AnchorId, DecisionId, EvidenceId};
 use sillok_core::scope::{Level, Scope};
 
 use super::asked::Asker;
+use super::original::Original;
 use super::{DOMAINS, KEYS, PLACES, Says};
 
 /// What is known of a decision.
@@ -46,10 +47,39 @@ impl Known {
     }
 }
 
-/// All decisions that are known, the first that was begun first.
+/// What is known of evidence.
+#[derive(Clone, Debug)]
+pub(super) struct KnownEvidence {
+    pub(super) scope: Scope,
+    pub(super) id: EvidenceId,
+    /// What was saved.
+    pub(super) original: Original,
+}
+
+impl KnownEvidence {
+    /// The evidence as a node.
+    pub(super) fn node(&self) -> Node {
+        Node::Evidence {
+            scope: self.scope.clone(),
+            id: self.id,
+        }
+    }
+}
+
+/// What is known of an anchor.
+#[derive(Clone, Debug)]
+pub(super) struct KnownAnchor {
+    pub(super) scope: Scope,
+    pub(super) id: AnchorId,
+    dropped: bool,
+}
+
+/// All decisions that are known, the first that was begun first, and all evidence and anchors.
 #[derive(Debug, Default)]
 pub(super) struct Board {
     known: Vec<Known>,
+    pub(super) evidence: Vec<KnownEvidence>,
+    anchors: Vec<KnownAnchor>,
     /// How many saves were acknowledged.
     pub(super) saves: u64,
 }
@@ -98,6 +128,71 @@ impl Board {
         Self::among(self.known.iter().filter(is_seen), which)
     }
 
+    /// The evidence at a place among all.
+    pub(super) fn evidence_at(&self, which: u8) -> Option<KnownEvidence> {
+        Self::among(self.evidence.iter(), which)
+    }
+
+    /// The evidence at a place among what is seen from a scope: of it, around it or inside it.
+    pub(super) fn evidence_seen_from(&self, scope: &Scope, which: u8) -> Option<KnownEvidence> {
+        let is_seen =
+            |one: &&KnownEvidence| one.scope.contains(scope) || scope.contains(&one.scope);
+        Self::among(self.evidence.iter().filter(is_seen), which)
+    }
+
+    /// The evidence at a place among what a scope can point to.
+    fn evidence_around(&self, scope: &Scope, which: u8) -> Option<KnownEvidence> {
+        let around = self.evidence.iter().filter(|one| one.scope.contains(scope));
+        Self::among(around, which)
+    }
+
+    /// The anchor at a place among all.
+    pub(super) fn anchor_at(&self, which: u8) -> Option<KnownAnchor> {
+        Self::among(self.anchors.iter(), which)
+    }
+
+    /// The anchor at a place among those that were not dropped.
+    pub(super) fn held(&self, which: u8) -> Option<KnownAnchor> {
+        Self::among(self.anchors.iter().filter(|one| !one.dropped), which)
+    }
+
+    /// Tells of anchors that were added.
+    pub(super) fn pointed(&mut self, scope: &Scope, ids: &[AnchorId]) {
+        self.anchors.extend(ids.iter().map(|id| KnownAnchor {
+            scope: scope.clone(),
+            id: *id,
+            dropped: false,
+        }));
+    }
+
+    /// Tells that an anchor was dropped.
+    pub(super) fn dropped(&mut self, id: AnchorId) {
+        let mut anchors = self.anchors.iter_mut();
+        if let Some(known) = anchors.find(|one| one.id == id) {
+            known.dropped = true;
+        }
+    }
+
+    /// What an anchor of a scope points to, nothing twice: evidence, or decisions, by their places among those of the scope
+    /// and around it. Few of the decisions may be withdrawn.
+    pub(super) fn goals(&self, scope: &Scope, goals: &[(bool, u8)]) -> Vec<Node> {
+        let mut nodes: Vec<Node> = Vec::new();
+        for (is_evidence, which) in goals {
+            let node = if *is_evidence {
+                let found = self.evidence_around(scope, *which);
+                found.map(|known| known.node())
+            } else {
+                let takes_all = which % 8 == 7;
+                let around = self.known.iter().filter(|one| one.scope.contains(scope));
+                let around = around.filter(|one| one.active || takes_all);
+                Self::among(around, *which).map(|known| known.node())
+            };
+            let node = node.filter(|node| !nodes.contains(node));
+            nodes.extend(node);
+        }
+        nodes
+    }
+
     /// Whether something is related to one of these nodes, and hidden from whoever asks, since it lies inside the scope and
     /// is not covered by the token.
     pub(super) fn hides(&self, by: &Asker, nodes: &[Node]) -> bool {
@@ -105,7 +200,11 @@ impl Board {
             let is_inside = by.scope.contains(&one.scope) && one.scope != by.scope;
             one.active && is_inside && !by.prefix.covers(&one.scope)
         });
-        let carried = [RelationKind::DependsOn, RelationKind::AppliesTo];
+        let carried = [
+            RelationKind::DependsOn,
+            RelationKind::AppliesTo,
+            RelationKind::RestsOn,
+        ];
         hidden.any(|one| {
             let mut relations = one.relations().iter();
             relations
@@ -113,8 +212,8 @@ impl Board {
         })
     }
 
-    fn among<'a>(known: impl Iterator<Item = &'a Known>, which: u8) -> Option<Known> {
-        let known: Vec<&Known> = known.collect();
+    fn among<'a, T: Clone + 'a>(known: impl Iterator<Item = &'a T>, which: u8) -> Option<T> {
+        let known: Vec<&T> = known.collect();
         let place = usize::from(which).checked_rem(known.len())?;
         Some(known[place].clone())
     }
@@ -154,20 +253,25 @@ impl Board {
         }
     }
 
-    /// Relations to decisions that are seen from above or beside, and to files and symbols, none of them twice.
+    /// Relations to decisions and evidence that are seen from above or beside, and to files and symbols, none of them twice.
     fn relations(&self, scope: &Scope, said: &[(u8, u8)], before: Option<&Known>) -> Vec<Relation> {
         let mut relations: Vec<Relation> = Vec::new();
         for (kind, which) in said {
             let kind = kind_of(*kind);
-            let to = if kind == RelationKind::AppliesTo {
-                Some(place(*which))
-            } else {
-                let own = before.map(|known| known.root);
-                let others = self
-                    .known
-                    .iter()
-                    .filter(|one| one.scope.contains(scope) && Some(one.root) != own);
-                Self::among(others, *which).map(|known| known.node())
+            let to = match kind {
+                RelationKind::AppliesTo => Some(place(*which)),
+                RelationKind::RestsOn => {
+                    let found = self.evidence_around(scope, *which);
+                    found.map(|known| known.node())
+                }
+                RelationKind::DependsOn | RelationKind::Constrains | RelationKind::Validates => {
+                    let own = before.map(|known| known.root);
+                    let others = self
+                        .known
+                        .iter()
+                        .filter(|one| one.scope.contains(scope) && Some(one.root) != own);
+                    Self::among(others, *which).map(|known| known.node())
+                }
             };
             let relation = to.map(|to| Relation { kind, to });
             if let Some(relation) = relation.filter(|one| !relations.contains(one)) {
@@ -202,7 +306,8 @@ pub(super) fn domain(number: u8) -> Domain {
 #[cfg(test)]
 mod tests {
     use super::super::asked::tests::asker;
-    use super::super::view::tests::root;
+    use super::super::original::tests::original;
+    use super::super::view::tests::{anchor_id, evidence_id, root};
     use super::*;
 
     fn scope(path: &str) -> Scope {
@@ -263,6 +368,69 @@ mod tests {
             assert_eq!(relations.len(), 1);
             assert_ne!(relations[0].to, own.node());
         }
+    }
+
+    fn known(path: &str, number: u8) -> KnownEvidence {
+        KnownEvidence {
+            scope: scope(path),
+            id: evidence_id(number),
+            original: original(number.into(), 0, false),
+        }
+    }
+
+    #[test]
+    fn what_rests_on_evidence_and_what_points_leads_to_what_lies_around_and_to_nothing_twice() {
+        let (above, home, aside) = ("org/a", "org/a/project/b", "org/a/project/c");
+        let mut board = board(&[above, home, aside]);
+        let evidence = [known(above, 1), known(home, 2), known(aside, 3)];
+        board.evidence.extend(evidence);
+        let seen_from = |scope: &Scope| -> Vec<u8> {
+            let seen = (0..3).filter_map(|which| board.evidence_seen_from(scope, which));
+            seen.map(|one| one.id.as_bytes()[0]).collect()
+        };
+        assert_eq!(seen_from(&scope(home)), [1, 2, 1]);
+        assert_eq!(seen_from(&scope(above)), [1, 2, 3]);
+        let is_around = |node: &Node| match node {
+            Node::Decision { scope: of, .. } | Node::Evidence { scope: of, .. } => {
+                of.contains(&scope(home))
+            }
+            _ => false,
+        };
+        for which in 0..9 {
+            let says = says(Rank::Normal, Some(vec![(4, which)]));
+            let text = board.text(&scope(home), &says, None, "c".into());
+            let [relation] = text.relations.as_slice() else {
+                panic!("{:?}", text.relations);
+            };
+            assert!(relation.kind.leads_to(&relation.to), "{relation:?}");
+            assert!(is_around(&relation.to), "{relation:?}");
+            let goals = board.goals(&scope(home), &[(true, which), (false, which)]);
+            assert_eq!(goals.len(), 2);
+            assert!(goals.iter().all(is_around), "{goals:?}");
+        }
+        // The same place comes around to the same node.
+        let goals = board.goals(&scope(home), &[(true, 0), (true, 2), (false, 0)]);
+        assert_eq!(goals.len(), 2);
+    }
+
+    #[test]
+    fn what_points_leads_to_what_was_withdrawn_seldom_and_what_was_dropped_is_not_held() {
+        let mut board = board(&["org/a", "org/a"]);
+        let home = scope("org/a");
+        board.saved(&home, (root(1), 2), None);
+        let to = |which: u8| board.goals(&home, &[(false, which)]);
+        assert!((0..7).all(|which| to(which) == [board.at(1).unwrap().node()]));
+        assert_eq!(to(7), [board.at(1).unwrap().node()]);
+        board.saved(&home, (root(3), 1), None);
+        board.saved(&home, (root(2), 2), None);
+        let to = |which: u8| board.goals(&home, &[(false, which)]);
+        assert!((0..7).all(|which| to(which).is_empty()));
+        assert_eq!(to(7).len(), 1);
+        board.pointed(&home, &[anchor_id(1), anchor_id(2)]);
+        board.dropped(anchor_id(1));
+        let held = [0, 1].map(|which| board.held(which).unwrap().id);
+        assert_eq!(held, [anchor_id(2); 2]);
+        assert_eq!(board.anchor_at(0).unwrap().id, anchor_id(1));
     }
 
     #[test]

@@ -2,63 +2,108 @@
 //!
 //! Owns how often each action comes, and what it is about. It must not know what comes of it.
 
-use sillok_core::decision::Rank;
+use sillok_core::decision::{Rank, RelationKind};
 
+use super::keeping::{ANCHORS_MAX, GOALS_MAX, PART_MAX};
+use super::original::CHUNKS_MAX;
 use super::{
-    Action, DOMAINS, Home, ITEMS_MAX, KEYS, LEVELS, PLACES, PROJECTS, RING, Says, VERSIONS_MAX,
-    WRITERS,
+    Action, AtHand, DOMAINS, Home, ITEMS_MAX, KEYS, Keeping, LEVELS, PLACES, PROJECTS, RING, Says,
+    VERSIONS_MAX, WRITERS,
 };
 use crate::workload::Draw;
 
 /// An action.
 pub(super) fn action(draw: &mut Draw<'_>) -> Action {
     match draw.byte(100) {
-        0..=23 => Action::Begin {
+        0..=20 => Action::Begin {
             home: home(draw),
             says: says(draw, 0),
             asks: asks(draw),
         },
-        24..=38 => Action::Change {
+        21..=35 => Action::Change {
             which: which(draw),
             says: says(draw, 400),
             asks: asks(draw),
         },
-        39..=42 => Action::Rush {
+        36..=39 => Action::Rush {
             which: which(draw),
             writers: WRITERS.0 + draw.byte((WRITERS.1 - WRITERS.0 + 1).into()),
         },
-        43..=48 => Action::Withdraw {
+        40..=45 => Action::Withdraw {
             which: which(draw),
             asks: asks(draw),
         },
-        49..=54 => Action::Restore {
+        46..=51 => Action::Restore {
             which: draw.byte(64),
             text: draw.byte(8),
             asks: asks(draw),
         },
-        55..=60 => Action::Ring {
+        52..=57 => Action::Ring {
             home: home(draw),
             size: RING.0 + draw.byte((RING.1 - RING.0 + 1).into()),
             kind: draw.byte(3),
         },
-        61..=81 => brief(draw),
-        82..=88 => Action::Impact {
+        58..=73 => brief(draw),
+        74..=78 => Action::Impact {
             home: home(draw),
-            which: which(draw),
-            place: maybe(draw, 500, PLACES.len()),
+            at: AtHand {
+                which: Some(which(draw)),
+                place: maybe(draw, 500, PLACES.len()),
+                evidence: maybe(draw, 300, 16),
+            },
             width: width(draw),
         },
-        89..=95 => Action::Propose {
+        79..=83 => Action::Propose {
             home: home(draw),
             which: maybe(draw, 400, 64),
             says: says(draw, 400),
         },
-        _ => Action::History {
+        84..=87 => Action::History {
             which: which(draw),
             after: draw.byte(3),
             limit: 1 + draw.byte(VERSIONS_MAX.into()),
         },
+        _ => Action::Keeping(keeping(draw)),
     }
+}
+
+fn keeping(draw: &mut Draw<'_>) -> Keeping {
+    match draw.byte(12) {
+        0..=3 => Keeping::Save {
+            home: home(draw),
+            chunks: maybe(draw, 350, CHUNKS_MAX.into()).map_or(0, |chunks| chunks + 1),
+            masks: draw.stream.permille(300),
+        },
+        4..=7 => Keeping::Point {
+            home: home(draw),
+            domain: draw.byte(DOMAINS.len()),
+            to: (0..=draw.byte(ANCHORS_MAX.into()))
+                .map(|_| goals(draw))
+                .collect(),
+            masks: draw.stream.permille(200),
+        },
+        8 => Keeping::Drop {
+            which: draw.byte(16),
+        },
+        9 | 10 => {
+            let part = (draw.byte(PART_MAX.into()), draw.byte(PART_MAX.into()));
+            Keeping::Read {
+                which: draw.byte(64),
+                part: draw.stream.permille(600).then_some(part),
+            }
+        }
+        _ => Keeping::Follow {
+            which: draw.byte(64),
+            width: width(draw),
+        },
+    }
+}
+
+/// What an anchor points to: decisions more often than evidence.
+fn goals(draw: &mut Draw<'_>) -> Vec<(bool, u8)> {
+    (0..=draw.byte(GOALS_MAX.into()))
+        .map(|_| (draw.stream.permille(300), draw.byte(32)))
+        .collect()
 }
 
 fn home(draw: &mut Draw<'_>) -> Home {
@@ -99,9 +144,12 @@ fn says(draw: &mut Draw<'_>, keeps_permille: u32) -> Says {
     };
     let (domain, key) = (draw.byte(DOMAINS.len()), draw.byte(KEYS.len()));
     let claim = draw.stream.permille(400).then_some(key);
-    let relations = (0..draw.byte(4))
+    let mut relations: Vec<(u8, u8)> = (0..draw.byte(4))
         .map(|_| (draw.byte(4), draw.byte(16)))
         .collect();
+    // What it rests on comes on top, so that the others stay as many.
+    let evidence = maybe(draw, 200, 16);
+    relations.extend(evidence.map(|which| (RelationKind::RestsOn as u8, which)));
     Says {
         rank: rank as u8,
         domain,
@@ -125,8 +173,11 @@ fn brief(draw: &mut Draw<'_>) -> Action {
     Action::Brief {
         home: home(draw),
         domain: draw.byte(DOMAINS.len()),
-        place: maybe(draw, 700, PLACES.len()),
-        which: maybe(draw, 400, 64),
+        at: AtHand {
+            which: maybe(draw, 400, 64),
+            place: maybe(draw, 700, PLACES.len()),
+            evidence: maybe(draw, 200, 16),
+        },
         items: maybe(draw, 300, ITEMS_MAX.into()).map(|items| items + 1),
         beside: draw.stream.permille(400),
         width: width(draw),

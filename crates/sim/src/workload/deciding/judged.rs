@@ -1,8 +1,9 @@
-//! What must hold of decisions, of what is stored and of all that anybody was told.
+//! What must hold of decisions, evidence and anchors, of what is stored and of all that anybody was told.
 //!
 //! Owns the comparison of an answer with one point of what was committed. What is right there, `naive` says; which points
 //! come into question, `view` does; what the rows must say, `stored`.
 
+mod kept;
 mod left;
 mod means;
 
@@ -15,14 +16,17 @@ use sillok_core::id::DecisionId;
 use sillok_core::limits::{IMPACT_DEPTH_MAX, IMPACT_NODES_MAX};
 use sillok_core::scope::Scope;
 
+use self::kept::{wrong_anchor, wrong_followed, wrong_text};
 use self::means::{wrong_meaning, wrong_proposal};
 use super::Deciding;
 use super::asked::{Asked, Asker, HEARD, Heard, Holding, Line, Reached, Told};
+use super::keeping::{self, KEPT};
 use super::naive::{Loaded, Look, carries};
 use super::saving::SAVED;
-use super::sent::unsent;
+use super::sent::{self, unsent};
+use super::stored::kept::StoredKept;
 use super::stored::{Acknowledged, Stored};
-use super::view::{self, Timeline, View};
+use super::view::{self, Timeline, View, WrittenKept};
 use crate::violation::Violation;
 use crate::workload::{Check, End};
 
@@ -40,14 +44,15 @@ impl Check for Deciding {
         if let Some(what) = stored.unsaved(&saved) {
             return Err(Violation::new("every save is in the history once", what));
         }
-        let written = view::written(end);
+        let (written, kept) = view::written(end);
         if let Some(what) = unsent(stored.versions(), &written, &end.history.calls) {
             return Err(Violation::new("every version is of a save", what));
         }
+        are_kept(end, &kept)?;
         if let Some(what) = left::behind(left::rows(end)) {
             return Err(Violation::new("a proposal is stored nowhere", what));
         }
-        let timeline = Timeline::of(end, written);
+        let timeline = Timeline::of(end, written, kept);
         for heard in noted::<Heard>(end, HEARD) {
             let asked = (heard.from_us, heard.to_us);
             let wrong = timeline.wrong(asked, |view| wrong(view, &heard.asked, &heard.told));
@@ -57,6 +62,25 @@ impl Check for Deciding {
             }
         }
         Ok(())
+    }
+}
+
+/// That evidence and anchors are what was handed over, each once, and nothing else.
+fn are_kept(end: &End<'_>, written: &WrittenKept) -> Result<(), Violation> {
+    let stored = StoredKept::read(end);
+    if let Some(what) = stored.misfit(written) {
+        return Err(Violation::new(
+            "evidence and anchors are their events",
+            what,
+        ));
+    }
+    let told: Vec<keeping::Told> = noted(end, KEPT).collect();
+    if let Some(what) = stored.unkept(&told) {
+        return Err(Violation::new("what was kept is there once", what));
+    }
+    match sent::kept::unsent(written, &end.history.calls) {
+        None => Ok(()),
+        Some(what) => Err(Violation::new("what is kept was sent", what)),
     }
 }
 
@@ -74,6 +98,8 @@ const fn invariant(asked: &Asked) -> &'static str {
         Asked::Impact { .. } => "an impact is all that relations lead to",
         Asked::Meaning { .. } | Asked::Proposal { .. } => "what a decision means is told whole",
         Asked::History { .. } => "a history tells every version",
+        Asked::Text { .. } => "evidence is read as it was handed over",
+        Asked::Followed { .. } => "an anchor leads to the originals",
     }
 }
 
@@ -108,6 +134,16 @@ fn wrong(view: &View<'_>, asked: &Asked, told: &Told) -> Option<String> {
             },
             Told::History(versions),
         ) => wrong_history(view, (scope, *root), (*after, *limit), versions),
+        (
+            Asked::Text {
+                scope,
+                id,
+                original,
+                part,
+            },
+            told,
+        ) => wrong_text(view, (scope, *id), original, *part, told),
+        (Asked::Followed { by, id }, told) => wrong_followed(view, (&by.scope, *id), told),
         _ => Some("it is the answer to something else".to_owned()),
     }
 }
@@ -131,7 +167,9 @@ fn wrong_brief(
     let policies = loaded.iter().take_while(|one| one.layer == Layer::Policy);
     let policies = policies.count();
     let structural = policies..policies + reached.len();
-    let all = loaded.len() + reached.len();
+    let anchored = view.anchored(&by.scope, domain);
+    let decisions = loaded.len() + reached.len();
+    let all = decisions + anchored.len();
     if lines.len() != all.min(items_max) {
         let (told, room) = (lines.len(), items_max);
         return Some(format!(
@@ -153,12 +191,20 @@ fn wrong_brief(
                     return Some(format!("item {number} is {one:?} and not {expected:?}"));
                 }
             }
+            Line::Anchor(anchor, leads) if number >= decisions => {
+                let expected = anchored.get(number - decisions);
+                let wrong = wrong_anchor((anchor, leads), expected);
+                if let Some(what) = wrong {
+                    return Some(format!("item {number}: {what}"));
+                }
+            }
             _ => return Some(format!("item {number} is {line:?}, out of its layer")),
         }
     }
     let wrong = wrong_reach(view, (Look::by(by), at), &reached, &references);
     wrong.or_else(|| {
         let layers = loaded.iter().map(|one| one.layer);
+        let layers = layers.chain(anchored.iter().map(|_| Layer::Anchor));
         let mut layers: Vec<Layer> = layers.collect();
         let references = reached.keys().map(|_| Layer::Structural);
         drop(layers.splice(policies..policies, references));

@@ -2,7 +2,9 @@
 //!
 //! Owns a second telling of the loading order, of the direction of relations, of who sees what, and of what speaks against a
 //! decision: all that stands is sorted by one key, and the reach of a change is widened, one relation at a time, until
-//! nothing is added. It shares no code with what nodes do.
+//! nothing is added. It shares no code with what nodes do. What anchors lead to, `kept` tells.
+
+mod kept;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +18,7 @@ use sillok_core::id::DecisionId;
 use sillok_core::limits::IMPACT_DEPTH_MAX;
 use sillok_core::scope::{Scope, ScopePrefix};
 
+pub(super) use self::kept::Anchored;
 use super::asked::{Against, Asker};
 use super::view::{Chain, View};
 
@@ -93,21 +96,19 @@ impl<'a> View<'a> {
             return None;
         };
         let chain = self.chains.get(&(scope, *root))?;
-        let (at, of) = (by.scope.as_str(), scope.as_str());
-        let is_covered = match &by.prefix {
-            ScopePrefix::All => true,
-            ScopePrefix::Scope(prefix) => lies_in(of, prefix.as_str()),
-        };
-        let is_visible = lies_in(at, of) || (lies_in(of, at) && is_covered);
-        chain.active().filter(|_| is_visible).map(|(_, text)| text)
+        let active = chain.active().filter(|_| is_visible(by, scope));
+        active.map(|(_, text)| text)
     }
 
     /// The relations that stand between what is seen.
     pub(super) fn edges(&self, look: Look<'_>) -> BTreeSet<Edge> {
         let own = look.beside.map(|(own, _)| own);
-        let stands = |one: &&Relation| {
-            let is_own = own == Some(&one.to);
-            !one.to.is_decision() || is_own || self.seen(look.by, &one.to).is_some()
+        let stands = |one: &&Relation| match &one.to {
+            Node::Decision { .. } => own == Some(&one.to) || self.seen(look.by, &one.to).is_some(),
+            Node::Evidence { scope, id } => {
+                is_visible(look.by, scope) && self.evidence.contains_key(&(scope, *id))
+            }
+            Node::File { .. } | Node::Symbol { .. } => true,
         };
         let mut edges = BTreeSet::new();
         for &(holder, root) in self.chains.keys() {
@@ -206,7 +207,12 @@ impl<'a> View<'a> {
                 }
                 _ => Some(ErrorCode::NotFound),
             },
-            _ => None,
+            Node::Evidence { scope: of, id } => {
+                let is_around = lies_in(scope.as_str(), of.as_str());
+                let is_there = is_around && self.evidence.contains_key(&(of, *id));
+                (!is_there).then_some(ErrorCode::NotFound)
+            }
+            Node::File { .. } | Node::Symbol { .. } => None,
         });
         refused.next()
     }
@@ -222,6 +228,16 @@ impl<'a> View<'a> {
     }
 }
 
+/// Whether whoever asks sees what a scope holds.
+fn is_visible(by: &Asker, scope: &Scope) -> bool {
+    let (at, of) = (by.scope.as_str(), scope.as_str());
+    let is_covered = match &by.prefix {
+        ScopePrefix::All => true,
+        ScopePrefix::Scope(prefix) => lies_in(of, prefix.as_str()),
+    };
+    lies_in(at, of) || (lies_in(of, at) && is_covered)
+}
+
 /// Whether a scope is another one or lies in it, by their names alone.
 fn lies_in(inner: &str, outer: &str) -> bool {
     let rest = inner.strip_prefix(outer);
@@ -235,6 +251,8 @@ pub(super) fn carries(edge: &Edge, from: &Node, at_the_start: bool) -> Option<No
         RelationKind::DependsOn => (false, true),
         // What applies to a file is reached from it only where the file itself is what changes.
         RelationKind::AppliesTo => (true, at_the_start),
+        // Evidence changes what rests on it, where it is at hand, and nothing changes evidence.
+        RelationKind::RestsOn => (false, at_the_start),
     };
     if forth && edge.from == *from {
         Some(edge.to.clone())

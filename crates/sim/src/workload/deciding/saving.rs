@@ -45,7 +45,7 @@ fn content(agent: &mut Agent, of: fn(u64, usize) -> String) -> String {
 }
 
 /// Who needs the least leave that there is for it.
-const fn least(rank: Rank, level: Level) -> PrincipalKind {
+pub(super) const fn least(rank: Rank, level: Level) -> PrincipalKind {
     match (rank, level) {
         (Rank::Normal, Level::Task | Level::Worktree) => PrincipalKind::Agent,
         (Rank::Normal, Level::Project) => PrincipalKind::Orchestrator,
@@ -258,7 +258,7 @@ pub(super) async fn ring(
     size: u8,
     kind: u8,
 ) -> Option<Vec<Node>> {
-    // To decisions all kinds lead but the last.
+    // To decisions the first three kinds lead.
     let kind = kind_of(kind % 3);
     let says = Says {
         rank: Rank::Normal as u8,

@@ -2,6 +2,9 @@
 //!
 //! Owns that no chain and no version is there but by a command that somebody sent: one that was acknowledged, or of which
 //! nobody was told what became of it. A chain bears the name that its command gives it, so that what was refused began none.
+//! The same of evidence and anchors is told by `kept`.
+
+pub(super) mod kept;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,10 @@
 //! What the rows of decisions must say.
 //!
 //! Owns that a chain has no gap and one active version at most, that it is listed, claimed and pointed from as its head says,
-//! and that every save which somebody was told of is one version. From which command a version follows, `sent` says.
+//! and that every save which somebody was told of is one version. From which command a version follows, `sent` says; what
+//! the rows of evidence and anchors must say, `kept`.
+
+pub(super) mod kept;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -181,7 +184,7 @@ fn differs<K: Ord + std::fmt::Debug, V: PartialEq + std::fmt::Debug>(
     let wrong = is
         .iter()
         .find(|(key, value)| should_be.get(*key) != Some(*value));
-    let wrong = wrong.map(|row| format!("{what}: {row:?} is there, and follows from no decision"));
+    let wrong = wrong.map(|row| format!("{what}: {row:?} is there, and follows from nothing"));
     wrong.or_else(|| {
         let missing = should_be.iter().find(|(key, _)| !is.contains_key(*key))?;
         Some(format!("{what}: {missing:?} is not there"))

@@ -1,14 +1,18 @@
-//! What was committed of decisions, point by point, and which of these points somebody may have been shown.
+//! What was committed of decisions, evidence and anchors, point by point, and which of these points somebody may have been
+//! shown.
 //!
 //! Owns the order: commits stand as the store stamped them, and a commit is there as a whole or not at all. It must not
-//! know how nodes keep decisions: only events are read here.
+//! know how nodes keep any of that: only events are read here.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use sillok_core::decision::NewDecision;
-use sillok_core::event::{Body, DecisionSaved, EventKind};
-use sillok_core::id::{CommandId, DecisionId, Seq};
+use sillok_core::event::{AnchorAdded, Body, DecisionSaved, EventKind, EvidenceSaved};
+use sillok_core::id::{AnchorId, CommandId, DecisionId, EvidenceId, Seq};
+use sillok_core::principal::Actor;
 use sillok_core::scope::Scope;
+use sillok_core::time::Timestamp;
 use sillok_store::keys::{self, Family, ScopeKey};
 
 use crate::history::Ending;
@@ -28,17 +32,49 @@ pub(super) struct Saved {
 /// Versions by the place of their events, each with the command that it follows from.
 pub(super) type Written = BTreeMap<(ScopeKey, Seq), (Saved, CommandId)>;
 
-/// The versions that one commit wrote, and when clients asked for them.
+/// What became of evidence or of an anchor, as its event says it.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    /// The scope that holds it.
+    pub(super) scope: Scope,
+    /// The event.
+    pub(super) seq: Seq,
+    /// Who did it.
+    pub(super) by: Actor,
+    /// When.
+    pub(super) at: Timestamp,
+    /// What the event says.
+    pub(super) said: KeptSaid,
+}
+
+/// What an event says of evidence or of an anchor.
+#[derive(Clone, Debug)]
+pub(super) enum KeptSaid {
+    /// Evidence was saved.
+    Evidence(EvidenceSaved),
+    /// An anchor was added.
+    Anchor(AnchorAdded),
+    /// An anchor was dropped.
+    Dropped(AnchorId),
+}
+
+/// What became of evidence and anchors by the place of its event, each with the command that it follows from.
+pub(super) type WrittenKept = BTreeMap<(ScopeKey, Seq), (Kept, CommandId)>;
+
+/// What one commit wrote of decisions, evidence and anchors, and when clients asked for it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Commit {
+    /// Versions of decisions.
     pub(super) saves: Vec<Saved>,
+    /// Evidence and anchors.
+    pub(super) kept: Vec<Kept>,
     /// When the first of its commands was acknowledged, in µs of the world.
     pub(super) acknowledged_us: Option<u64>,
     /// When the last of its commands was first sent, in µs of the world.
     pub(super) sent_us: Option<u64>,
 }
 
-/// All commits that wrote versions of decisions, in their order.
+/// All commits that wrote any of that, in their order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timeline {
     pub(super) commits: Vec<Commit>,
@@ -59,12 +95,33 @@ impl<'a> Chain<'a> {
         let text = (*self.versions.last()?)?;
         Some((self.versions.len() as u64, text))
     }
+
+    /// The number of the version that said something last, what it said, and whether that holds.
+    pub(super) fn last_said(&self) -> Option<(u64, &'a NewDecision, bool)> {
+        let at = self.versions.iter().rposition(Option::is_some)?;
+        let text = self.versions[at]?;
+        Some((at as u64 + 1, text, at + 1 == self.versions.len()))
+    }
+}
+
+/// An anchor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pinned<'a> {
+    /// The event that added it.
+    pub(super) added: Seq,
+    /// What it says.
+    pub(super) said: &'a AnchorAdded,
+    /// Whether it was dropped.
+    pub(super) dropped: bool,
 }
 
 /// All that stands at one point.
 #[derive(Clone, Debug, Default)]
 pub(super) struct View<'a> {
     pub(super) chains: BTreeMap<(&'a Scope, DecisionId), Chain<'a>>,
+    /// Evidence, each with the event that saved it.
+    pub(super) evidence: BTreeMap<(&'a Scope, EvidenceId), (Seq, &'a EvidenceSaved)>,
+    pub(super) anchors: BTreeMap<(&'a Scope, AnchorId), Pinned<'a>>,
 }
 
 impl<'a> View<'a> {
@@ -78,14 +135,37 @@ impl<'a> View<'a> {
             });
             chain.versions.push(saved.said.text.as_ref());
         }
+        commit.kept.iter().for_each(|kept| self.keep(kept));
+    }
+
+    fn keep(&mut self, kept: &'a Kept) {
+        match &kept.said {
+            KeptSaid::Evidence(said) => {
+                let evidence = (kept.seq, said);
+                self.evidence.insert((&kept.scope, said.id), evidence);
+            }
+            KeptSaid::Anchor(said) => {
+                let anchor = Pinned {
+                    added: kept.seq,
+                    said,
+                    dropped: false,
+                };
+                self.anchors.insert((&kept.scope, said.id), anchor);
+            }
+            KeptSaid::Dropped(id) => {
+                if let Some(anchor) = self.anchors.get_mut(&(&kept.scope, *id)) {
+                    anchor.dropped = true;
+                }
+            }
+        }
     }
 }
 
 impl Timeline {
-    /// The timeline of these versions.
-    pub(super) fn of(end: &End<'_>, written: Written) -> Self {
+    /// The timeline of all that was written.
+    pub(super) fn of(end: &End<'_>, written: Written, kept: WrittenKept) -> Self {
         Self {
-            commits: commits(end, written),
+            commits: commits(end, written, kept),
         }
     }
 
@@ -115,28 +195,48 @@ impl Timeline {
     }
 }
 
-/// All versions that events say were written.
-pub(super) fn written(end: &End<'_>) -> Written {
+/// All versions that events say were written, and all that became of evidence and anchors.
+pub(super) fn written(end: &End<'_>) -> (Written, WrittenKept) {
+    const READ: &str = "the audit has read it";
+    const KINDS: [EventKind; 4] = [
+        EventKind::DecisionSaved,
+        EventKind::EvidenceSaved,
+        EventKind::AnchorAdded,
+        EventKind::AnchorDropped,
+    ];
     let scopes = scopes(end);
-    let mut written = Written::new();
+    let (mut written, mut all_kept) = (Written::new(), WrittenKept::new());
     for (key, value) in end.rows(Family::Event) {
-        let event = keys::event::decode(&key, &value).expect("the audit has read it");
-        let header = event.decode_header().expect("the audit has read it");
-        if header.kind != EventKind::DecisionSaved {
+        let event = keys::event::decode(&key, &value).expect(READ);
+        let header = event.decode_header().expect(READ);
+        if !KINDS.contains(&header.kind) {
             continue;
         }
-        let at = keys::event::parse(&key).expect("the audit has read it");
-        let body = event.decode_body().expect("the audit has read it");
-        if let Some(Body::DecisionSaved(said)) = body {
-            let saved = Saved {
-                scope: scopes[&at.scope].clone(),
-                seq: at.seq,
-                said: *said,
-            };
-            written.insert((at.scope, at.seq), (saved, header.command));
-        }
+        let at = keys::event::parse(&key).expect(READ);
+        let (scope, seq) = (scopes[&at.scope].clone(), at.seq);
+        let place = (at.scope, seq);
+        let said = match event.decode_body().expect(READ) {
+            Some(Body::DecisionSaved(said)) => {
+                let said = *said;
+                let saved = Saved { scope, seq, said };
+                written.insert(place, (saved, header.command));
+                continue;
+            }
+            Some(Body::EvidenceSaved(said)) => KeptSaid::Evidence(*said),
+            Some(Body::AnchorAdded(said)) => KeptSaid::Anchor(*said),
+            Some(Body::AnchorDropped { anchor, .. }) => KeptSaid::Dropped(anchor),
+            _ => continue,
+        };
+        let kept = Kept {
+            scope,
+            seq,
+            by: header.actor,
+            at: header.time,
+            said,
+        };
+        all_kept.insert(place, (kept, header.command));
     }
-    written
+    (written, all_kept)
 }
 
 /// The scopes by their keys.
@@ -149,8 +249,8 @@ pub(super) fn scopes(end: &End<'_>) -> BTreeMap<ScopeKey, Scope> {
         .collect()
 }
 
-/// The commits that wrote versions, in the order in which the store stamped them.
-fn commits(end: &End<'_>, mut saves: Written) -> Vec<Commit> {
+/// The commits that wrote any of that, in the order in which the store stamped them.
+fn commits(end: &End<'_>, mut saves: Written, mut kept: WrittenKept) -> Vec<Commit> {
     let calls = end.history.calls.iter();
     let calls: BTreeMap<CommandId, (u64, Option<u64>)> = calls
         .map(|call| {
@@ -168,14 +268,18 @@ fn commits(end: &End<'_>, mut saves: Written) -> Vec<Commit> {
             .stamp;
         let row = keys::outbox::decode(&key, &value).expect("the audit has read it");
         let scope = ScopeKey::of(&row.scope);
-        let own = saves.range((scope, row.first)..=(scope, row.last));
-        let own: Vec<(ScopeKey, Seq)> = own.map(|(at, _)| *at).collect();
-        for at in own {
-            let (saved, command) = saves.remove(&at).expect("it was just found");
-            let commit = commits
-                .entry((stamp.generation, stamp.counter))
-                .or_default();
-            commit.saves.push(saved);
+        let run = (scope, row.first)..=(scope, row.last);
+        let (saves, saved_by) = taken(&mut saves, run.clone());
+        let (kept, kept_by) = taken(&mut kept, run);
+        if saves.is_empty() && kept.is_empty() {
+            continue;
+        }
+        let commit = commits
+            .entry((stamp.generation, stamp.counter))
+            .or_default();
+        commit.saves.extend(saves);
+        commit.kept.extend(kept);
+        for command in saved_by.into_iter().chain(kept_by) {
             if let Some((sent_us, acknowledged_us)) = calls.get(&command) {
                 commit.sent_us = commit.sent_us.max(Some(*sent_us));
                 let earliest = commit.acknowledged_us.into_iter().chain(*acknowledged_us);
@@ -186,10 +290,22 @@ fn commits(end: &End<'_>, mut saves: Written) -> Vec<Commit> {
     commits.into_values().collect()
 }
 
+/// Takes out what events of a run say, and the commands that it follows from.
+fn taken<T>(
+    written: &mut BTreeMap<(ScopeKey, Seq), (T, CommandId)>,
+    run: RangeInclusive<(ScopeKey, Seq)>,
+) -> (Vec<T>, Vec<CommandId>) {
+    let places: Vec<(ScopeKey, Seq)> = written.range(run).map(|(at, _)| *at).collect();
+    let own = places.iter().filter_map(|at| written.remove(at));
+    own.unzip()
+}
+
 #[cfg(test)]
 pub(super) mod tests {
-    use sillok_core::decision::{Act, Domain, Rank, Relation};
+    use sillok_core::decision::{Act, Domain, Node, Rank, Relation};
     use sillok_core::entry::Claim;
+    use sillok_core::principal::{PrincipalId, PrincipalKind};
+    use sillok_core::staging::Content;
 
     use super::*;
 
@@ -258,9 +374,122 @@ pub(super) mod tests {
         };
         Commit {
             saves: vec![saved],
+            kept: Vec::new(),
             acknowledged_us: Some(acknowledged_us),
             sent_us: Some(sent_us),
         }
+    }
+
+    /// Somebody who keeps evidence and anchors.
+    pub(in super::super) fn keeper() -> Actor {
+        Actor {
+            kind: PrincipalKind::Agent,
+            id: PrincipalId::parse("keeper").unwrap(),
+        }
+    }
+
+    pub(in super::super) fn evidence_id(number: u8) -> EvidenceId {
+        EvidenceId::from_bytes([number; 16])
+    }
+
+    pub(in super::super) fn anchor_id(number: u8) -> AnchorId {
+        AnchorId::from_bytes([number; 16])
+    }
+
+    /// Evidence that says this.
+    pub(in super::super) fn evidence(number: u8, text: &str) -> KeptSaid {
+        KeptSaid::Evidence(EvidenceSaved {
+            id: evidence_id(number),
+            title: format!("evidence {number}"),
+            source: String::new(),
+            media_type: "text/plain".into(),
+            content: Content::Inline(text.into()),
+            hash: *blake3::hash(text.as_bytes()).as_bytes(),
+            masked: 0,
+        })
+    }
+
+    /// An anchor that points there.
+    pub(in super::super) fn anchor(number: u8, domain: &str, to: Vec<Node>) -> KeptSaid {
+        KeptSaid::Anchor(AnchorAdded {
+            id: anchor_id(number),
+            hint: format!("hint {number}"),
+            domain: domain.parse::<Domain>().unwrap(),
+            to,
+        })
+    }
+
+    pub(in super::super) fn kept(scope: &str, seq: u64, said: KeptSaid) -> Kept {
+        Kept {
+            scope: Scope::parse(scope).unwrap(),
+            seq: Seq::new(seq),
+            by: keeper(),
+            at: Timestamp::EPOCH,
+            said,
+        }
+    }
+
+    /// A commit that writes all of this, sent and acknowledged at these moments.
+    pub(in super::super) fn keeping(
+        kept: Vec<Kept>,
+        (sent_us, acknowledged_us): (u64, u64),
+    ) -> Commit {
+        Commit {
+            saves: Vec::new(),
+            kept,
+            acknowledged_us: Some(acknowledged_us),
+            sent_us: Some(sent_us),
+        }
+    }
+
+    #[test]
+    fn evidence_and_anchors_stand_from_their_commit_on_and_a_dropped_one_is_known_as_such() {
+        let timeline = Timeline {
+            commits: vec![
+                keeping(
+                    vec![
+                        kept("org/a", 1, evidence(1, "one")),
+                        kept("org/a", 2, anchor(1, "ui", Vec::new())),
+                    ],
+                    (10, 20),
+                ),
+                keeping(
+                    vec![kept("org/a", 3, KeptSaid::Dropped(anchor_id(1)))],
+                    (30, 40),
+                ),
+            ],
+        };
+        let may_show = |asked: (u64, u64), seen: Option<bool>| {
+            let wrong = timeline.wrong(asked, |view| {
+                let anchors: Vec<bool> = view.anchors.values().map(|one| one.dropped).collect();
+                let is_shown = anchors.first().copied() == seen
+                    && view.evidence.len() == usize::from(seen.is_some());
+                (!is_shown).then(String::new)
+            });
+            wrong.is_none()
+        };
+        assert!(may_show((1, 5), None));
+        assert!(!may_show((1, 5), Some(false)));
+        assert!(may_show((21, 25), Some(false)));
+        assert!(!may_show((21, 25), Some(true)));
+        assert!(may_show((21, 35), Some(true)));
+        assert!(may_show((41, 45), Some(true)));
+        assert!(!may_show((41, 45), Some(false)));
+        let last = timeline.last();
+        let first = last.anchors.values().next().unwrap();
+        assert_eq!(first.added, Seq::new(2));
+    }
+
+    #[test]
+    fn a_run_of_a_commit_takes_what_lies_in_it_and_leaves_the_rest() {
+        let scope = ScopeKey::of(&Scope::parse("org/a").unwrap());
+        let command = CommandId::from_parts(Timestamp::EPOCH, [1; 10]);
+        let written = (1..=4).map(|seq| ((scope, Seq::new(seq)), (seq, command)));
+        let mut written: BTreeMap<_, _> = written.collect();
+        let run = (scope, Seq::new(2))..=(scope, Seq::new(3));
+        let (took, by) = taken(&mut written, run);
+        assert_eq!((took, by), (vec![2, 3], vec![command; 2]));
+        assert_eq!(written.len(), 2);
     }
 
     #[test]

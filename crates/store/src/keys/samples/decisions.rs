@@ -187,7 +187,7 @@ pub(in crate::keys) fn longest_scope() -> Scope {
     .unwrap()
 }
 
-fn longest_actor() -> Actor {
+pub(super) fn longest_actor() -> Actor {
     Actor {
         kind: PrincipalKind::System,
         id: PrincipalId::parse(&"p".repeat(PRINCIPAL_ID_CHARS_MAX)).unwrap(),
@@ -218,14 +218,19 @@ pub(in crate::keys) fn largest_event(version: &DecisionVersion) -> StoredEvent {
         text: version.text.clone(),
         reason: version.reason.clone(),
     }));
+    sealed(&body, &version.by, version.at)
+}
+
+/// The last event that a scope can have, which says `body`.
+pub(super) fn sealed(body: &Body, actor: &Actor, at: Timestamp) -> StoredEvent {
     let origin = Origin {
-        actor: version.by.clone(),
+        actor: actor.clone(),
         command: CommandId::from_bytes([255; 16]),
         epoch: Epoch(u64::MAX),
     };
     let mut tip = Tip::genesis(&longest_scope());
     tip.seq = Seq::new(u64::MAX - 1);
-    chain::seal(&mut tip, &body, &origin, version.at, [255; 16])
+    chain::seal(&mut tip, body, &origin, at, [255; 16])
 }
 
 /// The head of a chain whose newest version says `text`.

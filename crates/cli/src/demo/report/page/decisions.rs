@@ -5,11 +5,13 @@
 use std::collections::BTreeMap;
 
 use sillok_core::brief::Layer;
+use sillok_server::api::{Followed, FollowedItem};
 
 use super::{TEXT_CHARS_MAX, counted, section};
 use crate::commands::brief;
 use crate::commands::decision::text;
-use crate::demo::report::{BriefReport, Report};
+use crate::demo::report::{BriefReport, FollowReport, Report};
+use crate::diagram;
 use crate::output::{Style, one_line};
 
 /// What was decided for good, and what came of it.
@@ -27,6 +29,7 @@ pub(super) fn held(report: &Report, style: Style) -> Option<String> {
         })
         .collect();
     lines.extend(report.loaded.as_ref().map(|loaded| in_line(loaded, style)));
+    lines.extend(report.anchor.as_ref().map(|anchor| found(anchor, style)));
     lines.extend(report.stops.iter().map(|stop| {
         format!(
             "{} {} did not decide \"{}\", for\n{}",
@@ -60,6 +63,31 @@ fn in_line(loaded: &BriefReport, style: Style) -> String {
         layers.collect::<Vec<_>>().join(", "),
         counted(loaded.in_line.len() as u64, "decision")
     )
+}
+
+/// What was found by an anchor.
+fn found(report: &FollowReport, style: Style) -> String {
+    let Followed { anchor, items } = &report.followed;
+    let mut lines = vec![format!(
+        "{} {} followed the anchor \"{}\" at the end of the brief to",
+        style.good("✓"),
+        report.agent,
+        one_line(&anchor.hint, TEXT_CHARS_MAX)
+    )];
+    lines.extend(items.iter().map(|item| match item {
+        FollowedItem::Decision(decision) => format!(
+            "    {} {}",
+            decision.rank,
+            one_line(&decision.title, TEXT_CHARS_MAX)
+        ),
+        FollowedItem::Evidence(evidence) => format!(
+            "    evidence {} ({} bytes)",
+            one_line(&evidence.head.title, TEXT_CHARS_MAX),
+            evidence.head.bytes
+        ),
+        FollowedItem::Gone { to } => format!("    nothing any more: {}", diagram::plain(to)),
+    }));
+    lines.join("\n")
 }
 
 fn indented(text: &str) -> String {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::error::ErrorCode;
 use crate::facts::{Facts, Need, needs};
+use crate::id::EvidenceId;
 use crate::limits::RELATIONS_MAX;
 
 const HUMAN: PrincipalKind = PrincipalKind::Human;
@@ -15,6 +16,13 @@ fn decision(path: &str, root: DecisionId) -> Node {
     Node::Decision {
         scope: scope(path),
         root,
+    }
+}
+
+fn evidence(path: &str, id: EvidenceId) -> Node {
+    Node::Evidence {
+        scope: scope(path),
+        id,
     }
 }
 
@@ -54,12 +62,17 @@ fn a_kind_leads_to_what_it_is_meant_for() {
     let root = begun(&mut world, HUMAN, normal("Use axum"));
     let file = Node::file("src/main.rs").unwrap();
     let symbol = Node::symbol("main", Some("src/main.rs")).unwrap();
+    let id = EvidenceId::from_bytes([7; 16]);
+    world.state.learn_evidence(id, true);
+    let evidence = evidence(PROJECT, id);
     for kind in RelationKind::ALL {
         let places = kind == RelationKind::AppliesTo;
+        let rests = kind == RelationKind::RestsOn;
         for (node, is_taken) in [
-            (decision(PROJECT, root), !places),
+            (decision(PROJECT, root), !places && !rests),
             (file.clone(), places),
             (symbol.clone(), places),
+            (evidence.clone(), rests),
         ] {
             let given = world.give(HUMAN, begin(related(kind, node.clone())));
             let code = given.err().map(|refused| refused.code);
@@ -200,6 +213,28 @@ fn a_further_relation_leads_to_what_stands_and_an_old_one_may_stay() {
     world.give(HUMAN, restore(base, 2, 1)).unwrap();
     world.give(HUMAN, restore(root, 6, 1)).unwrap();
     assert_eq!(world.state.decision(root).unwrap().relations.len(), 1);
+}
+
+/// That a decision rests on evidence is checked where it is declared, and not again where it stays.
+#[test]
+fn a_decision_rests_on_evidence_that_is_seen_from_where_it_is_saved() {
+    let id = EvidenceId::from_bytes([7; 16]);
+    let rests = |path: &str| related(RelationKind::RestsOn, evidence(path, id));
+    let mut world = World::new(PROJECT);
+    for (path, is_there) in [(PROJECT, false), (ORG, false), (ORG, true), (TASK, true)] {
+        if is_there {
+            world.evidence_elsewhere.insert((scope(path), id));
+        }
+        let given = world.give(HUMAN, begin(rests(path)));
+        let code = given.err().map(|refused| refused.code);
+        let is_taken = is_there && path == ORG;
+        assert_eq!(code, (!is_taken).then_some(ErrorCode::NotFound), "{path}");
+    }
+    let root = begun(&mut world, HUMAN, rests(ORG));
+    world.evidence_elsewhere.clear();
+    world.give(HUMAN, change(root, 1, rests(ORG))).unwrap();
+    let anew = world.give(HUMAN, begin(rests(ORG))).unwrap_err();
+    assert_eq!(anew.code, ErrorCode::NotFound);
 }
 
 #[test]

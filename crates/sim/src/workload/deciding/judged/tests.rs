@@ -1,10 +1,15 @@
 //! Each answer is right as it should be, and wrong once anything of it is spoilt.
 
+use sillok_core::anchor::{Lead, Standing};
 use sillok_core::decision::{Edge, NewDecision, Rank, Relation, RelationKind};
+use sillok_core::id::Seq;
 
+use super::super::asked::Pointer;
 use super::super::asked::tests::asker;
-use super::super::view::Commit;
-use super::super::view::tests::{commit, related, root, text};
+use super::super::view::tests::{
+    anchor, anchor_id, commit, evidence, evidence_id, keeping, kept, related, root, text,
+};
+use super::super::view::{Commit, KeptSaid};
 use super::*;
 
 const ORG: &str = "org/a";
@@ -134,14 +139,14 @@ fn of_brief(
 fn structural(line: &mut Line) -> &mut Reached {
     match line {
         Line::Structural(one) => one,
-        Line::Decision(one) => panic!("{one:?}"),
+        line => panic!("{line:?}"),
     }
 }
 
 fn decision(line: &mut Line) -> &mut Holding {
     match line {
         Line::Decision(one) => one,
-        Line::Structural(one) => panic!("{one:?}"),
+        line => panic!("{line:?}"),
     }
 }
 
@@ -264,6 +269,154 @@ fn a_brief_and_an_impact_that_tell_of_what_the_token_does_not_cover_are_found() 
         assert_eq!(brief_is_wrong(prefix, seen), !is_covered, "{prefix}");
         assert_eq!(brief_is_wrong(prefix, &[]), is_covered, "{prefix}");
     }
+}
+
+/// The same timeline with three anchors: one for everything, one for `ui`, which leads to evidence and to the first two
+/// decisions, and one that lies aside.
+fn anchored() -> Timeline {
+    let to = vec![
+        Node::Evidence {
+            scope: scope(ORG),
+            id: evidence_id(1),
+        },
+        node(ORG, 2),
+        node(ORG, 1),
+    ];
+    let mut timeline = timeline();
+    let all = vec![
+        kept(ORG, 6, evidence(1, "it was so")),
+        kept(PROJECT, 7, anchor(1, "ui", to)),
+        kept(PROJECT, 8, anchor(2, "global", vec![node(ORG, 2)])),
+        kept("org/a/project/c", 9, anchor(3, "global", Vec::new())),
+    ];
+    timeline.commits.push(keeping(all, (6, 6)));
+    timeline
+}
+
+/// The brief with its anchors.
+fn anchored_lines() -> Vec<Line> {
+    let lead = |to: Node, title: &str, rank: Option<Rank>| Lead {
+        to,
+        title: title.into(),
+        rank,
+        standing: Standing::Holds,
+    };
+    let pointer = |number: u8, seq: u64, domain: &str, to: Vec<Node>| Pointer {
+        scope: scope(PROJECT),
+        id: anchor_id(number),
+        seq: Seq::new(seq),
+        hint: format!("hint {number}"),
+        domain: domain.parse().unwrap(),
+        to,
+        dropped: false,
+    };
+    let first = lead(node(ORG, 1), "a title", Some(Rank::Policy));
+    let second = lead(node(ORG, 2), "a title", Some(Rank::Axis));
+    let original = Node::Evidence {
+        scope: scope(ORG),
+        id: evidence_id(1),
+    };
+    let third = lead(original.clone(), "evidence 1", None);
+    let to = vec![original, node(ORG, 2), node(ORG, 1)];
+    let mut lines = lines();
+    lines.push(Line::Anchor(
+        pointer(2, 8, "global", vec![node(ORG, 2)]),
+        vec![second.clone()],
+    ));
+    lines.push(Line::Anchor(
+        pointer(1, 7, "ui", to),
+        vec![first, second, third],
+    ));
+    lines
+}
+
+fn anchor_of(line: &mut Line) -> (&mut Pointer, &mut Vec<Lead>) {
+    match line {
+        Line::Anchor(anchor, leads) => (anchor, leads),
+        line => panic!("{line:?}"),
+    }
+}
+
+#[test]
+fn a_brief_with_its_anchors_before_decisions_or_otherwise_than_they_stand_is_found() {
+    let is_wrong = |spoil: fn(&mut Vec<Line>)| {
+        let mut lines = anchored_lines();
+        spoil(&mut lines);
+        of_brief(&anchored(), 100, lines, Vec::new()).is_some()
+    };
+    assert!(!is_wrong(|_| ()));
+    // One that is missing, one that is told of twice, and two in the wrong order.
+    assert!(is_wrong(|lines| drop(lines.pop())));
+    assert!(is_wrong(|lines| lines[9] = lines[8].clone()));
+    assert!(is_wrong(|lines| lines.swap(8, 9)));
+    // Before what is normal, and before what is reached.
+    assert!(is_wrong(|lines| lines[7..].rotate_right(1)));
+    assert!(is_wrong(|lines| lines[1..].rotate_right(2)));
+    // Other words, another place, and one that was dropped.
+    assert!(is_wrong(|lines| anchor_of(&mut lines[8]).0.hint.clear()));
+    assert!(is_wrong(
+        |lines| anchor_of(&mut lines[8]).0.seq = Seq::new(7)
+    ));
+    assert!(is_wrong(|lines| anchor_of(&mut lines[8]).0.dropped = true));
+    // What it leads to in another order, without one, and as it does not stand.
+    assert!(is_wrong(|lines| anchor_of(&mut lines[9]).1.swap(0, 1)));
+    assert!(is_wrong(|lines| anchor_of(&mut lines[9]).1.swap(1, 2)));
+    assert!(is_wrong(|lines| drop(anchor_of(&mut lines[9]).1.pop())));
+    assert!(is_wrong(|lines| {
+        anchor_of(&mut lines[9]).1[1].standing = Standing::Withdrawn;
+    }));
+    assert!(is_wrong(|lines| anchor_of(&mut lines[9]).1[1].rank = None));
+}
+
+#[test]
+fn a_brief_with_what_was_dropped_or_without_word_of_what_was_withdrawn_is_found() {
+    let mut dropped = anchored();
+    let end = kept(PROJECT, 10, KeptSaid::Dropped(anchor_id(1)));
+    dropped.commits.push(keeping(vec![end], (7, 7)));
+    let whole = anchored_lines();
+    assert!(of_brief(&dropped, 100, whole.clone(), Vec::new()).is_some());
+    let without = whole[..9].to_vec();
+    assert_eq!(of_brief(&dropped, 100, without, Vec::new()), None);
+    // The second decision is withdrawn: it is loaded no more, nothing is reached from it, and both anchors say so.
+    let mut withdrawn = anchored();
+    let end = commit((ORG, 2), None, (10, 2), (7, 7));
+    withdrawn.commits.push(end);
+    let mut lines = whole;
+    lines.drain(1..=4);
+    assert!(of_brief(&withdrawn, 100, lines.clone(), Vec::new()).is_some());
+    let count = lines.len();
+    anchor_of(&mut lines[count - 2]).1[0].standing = Standing::Withdrawn;
+    assert!(of_brief(&withdrawn, 100, lines.clone(), Vec::new()).is_some());
+    anchor_of(&mut lines[count - 1]).1[1].standing = Standing::Withdrawn;
+    assert_eq!(of_brief(&withdrawn, 100, lines, Vec::new()), None);
+}
+
+#[test]
+fn a_brief_is_cut_from_its_anchors_on_and_says_so() {
+    let cut = |items| {
+        vec![Cut {
+            layer: Layer::Anchor,
+            items,
+            more: false,
+        }]
+    };
+    let of_nine = |cut: Vec<Cut>| {
+        let mut lines = anchored_lines();
+        lines.truncate(9);
+        of_brief(&anchored(), 9, lines, cut)
+    };
+    assert_eq!(of_nine(cut(1)), None);
+    assert!(of_nine(cut(2)).is_some());
+    assert!(of_nine(Vec::new()).is_some());
+    // An anchor in the place of a decision that there was room for.
+    let mut lines = anchored_lines();
+    lines.remove(7);
+    let normal = Cut {
+        layer: Layer::Normal,
+        items: 1,
+        more: false,
+    };
+    assert!(of_brief(&anchored(), 9, lines, vec![normal]).is_some());
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! What is found in the plainest way, of decisions whose order and reach are known.
 
 use super::super::asked::tests::asker;
-use super::super::view::tests::{claim, commit, related, root, text};
+use super::super::view::tests::{
+    claim, commit, evidence, evidence_id, keeping, kept, related, root, text,
+};
 use super::super::view::{Commit, Timeline};
 use super::*;
 
@@ -296,4 +298,76 @@ fn a_proposal_is_refused_as_its_save_would_be() {
     assert_eq!(refusal(PROJECT, None, &on(PROJECT, 9)), not_found);
     assert_eq!(refusal("org/a", None, &on(PROJECT, 3)), not_found);
     assert_eq!(refusal("org/a", Some((3, 1)), &on("org/a", 1)), not_found);
+}
+
+#[test]
+fn evidence_at_hand_reaches_what_rests_on_it_and_no_change_reaches_evidence() {
+    const PROJECT: &str = "org/a/project/b";
+    const TASK: &str = "org/a/project/b/worktree/c/task/d";
+    let original = |path: &str, number: u8| Node::Evidence {
+        scope: scope(path),
+        id: evidence_id(number),
+    };
+    let rests_on = |path: &str, number: u8| {
+        let relations = vec![relation(RelationKind::RestsOn, original(path, number))];
+        related(text(Rank::Normal, "global", ""), relations)
+    };
+    let depends = vec![relation(RelationKind::DependsOn, node(PROJECT, 1))];
+    let depends = related(text(Rank::Normal, "global", ""), depends);
+    let mut timeline = timeline(vec![
+        ((PROJECT, 1), rests_on("org/a", 1)),
+        ((PROJECT, 2), depends),
+        ((TASK, 3), rests_on("org/a/project/b/worktree/c", 2)),
+    ]);
+    let saved = [
+        kept("org/a", 8, evidence(1, "one")),
+        kept("org/a/project/b/worktree/c", 9, evidence(2, "two")),
+    ];
+    timeline.commits.push(keeping(saved.into(), (9, 9)));
+    let view = timeline.last();
+    let reached = |(at, prefix): (&str, &str), start: Node| -> Vec<(Node, u32)> {
+        let by = asker(at, prefix);
+        let reached = view.reached(Look::by(&by), &[start]);
+        reached.into_iter().collect()
+    };
+    let all = (PROJECT, "org/a");
+    let of_first = [(node(PROJECT, 1), 1), (node(PROJECT, 2), 2)];
+    assert_eq!(reached(all, original("org/a", 1)), of_first);
+    assert_eq!(reached(all, node(PROJECT, 1)), [(node(PROJECT, 2), 1)]);
+    let second = original("org/a/project/b/worktree/c", 2);
+    assert_eq!(reached(all, second.clone()), [(node(TASK, 3), 1)]);
+    // Where the evidence itself is not seen, nothing is reached from it, though what rests on it is seen.
+    assert_eq!(reached((PROJECT, TASK), second), []);
+    // A step further on, evidence leads nowhere.
+    let edge = rests_on("org/a", 1).relations[0].edge_from(node(PROJECT, 1));
+    assert_eq!(carries(&edge, &node(PROJECT, 1), true), None);
+    assert_eq!(carries(&edge, &original("org/a", 1), false), None);
+}
+
+#[test]
+fn a_proposal_that_rests_on_what_is_not_there_or_not_seen_is_refused() {
+    const PROJECT: &str = "org/a/project/b";
+    let saved = [
+        kept("org/a", 1, evidence(1, "one")),
+        kept(PROJECT, 2, evidence(2, "two")),
+    ];
+    let timeline = Timeline {
+        commits: vec![keeping(saved.into(), (1, 1))],
+    };
+    let view = timeline.last();
+    let refusal = |at: &str, path: &str, number: u8| {
+        let to = Node::Evidence {
+            scope: scope(path),
+            id: evidence_id(number),
+        };
+        let relations = vec![relation(RelationKind::RestsOn, to)];
+        let text = related(text(Rank::Normal, "global", ""), relations);
+        view.refusal(&scope(at), None, &text)
+    };
+    let not_found = Some(ErrorCode::NotFound);
+    assert_eq!(refusal(PROJECT, "org/a", 1), None);
+    assert_eq!(refusal(PROJECT, PROJECT, 2), None);
+    assert_eq!(refusal(PROJECT, PROJECT, 1), not_found);
+    assert_eq!(refusal("org/a", PROJECT, 2), not_found);
+    assert_eq!(refusal("org/a/project/c", PROJECT, 2), not_found);
 }

@@ -1,0 +1,64 @@
+//! The routes that read evidence and anchors, as typed calls.
+//!
+//! Owns their paths. Bodies are the server's own types; what writes is [`routes`](super::routes)'s.
+
+use sillok_server::api::{
+    Anchor, AnchorQuery, AnchorView, AnchorsQuery, EvidenceHead, EvidenceListQuery, EvidenceQuery,
+    EvidenceText, EvidenceTextQuery, Followed, Page,
+};
+
+use super::Client;
+use crate::failure::Failure;
+
+impl Client {
+    /// One page of the evidence of a scope.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn evidence_list(
+        &self,
+        query: &EvidenceListQuery,
+    ) -> Result<Page<EvidenceHead>, Failure> {
+        self.get("/v1/evidence", query).await
+    }
+
+    /// What there is to know of evidence without its text.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn evidence(&self, query: &EvidenceQuery) -> Result<EvidenceHead, Failure> {
+        self.get("/v1/evidence/item", query).await
+    }
+
+    /// The text of evidence, or a range of it.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn evidence_text(&self, query: &EvidenceTextQuery) -> Result<EvidenceText, Failure> {
+        self.get("/v1/evidence/text", query).await
+    }
+
+    /// One page of the anchors of a scope.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn anchors(&self, query: &AnchorsQuery) -> Result<Page<Anchor>, Failure> {
+        self.get("/v1/anchors", query).await
+    }
+
+    /// One anchor, with what it leads to by title.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn anchor(&self, query: &AnchorQuery) -> Result<AnchorView, Failure> {
+        self.get("/v1/anchor", query).await
+    }
+
+    /// What an anchor leads to, from the originals.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn follow_anchor(&self, query: &AnchorQuery) -> Result<Followed, Failure> {
+        self.get("/v1/anchor/follow", query).await
+    }
+}
