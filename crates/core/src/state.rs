@@ -34,7 +34,6 @@ mod promotions;
 
 pub use change::{Change, Fresh, Stamped};
 pub use decisions::version_saved;
-use evidence::KnownEvidence;
 use promotions::Promotions;
 
 /// What is known of one scope.
@@ -49,7 +48,8 @@ pub struct State {
     reports: BTreeMap<(EntryId, Scope), Option<ReuseOutcome>>,
     reviews: BTreeMap<ReviewId, Option<Arc<Review>>>,
     decisions: BTreeMap<DecisionId, Option<Arc<DecisionHead>>>,
-    evidence: BTreeMap<EvidenceId, Option<KnownEvidence>>,
+    /// Whether the scope has evidence.
+    evidence: BTreeMap<EvidenceId, bool>,
     anchors: BTreeMap<AnchorId, Option<Arc<Anchor>>>,
     fresh: Vec<Arc<Fresh>>,
     promotions: Promotions,

@@ -3,7 +3,6 @@
 
 mod anchors;
 mod briefs;
-mod erased;
 mod evidence;
 mod impacts;
 mod kept;

@@ -40,7 +40,7 @@ impl Ask<'_> {
         }
     }
 
-    pub(super) fn decision_head(&mut self, root: DecisionId) {
+    fn decision_head(&mut self, root: DecisionId) {
         if !self.state.knows_decision(root) {
             self.needs.push(Need::Decision(root));
         }

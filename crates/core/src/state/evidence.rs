@@ -9,27 +9,13 @@ use super::{Change, Stamped, State};
 use crate::anchor::Anchor;
 use crate::event::{AnchorAdded, EvidenceSaved};
 use crate::evidence::Evidence;
-use crate::id::{AnchorId, EvidenceId, Seq};
-
-/// What is known of evidence that was saved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct KnownEvidence {
-    /// The event that it was saved by.
-    pub(crate) seq: Seq,
-    /// Whether it was erased.
-    pub(crate) erased: bool,
-}
+use crate::id::{AnchorId, EvidenceId};
 
 impl State {
-    /// Whether the scope has evidence, as far as is known. What was erased it has no longer.
+    /// Whether the scope has evidence, as far as is known.
     #[must_use]
     pub fn has_evidence(&self, id: EvidenceId) -> bool {
-        self.evidence(id).is_some_and(|known| !known.erased)
-    }
-
-    /// What is known of evidence that was saved.
-    pub(crate) fn evidence(&self, id: EvidenceId) -> Option<KnownEvidence> {
-        self.evidence.get(&id).copied().flatten()
+        self.evidence.get(&id).copied().unwrap_or_default()
     }
 
     /// Whether it is known if the scope has evidence.
@@ -38,13 +24,9 @@ impl State {
         self.evidence.contains_key(&id)
     }
 
-    /// Takes in what was read of evidence.
-    pub fn learn_evidence(&mut self, id: EvidenceId, found: Option<&Evidence>) {
-        let known = found.map(|evidence| KnownEvidence {
-            seq: evidence.seq,
-            erased: evidence.is_erased(),
-        });
-        self.evidence.entry(id).or_insert(known);
+    /// Takes in whether the scope has evidence.
+    pub fn learn_evidence(&mut self, id: EvidenceId, exists: bool) {
+        self.evidence.entry(id).or_insert(exists);
     }
 
     /// The anchor with an id, if it is known and was added.
@@ -67,12 +49,7 @@ impl State {
     }
 
     pub(super) fn evidence_saved(&mut self, saved: &EvidenceSaved, at: &Stamped) -> Vec<Change> {
-        // Also what is left of one: it is gone from the event on that erased it.
-        let known = KnownEvidence {
-            seq: at.seq,
-            erased: false,
-        };
-        self.evidence.insert(saved.id, Some(known));
+        self.evidence.insert(saved.id, true);
         vec![Change::Evidence(Box::new(evidence_of(saved, at)))]
     }
 
@@ -96,24 +73,6 @@ impl State {
             dropped: Some(at.seq),
             ..anchor
         })
-    }
-
-    /// Evidence, of which this is left.
-    pub(super) fn evidence_erased(&mut self, rest: &EvidenceSaved, at: &Stamped) -> Change {
-        let known = KnownEvidence {
-            seq: at.seq,
-            erased: true,
-        };
-        self.evidence.insert(rest.id, Some(known));
-        Change::Evidence(Box::new(evidence_of(rest, at)))
-    }
-
-    /// An anchor that was dropped before, so that it is listed nowhere.
-    pub(super) fn anchor_erased(&mut self, id: AnchorId) -> Change {
-        let known = self.anchor(id).map(Anchor::rest);
-        let anchor = Arc::new(known.expect("an event names anchors that the state knows"));
-        self.anchors.insert(id, Some(Arc::clone(&anchor)));
-        Change::Anchor(anchor)
     }
 
     /// An anchor, and where it is listed unless it was dropped.

@@ -95,11 +95,7 @@ pub fn listed(style: Style, heads: &[DecisionHead]) -> String {
 }
 
 fn row(head: &DecisionHead) -> Vec<String> {
-    let state = match (head.erased, head.active) {
-        (true, _) => "erased",
-        (false, true) => "active",
-        (false, false) => "withdrawn",
-    };
+    let state = if head.active { "active" } else { "withdrawn" };
     vec![
         head.root.to_string(),
         head.rank.to_string(),
@@ -124,10 +120,6 @@ pub fn shown(style: Style, found: &DecisionView) -> String {
             head.version
         ),
     ];
-    if head.erased {
-        lines.push(style.bad("what it said was erased"));
-        return lines.join("\n");
-    }
     if !head.active {
         lines.push(style.dim("what it said last:"));
     }
