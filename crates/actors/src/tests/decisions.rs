@@ -4,6 +4,7 @@
 mod anchors;
 mod briefs;
 mod evidence;
+mod graphs;
 mod impacts;
 mod kept;
 mod killed;
