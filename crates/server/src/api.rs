@@ -16,7 +16,6 @@ mod entry;
 mod erase;
 mod event;
 mod evidence;
-mod graph;
 mod impact;
 mod maintenance;
 mod page;
@@ -60,11 +59,6 @@ pub use event::{EventView, EventsQuery, TailItem, TailQuery, body_json};
 pub use evidence::{
     EvidenceHead, EvidenceListQuery, EvidenceQuery, EvidenceSaved, EvidenceText, EvidenceTextQuery,
     SaveEvidence,
-};
-pub use graph::{GraphAnswer, GraphCut, GraphRequest, SCHEMA as GRAPH_SCHEMA};
-pub(crate) use graph::{GraphQuestion, QueryText};
-pub use graph::{
-    Kind as GraphKind, Label as GraphLabel, Property as GraphProperty, Schema as GraphSchema,
 };
 pub use impact::{
     Affected, Contradiction, Edge, Guard, Impact, ImpactCut, ImpactRequest, Meaning, Proposed,

@@ -4,7 +4,6 @@
 mod anchors;
 mod briefs;
 mod evidence;
-mod graphs;
 mod impacts;
 mod kept;
 mod killed;

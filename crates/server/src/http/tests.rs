@@ -6,7 +6,6 @@ mod backups;
 mod bodies;
 mod decisions;
 mod evidence;
-mod graph;
 mod probes;
 mod requests;
 mod streams;
