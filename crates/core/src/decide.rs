@@ -21,7 +21,6 @@ use crate::time::Timestamp;
 mod anchor;
 mod compare;
 mod decision;
-mod declared;
 mod entry;
 mod erase;
 mod evidence;
@@ -184,8 +183,7 @@ pub fn decide(
         Command::RestoreEntry { entry, reason } => restore::restore(&context, *entry, reason),
         Command::SaveDecision(_)
         | Command::DeactivateDecision { .. }
-        | Command::RestoreDecision { .. }
-        | Command::DeclareRelation { .. } => decision::decide(&context, &submission.command),
+        | Command::RestoreDecision { .. } => decision::decide(&context, &submission.command),
         Command::SaveEvidence(new) => evidence::save(&context, new),
         Command::AddAnchors { anchors } => anchor::add(&context, anchors),
         Command::DropAnchor { anchor, reason } => anchor::drop(&context, *anchor, reason),

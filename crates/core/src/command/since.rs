@@ -12,12 +12,7 @@ impl Command {
     /// the command nor the events that it leads to.
     #[must_use]
     pub fn since(&self) -> WireVersion {
-        let is_newer = |relation: &Relation| {
-            matches!(
-                relation.kind,
-                RelationKind::RestsOn | RelationKind::Declared(_)
-            )
-        };
+        let rests_on = |relation: &Relation| relation.kind == RelationKind::RestsOn;
         let has_excerpt = |citations: &[Citation]| {
             let is_excerpt = |citation: &Citation| matches!(citation, Citation::Excerpt(_));
             citations.iter().any(is_excerpt)
@@ -44,11 +39,10 @@ impl Command {
             Self::DropPromotion { .. } => WireVersion::WITH_ATTEMPTS,
             Self::Erase(_) => WireVersion::WITH_ERASURE,
             Self::RestoreEntry { .. } => WireVersion::WITH_RESTORING,
-            Self::SaveEvidence(_)
-            | Self::AddAnchors { .. }
-            | Self::DropAnchor { .. }
-            | Self::DeclareRelation { .. } => WireVersion::WITH_EVIDENCE,
-            Self::SaveDecision(save) if save.text.relations.iter().any(is_newer) => {
+            Self::SaveEvidence(_) | Self::AddAnchors { .. } | Self::DropAnchor { .. } => {
+                WireVersion::WITH_EVIDENCE
+            }
+            Self::SaveDecision(save) if save.text.relations.iter().any(rests_on) => {
                 WireVersion::WITH_EVIDENCE
             }
             Self::SaveDecision(_)
@@ -64,7 +58,7 @@ mod tests {
     use super::*;
     use crate::anchor::NewAnchor;
     use crate::command::SaveDecision;
-    use crate::decision::{DeclaredKind, Domain, NewDecision, Node, Rank, Reach};
+    use crate::decision::{Domain, NewDecision, Node, Rank};
     use crate::evidence::{MEDIA_TYPE_USUAL, NewEvidence};
     use crate::id::AnchorId;
 
@@ -89,14 +83,9 @@ mod tests {
     }
 
     #[test]
-    fn what_speaks_of_evidence_anchors_or_declared_relations_waits_until_all_nodes_read_it() {
+    fn what_speaks_of_evidence_or_anchors_waits_until_all_nodes_read_it() {
         const ID: &str = "0196f3a2-0000-7000-8000-000000000001";
         let evidence = format!("evidence:org/a#{ID}");
-        let decision = format!("decision:org/a#{ID}");
-        let kind = DeclaredKind {
-            name: "CAUSES".parse().unwrap(),
-            reach: Reach::Forward,
-        };
         let to: Node = evidence.parse().unwrap();
         let file = (RelationKind::AppliesTo, "file:src/a.rs");
         for command in [
@@ -119,18 +108,11 @@ mod tests {
             },
             saves(&[(RelationKind::RestsOn, &evidence)]),
             saves(&[file, (RelationKind::RestsOn, &evidence)]),
-            Command::DeclareRelation {
-                name: kind.name,
-                reach: kind.reach,
-                meaning: "m".into(),
-            },
-            saves(&[file, (RelationKind::Declared(kind), &decision)]),
         ] {
             let name = command.name();
             assert_eq!(command.since(), WireVersion::WITH_EVIDENCE, "{name}");
         }
-        let depends = (RelationKind::DependsOn, &*decision);
-        for command in [saves(&[]), saves(&[file]), saves(&[depends])] {
+        for command in [saves(&[]), saves(&[file])] {
             assert_eq!(command.since(), WireVersion::WITH_DECISIONS);
         }
     }

@@ -48,7 +48,6 @@ impl Command {
                     .map(|new| FIXED_BYTES + new.text_bytes())
                     .sum(),
                 Self::DropAnchor { reason, .. } => reason.len(),
-                Self::DeclareRelation { meaning, .. } => meaning.len(),
                 _ => 0,
             }
     }

@@ -20,7 +20,6 @@ use crate::trust::Trust;
 use crate::verification::{NewVerification, Outcome, Verification, VerificationSource};
 
 mod decisions;
-mod declared;
 mod evidence;
 mod gone;
 mod heard;
