@@ -72,6 +72,11 @@ mod tests {
 
     use super::*;
 
+    /// An action's name and what it is made of.
+    fn named(action: &serde_json::Value) -> Option<(&String, &serde_json::Value)> {
+        action.as_object()?.iter().next()
+    }
+
     /// Scopes that the agents of a world write to: the tasks that they open, projects, and where they decide something.
     fn scopes(plan: &Plan) -> usize {
         let tasks = |operation: &&Operation| operation.action == "open_task";
@@ -90,7 +95,6 @@ mod tests {
             .operations
             .iter()
             .filter_map(|operation| {
-                let named = |action: &'_ serde_json::Value| action.as_object()?.iter().next();
                 let (mut act, mut action) = named(&operation.action)?;
                 if act == "keeping" {
                     (act, action) = named(action)?;
