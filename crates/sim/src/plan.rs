@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     /// An action's name and what it is made of.
-    fn named(action: &serde_json::Value) -> Option<(&String, &serde_json::Value)> {
+    fn told(action: &serde_json::Value) -> Option<(&String, &serde_json::Value)> {
         action.as_object()?.iter().next()
     }
 
@@ -95,9 +95,9 @@ mod tests {
             .operations
             .iter()
             .filter_map(|operation| {
-                let (mut act, mut action) = named(&operation.action)?;
+                let (mut act, mut action) = told(&operation.action)?;
                 if act == "keeping" {
-                    (act, action) = named(action)?;
+                    (act, action) = told(action)?;
                 }
                 let writes = ["begin", "ring", "save"].contains(&act.as_str());
                 action.get("home").filter(|_| writes)
