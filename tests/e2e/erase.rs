@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sillok_core::principal::PrincipalKind;
 
 use crate::harness::world::{log, next, promoted, verify};
-use crate::harness::{ORG, PROJECT, World, command_id, phrase};
+use crate::harness::{Client, ORG, PROJECT, World, command_id, phrase};
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("no text: {value}"))
@@ -276,5 +276,202 @@ async fn who_logged_it_may_ask_again_and_writes_it_no_second_time() {
     let again = admin.command("/v1/logs", &id, &body).await.ok();
     assert_eq!(again["first"], first);
     assert!(!is_said(&world, &[&task], &[], &word).await);
+    audited(&world);
+}
+
+/// Evidence in chunks, a decision and an anchor, each of which says a word.
+struct Kept {
+    word: String,
+    evidence: String,
+    decision: String,
+    anchor: String,
+}
+
+impl Kept {
+    async fn of(world: &World) -> Self {
+        let (word, admin) = (secret(), world.admin());
+        let content = format!("{word} ran for 7 s\n").repeat(10_000);
+        let original =
+            json!({ "scope": PROJECT, "title": word, "source": word, "content": content });
+        let saved = admin.post("/v1/evidence", &original).await.ok();
+        let evidence = text(&saved["id"]).to_owned();
+        let to = format!("evidence:{PROJECT}#{evidence}");
+        let relation = json!({ "kind": "RESTS_ON", "to": to });
+        let claim = json!({ "key": word, "value": word });
+        let decided = json!({ "scope": PROJECT, "title": word, "content": word, "domain": word,
+            "reason": word, "claim": claim, "relations": [relation] });
+        let saved = admin.post("/v1/decisions", &decided).await.ok();
+        let decision = text(&saved["root"]).to_owned();
+        let anchor = anchored(&admin, &word, &[&to]).await;
+        Self {
+            word,
+            evidence,
+            decision,
+            anchor,
+        }
+    }
+
+    fn order(&self) -> Value {
+        json!({ "scope": PROJECT, "reason": "it leaked", "decisions": [self.decision],
+            "evidence": [self.evidence], "anchors": [self.anchor] })
+    }
+
+    /// Withdraws the decision and drops the anchor.
+    async fn let_go(&self, admin: &Client) {
+        let withdrawn = json!({ "scope": PROJECT, "root": self.decision, "expected_version": 1,
+            "reason": self.word });
+        admin
+            .post("/v1/decisions/deactivate", &withdrawn)
+            .await
+            .ok();
+        let dropped = json!({ "scope": PROJECT, "id": self.anchor, "reason": self.word });
+        admin.post("/v1/anchors/drop", &dropped).await.ok();
+    }
+
+    /// Erases it at the command line: the receipt.
+    fn erase(&self, world: &World) -> Value {
+        let named = [
+            "--decision",
+            &self.decision,
+            "--evidence",
+            &self.evidence,
+            "--anchor",
+            &self.anchor,
+        ];
+        erase(world, PROJECT, &named)
+    }
+}
+
+/// An anchor of the project: its id.
+async fn anchored(admin: &Client, hint: &str, to: &[&str]) -> String {
+    let body = json!({ "scope": PROJECT, "anchors": [{ "hint": hint, "to": to }] });
+    let added = admin.post("/v1/anchors", &body).await.ok();
+    text(&added["ids"][0]).to_owned()
+}
+
+/// Whether any answer about decisions, evidence and anchors says a word, or an event does.
+async fn is_kept_said(admin: &Client, kept: &Kept) -> bool {
+    let mut said = String::new();
+    for route in ["/v1/events", "/v1/evidence"] {
+        for item in admin.all(route, PROJECT).await {
+            said += &item.to_string();
+        }
+    }
+    let scope = ("scope", PROJECT);
+    for (route, further) in [
+        ("/v1/decisions", ("withdrawn", "true")),
+        ("/v1/anchors", ("dropped", "true")),
+        ("/v1/decision", ("root", kept.decision.as_str())),
+        ("/v1/decision/history", ("root", kept.decision.as_str())),
+        ("/v1/evidence/item", ("id", kept.evidence.as_str())),
+        ("/v1/anchor", ("id", kept.anchor.as_str())),
+        ("/v1/anchor/follow", ("id", kept.anchor.as_str())),
+    ] {
+        said += &admin.get(route, &[scope, further]).await.ok().to_string();
+    }
+    let brief = json!({ "scope": PROJECT });
+    said += &admin.post("/v1/brief", &brief).await.ok().to_string();
+    said.contains(&kept.word)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_decisions_evidence_and_anchors_said_is_said_by_nobody_and_not_in_a_backup() {
+    let mut world = World::start().await;
+    let (admin, kept) = (world.admin(), Kept::of(&world).await);
+    let node = format!("evidence:{PROJECT}#{}", kept.evidence);
+    let leads = anchored(&admin, "where it is told", &[&node]).await;
+    kept.let_go(&admin).await;
+    assert!(is_kept_said(&admin, &kept).await);
+    let receipt = kept.erase(&world);
+    // Two versions, the original, and the anchor with why it was dropped.
+    assert_eq!(
+        (&receipt["events"], &receipt["known"], &receipt["entries"]),
+        (&json!(5), &json!(0), &json!([]))
+    );
+    assert!(!is_kept_said(&admin, &kept).await);
+    let scope = ("scope", PROJECT);
+    let evidence = [scope, ("id", kept.evidence.as_str())];
+    let gone = admin.get("/v1/evidence/text", &evidence).await;
+    gone.refused(404, "not_found");
+    let head = admin.get("/v1/evidence/item", &evidence).await.ok();
+    assert_eq!(head["erased"], true);
+    let decision = [scope, ("root", kept.decision.as_str())];
+    let shown = admin.get("/v1/decision", &decision).await.ok();
+    assert_eq!(shown["head"]["erased"], true);
+    let anchor = [scope, ("id", leads.as_str())];
+    let shown = admin.get("/v1/anchor", &anchor).await.ok();
+    assert_eq!(shown["leads"][0]["standing"], "gone");
+    let followed = admin.get("/v1/anchor/follow", &anchor).await.ok();
+    assert_eq!(followed["items"].as_array().map(Vec::len), Some(1));
+    for words in [
+        ["evidence", "show", &kept.evidence],
+        ["decision", "show", &kept.decision],
+        ["anchor", "show", &kept.anchor],
+    ] {
+        let shown = world.run(&[&words[..], &["--scope", PROJECT]].concat());
+        shown.ended(0);
+        assert!(shown.stdout.contains("erased"), "{shown:?}");
+    }
+    audited(&world);
+
+    let file = world.folder().join("after.backup");
+    let file = file.to_str().expect("UTF-8");
+    world.run(&["backup", "--json", file]).json();
+    world.stop();
+    let data = world.folder().join("after");
+    let restored = data.to_str().expect("UTF-8");
+    let ran = world.run(&["restore", "--json", file, "--data", restored]);
+    assert_eq!(ran.json()["audit"]["first"], Value::Null);
+    let left = holding(&data, &kept.word);
+    assert!(left.is_empty(), "{left:?}");
+    world.sillok("rebuild --json").json();
+    world.start_again().await;
+    assert!(!is_kept_said(&world.admin(), &kept).await);
+    audited(&world);
+}
+
+#[tokio::test]
+async fn only_a_person_erases_decisions_evidence_and_anchors_and_not_while_they_hold() {
+    let world = World::start().await;
+    let (admin, kept) = (world.admin(), Kept::of(&world).await);
+    for kind in [
+        PrincipalKind::Agent,
+        PrincipalKind::Orchestrator,
+        PrincipalKind::System,
+    ] {
+        let other = world.principal(kind, ORG).await;
+        let denied = other.post("/v1/erase", &kept.order()).await;
+        assert_eq!(denied.refused(403, "forbidden")["rule"], "control/erase");
+    }
+    let refused = async |asked: Value, status: u16, code: &str| {
+        admin.post("/v1/erase", &asked).await.refused(status, code)
+    };
+    refused(kept.order(), 409, "conflict").await;
+    let mut mixed = kept.order();
+    mixed["records"] = json!([1]);
+    refused(mixed, 400, "invalid_argument").await;
+    let mut nowhere = kept.order();
+    nowhere["decisions"] = json!([]);
+    nowhere["anchors"] = json!([command_id()]);
+    refused(nowhere, 404, "not_found").await;
+    assert!(is_kept_said(&admin, &kept).await);
+
+    // Evidence is erased, whatever rests on it: that is named.
+    let evidence = json!({ "scope": PROJECT, "reason": "it leaked", "evidence": [kept.evidence] });
+    let receipt = admin.post("/v1/erase", &evidence).await.ok();
+    let node = format!("decision:{PROJECT}#{}", kept.decision);
+    assert_eq!(receipt["resting_decisions"], json!([node]));
+    kept.let_go(&admin).await;
+    let id = command_id();
+    let receipt = admin.command("/v1/erase", &id, &kept.order()).await.ok();
+    assert_eq!(
+        (&receipt["events"], &receipt["known"]),
+        (&json!(4), &json!(1))
+    );
+    let again = admin.command("/v1/erase", &id, &kept.order()).await.ok();
+    assert_eq!(again["seq"], receipt["seq"]);
+    let anew = admin.post("/v1/erase", &kept.order()).await.ok();
+    assert_eq!((&anew["events"], &anew["known"]), (&json!(0), &json!(3)));
+    assert!(!is_kept_said(&admin, &kept).await);
     audited(&world);
 }

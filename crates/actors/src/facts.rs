@@ -36,6 +36,7 @@ mod cited;
 mod decisions;
 mod early;
 mod evidence;
+mod held;
 mod promoted;
 mod retired;
 mod returning;
@@ -48,6 +49,7 @@ use cited::{forget, record, stands};
 pub(crate) use decisions::decision_elsewhere;
 pub(crate) use early::{Early, early};
 pub(crate) use evidence::evidence_elsewhere;
+use held::held;
 use promoted::{job, mark, promotions};
 use retired::retirement;
 pub(crate) use retired::stored_retirement;
@@ -113,6 +115,7 @@ pub(crate) async fn gather<S: Store>(
         offered: of_offer,
         ..Facts::default()
     };
+    held(store, submission, &mut facts).await?;
     // Which neighbours a command wants to know depends on nothing else of the state.
     let mut known = State::new(&submission.scope, None, None);
     if let Some(review) = offered {
@@ -266,9 +269,10 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
             }
             Need::Events(positions) => self.events(&here, positions).await?,
             Need::Retirement(entry, at) => self.retired(entry, at).await?,
-            Need::Decision(_) | Need::DecisionElsewhere(..) | Need::DecisionVersion(..) => {
-                self.of_decision(need).await?;
-            }
+            Need::Decision(_)
+            | Need::DecisionElsewhere(..)
+            | Need::DecisionVersion(..)
+            | Need::DecisionSeqs(..) => self.of_decision(need).await?,
             Need::Evidence(_) | Need::EvidenceElsewhere(..) | Need::Anchor(_) => {
                 self.of_evidence(need).await?;
             }
@@ -295,11 +299,15 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
         Ok(())
     }
 
-    /// The events at these positions.
+    /// The events at these positions, which may be of a command before, of the same batch.
     async fn events(&mut self, here: &ScopeKey, positions: Vec<Seq>) -> Result<(), Unfetched> {
         for seq in positions {
-            let event = row(self.txn, keys::event::key(here, seq), keys::event::decode);
-            let known = event.await?.map(KnownEvent::of).transpose();
+            let unstored = self.unstored.binary_search_by_key(&seq, |(own, _)| *own);
+            let event = match unstored {
+                Ok(place) => Some(self.unstored[place].1.clone()),
+                Err(_) => row(self.txn, keys::event::key(here, seq), keys::event::decode).await?,
+            };
+            let known = event.map(KnownEvent::of).transpose();
             self.facts.events.insert(seq, known.map_err(broken)?);
         }
         Ok(())

@@ -59,6 +59,12 @@ impl Anchor {
     pub const fn is_dropped(&self) -> bool {
         self.dropped.is_some()
     }
+
+    /// Whether what it said was erased: no anchor that says something does so in an empty hint.
+    #[must_use]
+    pub const fn is_erased(&self) -> bool {
+        self.hint.is_empty()
+    }
 }
 
 /// How something stands that an anchor leads to.

@@ -9,7 +9,7 @@ use crate::anchor::NewAnchor;
 use crate::citation::Citation;
 use crate::decision::Rank;
 use crate::entry::{Claim, Detail, Embedding, Metadata};
-use crate::erasure::Erase;
+use crate::erasure::{Erase, EraseMemory};
 use crate::evidence::NewEvidence;
 use crate::id::{AnchorId, Attempt, CommandId, DecisionId, EntryId, ReviewId, VerificationId};
 use crate::permission::{Access, Control};
@@ -26,12 +26,14 @@ use crate::verification::{NewVerification, Verification};
 
 mod answer;
 mod decision;
+mod digest;
 mod since;
 mod size;
 mod vectors;
 
 pub use answer::{Answer, AnswerBody, CommandRecord, ScopeRow};
 pub use decision::{DecisionRef, SaveDecision};
+pub use digest::Digest;
 
 /// A verification of a task, by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -204,6 +206,8 @@ pub enum Command {
         /// Why.
         reason: String,
     },
+    /// Destroy what decisions, evidence and anchors of this scope say, for good.
+    EraseMemory(Box<EraseMemory>),
 }
 
 /// An answer to a question.
@@ -309,7 +313,7 @@ impl Command {
                 Access::Decide
             }
             Self::Retire { .. } | Self::Offer(_) => Access::Control(Control::Maintain),
-            Self::Erase(_) => Access::Control(Control::Erase),
+            Self::Erase(_) | Self::EraseMemory(_) => Access::Control(Control::Erase),
             Self::SaveDecision(save) => Access::Save(save.text.rank),
             // The least that it can need: deciding looks at the ranks that are at stake.
             Self::DeactivateDecision { .. } | Self::RestoreDecision { .. } => {
@@ -365,6 +369,7 @@ impl Command {
             Self::SaveEvidence(_) => "save_evidence",
             Self::AddAnchors { .. } => "add_anchors",
             Self::DropAnchor { .. } => "drop_anchor",
+            Self::EraseMemory(_) => "erase_memory",
         }
     }
 
@@ -373,63 +378,6 @@ impl Command {
     #[must_use]
     pub const fn is_exempt_from_floor(&self) -> bool {
         matches!(self, Self::Publish(_) | Self::NotePromoted { .. })
-    }
-
-    /// BLAKE3 of the command's encoded form: what tells a retry from another command.
-    ///
-    /// A promotion is named by its verification alone: a cognifier that is asked again may propose
-    /// other words for the same promotion. Vectors do not count: they are made at the edge from the
-    /// text, and an embedder need not give the same one twice.
-    #[must_use]
-    pub fn digest(&self) -> Digest {
-        let named = match self {
-            Self::Publish(publish) => {
-                postcard::to_allocvec(&(&publish.source, publish.verification.id))
-            }
-            Self::NotePromoted {
-                verification,
-                target,
-                ..
-            } => postcard::to_allocvec(&(target, verification)),
-            Self::PutEntry { .. } | Self::AmendEntry(_) | Self::Supersede(_) => {
-                postcard::to_allocvec(&self.without_vectors())
-            }
-            _ => postcard::to_allocvec(self),
-        };
-        let bytes = named.expect("plain data structures always encode");
-        Digest(blake3::derive_key("sillok 2026 command digest", &bytes))
-    }
-
-    fn without_vectors(&self) -> Self {
-        let mut plain = self.clone();
-        match &mut plain {
-            Self::PutEntry { entry, .. } => entry.embedding = None,
-            Self::AmendEntry(amend) => amend.embedding = None,
-            Self::Supersede(supersede) => {
-                if let Replacement::New(entry) = &mut supersede.new {
-                    entry.embedding = None;
-                }
-            }
-            _ => {}
-        }
-        plain
-    }
-}
-
-/// BLAKE3 of a command's body.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Digest(pub [u8; 32]);
-
-impl Digest {
-    /// What stands in place of a digest of content that was erased. It fits every body: who gives such a command again
-    /// is told its answer.
-    pub const ERASED: Self = Self([0; 32]);
-}
-
-impl core::fmt::Debug for Digest {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(&hex::encode(self.0))
     }
 }
 

@@ -180,6 +180,7 @@ pub fn decide(
             reason,
         } => promotion::drop(&context, *verification, reason),
         Command::Erase(order) => erase::erase(&context, order),
+        Command::EraseMemory(order) => erase::memory::erase(&context, order),
         Command::RestoreEntry { entry, reason } => restore::restore(&context, *entry, reason),
         Command::SaveDecision(_)
         | Command::DeactivateDecision { .. }

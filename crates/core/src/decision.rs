@@ -148,6 +148,12 @@ impl DecisionHead {
         }
     }
 
+    /// Whether what it said was erased: no decision that says something is without a title. Nothing brings it back.
+    #[must_use]
+    pub const fn is_erased(&self) -> bool {
+        self.title.is_empty()
+    }
+
     /// Its edges, in the order in which it declares them; none while it is withdrawn.
     #[must_use]
     pub fn edges(&self, scope: &Scope) -> Vec<Edge> {

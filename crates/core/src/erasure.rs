@@ -21,6 +21,10 @@ use crate::review::{Offer, Question};
 use crate::staging::{Content, Record, RecordKind};
 use crate::state::Stamped;
 
+mod memory;
+
+pub use memory::EraseMemory;
+
 /// What a person orders erased in a scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Erase {
@@ -250,7 +254,7 @@ pub fn rest_of(
             id: *id,
             question: Box::new(rest_of_question(question)?),
         },
-        _ => return None,
+        other => return memory::rest_of(other),
     })
 }
 

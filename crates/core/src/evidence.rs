@@ -62,6 +62,14 @@ pub struct Evidence {
     pub seq: Seq,
 }
 
+impl Evidence {
+    /// Whether it was erased: no evidence is without a title.
+    #[must_use]
+    pub const fn is_erased(&self) -> bool {
+        self.title.is_empty()
+    }
+}
+
 /// What there is to know of evidence without its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvidenceHead {
@@ -88,6 +96,12 @@ pub struct EvidenceHead {
 }
 
 impl EvidenceHead {
+    /// Whether it was erased.
+    #[must_use]
+    pub const fn is_erased(&self) -> bool {
+        self.title.is_empty()
+    }
+
     /// What there is to know of `evidence` without its text.
     #[must_use]
     pub fn of(evidence: &Evidence) -> Self {

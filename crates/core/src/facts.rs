@@ -112,9 +112,11 @@ pub enum Need {
     DecisionElsewhere(Scope, DecisionId),
     /// One version of a decision of the scope.
     DecisionVersion(DecisionId, u64),
-    /// Whether the scope has evidence. Goes into the state.
+    /// The events that saved versions of a decision of the scope.
+    DecisionSeqs(DecisionId, Vec<u64>),
+    /// Evidence of the scope. Goes into the state.
     Evidence(EvidenceId),
-    /// Whether another scope has evidence. It must not be gone before the command commits.
+    /// Whether another scope has evidence that was not erased. It must not be gone before the command commits.
     EvidenceElsewhere(Scope, EvidenceId),
     /// An anchor of the scope. Goes into the state.
     Anchor(AnchorId),
@@ -168,7 +170,9 @@ pub struct Facts {
     pub decisions_elsewhere: BTreeMap<(Scope, DecisionId), Option<DecisionHead>>,
     /// Versions of decisions of the scope.
     pub decision_versions: BTreeMap<(DecisionId, u64), Option<DecisionVersion>>,
-    /// Whether other scopes have evidence.
+    /// The events that saved versions of decisions of the scope; none where there is no such version.
+    pub decision_seqs: BTreeMap<(DecisionId, u64), Option<Seq>>,
+    /// Whether other scopes have evidence that was not erased.
     pub evidence_elsewhere: BTreeMap<(Scope, EvidenceId), bool>,
 }
 
@@ -231,6 +235,7 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
         | Command::RestoreEntry { .. }
         | Command::Offer(_) => ask.governed(&submission.command),
         Command::Erase(order) => ask.erase(order),
+        Command::EraseMemory(order) => ask.erase_memory(order),
         Command::SaveDecision(_)
         | Command::DeactivateDecision { .. }
         | Command::RestoreDecision { .. } => ask.decision(&submission.command),

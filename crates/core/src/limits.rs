@@ -58,9 +58,9 @@ pub const PROMOTION_RECORDS_MAX: usize = 100_000;
 pub const PROMOTION_BYTES_MAX: usize = 32 << 20;
 /// Tags, links and validations that one entry's head keeps.
 pub const LINKS_MAX: usize = 256;
-/// Records, entries and offers that one command erases.
+/// Records, entries and offers, or decisions, evidence and anchors, that one command erases.
 pub const ERASED_MAX: usize = 256;
-/// Events that lose their content by one command.
+/// Events that lose their content by one command. An entry or a decision of more versions is not erased: all of them go at once.
 pub const ERASED_EVENTS_MAX: usize = 4_096;
 /// Bytes that are left of all of them.
 pub const ERASED_REST_BYTES_MAX: usize = 2 << 20;

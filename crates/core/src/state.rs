@@ -34,6 +34,7 @@ mod promotions;
 
 pub use change::{Change, Fresh, Stamped};
 pub use decisions::version_saved;
+use evidence::KnownEvidence;
 use promotions::Promotions;
 
 /// What is known of one scope.
@@ -48,8 +49,7 @@ pub struct State {
     reports: BTreeMap<(EntryId, Scope), Option<ReuseOutcome>>,
     reviews: BTreeMap<ReviewId, Option<Arc<Review>>>,
     decisions: BTreeMap<DecisionId, Option<Arc<DecisionHead>>>,
-    /// Whether the scope has evidence.
-    evidence: BTreeMap<EvidenceId, bool>,
+    evidence: BTreeMap<EvidenceId, Option<KnownEvidence>>,
     anchors: BTreeMap<AnchorId, Option<Arc<Anchor>>>,
     fresh: Vec<Arc<Fresh>>,
     promotions: Promotions,

@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 148] = [
+pub const EXPECTED: [&str; 149] = [
     "actor killed with a command in flight",
     "anchor dropped",
     "anchor followed to evidence",
@@ -88,6 +88,7 @@ pub const EXPECTED: [&str; 148] = [
     "contradiction raised",
     "crash with commands under way",
     "crashed before the sync",
+    "decision and evidence erased",
     "decision hidden from a narrow token",
     "decision reached from evidence",
     "disk failed",

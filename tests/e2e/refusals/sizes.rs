@@ -5,7 +5,7 @@ use sillok_core::principal::PrincipalKind;
 
 use super::refused;
 use crate::harness::world::log;
-use crate::harness::{Client, ORG, WORKTREE, World, phrase};
+use crate::harness::{Client, ORG, WORKTREE, World, command_id, phrase};
 
 const RECORD_BYTES_MAX: usize = 8 << 20;
 
@@ -153,6 +153,10 @@ async fn every_limit_of_a_task_is_named_when_it_is_passed() {
         (
             "/v1/erase",
             json!({ "scope": task, "records": vec![1; 257], "reason": "x" }),
+        ),
+        (
+            "/v1/erase",
+            json!({ "scope": task, "evidence": vec![command_id(); 257], "reason": "x" }),
         ),
         ("/v1/verifications", verdict(&task, "run", &x(SHORT))),
         ("/v1/verifications", verdict(&task, "error", &x(LONG))),

@@ -143,14 +143,12 @@ fn check_answer(fold: &Fold, run: Option<&CommandRun>, result: &AnswerBody) -> R
             root,
             version,
             active,
-        } => {
-            let version = keys::decision_version::key(&scope, *root, *version);
-            // The event of the command itself saved that version, and withdrew the decision or did not.
-            fold.rows.get(&version).is_some_and(|row| {
-                let is_own = run.is_some_and(|run| (run.first..=run.last).contains(&row.seq));
-                is_own && *active != fold.withdrew.contains(&row.seq)
-            })
-        }
+        } => run.is_some_and(|run| {
+            // The event of the command itself saved that version, and withdrew the decision or did not. Its row may be of a
+            // later one, which erased it.
+            let mut own = fold.versions.range(run.first..=run.last);
+            own.any(|(_, saved)| *saved == (*root, *version, *active))
+        }),
         AnswerBody::Erased {
             events, entries, ..
         } => (run.is_some() || *events == 0) && entries.iter().all(has),

@@ -10,7 +10,7 @@ use sillok_core::chain::Header;
 use sillok_core::command::ScopeRow;
 use sillok_core::decision::Act;
 use sillok_core::event::Body;
-use sillok_core::id::{AnchorId, CommandId, EntryId, EvidenceId, Seq, VerificationId};
+use sillok_core::id::{AnchorId, CommandId, DecisionId, EntryId, EvidenceId, Seq, VerificationId};
 use sillok_core::invariants::{self, Invariant, Violation};
 use sillok_core::principal::Actor;
 use sillok_core::staging::Content;
@@ -104,8 +104,8 @@ pub(crate) struct Fold {
     pub(crate) texts: BTreeMap<(CommandId, u32), LargeText>,
     /// Tokens that were made here.
     pub(crate) minted: Vec<TokenHash>,
-    /// Events that withdrew a decision.
-    pub(crate) withdrew: BTreeSet<Seq>,
+    /// Versions of decisions by the events that saved them, and whether the decision applied then.
+    pub(crate) versions: BTreeMap<Seq, (DecisionId, u64, bool)>,
     /// Evidence that was saved, by its event.
     pub(crate) evidence: BTreeMap<Seq, SavedEvidence>,
     /// Anchors that were added, by their events.
@@ -149,7 +149,7 @@ impl Fold {
             commands: Vec::new(),
             texts: BTreeMap::new(),
             minted: Vec::new(),
-            withdrew: BTreeSet::new(),
+            versions: BTreeMap::new(),
             evidence: BTreeMap::new(),
             anchors: BTreeMap::new(),
             ended: BTreeSet::new(),
@@ -304,8 +304,9 @@ impl Fold {
             }
             Body::AnchorAdded(added) => drop(self.anchors.insert(seq, added.id)),
             Body::TokenMinted { hash, .. } => self.minted.push(*hash),
-            Body::DecisionSaved(saved) if saved.act == Act::Withdrawn => {
-                self.withdrew.insert(seq);
+            Body::DecisionSaved(saved) => {
+                let version = (saved.root, saved.number, saved.act != Act::Withdrawn);
+                self.versions.insert(seq, version);
             }
             Body::PromotionDropped { verification, .. } => self.dropped.push((*verification, seq)),
             _ => {}

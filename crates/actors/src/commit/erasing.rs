@@ -1,12 +1,12 @@
 //! Carrying an erasure out: what a commit destroys, beside the view, which follows from its events.
 //!
-//! Owns that nothing but headers is left: the bodies of events, the chunks of large texts, and the digests by which
-//! commands are told apart. It must not know what may be erased.
+//! Owns that nothing but headers is left: the bodies of events, the chunks of large texts, and in the records of commands
+//! the hashes of what these wrote. It must not know what may be erased.
 
 use std::collections::BTreeSet;
 
 use sillok_core::chain::StoredEvent;
-use sillok_core::command::{CommandRecord, Digest};
+use sillok_core::command::CommandRecord;
 use sillok_core::erasure::{ContentErased, KnownEvent};
 use sillok_core::event::Body;
 use sillok_core::facts::Facts;
@@ -25,7 +25,7 @@ pub(super) struct Erasing {
     events: Vec<(Seq, StoredEvent)>,
     /// Keys of chunks.
     chunks: Vec<Vec<u8>>,
-    /// Records of commands without their digests.
+    /// What is left of records of commands: no hash of what was erased.
     records: Vec<(Vec<u8>, CommandRecord)>,
 }
 
@@ -66,11 +66,11 @@ impl Erasing {
         }
         for key in commands {
             if let Some((_, record)) = records.iter_mut().find(|(own, _)| *own == key) {
-                *record = bare(record);
+                *record = record.rest();
                 continue;
             }
             if let Some(value) = txn.get(&key, Read::Conflict).await? {
-                let record = bare(&keys::command::decode(&key, &value)?);
+                let record = keys::command::decode(&key, &value)?.rest();
                 self.records.push((key, record));
             }
         }
@@ -87,7 +87,7 @@ impl Erasing {
             let value = txn.get(key, Read::Conflict).await;
             let value = value.map_err(|error| Failure::of(&error))?;
             let stored = value.and_then(|value| keys::command::decode(key, &value).ok());
-            if stored.as_ref().map(bare).as_ref() != Some(record) {
+            if stored.as_ref().map(CommandRecord::rest).as_ref() != Some(record) {
                 return Err(Failure::Again);
             }
         }
@@ -113,18 +113,4 @@ fn known(facts: &Facts, seq: Seq) -> Option<&KnownEvent> {
     let named = facts.events.get(&seq).and_then(Option::as_ref);
     let of_texts = facts.texts.iter().flat_map(|texts| &texts.events);
     named.or_else(|| of_texts.into_iter().find(|event| event.header.seq == seq))
-}
-
-/// The record of a command without its digest, which is a hash of what was erased.
-fn bare(record: &CommandRecord) -> CommandRecord {
-    match record {
-        CommandRecord::Applied { answer, .. } => CommandRecord::Applied {
-            digest: Digest::ERASED,
-            answer: answer.clone(),
-        },
-        CommandRecord::Aborted { attempt, .. } => CommandRecord::Aborted {
-            digest: Digest::ERASED,
-            attempt: *attempt,
-        },
-    }
 }

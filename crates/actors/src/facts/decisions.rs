@@ -2,6 +2,8 @@
 //!
 //! Owns which of these reads are in conflict, and that the versions of its own batch are seen.
 
+use std::collections::BTreeMap;
+
 use sillok_core::chain::{Broken, StoredEvent};
 use sillok_core::decision::{DecisionHead, DecisionVersion};
 use sillok_core::event::{Body, EventKind};
@@ -14,6 +16,7 @@ use sillok_store::{Error as StoreError, Read, Txn};
 
 use super::{Fetch, Unfetched, broken, row};
 use crate::protocol::Protocol;
+use crate::row_stream::RowStream;
 
 impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
     /// What there is of a decision.
@@ -40,10 +43,56 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
                 let versions = &mut self.facts.decision_versions;
                 versions.insert((root, number), version);
             }
+            Need::DecisionSeqs(root, numbers) => self.saved_by(root, numbers).await?,
             _ => unreachable!("only what is asked of decisions comes here"),
         }
         Ok(())
     }
+
+    /// The events that saved versions of a decision. The stored ones are read as a range: there may be thousands.
+    async fn saved_by(&mut self, root: DecisionId, numbers: Vec<u64>) -> Result<(), Unfetched> {
+        let mut found = unstored_seqs(self.unstored, root).map_err(broken)?;
+        let further = numbers.iter().copied();
+        let stored: Vec<u64> = further
+            .filter(|number| !found.contains_key(number))
+            .collect();
+        if let (Some(first), Some(last)) = (stored.iter().min(), stored.iter().max()) {
+            let before = first.saturating_sub(1);
+            let range = keys::decision_version::range_after(&self.here, root, Some(before));
+            let mut rows = RowStream::new(range);
+            while let Some((key, value)) = rows.next(self.txn).await? {
+                let number = keys::decision_version::parse(&key)?.number;
+                if number > *last {
+                    break;
+                }
+                let version = keys::decision_version::decode(&key, &value)?;
+                found.insert(number, version.seq);
+            }
+        }
+        let known = numbers.into_iter();
+        let known = known.map(|number| ((root, number), found.get(&number).copied()));
+        self.facts.decision_seqs.extend(known);
+        Ok(())
+    }
+}
+
+/// The events of commands before, of the same batch, that lead to versions of a decision, by the numbers of these.
+fn unstored_seqs(
+    unstored: &[(Seq, StoredEvent)],
+    root: DecisionId,
+) -> Result<BTreeMap<u64, Seq>, Broken> {
+    let mut found = BTreeMap::new();
+    for (seq, event) in unstored {
+        if event.decode_header()?.kind != EventKind::DecisionSaved {
+            continue;
+        }
+        if let Some(Body::DecisionSaved(saved)) = event.decode_body()?
+            && saved.root == root
+        {
+            found.insert(saved.number, *seq);
+        }
+    }
+    Ok(found)
 }
 
 /// The version of a decision that a command before, of the same batch, leads to.

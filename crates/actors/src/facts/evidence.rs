@@ -19,7 +19,7 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
             Need::Evidence(id) => {
                 let key = keys::evidence::key(&here, id);
                 let found = row(self.txn, key, keys::evidence::decode).await?;
-                self.state.learn_evidence(id, found.is_some());
+                self.state.learn_evidence(id, found.as_ref());
             }
             Need::EvidenceElsewhere(scope, id) => {
                 let found = evidence_elsewhere(self.txn, &scope, id).await?;
@@ -36,7 +36,7 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
     }
 }
 
-/// Whether another scope has evidence.
+/// Whether another scope has evidence that was not erased.
 pub(crate) async fn evidence_elsewhere(
     txn: &mut impl Txn,
     scope: &Scope,
@@ -47,5 +47,6 @@ pub(crate) async fn evidence_elsewhere(
     let Some(value) = txn.get(&key, Read::Conflict).await? else {
         return Ok(false);
     };
-    keys::evidence::decode(&key, &value).map(|_| true)
+    let evidence = keys::evidence::decode(&key, &value)?;
+    Ok(!evidence.is_erased())
 }

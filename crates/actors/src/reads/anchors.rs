@@ -75,7 +75,7 @@ pub enum FollowedItem {
         /// What it says, where that is small. What is larger is read by itself.
         text: Option<String>,
     },
-    /// What is not there any more, or is not seen.
+    /// What was erased, is not there, or is not seen.
     Gone {
         /// What it was.
         to: Node,
@@ -220,7 +220,7 @@ async fn lead_to(txn: &mut impl Txn, node: &Node) -> Result<Lead, StoreError> {
     let to = node.clone();
     Ok(match node {
         Node::Decision { scope, root } => match head_of(txn, &ScopeKey::of(scope), *root).await? {
-            Some(head) => Lead {
+            Some(head) if !head.is_erased() => Lead {
                 to,
                 title: head.title,
                 rank: Some(head.rank),
@@ -229,16 +229,16 @@ async fn lead_to(txn: &mut impl Txn, node: &Node) -> Result<Lead, StoreError> {
                     false => Standing::Withdrawn,
                 },
             },
-            None => Lead::gone(to),
+            _ => Lead::gone(to),
         },
         Node::Evidence { scope, id } => match evidence_of(txn, &ScopeKey::of(scope), *id).await? {
-            Some(evidence) => Lead {
+            Some(evidence) if !evidence.is_erased() => Lead {
                 to,
                 title: evidence.title,
                 rank: None,
                 standing: Standing::Holds,
             },
-            None => Lead::gone(to),
+            _ => Lead::gone(to),
         },
         Node::File { .. } | Node::Symbol { .. } => Lead::gone(to),
     })

@@ -1,19 +1,24 @@
-//! What an erasure left elsewhere: entries that rest on what was erased, and offers of it.
+//! What an erasure left elsewhere: entries and decisions that rest on what was erased, and offers of it.
 //!
-//! Owns finding them, by what promotions published and by the names that offers have. It must not know what is erased.
+//! Owns finding them, by what promotions published, by the names that offers have and by relations. It must not know what is
+//! erased.
+
+use std::collections::BTreeSet;
 
 use sillok_core::Error;
+use sillok_core::decision::Node;
 use sillok_core::entry::Head;
-use sillok_core::erasure::Erase;
+use sillok_core::erasure::{Erase, EraseMemory};
 use sillok_core::id::{EntryId, RecordId, ReviewId, VerificationId};
 use sillok_core::permission::authorize_read;
 use sillok_core::principal::Principal;
 use sillok_core::review::Question;
 use sillok_core::scope::{Level, Scope};
-use sillok_store::keys::{self, ScopeKey};
+use sillok_store::keys::{self, ScopeKey, related};
 use sillok_store::{Error as StoreError, Store, Txn};
 
 use super::Reader;
+use super::impact::Viewer;
 use crate::errors::refusal;
 use crate::long_reads::LongReads;
 use crate::row_stream::RowStream;
@@ -26,6 +31,8 @@ pub struct Remains {
     pub resting: Vec<EntryId>,
     /// Offers of the entries to their organisation.
     pub offers: Vec<ReviewId>,
+    /// Decisions that hold and rest on the evidence.
+    pub decisions: Vec<Node>,
 }
 
 impl<S: Store> Reader<S> {
@@ -45,6 +52,31 @@ impl<S: Store> Reader<S> {
             Ok::<_, StoreError>(Remains {
                 resting: resting(&mut txn, principal, scope, order).await?,
                 offers: offers(&mut txn, principal, scope, order).await?,
+                decisions: Vec::new(),
+            })
+        };
+        found.await.map_err(|error| refusal(&error))
+    }
+
+    /// What is left elsewhere of decisions, evidence and anchors that were erased in a scope, as far as `principal` sees it.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn remains_of_memory(
+        &self,
+        principal: &Principal,
+        scope: &Scope,
+        order: &EraseMemory,
+    ) -> Result<Remains, Error> {
+        let viewer = Viewer {
+            scope: scope.clone(),
+            prefix: principal.prefix.clone(),
+        };
+        let found = async {
+            let mut txn = LongReads::of(&self.store).begin().await?;
+            Ok::<_, StoreError>(Remains {
+                decisions: decisions(&mut txn, &viewer, order).await?,
+                ..Remains::default()
             })
         };
         found.await.map_err(|error| refusal(&error))
@@ -133,4 +165,30 @@ async fn offers(
         }
     }
     Ok(found)
+}
+
+/// The decisions that declare that they rest on evidence which is named, of the scope of the viewer.
+async fn decisions(
+    txn: &mut impl Txn,
+    viewer: &Viewer,
+    order: &EraseMemory,
+) -> Result<Vec<Node>, StoreError> {
+    let mut found = BTreeSet::new();
+    for id in &order.evidence {
+        let evidence = Node::Evidence {
+            scope: viewer.scope.clone(),
+            id: *id,
+        };
+        for range in viewer.relations_to(&evidence) {
+            let mut rows = RowStream::new(range);
+            while let Some((key, value)) = rows.next(txn).await? {
+                let edge = related::decode(&key, &value)?;
+                // The place of a node is a hash, which another node may share.
+                if edge.to == evidence && viewer.sees_node(&edge.from) {
+                    found.insert(edge.from);
+                }
+            }
+        }
+    }
+    Ok(found.into_iter().collect())
 }

@@ -32,7 +32,7 @@ pub struct EvidenceText {
 }
 
 impl<S: Store> Reader<S> {
-    /// Evidence of a scope; none when it was never saved.
+    /// Evidence of a scope; none when it was never saved. Of what was erased it says so.
     ///
     /// # Errors
     /// What the store answers.
@@ -82,7 +82,8 @@ impl<S: Store> Reader<S> {
     }
 
     /// What evidence of a scope says: all of it, checked against its hash, or what lies between two places of it, in bytes,
-    /// without the characters that either of them cuts. A place behind the end is the end. None when it was never saved.
+    /// without the characters that either of them cuts. A place behind the end is the end. None when it was never saved, or
+    /// was erased.
     ///
     /// # Errors
     /// `invalid_argument` for a part that begins behind the end, or behind its own end; `internal` where the text is not
@@ -95,7 +96,8 @@ impl<S: Store> Reader<S> {
     ) -> Result<Option<EvidenceText>, Error> {
         let mut txn = self.snapshot().await?;
         let found = evidence_of(&mut txn, &ScopeKey::of(scope), id).await;
-        let Some(evidence) = found.map_err(|error| refusal(&error))? else {
+        let found = found.map_err(|error| refusal(&error))?;
+        let Some(evidence) = found.filter(|evidence| !evidence.is_erased()) else {
             return Ok(None);
         };
         let head = EvidenceHead::of(&evidence);

@@ -46,7 +46,7 @@ impl Viewer {
 
     /// The ranges in which the relations to a node lie that are seen: those of each scope around, the widest first, and those
     /// of what is seen with all that lies inside it. What others say of the node is not even read, so it takes no time.
-    fn relations_to(&self, node: &Node) -> Vec<KeyRange> {
+    pub(super) fn relations_to(&self, node: &Node) -> Vec<KeyRange> {
         let covered = match &self.prefix {
             ScopePrefix::Scope(prefix) if !prefix.contains(&self.scope) => prefix,
             ScopePrefix::Scope(_) | ScopePrefix::All => &self.scope,
@@ -171,7 +171,7 @@ async fn standing(
     Ok(head.filter(|head| head.active))
 }
 
-/// Whether evidence is there and seen.
+/// Whether evidence is there and seen. What was erased is not.
 async fn has_evidence(
     txn: &mut impl Txn,
     viewer: &Viewer,
@@ -182,7 +182,7 @@ async fn has_evidence(
         return Ok(false);
     }
     let found = evidence_of(txn, &ScopeKey::of(scope), id).await?;
-    Ok(found.is_some())
+    Ok(found.is_some_and(|evidence| !evidence.is_erased()))
 }
 
 /// A decision that is looked at as it would be.

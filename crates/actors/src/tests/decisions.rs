@@ -3,6 +3,7 @@
 
 mod anchors;
 mod briefs;
+mod erased;
 mod evidence;
 mod impacts;
 mod kept;

@@ -1,7 +1,7 @@
 //! Flags of `erase`.
 
 use clap::Args;
-use sillok_core::id::{EntryId, ReviewId};
+use sillok_core::id::{AnchorId, DecisionId, EntryId, EvidenceId, ReviewId};
 use sillok_core::scope::Scope;
 
 /// `erase`
@@ -20,6 +20,16 @@ pub struct Erase {
     /// Answered reviews that offered entries to this organisation
     #[arg(long, group = "what", value_delimiter = ',', value_name = "REVIEW")]
     pub offer: Vec<ReviewId>,
+    /// Decisions that were withdrawn, with all their versions. Decisions, evidence and anchors are erased by an order of their
+    /// own
+    #[arg(long, group = "what", value_delimiter = ',', value_name = "DECISION")]
+    pub decision: Vec<DecisionId>,
+    /// Evidence
+    #[arg(long, group = "what", value_delimiter = ',', value_name = "EVIDENCE")]
+    pub evidence: Vec<EvidenceId>,
+    /// Anchors that were dropped
+    #[arg(long, group = "what", value_delimiter = ',', value_name = "ANCHOR")]
+    pub anchor: Vec<AnchorId>,
     /// Why. It stays
     #[arg(long)]
     pub reason: String,

@@ -119,7 +119,11 @@ fn listed(style: Style, anchors: &[Anchor]) -> String {
 }
 
 const fn standing(anchor: &Anchor) -> &'static str {
-    if anchor.dropped { "dropped" } else { "listed" }
+    match (anchor.erased, anchor.dropped) {
+        (true, _) => "erased",
+        (false, true) => "dropped",
+        (false, false) => "listed",
+    }
 }
 
 /// An anchor, without what it leads to.
@@ -257,6 +261,7 @@ mod tests {
             at: Timestamp::from_ms(0),
             seq: Seq::new(1),
             dropped: false,
+            erased: false,
         }
     }
 
@@ -310,6 +315,7 @@ mod tests {
             let head = EvidenceHead {
                 scope: scope(),
                 id: EvidenceId::from_bytes([3; 16]),
+                erased: false,
                 title: "What ran".to_owned(),
                 source: String::new(),
                 media_type: "text/plain".to_owned(),

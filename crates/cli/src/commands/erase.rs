@@ -3,6 +3,7 @@
 use sillok_server::api::{ContentErased, EraseContent};
 
 use crate::args::Erase;
+use crate::diagram;
 use crate::failure::Failure;
 use crate::output::{Style, time};
 use crate::session::Session;
@@ -15,12 +16,19 @@ pub async fn erase(session: &Session, erase: Erase) -> Result<(), Failure> {
     let body = EraseContent {
         scope: erase.scope.to_string(),
         records: erase.record,
-        entries: erase.entry.iter().map(ToString::to_string).collect(),
-        offers: erase.offer.iter().map(ToString::to_string).collect(),
+        entries: ids(&erase.entry),
+        offers: ids(&erase.offer),
+        decisions: ids(&erase.decision),
+        evidence: ids(&erase.evidence),
+        anchors: ids(&erase.anchor),
         reason: erase.reason,
     };
     let done = session.client.erase(&body).await?;
     session.output.show(&done, |style| describe(style, &done))
+}
+
+fn ids(named: &[impl ToString]) -> Vec<String> {
+    named.iter().map(ToString::to_string).collect()
 }
 
 fn describe(style: Style, done: &ContentErased) -> String {
@@ -36,6 +44,11 @@ fn describe(style: Style, done: &ContentErased) -> String {
     lines.extend(gone.map(|id| format!("{id}: no answer says any more what it said")));
     let resting = done.resting.iter();
     lines.extend(resting.map(|id| format!("{id}: rests on what was erased, and may say it")));
+    let decisions = done.resting_decisions.iter();
+    lines.extend(decisions.map(|node| {
+        let node = diagram::plain(node);
+        format!("{node}: rests on evidence that was erased, and may say it")
+    }));
     let offers = done.offers.iter();
     lines.extend(
         offers.map(|id| format!("review {id}: offers it to the organisation, and holds it")),
@@ -68,6 +81,7 @@ mod tests {
             entries,
             known: 0,
             resting: Vec::new(),
+            resting_decisions: Vec::new(),
             offers: Vec::new(),
             backups_before: time,
             seq: Seq::new(7),
@@ -90,6 +104,13 @@ mod tests {
             said.ends_with("backups that were taken before 2023-11-14 22:13:21 UTC hold it still"),
             "{said}"
         );
+        let node = "decision:org/a/project/b#01900000-0000-7000-8000-000000000000";
+        let resting = ContentErased {
+            resting_decisions: vec![node.parse().unwrap()],
+            ..receipt(Vec::new())
+        };
+        let said = describe(Style::default(), &resting);
+        assert!(said.contains(&format!("{node}: rests on")), "{said}");
         let records = describe(Style::default(), &receipt(Vec::new()));
         assert!(
             !records.contains("index"),

@@ -79,11 +79,19 @@ fn listed(style: Style, heads: &[EvidenceHead]) -> String {
             head.id.to_string(),
             head.media_type.clone(),
             head.bytes.to_string(),
-            one_line(&head.title, TITLE_CHARS_MAX),
+            titled(head, TITLE_CHARS_MAX),
         ]
     };
     let rows: Vec<Vec<String>> = heads.iter().map(row).collect();
     table(style, &["EVIDENCE", "TYPE", "BYTES", "TITLE"], &rows)
+}
+
+/// What evidence is, or that it was erased.
+fn titled(head: &EvidenceHead, chars_max: usize) -> String {
+    if head.erased {
+        return "(erased)".to_owned();
+    }
+    one_line(&head.title, chars_max)
 }
 
 async fn show(session: &Session, args: &EvidenceNamed) -> Result<(), Failure> {
@@ -103,24 +111,32 @@ pub fn described(style: Style, head: &EvidenceHead) -> String {
     } else {
         format!(" from {}", one_line(&head.source, LINE_CHARS_MAX))
     };
-    let lines = [
-        format!(
-            "{} in {}, {} bytes of {}{}",
-            style.name(&head.id.to_string()),
-            head.scope,
+    let what = match head.erased {
+        true => String::new(),
+        false => format!(
+            ", {} bytes of {}{}",
             head.bytes,
             head.media_type,
             masked(head.masked)
         ),
-        one_line(&head.title, LINE_CHARS_MAX),
+    };
+    let mut lines = vec![
+        format!(
+            "{} in {}{what}",
+            style.name(&head.id.to_string()),
+            head.scope
+        ),
+        titled(head, LINE_CHARS_MAX),
         style.dim(&format!(
             "saved by {}:{} at {}{source}",
             head.by.kind,
             head.by.id,
             time(head.at)
         )),
-        style.dim(&format!("hash {}", head.hash)),
     ];
+    if !head.erased {
+        lines.push(style.dim(&format!("hash {}", head.hash)));
+    }
     lines.join("\n")
 }
 
@@ -152,6 +168,7 @@ mod tests {
         EvidenceHead {
             scope: Scope::parse("org/a").unwrap(),
             id: EvidenceId::from_bytes([1; 16]),
+            erased: false,
             title: "What\u{1b}[2J ran\n".to_owned(),
             source: source.to_owned(),
             media_type: "text/csv".to_owned(),
@@ -182,5 +199,13 @@ mod tests {
         assert!(lines[2].starts_with("saved by agent:a-1 at ") && lines.len() == 4);
         let shown = described(PLAIN, &head("logs/a.csv", 2));
         assert!(shown.contains("(2 secrets masked)") && shown.contains(" from logs/a.csv"));
+        let erased = EvidenceHead {
+            erased: true,
+            title: String::new(),
+            ..head("", 0)
+        };
+        let shown = described(PLAIN, &erased);
+        assert!(shown.contains("(erased)") && !shown.contains("hash"));
+        assert!(listed(PLAIN, &[erased]).ends_with("(erased)"));
     }
 }

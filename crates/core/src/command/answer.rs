@@ -177,6 +177,39 @@ pub enum CommandRecord {
     },
 }
 
+impl CommandRecord {
+    /// What is left of it once what its command wrote was erased: no hash of any of that.
+    #[must_use]
+    pub fn rest(&self) -> Self {
+        match self {
+            Self::Applied { answer, .. } => Self::Applied {
+                digest: Digest::ERASED,
+                answer: Answer {
+                    result: answer.result.rest(),
+                    ..answer.clone()
+                },
+            },
+            Self::Aborted { attempt, .. } => Self::Aborted {
+                digest: Digest::ERASED,
+                attempt: *attempt,
+            },
+        }
+    }
+}
+
+impl AnswerBody {
+    fn rest(&self) -> Self {
+        match self {
+            Self::EvidenceSaved { id, .. } => Self::EvidenceSaved {
+                id: *id,
+                hash: [0; 32],
+                masked: 0,
+            },
+            other => other.clone(),
+        }
+    }
+}
+
 /// The row of a scope: where its chain ends, and from when on command ids count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScopeRow {
@@ -186,4 +219,41 @@ pub struct ScopeRow {
     pub tip: Tip,
     /// Commands whose id is older were answered too long ago to be remembered.
     pub floor: Timestamp,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn applied(digest: Digest, result: AnswerBody) -> CommandRecord {
+        let answer = Answer {
+            seq: Seq::new(7),
+            time: Timestamp::from_ms(8),
+            result,
+        };
+        CommandRecord::Applied { digest, answer }
+    }
+
+    #[test]
+    fn a_record_keeps_its_answer_and_loses_each_hash_of_what_was_erased() {
+        let id = EvidenceId::from_bytes([1; 16]);
+        let saved = |hash, masked| AnswerBody::EvidenceSaved { id, hash, masked };
+        let digest = Digest([3; 32]);
+        assert_eq!(
+            applied(digest, saved([5; 32], 2)).rest(),
+            applied(Digest::ERASED, saved([0; 32], 0))
+        );
+        let added = AnswerBody::AnchorsAdded {
+            ids: vec![AnchorId::from_bytes([2; 16])],
+        };
+        for result in [AnswerBody::Done, added] {
+            let rest = applied(digest, result.clone()).rest();
+            assert_eq!(rest, applied(Digest::ERASED, result));
+        }
+        let aborted = |digest| CommandRecord::Aborted {
+            digest,
+            attempt: Attempt::FIRST,
+        };
+        assert_eq!(aborted(digest).rest(), aborted(Digest::ERASED));
+    }
 }

@@ -39,9 +39,10 @@ impl Command {
             Self::DropPromotion { .. } => WireVersion::WITH_ATTEMPTS,
             Self::Erase(_) => WireVersion::WITH_ERASURE,
             Self::RestoreEntry { .. } => WireVersion::WITH_RESTORING,
-            Self::SaveEvidence(_) | Self::AddAnchors { .. } | Self::DropAnchor { .. } => {
-                WireVersion::WITH_EVIDENCE
-            }
+            Self::SaveEvidence(_)
+            | Self::AddAnchors { .. }
+            | Self::DropAnchor { .. }
+            | Self::EraseMemory(_) => WireVersion::WITH_EVIDENCE,
             Self::SaveDecision(save) if save.text.relations.iter().any(rests_on) => {
                 WireVersion::WITH_EVIDENCE
             }
@@ -106,6 +107,7 @@ mod tests {
                 anchor: AnchorId::from_bytes([1; 16]),
                 reason: "r".into(),
             },
+            Command::EraseMemory(Box::default()),
             saves(&[(RelationKind::RestsOn, &evidence)]),
             saves(&[file, (RelationKind::RestsOn, &evidence)]),
         ] {

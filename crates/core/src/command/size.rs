@@ -48,6 +48,12 @@ impl Command {
                     .map(|new| FIXED_BYTES + new.text_bytes())
                     .sum(),
                 Self::DropAnchor { reason, .. } => reason.len(),
+                Self::EraseMemory(erase) => {
+                    size_of_val(erase.decisions.as_slice())
+                        + size_of_val(erase.evidence.as_slice())
+                        + size_of_val(erase.anchors.as_slice())
+                        + erase.reason.len()
+                }
                 _ => 0,
             }
     }

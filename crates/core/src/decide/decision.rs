@@ -147,6 +147,9 @@ fn known<'a>(context: &Context<'a>, named: DecisionRef) -> Result<&'a DecisionHe
         Error::new(ErrorCode::NotFound, why)
     })?;
     check_rank(context, head.rank)?;
+    if head.is_erased() {
+        return Err(conflict(head, format!("decision {root} was erased")));
+    }
     if head.version != expected_version {
         let why = format!(
             "decision {root} is at version {}, not {expected_version}",
@@ -276,7 +279,7 @@ pub(super) fn check_stands(context: &Context<'_>, node: &Node) -> Result<(), Err
     }
 }
 
-/// Whether a decision applies, if the scope sees it and it is there.
+/// Whether a decision applies, if the scope sees it and it is there. What was erased is not.
 fn decision_stands(context: &Context<'_>, scope: &Scope, root: DecisionId) -> Option<bool> {
     let head = if scope == context.scope() {
         context.state.decision(root)
@@ -288,7 +291,8 @@ fn decision_stands(context: &Context<'_>, scope: &Scope, root: DecisionId) -> Op
     } else {
         None
     };
-    head.map(|head| head.active)
+    let there = head.filter(|head| !head.is_erased());
+    there.map(|head| head.active)
 }
 
 /// Whether the scope sees evidence that is there.

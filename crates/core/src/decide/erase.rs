@@ -1,4 +1,5 @@
-//! Deciding what is erased: content of records, entries and offers, and what is left in its place.
+//! Deciding what is erased, and what is left in its place: content of records, entries and offers here; of decisions, evidence
+//! and anchors in a part of its own.
 
 use std::collections::BTreeMap;
 
@@ -14,6 +15,8 @@ use crate::promotion::Stands;
 use crate::review::Question;
 use crate::secret::mask;
 use crate::state::Stamped;
+
+pub(super) mod memory;
 
 /// Entries that a refusal names.
 const NAMED_MAX: usize = 8;
@@ -56,18 +59,28 @@ pub(super) fn erase(context: &Context<'_>, order: &Erase) -> Result<Decision, Er
     }
     entries(context, &order.entries, &mut erasing)?;
     offers(context, order, &mut erasing)?;
+    decided(erasing, &order.reason)
+}
+
+/// What an order leads to.
+fn decided(erasing: Erasing, reason: &str) -> Result<Decision, Error> {
     let count = erasing.events.len();
-    if count > ERASED_EVENTS_MAX {
-        let max = ERASED_EVENTS_MAX as u64;
-        return Err(Error::too_large("events to erase", max, count as u64));
-    }
+    check_count(count as u64)?;
     let answer = AnswerBody::Erased {
         events: u32::try_from(count).expect("an order is bounded"),
         entries: erasing.entries.clone(),
         known: erasing.known,
     };
-    let bodies = bodies(erasing, &mask(&order.reason).text)?;
+    let bodies = bodies(erasing, &mask(reason).text)?;
     Ok(Decision::of(bodies, answer))
+}
+
+fn check_count(events: u64) -> Result<(), Error> {
+    let max = ERASED_EVENTS_MAX as u64;
+    if events > max {
+        return Err(Error::too_large("events to erase", max, events));
+    }
+    Ok(())
 }
 
 /// The events of an erasure. A row of the store holds one event, so that many go into several; the entries are named by

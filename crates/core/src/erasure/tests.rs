@@ -2,14 +2,18 @@
 
 use super::*;
 use crate::config::TrustConfig;
+use crate::decision::{Act, Domain, NewDecision, Node, Rank, Relation, RelationKind};
 use crate::entry::{Binding, Claim, Episode, Kind, Status, Table};
-use crate::event::Body;
+use crate::event::{AnchorAdded, Body, DecisionSaved, EvidenceSaved};
+use crate::id::{AnchorId, CommandId, DecisionId, EvidenceId};
 use crate::scope::Scope;
 use crate::staging::{LogLevel, RecordKind};
 use crate::time::Timestamp;
 use crate::trust::Trust;
 
 const SECRET: &str = "a word that nobody may read again";
+/// What stands where only a plain name may.
+const WORD: &str = "xyzzy";
 
 fn entry(number: u8) -> EntryId {
     EntryId::from_bytes([number; 16])
@@ -89,6 +93,115 @@ fn bodies() -> Vec<Body> {
     all
 }
 
+/// What decisions, evidence and anchors are told by, with all that can be said in it.
+fn memory() -> [Body; 5] {
+    let scope = Scope::parse("org/a").unwrap();
+    let root = DecisionId::from_bytes([3; 16]);
+    let to = Node::Evidence {
+        scope: scope.clone(),
+        id: EvidenceId::from_bytes([4; 16]),
+    };
+    let saved = |act, text| {
+        Body::DecisionSaved(Box::new(DecisionSaved {
+            root,
+            number: 2,
+            act,
+            before: Some(Rank::Lock),
+            text,
+            reason: SECRET.into(),
+        }))
+    };
+    let text = NewDecision {
+        rank: Rank::Axis,
+        domain: WORD.parse().unwrap(),
+        phase: Some(WORD.parse().unwrap()),
+        title: SECRET.into(),
+        content: SECRET.into(),
+        claim: text().claim,
+        relations: vec![Relation {
+            kind: RelationKind::AppliesTo,
+            to: Node::file(WORD).unwrap(),
+        }],
+    };
+    [
+        saved(Act::Changed, Some(text)),
+        saved(Act::Withdrawn, None),
+        Body::EvidenceSaved(Box::new(EvidenceSaved {
+            id: EvidenceId::from_bytes([4; 16]),
+            title: SECRET.into(),
+            source: SECRET.into(),
+            media_type: format!("text/{WORD}"),
+            content: Content::Chunked {
+                command: CommandId::from_bytes([5; 16]),
+                first: 0,
+                count: 2,
+                bytes: 70_000,
+                hash: [7; 32],
+            },
+            hash: [7; 32],
+            masked: 3,
+        })),
+        Body::AnchorAdded(Box::new(AnchorAdded {
+            id: AnchorId::from_bytes([6; 16]),
+            hint: SECRET.into(),
+            domain: WORD.parse().unwrap(),
+            to: vec![to],
+        })),
+        Body::AnchorDropped {
+            anchor: AnchorId::from_bytes([6; 16]),
+            reason: SECRET.into(),
+        },
+    ]
+}
+
+#[test]
+fn of_a_decision_its_rank_its_act_and_its_number_are_left_and_of_the_rest_that_there_was_some() {
+    let [changed, withdrawn, saved, added, dropped] = memory();
+    let id = |body: &Body| rest_of(body, |hash, _, _| hash).unwrap();
+    let (Body::DecisionSaved(said), Body::DecisionSaved(rest)) = (&changed, id(&changed)) else {
+        panic!("it stays of its kind")
+    };
+    let kept = |one: &DecisionSaved| (one.root, one.number, one.act, one.before);
+    assert_eq!(kept(&rest), kept(said));
+    let text = rest.text.as_ref().unwrap();
+    assert_eq!((text.rank, &text.domain), (Rank::Axis, &Domain::global()));
+    assert!(text.phase.is_none() && text.claim.is_none() && text.relations.is_empty());
+    assert!(matches!(id(&withdrawn), Body::DecisionSaved(rest) if rest.text.is_none()));
+    let Body::EvidenceSaved(rest) = id(&saved) else {
+        panic!("it stays of its kind")
+    };
+    assert_eq!(
+        (rest.content.bytes(), rest.hash, rest.masked),
+        (0, [0; 32], 0)
+    );
+    let Body::AnchorAdded(rest) = id(&added) else {
+        panic!("it stays of its kind")
+    };
+    assert!(rest.to.is_empty() && rest.domain.is_global());
+    let bare = Body::AnchorDropped {
+        anchor: rest.id,
+        reason: String::new(),
+    };
+    assert_eq!(id(&dropped), bare);
+}
+
+#[test]
+fn an_order_names_something_and_not_too_much() {
+    let order = |decisions: usize, evidence: usize, anchors: usize| EraseMemory {
+        decisions: vec![DecisionId::from_bytes([1; 16]); decisions],
+        evidence: vec![EvidenceId::from_bytes([1; 16]); evidence],
+        anchors: vec![AnchorId::from_bytes([1; 16]); anchors],
+        reason: "r".into(),
+    };
+    let code = |order: EraseMemory| order.check().err().map(|refused| refused.code);
+    assert_eq!(code(order(0, 0, 0)), Some(ErrorCode::InvalidArgument));
+    for one in [order(1, 0, 0), order(0, 1, 0), order(0, 0, 1)] {
+        assert_eq!(code(one), None);
+    }
+    assert_eq!(code(order(ERASED_MAX - 2, 1, 1)), None);
+    assert_eq!(code(order(ERASED_MAX - 1, 1, 1)), Some(ErrorCode::TooLarge));
+}
+
 fn questions() -> [Body; 2] {
     let contradiction = Question::Contradiction {
         new: entry(1),
@@ -121,7 +234,7 @@ fn questions() -> [Body; 2] {
 #[test]
 fn nothing_of_a_text_is_left_in_any_body_and_its_kind_stays() {
     let hash = hex::encode(ContentHash::of(SECRET).as_bytes());
-    for body in bodies() {
+    for body in bodies().into_iter().chain(memory()) {
         assert!(format!("{body:?}").contains(SECRET), "{body:?}");
         let rest = rest_of(&body, |_, entry, version| {
             ContentHash::erased(entry, version)
@@ -129,6 +242,7 @@ fn nothing_of_a_text_is_left_in_any_body_and_its_kind_stays() {
         .unwrap();
         let left = format!("{rest:?}");
         assert!(!left.contains(SECRET) && !left.contains(&hash), "{left}");
+        assert!(!left.contains(WORD), "{left}");
         assert_eq!(rest.kind(), body.kind());
         assert_eq!(
             rest_of(&rest, |named, _, _| named),

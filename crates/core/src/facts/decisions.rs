@@ -40,7 +40,7 @@ impl Ask<'_> {
         }
     }
 
-    fn decision_head(&mut self, root: DecisionId) {
+    pub(super) fn decision_head(&mut self, root: DecisionId) {
         if !self.state.knows_decision(root) {
             self.needs.push(Need::Decision(root));
         }

@@ -21,6 +21,12 @@ pub(super) fn event_applies(state: &State, saved: &DecisionSaved) -> Result<(), 
         saved.before == head.map(|head| head.rank),
         "names another rank than the decision had",
     )?;
+    // What was erased says nothing any more, in no version.
+    let is_erased = head.is_some_and(DecisionHead::is_erased);
+    chained(
+        head.is_none() || is_erased == saved.is_rest(),
+        "does not say as much as the versions before it",
+    )?;
     let was_active = head.map(|head| head.active);
     let fits = match saved.act {
         Act::Begun => was_active.is_none(),

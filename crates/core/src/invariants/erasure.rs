@@ -9,6 +9,8 @@ use crate::event::Body;
 use crate::id::{EntryId, Seq};
 use crate::state::State;
 
+mod memory;
+
 /// What is left of an event whose content is missing: what the order says that erased it.
 pub(super) fn rest(header: &Header, ordered: Option<&Erased>) -> Result<Body, Violation> {
     let Some(erased) = ordered else {
@@ -43,7 +45,7 @@ pub(super) fn event_applies(state: &State, erased: &ContentErased) -> Result<(),
                 let what = format!("question {id} was never raised");
                 chained(state.review(*id).is_some(), what)?;
             }
-            _ => {}
+            rest => memory::rest_applies(state, rest, seq)?,
         }
         last = seq;
     }
@@ -53,7 +55,8 @@ pub(super) fn event_applies(state: &State, erased: &ContentErased) -> Result<(),
     Ok(())
 }
 
-/// Invariant 1, what one command erases: entries whole, each with all of its versions. `bodies` are those of the command,
+/// Invariant 1, what one command erases: entries and decisions whole, each with all of its versions, and anchors with why they
+/// were dropped. `bodies` are those of the command,
 /// and applied to `state` by now.
 ///
 /// # Errors
@@ -84,6 +87,7 @@ pub fn erasure_is_whole(state: &State, bodies: &[Body]) -> Result<(), Violation>
             )
         })?;
     }
+    memory::is_whole(state, bodies)?;
     let left = versions.into_keys().next();
     ensure(left.is_none(), Invariant::Chained, || {
         let id = left.map(|id| id.to_string()).unwrap_or_default();

@@ -13,7 +13,7 @@ pub(super) fn event_applies(state: &State, body: &Body) -> Result<(), Violation>
     match body {
         Body::EvidenceSaved(saved) => saved_applies(state, saved),
         Body::AnchorAdded(added) => added_applies(state, added),
-        Body::AnchorDropped { anchor, .. } => dropped_applies(state, *anchor),
+        Body::AnchorDropped { anchor, reason } => dropped_applies(state, *anchor, reason),
         _ => unreachable!("only what is about evidence and anchors comes here"),
     }
 }
@@ -25,7 +25,10 @@ fn saved_applies(state: &State, saved: &EvidenceSaved) -> Result<(), Violation> 
             format!("evidence {} {what}", saved.id)
         })
     };
-    chained(!state.has_evidence(saved.id), "was saved before")?;
+    chained(state.evidence(saved.id).is_none(), "was saved before")?;
+    if saved.is_rest() {
+        return Ok(());
+    }
     let hash = match &saved.content {
         Content::Inline(text) => *blake3::hash(text.as_bytes()).as_bytes(),
         Content::Chunked { hash, .. } => *hash,
@@ -43,7 +46,9 @@ fn added_applies(state: &State, added: &AnchorAdded) -> Result<(), Violation> {
     chained(state.anchor(added.id).is_none(), &|| {
         "was added before".to_owned()
     })?;
-    chained(!added.to.is_empty(), &|| "leads nowhere".to_owned())?;
+    chained(!added.to.is_empty() || added.is_rest(), &|| {
+        "leads nowhere".to_owned()
+    })?;
     for node in &added.to {
         let stands = match node {
             Node::Decision { scope, root } if scope == state.scope() => {
@@ -60,12 +65,16 @@ fn added_applies(state: &State, added: &AnchorAdded) -> Result<(), Violation> {
     Ok(())
 }
 
-/// Whether an anchor is there that was not dropped.
-fn dropped_applies(state: &State, id: AnchorId) -> Result<(), Violation> {
+/// Whether an anchor is there that was not dropped, and of which as much is left as of why it is.
+fn dropped_applies(state: &State, id: AnchorId, reason: &str) -> Result<(), Violation> {
     let Some(anchor) = state.anchor(id) else {
         return broken(Invariant::Chained, format!("anchor {id} was never added"));
     };
     ensure(!anchor.is_dropped(), Invariant::Chained, || {
         format!("anchor {id} was dropped before")
+    })?;
+    let both = anchor.is_erased() == reason.is_empty();
+    ensure(both, Invariant::Chained, || {
+        format!("only a part of anchor {id} was erased")
     })
 }

@@ -48,6 +48,20 @@ impl State {
         changes.extend(related(self.scope(), was, is));
         changes
     }
+
+    /// A version of a decision, of which this is left. The decision was withdrawn before, so that it is listed, claims
+    /// and is related to nothing; what its head says goes with the first version.
+    pub(super) fn decision_erased(&mut self, rest: &DecisionSaved, at: &Stamped) -> Vec<Change> {
+        let mut changes = vec![Change::DecisionVersion(Box::new(version_saved(rest, at)))];
+        let head = self.decision(rest.root);
+        let head = head.expect("an event names decisions that the state knows");
+        if !head.is_erased() {
+            let head = Arc::new(head.rest());
+            self.decisions.insert(rest.root, Some(Arc::clone(&head)));
+            changes.push(Change::Decision(head));
+        }
+        changes
+    }
 }
 
 /// The version that an event saves.

@@ -1,6 +1,7 @@
 //! What an erasure does to the view of a scope.
 //!
-//! Owns the part of `apply` that takes texts out of versions and questions, and entries out of recall for good.
+//! Owns the part of `apply` that takes texts out of versions and questions, entries out of recall for good, and what they say
+//! out of decisions, evidence and anchors.
 
 use super::apply::version;
 use super::{Change, Stamped, State};
@@ -28,6 +29,11 @@ impl State {
                     review.question = (**question).clone();
                     changes.push(self.set_review(review));
                 }
+                Body::DecisionSaved(saved) => {
+                    changes.extend(self.decision_erased(saved, &event.at));
+                }
+                Body::EvidenceSaved(saved) => changes.push(self.evidence_erased(saved, &event.at)),
+                Body::AnchorAdded(added) => changes.push(self.anchor_erased(added.id)),
                 _ => {}
             }
         }

@@ -9,13 +9,27 @@ use super::{Change, Stamped, State};
 use crate::anchor::Anchor;
 use crate::event::{AnchorAdded, EvidenceSaved};
 use crate::evidence::Evidence;
-use crate::id::{AnchorId, EvidenceId};
+use crate::id::{AnchorId, EvidenceId, Seq};
+
+/// What is known of evidence that was saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KnownEvidence {
+    /// The event that it was saved by.
+    pub(crate) seq: Seq,
+    /// Whether it was erased.
+    pub(crate) erased: bool,
+}
 
 impl State {
-    /// Whether the scope has evidence, as far as is known.
+    /// Whether the scope has evidence, as far as is known. What was erased it has no longer.
     #[must_use]
     pub fn has_evidence(&self, id: EvidenceId) -> bool {
-        self.evidence.get(&id).copied().unwrap_or_default()
+        self.evidence(id).is_some_and(|known| !known.erased)
+    }
+
+    /// What is known of evidence that was saved.
+    pub(crate) fn evidence(&self, id: EvidenceId) -> Option<KnownEvidence> {
+        self.evidence.get(&id).copied().flatten()
     }
 
     /// Whether it is known if the scope has evidence.
@@ -24,9 +38,13 @@ impl State {
         self.evidence.contains_key(&id)
     }
 
-    /// Takes in whether the scope has evidence.
-    pub fn learn_evidence(&mut self, id: EvidenceId, exists: bool) {
-        self.evidence.entry(id).or_insert(exists);
+    /// Takes in what was read of evidence.
+    pub fn learn_evidence(&mut self, id: EvidenceId, found: Option<&Evidence>) {
+        let known = found.map(|evidence| KnownEvidence {
+            seq: evidence.seq,
+            erased: evidence.is_erased(),
+        });
+        self.evidence.entry(id).or_insert(known);
     }
 
     /// The anchor with an id, if it is known and was added.
@@ -49,7 +67,12 @@ impl State {
     }
 
     pub(super) fn evidence_saved(&mut self, saved: &EvidenceSaved, at: &Stamped) -> Vec<Change> {
-        self.evidence.insert(saved.id, true);
+        // Also what is left of one: it is gone from the event on that erased it.
+        let known = KnownEvidence {
+            seq: at.seq,
+            erased: false,
+        };
+        self.evidence.insert(saved.id, Some(known));
         vec![Change::Evidence(Box::new(evidence_of(saved, at)))]
     }
 
@@ -73,6 +96,24 @@ impl State {
             dropped: Some(at.seq),
             ..anchor
         })
+    }
+
+    /// Evidence, of which this is left.
+    pub(super) fn evidence_erased(&mut self, rest: &EvidenceSaved, at: &Stamped) -> Change {
+        let known = KnownEvidence {
+            seq: at.seq,
+            erased: true,
+        };
+        self.evidence.insert(rest.id, Some(known));
+        Change::Evidence(Box::new(evidence_of(rest, at)))
+    }
+
+    /// An anchor that was dropped before, so that it is listed nowhere.
+    pub(super) fn anchor_erased(&mut self, id: AnchorId) -> Change {
+        let known = self.anchor(id).map(Anchor::rest);
+        let anchor = Arc::new(known.expect("an event names anchors that the state knows"));
+        self.anchors.insert(id, Some(Arc::clone(&anchor)));
+        Change::Anchor(anchor)
     }
 
     /// An anchor, and where it is listed unless it was dropped.

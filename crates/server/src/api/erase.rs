@@ -1,17 +1,20 @@
 //! Forms of erasures.
 
 use serde::{Deserialize, Serialize};
-use sillok_core::Error;
 use sillok_core::command::Command;
+use sillok_core::decision::Node;
+use sillok_core::erasure::{Erase, EraseMemory};
 use sillok_core::id::{CommandId, EntryId, ReviewId, Seq};
 use sillok_core::scope::Scope;
 use sillok_core::time::Timestamp;
+use sillok_core::{Error, ErrorCode};
 use utoipa::ToSchema;
 
 use super::schema;
 
 /// Destroys content of a scope for good: its staged records, its entries with all their versions, or offers that were
-/// made to an organisation. All of what is named, or nothing.
+/// made to an organisation; or, by an order of their own, its decisions, evidence and anchors. All of what is named, or
+/// nothing.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EraseContent {
@@ -29,6 +32,18 @@ pub struct EraseContent {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<schema::ReviewId>)]
     pub offers: Vec<String>,
+    /// Decisions that were withdrawn, with all their versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<schema::DecisionId>)]
+    pub decisions: Vec<String>,
+    /// Evidence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<schema::EvidenceId>)]
+    pub evidence: Vec<String>,
+    /// Anchors that were dropped.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<schema::AnchorId>)]
+    pub anchors: Vec<String>,
     /// Why. It stays.
     pub reason: String,
 }
@@ -49,6 +64,9 @@ pub struct ContentErased {
     /// Entries that rest on the records that were named, and may say what those said.
     #[schema(value_type = Vec<schema::EntryId>)]
     pub resting: Vec<EntryId>,
+    /// Decisions that hold and rest on the evidence that was named, and may say what it said.
+    #[schema(value_type = Vec<schema::Node>)]
+    pub resting_decisions: Vec<Node>,
     /// Offers of the entries that were named, which the organisation still has.
     #[schema(value_type = Vec<schema::ReviewId>)]
     pub offers: Vec<ReviewId>,
@@ -77,15 +95,32 @@ impl EraseContent {
     /// The order, and the scope that it is given to.
     ///
     /// # Errors
-    /// What does not parse.
+    /// What does not parse, and `invalid_argument` where it names what one order does not erase together.
     pub fn into_command(self) -> Result<(Scope, Command), Error> {
-        let order = sillok_core::erasure::Erase {
+        let scope = Scope::parse(&self.scope)?;
+        let order = Erase {
             records: self.records.into_iter().map(Seq::new).collect(),
             entries: parsed(&self.entries)?,
             offers: parsed(&self.offers)?,
+            reason: self.reason.clone(),
+        };
+        let of_memory = EraseMemory {
+            decisions: parsed(&self.decisions)?,
+            evidence: parsed(&self.evidence)?,
+            anchors: parsed(&self.anchors)?,
             reason: self.reason,
         };
-        Ok((Scope::parse(&self.scope)?, Command::Erase(Box::new(order))))
+        let named = order.records.len() + order.entries.len() + order.offers.len();
+        let memory = &of_memory;
+        match memory.decisions.len() + memory.evidence.len() + memory.anchors.len() {
+            0 => Ok((scope, Command::Erase(Box::new(order)))),
+            _ if named == 0 => Ok((scope, Command::EraseMemory(Box::new(of_memory)))),
+            _ => {
+                let why = "one order erases records, entries and offers, and another one decisions, evidence and anchors: \
+                           give both";
+                Err(Error::new(ErrorCode::InvalidArgument, why))
+            }
+        }
     }
 }
 
@@ -96,6 +131,32 @@ fn parsed<T: core::str::FromStr<Err = Error>>(ids: &[String]) -> Result<Vec<T>, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const ID: &str = "01900000-0000-7000-8000-000000000000";
+
+    #[test]
+    fn what_is_named_says_which_order_it_is_and_one_order_names_one_kind() {
+        let ordered = |named: &str| {
+            let text = format!(r#"{{"scope":"org/a","reason":"r"{named}}}"#);
+            let body: EraseContent = serde_json::from_str(&text).unwrap();
+            body.into_command().map(|(_, command)| command)
+        };
+        for list in ["decisions", "evidence", "anchors"] {
+            let named = format!(r#","{list}":["{ID}"]"#);
+            let command = ordered(&named).unwrap();
+            assert!(matches!(command, Command::EraseMemory(_)), "{list}");
+            for other in [
+                r#","records":[7]"#.to_owned(),
+                format!(r#","entries":["{ID}"]"#),
+            ] {
+                let refused = ordered(&format!("{named}{other}")).unwrap_err();
+                assert_eq!(refused.code, ErrorCode::InvalidArgument, "{list}{other}");
+            }
+        }
+        let command = ordered(r#","records":[7]"#).unwrap();
+        assert!(matches!(command, Command::Erase(_)));
+        assert!(ordered(r#","anchors":["x"]"#).is_err());
+    }
 
     #[test]
     fn a_backup_that_was_begun_while_the_erasure_was_committed_is_one_from_before() {

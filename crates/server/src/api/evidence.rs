@@ -138,6 +138,9 @@ pub struct EvidenceHead {
     /// The evidence.
     #[schema(value_type = schema::EvidenceId)]
     pub id: EvidenceId,
+    /// Whether what it said was erased: its texts are empty, and its hash is all zeros.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub erased: bool,
     /// What it is, in a line.
     pub title: String,
     /// Where the original was; empty where nothing was said.
@@ -168,6 +171,7 @@ impl EvidenceHead {
         Self {
             scope: scope.clone(),
             id: head.id,
+            erased: head.is_erased(),
             title: head.title,
             source: head.source,
             media_type: head.media_type,

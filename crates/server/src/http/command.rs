@@ -336,6 +336,7 @@ impl Receipt {
             entries,
             known,
             resting: remains.resting,
+            resting_decisions: remains.decisions,
             offers: remains.offers,
             backups_before: backups_before(time, now),
             seq,

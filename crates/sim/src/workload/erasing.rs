@@ -1,15 +1,20 @@
-//! Erasing: people destroy records and published entries while others go on writing, and whoever wrote them asks again.
+//! Erasing: people destroy records, published entries, decisions, evidence and anchors while others go on writing, and whoever
+//! wrote them asks again.
 //!
 //! Owns the words that were erased, and the check that no row of the store holds one of them.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use sillok_core::command::{Answer, AnswerBody, Command};
-use sillok_core::erasure::Erase;
-use sillok_core::id::{EntryId, Seq};
+use sillok_core::anchor::NewAnchor;
+use sillok_core::command::{Answer, AnswerBody, Command, SaveDecision};
+use sillok_core::decision::{Domain, NewDecision, Node, Rank, Relation, RelationKind};
+use sillok_core::erasure::{Erase, EraseMemory};
+use sillok_core::evidence::{MEDIA_TYPE_USUAL, NewEvidence};
+use sillok_core::id::{AnchorId, DecisionId, EntryId, EvidenceId, Seq};
 use sillok_core::limits::CHUNK_BYTES;
 use sillok_core::principal::PrincipalKind;
+use sillok_core::scope::Scope;
 use sillok_store::keys::Family;
 
 use crate::agent::Agent;
@@ -44,6 +49,11 @@ pub enum Action {
         /// Which project.
         project: u8,
     },
+    /// Saves evidence, a decision that rests on it and an anchor that leads to it, lets go of them and has all of it erased.
+    Memory {
+        /// Whether the evidence is too large for a row.
+        large: bool,
+    },
 }
 
 impl Workload for Erasing {
@@ -61,6 +71,9 @@ impl Workload for Erasing {
         match draw.stream.between(0, 9) {
             0 => Action::Record { large: true },
             1..=5 => Action::Record { large: false },
+            6 => Action::Memory {
+                large: draw.stream.between(0, 3) == 0,
+            },
             _ => Action::Entry {
                 project: draw_project(draw),
             },
@@ -69,7 +82,7 @@ impl Workload for Erasing {
 
     fn check_action(&self, action: &Action, _nodes: u16) -> Result<(), String> {
         match action {
-            Action::Record { .. } => Ok(()),
+            Action::Record { .. } | Action::Memory { .. } => Ok(()),
             Action::Entry { project } => check_project(*project),
         }
     }
@@ -78,6 +91,7 @@ impl Workload for Erasing {
         match action {
             Action::Record { large } => erase_record(agent, large).await,
             Action::Entry { project } => erase_entry(agent, project).await,
+            Action::Memory { large } => erase_memory(agent, large).await,
         }
     }
 }
@@ -97,16 +111,26 @@ fn has_erased(answer: Option<Answer>) -> bool {
     matches!(result, Some(AnswerBody::Erased { events, .. }) if events > 0)
 }
 
-async fn erase_record(agent: &mut Agent, large: bool) {
+/// A number that nobody else writes, and the word that bears it.
+fn new_word(agent: &Agent) -> (usize, String) {
     let number = agent.number() * 10_000 + agent.sent_count();
     let word = format!("{}{number:0DIGITS$}. ", String::from_utf8_lossy(MARK));
-    let times = if large {
+    (number, word)
+}
+
+/// How often a word stands in a text.
+const fn times(large: bool, word: &str) -> usize {
+    if large {
         CHUNK_BYTES * 5 / 4 / word.len()
     } else {
         1
-    };
+    }
+}
+
+async fn erase_record(agent: &mut Agent, large: bool) {
+    let (number, word) = new_word(agent);
     let append = Command::Append {
-        records: vec![record(word.repeat(times))],
+        records: vec![record(word.repeat(times(large, &word)))],
     };
     let task = agent.task();
     let answer = agent.give(PrincipalKind::Agent, &task, append).await;
@@ -134,6 +158,103 @@ async fn erase_entry(agent: &mut Agent, number: u8) {
         agent.shared(|board: &mut Board| board.remove(number, entry));
         agent.client().saw("entry erased");
     }
+}
+
+/// Evidence, a decision and an anchor of the agent's task.
+struct Memory {
+    evidence: EvidenceId,
+    decision: DecisionId,
+    anchor: AnchorId,
+}
+
+/// What holds, or is listed, is not erased: so it is withdrawn and dropped before.
+async fn erase_memory(agent: &mut Agent, large: bool) {
+    let (number, word) = new_word(agent);
+    let task = agent.task();
+    let Some(memory) = remember(agent, &task, &word, large).await else {
+        return;
+    };
+    let erase = Command::EraseMemory(Box::new(EraseMemory {
+        decisions: vec![memory.decision],
+        evidence: vec![memory.evidence],
+        anchors: vec![memory.anchor],
+        reason: "nobody is to read it".to_owned(),
+    }));
+    if has_erased(agent.give(PrincipalKind::Human, &task, erase).await) {
+        agent.note(ERASED, number.into());
+        agent.client().saw("decision and evidence erased");
+    }
+}
+
+/// Saves all that says the word, and lets go of it.
+async fn remember(agent: &mut Agent, task: &Scope, word: &str, large: bool) -> Option<Memory> {
+    let human = PrincipalKind::Human;
+    let keep = Command::SaveEvidence(Box::new(NewEvidence {
+        title: word.to_owned(),
+        source: word.to_owned(),
+        media_type: MEDIA_TYPE_USUAL.to_owned(),
+        content: word.repeat(times(large, word)),
+    }));
+    let AnswerBody::EvidenceSaved { id: evidence, .. } =
+        agent.give(human, task, keep).await?.result
+    else {
+        return None;
+    };
+    let to = Node::Evidence {
+        scope: task.clone(),
+        id: evidence,
+    };
+    let AnswerBody::Decision { root, version, .. } =
+        agent.give(human, task, decide(word, &to)).await?.result
+    else {
+        return None;
+    };
+    let point = Command::AddAnchors {
+        anchors: vec![NewAnchor {
+            hint: word.to_owned(),
+            domain: Domain::global(),
+            to: vec![to],
+        }],
+    };
+    let AnswerBody::AnchorsAdded { ids } = agent.give(human, task, point).await?.result else {
+        return None;
+    };
+    let anchor = *ids.first()?;
+    let withdraw = Command::DeactivateDecision {
+        root,
+        expected_version: version,
+        reason: word.to_owned(),
+    };
+    agent.give(human, task, withdraw).await?;
+    let reason = word.to_owned();
+    let let_go = Command::DropAnchor { anchor, reason };
+    agent.give(human, task, let_go).await?;
+    Some(Memory {
+        evidence,
+        decision: root,
+        anchor,
+    })
+}
+
+/// A decision that says the word, and rests on evidence.
+fn decide(word: &str, evidence: &Node) -> Command {
+    let relation = Relation {
+        kind: RelationKind::RestsOn,
+        to: evidence.clone(),
+    };
+    Command::SaveDecision(Box::new(SaveDecision {
+        change: None,
+        text: NewDecision {
+            rank: Rank::Normal,
+            domain: Domain::global(),
+            phase: None,
+            title: word.to_owned(),
+            content: word.to_owned(),
+            claim: None,
+            relations: vec![relation],
+        },
+        reason: word.to_owned(),
+    }))
 }
 
 impl Check for Erasing {

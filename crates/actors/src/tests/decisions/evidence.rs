@@ -19,6 +19,7 @@ use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, Family, ScopeKey};
 use sillok_store::{KeyRange, Store as _, Txn as _};
 
+use super::erased::erase;
 use super::kept::{keep, kept, let_go, original, point, points_to, rows_kept};
 use super::stage::{Stage, relates, save, says, sound};
 use crate::reads::EvidenceText;
@@ -400,6 +401,7 @@ async fn a_node_that_speaks_an_older_version_saves_no_evidence_and_rests_nothing
         keep(original("a run", "p99 is 12 ms")),
         anchor,
         let_go(AnchorId::from_bytes([7; 16])),
+        erase(&[], &[id], &[]),
         save(None, rests),
     ] {
         let refused = stage.give(PrincipalKind::Human, PROJECT, command).await;

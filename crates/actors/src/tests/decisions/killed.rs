@@ -8,6 +8,7 @@ use sillok_core::principal::PrincipalKind;
 use sillok_store::keys::{self, Family};
 use tokio::runtime::{Builder, Runtime};
 
+use super::erased::{NOTHING, erase, holding};
 use super::kept::{keep, kept, let_go, listed_in, original, point, points_to};
 use super::stage::{
     Stage, at, claims, file, of_domain, relates, restore, save, says, sound, withdraw,
@@ -21,6 +22,8 @@ use crate::tests::world::{ORG, Pairs, pairs_of};
 const CALLS_MAX: u64 = 500;
 /// Turns of the runtime after which a process that does not answer has ended.
 const TURNS: usize = 5_000;
+/// Stands in evidence that is erased.
+const TO_GO: &str = "one of many lines";
 /// The number of the command at which it ends.
 const LAST: u64 = 1_000;
 
@@ -38,6 +41,8 @@ enum Deed {
     Point,
     /// Drops an anchor.
     LetGo,
+    /// Erases a decision, evidence in chunks and an anchor.
+    Erase,
 }
 
 /// What stands before the deed: the decision that it is about, one that it may be related to, and what may be pointed to and
@@ -61,6 +66,28 @@ impl Deed {
         let evidence = stage.keep(ORG, "a run", "p99 is 12 ms").await;
         let to = vec![kept(ORG, evidence)];
         let anchor = stage.point_to(PROJECT, "how fast", to).await;
+        if let Self::Erase = self {
+            return Self::prepare_to_erase(stage, above, root, anchor).await;
+        }
+        Before {
+            above,
+            root,
+            evidence,
+            anchor,
+        }
+    }
+
+    /// What is to go holds no more.
+    async fn prepare_to_erase(
+        stage: &mut Stage,
+        above: DecisionId,
+        root: DecisionId,
+        anchor: AnchorId,
+    ) -> Before {
+        let text = format!("{TO_GO}\n").repeat(10_000);
+        let evidence = stage.keep(PROJECT, "a log", &text).await;
+        stage.person(PROJECT, withdraw(root, 1)).await.unwrap();
+        stage.let_go(PROJECT, anchor).await.unwrap();
         Before {
             above,
             root,
@@ -86,6 +113,7 @@ impl Deed {
                 point(vec![first, listed_in("ui", points_to("second", to))])
             }
             Self::LetGo => let_go(before.anchor),
+            Self::Erase => erase(&[before.root], &[before.evidence], &[before.anchor]),
         }
     }
 }
@@ -199,7 +227,13 @@ fn go_on(ended: &Ended) -> Shape {
         }
         node.shutdown().await;
         assert_eq!(sound(&ended.store).await, None);
-        shape(&pairs_of(&ended.store).await)
+        let pairs = pairs_of(&ended.store).await;
+        if let Command::EraseMemory(_) = ended.command {
+            for word in [TO_GO, "first, and so it is done", "src/old.rs", "how fast"] {
+                assert_eq!(holding(&pairs, word.as_bytes()), NOTHING, "{word}");
+            }
+        }
+        shape(&pairs)
     })
 }
 
@@ -261,4 +295,9 @@ fn saving_evidence_whose_chunks_take_several_commits_that_is_killed_leaves_no_ha
 fn adding_and_dropping_anchors_that_is_killed_at_any_call_leaves_the_old_state_or_the_new_one() {
     kill_at_each_call(Deed::Point);
     kill_at_each_call(Deed::LetGo);
+}
+
+#[test]
+fn an_erasure_that_is_killed_at_any_call_erases_all_or_nothing() {
+    kill_at_each_call(Deed::Erase);
 }

@@ -95,7 +95,11 @@ pub fn listed(style: Style, heads: &[DecisionHead]) -> String {
 }
 
 fn row(head: &DecisionHead) -> Vec<String> {
-    let state = if head.active { "active" } else { "withdrawn" };
+    let state = match (head.erased, head.active) {
+        (true, _) => "erased",
+        (false, true) => "active",
+        (false, false) => "withdrawn",
+    };
     vec![
         head.root.to_string(),
         head.rank.to_string(),
@@ -120,6 +124,10 @@ pub fn shown(style: Style, found: &DecisionView) -> String {
             head.version
         ),
     ];
+    if head.erased {
+        lines.push(style.bad("what it said was erased"));
+        return lines.join("\n");
+    }
     if !head.active {
         lines.push(style.dim("what it said last:"));
     }

@@ -308,6 +308,7 @@ fn followed() -> FollowReport {
     let head = EvidenceHead {
         scope: here.clone(),
         id,
+        erased: false,
         title: "count.sh as it was".to_owned(),
         source: "src/count.sh".to_owned(),
         media_type: "text/plain".to_owned(),
@@ -339,6 +340,7 @@ fn followed() -> FollowReport {
                 at,
                 seq: Seq::new(4),
                 dropped: false,
+                erased: false,
             },
             items: vec![FollowedItem::Evidence(Box::new(evidence))],
         },

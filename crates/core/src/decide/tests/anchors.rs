@@ -425,7 +425,7 @@ fn the_largest_anchor_and_its_event_fit_one_value_each() {
     let nodes: Vec<Node> = (0..u8::try_from(ANCHOR_NODES_MAX).unwrap())
         .map(|number| {
             let id = EvidenceId::from_bytes([number; 16]);
-            world.state.learn_evidence(id, true);
+            world.learn_evidence(id);
             evidence(&path, number)
         })
         .collect();

@@ -14,8 +14,10 @@ use crate::id::{EntryId, Seq};
 use crate::invariants;
 use crate::membership::WireVersion;
 use crate::principal::PrincipalKind::{Agent, Human, Orchestrator, System};
-use crate::state::{Stamped, State};
+use crate::state::{Change, Stamped, State};
 use crate::verification::{Outcome, VerificationSource};
+
+mod memory;
 
 const SECRET: &str = "the word is xyzzy";
 
@@ -34,6 +36,12 @@ fn put(world: &mut World, table: Table, content: &str) -> EntryId {
 
 /// Folds the stored events with what is left of those that were erased, as an audit does.
 fn folded(world: &World) -> State {
+    folded_with_rows(world).0
+}
+
+/// That, with all rows that changed, in order.
+fn folded_with_rows(world: &World) -> (State, Vec<Change>) {
+    let mut changes = Vec::new();
     let mut state = State::new(world.state.scope(), None, None);
     let mut tip = Tip::genesis(world.state.scope());
     let rests: Vec<Erased> = world
@@ -55,10 +63,10 @@ fn folded(world: &World) -> State {
             time: header.time,
             actor: header.actor,
         };
-        drop(state.apply(&body, &at));
+        changes.extend(state.apply(&body, &at));
         state.advance(tip);
     }
-    state
+    (state, changes)
 }
 
 fn check_folds(world: &World) {

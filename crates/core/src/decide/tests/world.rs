@@ -15,7 +15,7 @@ use crate::entry::{Binding, ClaimHash, Detail, Head, Metadata, Table, Version};
 use crate::erasure::{KnownEvent, Texts};
 use crate::error::Error;
 use crate::event::Body;
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, MEDIA_TYPE_USUAL};
 use crate::facts::{Facts, Need, RecordFact, needs};
 use crate::id::{
     Attempt, CommandId, DecisionId, EntryId, Epoch, EvidenceId, RecordId, Seq, VerificationId,
@@ -28,7 +28,7 @@ use crate::principal::{Actor, Principal, PrincipalId, PrincipalKind};
 use crate::promotion::{Disposition, NewEntry, PublishReport, Standing, Stands};
 use crate::retention::Retirement;
 use crate::scope::Scope;
-use crate::staging::{LogLevel, NewRecord, RecordKind};
+use crate::staging::{Content, LogLevel, NewRecord, RecordKind};
 use crate::state::{Change, Stamped, State};
 use crate::time::Timestamp;
 use crate::verification::{NewVerification, Outcome, Verification, VerificationSource};
@@ -65,6 +65,8 @@ pub(in crate::decide) struct World {
     pub(in crate::decide) evidence: BTreeMap<EvidenceId, Evidence>,
     /// Rows of decisions that changed, in order.
     pub(in crate::decide) decision_changes: Vec<Change>,
+    /// All rows that changed, in order.
+    pub(in crate::decide) changes: Vec<Change>,
     /// Whether the index has not heard of what was written.
     pub(in crate::decide) index_lags: bool,
     pub(in crate::decide) now: Timestamp,
@@ -101,6 +103,7 @@ impl World {
             evidence_elsewhere: BTreeSet::new(),
             evidence: BTreeMap::new(),
             decision_changes: Vec::new(),
+            changes: Vec::new(),
             index_lags: false,
             now: START,
             standings: BTreeMap::new(),
@@ -198,6 +201,7 @@ impl World {
                 actor,
             },
         ) {
+            self.changes.push(change.clone());
             match change {
                 Change::Version(version) => drop(self.versions.insert(version.entry, *version)),
                 Change::Mark {
@@ -351,7 +355,18 @@ impl World {
                 let found = self.decision_versions.get(&(root, number)).cloned();
                 facts.decision_versions.insert((root, number), found);
             }
-            Need::Evidence(id) => self.state.learn_evidence(id, false),
+            Need::DecisionSeqs(root, numbers) => {
+                let seq = |number| {
+                    self.decision_versions
+                        .get(&(root, number))
+                        .map(|one| one.seq)
+                };
+                let found = numbers
+                    .into_iter()
+                    .map(|number| ((root, number), seq(number)));
+                facts.decision_seqs.extend(found);
+            }
+            Need::Evidence(id) => self.state.learn_evidence(id, None),
             Need::EvidenceElsewhere(scope, id) => {
                 let named = (scope, id);
                 let is_there = self.evidence_elsewhere.contains(&named);
@@ -387,7 +402,7 @@ impl World {
         })
     }
 
-    fn event(&self, seq: Seq) -> Option<KnownEvent> {
+    pub(in crate::decide) fn event(&self, seq: Seq) -> Option<KnownEvent> {
         let place = usize::try_from(seq.get()).unwrap().checked_sub(1)?;
         let stored = self.events.get(place).cloned()?;
         Some(KnownEvent::of(stored).unwrap())
@@ -435,6 +450,23 @@ impl World {
         let sought = self.versions.values().filter(is_sought);
         let found = sought.map(|version| version.entry);
         found.take(request.limit).collect()
+    }
+
+    /// Has the scope have evidence that nobody saved.
+    pub(in crate::decide) fn learn_evidence(&mut self, id: EvidenceId) {
+        let evidence = Evidence {
+            id,
+            title: "t".into(),
+            source: String::new(),
+            media_type: MEDIA_TYPE_USUAL.into(),
+            content: Content::Inline("c".into()),
+            hash: [7; 32],
+            masked: 0,
+            by: Actor::system(),
+            at: START,
+            seq: Seq::ZERO,
+        };
+        self.state.learn_evidence(id, Some(&evidence));
     }
 
     pub(in crate::decide) fn texts(&self, entries: &[EntryId]) -> Texts {

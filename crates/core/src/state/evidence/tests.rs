@@ -109,7 +109,7 @@ fn an_anchor_is_listed_where_it_was_added_until_it_is_dropped() {
 #[test]
 fn what_was_learnt_counts_until_it_is_forgotten_and_what_was_written_is_not_learnt_over() {
     let mut state = state();
-    state.learn_evidence(EVIDENCE, false);
+    state.learn_evidence(EVIDENCE, None);
     state.learn_anchor(ANCHOR, None);
     assert!(state.knows_evidence(EVIDENCE) && !state.has_evidence(EVIDENCE));
     assert!(state.knows_anchor(ANCHOR) && state.anchor(ANCHOR).is_none());
@@ -117,11 +117,22 @@ fn what_was_learnt_counts_until_it_is_forgotten_and_what_was_written_is_not_lear
     state.apply(&Body::EvidenceSaved(Box::new(saved())), &at(11));
     state.apply(&Body::AnchorAdded(Box::new(added())), &at(12));
     // Read before the two were written.
-    state.learn_evidence(EVIDENCE, false);
+    state.learn_evidence(EVIDENCE, None);
     state.learn_anchor(ANCHOR, None);
     assert!(state.has_evidence(EVIDENCE) && state.anchor(ANCHOR).is_some());
     assert_eq!(state.remembered(), 2);
     state.forget();
     assert!(!state.knows_evidence(EVIDENCE) && !state.knows_anchor(ANCHOR));
     assert_eq!(state.remembered(), 0);
+}
+
+#[test]
+fn evidence_that_was_erased_is_known_and_not_there() {
+    let mut state = state();
+    let row = evidence_of(&saved().rest(), &at(11));
+    assert!(row.is_erased());
+    state.learn_evidence(EVIDENCE, Some(&row));
+    assert!(state.knows_evidence(EVIDENCE) && !state.has_evidence(EVIDENCE));
+    let known = state.evidence(EVIDENCE).unwrap();
+    assert_eq!((known.seq, known.erased), (Seq::new(11), true));
 }

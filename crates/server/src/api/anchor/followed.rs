@@ -263,6 +263,7 @@ mod tests {
             let head = EvidenceHead {
                 scope: Scope::parse("org/a").unwrap(),
                 id: EvidenceId::from_bytes([1; 16]),
+                erased: false,
                 title: "A title".to_owned(),
                 source: source.to_owned(),
                 media_type: "text/plain".to_owned(),

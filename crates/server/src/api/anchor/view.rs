@@ -72,6 +72,9 @@ pub struct Anchor {
     pub seq: Seq,
     /// Whether it was dropped.
     pub dropped: bool,
+    /// Whether what it said was erased: its hint is empty, and it leads nowhere.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub erased: bool,
 }
 
 impl Anchor {
@@ -80,6 +83,7 @@ impl Anchor {
         Self {
             scope: scope.clone(),
             id: anchor.id,
+            erased: anchor.is_erased(),
             hint: anchor.hint,
             domain: anchor.domain,
             to: anchor.to,

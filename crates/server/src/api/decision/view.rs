@@ -75,6 +75,9 @@ pub struct DecisionHead {
     pub version: u64,
     /// Whether it applies.
     pub active: bool,
+    /// Whether what it said was erased: its texts are empty.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub erased: bool,
     /// How strong it is.
     #[schema(value_type = schema::Rank)]
     pub rank: Rank,
@@ -108,6 +111,7 @@ impl DecisionHead {
             root: head.root,
             version: head.version,
             active: head.active,
+            erased: head.is_erased(),
             rank: head.rank,
             domain: head.domain,
             phase: head.phase,

@@ -18,15 +18,16 @@ pub(super) async fn erase(
     write: Write<EraseContent>,
 ) -> Reply<ContentErased> {
     let (scope, command) = write.body.into_command().map_err(Refusal::of(write.id))?;
-    let Command::Erase(order) = &command else {
-        unreachable!("the request is an order to erase")
-    };
-    let order = order.clone();
+    let order = command.clone();
     let done = app
         .carry_out(&write.session, write.id, (scope.clone(), command))
         .await?;
     let now = app.clock().now();
-    let principal = &write.session.principal;
-    let remains = app.reader().remains(principal, &scope, &order).await;
+    let (principal, reader) = (&write.session.principal, app.reader());
+    let remains = match &order {
+        Command::Erase(order) => reader.remains(principal, &scope, order).await,
+        Command::EraseMemory(order) => reader.remains_of_memory(principal, &scope, order).await,
+        _ => unreachable!("the request is an order to erase"),
+    };
     done.erased(remains.map_err(Refusal::of(write.id))?, now)
 }

@@ -142,7 +142,12 @@ impl Stored {
 
     /// Each version, with the scope that holds it.
     pub(super) fn versions(&self) -> impl Iterator<Item = (&Scope, &DecisionVersion)> {
-        self.versions.iter().flat_map(|((scope, _), versions)| {
+        let is_erased = |at: &(ScopeKey, DecisionId)| {
+            let head = self.heads.get(at);
+            head.is_some_and(DecisionHead::is_erased)
+        };
+        let left = self.versions.iter().filter(move |(at, _)| !is_erased(at));
+        left.flat_map(|((scope, _), versions)| {
             let scope = &self.scopes[scope];
             versions.iter().map(move |version| (scope, version))
         })

@@ -149,6 +149,7 @@ fn a_decision_is_shown_with_all_that_it_says() {
             root: root(1),
             version: 3,
             active: false,
+            erased: false,
             rank: Rank::Lock,
             domain: "ui".parse().unwrap(),
             phase: None,
@@ -180,6 +181,42 @@ APPLIES_TO file:src/cart.sh";
         row.ends_with("lock  ui      3        withdrawn  Money is whole cents"),
         "{row}"
     );
+}
+
+#[test]
+fn a_decision_that_was_erased_says_so_and_nothing_else() {
+    let bare = DecisionText {
+        title: String::new(),
+        content: String::new(),
+        claim: None,
+        relations: Vec::new(),
+        ..text()
+    };
+    let view = DecisionView {
+        head: DecisionHead {
+            scope: scope(),
+            root: root(1),
+            version: 3,
+            active: false,
+            erased: true,
+            rank: Rank::Lock,
+            domain: "global".parse().unwrap(),
+            phase: None,
+            title: String::new(),
+            claim: None,
+            relations: Vec::new(),
+            begun_at: TIME,
+            changed_at: TIME,
+        },
+        version: version(2, "changed", Some(bare)),
+    };
+    let expected = "\
+01010101-0101-0101-0101-010101010101
+lock in org/a/project/b, withdrawn, version 3
+what it said was erased";
+    assert_eq!(shown(PLAIN, &view), expected);
+    let row = listed(PLAIN, &[view.head]);
+    assert!(row.contains("erased"), "{row}");
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn a_kind_leads_to_what_it_is_meant_for() {
     let file = Node::file("src/main.rs").unwrap();
     let symbol = Node::symbol("main", Some("src/main.rs")).unwrap();
     let id = EvidenceId::from_bytes([7; 16]);
-    world.state.learn_evidence(id, true);
+    world.learn_evidence(id);
     let evidence = evidence(PROJECT, id);
     for kind in RelationKind::ALL {
         let places = kind == RelationKind::AppliesTo;

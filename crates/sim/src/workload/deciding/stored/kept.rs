@@ -37,12 +37,17 @@ impl StoredKept {
         for (key, value) in end.rows(Family::Evidence) {
             let at = evidence::parse(&key).expect(READ);
             let row = evidence::decode(&key, &value).expect(READ);
-            stored.evidence.insert((at.scope, at.evidence), row);
+            // No event says any more what it was.
+            if !row.is_erased() {
+                stored.evidence.insert((at.scope, at.evidence), row);
+            }
         }
         for (key, value) in end.rows(Family::Anchor) {
             let at = anchor::parse(&key).expect(READ);
             let row = anchor::decode(&key, &value).expect(READ);
-            stored.anchors.insert((at.scope, at.anchor), row);
+            if !row.is_erased() {
+                stored.anchors.insert((at.scope, at.anchor), row);
+            }
         }
         for (key, value) in end.rows(Family::AnchorListed) {
             let at = anchor_listed::parse(&key).expect(READ);
