@@ -16,6 +16,7 @@ mod decision;
 mod entry;
 mod erase;
 mod evidence;
+mod graph;
 mod jobs;
 mod log;
 mod review;
@@ -37,6 +38,7 @@ pub use entry::{
 };
 pub use erase::Erase;
 pub use evidence::{EvidenceCommand, EvidenceList, EvidenceNamed, EvidenceSave, EvidenceText};
+pub use graph::{GraphCommand, GraphQuery};
 pub use jobs::{JobsCommand, JobsList};
 pub use log::{LogAdd, LogCommand, LogImport, LogList, SnapshotAdd, SnapshotCommand};
 pub use review::{Report, ReviewApprove, ReviewCommand, ReviewList, Undo};
@@ -175,6 +177,9 @@ pub enum Command {
     /// Anchors: hints where to go on reading
     #[command(subcommand)]
     Anchor(AnchorCommand),
+    /// The graph of decisions, of what they are related to, and of causes: ask it
+    #[command(subcommand)]
+    Graph(GraphCommand),
     /// Print what whoever works in a scope has to know, the strongest first
     Brief(Brief),
     /// Destroy content for good: records, entries, offers. Only a person may
@@ -328,6 +333,9 @@ mod tests {
             "sillok brief --at nowhere",
             "sillok evidence text x --scope org/a",
             "sillok anchor add h --scope org/a",
+            "sillok graph query --scope org/a",
+            "sillok graph query x --scope org/a --param k",
+            "sillok graph query x --scope org/a --param =1",
             "sillok anchor add h --scope org/a --to evidence:org/a#7",
             "sillok show not-an-id",
             "sillok recall x --scope org",

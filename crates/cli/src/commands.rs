@@ -6,8 +6,8 @@ use clap::CommandFactory;
 
 use crate::args::{
     AnchorCommand, Args, AuditCommand, Command, ConfigCommand, DecisionCommand, EvidenceCommand,
-    ImportCommand, JobsCommand, LogCommand, PolicyCommand, ReviewCommand, TaskCommand,
-    TokenCommand, Verify, VerifyCommand,
+    GraphCommand, ImportCommand, JobsCommand, LogCommand, PolicyCommand, ReviewCommand,
+    TaskCommand, TokenCommand, Verify, VerifyCommand,
 };
 use crate::failure::Failure;
 use crate::output::{Output, print};
@@ -26,6 +26,7 @@ pub mod entry;
 pub mod erase;
 pub mod events;
 pub mod evidence;
+pub mod graph;
 pub mod impact;
 pub mod jobs;
 pub mod log;
@@ -65,6 +66,7 @@ pub async fn run(args: Args) -> Result<(), Failure> {
             print(&String::from_utf8_lossy(&script))
         }
         Command::Openapi => serve::openapi(output),
+        Command::Graph(GraphCommand::Schema) => graph::schema(output),
         command => {
             let session = Session::open(&global, need(&command)).await?;
             let done = Box::pin(on_server(command, &session)).await;
@@ -108,6 +110,7 @@ fn need(command: &Command) -> Need {
         | Command::Anchor(
             AnchorCommand::List(_) | AnchorCommand::Show(_) | AnchorCommand::Follow(_),
         )
+        | Command::Graph(_)
         | Command::Brief(_) => Need::Read,
         Command::Maintain(_) => Need::Maintain,
         _ => Need::Server,
@@ -137,6 +140,7 @@ async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
         Command::Policy(command) => policy::run(session, command).await,
         Command::Evidence(command) => evidence::run(session, command).await,
         Command::Anchor(command) => anchor::run(session, command).await,
+        Command::Graph(GraphCommand::Query(args)) => graph::query(session, args).await,
         Command::Brief(args) => brief::run(session, args).await,
         Command::Erase(erase) => erase::erase(session, erase).await,
         Command::Maintain(args) => maintain::run(session, args).await,
@@ -163,6 +167,7 @@ async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
         | Command::Restore(_)
         | Command::Config(_)
         | Command::Completions { .. }
+        | Command::Graph(GraphCommand::Schema)
         | Command::Openapi => unreachable!("these speak to no server that was started before"),
     }
 }
@@ -188,6 +193,7 @@ mod tests {
                 Need::Server,
             ),
             ("sillok brief", Need::Read),
+            ("sillok graph query x", Need::Read),
             (
                 "sillok decision save x --title t --scope org/a",
                 Need::Server,

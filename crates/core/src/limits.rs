@@ -121,6 +121,30 @@ pub const BRIEF_ITEMS_USUAL: usize = 200;
 pub const BRIEF_BYTES_USUAL: usize = 256 << 10;
 /// Items that are counted behind the place where a brief is cut.
 pub const BRIEF_COUNTED_MAX: usize = 1_000;
+/// Nodes of a graph that is built to be asked.
+pub const GRAPH_NODES_MAX: usize = 100_000;
+/// Relations in it.
+pub const GRAPH_EDGES_MAX: usize = 300_000;
+/// Bytes of what it is made of.
+pub const GRAPH_BYTES_MAX: usize = 128 << 20;
+/// Scopes of the store that are looked through for those that lie inside another one.
+pub const GRAPH_SCOPES_MAX: usize = 100_000;
+/// Rows of an answer where nothing is said.
+pub const GRAPH_ROWS_USUAL: usize = 1_000;
+/// Rows of an answer.
+pub const GRAPH_ROWS_MAX: usize = 10_000;
+/// Bytes of the rows of an answer.
+pub const GRAPH_ANSWER_BYTES_MAX: usize = 2 << 20;
+/// Bytes of the values that a query is given.
+pub const GRAPH_PARAMS_BYTES_MAX: usize = 64 << 10;
+/// Steps of a query: what is looked at, worked out, compared or copied.
+pub const GRAPH_STEPS_MAX: u64 = 200_000_000;
+/// Bytes that a query holds at any moment, beside its graph and its answer.
+pub const GRAPH_MEMORY_BYTES_MAX: usize = 64 << 20;
+/// How long a graph and its answer may take where nothing is said, in ms.
+pub const GRAPH_MS_USUAL: u64 = 1_000;
+/// How long they may take at most, in ms.
+pub const GRAPH_MS_MAX: u64 = 10_000;
 
 /// Commands that become one transaction.
 pub const BATCH_COMMANDS_MAX: usize = 64;

@@ -16,6 +16,7 @@ mod entry;
 mod erase;
 mod event;
 mod evidence;
+mod graph;
 mod impact;
 mod maintenance;
 mod page;
@@ -59,6 +60,11 @@ pub use event::{EventView, EventsQuery, TailItem, TailQuery, body_json};
 pub use evidence::{
     EvidenceHead, EvidenceListQuery, EvidenceQuery, EvidenceSaved, EvidenceText, EvidenceTextQuery,
     SaveEvidence,
+};
+pub use graph::{GraphAnswer, GraphCut, GraphRequest, SCHEMA as GRAPH_SCHEMA};
+pub(crate) use graph::{GraphQuestion, QueryText};
+pub use graph::{
+    Kind as GraphKind, Label as GraphLabel, Property as GraphProperty, Schema as GraphSchema,
 };
 pub use impact::{
     Affected, Contradiction, Edge, Guard, Impact, ImpactCut, ImpactRequest, Meaning, Proposed,

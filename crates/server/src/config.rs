@@ -120,6 +120,10 @@ pub struct ServerConfig {
     pub tail_heartbeat_ms: u64,
     /// Events that a tail reads at once.
     pub tail_page_rows: usize,
+    /// Queries of graphs that are under way at one time. Each holds a graph, and what it works out.
+    pub graph_queries_max: usize,
+    /// Queries of graphs of one organisation that are under way at one time.
+    pub graph_queries_per_org_max: usize,
     /// How long whoever is sent a backup may take nothing of it, in ms: it keeps old versions of rows.
     pub backup_stall_ms_max: u64,
     /// How long open connections may take to end at shutdown, in ms.
@@ -145,6 +149,8 @@ impl Default for ServerConfig {
             tails_per_principal_max: 64,
             tail_heartbeat_ms: 15_000,
             tail_page_rows: 256,
+            graph_queries_max: 4,
+            graph_queries_per_org_max: 2,
             backup_stall_ms_max: 60_000,
             shutdown_ms_max: 10_000,
         }
@@ -326,6 +332,16 @@ impl ServerConfig {
     fn check(&self) -> Result<(), sillok_core::Error> {
         self.check_requests()?;
         self.check_tails()?;
+        within(
+            "server.graph_queries_max",
+            self.graph_queries_max,
+            1..=1_024,
+        )?;
+        within(
+            "server.graph_queries_per_org_max",
+            self.graph_queries_per_org_max,
+            1..=1_024,
+        )?;
         within(
             "server.principal_requests_per_s",
             self.principal_requests_per_s,

@@ -8,8 +8,10 @@ mod command;
 mod document;
 mod errors;
 mod extract;
+mod graph;
 mod guard;
 pub(crate) mod metrics;
+mod queries;
 mod rate;
 mod routes;
 mod tail;
@@ -39,6 +41,7 @@ use auth::Sessions;
 use errors::Refusal;
 use guard::Tails;
 use metrics::Metrics;
+use queries::Queries;
 
 pub use document::openapi;
 pub use errors::status_of;
@@ -57,9 +60,10 @@ struct Inner {
     key: TokenKey,
     sessions: Sessions,
     metrics: Metrics,
-    /// Requests under way, tails, and bytes of bodies that are held.
+    /// Requests under way, tails, queries, and bytes of bodies that are held.
     in_flight: AtomicUsize,
     tails: Tails,
+    queries: Queries,
     bodies_bytes: AtomicUsize,
     /// Held while an audit goes through the store.
     audit: tokio::sync::Mutex<()>,
@@ -92,6 +96,7 @@ impl App {
             metrics: Metrics::new(registry),
             in_flight: AtomicUsize::new(0),
             tails: Tails::default(),
+            queries: Queries::default(),
             bodies_bytes: AtomicUsize::new(0),
             audit: tokio::sync::Mutex::new(()),
             backup: Arc::default(),

@@ -14,6 +14,7 @@ pub mod engine;
 mod engines;
 pub mod error;
 mod foundationdb;
+mod graph;
 pub mod http;
 pub mod logging;
 mod metered;

@@ -73,6 +73,17 @@ pub(super) fn decisions(tour: &mut Tour) {
         .map(|item| &item["layer"])
         .collect();
     assert_eq!(layers, ["policy", "structural", "lock"]);
+    graphs(tour);
+}
+
+/// What one file is decided by, and the names that such a question may use.
+fn graphs(tour: &mut Tour) {
+    let asked = "MATCH (d:Decision)-[:APPLIES_TO]->(:File {path: $path}) RETURN d.title AS title";
+    let words = [asked, "--scope", PROJECT, "--param", "path=src/price.rs"];
+    let found = tour.json("graph query", &words);
+    assert_eq!(found["rows"], json!([["Whole cents"]]));
+    let schema = tour.json("graph schema", &[]);
+    assert_eq!(schema["labels"][0]["name"], "Decision");
 }
 
 fn policies(tour: &mut Tour) {
@@ -323,6 +334,8 @@ async fn what_is_refused_about_decisions_exits_as_everything_does() {
         (format!("decision impact --scope {PROJECT}"), 2),
         (format!("brief --scope {PROJECT} --items-max 0"), 2),
         (format!("brief --scope {PROJECT} --bytes-max 1"), 2),
+        (format!("graph query MERGE(n) --scope {PROJECT}"), 2),
+        (format!("graph query RETURN --scope {PROJECT}"), 2),
     ] {
         let ran = world.sillok(&line);
         ran.ended(status);

@@ -162,6 +162,7 @@ fn every_line_of_the_tour_of_decisions_runs() {
             "sillok decision history",
             "restored from version 2".to_owned(),
         ),
+        ("sillok graph query", "normal  Round once".to_owned()),
         ("sillok audit verify", "no difference".to_owned()),
     ] {
         let told = said_by(&said, command).unwrap_or_default();
@@ -169,6 +170,7 @@ fn every_line_of_the_tour_of_decisions_runs() {
     }
     for words in [
         "flowchart LR",
+        "org/acme/project/api/worktree/main  1",
         "The rule is control/save_lock_up_to_project.",
         "Its version is 2.",
     ] {

@@ -162,6 +162,7 @@ fn reads(secret: &Secret) -> BTreeMap<Route, Vec<(Value, Ends)>> {
     all.extend(of_promotion(secret));
     all.extend(of_decisions(secret));
     all.extend(of_what_is_kept(secret));
+    all.extend(of_graphs(secret));
     all.extend(of_the_server());
     all
 }
@@ -260,6 +261,25 @@ fn of_what_is_kept(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 6] {
         (("get", "/v1/anchor"), named(&secret.anchor)),
         (("get", "/v1/anchor/follow"), named(&secret.anchor)),
     ]
+}
+
+/// Queries in a graph of what is seen: whatever they look for, nothing foreign is in there.
+fn of_graphs(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 1] {
+    let ask = |scope: &str, query: &str| {
+        let text = secret.text.as_str();
+        json!({ "scope": scope, "query": query, "params": { "text": text }, "causes": true })
+    };
+    let all = "MATCH (n) OPTIONAL MATCH (n)-[r]-(m) RETURN n, r, m";
+    let scopes = [secret.task.as_str(), WORKTREE, PROJECT, ORG];
+    let mut cases: Vec<(Value, Ends)> = scopes
+        .iter()
+        .map(|scope| (ask(scope, all), Ends::Forbidden))
+        .collect();
+    cases.push((ask(OTHER, all), Ends::Blind));
+    let named =
+        "MATCH (d:Decision) WHERE d.title = $text RETURN count(*) AS n, collect(d.node) AS found";
+    cases.push((ask(OTHER, named), Ends::Blind));
+    [(("post", "/v1/graph/query"), cases)]
 }
 
 /// What asks for one promotion, and what steers it.

@@ -325,7 +325,7 @@ pub(super) struct Deadline<'a> {
 }
 
 impl<'a> Deadline<'a> {
-    fn of(clock: &'a dyn Clock, ms_max: u64) -> Self {
+    pub(super) fn of(clock: &'a dyn Clock, ms_max: u64) -> Self {
         Self {
             clock,
             at_us: clock
@@ -335,7 +335,7 @@ impl<'a> Deadline<'a> {
         }
     }
 
-    fn has_passed(&mut self) -> bool {
+    pub(super) fn has_passed(&mut self) -> bool {
         self.left -= 1;
         if self.left > 0 {
             return false;

@@ -5,6 +5,7 @@ mod anchors;
 mod briefs;
 mod erased;
 mod evidence;
+mod graphs;
 mod impacts;
 mod kept;
 mod killed;

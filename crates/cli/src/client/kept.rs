@@ -1,10 +1,10 @@
-//! The routes that read evidence and anchors, as typed calls.
+//! The routes that read evidence, anchors and graphs, as typed calls.
 //!
 //! Owns their paths. Bodies are the server's own types; what writes is [`routes`](super::routes)'s.
 
 use sillok_server::api::{
     Anchor, AnchorQuery, AnchorView, AnchorsQuery, EvidenceHead, EvidenceListQuery, EvidenceQuery,
-    EvidenceText, EvidenceTextQuery, Followed, Page,
+    EvidenceText, EvidenceTextQuery, Followed, GraphAnswer, GraphRequest, Page,
 };
 
 use super::Client;
@@ -60,5 +60,13 @@ impl Client {
     /// [`Failure`]
     pub async fn follow_anchor(&self, query: &AnchorQuery) -> Result<Followed, Failure> {
         self.get("/v1/anchor/follow", query).await
+    }
+
+    /// The rows that a query finds in the graph of what is seen.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn query_graph(&self, request: &GraphRequest) -> Result<GraphAnswer, Failure> {
+        self.ask("/v1/graph/query", request).await
     }
 }

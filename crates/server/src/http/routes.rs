@@ -12,6 +12,7 @@ mod entries;
 mod erase;
 mod events;
 mod evidence;
+mod graph;
 mod impact;
 mod jobs;
 mod node;
@@ -102,6 +103,7 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(anchors::follow))
         .routes(routes!(impact::impact))
         .routes(routes!(brief::brief))
+        .routes(routes!(graph::query))
         .routes(routes!(events::list))
         .routes(routes!(events::tail))
         .routes(routes!(tokens::mint, tokens::list))

@@ -6,6 +6,7 @@ mod backups;
 mod bodies;
 mod decisions;
 mod evidence;
+mod graph;
 mod probes;
 mod requests;
 mod streams;

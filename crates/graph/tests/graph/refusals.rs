@@ -1,0 +1,322 @@
+//! What is no query that reads, and is refused by its name.
+
+use proptest::prelude::*;
+use serde_json::Map;
+use sillok_core::error::ErrorCode;
+use sillok_graph::{GraphBuilder, GraphLimits, Scalar};
+
+use crate::made::{LARGE, ask, decisions, limits, rows};
+
+#[test]
+fn what_writes_calls_or_loads_is_refused_by_its_name() {
+    let graph = decisions();
+    for (text, name) in [
+        ("CREATE (n:X) RETURN n", "CREATE"),
+        ("MATCH (a) CREATE (a)-[:E]->(b) RETURN b", "CREATE"),
+        ("MERGE (n:X {a: 1}) RETURN n", "MERGE"),
+        (
+            "MERGE (n:X) ON CREATE SET n.a = 1 ON MATCH SET n.a = 2",
+            "MERGE",
+        ),
+        ("MATCH (n) SET n.a = 1", "SET"),
+        ("MATCH (n) SET n += {a: 1} RETURN n", "SET"),
+        ("MATCH (n) SET n:Other RETURN n", "SET"),
+        ("MATCH (n) DELETE n", "DELETE"),
+        ("MATCH (n) DETACH DELETE n", "DELETE"),
+        ("MATCH (n) REMOVE n.a RETURN n", "REMOVE"),
+        ("MATCH (n) REMOVE n:Decision", "REMOVE"),
+        ("MATCH (n) RETURN n SET n.a = 1", "SET"),
+        ("MATCH (n) FOREACH (x IN [1] | SET n.a = x)", "FOREACH"),
+        (
+            "LOAD CSV FROM 'file:///etc/passwd' AS row RETURN row",
+            "LOAD CSV",
+        ),
+        (
+            "LOAD CSV WITH HEADERS FROM 'http://a/b.csv' AS row RETURN row",
+            "LOAD CSV",
+        ),
+        ("CALL db.labels()", "CALL"),
+        ("CALL db.labels() YIELD label RETURN label", "CALL"),
+        (
+            "MATCH (n) CALL grafeo.pagerank({}) YIELD score RETURN score",
+            "CALL",
+        ),
+        ("CALL { CREATE (n) RETURN n } RETURN n", "CALL"),
+        (
+            "MATCH (n) CALL (n) { MATCH (n)-->(m) RETURN m } RETURN m",
+            "CALL",
+        ),
+        ("EXPLAIN MATCH (n) RETURN n", "EXPLAIN"),
+        ("PROFILE MATCH (n) DELETE n", "PROFILE"),
+        ("CREATE INDEX i FOR (n:X) ON (n.a)", "schema"),
+        ("DROP INDEX i", "schema"),
+        ("SHOW INDEXES", "SHOW"),
+        ("SHOW CONSTRAINTS", "SHOW"),
+        (
+            "MATCH (n) WHERE EXISTS { MATCH (n) DELETE n } RETURN n",
+            "syntax",
+        ),
+        ("RETURN COUNT { CREATE (n) } AS n", "syntax"),
+        (
+            "MATCH (n) RETURN n UNION MATCH (n) DELETE n RETURN n",
+            "DELETE",
+        ),
+    ] {
+        let error = ask(&graph, text).unwrap_err();
+        assert_eq!(error.code, ErrorCode::InvalidArgument, "{text}: {error}");
+        assert!(error.message.contains(name), "{text}: {error}");
+    }
+}
+
+#[test]
+fn what_the_parser_does_not_know_is_refused_with_its_words() {
+    let graph = decisions();
+    for text in [
+        "USE other MATCH (n) RETURN n",
+        "BEGIN",
+        "COMMIT",
+        "DROP DATABASE neo4j",
+        "ALTER CURRENT GRAPH SET GRAPH TYPE {}",
+        "INSERT (:X)",
+        "MATCH (n) RETURN n; MATCH (m) RETURN m",
+        "",
+        "   // nothing",
+        "MATCH (n",
+        "RETURN 'open",
+        "MATCH (n) RETURN n.",
+        "SELECT 1",
+        "MATCH (n) RETURN n \u{0} x",
+    ] {
+        let error = ask(&graph, text).unwrap_err();
+        assert_eq!(error.code, ErrorCode::InvalidArgument, "{text}: {error}");
+    }
+}
+
+#[test]
+fn what_has_no_meaning_is_refused_before_anything_runs() {
+    let graph = decisions();
+    for text in [
+        "MATCH (n)",
+        "RETURN x",
+        "MATCH (n) RETURN count(count(n))",
+        "MATCH (n) WHERE count(n) > 1 RETURN n",
+        "MATCH (n) RETURN n.a + count(*)",
+        "MATCH (n) WITH n.a RETURN 1",
+        "RETURN 1 AS a, 2 AS a",
+        "RETURN 1 RETURN 2",
+        "RETURN 1 LIMIT -1",
+        "RETURN 1 LIMIT 'a'",
+        "MATCH (n) RETURN n LIMIT n.version",
+        "ORDER BY 1 RETURN 1",
+        "RETURN unheard(1)",
+        "RETURN rand()",
+        "RETURN timestamp()",
+        "RETURN datetime()",
+        "RETURN size()",
+        "RETURN toUpper(DISTINCT 'a')",
+        "MATCH p = (a), p = (b) RETURN p",
+        "MATCH (n) UNWIND [1] AS n RETURN n",
+        "RETURN 'a' =~ '('",
+        "MATCH (n) RETURN 'a' =~ n.node",
+        "MATCH p = shortestPath((a)-[*2..]->(b)) RETURN p",
+        "RETURN *",
+    ] {
+        let error = ask(&graph, text).unwrap_err();
+        assert_eq!(error.code, ErrorCode::InvalidArgument, "{text}: {error}");
+    }
+}
+
+#[test]
+fn what_an_expression_does_not_take_is_refused() {
+    let graph = decisions();
+    for expression in [
+        "9223372036854775807 + 1",
+        "-9223372036854775808 - 1",
+        "9223372036854775807 * 2",
+        "1 / 0",
+        "1 % 0",
+        "-9223372036854775808 / -1",
+        "abs(-9223372036854775808)",
+        "1 + true",
+        "NOT 1",
+        "1 AND true",
+        "range(1, 2, 0)",
+        "split('a', '')",
+        "substring('a', -1)",
+        "(1).a",
+        "[x IN 1 | x]",
+        "size(1)",
+    ] {
+        let error = ask(&graph, &format!("RETURN {expression} AS it")).unwrap_err();
+        assert_eq!(
+            error.code,
+            ErrorCode::InvalidArgument,
+            "{expression}: {error}"
+        );
+    }
+}
+
+#[test]
+fn a_graph_stays_within_its_bounds() {
+    let small = GraphLimits {
+        nodes_max: 2,
+        edges_max: 1,
+        bytes_max: 1000,
+    };
+    let mut builder = GraphBuilder::new(small);
+    let a = builder.add_node(&["X"], &[]).unwrap();
+    let long = "x".repeat(1000);
+    let error = builder.add_node(&["X"], &[("t", long.into())]).unwrap_err();
+    assert_eq!(error.code, ErrorCode::TooLarge);
+    let b = builder.add_node(&["X"], &[("i", Scalar::Int(1))]).unwrap();
+    let error = builder.add_node(&["X"], &[]).unwrap_err();
+    assert_eq!(error.code, ErrorCode::TooLarge);
+    builder.add_edge("E", a, b, &[]).unwrap();
+    let error = builder.add_edge("E", b, a, &[]).unwrap_err();
+    assert_eq!(error.code, ErrorCode::TooLarge);
+    // What was refused has left nothing behind.
+    let graph = builder.build();
+    assert_eq!((graph.nodes(), graph.edges()), (2, 1));
+    assert_eq!(
+        rows(&graph, "MATCH (x) RETURN count(x.t) + count(x.i) AS n")[0][0],
+        1
+    );
+    let mut other = GraphBuilder::new(LARGE);
+    let error = other.add_edge("E", a, b, &[]).unwrap_err();
+    assert_eq!(error.code, ErrorCode::InvalidArgument);
+}
+
+const WORDS: &[&str] = &[
+    "MATCH",
+    "OPTIONAL",
+    "WHERE",
+    "RETURN",
+    "WITH",
+    "UNWIND",
+    "AS",
+    "ORDER BY",
+    "SKIP",
+    "LIMIT",
+    "CREATE",
+    "MERGE",
+    "DELETE",
+    "SET",
+    "REMOVE",
+    "AND",
+    "OR",
+    "XOR",
+    "NOT",
+    "IN",
+    "IS",
+    "NULL",
+    "CASE",
+    "WHEN",
+    "THEN",
+    "ELSE",
+    "END",
+    "DISTINCT",
+    "EXISTS",
+    "COUNT",
+    "STARTS WITH",
+    "CONTAINS",
+    "CALL",
+    "UNION",
+    "ALL",
+    "reduce",
+    "shortestPath",
+    "all",
+    "range",
+    "count",
+    "collect",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    ":",
+    ",",
+    ".",
+    "..",
+    "|",
+    "$",
+    "=",
+    "<>",
+    "<",
+    "<=",
+    ">",
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "^",
+    "=~",
+    "->",
+    "<-",
+    "--",
+    "a",
+    "b",
+    "n",
+    "E",
+    "N",
+    "i",
+    "1",
+    "2",
+    "0.5",
+    "'x'",
+    "\"",
+    "'",
+    "`",
+    "`q`",
+    "//",
+    "/*",
+    "é",
+    "\u{0}",
+    "\\",
+    "(a)",
+    "(n:N)",
+    "-[r]->",
+    "-[*]-",
+    "a.i",
+    "x",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn any_words_in_any_order_are_answered_or_refused(
+        words in proptest::collection::vec(proptest::sample::select(WORDS), 0..24)
+    ) {
+        let graph = decisions();
+        let before = rows(&graph, "MATCH (a) OPTIONAL MATCH (a)-[r]->(b) RETURN a, r, b");
+        let mut small = limits();
+        small.steps_max = 20_000;
+        let _ = graph.query(&words.join(" "), &Map::new(), &small);
+        let after = rows(&graph, "MATCH (a) OPTIONAL MATCH (a)-[r]->(b) RETURN a, r, b");
+        prop_assert_eq!(before, after);
+    }
+
+    #[test]
+    fn any_text_is_answered_or_refused(text in any::<String>()) {
+        let mut small = limits();
+        small.steps_max = 20_000;
+        let _ = decisions().query(&text, &Map::new(), &small);
+    }
+
+    #[test]
+    fn a_query_with_something_else_in_its_middle_is_answered_or_refused(
+        at in 0usize..200,
+        words in proptest::collection::vec(proptest::sample::select(WORDS), 1..4)
+    ) {
+        let text = "MATCH p = (a:Decision {rank: 'lock'})-[r:DEPENDS_ON*1..3]->(b) WHERE NOT (a)-->() OR \
+                    all(x IN nodes(p) WHERE x.version > 1) WITH a, count(*) AS n ORDER BY n DESC LIMIT 3 \
+                    RETURN a {.node, n: n}, [x IN range(1, n) | x] AS l";
+        let at = at.min(text.len());
+        let text = format!("{} {} {}", &text[..at], words.join(" "), &text[at..]);
+        let mut small = limits();
+        small.steps_max = 20_000;
+        let _ = decisions().query(&text, &Map::new(), &small);
+    }
+}

@@ -1,0 +1,304 @@
+//! From what was read to a graph that can be asked.
+//!
+//! Owns which name each part has there: those of [`GRAPH_SCHEMA`](crate::api::GRAPH_SCHEMA). Whatever is read is put in: what
+//! the asker may see was decided before.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sillok_actors::reads::{GraphEdge, GraphEdgeKind, GraphNode, GraphParts};
+use sillok_core::decision::Node;
+use sillok_core::error::Error;
+use sillok_core::limits::{GRAPH_BYTES_MAX, GRAPH_EDGES_MAX, GRAPH_NODES_MAX};
+use sillok_graph::{Graph, GraphBuilder, GraphLimits, NodeRef, Scalar};
+
+/// How many times what it is made of a graph may take, with its names and values. What it is made of is bounded before, and
+/// takes less than that.
+const NAMED_TIMES: usize = 2;
+
+/// Builds the graph.
+///
+/// # Errors
+/// `too_large` where it would take more than a graph may.
+pub(crate) fn build(parts: GraphParts) -> Result<Graph, Error> {
+    let limits = GraphLimits {
+        nodes_max: GRAPH_NODES_MAX,
+        edges_max: GRAPH_EDGES_MAX,
+        bytes_max: GRAPH_BYTES_MAX * NAMED_TIMES,
+    };
+    let mut shared = Shared(BTreeMap::new());
+    let mut builder = GraphBuilder::new(limits);
+    let mut nodes: Vec<NodeRef> = Vec::with_capacity(parts.nodes.len());
+    for node in parts.nodes {
+        nodes.push(add(&mut builder, &mut shared, node)?);
+    }
+    for GraphEdge { from, kind, to } in parts.edges {
+        let (from, to) = (nodes[from], nodes[to]);
+        match kind {
+            GraphEdgeKind::Related(kind) => builder.add_edge(kind.as_str(), from, to, &[])?,
+            GraphEdgeKind::Caused {
+                confidence,
+                episode,
+            } => {
+                let confidence = ("confidence", Scalar::Float(confidence));
+                let episode = ("episode", shared.text(&episode.to_string()));
+                builder.add_edge("CAUSED", from, to, &[confidence, episode])?;
+            }
+            GraphEdgeKind::Tells => builder.add_edge("TELLS", from, to, &[])?,
+        }
+    }
+    Ok(builder.build())
+}
+
+/// Texts that many nodes have, each held once.
+struct Shared(BTreeMap<String, Arc<str>>);
+
+impl Shared {
+    fn text(&mut self, text: &str) -> Scalar {
+        if let Some(held) = self.0.get(text) {
+            return Scalar::Text(Arc::clone(held));
+        }
+        let held: Arc<str> = Arc::from(text);
+        self.0.insert(text.to_owned(), Arc::clone(&held));
+        Scalar::Text(held)
+    }
+}
+
+/// A property, by its name.
+type Named = (&'static str, Scalar);
+
+fn add(builder: &mut GraphBuilder, shared: &mut Shared, node: GraphNode) -> Result<NodeRef, Error> {
+    let (label, properties) = match node {
+        GraphNode::Decision {
+            scope,
+            root,
+            version,
+            rank,
+            domain,
+            phase,
+            title,
+        } => {
+            let (here, id) = (shared.text(scope.as_str()), root.to_string());
+            let mut properties = vec![
+                written(&Node::Decision { scope, root }),
+                ("scope", here),
+                ("root", Scalar::from(id)),
+                ("version", whole(version)),
+                ("rank", shared.text(rank.as_str())),
+                ("domain", shared.text(domain.as_str())),
+            ];
+            properties.extend(phase.map(|phase| ("phase", shared.text(phase.as_str()))));
+            properties.push(("title", Scalar::from(title)));
+            ("Decision", properties)
+        }
+        GraphNode::Evidence {
+            scope,
+            id,
+            title,
+            media_type,
+            bytes,
+        } => {
+            let here = shared.text(scope.as_str());
+            let properties = vec![
+                written(&Node::Evidence { scope, id }),
+                ("scope", here),
+                ("evidence", Scalar::from(id.to_string())),
+                ("title", Scalar::from(title)),
+                ("media_type", shared.text(&media_type)),
+                ("bytes", whole(bytes)),
+            ];
+            ("Evidence", properties)
+        }
+        GraphNode::File { path } => {
+            let named = ("path", shared.text(&path));
+            ("File", vec![written(&Node::File { path }), named])
+        }
+        GraphNode::Symbol { name, file } => ("Symbol", symbol(shared, name, file)),
+        GraphNode::Episode {
+            scope,
+            entry,
+            task,
+            success,
+        } => {
+            let properties = vec![
+                ("entry", shared.text(&entry.to_string())),
+                ("scope", shared.text(scope.as_str())),
+                ("task", shared.text(task.as_str())),
+                ("success", Scalar::Bool(success)),
+            ];
+            ("Episode", properties)
+        }
+        GraphNode::Finding { text } => ("Finding", vec![("text", Scalar::from(text))]),
+    };
+    builder.add_node(&[label], &properties)
+}
+
+fn symbol(shared: &mut Shared, name: String, file: Option<String>) -> Vec<Named> {
+    let named = ("name", Scalar::from(name.as_str()));
+    let defined = file.as_deref().map(|file| ("file", shared.text(file)));
+    let node = written(&Node::Symbol { name, file });
+    [node, named].into_iter().chain(defined).collect()
+}
+
+/// A node as it is written elsewhere.
+fn written(node: &Node) -> Named {
+    ("node", Scalar::from(node.to_string()))
+}
+
+fn whole(number: u64) -> Scalar {
+    Scalar::Int(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::{Map, Value, json};
+    use sillok_core::decision::{Rank, RelationKind};
+    use sillok_core::id::{DecisionId, EntryId, EvidenceId};
+    use sillok_core::scope::Scope;
+    use sillok_graph::QueryLimits;
+
+    use super::*;
+    use crate::api::GRAPH_SCHEMA;
+
+    fn scope() -> Scope {
+        Scope::parse("org/a/project/b").unwrap()
+    }
+
+    fn decision(byte: u8) -> GraphNode {
+        GraphNode::Decision {
+            scope: scope(),
+            root: DecisionId::from_bytes([byte; 16]),
+            version: 3,
+            rank: Rank::Lock,
+            domain: "ui".parse().unwrap(),
+            phase: Some("design".parse().unwrap()),
+            title: format!("decision {byte}"),
+        }
+    }
+
+    /// A node of each label, and an edge of each kind.
+    fn parts() -> GraphParts {
+        let finding = |text: &str| GraphNode::Finding {
+            text: text.to_owned(),
+        };
+        let nodes = vec![
+            decision(1),
+            decision(2),
+            GraphNode::Evidence {
+                scope: scope(),
+                id: EvidenceId::from_bytes([3; 16]),
+                title: "a run".to_owned(),
+                media_type: "text/plain".to_owned(),
+                bytes: 7,
+            },
+            GraphNode::File {
+                path: "src/a.rs".to_owned(),
+            },
+            GraphNode::Symbol {
+                name: "run".to_owned(),
+                file: Some("src/a.rs".to_owned()),
+            },
+            GraphNode::Episode {
+                scope: scope(),
+                entry: EntryId::from_bytes([4; 16]),
+                task: Scope::parse("org/a/project/b/worktree/c/task/d").unwrap(),
+                success: true,
+            },
+            finding("a lock was missing"),
+            finding("two writers met"),
+        ];
+        let related = |kind, to| GraphEdge {
+            from: 0,
+            kind: GraphEdgeKind::Related(kind),
+            to,
+        };
+        let tells = |to| GraphEdge {
+            from: 5,
+            kind: GraphEdgeKind::Tells,
+            to,
+        };
+        let caused = GraphEdgeKind::Caused {
+            confidence: 0.5,
+            episode: EntryId::from_bytes([4; 16]),
+        };
+        let edges = vec![
+            related(RelationKind::DependsOn, 1),
+            related(RelationKind::Constrains, 1),
+            related(RelationKind::Validates, 1),
+            related(RelationKind::AppliesTo, 3),
+            related(RelationKind::AppliesTo, 4),
+            related(RelationKind::RestsOn, 2),
+            GraphEdge {
+                from: 6,
+                kind: caused,
+                to: 7,
+            },
+            tells(6),
+            tells(7),
+        ];
+        GraphParts { nodes, edges }
+    }
+
+    fn rows(graph: &Graph, text: &str) -> Vec<Vec<Value>> {
+        let limits = QueryLimits {
+            rows_max: 100,
+            bytes_max: 1 << 20,
+            steps_max: 1 << 20,
+            memory_max: 1 << 20,
+            is_over: &|| false,
+        };
+        graph.query(text, &Map::new(), &limits).unwrap().rows
+    }
+
+    fn keys(value: &Value) -> BTreeSet<String> {
+        let properties = value["properties"].as_object().unwrap();
+        properties.keys().cloned().collect()
+    }
+
+    #[test]
+    fn a_graph_has_the_names_that_the_schema_says_and_no_others() {
+        let graph = build(parts()).unwrap();
+        let mut labels = BTreeSet::new();
+        for row in rows(&graph, "MATCH (n) RETURN n") {
+            let name = row[0]["labels"][0].as_str().unwrap().to_owned();
+            let label = GRAPH_SCHEMA.labels.iter().find(|one| one.name == name);
+            let properties = label.unwrap().properties.iter();
+            let said: BTreeSet<String> = properties.map(|one| one.name.to_owned()).collect();
+            assert_eq!(keys(&row[0]), said, "{name}");
+            labels.insert(name);
+        }
+        assert_eq!(labels.len(), GRAPH_SCHEMA.labels.len());
+        let mut kinds = BTreeSet::new();
+        let asked = "MATCH (a)-[r]->(b) RETURN r, labels(a)[0] AS a, labels(b)[0] AS b";
+        for row in rows(&graph, asked) {
+            let name = row[0]["type"].as_str().unwrap().to_owned();
+            let kind = GRAPH_SCHEMA.kinds.iter().find(|one| one.name == name);
+            let kind = kind.unwrap();
+            let properties = kind.properties.iter();
+            let said: BTreeSet<String> = properties.map(|one| one.name.to_owned()).collect();
+            assert_eq!(keys(&row[0]), said, "{name}");
+            assert_eq!(row[1], kind.from, "{name}");
+            assert!(
+                kind.to.iter().any(|to| row[2] == **to),
+                "{name} to {}",
+                row[2]
+            );
+            kinds.insert(name);
+        }
+        assert_eq!(kinds.len(), GRAPH_SCHEMA.kinds.len());
+    }
+
+    #[test]
+    fn values_are_what_was_read() {
+        let graph = build(parts()).unwrap();
+        let asked = "MATCH (d:Decision)-[:RESTS_ON]->(e), (d)-[:APPLIES_TO]->(s:Symbol) \
+                     RETURN d.title, d.rank, d.version, d.phase, e.bytes, s.node";
+        let said = json!(["decision 1", "lock", 3, "design", 7, "symbol:run@src/a.rs"]);
+        assert_eq!(json!(rows(&graph, asked)), json!([said]));
+        let asked = "MATCH (c:Finding)-[r:CAUSED]->(f) RETURN c.text, r.confidence, f.text";
+        let said = json!(["a lock was missing", 0.5, "two writers met"]);
+        assert_eq!(json!(rows(&graph, asked)), json!([said]));
+    }
+}

@@ -1,0 +1,111 @@
+//! The way of a query through the server: its turn, its time, and the threads that it keeps from others.
+//!
+//! Owns when a query ends. What it sees is decided where it is read, what it may do and use where it is carried out.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sillok_actors::reads::{GraphBounds, GraphParts, Viewer};
+use sillok_core::error::{Error, ErrorCode};
+use sillok_core::limits::{GRAPH_ANSWER_BYTES_MAX, GRAPH_MEMORY_BYTES_MAX, GRAPH_STEPS_MAX};
+use sillok_graph::QueryLimits;
+
+use super::App;
+use super::queries::Turn;
+use crate::api::{GraphAnswer, GraphQuestion, QueryText};
+use crate::graph::build;
+
+/// When a query ends, if it does not end before: its time is over, nobody waits for it any more, or the server stops.
+struct Ending {
+    app: App,
+    at_us: u64,
+    /// Who asked has gone.
+    gone: Arc<AtomicBool>,
+}
+
+impl Ending {
+    fn has_come(&self) -> bool {
+        self.gone.load(Ordering::Relaxed)
+            || self.app.is_stopping()
+            || self.app.clock().monotonic_us() >= self.at_us
+    }
+}
+
+/// Who waits for an answer, until this is dropped.
+struct Asker(Arc<AtomicBool>);
+
+impl Drop for Asker {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl App {
+    /// The answer to a query in the graph of what `viewer` sees. The graph is built for it, and dropped with it.
+    ///
+    /// # Errors
+    /// `busy` where too many are under way, what the query is refused with, and `too_large` where the graph or what the query
+    /// uses is over its bound.
+    pub(super) async fn ask_graph(
+        &self,
+        viewer: &Viewer,
+        question: GraphQuestion,
+    ) -> Result<GraphAnswer, Error> {
+        let turn = Arc::new(self.query_turn(&viewer.scope)?);
+        let asker = Asker(Arc::default());
+        let ending = Ending {
+            app: self.clone(),
+            at_us: self
+                .clock()
+                .monotonic_us()
+                .saturating_add(question.ms_max.saturating_mul(1_000)),
+            gone: Arc::clone(&asker.0),
+        };
+        let (text, rows_max) = (Arc::new(question.text), question.rows_max);
+        // What is no query reads nothing.
+        let checked = Arc::clone(&text);
+        let check = move || sillok_graph::check(&checked.query, &checked.params);
+        beside(&turn, check).await?;
+        let bounds = GraphBounds {
+            ms_max: Some(question.ms_max),
+            ..GraphBounds::default()
+        };
+        let parts = self.reader().graph(viewer, question.of, bounds).await?;
+        let work = move || answer(parts, &text, rows_max, &ending);
+        beside(&turn, work).await
+    }
+}
+
+/// Works on a thread that may be kept busy. The turn lasts as long as the work does, whoever waits for it.
+async fn beside<T: Send + 'static>(
+    turn: &Arc<Turn>,
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    let turn = Arc::clone(turn);
+    let done = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        work()
+    });
+    done.await.unwrap_or_else(|error| {
+        let why = format!("the query came to no end: {error}");
+        Err(Error::new(ErrorCode::Internal, why))
+    })
+}
+
+fn answer(
+    parts: GraphParts,
+    text: &QueryText,
+    rows_max: usize,
+    ending: &Ending,
+) -> Result<GraphAnswer, Error> {
+    let graph = build(parts)?;
+    let limits = QueryLimits {
+        rows_max,
+        bytes_max: GRAPH_ANSWER_BYTES_MAX,
+        steps_max: GRAPH_STEPS_MAX,
+        memory_max: GRAPH_MEMORY_BYTES_MAX,
+        is_over: &|| ending.has_come(),
+    };
+    let found = graph.query(&text.query, &text.params, &limits)?;
+    Ok(GraphAnswer::of(found, (graph.nodes(), graph.edges())))
+}
