@@ -23,6 +23,8 @@ use crate::writes::Writes;
 pub(crate) const OWNER: Place = Place(0);
 /// Time until a group is durable, in µs, at least and at most.
 const SYNC_US: (u64, u64) = (300, 4_000);
+/// Groups, of those in which a fault wants actors killed, in which the whole process ends, in a thousandth.
+const ENDED_PERMILLE: u32 = 300;
 /// Generation of the stamps.
 const GENERATION: u32 = 1;
 
@@ -37,6 +39,8 @@ pub(crate) struct Disk {
     durable: Versions,
     committer: Committer<Ticket>,
     in_flight: Option<Group>,
+    /// Originals that lie in chunks, among what waits for the next group.
+    originals: usize,
     /// Counts crashes, so that what an earlier process began is not ended by a later one.
     process: u64,
     /// Whether a fault makes the group in flight take longer.
@@ -57,6 +61,7 @@ impl Default for Disk {
             durable: Versions::default(),
             committer: Committer::new(CommitterConfig::default(), GENERATION, 0),
             in_flight: None,
+            originals: 0,
             process: 0,
             is_slow: false,
             fails_next: false,
@@ -73,6 +78,7 @@ impl Shared {
         if self.disk.has_failed {
             return Err(Error::Closed);
         }
+        self.disk.originals += ticket.writes.originals;
         let queued = self.disk.committer.enqueue(request, ticket);
         queued.map_err(|_| Error::Closed)?;
         self.write_next();
@@ -95,7 +101,8 @@ impl Shared {
         let slowness = self.noise.commit_slowness.max(1);
         self.disk.is_slow = slowness > 1;
         let mut sync_us = self.draw_us(Purpose::Disk, OWNER, SYNC_US) * slowness;
-        sync_us += self.kill_in_commit(OWNER);
+        let originals = std::mem::take(&mut self.disk.originals);
+        sync_us += self.kill_in_commit(OWNER, originals, ENDED_PERMILLE);
         self.disk.in_flight = Some(group);
         let process = self.disk.process;
         let act = Box::new(move |shared: &mut Self| {
@@ -185,6 +192,7 @@ impl Shared {
             self.end_group(is_written, false);
         }
         self.disk.process += 1;
+        self.disk.originals = 0;
         self.disk.has_failed = false;
         let counter = if self.disk.forgets_stamps {
             0

@@ -47,6 +47,8 @@ pub(crate) enum Due {
     Fault { number: usize, begins: bool },
     /// A node's actors are killed.
     KillActors(Place),
+    /// A node's process ends, and is started again.
+    Crash(Place),
     /// A node is started, unless it runs.
     Start(Place),
     /// A node that was drained is ended, and started again.

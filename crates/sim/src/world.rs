@@ -426,6 +426,7 @@ impl<P: Protocol> World<P> {
             Due::Arrive(parcel) => self.arrive(parcel),
             Due::Fault { number, begins } => self.turn(number, begins),
             Due::KillActors(place) => self.kill_actors(place),
+            Due::Crash(place) => self.crash_by_fault(place, START_AGAIN_US),
             // A fault that wants it to be down starts it when it ends.
             Due::Start(place) if self.is_down(place) => {}
             Due::Start(place) => {

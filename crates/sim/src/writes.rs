@@ -13,6 +13,7 @@ use sillok_core::membership::{NodeRow, OwnerRow};
 use sillok_core::quarantine::QuarantineOrder;
 use sillok_core::schedule::Runs;
 use sillok_core::slot::Slot;
+use sillok_core::staging::Content;
 use sillok_core::time::Timestamp;
 use sillok_store::KeyRange;
 use sillok_store::keys::{self, Family, ScopeKey};
@@ -41,6 +42,8 @@ pub(crate) struct Writes {
     /// Where each event stands.
     pub(crate) positions: Vec<(ScopeKey, Seq)>,
     commands: Vec<(Bytes, Bytes)>,
+    /// Originals that lie in chunks.
+    pub(crate) originals: usize,
     /// Promotions that are published, and marks of what promotions published.
     pub(crate) published: [usize; 2],
     /// All operations, byte for byte.
@@ -102,6 +105,11 @@ impl Writes {
             Some(Family::Run) => {
                 let runs = keys::run::decode(key, value).expect("the node wrote it");
                 self.runs.push(runs);
+            }
+            Some(Family::Evidence) => {
+                let evidence = keys::evidence::decode(key, value).expect("the node wrote it");
+                let lies_in_chunks = matches!(evidence.content, Content::Chunked { .. });
+                self.originals += usize::from(lies_in_chunks);
             }
             Some(Family::Mark) => self.published[1] += 1,
             Some(Family::Command) => self.commands.push((key.clone(), value.clone())),
