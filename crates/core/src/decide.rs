@@ -21,6 +21,7 @@ use crate::time::Timestamp;
 mod anchor;
 mod compare;
 mod decision;
+mod declared;
 mod entry;
 mod erase;
 mod evidence;
@@ -184,7 +185,8 @@ pub fn decide(
         Command::RestoreEntry { entry, reason } => restore::restore(&context, *entry, reason),
         Command::SaveDecision(_)
         | Command::DeactivateDecision { .. }
-        | Command::RestoreDecision { .. } => decision::decide(&context, &submission.command),
+        | Command::RestoreDecision { .. }
+        | Command::DeclareRelation { .. } => decision::decide(&context, &submission.command),
         Command::SaveEvidence(new) => evidence::save(&context, new),
         Command::AddAnchors { anchors } => anchor::add(&context, anchors),
         Command::DropAnchor { anchor, reason } => anchor::drop(&context, *anchor, reason),
