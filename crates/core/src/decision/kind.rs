@@ -47,6 +47,9 @@ impl RelationKind {
         Self::RestsOn,
     ];
 
+    /// The stored ordinal that all share which are declared.
+    pub const DECLARED_ORDINAL: u8 = 5;
+
     /// The kind's name.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -69,7 +72,7 @@ impl RelationKind {
             Self::Validates => 2,
             Self::AppliesTo => 3,
             Self::RestsOn => 4,
-            Self::Declared(_) => 5,
+            Self::Declared(_) => Self::DECLARED_ORDINAL,
         }
     }
 
