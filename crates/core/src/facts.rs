@@ -41,6 +41,7 @@ mod promotion;
 mod record;
 
 pub(crate) use decisions::added_relations;
+pub use declared::declarers;
 pub(crate) use declared::nearest_declared;
 pub use record::{ChunkByte, RecordFact, Stretch};
 

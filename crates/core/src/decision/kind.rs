@@ -190,7 +190,7 @@ impl FromStr for Reach {
 }
 
 /// The name of a kind of relation that is declared: 1 to [`RELATION_NAME_BYTES_MAX`] of `A-Z 0-9 _`, a letter first, and
-/// none that is built in.
+/// none that is built in, nor one of those that queries know between other things than decisions.
 ///
 /// Behind its last byte are zeros, so that names lie in the order of their texts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
@@ -228,6 +228,12 @@ impl FromStr for RelationName {
         }
         if let Ok(kind) = text.parse::<RelationKind>() {
             return Err(invalid(format!("the relation {kind} is built in")));
+        }
+        if TAKEN.iter().any(|taken| taken.eq_ignore_ascii_case(text)) {
+            let taken = TAKEN.join(" and ");
+            let why =
+                format!("{taken} are relations of episodes: a query could not tell them apart");
+            return Err(invalid(why));
         }
         let mut name = [0; RELATION_NAME_BYTES_MAX];
         for (to, from) in name.iter_mut().zip(text.bytes()) {
@@ -290,6 +296,9 @@ impl DeclaredRelation {
         }
     }
 }
+
+/// Names of what queries find that no decision declares.
+const TAKEN: [&str; 2] = ["CAUSED", "TELLS"];
 
 fn invalid(why: impl Into<String>) -> Error {
     Error::new(ErrorCode::InvalidArgument, why)

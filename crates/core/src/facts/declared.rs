@@ -22,7 +22,7 @@ pub(crate) fn nearest_declared<'a>(
 }
 
 /// The scopes whose declarations count in `scope`, the nearest first.
-fn declarers(scope: &Scope) -> impl Iterator<Item = Scope> {
+pub fn declarers(scope: &Scope) -> impl Iterator<Item = Scope> + use<> {
     let around = scope.with_ancestors().into_iter();
     around.filter(|scope| scope.level() >= Level::Project)
 }

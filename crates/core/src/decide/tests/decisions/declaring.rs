@@ -161,7 +161,7 @@ fn the_stored_forms_of_a_declaration_never_change() {
         meaning: meaning(),
     };
     let bytes = postcard::to_allocvec(&command).unwrap();
-    assert_eq!(bytes, [&[29], &said[..]].concat());
+    assert_eq!(bytes, [&[30], &said[..]].concat());
 }
 
 #[test]
