@@ -159,6 +159,11 @@ pub fn body_json(body: &Body) -> Value {
             "to": added.to,
         }),
         Body::AnchorDropped { anchor, reason } => json!({ "anchor": anchor, "reason": reason }),
+        Body::RelationDeclared {
+            name,
+            reach,
+            meaning,
+        } => json!({ "name": name, "reach": reach, "meaning": meaning }),
     }
 }
 
