@@ -163,15 +163,10 @@ pub fn decide(
         } => reuse::report(&context, task, *entry, *outcome),
         Command::ResolveState {
             entry,
-            expected_version,
+            expected_version: seen,
             reason,
             verification,
-        } => retire::resolve(
-            &context,
-            (*entry, *expected_version),
-            reason,
-            verification.as_ref(),
-        ),
+        } => retire::resolve(&context, (*entry, *seen), reason, verification.as_ref()),
         Command::AnswerReview(answer) => review::answer(&context, answer),
         Command::UndoPromotion { promotion, reason } => undo::undo(&context, promotion, reason),
         Command::Retire { entries, why } => retire::retire(&context, entries, why),

@@ -41,6 +41,24 @@ async fn affected(client: &Client, scope: &str, at: &str) -> Vec<(String, String
     nodes.iter().map(told).collect()
 }
 
+/// Asserts that a query and a brief tell of the relation of a declared kind that leads from one decision to another.
+async fn is_told(client: &Client, why: &str, lock: &str) {
+    let query = "MATCH (a)-[r:EXPLAINS]->(b) RETURN a.node AS a, type(r) AS kind, b.node AS b";
+    let asked = json!({ "scope": WORKTREE, "query": query });
+    let found = client.post("/v1/graph/query", &asked).await.ok();
+    assert_eq!(found["rows"], json!([[why, "EXPLAINS", lock]]));
+    let asked = json!({ "scope": WORKTREE, "at": [lock] });
+    let brief = client.post("/v1/brief", &asked).await.ok();
+    let items = brief["items"].as_array().expect("a brief has items");
+    let structural = items.iter().find(|item| item["layer"] == "structural");
+    let structural = structural.expect("the lock is at hand");
+    let marked = text(&structural["data_marked_text"]);
+    assert!(
+        marked.contains(&format!("{why} EXPLAINS {lock}")),
+        "{marked}"
+    );
+}
+
 #[tokio::test]
 async fn a_declared_kind_is_used_below_and_carries_a_change_as_it_says() {
     let mut world = World::start().await;
@@ -84,21 +102,7 @@ async fn a_declared_kind_is_used_below_and_carries_a_change_as_it_says() {
     let guards = saved["guards"].as_array().expect("it lists guards");
     assert_eq!(guards.len(), 1, "a save says what it reaches: {saved}");
 
-    let query = "MATCH (a)-[r:EXPLAINS]->(b) RETURN a.node AS a, type(r) AS kind, b.node AS b";
-    let asked = json!({ "scope": WORKTREE, "query": query });
-    let found = agent.post("/v1/graph/query", &asked).await.ok();
-    assert_eq!(found["rows"], json!([[why, "EXPLAINS", lock]]));
-    let asked = json!({ "scope": WORKTREE, "at": [lock] });
-    let brief = agent.post("/v1/brief", &asked).await.ok();
-    let items = brief["items"].as_array().expect("a brief has items");
-    let structural = items.iter().find(|item| item["layer"] == "structural");
-    let structural = structural.expect("the lock is at hand");
-    let marked = text(&structural["data_marked_text"]);
-    assert!(
-        marked.contains(&format!("{why} EXPLAINS {lock}")),
-        "{marked}"
-    );
-
+    is_told(&agent, &why, &lock).await;
     let events = admin.all("/v1/events", PROJECT).await;
     let event = events
         .iter()

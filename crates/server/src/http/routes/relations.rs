@@ -2,6 +2,8 @@
 //!
 //! Owns how a request that names such a kind comes to say which way it carries a change.
 
+use std::collections::BTreeSet;
+
 use axum::Json;
 use axum::extract::State;
 use sillok_core::command::AnswerBody;
@@ -68,7 +70,8 @@ pub(super) async fn list(
 
 impl App {
     /// Which way the declared kinds carry a change that a decision names. Who does not see the scope is told nothing of them,
-    /// and what has more relations than a decision may have is not looked up: the node refuses both.
+    /// and neither what has more relations than a decision may have nor what may be a secret is looked up: the node refuses
+    /// all three.
     ///
     /// # Errors
     /// `invalid_scope`, `invalid_argument` where one is not declared there, and what the store answers.
@@ -83,11 +86,13 @@ impl App {
         }
         let scope = Scope::parse(&said.scope)?;
         let is_seen = principal.prefix.sees_entries_of(&scope);
-        if !is_seen || said.relations.len() > RELATIONS_MAX {
-            let unknown = |name: RelationName| (name, Reach::Neither);
-            return Ok(names.into_iter().map(unknown).collect());
-        }
-        self.reader().declared_reaches(&scope, names).await
+        let is_sought = is_seen && said.relations.len() <= RELATIONS_MAX;
+        let (sought, untold): (BTreeSet<RelationName>, BTreeSet<RelationName>) = names
+            .into_iter()
+            .partition(|name| is_sought && !name.holds_secret());
+        let mut reaches = self.reader().declared_reaches(&scope, sought).await?;
+        reaches.extend(untold.into_iter().map(|name| (name, Reach::Neither)));
+        Ok(reaches)
     }
 }
 
